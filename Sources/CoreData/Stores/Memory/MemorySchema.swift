@@ -64,8 +64,13 @@ final class MemorySchema: @unchecked Sendable {
   let transientNames: Set<String>
 
   /// - Parameter sharesKeys: whether a key is given once in all hierarchies.
-  init(_ described: [NSEntityDescription], _ reference: StoreReference, sharesKeys: Bool = false) {
-    storedEntities = StoredEntities(of: described, reference)
+  convenience init(_ described: [NSEntityDescription], _ reference: StoreReference, sharesKeys: Bool = false) {
+    self.init(StoredEntities(of: described, reference), sharesKeys: sharesKeys)
+  }
+
+  /// For rows of another store.
+  init(_ storedEntities: StoredEntities, sharesKeys: Bool = false) {
+    self.storedEntities = storedEntities
     let all = storedEntities.byNumber.compactMap(\.self)
     hasDerived = all.contains(where: \.layout.hasDerived)
     (keptNames, transientNames) = MemorySchema.names(all)

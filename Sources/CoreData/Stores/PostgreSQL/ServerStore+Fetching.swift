@@ -63,9 +63,18 @@ extension ServerStore {
 
   func dictionaries(_ settings: FetchSettings, _ fetch: RowFetch) throws -> [NSDictionary] {
     let generator = generator(for: fetch.entityName)
-    let (sql, columns) = try SQLGenerationError.translated {
+    func select(_ generator: SQLGenerator) throws -> (String, [SQLResultColumn]) {
       let (list, columns) = try generator.columns(settings.propertiesToFetch, groupedBy: settings.propertiesToGroupBy)
       return (try generator.select(list, fetch, groups: settings), columns)
+    }
+    let (sql, columns): (String, [SQLResultColumn])
+    do {
+      (sql, columns) = try select(generator)
+    } catch let error as SQLGenerationError {
+      // What no database could evaluate is an error.
+      let other = SQLGenerator(schema: schema, entity: mapping(fetch.entityName))
+      guard (try? select(other)) != nil else { throw SQLGenerationError.translated(error) }
+      return try MemoryDictionaries(reader(fetch, settings), settings, fetch).all()
     }
     let statement = ServerStatement(sql, generator.bindings)
     let result = try query(

@@ -48,7 +48,11 @@ extension SQLGenerationError {
     do {
       return try body()
     } catch let error as SQLGenerationError {
-      throw CoreDataErrors.error(.persistentStoreOperation, error.description)
+      throw translated(error)
     }
+  }
+
+  static func translated(_ error: SQLGenerationError) -> NSError {
+    CoreDataErrors.error(.persistentStoreOperation, error.description)
   }
 }

@@ -14,7 +14,7 @@ struct PredicatesOnServerTests {
   @Test(arguments: 0..<4 as Range<UInt64>)
   func theServerFindsWhatThePredicateHoldsForInMemory(number: UInt64) throws {
     let seed = Self.firstSeed + number
-    let stack = try StoreStack(.server)
+    let stack = try StoreStack(.server, Self.model())
     let store = try #require(stack.store as? ServerStore)
     var generator = PredicateGenerator(seed: seed)
     let writer = stack.context()
@@ -46,7 +46,20 @@ struct PredicatesOnServerTests {
           return
         }
         let expected = Set(all[index % 5 % 4].filter { predicate.evaluate(with: $0) }.map(\.objectID))
-        if found == expected { continue }
+        if found == expected {
+          // Batch and dictionary requests take the same predicates, about every second of them.
+          guard index % 2 == 0 else { continue }
+          let others = try requests(predicate, entity, index, reader)
+          if others.dictionaries == expected, others.updated == expected { continue }
+          Issue.record(
+            """
+            seed \(seed), \(entity): dictionaries \(others.dictionaries.count), updated \(others.updated.count), \
+            expected \(expected.count)
+            \(predicate.canonicalFormat)
+            \(sql(predicate, store, entity))
+            """)
+          return
+        }
         let wrong = all[index % 5 % 4].first { found.contains($0.objectID) != expected.contains($0.objectID) }
         Issue.record(
           """
@@ -60,6 +73,36 @@ struct PredicatesOnServerTests {
       // A third and more never become rows in memory.
       #expect(understood * 3 >= Self.cases, "\(understood) of \(Self.cases)")
     }
+  }
+
+  /// The library with an attribute that no predicate reads.
+  private static func model() -> NSManagedObjectModel {
+    let model = LibraryModel.make()
+    for name in ["Author", "Book", "Tag"] {
+      model.entitiesByName[name]?.properties.append(LibraryModel.attribute("visits", .integer64AttributeType))
+    }
+    return model
+  }
+
+  /// The objects that a fetch of dictionaries finds, and those that a batch update changes.
+  private func requests(
+    _ predicate: NSPredicate, _ entity: String, _ number: Int, _ context: NSManagedObjectContext
+  ) throws -> (dictionaries: Set<NSManagedObjectID>, updated: Set<NSManagedObjectID>) {
+    let fetch = NSFetchRequest<NSDictionary>(entityName: entity)
+    fetch.resultType = .dictionaryResultType
+    fetch.predicate = predicate
+    let object = NSExpressionDescription()
+    object.name = "object"
+    object.expression = .expressionForEvaluatedObject()
+    object.expressionResultType = .objectIDAttributeType
+    fetch.propertiesToFetch = [object]
+    let dictionaries = try context.fetch(fetch).compactMap { $0["object"] as? NSManagedObjectID }
+    let update = NSBatchUpdateRequest(entityName: entity)
+    update.predicate = predicate
+    update.propertiesToUpdate = ["visits": number]
+    update.resultType = .updatedObjectIDsResultType
+    let result = try context.execute(update) as? NSBatchUpdateResult
+    return (Set(dictionaries), Set(result?.result as? [NSManagedObjectID] ?? []))
   }
 
   private func sql(_ predicate: NSPredicate, _ store: ServerStore, _ entity: String) -> String {
@@ -93,5 +136,97 @@ struct PredicatesOnServerTests {
         }
       }
     }
+  }
+
+  @Test(
+    "Requests with predicates that are evaluated in memory change the right rows only",
+    arguments: [
+      ("name MATCHES[c] '\\\\w+ 1.*'", [1, 10, 11]), ("name MATCHES '.*\\\\d' AND pages > 9", [10, 11]),
+      ("abs:(pages - 5) < 2", [4, 5, 6]), ("ANY tags.label MATCHES '\\\\w\\\\d' AND pages != 3", [0, 6, 9]),
+      ("modulus:by:(pages, 5) == 0 OR name ENDSWITH[cd] 'É 7'", [0, 5, 7, 10]),
+    ] as [(String, [Int])])
+  func requestsInMemory(format: String, expected: [Int]) throws {
+    let stack = try StoreStack(.server)
+    let context = stack.context()
+    try context.performAndWait {
+      let tag = context.make("Tag", ["label": "a1"])
+      for number in 0..<12 {
+        context.make(
+          "Book", ["title": "Bé \(number)", "pages": number, "tags": number % 3 == 0 ? Set([tag]) : Set()])
+      }
+      try context.save()
+      let predicate = NSPredicate(format: format.replacingOccurrences(of: "name", with: "title"))
+      func pages(_ request: NSFetchRequest<NSDictionary>) throws -> [Int] {
+        request.resultType = .dictionaryResultType
+        request.predicate = predicate
+        return try context.fetch(request).compactMap { $0["pages"] as? Int }
+      }
+      let fetch = NSFetchRequest<NSDictionary>(entityName: "Book")
+      fetch.propertiesToFetch = ["pages"]
+      fetch.sortDescriptors = [NSSortDescriptor(key: "pages", ascending: false)]
+      try #expect(pages(fetch) == expected.reversed())
+      fetch.fetchLimit = 2
+      try #expect(pages(fetch) == Array(expected.reversed().prefix(2)))
+      let sum = NSExpressionDescription()
+      (sum.name, sum.expressionResultType) = ("pages", .integer64AttributeType)
+      sum.expression = NSExpression(format: "sum:(pages)")
+      let sums = NSFetchRequest<NSDictionary>(entityName: "Book")
+      sums.propertiesToFetch = [sum]
+      try #expect(pages(sums) == [expected.reduce(0, +)])
+      // A limited update takes the first rows in its order.
+      let update = NSBatchUpdateRequest(entityName: "Book")
+      update.predicate = predicate
+      update.propertiesToUpdate = ["rating": 1]
+      (update.resultType, update.limit) = (.updatedObjectsCountResultType, 2)
+      update.order = [NSSortDescriptor(key: "pages", ascending: true)]
+      try #expect((context.execute(update) as? NSBatchUpdateResult)?.result as? Int == 2)
+      context.refreshAllObjects()
+      let rated = try context.all("Book", where: "rating == 1", sort: "pages")
+      #expect(rated.compactMap { $0.value(forKey: "pages") as? Int } == Array(expected.prefix(2)))
+      let doomed = NSFetchRequest<NSManagedObject>(entityName: "Book")
+      doomed.predicate = predicate
+      let deletion = NSBatchDeleteRequest(fetchRequest: doomed)
+      deletion.resultType = .resultTypeCount
+      try #expect((context.execute(deletion) as? NSBatchDeleteResult)?.result as? Int == expected.count)
+      context.reset()
+      try #expect(
+        Set(context.all("Book").compactMap { $0.value(forKey: "pages") as? Int }) == Set(0..<12).subtracting(expected))
+    }
+  }
+
+  @Test func anUpdateInMemoryWaitsForOthersAndLooksAgain() throws {
+    //   this request                       | another transaction
+    //   -----------------------------------+-----------------------------
+    //                                      | gives row 1 another title
+    //   finds rows 1 and 2 by MATCHES      |
+    //   waits for row 1                    |
+    //                                      | commits
+    //   looks at row 1 again: only 2 fits  |
+    let stack = try StoreStack(.server)
+    let place = try ServerAddress(stack.url, nil)
+    try stack.perform { context in
+      for number in 1...2 { context.make("Book", ["title": "x\(number)", "pages": number]) }
+      try context.save()
+    }
+    let other = try ServerDriver.open(PostgreSQLServer.shared.address())
+    try other.run("BEGIN; UPDATE \(place.qualified("Book")) SET title = 'other' WHERE pages = 1")
+    nonisolated(unsafe) let observer = try ServerDriver.open(PostgreSQLServer.shared.address())
+    nonisolated(unsafe) let holder = other
+    let waits = """
+      SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%\(place.schema)%'
+      """
+    let thread = Thread {
+      while (try? observer.execute(waits).rowCount) == 0 {}
+      try? holder.run("COMMIT")
+    }
+    thread.start()
+    let count = try stack.perform { context -> Int? in
+      let update = NSBatchUpdateRequest(entityName: "Book")
+      update.predicate = NSPredicate(format: "title MATCHES 'x\\\\d'")
+      update.propertiesToUpdate = ["rating": 1]
+      update.resultType = .updatedObjectsCountResultType
+      return (try context.execute(update) as? NSBatchUpdateResult)?.result as? Int
+    }
+    #expect(count == 1)
   }
 }

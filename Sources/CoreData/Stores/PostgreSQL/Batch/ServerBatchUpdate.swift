@@ -24,12 +24,17 @@ struct ServerBatchUpdate {
     targets = BatchUpdateTargets(store: store, mapping: mapping)
   }
 
-  func run(_ connection: any ServerConnection, _ history: ServerHistoryNotes?) throws -> BatchResult {
+  /// The fetch that finds the rows; nil for all rows of the entity.
+  var rows: RowFetch? { targets.rows(of: request) }
+
+  /// - Parameter fetch: `rows`, as the server can evaluate them.
+  func run(_ connection: any ServerConnection, _ history: ServerHistoryNotes?, _ fetch: RowFetch?) throws -> BatchResult
+  {
     let wanted = request.propertiesToUpdate ?? [:]
     let names = try targets.names(wanted.keys)
     let assignments = try wanted.flatMap { try self.assignments(of: $1, to: $0) }
     let own = mapping.names
-    let condition = try condition()
+    let condition = try condition(fetch)
     let needsRows = history != nil || request.resultType == .updatedObjectIDsResultType
     let sql = """
       UPDATE \(mapping.table) AS t0 SET \(assignments.map(\.text).joined(separator: ", ")), \
@@ -63,8 +68,8 @@ struct ServerBatchUpdate {
   }
 
   /// The WHERE clause with its values. A predicate that needs other tables finds the keys first.
-  private func condition() throws -> SQL {
-    guard let fetch = targets.rows(of: request) else { return targets.restriction(of: request) }
+  private func condition(_ fetch: RowFetch?) throws -> SQL {
+    guard let fetch else { return targets.restriction(of: request) }
     let isLimited = fetch.limit > 0
     let key = mapping.names.key
     let keys = try store.select("t0.\(key)", fetch, isOrdered: isLimited)

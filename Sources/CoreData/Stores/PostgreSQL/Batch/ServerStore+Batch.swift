@@ -10,13 +10,18 @@ extension ServerStore {
 
   func update(_ request: NSBatchUpdateRequest, of entity: String, by origin: ChangeOrigin) throws -> BatchResult {
     try batch("Updating rows of \(entity)", origin) { connection, history in
-      try ServerBatchUpdate(self, entity, request).run(connection, history)
+      let update = ServerBatchUpdate(self, entity, request)
+      let rows = try update.rows.map {
+        try evaluated($0, connection, skipsLocked: request.skipsLockedRows)
+      }
+      return try update.run(connection, history, rows)
     }
   }
 
   func delete(_ fetch: RowFetch, by origin: ChangeOrigin) throws -> BatchResult {
     try batch("Deleting rows of \(fetch.entityName)", origin) { connection, history in
-      try BatchDeletion(ServerBatchTransaction(store: self, connection: connection, history: history)).run(fetch)
+      try BatchDeletion(ServerBatchTransaction(store: self, connection: connection, history: history))
+        .run(evaluated(fetch, connection))
     }
   }
 

@@ -1,0 +1,164 @@
+/// Requests with predicates that the server cannot evaluate as memory does: patterns of MATCHES, most functions, and
+/// calculations with decimals. Their rows are found in memory, among those that fulfil the rest of the predicate.
+extension ServerStore {
+  /// A fetch that the server can evaluate, for the rows of this one: by their keys, if need be. The transaction has
+  /// locked them.
+  ///
+  /// - Parameter skipsLocked: leaves out rows that another transaction has locked, instead of waiting for it.
+  func evaluated(
+    _ fetch: RowFetch, _ connection: any ServerConnection, skipsLocked: Bool = false
+  ) throws -> RowFetch {
+    if try understands(fetch) { return fetch }
+    let found = try RowsInMemory(self, connection).reader(fetch, nil).find(fetch)
+    // Another transaction may have changed a row since. What it is now counts, as in an UPDATE of the server.
+    let candidates = keyed(fetch, found.map { NSManagedObjectID(storedEntity: $0.storedEntity, key: $0.key) })
+    let names = mapping(fetch.entityName).names
+    let lock = try select("t0.\(names.key), t0.\(names.entity)", candidates, isOrdered: false)
+    let skipping = skipsLocked ? " SKIP LOCKED" : ""
+    let statement = ServerStatement("\(lock.text) ORDER BY 1 FOR NO KEY UPDATE OF t0\(skipping)", lock.values)
+    let rows = try connection.execute(statement.sql, statement.parameters)
+    var locked = keyed(
+      fetch, (0..<rows.rowCount).compactMap { objectID(number: Int(rows.integer($0, 1)), key: rows.integer($0, 0)) })
+    locked.predicate = NSCompoundPredicate(
+      andPredicateWithSubpredicates: [fetch.predicate, locked.predicate].compactMap(\.self))
+    let still = try RowsInMemory(self, connection).reader(locked, nil).find(locked)
+    return keyed(fetch, still.map { NSManagedObjectID(storedEntity: $0.storedEntity, key: $0.key) })
+  }
+
+  /// A fetch of the same entity for these rows.
+  private func keyed(_ fetch: RowFetch, _ ids: [NSManagedObjectID]) -> RowFetch {
+    var keyed = fetch
+    keyed.predicate = NSComparisonPredicate(
+      leftExpression: .expressionForEvaluatedObject(), rightExpression: NSExpression(forConstantValue: ids),
+      modifier: .direct, type: .in)
+    (keyed.sortDescriptors, keyed.limit, keyed.offset) = ([], 0, 0)
+    return keyed
+  }
+
+  /// The rows that dictionaries are made from.
+  func reader(_ fetch: RowFetch, _ settings: FetchSettings) throws -> MemoryReader {
+    try CoreDataErrors.fromServer("Fetching \(fetch.entityName)") {
+      if let pinned = fetch.generation?.pinned(self) as? PinnedServer {
+        return try pinned.use { try RowsInMemory(self, $0).reader(fetch, settings) }
+      }
+      return try database.read { connection, _ in
+        // All statements read one state.
+        guard !connection.isInTransaction else { return try RowsInMemory(self, connection).reader(fetch, settings) }
+        try connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        defer { try? connection.run("COMMIT") }
+        return try RowsInMemory(self, connection).reader(fetch, settings)
+      }
+    }
+  }
+}
+
+/// Reads the rows into memory that a fetch may look at.
+struct RowsInMemory {
+  private let store: ServerStore
+  private let connection: any ServerConnection
+
+  init(_ store: ServerStore, _ connection: any ServerConnection) {
+    self.store = store
+    self.connection = connection
+  }
+
+  /// The rows of the fetched entity that fulfil the part of the predicate that the server understands, and all rows of
+  /// the entities to which relationships lead that the fetch names.
+  func reader(_ fetch: RowFetch, _ settings: FetchSettings?) throws -> MemoryReader {
+    let schema = MemorySchema(store.storedEntities, sharesKeys: true)
+    let named = names(fetch, settings)
+    let related = relatedEntities(fetch, named)
+    let memory = MemoryRows(schema)
+    try memory.load { memory in
+      let root = store.mapping(fetch.entityName)
+      let isRelated = related.contains { store.mapping($0).numbersIncludingSubentities.contains(root.number) }
+      if !isRelated { try load(narrowed(fetch), memory) }
+      for name in related.sorted() where store.schema.entitiesByName[name] != nil {
+        try load(RowFetch(entityName: name), memory)
+      }
+      var lists: Set<Int> = []
+      for mapping in store.schema.entities { try loadJoins(of: mapping, named, memory, &lists) }
+    }
+    return memory.reader
+  }
+
+  private func names(_ fetch: RowFetch, _ settings: FetchSettings?) -> Set<String> {
+    var keys = NamedKeys()
+    if let predicate = fetch.predicate { keys.add(predicate) }
+    for descriptor in fetch.sortDescriptors { if let key = descriptor.key { keys.add(path: key) } }
+    for property in (settings?.propertiesToFetch ?? []) + (settings?.propertiesToGroupBy ?? []) {
+      if let description = property as? NSExpressionDescription {
+        if let expression = description.expression { keys.add(expression) }
+      } else if let name = property as? String ?? (property as? NSPropertyDescription)?.name {
+        keys.add(path: name)
+      }
+    }
+    if let having = settings?.havingPredicate { keys.add(having) }
+    return keys.names
+  }
+
+  /// The entities to which named relationships lead, on any way from the fetched one.
+  private func relatedEntities(_ fetch: RowFetch, _ named: Set<String>) -> Set<String> {
+    var found: Set<String> = []
+    var rest = [fetch.entityName]
+    var visited: Set<String> = []
+    while let name = rest.popLast() {
+      guard visited.insert(name).inserted, let mapping = store.schema.entitiesByName[name] else { continue }
+      for number in mapping.numbersIncludingSubentities {
+        guard let entity = store.schema.entitiesByNumber[number]?.entity else { continue }
+        for relationship in entity.relationshipsByName.values where named.contains(relationship.name) {
+          guard let destination = relationship.destinationEntity?.name else { continue }
+          found.insert(destination)
+          rest.append(destination)
+        }
+      }
+    }
+    return found
+  }
+
+  /// The fetch with the part of its predicate that the server understands, which all of its rows fulfil.
+  private func narrowed(_ fetch: RowFetch) throws -> RowFetch {
+    var narrowed = RowFetch(entityName: fetch.entityName, includesSubentities: fetch.includesSubentities)
+    guard let predicate = fetch.predicate else { return narrowed }
+    var parts: [NSPredicate] = []
+    func add(_ predicate: NSPredicate) throws {
+      if case .compound(.and, let inner) = predicate.kind { return try inner.forEach(add) }
+      narrowed.predicate = predicate
+      if try store.understands(narrowed) { parts.append(predicate) }
+    }
+    try add(predicate)
+    narrowed.predicate = parts.isEmpty ? nil : NSCompoundPredicate(andPredicateWithSubpredicates: parts)
+    return narrowed
+  }
+
+  private func load(_ fetch: RowFetch, _ memory: MemoryRows) throws {
+    let plan = store.plan(fetch.entityName, includesSubentities: fetch.includesSubentities)
+    let statement = ServerStatement(try store.select(plan.columnList(alias: "t0"), fetch, isOrdered: false))
+    let packer = RowPacker()
+    try connection.stream(statement.sql, statement.parameters) { result in
+      for row in 0..<result.rowCount {
+        guard let decoder = plan.decoder(result, row) else { continue }
+        memory.set(
+          decoder.decode(result, row, packer), result.integer(row, 0),
+          memory.schema.entity(decoder.storedEntity.number))
+      }
+    }
+  }
+
+  /// The members of many-to-many relationships that the fetch names.
+  private func loadJoins(
+    of mapping: TableMapping, _ named: Set<String>, _ memory: MemoryRows, _ loaded: inout Set<Int>
+  ) throws {
+    for (name, list) in memory.schema.entity(mapping.number).toManys where named.contains(name) {
+      guard case .join(_, let table, let owner, let member, let order) = mapping.toManys[name],
+        loaded.insert(list.number).inserted
+      else { continue }
+      let terms = [owner] + (order.map { ["\($0) NULLS FIRST"] } ?? []) + [member]
+      let rows = try connection.execute(
+        "SELECT \(owner), \(member) FROM \(table) ORDER BY \(terms.joined(separator: ", "))")
+      for row in 0..<rows.rowCount {
+        memory.contents.add(rows.integer(row, 1), to: list.number, of: rows.integer(row, 0), isOrdered: list.isOrdered)
+      }
+    }
+  }
+}
