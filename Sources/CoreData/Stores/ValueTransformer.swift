@@ -3,7 +3,9 @@ internal import Synchronization
 /// Turns a transformable attribute's value into data and back. Foundation on Linux has no such class, so this module
 /// has one with Apple's names.
 open class ValueTransformer: NSObject {
-  private static let transformers = Mutex<[String: Registered]>([:])
+  private static let transformers = Mutex<[String: Registered]>([
+    NSValueTransformerName.jsonTransformerName.rawValue: Registered(transformer: JSONValueTransformer())
+  ])
 
   /// `@unchecked Sendable`: transformers are used from any thread, as on Apple's platforms, and have to be safe for
   /// that.
@@ -88,6 +90,8 @@ public struct NSValueTransformerName: RawRepresentable, Hashable, Sendable {
   public init(rawValue: String) { self.rawValue = rawValue }
   /// A transformer's name.
   public init(_ rawValue: String) { self.rawValue = rawValue }
+  /// The name of `JSONValueTransformer`, which is registered from the beginning: an addition to Apple's names.
+  public static let jsonTransformerName = NSValueTransformerName("JSONValueTransformer")
   /// The name that models give to `NSSecureUnarchiveFromDataTransformer`.
   public static let secureUnarchiveFromDataTransformerName = NSValueTransformerName("NSSecureUnarchiveFromData")
 }

@@ -124,7 +124,7 @@ struct ServerBatchUpdate {
   {
     var bytes: [UInt8] = []
     let hasValue = try ServerValue.append(value, attribute, to: &bytes)
-    let type = ServerType(column.type) ?? .text
+    let type = ServerType(attribute) ?? .text
     return Assignment(text: "\(column.column) = ?", values: [.encoded(hasValue ? bytes : nil, type)])
   }
 

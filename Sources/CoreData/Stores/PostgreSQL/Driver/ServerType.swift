@@ -13,6 +13,7 @@ package enum ServerType: UInt32, Sendable {
   case timestamp = 1184
   case numeric = 1700
   case uuid = 2950
+  case json = 3802
 
   /// The type of arrays of the type.
   var array: UInt32 {
@@ -28,6 +29,7 @@ package enum ServerType: UInt32, Sendable {
     case .timestamp: 1185
     case .numeric: 1231
     case .uuid: 2951
+    case .json: 3807
     }
   }
 
@@ -45,6 +47,7 @@ package enum ServerType: UInt32, Sendable {
     case .timestamp: "timestamptz"
     case .numeric: "numeric"
     case .uuid: "uuid"
+    case .json: "jsonb"
     }
   }
 }

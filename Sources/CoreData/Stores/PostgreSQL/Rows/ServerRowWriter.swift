@@ -43,13 +43,13 @@ final class ServerRowWriter: @unchecked Sendable {
     steps = layout.slots.enumerated().compactMap { slot, description in
       let attribute = description.property as? NSAttributeDescription
       if description.isDerived { return nil }
-      if let column = mapping.attributes[description.name], let type = ServerType(column.type) {
+      if let column = mapping.attributes[description.name], let type = attribute.flatMap(ServerType.init) {
         let column = Column(name: column.column, type: type, source: .value)
         return Step(kind: description.kind, slot: slot, attribute: attribute, columns: [column])
       }
       if let composite = mapping.composites[description.name] {
         let columns = composite.leaves.compactMap { leaf in
-          ServerType(leaf.column.type).map { Column(name: leaf.column.column, type: $0, source: .element(leaf)) }
+          ServerType(leaf.attribute).map { Column(name: leaf.column.column, type: $0, source: .element(leaf)) }
         }
         return Step(kind: .boxed, slot: slot, attribute: attribute, columns: columns)
       }

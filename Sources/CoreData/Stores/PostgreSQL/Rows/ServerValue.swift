@@ -45,6 +45,8 @@ enum ServerValue {
     case .URIAttributeType:
       guard let url = value as? URL else { return false }
       try append(text: url.absoluteString, attribute, to: &bytes)
+    case .transformableAttributeType where ServerType(attribute) == .json:
+      try append(json: value, attribute, to: &bytes)
     default:
       guard let data = TransformableValue.encode(value, attribute.valueTransformerName) else { return false }
       bytes.append(contentsOf: data)
@@ -63,6 +65,30 @@ enum ServerValue {
     let start = bytes.count
     bytes.append(contentsOf: text.utf8)
     if bytes[start...].contains(0) { throw refused(attribute, "a text with a NUL character, which PostgreSQL refuses") }
+  }
+
+  /// The binary format is a version number, 1, and the text (`jsonb_recv` of PostgreSQL 15).
+  private static func append(json value: Any, _ attribute: NSAttributeDescription, to bytes: inout [UInt8]) throws {
+    guard let data = TransformableValue.encode(value, attribute.valueTransformerName) else {
+      throw refused(attribute, "a value that JSON cannot express")
+    }
+    // The escape of U+0000, which the server's texts cannot hold. A backslash before it may be one that is escaped.
+    if data.range(of: Data("\\u0000".utf8)) != nil,
+      hasNUL(TransformableValue.decode(data, attribute.valueTransformerName))
+    {
+      throw refused(attribute, "a text with a NUL character, which PostgreSQL refuses")
+    }
+    bytes.append(1)
+    bytes.append(contentsOf: data)
+  }
+
+  private static func hasNUL(_ value: Any) -> Bool {
+    switch value {
+    case let text as String: text.utf8.contains(0)
+    case let values as [Any]: values.contains(where: hasNUL)
+    case let values as [String: Any]: values.contains { $0.utf8.contains(0) || hasNUL($1) }
+    default: false
+    }
   }
 
   private static func refused(_ attribute: NSAttributeDescription, _ what: String) -> NSError {
@@ -111,6 +137,7 @@ enum ServerValue {
     case .timestamp: Date(timeIntervalSinceReferenceDate: ServerDate.seconds(bytes.bigEndian(Int64.self)))
     case .uuid: bytes.count == 16 ? bytes.loadUnaligned(as: UUID.self) : nil
     case .bytes: Data(bytes)
+    case .json: Data(bytes.dropFirst())
     case .text, nil: String(decoding: bytes, as: UTF8.self)
     }
   }

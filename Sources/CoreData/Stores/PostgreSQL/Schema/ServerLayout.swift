@@ -95,7 +95,7 @@ struct ServerLayout: PropertyColumns {
   private func serverType(
     of attribute: NSAttributeDescription, _ name: String, _ entity: NSEntityDescription
   ) throws -> ServerType {
-    if let type = ServerType(attribute.attributeType) { return type }
+    if let type = ServerType(attribute) { return type }
     throw StoreSchemaError(
       "the attribute \(entity.name ?? "").\(name) is of a type that the PostgreSQL store does not keep")
   }
@@ -140,7 +140,19 @@ struct Names {
 
 extension ServerType {
   /// The type of an attribute's column; nil for attributes that no store keeps.
-  init?(_ type: NSAttributeType) {
+  ///
+  /// The model alone decides, and not which transformers a program has registered: all programs must agree.
+  init?(_ attribute: NSAttributeDescription) {
+    if attribute.attributeType == .transformableAttributeType,
+      attribute.valueTransformerName == NSValueTransformerName.jsonTransformerName.rawValue
+    {
+      self = .json
+    } else {
+      self.init(attribute.attributeType)
+    }
+  }
+
+  private init?(_ type: NSAttributeType) {
     switch type {
     case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType: self = .int8
     case .booleanAttributeType: self = .boolean
