@@ -15,7 +15,7 @@ public struct StorePlace: Hashable, Sendable, CustomStringConvertible {
   public var isServer: Bool { ["postgresql://", "postgres://"].contains { text.hasPrefix($0) } }
 
   /// The URL for a coordinator.
-  public var url: URL { isServer ? URL(string: text) ?? Self.nowhere : URL(fileURLWithPath: text) }
+  public var url: URL { isServer ? URL(postgreSQL: text) ?? Self.nowhere : URL(fileURLWithPath: text) }
 
   /// The same place for a process in another working directory.
   public var absolute: StorePlace { StorePlace(url) }
@@ -50,10 +50,13 @@ public struct StorePlace: Hashable, Sendable, CustomStringConvertible {
         place: "postgresql://…",
         reason: "the URL has a password, which every user of this host could read: put it into ~/.pgpass or PGPASSWORD")
     }
-    if URL(string: text) == nil {
+    if URL(postgreSQL: text) == nil {
       throw StorePlaceError(
         place: text,
-        reason: "the URL cannot be read; name several hosts as postgresql://user@/database?host=one,two&port=5432,5433")
+        reason:
+          "the URL cannot be read; a server's is postgresql://user@host/database, several are "
+          + "postgresql://user@one,two:5433/database"
+      )
     }
   }
 }

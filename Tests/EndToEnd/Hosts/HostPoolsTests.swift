@@ -93,6 +93,17 @@ struct HostPoolsTests {
     try other.stop()
   }
 
+  @Test func aPoolFindsTheSecondServerWhenTheFirstIsDown() throws {
+    let directory = PostgreSQLServer.shared.directory.replacingOccurrences(of: "/", with: "%2F")
+    let address = "postgresql://tests@%2Fnowhere:5432,\(directory):5432/postgres?target_session_attrs=read-write"
+    let hosts = try HostPools(pools: address)
+    let pool = try hosts.start("a")
+    try hosts.submit(0..<20, to: "a")
+    try hosts.waitForEffects(20)
+    try hosts.checkEffects(0..<20)
+    try pool.stop()
+  }
+
   @Test func aURLWithAPasswordIsRefused() throws {
     let place = try TestPlace()
     let finished = try workerpool(
