@@ -30,6 +30,7 @@ import TestFiles
       """)
     let columns = "_key, _version, age, email, joined, name, score"
     plain.prepare("all", "SELECT \(columns) FROM \(people)")
+    plain.prepare("alike", "SELECT \(columns) FROM \(people) WHERE name ILIKE '%NUMBER 77%'")
     plain.prepare("one", "SELECT \(columns) FROM \(people) WHERE _key = $1::bigint")
     plain.prepare(
       "update",
@@ -58,6 +59,13 @@ import TestFiles
       let fetched = try measure { sums.0 = try fetchAll(context(fresh)) }
       note(
         "fetch all and read all", fetched, measure { plain.query("all") { sums.1 &+= PlainServer.readPerson($0, $1) } })
+      let alike = measure { plain.query("alike") { sums.1 &+= PlainServer.readPerson($0, $1) } }
+      let searching = context(try self.coordinator(place))
+      note("name CONTAINS[cd]", try measure { sums.0 = try search(searching) }, alike)
+      // As it is without the store's functions: filtered in this process.
+      plain.run("DROP FUNCTION app._fold(text) CASCADE")
+      let filtering = context(try self.coordinator(place, isReadOnly: true))
+      note("the same in memory", try measure { sums.0 = try search(filtering) }, alike)
       let keys = (0..<rows / 4).map { Int64(($0 &* 7919) % rows + 1) }
       let other = try self.coordinator(place)
       let found = try measure { sums.0 = try lookUp(keys, context(other)) }
@@ -127,10 +135,20 @@ import TestFiles
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
-  static func coordinator(_ place: URL) throws -> NSPersistentStoreCoordinator {
+  static func coordinator(_ place: URL, isReadOnly: Bool = false) throws -> NSPersistentStoreCoordinator {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: PersonModel.model)
-    try coordinator.addPersistentStore(ofType: NSPostgreSQLStoreType, configurationName: nil, at: place)
+    try coordinator.addPersistentStore(
+      ofType: NSPostgreSQLStoreType, configurationName: nil, at: place,
+      options: [NSReadOnlyPersistentStoreOption: isReadOnly])
     return coordinator
+  }
+
+  private static func search(_ context: NSManagedObjectContext) throws -> Int {
+    try context.performAndWait {
+      let request = NSFetchRequest<Person>(entityName: "Person")
+      request.predicate = NSPredicate(format: "name CONTAINS[cd] 'NUMBER 77'")
+      return try context.fetch(request).reduce(0) { $0 &+ $1.readAll() }
+    }
   }
 
   static func context(_ coordinator: NSPersistentStoreCoordinator) -> NSManagedObjectContext {
