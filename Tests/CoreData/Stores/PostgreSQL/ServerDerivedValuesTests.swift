@@ -141,4 +141,30 @@ struct ServerDerivedValuesTests {
       #expect(two.value(forKey: "d\"esBesitzers") as? String == "ß")
     }
   }
+
+  @Test func functionsOfAMigratedStoreKnowItsSchema() throws {
+    func model(_ newer: Bool) -> NSManagedObjectModel {
+      let model = DerivedValuesTests.model()
+      model.entitiesByName["Author"]?.userInfo = [NSPersistentStoreAnnouncedKey: ""]
+      if newer {
+        model.entitiesByName["Passport"]?.properties.append(LibraryModel.attribute("town", .stringAttributeType))
+      }
+      return model
+    }
+    let stack = try StoreStack(.server, model(false))
+    try stack.coordinator.remove(stack.store)
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model(true))
+    try coordinator.addPersistentStore(
+      ofType: NSPostgreSQLStoreType, configurationName: nil, at: stack.url,
+      options: [NSMigratePersistentStoresAutomaticallyOption: true, NSInferMappingModelAutomaticallyOption: true])
+    let context = stack.context(coordinator)
+    try context.performAndWait {
+      context.make("Author", ["name": "Éda", "passport": context.make("Passport", ["town": "Ulm"])])
+      try context.save()
+      try #expect(context.all("Author", where: "name ==[cd] 'EDA'").count == 1)
+    }
+    let place = try ServerAddress(stack.url, nil)
+    try #expect(
+      psql("SELECT count(*) FROM pg_proc WHERE prosrc LIKE '%\(place.schema)_new%'") == "0")
+  }
 }
