@@ -61,20 +61,33 @@ extension PostgreSQLConnection {
     prepared = [:]
   }
 
+  /// The place of values without bytes. Never read.
+  ///
+  /// `nonisolated(unsafe)`: a constant of the program.
+  nonisolated(unsafe) private static let nothing = UnsafeRawPointer(StaticString("").utf8Start)
+    .assumingMemoryBound(to: CChar.self)
+
   /// Gives the body the parameters as libpq wants them.
   func withParameters<T>(
     _ parameters: ServerParameters,
     _ body: (UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?) -> T
   ) -> T {
     if parameters.count == 0 { return body(nil, nil, nil) }
-    let formats = [Int32](repeating: 1, count: parameters.count)
-    // An empty value needs a pointer too, or it would be NULL.
-    return (parameters.bytes + [0]).withUnsafeBytes { bytes in
-      let start = bytes.bindMemory(to: CChar.self).baseAddress
-      let values = zip(parameters.starts, parameters.lengths).map { place, length -> UnsafePointer<CChar>? in
-        length < 0 ? nil : start.map { $0 + place }
+    return parameters.bytes.withUnsafeBytes { bytes in
+      // An empty value needs a pointer too, or it would be NULL.
+      let start = bytes.bindMemory(to: CChar.self).baseAddress ?? Self.nothing
+      return withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: parameters.count) { values in
+        withUnsafeTemporaryAllocation(of: Int32.self, capacity: parameters.count) { formats in
+          formats.initialize(repeating: 1)
+          for index in 0..<parameters.count {
+            let value = parameters.lengths[index] < 0 ? nil : start + parameters.starts[index]
+            values.initializeElement(at: index, to: value)
+          }
+          return parameters.lengths.withUnsafeBufferPointer { lengths in
+            body(values.baseAddress, lengths.baseAddress, formats.baseAddress)
+          }
+        }
       }
-      return body(values, parameters.lengths, formats)
     }
   }
 

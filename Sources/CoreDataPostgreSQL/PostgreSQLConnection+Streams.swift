@@ -75,8 +75,11 @@ extension PostgreSQLConnection {
   }
 
   /// Source: https://www.postgresql.org/docs/17/libpq-single-row-mode.html. libpq gives many rows at a time from
-  /// version 17 on.
-  func stream(_ sql: String, _ parameters: ServerParameters, _ body: (any ServerResult) throws -> Void) throws {
+  /// version 17 on. Before that it makes a result with all names and types for each row, which costs more than the row.
+  func stream(
+    _ sql: String, _ parameters: ServerParameters, isShort: Bool, _ body: (any ServerResult) throws -> Void
+  ) throws {
+    if isShort { return try body(execute(sql, parameters)) }
     try checkOpen()
     var hasRows = false
     do {

@@ -32,6 +32,11 @@ final class PostgreSQLResult: ServerResult {
 
   func type(_ column: Int) -> UInt32 { pq.PQftype(handle, Int32(truncatingIfNeeded: column)) }
 
+  var cells: ServerCells {
+    let pq = library.functions
+    return ServerCells(handle, length: pq.PQgetlength, isNull: pq.PQgetisnull, value: pq.PQgetvalue, type: pq.PQftype)
+  }
+
   func bytes(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer? {
     let (row, column) = (Int32(truncatingIfNeeded: row), Int32(truncatingIfNeeded: column))
     let length = pq.PQgetlength(handle, row, column)

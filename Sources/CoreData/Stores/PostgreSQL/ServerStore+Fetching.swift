@@ -17,18 +17,15 @@ extension ServerStore {
     let epoch = cache.epoch
     var rows: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
     let packer = RowPacker()
+    let isShort = try fetch.limit > 0 && fetch.limit <= 1000 || isSmall(mapping, fetch.generation)
     try stream(
-      "Fetching \(fetch.entityName)", fetch.generation, statement.sql, statement.parameters, fetch.control
+      "Fetching \(fetch.entityName)", fetch.generation, statement.sql, statement.parameters, isShort: isShort,
+      fetch.control
     ) { result in
-      for row in 0..<result.rowCount {
-        guard let decoder = plan.decoder(result, row) else { continue }
+      plan.forEachRow(of: result) { decoder, cells, row, key in
         fetch.control?.countRow()
-        let key = result.integer(row, 0)
-        guard fetch.includesValues else {
-          body(decoder.storedEntity, key, nil)
-          continue
-        }
-        let snapshot = decoder.decode(result, row, packer)
+        guard fetch.includesValues else { return body(decoder.storedEntity, key, nil) }
+        let snapshot = decoder.decode(cells, row, packer)
         // The cache keeps a bounded part of a long fetch, so not more is collected.
         if rows.count < 4096 && fetch.properties == nil { rows.append((key, decoder.storedEntity.table, snapshot)) }
         body(decoder.storedEntity, key, snapshot)
@@ -36,6 +33,22 @@ extension ServerStore {
     }
     cache.add(rows, since: epoch)
   }
+
+  /// Whether all rows of a table may be in libpq's memory at once. The size is asked for once in a while: a table does
+  /// not become large within that time.
+  private func isSmall(_ mapping: TableMapping, _ generation: QueryGeneration?) throws -> Bool {
+    let now = ProcessInfo.processInfo.systemUptime
+    if let known = tableSizes.withLock({ $0[mapping.rootNumber] }), now - known.time < 1 {
+      return known.bytes <= Self.smallTable
+    }
+    // With the large values that are stored beside the table.
+    let sql = "SELECT pg_table_size(\(mapping.table.quotedText))"
+    let bytes = try query("Fetching \(mapping.name)", generation, sql, ServerParameters()).integer(0, 0)
+    tableSizes.withLock { $0[mapping.rootNumber] = (bytes, now) }
+    return bytes <= Self.smallTable
+  }
+
+  private static let smallTable: Int64 = 8 * 1024 * 1024
 
   /// Whether the server can evaluate the fetch. It cannot compare texts without regard to case or accents as Foundation
   /// does, nor by patterns, nor calculate as it does; then the rows are filtered in memory.

@@ -14,17 +14,19 @@ extension ServerStore {
   }
 
   /// Runs a statement whose rows may be many, and gives the body results of some rows as they arrive, so that they are
-  /// never all in memory.
+  /// never all in memory unless they are few.
   func stream(
     _ doing: @autoclosure () -> String, _ generation: QueryGeneration?, _ sql: String, _ parameters: ServerParameters,
-    _ control: FetchControl?, _ body: (any ServerResult) -> Void
+    isShort: Bool, _ control: FetchControl?, _ body: (any ServerResult) -> Void
   ) throws {
     try CoreDataErrors.fromServer(doing()) {
       if let pinned = generation?.pinned(self) as? PinnedServer {
-        return try pinned.use { try $0.listening(to: control) { try $0.stream(sql, parameters, body) } }
+        return try pinned.use {
+          try $0.listening(to: control) { try $0.stream(sql, parameters, isShort: isShort, body) }
+        }
       }
       try database.read(control) { connection, hasBegun in
-        try connection.stream(sql, parameters) {
+        try connection.stream(sql, parameters, isShort: isShort) {
           hasBegun = true
           body($0)
         }
@@ -60,8 +62,11 @@ extension ServerStore {
   }
 
   private func snapshot(_ result: any ServerResult, _ plan: ServerRowPlan) -> Snapshot? {
-    guard result.rowCount > 0, let decoder = plan.decoder(result, 0) else { return nil }
-    return decoder.decode(result, 0, RowPacker(keepsRowsApart: true))
+    guard result.rowCount > 0 else { return nil }
+    let cells = result.cells
+    return withExtendedLifetime(result) {
+      plan.decoder(cells, 0)?.decode(cells, 0, RowPacker(keepsRowsApart: true))
+    }
   }
 
   func rows(
@@ -71,10 +76,7 @@ extension ServerStore {
     let packer = RowPacker()
     let result = try query(
       "Reading rows of \(storedEntity.layout.name)", generation, plan.rowsSQL, parameters(keys))
-    for row in 0..<result.rowCount {
-      guard let decoder = plan.decoder(result, row) else { continue }
-      body(result.integer(row, 0), decoder.decode(result, row, packer))
-    }
+    plan.forEachRow(of: result) { decoder, cells, row, key in body(key, decoder.decode(cells, row, packer)) }
   }
 
   private func parameters(_ keys: [Int64]) -> ServerParameters {
@@ -114,13 +116,10 @@ extension ServerStore {
     if let order = source.order { sql += " ORDER BY \(source.owner), \(order) NULLS FIRST" }
     let doing = "Reading \(storedEntity.layout.name).\(relationship.name)"
     let result = try query(doing, generation, sql, parameters(keys))
-    let ownerColumn = plan.columns.count
+    let ownerColumn = Int32(plan.columns.count)
     let packer = RowPacker()
-    for row in 0..<result.rowCount {
-      guard let decoder = plan.decoder(result, row) else { continue }
-      body(
-        result.integer(row, ownerColumn), decoder.storedEntity, result.integer(row, 0),
-        decoder.decode(result, row, packer))
+    plan.forEachRow(of: result) { decoder, cells, row, key in
+      body(cells.bigint(row, ownerColumn), decoder.storedEntity, key, decoder.decode(cells, row, packer))
     }
   }
 

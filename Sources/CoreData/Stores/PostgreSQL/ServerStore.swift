@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// A store in a schema of a PostgreSQL database.
 ///
 /// `@unchecked Sendable`: everything set while opening is constant afterwards, the plans included; the database, the
@@ -16,6 +18,8 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   private let plans: [String: (deep: ServerRowPlan, flat: ServerRowPlan)]
   private let writers: [ServerRowWriter?]
   private let storeType: String
+  /// The sizes of tables, by the number of their root entity, and when they were asked for.
+  let tableSizes = Mutex<[Int: (bytes: Int64, time: TimeInterval)]>([:])
   /// Waits for the announcements of commits, if they are posted. Set when the store is opened and when it is removed.
   var commits: CommitListener?
 

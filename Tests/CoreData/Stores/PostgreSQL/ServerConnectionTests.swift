@@ -91,7 +91,9 @@ struct ServerConnectionTests {
   @Test func aStreamGivesFewRowsAtATime() throws {
     let connection = try connect()
     var sum: Int64 = 0
-    try connection.stream("SELECT n FROM generate_series(1, $1) AS n", parameters(.integer(1000))) { rows in
+    try connection.stream(
+      "SELECT n FROM generate_series(1, $1) AS n", parameters(.integer(1000)), isShort: false
+    ) { rows in
       #expect(rows.rowCount <= 200)
       sum += (0..<rows.rowCount).reduce(0) { $0 + rows.integer($1, 0) }
     }
@@ -104,7 +106,7 @@ struct ServerConnectionTests {
     try connection.run("CREATE TEMPORARY TABLE t (n bigint); INSERT INTO t VALUES (1), (2)")
     for columns in 1...2 {
       var rows = 0
-      try connection.stream("SELECT * FROM t", ServerParameters()) {
+      try connection.stream("SELECT * FROM t", ServerParameters(), isShort: false) {
         #expect($0.columnCount == columns)
         rows += $0.rowCount
       }
@@ -118,7 +120,9 @@ struct ServerConnectionTests {
     let connection = try connect()
     var count = 0
     #expect(throws: Enough.self) {
-      try connection.stream("SELECT n FROM generate_series(1, 10000000) AS n", ServerParameters()) { _ in
+      try connection.stream(
+        "SELECT n FROM generate_series(1, 10000000) AS n", ServerParameters(), isShort: false
+      ) { _ in
         count += 1
         if count == 3 { throw Enough() }
       }

@@ -35,10 +35,8 @@ extension ServerStore {
       try database.withWriter {
         let result = try database.write { connection in
           let history = keepsHistory ? ServerHistoryNotes(self, origin) : nil
+          database.prepare(connection, announcingTo: CommitListener.channel(of: identifier), of: own(.store))
           let result = try body(connection, history)
-          var parameters = ServerParameters()
-          parameters.add(CommitListener.channel(of: identifier))
-          try connection.execute("SELECT pg_notify($1, '') FROM \(own(.store)) WHERE announces", parameters)
           try history?.write(connection)
           return result
         }

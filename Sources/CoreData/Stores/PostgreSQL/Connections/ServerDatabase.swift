@@ -12,7 +12,7 @@ final class ServerDatabase: @unchecked Sendable {
   private let maximumReaders: Int
   /// Recursive: a save may obtain keys, and a merge policy may read, inside the transaction.
   private let writeLock = NSRecursiveLock()
-  private var writer: (any ServerConnection)?
+  private var writer: ServerWriter?
   /// What is the same as long as the writer's server continues the same transactions.
   private var lineage: String?
   private var isWriting = false
@@ -162,13 +162,16 @@ final class ServerDatabase: @unchecked Sendable {
   }
 
   /// Runs the body in one transaction, or in the open one of the same thread.
-  func write<T>(_ body: (any ServerConnection) throws -> T) throws -> T {
+  func write<T>(_ body: (ServerWriter) throws -> T) throws -> T {
     try withWriter {
       if isWriting, let writer { return try body(writer) }
       let connection = try begin()
       isWriting = true
       transaction = nil
-      defer { isWriting = false }
+      defer {
+        isWriting = false
+        connection.end()
+      }
       do {
         let result = try body(connection)
         try commit(connection)
@@ -196,21 +199,21 @@ final class ServerDatabase: @unchecked Sendable {
     }
   }
 
-  private func begin() throws -> any ServerConnection {
+  private func begin() throws -> ServerWriter {
     if let writer {
       do {
-        try writer.run("BEGIN")
+        try writer.begin()
         return writer
       } catch let error as ServerError where error.isConnectionLost {
         // Nothing was asked of it yet, so another connection does as well.
         dropLostWriter()
       }
     }
-    let made = try open()
+    let made = ServerWriter(try open())
     condition.withLock { connections.append(made) }
     writer = made
     lineage = Self.lineage(of: made)
-    try made.run("BEGIN")
+    try made.begin()
     return made
   }
 
@@ -237,14 +240,21 @@ final class ServerDatabase: @unchecked Sendable {
     self.writer = nil
   }
 
-  /// The statement that a writer runs among its others, so that the transaction has a number by which its end can be
-  /// found out.
-  static let transactionNumber = "SELECT pg_current_xact_id()::text"
+  /// Lets the open transaction ask for the number by which its end can be found out, and announce itself on a channel,
+  /// both together with its next statement.
+  ///
+  /// - Parameter store: the table of the store, which says whether anybody wants to hear of it.
+  func prepare(_ connection: ServerWriter, announcingTo channel: String, of store: String) {
+    var parameters = ServerParameters()
+    parameters.add(channel)
+    connection.wait(
+      "SELECT pg_current_xact_id()::text, (SELECT pg_notify($1, '') FROM \(store) WHERE announces)", parameters
+    ) { [self] in
+      transaction = $0.text(0, 0)
+    }
+  }
 
-  /// Notes the answer to `transactionNumber`.
-  func note(_ number: any ServerResult) { transaction = number.text(0, 0) }
-
-  private func commit(_ connection: any ServerConnection) throws {
+  private func commit(_ connection: ServerWriter) throws {
     if transaction == nil {
       transaction = try connection.execute("SELECT pg_current_xact_id_if_assigned()::text").text(0, 0)
     }

@@ -17,7 +17,11 @@ package protocol ServerConnection: AnyObject {
 
   /// Runs one statement and gives the body its rows as they arrive, one or some at a time. A result is valid during the
   /// call only.
-  func stream(_ sql: String, _ parameters: ServerParameters, _ body: (any ServerResult) throws -> Void) throws
+  ///
+  /// - Parameter isShort: the rows may be in memory all at once. That costs less for each.
+  func stream(
+    _ sql: String, _ parameters: ServerParameters, isShort: Bool, _ body: (any ServerResult) throws -> Void
+  ) throws
 
   /// Runs a `COPY … FROM STDIN`, and sends what the closure appends until it returns false. An error of the closure
   /// ends the statement without effect.
@@ -59,6 +63,64 @@ package protocol ServerResult: AnyObject {
 
   /// The value's bytes, valid as long as the result lives; nil for NULL.
   func bytes(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer?
+
+  /// The values for loops over many rows. The caller keeps the result.
+  var cells: ServerCells { get }
+}
+
+/// The values of a result, by functions of the driver's library that are called directly: a call through the protocol
+/// for each value would cost more than the value.
+package struct ServerCells {
+  package typealias Length = @convention(c) (OpaquePointer?, Int32, Int32) -> Int32
+  package typealias Value = @convention(c) (OpaquePointer?, Int32, Int32) -> UnsafeMutablePointer<CChar>?
+  package typealias Kind = @convention(c) (OpaquePointer?, Int32) -> UInt32
+
+  private let result: OpaquePointer
+  private let length: Length
+  private let isNull: Length
+  private let value: Value
+  private let kind: Kind
+
+  package init(
+    _ result: OpaquePointer, length: @escaping Length, isNull: @escaping Length, value: @escaping Value,
+    type: @escaping Kind
+  ) {
+    self.result = result
+    self.length = length
+    self.isNull = isNull
+    self.value = value
+    kind = type
+  }
+
+  func type(_ column: Int32) -> UInt32 { kind(result, column) }
+
+  /// The value's bytes; nil for NULL.
+  @inline(__always)
+  func bytes(_ row: Int32, _ column: Int32) -> UnsafeRawBufferPointer? {
+    let count = length(result, row, column)
+    if count == 0 && isNull(result, row, column) != 0 { return nil }
+    return UnsafeRawBufferPointer(start: value(result, row, column), count: Int(count))
+  }
+
+  /// The place of a value that is never empty; nil for NULL.
+  @inline(__always)
+  func number(_ row: Int32, _ column: Int32) -> UnsafeRawPointer? {
+    length(result, row, column) == 0 ? nil : UnsafeRawPointer(value(result, row, column))
+  }
+
+  /// A `bigint` that is not NULL.
+  @inline(__always)
+  func bigint(_ row: Int32, _ column: Int32) -> Int64 {
+    guard let place = UnsafeRawPointer(value(result, row, column)) else { return 0 }
+    return Int64(bigEndian: place.loadUnaligned(as: Int64.self))
+  }
+
+  /// An `integer` that is not NULL.
+  @inline(__always)
+  func integer(_ row: Int32, _ column: Int32) -> Int {
+    guard let place = UnsafeRawPointer(value(result, row, column)) else { return 0 }
+    return Int(Int32(bigEndian: place.loadUnaligned(as: Int32.self)))
+  }
 }
 
 /// A message that a session sent with NOTIFY.

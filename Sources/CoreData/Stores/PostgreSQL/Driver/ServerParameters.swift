@@ -37,6 +37,14 @@ package struct ServerParameters {
 
   package mutating func add(_ value: Data) { add(ServerType.bytes.rawValue) { $0.append(contentsOf: value) } }
 
+  /// Adds a value, whose bytes the closure writes; NULL if it returns false.
+  mutating func add(_ type: ServerType, _ write: (inout [UInt8]) throws -> Bool) rethrows {
+    let start = bytes.count
+    starts.append(start)
+    types.append(type.rawValue)
+    lengths.append(try write(&bytes) ? Int32(bytes.count - start) : -1)
+  }
+
   /// Adds a value that is in the server's form.
   mutating func add(_ value: [UInt8], _ type: ServerType) { add(type.rawValue) { $0 += value } }
 
@@ -53,6 +61,14 @@ package struct ServerArray {
   private var elements: [UInt8] = []
 
   package init(_ type: ServerType) { self.type = type }
+
+  /// An array of encoded elements: for each its length and its bytes, -1 for NULL.
+  init(_ type: ServerType, count: Int, hasNull: Bool, elements: [UInt8]) {
+    self.type = type
+    self.count = count
+    self.hasNull = hasNull
+    self.elements = elements
+  }
 
   /// Appends a value, whose bytes the closure writes; NULL if it returns false.
   mutating func append(_ write: (inout [UInt8]) throws -> Bool) rethrows {

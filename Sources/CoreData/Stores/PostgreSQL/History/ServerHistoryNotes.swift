@@ -60,18 +60,22 @@ final class ServerHistoryNotes {
     }
   }
 
-  /// Writes the transaction. The row of the store is locked from now on until the commit, so that transactions are
-  /// numbered in the order of their commits.
+  /// Writes the transaction.
   func write(_ connection: any ServerConnection) throws {
-    if types.count == 0 { return }
+    if let (sql, parameters) = statement { try connection.execute(sql, parameters) }
+  }
+
+  /// The statement that writes the transaction; nil for one without changes. It locks the row of the store until the
+  /// commit, so that transactions are numbered in the order of their commits.
+  var statement: (sql: String, parameters: ServerParameters)? {
+    if types.count == 0 { return nil }
     var parameters = ServerParameters()
     for array in [types, entities, keys, properties, tombstones] { parameters.add(array) }
     let process = ProcessInfo.processInfo.processName
     for name in [origin.author, origin.contextName, Bundle.main.bundleIdentifier ?? process, process] {
       if let name { parameters.add(name) } else { parameters.addNull(.text) }
     }
-    try connection.execute(
-      """
+    let sql = """
       WITH counted AS (UPDATE \(store.own(.store)) SET last_transaction = last_transaction + 1 \
       RETURNING last_transaction AS number), \
       written AS (INSERT INTO \(store.own(.transactions)) (number, at, author, context, bundle, process) \
@@ -79,6 +83,7 @@ final class ServerHistoryNotes {
       INSERT INTO \(store.own(.changes)) (transaction, number, type, entity, key, properties, tombstone) \
       SELECT counted.number, c.number, c.type, c.entity, c.key, c.properties, c.tombstone FROM counted, \
       unnest($1, $2, $3, $4, $5) WITH ORDINALITY AS c (type, entity, key, properties, tombstone, number)
-      """, parameters)
+      """
+    return (sql, parameters)
   }
 }

@@ -17,12 +17,13 @@ final class ServerRowPlan: Sendable {
   ) {
     let numbers = includesSubentities ? mapping.numbersIncludingSubentities : [mapping.number]
     var columns = [mapping.names.key, mapping.names.version, mapping.names.entity]
-    var indexes: [String: Int] = [:]
-    func index(_ column: String) -> Int {
+    var indexes: [String: Int32] = [:]
+    func index(_ column: String) -> Int32 {
       if let known = indexes[column] { return known }
       columns.append(column)
-      indexes[column] = columns.count - 1
-      return columns.count - 1
+      let index = Int32(columns.count - 1)
+      indexes[column] = index
+      return index
     }
     var decoders: [ServerRowDecoder?] = Array(repeating: nil, count: storedEntities.byNumber.count)
     for number in numbers {
@@ -61,83 +62,134 @@ final class ServerRowPlan: Sendable {
 
   /// The decoder for a row; nil for an entity that the model lacks.
   @inline(__always)
-  func decoder(_ result: any ServerResult, _ row: Int) -> ServerRowDecoder? {
-    let number = Int(result.integer(row, 2))
+  func decoder(_ cells: ServerCells, _ row: Int32) -> ServerRowDecoder? {
+    let number = cells.integer(row, 2)
     return decoders.indices.contains(number) ? decoders[number] : nil
+  }
+
+  /// Gives the body each row of entities that the model knows: its decoder, its place and its key.
+  @inline(__always)
+  func forEachRow(of result: any ServerResult, _ body: (ServerRowDecoder, ServerCells, Int32, Int64) -> Void) {
+    let cells = result.cells
+    for row in 0..<Int32(truncatingIfNeeded: result.rowCount) {
+      if let decoder = decoder(cells, row) { body(decoder, cells, row, cells.bigint(row, 0)) }
+    }
+    // The cells refer to its memory.
+    withExtendedLifetime(result) {}
   }
 }
 
 /// Copies the columns of one entity's row into a slab.
-final class ServerRowDecoder: Sendable {
+///
+/// `@unchecked Sendable`: everything is set in `init`.
+final class ServerRowDecoder: @unchecked Sendable {
   struct Step: Sendable {
     let kind: SlotKind
     let slot: Int
-    let column: Int
+    let column: Int32
     /// The column of the destination's actual entity; -1 if it is always `destination`.
-    var entityColumn = -1
+    var entityColumn: Int32 = -1
     var destination: Int64 = 0
   }
 
   /// A composite attribute, and the column of each of its elements.
   struct Composite: Sendable {
     let slot: Int
-    let leaves: [(leaf: CompositeColumns.Leaf, column: Int)]
+    let leaves: [(leaf: CompositeColumns.Leaf, column: Int32)]
   }
 
   let storedEntity: StoredEntity
-  private let steps: [Step]
+  private let layout: EntityLayout
+  /// In memory of their own, so that a row costs no reference counting.
+  private let steps: UnsafeMutableBufferPointer<Step>
   private let composites: [Composite]
+  private let hasComposites: Bool
 
   init(storedEntity: StoredEntity, steps: [Step], composites: [Composite]) {
     self.storedEntity = storedEntity
-    self.steps = steps
+    layout = storedEntity.layout
+    self.steps = .allocate(capacity: steps.count)
+    _ = self.steps.initialize(from: steps)
     self.composites = composites
+    hasComposites = !composites.isEmpty
   }
 
-  func decode(_ result: any ServerResult, _ index: Int, _ packer: RowPacker) -> Snapshot {
-    let layout = storedEntity.layout
+  deinit { steps.deallocate() }
+
+  /// - Parameter cells: those of a result that the caller keeps.
+  @inline(__always)
+  func decode(_ cells: ServerCells, _ index: Int32, _ packer: RowPacker) -> Snapshot {
     var row = packer.begin(layout)
     let slots = row.slots
     for step in steps {
-      guard let bytes = result.bytes(index, step.column) else { continue }
       let slot = slots + step.slot
       switch step.kind {
-      case .integer: Int64.initialize(slot, to: bytes.bigEndian(Int64.self))
-      case .boolean: Int64.initialize(slot, to: bytes[0] == 0 ? 0 : 1)
-      case .double, .float: Double.initialize(slot, to: Double(bitPattern: bytes.bigEndian(UInt64.self)))
-      case .date: Double.initialize(slot, to: ServerDate.seconds(bytes.bigEndian(Int64.self)))
-      case .string: row.add(bytes.bindMemory(to: UInt8.self), to: slot)
+      case .integer:
+        if let place = cells.number(index, step.column) { Int64.initialize(slot, to: place.bigEndian()) }
+      case .boolean:
+        guard let place = cells.number(index, step.column) else { continue }
+        Int64.initialize(slot, to: place.load(as: UInt8.self) == 0 ? 0 : 1)
+      case .double, .float:
+        guard let place = cells.number(index, step.column) else { continue }
+        Double.initialize(slot, to: Double(bitPattern: UInt64(bitPattern: place.bigEndian())))
+      case .date:
+        guard let place = cells.number(index, step.column) else { continue }
+        Double.initialize(slot, to: ServerDate.seconds(place.bigEndian()))
+      case .string:
+        if let bytes = cells.bytes(index, step.column) { row.add(bytes.bindMemory(to: UInt8.self), to: slot) }
       case .toOne:
-        let stored = step.entityColumn >= 0 ? result.integer(index, step.entityColumn) : 0
+        guard let place = cells.number(index, step.column) else { continue }
+        let stored = step.entityColumn >= 0 ? cells.number(index, step.entityColumn)?.bigEndian() ?? 0 : 0
         RelatedKey.initialize(
-          slot, to: RelatedKey(key: bytes.bigEndian(Int64.self), number: stored == 0 ? step.destination : stored))
-      case .data:
-        Data.initialize(slot, to: Data(bytes))
-        row.holdsReferences = true
-      case .boxed:
-        guard let attribute = layout.slots[step.slot].property as? NSAttributeDescription,
-          let value = ServerValue.value(bytes, result.type(step.column), as: attribute)
-        else { continue }
-        Boxed.initialize(slot, to: Boxed(value))
-        row.holdsReferences = true
+          slot, to: RelatedKey(key: place.bigEndian(), number: stored == 0 ? step.destination : stored))
+      case .data, .boxed:
+        if decodeReference(step, cells, index, into: slot) { row.holdsReferences = true }
       }
     }
-    for composite in composites {
-      guard let elements = elements(composite, result, index) else { continue }
-      Boxed.initialize(slots + composite.slot, to: Boxed(elements))
-      row.holdsReferences = true
-    }
-    return packer.finish(row, layout, version: result.integer(index, 1))
+    if hasComposites, decodeComposites(cells, index, into: slots) { row.holdsReferences = true }
+    return packer.finish(row, layout, version: cells.bigint(index, 1))
   }
 
-  private func elements(_ composite: Composite, _ result: any ServerResult, _ row: Int) -> [String: Any]? {
-    var elements: [String: Any] = [:]
-    for (leaf, column) in composite.leaves {
-      guard let bytes = result.bytes(row, column),
-        let value = ServerValue.value(bytes, result.type(column), as: leaf.attribute)
-      else { continue }
-      CompositeValue.set(value, at: leaf.path[...], in: &elements)
+  /// Whether the column has a value.
+  @inline(never)
+  private func decodeReference(
+    _ step: Step, _ cells: ServerCells, _ row: Int32, into slot: UnsafeMutablePointer<SnapshotSlot>
+  ) -> Bool {
+    guard let bytes = cells.bytes(row, step.column) else { return false }
+    if step.kind == .data {
+      Data.initialize(slot, to: Data(bytes))
+      return true
     }
-    return elements.isEmpty ? nil : elements
+    guard let attribute = layout.slots[step.slot].property as? NSAttributeDescription,
+      let value = ServerValue.value(bytes, cells.type(step.column), as: attribute)
+    else { return false }
+    Boxed.initialize(slot, to: Boxed(value))
+    return true
   }
+
+  /// Whether the row has a composite value.
+  private func decodeComposites(
+    _ cells: ServerCells, _ row: Int32, into slots: UnsafeMutablePointer<SnapshotSlot>
+  ) -> Bool {
+    var hasValue = false
+    for composite in composites {
+      var elements: [String: Any] = [:]
+      for (leaf, column) in composite.leaves {
+        guard let bytes = cells.bytes(row, column),
+          let value = ServerValue.value(bytes, cells.type(column), as: leaf.attribute)
+        else { continue }
+        CompositeValue.set(value, at: leaf.path[...], in: &elements)
+      }
+      if elements.isEmpty { continue }
+      Boxed.initialize(slots + composite.slot, to: Boxed(elements))
+      hasValue = true
+    }
+    return hasValue
+  }
+}
+
+extension UnsafeRawPointer {
+  /// The `bigint` at this place.
+  @inline(__always)
+  fileprivate func bigEndian() -> Int64 { Int64(bigEndian: loadUnaligned(as: Int64.self)) }
 }

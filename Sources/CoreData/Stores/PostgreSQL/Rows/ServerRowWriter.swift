@@ -35,7 +35,16 @@ final class ServerRowWriter: @unchecked Sendable {
   private(set) var uniqueSteps = StepSet()
   /// The INSERT of rows; parameters: keys, then an array for each column.
   private(set) var insertSQL = ""
-  private let updates = Mutex<[StepSet: String]>([:])
+  /// The INSERT of one row; parameters: its key, then a value for each column.
+  private(set) var insertRowSQL = ""
+  private let updates = Mutex<[StepSet: UpdateTexts]>([:])
+  /// What tells whether a step's value has changed, in memory of its own: comparing rows costs no reference counting.
+  private let comparisons: UnsafeMutableBufferPointer<(kind: SlotKind, slot: Int)>
+
+  private struct UpdateTexts {
+    let rows: String
+    let row: String
+  }
 
   init(_ mapping: TableMapping, layout: EntityLayout, _ constraints: [UniqueConstraint]) {
     self.mapping = mapping
@@ -58,12 +67,17 @@ final class ServerRowWriter: @unchecked Sendable {
       let key = Column(name: toOne.column, type: .int8, source: .relatedKey)
       return Step(kind: .toOne, slot: slot, attribute: nil, columns: [key] + (entity.map { [$0] } ?? []))
     }
+    comparisons = .allocate(capacity: steps.count)
+    _ = comparisons.initialize(from: steps.map { ($0.kind, $0.slot) })
     let unique = Set(constraints.flatMap(\.columns))
     for (position, step) in steps.enumerated() where step.columns.contains(where: { unique.contains($0.name) }) {
       uniqueSteps.insert(position)
     }
     insertSQL = makeInsert()
+    insertRowSQL = makeRowInsert()
   }
+
+  deinit { comparisons.deallocate() }
 
   /// The columns of steps, in their order.
   func columns(_ steps: some Sequence<Step>) -> [(step: Step, column: Column)] {
@@ -72,7 +86,21 @@ final class ServerRowWriter: @unchecked Sendable {
 
   func changedSteps(_ base: Snapshot, _ values: Snapshot) -> StepSet {
     var changed = StepSet()
-    for (position, step) in steps.enumerated() where !base.isEqual(values, slot: step.slot) { changed.insert(position) }
+    withExtendedLifetime((base, values)) {
+      for position in comparisons.indices {
+        let (kind, slot) = comparisons[position]
+        let (old, new) = (base.slots + slot, values.slots + slot)
+        let isChanged =
+          switch kind {
+          case .integer, .boolean: Int64.load(old) != Int64.load(new)
+          case .double, .float, .date: Double.load(old) != Double.load(new)
+          case .toOne: RelatedKey.load(old) != RelatedKey.load(new)
+          case .string: !String.areEqual(old, new)
+          case .data, .boxed: !base.isEqual(values, slot: slot)
+          }
+        if isChanged { changed.insert(position) }
+      }
+    }
     return changed
   }
 
@@ -148,15 +176,39 @@ extension ServerRowWriter {
       """
   }
 
+  fileprivate func makeRowInsert() -> String {
+    let columns = columns(steps).map(\.column)
+    let names = [mapping.names.key, mapping.names.entity] + columns.map(\.name)
+    let places = columns.indices.map { ", $\($0 + 2)" }.joined()
+    return """
+      INSERT INTO \(mapping.table) (\(names.joined(separator: ", "))) VALUES ($1, \(mapping.number)\(places))
+      """
+  }
+
   /// The UPDATE of the steps; parameters: keys, the versions before or -1, then an array for each column.
-  func updateSQL(_ changed: StepSet) -> String {
+  func updateSQL(_ changed: StepSet) -> String { texts(changed).rows }
+
+  /// The UPDATE of the steps of one row; parameters: its key, the version before or -1, then a value for each column.
+  func updateRowSQL(_ changed: StepSet) -> String { texts(changed).row }
+
+  private func texts(_ changed: StepSet) -> UpdateTexts {
     updates.withLock { known in
-      if let text = known[changed] { return text }
+      if let texts = known[changed] { return texts }
       if known.count > 200 { known.removeAll() }
-      let text = makeUpdate(changed)
-      known[changed] = text
-      return text
+      let texts = UpdateTexts(rows: makeUpdate(changed), row: makeRowUpdate(changed))
+      known[changed] = texts
+      return texts
     }
+  }
+
+  private func makeRowUpdate(_ changed: StepSet) -> String {
+    let columns = columns(changed.positions.map { steps[$0] }).map(\.column)
+    let sets = columns.enumerated().map { ", \($1.name) = $\($0 + 3)" }.joined()
+    let names = mapping.names
+    return """
+      UPDATE \(mapping.table) SET \(names.version) = \(names.version) + 1\(sets) \
+      WHERE \(names.key) = $1 AND ($2 < 0 OR \(names.version) = $2)
+      """
   }
 
   private func makeUpdate(_ changed: StepSet) -> String {

@@ -55,16 +55,28 @@ enum ServerValue {
   }
 
   static func append(date seconds: Double, _ attribute: NSAttributeDescription, to bytes: inout [UInt8]) throws {
-    guard let moment = ServerDate.microseconds(seconds) else {
-      throw refused(attribute, "a date that PostgreSQL does not have")
-    }
-    bytes.append(bigEndian: moment)
+    bytes.append(bigEndian: try moment(seconds, attribute))
+  }
+
+  @inline(__always)
+  static func moment(_ seconds: Double, _ attribute: NSAttributeDescription) throws -> Int64 {
+    if let moment = ServerDate.microseconds(seconds) { return moment }
+    throw refused(attribute, "a date that PostgreSQL does not have")
   }
 
   static func append(text: String, _ attribute: NSAttributeDescription, to bytes: inout [UInt8]) throws {
-    let start = bytes.count
-    bytes.append(contentsOf: text.utf8)
-    if bytes[start...].contains(0) { throw refused(attribute, "a text with a NUL character, which PostgreSQL refuses") }
+    var text = text
+    try text.withUTF8 {
+      try check(UnsafeRawBufferPointer($0), attribute)
+      bytes.append(contentsOf: $0)
+    }
+  }
+
+  /// - Throws: 134060 for a text that PostgreSQL cannot hold.
+  @inline(__always)
+  static func check(_ text: UnsafeRawBufferPointer, _ attribute: NSAttributeDescription) throws {
+    guard let start = text.baseAddress, memchr(start, 0, text.count) != nil else { return }
+    throw refused(attribute, "a text with a NUL character, which PostgreSQL refuses")
   }
 
   /// The binary format is a version number, 1, and the text (`jsonb_recv` of PostgreSQL 15).

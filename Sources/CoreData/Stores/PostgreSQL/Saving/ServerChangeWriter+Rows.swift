@@ -9,18 +9,26 @@ extension ServerChangeWriter {
   /// values the later one is rejected.
   func addInserts() throws {
     var tables: [(root: Int, runs: [(number: Int, rows: [Int])])] = []
+    /// The place of the row before, which mostly is that of the next one, too.
+    var last: (serial: UInt64, table: Int, run: Int)?
     for index in changes.inserted.indices {
-      let mapping = store.mapping(changes.inserted[index].values.layout.name)
+      let layout = changes.inserted[index].values.layout
+      if let last, last.serial == layout.serial, tables[last.table].runs[last.run].rows.count < Self.mostRows {
+        tables[last.table].runs[last.run].rows.append(index)
+        continue
+      }
+      let mapping = store.mapping(layout.name)
       let table = tables.firstIndex { $0.root == mapping.rootNumber } ?? tables.count
       if table == tables.count { tables.append((mapping.rootNumber, [])) }
-      let last = tables[table].runs.count - 1
-      if last >= 0, tables[table].runs[last].number == mapping.number,
-        tables[table].runs[last].rows.count < Self.mostRows
+      let run = tables[table].runs.count - 1
+      if run >= 0, tables[table].runs[run].number == mapping.number,
+        tables[table].runs[run].rows.count < Self.mostRows
       {
-        tables[table].runs[last].rows.append(index)
+        tables[table].runs[run].rows.append(index)
       } else {
         tables[table].runs.append((mapping.number, [index]))
       }
+      last = (layout.serial, table, tables[table].runs.count - 1)
     }
     for table in tables {
       for run in table.runs { try addInsert(run.rows, store.writer(run.number)) }
@@ -29,13 +37,21 @@ extension ServerChangeWriter {
 
   private func addInsert(_ rows: [Int], _ writer: ServerRowWriter) throws {
     let mapping = writer.mapping
-    var keys = ServerArray(.int8)
-    for index in rows { keys.append(saved.keys[index]) }
     var parameters = ServerParameters()
-    parameters.add(keys)
-    try addColumns(writer.steps, writer, rows.map { changes.inserted[$0].values }, to: &parameters)
+    let isAlone = rows.count == 1
+    if isAlone {
+      parameters.add(saved.keys[rows[0]])
+      try addValues(writer.steps, writer, changes.inserted[rows[0]].values, to: &parameters)
+    } else {
+      var keys = ServerArray(.int8)
+      for index in rows { keys.append(saved.keys[index]) }
+      parameters.add(keys)
+      try addColumns(writer.steps, writer, rows.map { changes.inserted[$0].values }, to: &parameters)
+    }
     let hasConstraints = !writer.constraints.isEmpty
-    let sql = writer.insertSQL + (hasConstraints ? " ON CONFLICT DO NOTHING RETURNING \(mapping.names.key)" : "")
+    let sql =
+      (isAlone ? writer.insertRowSQL : writer.insertSQL)
+      + (hasConstraints ? " ON CONFLICT DO NOTHING RETURNING \(mapping.names.key)" : "")
     add(sql, parameters) { [self] result in
       guard hasConstraints, result.rowCount < rows.count else { return }
       let written = Set((0..<result.rowCount).map { result.integer($0, 0) })
@@ -50,13 +66,23 @@ extension ServerChangeWriter {
     _ steps: [ServerRowWriter.Step], _ writer: ServerRowWriter, _ rows: [Snapshot],
     to parameters: inout ServerParameters
   ) throws {
+    // The save keeps the rows.
+    let slots = rows.map(\.slots)
     for step in steps {
       for column in step.columns {
-        var array = ServerArray(column.type)
-        for row in rows {
-          try array.append { try writer.append(step, column, of: row, to: &$0, resolving: resolve) }
-        }
-        parameters.add(array)
+        parameters.add(try writer.array(step, column, of: slots, { rows[$0] }, resolving: resolve))
+      }
+    }
+  }
+
+  /// Adds the value of each column of the steps, for a statement of one row: such a statement is planned once, while
+  /// the server plans one of arrays for each array anew as long as that is cheaper to run.
+  private func addValues(
+    _ steps: [ServerRowWriter.Step], _ writer: ServerRowWriter, _ row: Snapshot, to parameters: inout ServerParameters
+  ) throws {
+    for step in steps {
+      for column in step.columns {
+        try parameters.add(column.type) { try writer.append(step, column, of: row, to: &$0, resolving: resolve) }
       }
     }
   }
@@ -73,7 +99,10 @@ extension ServerChangeWriter {
   /// of the save gives up.
   func addUpdates() throws {
     saved.versions = Array(repeating: 0, count: changes.updated.count)
-    var kinds: [Kind: [Int]] = [:]
+    var groups: [(kind: Kind, rows: [Int])] = []
+    var known: [Kind: Int] = [:]
+    /// The group of the row before, which mostly is that of the next one, too.
+    var last = -1
     var unique: [Int] = []
     for (index, row) in changes.updated.enumerated() {
       let writer = store.writer(row.storedEntity.number)
@@ -83,12 +112,20 @@ extension ServerChangeWriter {
       if changed.isEmpty && row.members.isEmpty { continue }
       if row.base != nil { saved.versions[index] += 1 }
       if changed.isDisjoint(with: writer.uniqueSteps) {
-        kinds[Kind(number: row.storedEntity.number, changed: changed), default: []].append(index)
+        let kind = Kind(number: row.storedEntity.number, changed: changed)
+        if last < 0 || groups[last].kind != kind {
+          last = known[kind] ?? groups.count
+          if last == groups.count {
+            known[kind] = last
+            groups.append((kind, []))
+          }
+        }
+        groups[last].rows.append(index)
       } else {
         unique.append(index)
       }
     }
-    for (kind, rows) in kinds.sorted(by: { ($0.key.number, $0.value[0]) < ($1.key.number, $1.value[0]) }) {
+    for (kind, rows) in groups.sorted(by: { ($0.kind.number, $0.rows[0]) < ($1.kind.number, $1.rows[0]) }) {
       for start in stride(from: 0, to: rows.count, by: Self.mostRows) {
         try addUpdate(Array(rows[start..<min(start + Self.mostRows, rows.count)]), kind)
       }
@@ -101,7 +138,11 @@ extension ServerChangeWriter {
 
   private func addUpdate(_ rows: [Int], _ kind: Kind) throws {
     let writer = store.writer(kind.number)
-    let rows = rows.sorted { changes.updated[$0].key < changes.updated[$1].key }
+    if rows.count == 1 { return try addUpdate(rows[0], kind, writer) }
+    let isSorted = rows.indices.dropFirst().allSatisfy {
+      changes.updated[rows[$0 - 1]].key < changes.updated[rows[$0]].key
+    }
+    let rows = isSorted ? rows : rows.sorted { changes.updated[$0].key < changes.updated[$1].key }
     var keys = ServerArray(.int8)
     var versions = ServerArray(.int8)
     for index in rows {
@@ -120,6 +161,19 @@ extension ServerChangeWriter {
       for index in rows where !written.contains(changes.updated[index].key) {
         noteConflict(.updated(index), changes.updated[index].storedEntity, changes.updated[index].key)
       }
+    }
+  }
+
+  private func addUpdate(_ index: Int, _ kind: Kind, _ writer: ServerRowWriter) throws {
+    let row = changes.updated[index]
+    var parameters = ServerParameters()
+    parameters.add(row.key)
+    parameters.add(row.base?.version ?? -1)
+    if let values = row.values {
+      try addValues(kind.changed.positions.map { writer.steps[$0] }, writer, values, to: &parameters)
+    }
+    add(writer.updateRowSQL(kind.changed), parameters) { [self] result in
+      if result.affectedRows == 0 { noteConflict(.updated(index), row.storedEntity, row.key) }
     }
   }
 

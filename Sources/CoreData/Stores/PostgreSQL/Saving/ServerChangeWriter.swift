@@ -12,7 +12,7 @@ final class ServerChangeWriter {
 
   let store: ServerStore
   let changes: RowChanges
-  let connection: any ServerConnection
+  let connection: ServerWriter
   var saved = SavedRows()
   private var steps: [Step] = []
   private var conflicts: [RowConflicts.Conflict] = []
@@ -21,7 +21,7 @@ final class ServerChangeWriter {
   var missing: [Int] = []
   var history: ServerHistoryNotes?
 
-  init(_ changes: RowChanges, to store: ServerStore, _ connection: any ServerConnection) {
+  init(_ changes: RowChanges, to store: ServerStore, _ connection: ServerWriter) {
     self.changes = changes
     self.store = store
     self.connection = connection
@@ -31,18 +31,24 @@ final class ServerChangeWriter {
   /// Writes everything. Throws the conflicts after all were found, those of versions first.
   func write() throws -> SavedRows {
     try assignKeys()
-    add(ServerDatabase.transactionNumber) { [store] in store.database.note($0) }
+    store.database.prepare(
+      connection, announcingTo: CommitListener.channel(of: store.identifier), of: store.own(.store))
     addChecks()
     addDeletes()
     // An update may free the unique value that a new row takes.
     try addUpdates()
     try addInserts()
     try addMembers()
-    addAnnouncement()
+    // Which rows are deleted only the answers tell.
+    let tellsHistory = changes.deleted.isEmpty
+    if tellsHistory { addHistory() }
     try run()
     try checkMissing()
     try throwRefusals()
-    try writeHistory()
+    if !tellsHistory {
+      addHistory()
+      try run()
+    }
     return saved
   }
 
@@ -59,7 +65,7 @@ final class ServerChangeWriter {
   func run() throws {
     let waiting = steps
     steps = []
-    if waiting.isEmpty { return }
+    if waiting.isEmpty { return try connection.flush() }
     let results = try connection.pipeline(waiting.map { ($0.sql, $0.parameters) })
     for (step, result) in zip(waiting, results) { try step.finish(result) }
   }
@@ -71,10 +77,10 @@ final class ServerChangeWriter {
     var assigned: [AssignedKeys.Pair] = []
     assigned.reserveCapacity(keys.count)
     saved.keys.reserveCapacity(changes.inserted.count)
-    var (layout, number): (EntityLayout?, Int64) = (nil, 0)
+    var (serial, number): (UInt64?, Int64) = (nil, 0)
     for row in changes.inserted {
-      if row.values.layout !== layout {
-        layout = row.values.layout
+      if row.values.layout.serial != serial {
+        serial = row.values.layout.serial
         number = Int64(store.mapping(row.values.layout.name).number)
       }
       guard row.key < 0, let key = keys.popFirst() else {
@@ -131,33 +137,55 @@ final class ServerChangeWriter {
       var parameters = ServerParameters()
       parameters.add(keys)
       parameters.add(versions)
-      let preserved = history?.preserved(mapping) ?? []
-      let columns = preserved.map { ", t.\($0.column)" }.joined()
       let sql = """
         DELETE FROM \(mapping.table) t USING unnest($1, $2) AS d (key, version) \
-        WHERE t.\(names.key) = d.key AND (d.version < 0 OR t.\(names.version) = d.version) \
-        RETURNING t.\(names.key)\(columns)
+        WHERE t.\(names.key) = d.key AND (d.version < 0 OR t.\(names.version) = d.version)
         """
-      add(sql, parameters) { [self] result in
-        var gone: [Int64: Int] = [:]
-        for row in 0..<result.rowCount { gone[result.integer(row, 0)] = row }
-        for index in indexes {
-          guard let row = gone[changes.deleted[index].key] else {
-            missing.append(index)
-            continue
-          }
-          history?.noteDelete(mapping, changes.deleted[index].key, result, row, preserved)
+      if let history {
+        add(sql, returning: mapping, indexes, parameters, history)
+      } else {
+        add(sql, parameters) { [self] result in
+          // All are gone in most cases, and the server need not name them.
+          if result.affectedRows < indexes.count { missing += indexes }
         }
+      }
+    }
+  }
+
+  /// Deletes rows and notes in the history which were there.
+  private func add(
+    _ sql: String, returning mapping: TableMapping, _ indexes: [Int], _ parameters: ServerParameters,
+    _ history: ServerHistoryNotes
+  ) {
+    let preserved = history.preserved(mapping)
+    let columns = preserved.map { ", t.\($0.column)" }.joined()
+    add("\(sql) RETURNING t.\(mapping.names.key)\(columns)", parameters) { [self] result in
+      var gone: [Int64: Int] = [:]
+      for row in 0..<result.rowCount { gone[result.integer(row, 0)] = row }
+      for index in indexes {
+        guard let row = gone[changes.deleted[index].key] else {
+          missing.append(index)
+          continue
+        }
+        history.noteDelete(mapping, changes.deleted[index].key, result, row, preserved)
       }
     }
   }
 
   /// A row that is not there any more is no conflict for its deletion.
   private func checkMissing() throws {
-    for index in missing {
-      let row = changes.deleted[index]
-      let id = NSManagedObjectID(storedEntity: row.storedEntity, key: row.key)
-      if try store.row(id, connection) != nil { noteConflict(.deleted(index), row.storedEntity, row.key) }
+    for (number, indexes) in Dictionary(grouping: missing, by: { changes.deleted[$0].storedEntity.number }) {
+      let mapping = store.writer(number).mapping
+      var keys = ServerArray(.int8)
+      for index in indexes { keys.append(changes.deleted[index].key) }
+      var parameters = ServerParameters()
+      parameters.add(keys)
+      let found = try connection.execute(
+        "SELECT \(mapping.names.key) FROM \(mapping.table) WHERE \(mapping.names.key) = ANY($1)", parameters)
+      let left = Set((0..<found.rowCount).map { found.integer($0, 0) })
+      for index in indexes where left.contains(changes.deleted[index].key) {
+        noteConflict(.deleted(index), changes.deleted[index].storedEntity, changes.deleted[index].key)
+      }
     }
   }
 
@@ -184,15 +212,9 @@ final class ServerChangeWriter {
     Dictionary(grouping: indexes, by: number).sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
-  // MARK: History and announcement
+  // MARK: History
 
-  private func addAnnouncement() {
-    var parameters = ServerParameters()
-    parameters.add(CommitListener.channel(of: store.identifier))
-    add("SELECT pg_notify($1, '') FROM \(store.own(.store)) WHERE announces", parameters)
-  }
-
-  private func writeHistory() throws {
+  private func addHistory() {
     guard let history else { return }
     for (index, row) in changes.inserted.enumerated() {
       history.noteInsert(store.mapping(row.values.layout.name), saved.keys[index])
@@ -201,7 +223,7 @@ final class ServerChangeWriter {
       let changed = changedNames(of: row)
       if !changed.isEmpty { history.noteUpdate(store.writer(row.storedEntity.number).mapping, row.key, changed) }
     }
-    try history.write(connection)
+    if let (sql, parameters) = history.statement { add(sql, parameters) }
   }
 
   /// The properties whose columns or join rows this save writes.

@@ -1,0 +1,45 @@
+/// Memory for values in the server's format. An append costs a comparison and a copy.
+struct GrowingBytes: ~Copyable {
+  private var start: UnsafeMutableRawPointer
+  private var capacity: Int
+  private(set) var count = 0
+
+  init(capacity: Int) {
+    self.capacity = max(64, capacity)
+    start = .allocate(byteCount: self.capacity, alignment: 16)
+  }
+
+  deinit { start.deallocate() }
+
+  /// A copy of what was appended.
+  var bytes: [UInt8] { Array(UnsafeRawBufferPointer(start: start, count: count)) }
+
+  @inline(__always)
+  private mutating func makeRoom(_ more: Int) {
+    if capacity - count < more { grow(more) }
+  }
+
+  @inline(never)
+  private mutating func grow(_ more: Int) {
+    let wanted = max(capacity * 2, count + more)
+    let larger = UnsafeMutableRawPointer.allocate(byteCount: wanted, alignment: 16)
+    larger.copyMemory(from: start, byteCount: count)
+    start.deallocate()
+    (start, capacity) = (larger, wanted)
+  }
+
+  @inline(__always)
+  mutating func append<T: FixedWidthInteger & BitwiseCopyable>(bigEndian value: T) {
+    makeRoom(MemoryLayout<T>.size)
+    (start + count).storeBytes(of: value.bigEndian, as: T.self)
+    count += MemoryLayout<T>.size
+  }
+
+  @inline(__always)
+  mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    guard let base = bytes.baseAddress else { return }
+    makeRoom(bytes.count)
+    (start + count).copyMemory(from: base, byteCount: bytes.count)
+    count += bytes.count
+  }
+}
