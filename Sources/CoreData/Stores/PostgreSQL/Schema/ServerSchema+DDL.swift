@@ -138,9 +138,11 @@ struct ServerTables {
       lists.append(mapping.columns(of: [attribute.name]).map { ($0, true) })
     }
     lists += mapping.entity.compoundIndexes.map { mapping.columns(of: mapping.entity.names(of: $0)).map { ($0, true) } }
+    var conditions: [Int: String] = [:]
     for index in mapping.entity.indexes {
       let elements = index.elements.filter { $0.collationType == .binary }
       guard elements.contains(where: { mapping.attributes[$0.propertyName ?? ""] != nil }) else { continue }
+      conditions[lists.count] = index.partialIndexPredicate.flatMap { condition(of: $0, mapping) }
       // Rows that are equal in all else are read in the order of their keys, as from an index of SQLite, which ends
       // with the key.
       lists.append(
@@ -149,11 +151,36 @@ struct ServerTables {
         } + [(mapping.names.key, true)])
     }
     var seen: Set<String> = []
-    return lists.filter { !$0.isEmpty }.compactMap { list in
+    return lists.enumerated().filter { !$1.isEmpty }.compactMap { number, list in
       // The order of a fetch's ORDER BY.
       let columns = list.map { "\($0.column) \($0.isAscending ? "ASC NULLS FIRST" : "DESC NULLS LAST")" }
-      let text = columns.joined(separator: ", ")
-      return seen.insert(text).inserted ? "CREATE INDEX ON \(mapping.table) (\(text))" : nil
+      let text = "(\(columns.joined(separator: ", ")))\(conditions[number].map { " WHERE \($0)" } ?? "")"
+      return seen.insert(text).inserted ? "CREATE INDEX ON \(mapping.table) \(text)" : nil
+    }
+  }
+
+  /// The condition of a partial index, in the words in which the server tells it: comparisons of attributes with nil,
+  /// and several of them joined by AND. Nil for other predicates: then the index holds all rows, which serves any
+  /// query.
+  ///
+  /// A comparison with a value would have to be in the text of a query, which has a parameter there. Such a part of an
+  /// AND is left out: the index holds more rows then.
+  private func condition(of predicate: NSPredicate, _ mapping: TableMapping) -> String? {
+    switch predicate.kind {
+    case .compound(.and, let parts):
+      let conditions = parts.compactMap { condition(of: $0, mapping) }
+      return conditions.count > 1 ? "(\(conditions.joined(separator: " AND ")))" : conditions.first
+    case .comparison(let comparison):
+      guard comparison.leftExpression.expressionType == .keyPath,
+        let column = mapping.columns(of: [comparison.leftExpression.keyPath]).first,
+        comparison.rightExpression.expressionType == .constantValue, comparison.rightExpression.constantValue == nil
+      else { return nil }
+      switch comparison.predicateOperatorType {
+      case .equalTo: return "(\(column) IS NULL)"
+      case .notEqualTo: return "(\(column) IS NOT NULL)"
+      default: return nil
+      }
+    default: return nil
     }
   }
 
