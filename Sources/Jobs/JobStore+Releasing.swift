@@ -65,10 +65,16 @@ extension JobStore {
   }
 
   /// Whether any job runs after others: it is `pending`, or `blocked`.
-  public func hasDependents(in context: NSManagedObjectContext) throws -> Bool {
+  ///
+  /// - Parameter areAdopted: there were no pending ones just now. Looking for them again could take long: a server that
+  ///   expects many rows of any state reads all rows of a table to find that it has none.
+  public func hasDependents(pendingOnesAreAdopted areAdopted: Bool = false, in context: NSManagedObjectContext) throws
+    -> Bool
+  {
     let waits = PoolWait.fetchRequest()
     waits.fetchLimit = 1
     if try !context.fetch(waits).isEmpty { return true }
+    if areAdopted { return false }
     let pending = PoolJob.fetchRequest()
     pending.predicate = JobState.pending.predicate
     pending.fetchLimit = 1

@@ -1,4 +1,5 @@
 import Foundation
+import LinuxSystem
 import WorkerProtocol
 
 /// The work in one context: the jobs that run there, what was saved, and what other workers are told of it.
@@ -14,6 +15,8 @@ final class JobAttempt: @unchecked Sendable {
   /// Seconds for which the commit of what runs now is tried again.
   private var commitTimeout = 0.0
   private var jobs: [Job] = []
+  /// Seconds in which the jobs ran themselves.
+  private(set) var work = 0.0
   private var observer: (any NSObjectProtocol)?
   private var lastReport: ContinuousClock.Instant?
 
@@ -61,6 +64,8 @@ final class JobAttempt: @unchecked Sendable {
     lastReport = nil
     let startedAt = Date()
     if let timeout = job.timeout ?? worker.timeout, let uri { runner.connection.setDeadline(timeout, for: uri) }
+    let start = Clock.now
+    defer { work += Clock.now - start }
     try runner.connection.inPlugin { try worker.init().run(job, in: context) }
     // From here on a delay is not the job's fault, and must not cost an attempt.
     runner.connection.clearDeadline()

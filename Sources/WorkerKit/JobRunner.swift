@@ -10,13 +10,16 @@ final class JobRunner: @unchecked Sendable {
   let connection: WorkerConnection
   private let workers: [String: any Worker.Type]
   private let mayGroup: Bool
-  private var pace = JobPace()
+  private var pace: JobPace
+  /// Seconds in which the jobs that ended last ran themselves.
+  private var work = 0.0
 
   init(workers: [any Worker.Type], store: JobStore, connection: WorkerConnection) {
     self.store = store
     self.connection = connection
     self.workers = Dictionary(workers.map { ($0.kind, $0) }, uniquingKeysWith: { first, _ in first })
     mayGroup = workers.allSatisfy { $0.sharesTransactions }
+    pace = JobPace(savesExclusively: !store.isShared)
   }
 
   /// Runs jobs until none will come any more.
@@ -33,7 +36,7 @@ final class JobRunner: @unchecked Sendable {
       let isDone = jobs.count > 1 ? runGroup(jobs) : runAlone(jobs[0])
       guard isDone else { continue }
       FaultPoint.answered.pass()
-      pace.note(jobs.count, seconds: Clock.now - start)
+      pace.note(jobs.count, seconds: Clock.now - start, work: work)
       connection.setCredit(pace.credit)
     }
   }
@@ -58,7 +61,7 @@ final class JobRunner: @unchecked Sendable {
       do {
         for job in try attempt.fetch(uris) {
           guard let worker = workers[job.kind] else { return false }
-          if !attempt.finished.isEmpty, JobPace.isLong(Clock.now - start) {
+          if !attempt.finished.isEmpty, JobPace.isLong(attempt.work) {
             if let uri = job.objectID.objectURI { rest.append(uri) }
             continue
           }
@@ -71,9 +74,10 @@ final class JobRunner: @unchecked Sendable {
         return false
       }
     }
+    work = attempt.work
     if isDone {
       connection.end([(uris.filter { !rest.contains($0) }, .done)], givingBack: rest)
-      if !rest.isEmpty { pace.noteLongGroup(of: uris.count - rest.count, seconds: Clock.now - start) }
+      if !rest.isEmpty { pace.noteLongGroup(of: uris.count - rest.count, seconds: Clock.now - start, work: work) }
     } else {
       // What a job in the group saved itself is committed, with the jobs before it, and stays so.
       connection.end([(uris.filter { attempt.saved.contains($0) }, .done)])
@@ -104,6 +108,7 @@ final class JobRunner: @unchecked Sendable {
           FaultPoint.committed.pass()
         }
       }
+      work = attempt.work
       guard case .failure(let error) = outcome else {
         connection.end([([uri], .done)])
         return true

@@ -91,20 +91,32 @@ import WorkerProtocol
   @Test func shortJobsAreHeldAndGroupedLongOnesAreNot() {
     var pace = JobPace()
     #expect(pace.groupSize == 1, "nothing is known yet")
-    for _ in 0..<20 { pace.note(1, seconds: 0.000_05) }
+    for _ in 0..<20 { pace.note(1, seconds: 0.000_05, work: 0.000_01) }
     #expect(pace.groupSize == JobPace.mostGrouped)
     #expect(pace.credit > 100)
-    for _ in 0..<20 { pace.note(1, seconds: 1) }
+    for _ in 0..<20 { pace.note(1, seconds: 1, work: 1) }
     #expect(pace.groupSize == 1)
     #expect(pace.credit == 1)
   }
 
+  /// Round trips to a server take as long for many jobs as for one, however far away it is.
+  @Test func atAServerOnlyTheWorkOfJobsKeepsThemApart() {
+    var (near, far) = (JobPace(), JobPace(savesExclusively: false))
+    for _ in 0..<20 {
+      near.note(1, seconds: 0.01, work: 0.000_01)
+      far.note(1, seconds: 0.01, work: 0.000_01)
+    }
+    #expect(near.groupSize == 1 && far.groupSize == JobPace.mostGrouped && far.credit >= far.groupSize)
+    for _ in 0..<20 { far.note(1, seconds: 0.02, work: 0.01) }
+    #expect(far.groupSize == 1)
+  }
+
   @Test func afterAFailedGroupTheJobsAreAlone() {
     var pace = JobPace()
-    for _ in 0..<20 { pace.note(1, seconds: 0.000_05) }
+    for _ in 0..<20 { pace.note(1, seconds: 0.000_05, work: 0.000_01) }
     pace.groupFailed()
     #expect(pace.groupSize == 1)
-    for _ in 0..<JobPace.mostGrouped { pace.note(1, seconds: 0.000_05) }
+    for _ in 0..<JobPace.mostGrouped { pace.note(1, seconds: 0.000_05, work: 0.000_01) }
     #expect(pace.groupSize > 1)
   }
 }

@@ -31,8 +31,10 @@ extension Coordinator {
   /// The store's answer: jobs that may run now, and whether dependents remain.
   mutating func released(_ jobs: [WindowJob], remain: Bool) {
     dependents.isChecking = false
-    // What ended or came meanwhile is checked next.
-    dependents.mayExist = remain || dependents.hasNew || !dependents.ended.isEmpty
+    // What ended or came meanwhile is checked next. Where no job waits for others, ends of jobs need no check: it would
+    // last while jobs end, and each check would be the reason for the next. New dependents are announced.
+    dependents.mayExist = remain || dependents.hasNew
+    if !dependents.mayExist { dependents.ended = [] }
     startCheckIfNeeded()
     becameReady(jobs)
   }

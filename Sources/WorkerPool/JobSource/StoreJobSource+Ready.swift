@@ -37,11 +37,14 @@ extension StoreJobSource {
 
   func release(after ended: [JobKey]) {
     work { [self] context in
-      var ready = leads ? try adoptPending(context) : []
+      let adopts = leads
+      var ready = adopts ? try adoptPending(context) : []
       let keys = mustCheckAll ? try store.blockers(in: context) : ended
       ready += try release(after: keys, context)
       mustCheckAll = false
-      report(.released(offered(ready), remain: try store.hasDependents(in: context), reason: nil))
+      // The leader of a shared store has adopted all pending jobs. New ones are announced to it.
+      let remain = try store.hasDependents(pendingOnesAreAdopted: adopts && membership != nil, in: context)
+      report(.released(offered(ready), remain: remain, reason: nil))
     } onFailure: { [self] error in
       mustCheckAll = true
       report(.released([], remain: true, reason: ErrorText.text(error)))

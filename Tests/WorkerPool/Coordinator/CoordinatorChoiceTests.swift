@@ -343,6 +343,12 @@ import WorkerProtocol
     #expect(scene.runs() == [worker: [uri(9)]])
     scene.coordinator.workerSaid(.done([uri(3)]), worker)
     #expect(scene.releases() == [])
+    // Where no job waits, a job that ends during a check is no reason for the next one: checks would never end.
+    scene.coordinator.checkDependents()
+    #expect(scene.releases() == [[]])
+    scene.coordinator.workerSaid(.done([uri(9)]), worker)
+    scene.coordinator.released([], remain: false)
+    #expect(scene.releases() == [])
   }
 }
 
