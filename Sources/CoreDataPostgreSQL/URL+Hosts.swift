@@ -6,14 +6,15 @@ extension URL {
   ///     postgresql://me@one:5432,two:5433,[::1]/app?target_session_attrs=read-write
   ///
   /// `URL(string:)` refuses such a list. Here the hosts and ports become parameters, which libpq reads in the same way:
-  /// `postgresql://me@/app?host=one,two,::1&port=5432,5433,&target_session_attrs=read-write`. All other texts stay as
-  /// they are.
+  /// `postgresql://me@/app?host=one,two,::1&port=5432,5433,&target_session_attrs=read-write`. Characters that no URL may
+  /// have are percent-encoded; all else stays as it is.
   ///
   /// - Returns: nil for a text that is no URL of PostgreSQL.
   ///
   /// Source: https://www.postgresql.org/docs/15/libpq-connect.html, "Connection URIs".
   public init?(postgreSQL text: String) {
     guard let scheme = ["postgresql://", "postgres://"].first(where: text.hasPrefix) else { return nil }
+    let text = Self.encoded(text)
     let rest = text.dropFirst(scheme.count)
     let authority = rest.prefix { !"/?#".contains($0) }
     let hosts = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
@@ -37,6 +38,14 @@ extension URL {
     end = end.prefix { $0 != "?" }
     let user = authority.dropLast(hosts.count)
     self.init(string: "\(scheme)\(user)\(end.isEmpty ? "/" : end)?\(parameters)\(query)")
+  }
+
+  /// What no URL may have is percent-encoded, and only that: Foundation would encode all of the text a second time.
+  private static func encoded(_ text: String) -> String {
+    text.utf8.reduce(into: "") { encoded, byte in
+      let isPlain = byte > 0x20 && byte < 0x7f && !#""<>\^`{|}"#.utf8.contains(byte)
+      encoded += isPlain ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }
   }
 
   /// A host without the brackets of an IPv6 address, and its port; nil if a bracket is not closed.

@@ -43,7 +43,7 @@ extension JobStore {
     request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [claimed(by: member), Self.isSuspect])
     var blamed: [Int64] = []
     for job in try context.fetch(request) {
-      try job.markDiedWithHost(failure(job), policy: policy(job))
+      try job.markDiedWithHost(failure(job), policy: policy(job), at: now)
       if let key = job.objectID.key { blamed.append(key) }
     }
     if !blamed.isEmpty { try context.save() }

@@ -7,8 +7,9 @@ extension JobStore {
   /// - Parameter limit: how many at most, oldest first; call again after the save while it returns as many.
   /// - Returns: the jobs.
   public func promoteDue(
-    at now: Date = Date(), limit: Int = 1000, in context: NSManagedObjectContext
+    at now: Date? = nil, limit: Int = 1000, in context: NSManagedObjectContext
   ) throws -> [JobSummary] {
+    let now = now ?? self.now
     let request = PoolJob.shortFetchRequest()
     request.predicate = NSPredicate(format: "runAt <= %@ AND state IN %@", now as NSDate, Self.timedStates)
     request.sortDescriptors = [NSSortDescriptor(key: "runAt", ascending: true)]

@@ -14,8 +14,9 @@ extension JobStore {
   /// - Throws: ``JobObjectNameError``, and what a fetch throws.
   @discardableResult
   public func insert(
-    _ requests: [JobRequest], into context: NSManagedObjectContext, at now: Date = Date()
+    _ requests: [JobRequest], into context: NSManagedObjectContext, at now: Date? = nil
   ) throws -> [PoolJob] {
+    let now = now ?? self.now
     if let token = requests.first?.submission {
       return try insertSubmission(token, requests, into: context, at: now)
     }
@@ -60,7 +61,7 @@ extension JobStore {
       return label?.objectID.uriString
     }
     job.options = options
-    if !options.waitsForJobs { try job.markReleased() }
+    if !options.waitsForJobs { try job.markReleased(at: now) }
   }
 
   /// Why requests cannot be taken into this store, if they cannot: one of them waits for a job that is not there.

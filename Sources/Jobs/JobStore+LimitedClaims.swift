@@ -77,7 +77,7 @@ extension JobStore {
       var room = limit
       if let most = rules.limit { room = min(room, most - ofKind) }
       if room < limit { retryAfter = JobStore.pause }
-      let now = Date().timeIntervalSince1970
+      let now = store.now.timeIntervalSince1970
       let rateTurn = try rules.rate.map { _ in try PoolTurn("rate \(query.kind)", in: context) }
       var rate = rules.rate.map { SharedRate($0, rateTurn?.text ?? "", now: now) }
       if let rate, rate.room < room {

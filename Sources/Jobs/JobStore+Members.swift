@@ -28,7 +28,8 @@ extension JobStore {
   ///
   /// - Returns: whether it was not gone before.
   @discardableResult
-  public func noteGone(_ identity: Int64, at now: Date = Date(), in context: NSManagedObjectContext) throws -> Bool {
+  public func noteGone(_ identity: Int64, at now: Date? = nil, in context: NSManagedObjectContext) throws -> Bool {
+    let now = now ?? self.now
     let update = NSBatchUpdateRequest(entityName: PoolMember.entityName)
     update.predicate = NSPredicate(format: "identity == %lld AND goneAt == nil", identity)
     update.propertiesToUpdate = ["goneAt": now]
@@ -37,8 +38,9 @@ extension JobStore {
 
   /// Forgets pools that are gone, after it has taken their names off the jobs that nobody has run since. Saves.
   public func forgetGoneMembers(in context: NSManagedObjectContext) throws {
+    try releaseUnknownClaims(in: context)
     // Those that have just gone are left: another pool may not know yet that their claims are void.
-    let gone = try goneMembers(before: Date() - 3600, in: context).map { NSNumber(value: $0) }
+    let gone = try goneMembers(before: now - 3600, in: context).map { NSNumber(value: $0) }
     guard !gone.isEmpty else { return }
     let update = NSBatchUpdateRequest(entityName: PoolJob.entityName)
     update.predicate = NSPredicate(
@@ -50,6 +52,32 @@ extension JobStore {
     members.predicate = NSPredicate(format: "identity IN %@", gone)
     for row in try context.fetch(members) { context.delete(row) }
     try context.save()
+  }
+
+  /// Gives back what pools have claimed that were forgotten: a pool that stood still until then, and went on before it
+  /// heard of its end. Saves.
+  private func releaseUnknownClaims(in context: NSManagedObjectContext) throws {
+    let isClaimed = NSCompoundPredicate(andPredicateWithSubpredicates: [
+      NSPredicate(format: "finishedAt == nil AND claimant != nil"), JobState.available.predicate,
+    ])
+    let claims = NSFetchRequest<NSDictionary>(entityName: PoolJob.entityName)
+    claims.resultType = .dictionaryResultType
+    claims.propertiesToFetch = [PoolMember.claimant]
+    claims.returnsDistinctResults = true
+    claims.predicate = isClaimed
+    // In this order: whoever has claimed a job by now has a row.
+    let claimants = Set(try context.fetch(claims).compactMap { ($0[PoolMember.claimant] as? NSNumber)?.int64Value })
+    guard !claimants.isEmpty else { return }
+    let members = NSFetchRequest<NSManagedObject>(entityName: PoolMember.entityName)
+    let known = Set(try context.fetch(members).compactMap { ($0.value(forKey: "identity") as? NSNumber)?.int64Value })
+    let unknown = claimants.subtracting(known).map { NSNumber(value: $0) }
+    guard !unknown.isEmpty else { return }
+    let update = NSBatchUpdateRequest(entityName: PoolJob.entityName)
+    update.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [
+      isClaimed, NSPredicate(format: "claimant IN %@", unknown),
+    ])
+    update.propertiesToUpdate = [PoolMember.claimant: NSNull()]
+    _ = try context.execute(update)
   }
 
   func count(_ update: NSBatchUpdateRequest, in context: NSManagedObjectContext) throws -> Int {

@@ -29,8 +29,9 @@ extension JobStore {
   ///   - limit: with more jobs than this none is returned.
   public func insertPlain(
     _ requests: [[JobRequest]], files: [String], atMost limit: Int, into context: NSManagedObjectContext,
-    at now: Date = Date()
+    at now: Date? = nil
   ) throws -> PlainIntake? {
+    let now = now ?? self.now
     let entity = PoolJob.entity(in: context)
     guard coordinator.takesNewRows(of: entity),
       let fileEntity = coordinator.managedObjectModel.entitiesByName["PoolFile"]

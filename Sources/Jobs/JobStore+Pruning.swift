@@ -27,8 +27,9 @@ extension JobStore {
   /// - Complexity: reads the finished jobs from the oldest on. The options of waiting jobs are read only when a failed
   ///   job is old enough to go.
   public func prune(
-    _ retention: JobRetention, at now: Date = Date(), limit: Int = 1000, in context: NSManagedObjectContext
+    _ retention: JobRetention, at now: Date? = nil, limit: Int = 1000, in context: NSManagedObjectContext
   ) throws -> Int {
+    let now = now ?? self.now
     var count = 0
     let wanted = Wanted()
     for state in [JobState.succeeded, .cancelled, .dead] {

@@ -32,8 +32,9 @@ extension JobStore {
   ///
   /// - Parameter limit: the most jobs that one call checks; save and call again until it checks fewer.
   public func adoptPending(
-    limit: Int = 500, at now: Date = Date(), in context: NSManagedObjectContext
+    limit: Int = 500, at now: Date? = nil, in context: NSManagedObjectContext
   ) throws -> Release {
+    let now = now ?? self.now
     let request = PoolJob.shortFetchRequest()
     request.predicate = JobState.pending.predicate
     request.fetchLimit = limit
@@ -44,8 +45,9 @@ extension JobStore {
 
   /// Checks the jobs that wait for one of these, which have ended, without saving.
   public func release(
-    after ended: [Int64], at now: Date = Date(), in context: NSManagedObjectContext
+    after ended: [Int64], at now: Date? = nil, in context: NSManagedObjectContext
   ) throws -> Release {
+    let now = now ?? self.now
     var release = Release()
     guard !ended.isEmpty else { return release }
     let request = PoolWait.fetchRequest()

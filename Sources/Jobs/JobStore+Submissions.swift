@@ -23,8 +23,9 @@ extension JobStore {
 
   /// Deletes tokens that need not be remembered any longer, without saving; returns how many.
   public func forgetSubmissions(
-    _ retention: JobRetention, at now: Date = Date(), limit: Int = 1000, in context: NSManagedObjectContext
+    _ retention: JobRetention, at now: Date? = nil, limit: Int = 1000, in context: NSManagedObjectContext
   ) throws -> Int {
+    let now = now ?? self.now
     guard let age = retention.finished else { return 0 }
     let request = PoolSubmission.fetchRequest()
     request.predicate = NSPredicate(

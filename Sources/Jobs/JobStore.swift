@@ -68,6 +68,12 @@ public final class JobStore: Sendable {
     }
   }
 
+  /// Returns when the commits of a store at a server are on its disk. Any thread.
+  package func synchronizeCommits() throws { try coordinator.synchronizeCommits() }
+
+  /// The time that counts in the store: that of the server's clock, which all hosts share, or of this machine's.
+  public var now: Date { isShared ? coordinator.serverDate ?? Date() : Date() }
+
   /// A new private-queue context on both stores.
   public func makeContext(name: String) -> NSManagedObjectContext {
     let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)

@@ -33,7 +33,7 @@ struct PoolTurn {
 
 /// When jobs of a kind with a rate were claimed, over all pools.
 ///
-/// The times are those of the pools' clocks. A period is divided into steps; claims within one step count as of the
+/// The times are those of the server's clock. A period is divided into steps; claims within one step count as of the
 /// last of them, so that the rate is kept.
 struct SharedRate {
   private var claims: [(time: Double, count: Int)] = []
@@ -46,7 +46,8 @@ struct SharedRate {
     for line in text.split(separator: "\n") {
       let parts = line.split(separator: " ")
       guard parts.count == 2, let time = Double(parts[0]), let count = Int(parts[1]) else { continue }
-      if time + rate.period > now { claims.append((min(time, now), count)) }
+      // A time far ahead is that of a server whose clock was wrong.
+      if time + rate.period > now, time <= now + rate.period { claims.append((min(time, now), count)) }
     }
   }
 

@@ -53,10 +53,8 @@ public struct StorePlace: Hashable, Sendable, CustomStringConvertible {
     if URL(postgreSQL: text) == nil {
       throw StorePlaceError(
         place: text,
-        reason:
-          "the URL cannot be read; a server's is postgresql://user@host/database, several are "
-          + "postgresql://user@one,two:5433/database"
-      )
+        reason: "the URL cannot be read; a server's is postgresql://user@host/database, several are "
+          + "postgresql://user@one,two:5433/database")
     }
   }
 }

@@ -62,7 +62,7 @@ final class JobAttempt: @unchecked Sendable {
     current = uri
     commitTimeout = worker.commitTimeout
     lastReport = nil
-    let startedAt = Date()
+    let startedAt = runner.store.now
     if let timeout = job.timeout ?? worker.timeout, let uri { runner.connection.setDeadline(timeout, for: uri) }
     let start = Clock.now
     defer { work += Clock.now - start }
@@ -70,7 +70,7 @@ final class JobAttempt: @unchecked Sendable {
     // From here on a delay is not the job's fault, and must not cost an attempt.
     runner.connection.clearDeadline()
     FaultPoint.pluginReturned.pass()
-    try job.markSucceeded(startedAt: startedAt)
+    try job.markSucceeded(startedAt: startedAt, at: runner.store.now)
     if let uri { finished.append(uri) }
     current = nil
   }

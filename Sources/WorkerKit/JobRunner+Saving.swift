@@ -105,16 +105,17 @@ extension JobRunner {
     let context = store.makeContext(name: "failure")
     return try context.performAndWait {
       guard let job = try JobAttempt.job(uri, in: context), job.state == .available else { return .done }
+      let now = store.now
       let details = error as? any DetailedFailure
       if let output = details?.output { job.output = output }
       if reason == .cancelled {
-        try job.markCancelled()
+        try job.markCancelled(at: now)
       } else if let snooze = error as? JobSnoozed, reason == nil {
-        try job.markSnoozed(until: Date() + snooze.seconds)
+        try job.markSnoozed(until: now + snooze.seconds, at: now)
       } else {
         var policy = retryPolicy(of: job)
         if error is PermanentFailure || details?.isPermanent == true { policy.maxAttempts = 0 }
-        try job.markFailed(failure(error, reason, job), policy: policy, startedAt: startedAt)
+        try job.markFailed(failure(error, reason, job), policy: policy, startedAt: startedAt, at: now)
       }
       try context.save()
       FaultPoint.failureNoted.pass()
@@ -127,7 +128,7 @@ extension JobRunner {
     let isLate = reason == .timedOut && !(error is CommitFailure)
     let details = error as? any DetailedFailure
     return AttemptFailure(
-      attempt: job.attemptNumber, date: Date(), type: isLate ? "timeout" : FailureText.type(error),
+      attempt: job.attemptNumber, date: store.now, type: isLate ? "timeout" : FailureText.type(error),
       message: isLate ? "took longer than \(timeout(of: job) ?? 0) seconds" : FailureText.text(error),
       host: ProcessInfo.processInfo.hostName, pid: getpid(), signal: details?.signal,
       standardError: details?.standardError ?? [])

@@ -95,7 +95,7 @@ final class JobRunner: @unchecked Sendable {
   private func runAlone(_ uri: ObjectURI) -> Bool {
     var conflicts = 0
     while true {
-      let startedAt = Date()
+      let startedAt = store.now
       let attempt = JobAttempt(self, context: store.makeContext(name: "job"))
       let outcome = attempt.context.performAndWait { () -> Result<Void, any Error> in
         Result {

@@ -292,4 +292,27 @@ struct ClaimTests {
       #expect(try store.goneMembers(in: context) == [member.identity])
     }
   }
+
+  /// A pool that stands still for longer than the others remember it may claim jobs before it hears of its end.
+  @Test func claimsOfAForgottenPoolAreGivenBack() throws {
+    let store = try open()
+    try insert(3, into: store)
+    let member = PoolMember(host: "a", pid: 1, queue: "/q")
+    try perform(store) { store, context in
+      store.insert(member, into: context)
+      try context.save()
+    }
+    #expect(try claim(1, for: member.identity, in: store).count == 1)
+    #expect(try claim(1, for: 77, in: store).count == 1)
+    try perform(store) { try $0.forgetGoneMembers(in: $1) }
+    #expect(try claim(0, for: 77, in: store).isEmpty)
+    #expect(try claim(3, for: 78, in: store).count == 2)
+    #expect(try claim(0, for: member.identity, in: store).count == 1)
+  }
+
+  @Test func aPlaceMayHaveCharactersThatNoURLHas() {
+    let place = StorePlace("postgresql://u@/db?host=%2Ftmp&schema=Größe x")
+    #expect(place.url.absoluteString == "postgresql://u@/db?host=%2Ftmp&schema=Gr%c3%b6%c3%9fe%20x")
+    #expect(throws: Never.self) { try place.check() }
+  }
 }

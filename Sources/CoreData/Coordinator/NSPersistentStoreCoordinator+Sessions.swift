@@ -12,4 +12,15 @@ extension NSPersistentStoreCoordinator {
   ) throws -> (any StoreSession)? {
     try (store as? any ObjectStore)?.openSession(holding: lock, body)
   }
+
+  /// Returns when all commits to the servers of the stores are on disk: a server with `synchronous_commit = off` answers
+  /// before that.
+  ///
+  /// - Throws: an `NSError` if the server cannot be reached.
+  package final func synchronizeCommits() throws {
+    for store in objectStores { try store.synchronizeCommits() }
+  }
+
+  /// The time by the clock of the server that has a store; nil without one.
+  package final var serverDate: Date? { objectStores.lazy.compactMap(\.serverDate).first }
 }

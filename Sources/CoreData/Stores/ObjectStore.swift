@@ -50,6 +50,11 @@ protocol ObjectStore: NSPersistentStore {
     ofEach keys: [Int64], _ storedEntity: StoredEntity, _ relationship: NSRelationshipDescription,
     in generation: QueryGeneration?, _ body: (Int64, StoredEntity, Int64, Snapshot) -> Void) throws
 
+  /// The same without the members' values.
+  func memberKeys(
+    ofEach keys: [Int64], _ storedEntity: StoredEntity, _ relationship: NSRelationshipDescription,
+    in generation: QueryGeneration?, _ body: (Int64, StoredEntity, Int64) -> Void) throws
+
   /// Keeps the present state of the store readable; nil if the store cannot do that.
   ///
   /// - Parameter others: the states that other stores of the coordinator have just pinned.
@@ -111,6 +116,12 @@ protocol ObjectStore: NSPersistentStore {
   func openSession(
     holding lock: Int64, _ body: @escaping @Sendable (StoreSessionEvent) -> Void
   ) throws -> (any StoreSession)?
+
+  /// Returns when all earlier commits are on the disk of the store's server, if commits do not wait for it themselves.
+  func synchronizeCommits() throws
+
+  /// The time by the clock of the store's server; nil for a store without one, and if it was never reached.
+  var serverDate: Date? { get }
 
   // MARK: Contexts
 
@@ -214,6 +225,18 @@ extension ObjectStore {
   func openSession(
     holding lock: Int64, _ body: @escaping @Sendable (StoreSessionEvent) -> Void
   ) throws -> (any StoreSession)? { nil }
+
+  func memberKeys(
+    ofEach keys: [Int64], _ storedEntity: StoredEntity, _ relationship: NSRelationshipDescription,
+    in generation: QueryGeneration?, _ body: (Int64, StoredEntity, Int64) -> Void
+  ) throws {
+    try members(ofEach: keys, storedEntity, relationship, in: generation) { owner, member, key, _ in
+      body(owner, member, key)
+    }
+  }
+
+  var serverDate: Date? { nil }
+  func synchronizeCommits() throws {}
 
   // Stores that number rows by an app's own references give no key twice.
   func lastKey(of storedEntity: StoredEntity) throws -> Int64 { 0 }

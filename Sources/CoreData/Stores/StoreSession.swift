@@ -12,6 +12,9 @@ package protocol StoreSession: AnyObject, Sendable {
   ///   failure; never after the result's `release()` has returned.
   func wait(for lock: Int64, _ body: @escaping @Sendable (StoreLockEvent) -> Void) -> any StoreLockHold
 
+  /// What tells the store from others of the same database, also from copies of it.
+  var place: String { get }
+
   /// Ends the session. Nothing is reported any more.
   func close()
 }

@@ -19,9 +19,10 @@ extension JobStore {
   /// until then. Marks of entries that are gone are deleted, except those of `names`, whose files cannot be read at the
   /// moment.
   public func insertPeriodic(
-    _ entries: [PeriodicEntry], keeping names: Set<String> = [], at now: Date = Date(),
+    _ entries: [PeriodicEntry], keeping names: Set<String> = [], at now: Date? = nil,
     into context: NSManagedObjectContext
   ) throws -> PeriodicRound {
+    let now = now ?? self.now
     var marks = Dictionary(
       try context.fetch(PoolPeriodic.fetchRequest()).map { (ExactText($0.name), $0) },
       uniquingKeysWith: { first, _ in first })

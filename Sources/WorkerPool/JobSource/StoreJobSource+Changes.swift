@@ -14,11 +14,11 @@ extension StoreJobSource {
         let policy = policy(of: job)
         switch settlement {
         case .crashed(let obituary):
-          try job.markCrashed(failure(obituary, "crash", obituary.reason, job), policy: policy)
+          try job.markCrashed(failure(obituary, "crash", obituary.reason, job), policy: policy, at: store.now)
         case .timedOut(let obituary, let seconds):
           let message = "took longer than \(Clock.text(seconds)), and did not stop when asked"
-          try job.markFailed(failure(obituary, "timeout", message, job), policy: policy)
-        case .cancelled: try job.markCancelled()
+          try job.markFailed(failure(obituary, "timeout", message, job), policy: policy, at: store.now)
+        case .cancelled: try job.markCancelled(at: store.now)
         }
       }
       try context.save()
@@ -43,13 +43,13 @@ extension StoreJobSource {
     var signal: Int32?
     if case .signalled(let number) = obituary.death { signal = number }
     return AttemptFailure(
-      attempt: job.attemptNumber, date: Date(), type: type, message: message,
+      attempt: job.attemptNumber, date: store.now, type: type, message: message,
       host: ProcessInfo.processInfo.hostName, pid: obituary.pid, signal: signal, standardError: obituary.lastLines)
   }
 
   func cancel(_ jobs: [JobKey], ticket: Int?) {
-    change(jobs, ticket) {
-      try $0.markCancelled()
+    change(jobs, ticket) { [store] in
+      try $0.markCancelled(at: store.now)
     } done: { [report] in
       report(.cancelled($0))
     }

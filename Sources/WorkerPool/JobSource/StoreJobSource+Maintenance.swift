@@ -18,7 +18,7 @@ extension StoreJobSource {
       }
       let ready = round.jobs.compactMap(JobSummary.init)
       // Never too early, so that the next call finds what is due.
-      let next = round.next.map { max(0.001, $0.timeIntervalSinceNow + 0.001) }
+      let next = round.next.map { max(0.001, $0.timeIntervalSince(store.now) + 0.001) }
       report(.periodic(offered(ready), next: next, messages: problems.values.sorted()))
     } onFailure: { [report] error in
       report(.periodic([], next: 1, messages: ["periodic jobs cannot be submitted: \(ErrorText.text(error))"]))
@@ -28,7 +28,7 @@ extension StoreJobSource {
   func noteHistory(_ gauges: HistoryGauges) {
     work(on: pruningContext) { [self] context in
       // One pool notes for all: the intervals are in the same settings.
-      guard leads, try store.noteHistory(gauges, at: Date(), in: context) else { return }
+      guard leads, try store.noteHistory(gauges, at: store.now, in: context) else { return }
       try context.save()
     } onFailure: { [report] error in
       report(.trouble("the pool's history cannot be kept: \(ErrorText.text(error))"))

@@ -99,7 +99,7 @@ extension StoreJobSource {
         context.reset()
       }
       // The next call finds a job that is due by then. The timer must not fire too early.
-      let next = try store.nextDue(in: context).map { max(0.001, $0.timeIntervalSinceNow) }
+      let next = try store.nextDue(in: context).map { max(0.001, $0.timeIntervalSince(store.now)) }
       let offered = offered(promoted)
       report(.promoted(offered, areMore: areMore || offered.count < promoted.count, next: next))
     } onFailure: { [report] error in

@@ -127,11 +127,12 @@ extension StoreJobSource {
   private func noteGone(_ identity: Int64) {
     work { [self] context in
       guard let member = try store.members(in: context).first(where: { $0.identity == identity }) else { return }
+      let now = store.now
       let blamed = try store.returnClaims(
         ofDead: identity, policy: { [self] in policy(of: $0) },
         failure: { job in
           AttemptFailure(
-            attempt: job.attemptNumber, date: Date(), type: "host", message: "the pool died that ran the job alone",
+            attempt: job.attemptNumber, date: now, type: "host", message: "the pool died that ran the job alone",
             host: member.host, pid: member.pid)
         }, in: context)
       guard try store.noteGone(identity, in: context) else { return }

@@ -85,7 +85,8 @@ final class StoreMembership: Sendable {
     }
     for event in early { report(event) }
     report(.membersChanged)
-    lead(Self.leaderLock(store))
+    let place = state.withLock { $0.session?.place } ?? ""
+    lead(Self.leaderLock("\(store) \(place)"))
   }
 
   /// Ends the session: the lock is released, and nothing is reported any more.
@@ -175,7 +176,8 @@ final class StoreMembership: Sendable {
     }
   }
 
-  /// The number of the leader's lock: that of the store's identifier.
+  /// The number of the leader's lock: that of the store's identifier and its place. A copy of the store in another
+  /// schema of the database has the same identifier, and a leader of its own.
   private static func leaderLock(_ store: String) -> Int64 {
     // FNV-1a.
     let hash = store.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }

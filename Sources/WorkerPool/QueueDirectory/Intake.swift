@@ -54,9 +54,8 @@ final class Intake: @unchecked Sendable {
     self.pool = pool
     self.watch = watch
     context = store.makeContext(name: "queue directory")
-    // A server has its commits on the disk before it answers.
     let wal = store.isShared ? nil : try WALSynchronizer(url: store.url, writeTurn: writeTurn)
-    removal = TakenFileRemoval(wal: wal, store: store.files)
+    removal = TakenFileRemoval(wal: wal, store: store)
   }
 
   /// Finds what an earlier process left unfinished. Called first. It blocks, and may be called again after an error.

@@ -35,7 +35,7 @@ final class TakenFileRemoval: @unchecked Sendable {
 
   private let queue = DispatchQueue(label: "removal of job files")
   private let wal: WALSynchronizer?
-  private let store: StoreFiles
+  private let store: JobStore
   private let work = Mutex(Work())
   private var report: @Sendable (IntakeReport) -> Void = { _ in }
   private var forget: @Sendable ([NSManagedObjectID]) -> Void = { _ in }
@@ -46,9 +46,9 @@ final class TakenFileRemoval: @unchecked Sendable {
   private var lastFailure: String?
 
   /// - Parameters:
-  ///   - wal: brings commits to the disk; nil for a store whose commits are there already.
-  ///   - store: the files in which the jobs are committed.
-  init(wal: WALSynchronizer?, store: StoreFiles) {
+  ///   - wal: brings commits to the disk; nil for a store at a server.
+  ///   - store: where the jobs are committed.
+  init(wal: WALSynchronizer?, store: JobStore) {
     self.wal = wal
     self.store = store
   }
@@ -128,8 +128,9 @@ final class TakenFileRemoval: @unchecked Sendable {
       // The names come first: a file that came back under its old name would be taken again.
       try synchronize(committed.flatMap { [$0.file.directory, $0.file.source] })
       try wal?.synchronize()
+      try store.synchronizeCommits()
       // If the store's path leads elsewhere, its jobs are lost.
-      try store.check()
+      try store.files.check()
     } catch {
       return fail("\(committed.count) job files stay in taken/: \(ErrorText.text(error))")
     }

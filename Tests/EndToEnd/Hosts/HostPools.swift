@@ -11,16 +11,21 @@ final class HostPools {
   let plugins: String
   /// The URL of the store.
   let store: String
-  private let schema: String
+  /// The schema of the app's tables.
+  let schema: String
   /// Where the tests look into the database.
-  private let address: String
+  private var address: String
 
   /// - Parameters:
   ///   - address: where the tests look into the database, as libpq takes it.
   ///   - poolAddress: where the pools do that; the same if nil.
-  init(at address: String = PostgreSQLServer.shared.address(), pools poolAddress: String? = nil) throws {
+  ///   - prefix: what the name of the schema begins with.
+  init(
+    at address: String = PostgreSQLServer.shared.address(), pools poolAddress: String? = nil,
+    schemaPrefix prefix: String = "hosts_"
+  ) throws {
     place = try TestPlace()
-    schema = "hosts_\(UInt32.random(in: 0 ... .max))"
+    schema = "\(prefix)\(UInt32.random(in: 0 ... .max))"
     self.address = address
     store = "\(poolAddress ?? address)&schema=\(schema)"
     try place.write(
@@ -38,7 +43,15 @@ final class HostPools {
       atPath: plugins + "/worker-test", withDestinationPath: Built.path("test-worker"))
   }
 
-  deinit { _ = try? psql("DROP SCHEMA IF EXISTS \(schema) CASCADE; DROP SCHEMA IF EXISTS \(schema)_wp CASCADE") }
+  deinit { try? drop() }
+
+  /// Drops both schemas.
+  func drop() throws {
+    try psql(#"DROP SCHEMA IF EXISTS "\#(schema)" CASCADE; DROP SCHEMA IF EXISTS "\#(schema)_wp" CASCADE"#)
+  }
+
+  /// Looks into another database from now on.
+  func look(at address: String) { self.address = address }
 
   /// Starts the pool of a host.
   ///
@@ -46,14 +59,15 @@ final class HostPools {
   ///   - counts: whether it runs jobs of the kind `counted`, or else the other kinds of the tests' plugin.
   ///   - poolAddress: where this pool finds the server, if that is not the place of all pools.
   ///   - prefix: a program with arguments that runs the pool.
+  ///   - environment: further variables of the pool and its workers.
   func start(
     _ host: String, workers: Int = 1, options: [String] = [], counts: Bool = true, at poolAddress: String? = nil,
-    behind prefix: [String] = []
+    behind prefix: [String] = [], environment: [String: String] = [:]
   ) throws -> RunningPool {
     try RunningPool(
       place, store: poolAddress.map { "\($0)&schema=\(schema)" } ?? store, model: model, plugins: plugins,
       workers: workers, options: options,
-      environment: counts ? ["TEST_WORKER_COUNTS": "1"] : [:], queue: host, behind: prefix)
+      environment: environment.merging(counts ? ["TEST_WORKER_COUNTS": "1"] : [:]) { $1 }, queue: host, behind: prefix)
   }
 
   /// Puts one file with jobs of these numbers into a host's queue.
@@ -96,11 +110,11 @@ final class HostPools {
   }
 
   /// The name of one of the pool's tables.
-  func table(_ name: String) -> String { #"\#(schema)_wp."\#(name)""# }
+  func table(_ name: String) -> String { #""\#(schema)_wp"."\#(name)""# }
 
   /// The numbers in the store, each as often as an effect is there.
   func effects() throws -> [Int] {
-    try psql(#"SELECT value FROM \#(schema)."Item" ORDER BY value"#).split(separator: "\n").compactMap { Int($0) }
+    try psql(#"SELECT value FROM "\#(schema)"."Item" ORDER BY value"#).split(separator: "\n").compactMap { Int($0) }
   }
 
   /// How many jobs each pool has done, by its host's queue directory.

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Synchronization
 import TestFiles
 import Testing
 
@@ -24,13 +25,21 @@ final class NetworkHosts {
   /// The directory of the server's socket, by which the tests look into the database.
   let directory: String
   private let names: [String]
-  private let number = Int(getpid()) % 200
+  /// Which of the tests' networks it is.
+  private let instance = NetworkHosts.count.add(1, ordering: .relaxed).newValue
+  private static let count = Atomic<Int>(0)
+  private var number: Int { (Int(getpid()) + 37 * instance) % 200 }
   private let programs: String
   private var server: Process?
 
+  private let settings: [String]
+
   /// Makes the namespaces and starts the server.
-  init(hosts: [String]) throws {
+  ///
+  /// - Parameter settings: those of the server besides the usual ones.
+  init(hosts: [String], settings: [String] = []) throws {
     names = hosts
+    self.settings = settings
     programs = try #require(PostgreSQLServer.programs)
     var template = Array("\(FileManager.default.temporaryDirectory.path)/pg-XXXXXX".utf8CString)
     try #require(mkdtemp(&template) != nil)
@@ -57,8 +66,8 @@ final class NetworkHosts {
     try? FileManager.default.removeItem(atPath: directory)
   }
 
-  private func space(_ index: Int) -> String { "wp-\(getpid())-\(index)" }
-  private func cable(_ index: Int) -> String { "wp\(getpid())-\(index)" }
+  private func space(_ index: Int) -> String { "wp-\(getpid())-\(instance)-\(index)" }
+  private func cable(_ index: Int) -> String { "wp\(getpid())-\(instance)-\(index)" }
 
   private func ip(_ arguments: String...) throws {
     let finished = try run(try #require(Self.tool), arguments)
@@ -93,6 +102,7 @@ final class NetworkHosts {
     // A killed server loses what is in its memory only: commits need not reach the disk, but the kernel.
     process.arguments = command(
       "exec \(programs)/postgres -D data -c fsync=off -c full_page_writes=off -c max_connections=200 "
+        + settings.map { "-c \($0) " }.joined()
         + "-c port=\(Self.port) -c listen_addresses=\(listen) -c unix_socket_directories=\(directory) >>log 2>&1")
     process.standardInput = FileHandle.nullDevice
     try process.run()

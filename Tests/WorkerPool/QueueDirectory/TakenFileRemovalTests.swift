@@ -40,7 +40,7 @@ import Testing
       return -1
     })
     let removal = TakenFileRemoval(
-      wal: try WALSynchronizer(url: store.url, writeTurn: nil, calls: calls), store: store.files)
+      wal: try WALSynchronizer(url: store.url, writeTurn: nil, calls: calls), store: store)
     removal.start { [story] in
       story.add("report: \($0.postponed) postponed")
     } forgetting: { [story, place] rows in

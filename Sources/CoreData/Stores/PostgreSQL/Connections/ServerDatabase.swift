@@ -28,6 +28,7 @@ final class ServerDatabase: @unchecked Sendable {
   private let losses = Atomic<Int>(0)
   var lossCount: Int { losses.load(ordering: .acquiring) }
   let commits = OwnCommits()
+  private let clock = ServerClock()
   /// The thread whose reads go to the writer, inside its transaction; 0 for none.
   private let threadInside = Atomic<UInt>(0)
   /// A test's own way to open connections.
@@ -71,16 +72,23 @@ final class ServerDatabase: @unchecked Sendable {
 
   private func open() throws -> any ServerConnection {
     let connection = try connect(address.connectionString)
-    // Rounded as seldom as possible; and no statement of ours depends on the user's settings.
+    // Rounded as seldom as possible; and no statement of ours depends on the user's settings. Versions of rows and
+    // constraints detect conflicts, so a stricter isolation would only add failures.
     // A transaction of a host that is gone must not keep its locks for the two hours that are the kernel's default.
     try connection.run(
       """
       SET extra_float_digits = 3; SET search_path = pg_catalog; SET timezone = 'UTC'; \
+      SET standard_conforming_strings = on; SET default_transaction_isolation = 'read committed'; \
+      SET default_transaction_deferrable = off; \
       SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3; \
       SET tcp_user_timeout = 10000
       """)
+    try clock.read(connection)
     return connection
   }
+
+  /// The time by the server's clock; nil if it was never reached.
+  var serverDate: Date? { clock.date { try read { connection, _ in try clock.read(connection) } } }
 
   /// Called under `condition`.
   private func discard(_ connection: any ServerConnection) {

@@ -31,6 +31,8 @@ final class ServerSession: StoreSession, @unchecked Sendable {
     ServerLockHold(address, lock, body)
   }
 
+  var place: String { address.schema }
+
   func close() { isClosed.store(true, ordering: .relaxed) }
 
   /// A connection whose end both sides notice soon: after eleven seconds without an answer at most. Settings of the
@@ -47,6 +49,7 @@ final class ServerSession: StoreSession, @unchecked Sendable {
       SET search_path = pg_catalog
       """)
     if connection.version >= 140_000 { try connection.run("SET idle_session_timeout = 0") }
+    if connection.version >= 170_000 { try connection.run("SET transaction_timeout = 0") }
     return connection
   }
 
@@ -157,6 +160,25 @@ final class ServerLockHold: StoreLockHold, @unchecked Sendable {
 }
 
 extension ServerStore {
+  var serverDate: Date? { database.serverDate }
+
+  /// The log reaches the disk in its order, so one commit that waits for that brings all before it there. It has to
+  /// write something: the server does not wait for a transaction that wrote nothing.
+  ///
+  /// Source: https://www.postgresql.org/docs/15/wal-async-commit.html
+  func synchronizeCommits() throws {
+    try CoreDataErrors.fromServer("Saving to \(address.serverDescription)") {
+      let setting = try database.read { connection, _ in
+        try connection.execute("SELECT current_setting('synchronous_commit')").text(0, 0)
+      }
+      guard setting == "off" else { return }
+      try database.write { connection in
+        try connection.run(
+          "SET LOCAL synchronous_commit = on; SELECT pg_logical_emit_message(true, 'coredata', '')")
+      }
+    }
+  }
+
   func openSession(
     holding lock: Int64, _ body: @escaping @Sendable (StoreSessionEvent) -> Void
   ) throws -> (any StoreSession)? {

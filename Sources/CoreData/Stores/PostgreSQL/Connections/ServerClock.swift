@@ -1,0 +1,59 @@
+internal import Synchronization
+
+/// The server's time, continued by a clock of this machine that nobody sets.
+///
+/// Times in a store that several hosts share are those of the server: the clocks of hosts may differ, or jump.
+final class ServerClock: Sendable {
+  private struct Reading {
+    /// Seconds since 1970 at the server.
+    let time: Double
+    /// Seconds of this machine's clock at the same moment.
+    let uptime: Double
+  }
+
+  private struct State {
+    var reading: Reading?
+    /// When the server was asked last, by this machine's clock.
+    var askedAt = -Double.infinity
+  }
+
+  private let state = Mutex(State())
+
+  /// Seconds after which the server is asked again: the two clocks do not run alike.
+  private static let mostAge = 60.0
+
+  /// Asks the server through one of its connections.
+  func read(_ connection: any ServerConnection) throws {
+    let before = Self.uptime
+    let answer = try connection.execute("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
+    guard answer.rowCount == 1 else { return }
+    let after = Self.uptime
+    // The answer is older than its arrival, by about half of the way to and fro.
+    let reading = Reading(time: Double(answer.integer(0, 0)) / 1_000_000, uptime: (before + after) / 2)
+    state.withLock { $0 = State(reading: reading, askedAt: after) }
+  }
+
+  /// The time now; nil if the server was never asked.
+  ///
+  /// - Parameter ask: called if the last answer is old; it should call `read(_:)`. If it fails, the old one counts for
+  ///   as long again.
+  func date(asking ask: () throws -> Void) -> Date? {
+    let isOld = state.withLock { state in
+      let now = Self.uptime
+      guard now - state.askedAt > Self.mostAge else { return false }
+      state.askedAt = now
+      return true
+    }
+    if isOld { try? ask() }
+    return state.withLock { state in
+      state.reading.map { Date(timeIntervalSince1970: $0.time + Self.uptime - $0.uptime) }
+    }
+  }
+
+  /// Seconds since this machine was started, with those in which it slept (clock_gettime(2)).
+  private static var uptime: Double {
+    var time = timespec()
+    clock_gettime(CLOCK_BOOTTIME, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+}
