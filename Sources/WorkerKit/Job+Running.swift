@@ -71,7 +71,8 @@ extension Job {
   public func mergeChangesOfOthers() {
     guard let context = managedObjectContext, let attempt = JobAttempt.running(self) else { return }
     let saved = attempt.runner.connection.takeSaved()
-    if saved.isOverfull { return context.refreshAllObjects() }
+    // What workers of other hosts save is not told here.
+    if saved.isOverfull || attempt.runner.store.isShared { return context.refreshAllObjects() }
     let keys: [SavedChange: String] = [
       .inserted: NSInsertedObjectIDsKey, .updated: NSUpdatedObjectIDsKey, .deleted: NSDeletedObjectIDsKey,
     ]

@@ -76,7 +76,11 @@ struct WorkerProgram {
   private func serve(_ environment: WorkerEnvironment) -> Int32 {
     do {
       let signals = try WorkerSignals()
-      guard let store = openStore(environment) else { return Self.noInput }
+      let store: JobStore
+      switch openStore(environment) {
+      case .open(let opened): store = opened
+      case .failed(let code): return code
+      }
       let connection = try WorkerConnection(environment, signals: signals, kinds: workers.map { $0.kind })
       connection.interruptStatements = { [coordinator = store.coordinator] in coordinator.interruptStatements() }
       let runner = JobRunner(workers: workers, store: store, connection: connection)
@@ -102,7 +106,13 @@ struct WorkerProgram {
   /// within ten.
   private static let storeNotice = 1.0
 
-  private func openStore(_ environment: WorkerEnvironment) -> JobStore? {
+  private enum Opening {
+    case open(JobStore)
+    /// The exit code.
+    case failed(Int32)
+  }
+
+  private func openStore(_ environment: WorkerEnvironment) -> Opening {
     let isOpen = DispatchSemaphore(value: 0)
     defer { isOpen.signal() }
     // SQLite blocks this thread while another process has the store locked.
@@ -111,10 +121,12 @@ struct WorkerProgram {
       complain("the store is not open yet: it waits for a lock, or is being recovered or upgraded")
     }
     do {
-      return try environment.openStore()
+      return .open(try environment.openStore())
     } catch {
       complain("the store cannot be opened: \(FailureText.text(error))")
-      return nil
+      // A server that starts, or has no connection left, is not the plugin's fault.
+      let mayPass = StorePlace(environment.store).isServer && StoreTrouble(error) != nil
+      return .failed(mayPass ? WorkerExit.tryLater : Self.noInput)
     }
   }
 }

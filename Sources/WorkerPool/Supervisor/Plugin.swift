@@ -24,6 +24,8 @@ enum StartFailure: Error, Equatable, Sendable, CustomStringConvertible {
   case silent(seconds: Double)
   /// The machine or the pool lacked a resource that a process needs: which one, and where its limit is set.
   case shortage(String)
+  /// It ended before it said `HELLO`, for a reason that may pass; with its last lines of standard error.
+  case notNow(lastLines: [String])
   /// Its file could not be started within this many seconds: its file system hangs.
   case hangs(path: String, seconds: Double)
   /// Its `HELLO` named kinds that its description does not have.
@@ -53,6 +55,7 @@ enum StartFailure: Error, Equatable, Sendable, CustomStringConvertible {
         + "\(ProtocolVersion.supported.lowerBound) to \(ProtocolVersion.supported.upperBound)"
     case .silent(let seconds): "it did not say hello within \(Clock.text(seconds))"
     case .shortage(let reason): reason
+    case .notNow(let lines): lines.isEmpty ? "it asks to be started later" : lines.joined(separator: " | ")
     case .hangs(let path, let seconds):
       "\(path) could not be started within \(Clock.text(seconds)): its file system does not answer"
     case .foreignKinds(let kinds):

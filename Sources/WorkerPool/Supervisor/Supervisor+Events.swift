@@ -137,6 +137,8 @@ extension Supervisor {
     switch ending {
     case .wanted: break
     case .neverCameUp(.shortage(let reason)): tryAgainLater(name, .shortage(reason))
+    case .neverCameUp(nil) where death == .exited(code: WorkerExit.tryLater):
+      tryAgainLater(name, .notNow(lastLines: worker.lastLines.suffix(3)))
     case .neverCameUp(let failure):
       failedToStart(name, failure ?? .exitedBeforeHello(death, lastLines: worker.lastLines.suffix(3)))
     case .died(let mayBlamePlugin):

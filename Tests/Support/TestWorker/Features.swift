@@ -74,3 +74,18 @@ struct FailPatiently: Worker {
   init() {}
   func run(_ job: Job, in context: NSManagedObjectContext) throws { throw Fail.Refused() }
 }
+
+/// Reads all items, waits like ``Wait``, and reads them again as other workers have left them.
+struct Follow: Worker {
+  static let kind = "follow"
+  init() {}
+  func run(_ job: Job, in context: NSManagedObjectContext) throws {
+    let items = try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Item"))
+    func sum() -> Int { items.reduce(0) { $0 + ($1.value(forKey: "value") as? Int ?? 0) } }
+    let before = sum()
+    try Data().write(to: URL(fileURLWithPath: try job.parameters["seen"]?.stringValue ?? ""))
+    try Wait().run(job, in: context)
+    job.mergeChangesOfOthers()
+    job.output = "\(before) \(sum())"
+  }
+}

@@ -12,7 +12,7 @@ import WorkerKit
     Nothing.self, Add.self, AddSlowly.self, Fail.self, FailForGood.self, Crash.self, CrashOnce.self, Wait.self,
     Chunks.self,
     Spawn.self, Late.self, Selfish.self, Misbehave.self, Snooze.self, LongFetch.self, Deaf.self, SpawnUnique.self,
-    Named.self, FailPatiently.self, Append.self, AppendImpatiently.self, Trespass.self,
+    Named.self, FailPatiently.self, Append.self, AppendImpatiently.self, Trespass.self, Follow.self,
   ]
 
   static func main() {

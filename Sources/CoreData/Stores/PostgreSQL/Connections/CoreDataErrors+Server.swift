@@ -22,7 +22,12 @@ extension CoreDataErrors {
       advice = "; ask the database's owner to GRANT the right, or name another user in the store's URL"
     case "25006":
       code = .persistentStoreSave
-      advice = "; the server is a standby: name the primary, or add target_session_attrs=read-write to the URL"
+      advice =
+        "; the server is a standby, or the user may only read: name the primary, or add "
+        + "target_session_attrs=read-write to the URL"
+    case "42P07", "42710", "42723":
+      code = .persistentStoreOpen
+      advice = "; the schema is used for something else: name another one by schema=NAME in the URL"
     case "53100": advice = "; free space at the server"; code = .persistentStoreSave
     default: code = .persistentStoreOperation
     }

@@ -1,0 +1,125 @@
+import Foundation
+import TestFiles
+import Testing
+
+/// What a server is set to, what else is in its databases, and what it runs out of.
+@Suite(.enabled(if: PostgreSQLServer.isInstalled), .timeLimit(.minutes(10)))
+struct HostServerTests {
+  private let server = PostgreSQLServer.shared
+
+  /// Runs the body with a new role or database, and drops it at the end.
+  private func withNew(_ what: String, _ options: String = "", _ body: (String) throws -> Void) throws {
+    let name = "t\(UInt32.random(in: 0 ... .max))"
+    try server.psql("CREATE \(what) \(name) \(options)")
+    defer {
+      if what == "ROLE" { _ = try? server.psql("DROP OWNED BY \(name) CASCADE") }
+      _ = try? server.psql("DROP \(what) \(name)")
+    }
+    try body(name)
+  }
+
+  @Test func settingsOfADatabaseChangeNothing() throws {
+    try withNew("DATABASE") { database in
+      let settings = [
+        "default_transaction_isolation = 'serializable'", "default_transaction_deferrable = on",
+        "standard_conforming_strings = off", "DateStyle = 'German'", "IntervalStyle = 'sql_standard'",
+        "TimeZone = 'Asia/Kathmandu'", "search_path = 'nowhere'", "bytea_output = 'escape'", "array_nulls = off",
+        "quote_all_identifiers = on", "transform_null_equals = on", "extra_float_digits = -5",
+        "client_encoding = 'LATIN1'", "idle_in_transaction_session_timeout = '1s'", "lock_timeout = '300ms'",
+        "statement_timeout = '5s'", "idle_session_timeout = '1s'", "synchronous_commit = off",
+      ]
+      for setting in settings { try server.psql("ALTER DATABASE \(database) SET \(setting)") }
+      let hosts = try HostPools(at: server.address(database: database))
+      let options = ["--limit", "counted=3", "--rate", "counted=200/1"]
+      let pools = try ["a", "b"].map { try hosts.start($0, workers: 2, options: options) }
+      let more = #", "unique": "k\\NUMBER ' ü", "limitKey": "back\\slash NUMBER""#
+      try hosts.submit(0..<80, to: "a", milliseconds: 2, more: more)
+      try hosts.submit(80..<160, to: "b", milliseconds: 2, more: more)
+      try hosts.waitForEffects(160)
+      try hosts.checkEffects(0..<160)
+      for pool in pools {
+        #expect(!pool.lastLines.contains("serialize access"), "\(pool.lastLines)")
+        try pool.stop()
+      }
+    }
+  }
+
+  /// A server without a connection left lets no worker begin. That is not the plugin's fault: when there are
+  /// connections again, there are workers.
+  @Test func aServerThatHasNoConnectionLeftCostsNoPlugin() throws {
+    try withNew("ROLE", "LOGIN") { role in
+      try server.psql("GRANT CREATE ON DATABASE postgres TO \(role)")
+      let hosts = try HostPools(at: server.address(), pools: server.address(user: role))
+      let pool = try hosts.start("a", workers: 0)
+      let used = try server.psql("SELECT count(*) FROM pg_stat_activity WHERE usename = '\(role)'")
+      try server.psql("ALTER ROLE \(role) CONNECTION LIMIT \(used)")
+      #expect(try pool.command("scale", "1").code == 0)
+      try waitUntil("more workers have failed to begin than a broken plugin may") {
+        (7..<30).contains { pool.lastLines.contains("is started as worker \($0)") } || !pool.isRunning
+      }
+      #expect(pool.isRunning && pool.lastLines.contains("exited with code 75"), "\(pool.lastLines)")
+      try server.psql("ALTER ROLE \(role) CONNECTION LIMIT -1")
+      try hosts.submit(0..<3, to: "a")
+      try hosts.waitForEffects(3)
+      try hosts.checkEffects(0..<3)
+      try pool.stop()
+      // The schemas are the role's: they go first.
+      try hosts.drop()
+    }
+  }
+
+  /// A copy of a store has the same identifier. In the same database it has a leader of its own all the same.
+  @Test func aCopyInTheSameDatabaseHasALeaderOfItsOwn() throws {
+    let (hosts, copies) = (try HostPools(), try HostPools())
+    try hosts.start("a").stop()
+    let file = hosts.place.path("copy.sqlite")
+    #expect(try workerpool("copy", "--store", hosts.store, "--model", hosts.model, "--to", file).code == 0)
+    #expect(try workerpool("copy", "--store", file, "--model", hosts.model, "--to", copies.store).code == 0)
+    let (one, other) = (try hosts.start("a"), try copies.start("b"))
+    for hosts in [hosts, copies] {
+      let host = hosts === copies ? "b" : "a"
+      let soon = Date(timeIntervalSinceNow: 1).formatted(.iso8601)
+      try hosts.submit(0..<1, to: host, more: #", "runAt": "\#(soon)""#)
+    }
+    for hosts in [hosts, copies] { try hosts.waitForEffects(1) }
+    try one.stop()
+    try other.stop()
+  }
+
+  /// The names of the store's tables are taken.
+  @Test func aSchemaThatIsUsedForSomethingElseIsRefusedAndStaysAsItIs() throws {
+    let hosts = try HostPools()
+    try hosts.psql(#"CREATE SCHEMA \#(hosts.schema); CREATE TABLE \#(hosts.schema)."Item" (x int)"#)
+    let finished = try workerpool(
+      "run", "--store", hosts.store, "--model", hosts.model, "--queue", hosts.place.path("queue"))
+    #expect(finished.code != 0 && finished.errors.contains("schema=NAME"), "\(finished)")
+    let tables = "SELECT count(*) FROM pg_tables WHERE schemaname LIKE '\(hosts.schema)%'"
+    #expect(try hosts.psql(tables) == "1")
+  }
+
+  @Test func aSchemaMayHaveANameOfAnyLanguage() throws {
+    let hosts = try HostPools(schemaPrefix: "Größe_")
+    let pool = try hosts.start("a")
+    try hosts.submit(0..<3, to: "a")
+    try hosts.waitForEffects(3)
+    try hosts.checkEffects(0..<3)
+    try pool.stop()
+  }
+
+  /// A worker of another host, or any other program, changes an object that a job has read.
+  @Test func aJobCanMergeWhatOtherHostsSave() throws {
+    let hosts = try HostPools()
+    let pool = try hosts.start("a", counts: false)
+    try hosts.psql(#"INSERT INTO \#(hosts.schema)."Item" (value) VALUES (1)"#)
+    let (seen, until) = (hosts.place.path("seen"), hosts.place.path("until"))
+    try hosts.drop(
+      [#"{"kind": "follow", "parameters": {"seen": "\#(seen)", "until": "\#(until)"}}"#], as: "job.json", on: "a")
+    try waitUntil("the job has read the object") { FileManager.default.fileExists(atPath: seen) }
+    try hosts.psql(#"UPDATE \#(hosts.schema)."Item" SET value = 2, _version = _version + 1"#)
+    try Data().write(to: URL(fileURLWithPath: until))
+    try waitUntil("the job has ended") {
+      try hosts.psql("SELECT output FROM \(hosts.table("PoolJob")) WHERE state = 3") == "1 2"
+    }
+    try pool.stop()
+  }
+}
