@@ -15,12 +15,12 @@ extension StoreCopy {
         throw difference("\(group.copy.layout.name) has \(count) objects instead of \(group.keys.count)")
       }
       let slots = comparedSlots(of: group.copy.layout)
-      for keys in group.steps {
-        try compare(group, keys, slots)
-        for relationship in group.copy.layout.toManys where !relationship.isTransient {
-          try compareMembers(relationship, of: group, keys)
-        }
+      let relationships = copiedToManys(of: group)
+      try group.inSteps { keys in
+        let bytes = try compare(group, keys, slots)
+        for relationship in relationships { try compareMembers(relationship, of: group, keys) }
         try note(keys.count)
+        return bytes
       }
     }
   }
@@ -31,23 +31,27 @@ extension StoreCopy {
     }
   }
 
-  private func compare(_ group: Group, _ keys: ArraySlice<Int64>, _ slots: [Int]) throws {
+  /// - Returns: the bytes of the values.
+  private func compare(_ group: Group, _ keys: ArraySlice<Int64>, _ slots: [Int]) throws -> Int {
+    var bytes = 0
     var copies: [Int64: Snapshot] = [:]
     try destination.rows(Array(keys), of: group.copy, in: nil) { copies[$0] = $1 }
     try readRows(of: group, keys) { key, values in
       guard let copy = copies[key] else { throw difference("\(name(group, key)) is missing") }
+      bytes += values.valueBytes
       let expected = newValues(of: values, group)
       if let slot = slots.first(where: { !expected.isEqualInCopy(copy, slot: $0) }) {
         throw difference("\(name(group, key)).\(group.copy.layout.slots[slot].name) has another value")
       }
     }
+    return bytes
   }
 
   private func compareMembers(
     _ relationship: NSRelationshipDescription, of group: Group, _ keys: ArraySlice<Int64>
   ) throws {
     var copies: [Int64: [Int64]] = [:]
-    try destination.members(ofEach: Array(keys), group.copy, relationship, in: nil) { owner, _, key, _ in
+    try destination.memberKeys(ofEach: Array(keys), group.copy, relationship, in: nil) { owner, _, key in
       copies[owner, default: []].append(key)
     }
     let expected = try newMembers(relationship, of: group, keys)

@@ -1,7 +1,7 @@
 /// Copies all rows of a store into another, empty one of any class, through the seam.
 ///
-/// If the copies keep the keys, 1,024 rows are in memory at a time; if they get new keys, all rows are. It does not
-/// copy history.
+/// If the copies keep the keys, up to 1,024 rows are in memory at a time; if they get new keys, all rows are. It does
+/// not copy history.
 struct StoreCopy {
   /// The rows of one entity, and the entity of their copies.
   struct Group {
@@ -23,8 +23,10 @@ struct StoreCopy {
   /// The keys of the copies, by the ID of the original row, if they get new ones.
   private var newKeys: [NSManagedObjectID: RelatedKey] = [:]
 
-  /// The rows that are read and written together if they keep their keys.
+  /// The most rows that are read and written together if they keep their keys.
   static let rowsAtOnce = 1024
+  /// About as many bytes of texts and data are in memory at a time, unless one row has more.
+  static let bytesAtOnce = 16 << 20
 
   /// - Parameters:
   ///   - mapping: makes rows of the destination's model; nil if both stores have the same model.
@@ -119,13 +121,16 @@ struct StoreCopy {
     // Writes the metadata, also where there is no row.
     _ = try destination.write(emptyChanges())
     for group in groups {
-      for keys in group.steps {
+      try group.inSteps { keys in
         var changes = emptyChanges()
+        var bytes = 0
         try readRows(of: group, keys) { key, values in
+          bytes += values.valueBytes
           changes.inserted.append(RowChanges.Insertion(key: key, values: newValues(of: values, group), members: []))
         }
         _ = try destination.write(changes)
         try note(keys.count)
+        return bytes
       }
     }
     for group in groups where !copiedToManys(of: group).isEmpty {
@@ -214,11 +219,29 @@ struct StoreCopy {
 
   // MARK: Members
 
-  /// The to-many relationships of the copies that no to-one relationship tells, or that have an order.
-  private func copiedToManys(of group: Group) -> [NSRelationshipDescription] {
-    group.copy.layout.toManys.filter {
-      !$0.isTransient && ($0.isOrdered || ($0.inverseRelationship?.isToMany ?? true))
+  /// The to-many relationships of the copies that no to-one relationship tells, or that have an order. Of two that are
+  /// each other's inverse, one tells the other.
+  func copiedToManys(of group: Group) -> [NSRelationshipDescription] {
+    group.copy.layout.toManys.filter { relationship in
+      guard !relationship.isTransient else { return false }
+      guard !relationship.isOrdered, let inverse = relationship.inverseRelationship else { return true }
+      guard inverse.isToMany else { return false }
+      let isFirst =
+        !inverse.isOrdered && !inverse.definingName.lexicographicallyPrecedes(relationship.definingName)
+      return isFirst || !wereInverse(relationship, inverse, group.copy)
     }
+  }
+
+  /// Whether the relationships were each other's inverse in the source, too.
+  private func wereInverse(
+    _ relationship: NSRelationshipDescription, _ inverse: NSRelationshipDescription, _ copy: StoredEntity
+  ) -> Bool {
+    guard let mapping else { return true }
+    guard let was = mapping.source(of: relationship, copy.layout.name), let inverseName = inverse.entity.name,
+      let wasInverse = mapping.source(of: inverse, inverseName)
+    else { return false }
+    return was.isToMany && wasInverse.isToMany && was.inverseRelationship?.name == wasInverse.name
+      && wasInverse.inverseRelationship?.name == was.name
   }
 
   /// The members of the copies, by the key of the original row.
@@ -257,16 +280,51 @@ struct StoreCopy {
       try readRows(of: group, keys) { members[$0] = oldRelated($1, relationship).map { [$0] } }
       return members
     }
-    try source.members(ofEach: Array(keys), group.storedEntity, relationship, in: generation) {
-      owner, storedEntity, key, _ in
+    try source.memberKeys(ofEach: Array(keys), group.storedEntity, relationship, in: generation) {
+      owner, storedEntity, key in
       members[owner, default: []].append(NSManagedObjectID(storedEntity: storedEntity, key: key))
     }
     return members
   }
 }
 
+extension NSRelationshipDescription {
+  /// The names of the entity that defines the relationship, and its own: the same for all entities that inherit it.
+  fileprivate var definingName: [String] {
+    var definer = entity
+    while let parent = definer.superentity, parent.relationshipsByName[name] != nil { definer = parent }
+    return [definer.name ?? "", name]
+  }
+}
+
+extension Snapshot {
+  /// About as many bytes as texts and data have.
+  var valueBytes: Int {
+    layout.slots.indices.reduce(0) { sum, slot in
+      switch layout.kinds[slot] {
+      case .string: sum + (load(slot, as: String.self)?.utf8.count ?? 0)
+      case .data: sum + (load(slot, as: Data.self)?.count ?? 0)
+      default: sum
+      }
+    }
+  }
+}
+
 extension StoreCopy.Group {
-  /// The keys of the rows that are read and written together.
+  /// Calls the body with the keys of rows that are read and written together: few at first, then as many as have not
+  /// too many bytes. The body returns the bytes of their values.
+  func inSteps(_ body: (ArraySlice<Int64>) throws -> Int) rethrows {
+    var (start, count) = (0, 16)
+    while start < keys.count {
+      let step = keys[start..<min(start + count, keys.count)]
+      let bytes = try body(step)
+      start += step.count
+      let fitting = StoreCopy.bytesAtOnce / max(1, bytes / step.count)
+      count = max(1, min(fitting, count * 4, StoreCopy.rowsAtOnce))
+    }
+  }
+
+  /// The keys of the rows whose members are read and written together.
   var steps: [ArraySlice<Int64>] {
     stride(from: 0, to: keys.count, by: StoreCopy.rowsAtOnce).map { start in
       keys[start..<min(start + StoreCopy.rowsAtOnce, keys.count)]

@@ -123,6 +123,24 @@ extension ServerStore {
     }
   }
 
+  func memberKeys(
+    ofEach keys: [Int64], _ storedEntity: StoredEntity, _ relationship: NSRelationshipDescription,
+    in generation: QueryGeneration?, _ body: (Int64, StoredEntity, Int64) -> Void
+  ) throws {
+    guard let source = memberSource(storedEntity, relationship) else { return }
+    let names = mapping(source.entityName).names
+    var sql = """
+      SELECT t.\(names.key), \(source.owner), t.\(names.entity) FROM \(source.tables) WHERE \(source.owner) = ANY($1)
+      """
+    if let order = source.order { sql += " ORDER BY \(source.owner), \(order) NULLS FIRST" }
+    let doing = "Reading \(storedEntity.layout.name).\(relationship.name)"
+    let result = try query(doing, generation, sql, parameters(keys))
+    for row in 0..<result.rowCount {
+      guard let member = storedEntities.byNumber[Int(result.integer(row, 2))] else { continue }
+      body(result.integer(row, 1), member, result.integer(row, 0))
+    }
+  }
+
   // MARK: Pinned states
 
   func pin(beside others: [any PinnedStore]) throws -> (any PinnedStore)? {

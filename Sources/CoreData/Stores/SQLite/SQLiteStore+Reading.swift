@@ -67,6 +67,25 @@ extension SQLiteStore {
     }
   }
 
+  func memberKeys(
+    ofEach keys: [Int64], _ storedEntity: StoredEntity, _ relationship: NSRelationshipDescription,
+    in generation: QueryGeneration?, _ body: (Int64, StoredEntity, Int64) -> Void
+  ) throws {
+    guard let source = memberSource(storedEntity, relationship) else { return }
+    let order = [source.owner, source.order].compactMap(\.self).joined(separator: ", ")
+    let select = "SELECT t.Z_PK, \(source.owner), t.Z_ENT FROM \(source.tables)"
+    try CoreDataErrors.translating("Reading \(storedEntity.layout.name).\(relationship.name) of several objects") {
+      try eachRow(of: keys, in: generation, "\(select) WHERE \(source.owner) IN (", ") ORDER BY \(order)") {
+        statement in
+        let number = Int(statement.integer(2))
+        guard storedEntities.byNumber.indices.contains(number), let member = storedEntities.byNumber[number] else {
+          return
+        }
+        body(statement.integer(1), member, statement.integer(0))
+      }
+    }
+  }
+
   func rows(
     _ keys: [Int64], of storedEntity: StoredEntity, in generation: QueryGeneration?, _ body: (Int64, Snapshot) -> Void
   ) throws {
