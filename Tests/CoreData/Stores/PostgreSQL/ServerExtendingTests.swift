@@ -1,4 +1,6 @@
 import CoreDataPostgreSQL
+import Foundation
+import Synchronization
 import TestFiles
 import Testing
 
@@ -93,5 +95,98 @@ struct ServerExtendingTests {
     #expect(error?.localizedDescription.contains("color") ?? false)
     #expect(try stack.perform { try $0.all("Tag").count } == 1)
     #expect(try open(stack, LibraryModel.make(), nil).performAndWait { true })
+  }
+
+  /// Programs of the earlier version save all the time while several of the newer one open the store.
+  @Test func manyExtendAtOnceWhileOthersSave() throws {
+    let stack = try StoreStack(.server)
+    let isOver = Mutex(false)
+    let failures = Mutex<[String]>([])
+    let saves = Mutex(0)
+    let group = DispatchGroup()
+    for number in 0..<3 {
+      let context = try open(stack, LibraryModel.make(), nil)
+      Thread.detachNewThread {
+        group.enter()
+        defer { group.leave() }
+        while !isOver.withLock({ $0 }) {
+          context.performAndWait {
+            let tag = context.make("Tag", ["label": "\(number)"])
+            context.make("Book", ["title": "\(number)", "tags": Set([tag])])
+            context.make("Author", ["name": "\(number)"])
+            do {
+              try context.save()
+              saves.withLock { $0 += 1 }
+            } catch {
+              // A deadlock ends one of the two: the save says that it may be repeated.
+              if (error as NSError).code != NSPersistentStoreTimeoutError {
+                failures.withLock { $0.append("\(error)") }
+              }
+              context.rollback()
+            }
+          }
+        }
+      }
+    }
+    while saves.withLock({ $0 }) < 20, failures.withLock({ $0.isEmpty }) { Thread.sleep(forTimeInterval: 0.01) }
+    nonisolated(unsafe) let place = stack
+    DispatchQueue.concurrentPerform(iterations: 4) { _ in
+      do {
+        let context = try open(place, newerModel(), Self.extends)
+        try context.performAndWait {
+          context.make("Shop", ["town": UUID().uuidString])
+          try context.save()
+        }
+      } catch {
+        failures.withLock { $0.append("\(error)") }
+      }
+    }
+    let before = saves.withLock { $0 }
+    while saves.withLock({ $0 }) < before + 20, failures.withLock({ $0.isEmpty }) {
+      Thread.sleep(forTimeInterval: 0.01)
+    }
+    isOver.withLock { $0 = true }
+    group.wait()
+    #expect(failures.withLock { $0 } == [])
+    let context = try open(stack, newerModel(), Self.extends)
+    let count = try context.performAndWait {
+      try context.count(for: NSFetchRequest<NSManagedObject>(entityName: "Shop"))
+    }
+    #expect(count == 4)
+  }
+
+  /// The session of a program that extends the store ends in the middle:
+  ///
+  ///     program            test
+  ///                        locks a table
+  ///     alters: waits
+  ///                        ends its session
+  ///     fails
+  @Test func anExtensionThatIsCutOffChangesNothing() throws {
+    let stack = try StoreStack(.server)
+    let before = try indexes(stack)
+    let schema = try ServerAddress(stack.url, nil)
+    let connection = try ServerDriver.open(PostgreSQLServer.shared.address())
+    try connection.run("BEGIN; LOCK TABLE \(schema.qualified("Author")) IN ACCESS EXCLUSIVE MODE")
+    nonisolated(unsafe) let place = stack
+    let failure = Mutex<NSError?>(nil)
+    let isOver = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      do { _ = try open(place, newerModel(), Self.extends) } catch {
+        failure.withLock { $0 = error as NSError }
+      }
+      isOver.signal()
+    }
+    let end = """
+      SELECT count(pg_terminate_backend(pid)) FROM pg_locks WHERE NOT granted AND relation = \
+      \(schema.qualified("Author").quotedText)::regclass
+      """
+    while try connection.execute(end).integer(0, 0) == 0 { Thread.sleep(forTimeInterval: 0.01) }
+    isOver.wait()
+    #expect(failure.withLock { $0?.code } == NSPersistentStoreOpenError)
+    try connection.run("ROLLBACK")
+    #expect(try indexes(stack) == before)
+    #expect(try open(stack, LibraryModel.make(), nil).performAndWait { true })
+    #expect(try open(stack, newerModel(), Self.extends).performAndWait { true })
   }
 }

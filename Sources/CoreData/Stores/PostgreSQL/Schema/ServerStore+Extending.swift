@@ -11,6 +11,24 @@ extension ServerStore {
     guard opening.options?[NSPersistentStoreExtendOption] as? Bool == true else { return }
     let found = try database.read { connection, _ in try readMetadata(address, connection).metadata }
     if StoreMetadata.isCurrent(found, opening.entities) { return }
+    var tries = 0
+    while true {
+      do {
+        return try extend(database, address, opening)
+      } catch let error as ServerError where ["40P01", "55P03"].contains(error.state) && tries < mostExtensions {
+        // Earlier versions save meanwhile. They lock the tables in another order, so the server may end either.
+        tries += 1
+        Thread.sleep(forTimeInterval: .random(in: 0.01...0.1))
+      }
+    }
+  }
+
+  /// How often an extension is begun again.
+  private static let mostExtensions = 20
+
+  private static func extend(
+    _ database: ServerDatabase, _ address: ServerAddress, _ opening: StoreOpening
+  ) throws {
     try database.rebuild { connection in
       try connection.run("LOCK TABLE \(address.qualified("_store")) IN ACCESS EXCLUSIVE MODE")
       // Another process may have done it first.
