@@ -13,14 +13,15 @@
 
 // The functions that are used, each once: the table's fields have their names and types.
 #define LIBPQ_FUNCTIONS(EACH)                                                                                          \
-  EACH(PQbackendPID) EACH(PQcancel) EACH(PQclear) EACH(PQcmdTuples) EACH(PQconnectdbParams) EACH(PQconsumeInput)       \
-  EACH(PQenterPipelineMode) EACH(PQerrorMessage) EACH(PQexec) EACH(PQexecPrepared) EACH(PQexitPipelineMode)            \
-  EACH(PQfinish) EACH(PQfreeCancel) EACH(PQfreemem) EACH(PQftype) EACH(PQgetCancel) EACH(PQgetResult)                  \
-  EACH(PQgetisnull) EACH(PQgetlength) EACH(PQgetvalue) EACH(PQisBusy) EACH(PQnfields) EACH(PQnotifies)                 \
-  EACH(PQntuples) EACH(PQpipelineSync) EACH(PQprepare) EACH(PQputCopyData) EACH(PQputCopyEnd)                          \
-  EACH(PQresultErrorField) EACH(PQresultErrorMessage) EACH(PQresultStatus) EACH(PQsendPrepare) EACH(PQsendQuery)       \
-  EACH(PQsendQueryPrepared) EACH(PQserverVersion) EACH(PQsetNoticeProcessor) EACH(PQsetSingleRowMode) EACH(PQsocket)   \
-  EACH(PQstatus) EACH(PQtransactionStatus)
+  EACH(PQbackendPID) EACH(PQcancel) EACH(PQclear) EACH(PQcmdTuples) EACH(PQconnectdbParams) EACH(PQconninfo)           \
+  EACH(PQconninfoFree) EACH(PQconsumeInput) EACH(PQenterPipelineMode) EACH(PQerrorMessage) EACH(PQexec)                \
+  EACH(PQexecPrepared) EACH(PQexitPipelineMode) EACH(PQfinish) EACH(PQfreeCancel) EACH(PQfreemem) EACH(PQftype)        \
+  EACH(PQgetCancel) EACH(PQgetisnull) EACH(PQgetlength) EACH(PQgetResult) EACH(PQgetvalue) EACH(PQhost)                \
+  EACH(PQisBusy) EACH(PQnfields) EACH(PQnotifies) EACH(PQntuples) EACH(PQparameterStatus) EACH(PQpipelineSync)         \
+  EACH(PQport) EACH(PQprepare) EACH(PQputCopyData) EACH(PQputCopyEnd) EACH(PQresultErrorField)                         \
+  EACH(PQresultErrorMessage) EACH(PQresultStatus) EACH(PQsendPrepare) EACH(PQsendQuery) EACH(PQsendQueryPrepared)      \
+  EACH(PQserverVersion) EACH(PQsetNoticeProcessor) EACH(PQsetSingleRowMode) EACH(PQsocket) EACH(PQstatus)              \
+  EACH(PQtransactionStatus)
 
 struct libpq_functions {
 #define LIBPQ_FIELD(name) __typeof__(&name) name;

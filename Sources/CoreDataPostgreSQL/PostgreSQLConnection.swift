@@ -29,11 +29,13 @@ final class PostgreSQLConnection: ServerConnection {
     library = try LibPQ.load()
     let pq = library.functions
     // What is before "dbname" is a default, what is after it holds in any case.
-    let parameters = [
-      ("fallback_application_name", "CoreData"), ("connect_timeout", "10"), ("keepalives_idle", "10"),
-      ("keepalives_interval", "5"), ("keepalives_count", "3"), ("tcp_user_timeout", "30000"),
-      ("dbname", connectionString), ("client_encoding", "UTF8"),
-    ]
+    let parameters =
+      [
+        ("fallback_application_name", "CoreData"), ("connect_timeout", HostOrder.timeout(connectionString)),
+        ("keepalives_idle", "5"), ("keepalives_interval", "2"), ("keepalives_count", "3"),
+        ("tcp_user_timeout", "10000"),
+        ("dbname", connectionString), ("client_encoding", "UTF8"),
+      ] + HostOrder.parameters(connectionString)
     let keys = parameters.map { strdup($0.0) } + [nil]
     let values = parameters.map { strdup($0.1) } + [nil]
     defer { for text in keys + values { free(text) } }
@@ -51,6 +53,7 @@ final class PostgreSQLConnection: ServerConnection {
       isClosed = true
       throw ConnectionFailure.error(message)
     }
+    HostOrder.note(made, library, connectionString)
     cancellation = Mutex(Cancellation(handle: pq.PQgetCancel(made)))
     _ = pq.PQsetNoticeProcessor(made, { _, _ in }, nil)
     guard version >= Self.leastVersion else {
@@ -60,6 +63,12 @@ final class PostgreSQLConnection: ServerConnection {
         message:
           "the server is PostgreSQL \(found), which is too old: install version \(Self.leastVersion / 10_000) or "
           + "later", state: "0A000")
+    }
+    if let encoding = pq.PQparameterStatus(made, "server_encoding").map({ String(cString: $0) }), encoding != "UTF8" {
+      close()
+      throw ServerError(
+        message: "the database has the encoding \(encoding), in which not every text can be stored: make one with "
+          + "createdb --encoding UTF8 --template template0", state: "0A000")
     }
   }
 

@@ -252,4 +252,49 @@ struct ServerConnectionTests {
     #expect(
       ServerStatement.numbered("a = ? AND \"b?\" = '?' AND c = ?", from: 1) == "a = $1 AND \"b?\" = '?' AND c = $2")
   }
+
+  @Test(arguments: ["LATIN1", "SQL_ASCII"])
+  func aDatabaseThatCannotHoldEveryTextIsRefused(encoding: String) throws {
+    let server = PostgreSQLServer.shared
+    let name = "encoding_\(encoding.lowercased())_\(UInt32.random(in: 0 ... .max))"
+    try server.psql("CREATE DATABASE \(name) ENCODING '\(encoding)' LOCALE 'C' TEMPLATE template0")
+    defer { _ = try? server.psql("DROP DATABASE \(name)") }
+    _ = NSPostgreSQLStoreType
+    let error = #expect(throws: ServerError.self) { try ServerDriver.open(server.address(database: name)) }
+    #expect(error?.message.contains(encoding) == true && error?.state == "0A000")
+  }
+
+  @Test func theHostThatAnsweredIsTriedFirst() throws {
+    _ = NSPostgreSQLStoreType
+    let directory = PostgreSQLServer.shared.directory
+    let address = "postgresql://tests@/postgres?host=/nowhere,\(directory)"
+    for _ in 0..<3 {
+      try ServerDriver.open(address).close()
+      #expect(HostOrder.parameters(address).map { "\($0)=\($1)" } == ["host=\(directory),/nowhere"])
+    }
+    let lists = ["host": ["a", "b", "b"], "port": ["1", "2", "3"]]
+    #expect(HostOrder.orders(lists, host: "b", port: "3") == ["host": "b,a,b", "port": "3,1,2"])
+    #expect(HostOrder.orders(lists, host: "a", port: "1") == nil)
+    #expect(HostOrder.orders(["host": ["a", "b"], "port": ["1"]], host: "b", port: "1") == ["host": "b,a"])
+    let addresses = ["host": ["a", "b"], "hostaddr": ["::1", "::2"]]
+    #expect(HostOrder.orders(addresses, host: "b", port: nil)?["hostaddr"] == "::2,::1")
+  }
+
+  @Test func settingsOfTheServerDoNotReachStatements() throws {
+    let server = PostgreSQLServer.shared
+    let database = "settings_\(UInt32.random(in: 0 ... .max))"
+    try server.psql("CREATE DATABASE \(database)")
+    defer { _ = try? server.psql("DROP DATABASE \(database) WITH (FORCE)") }
+    try server.psql("ALTER DATABASE \(database) SET default_transaction_isolation = 'serializable'")
+    try server.psql("ALTER DATABASE \(database) SET standard_conforming_strings = off")
+    _ = NSPostgreSQLStoreType
+    let store = ServerDatabase(try ServerAddress(server.url(schema: "x", database: database), nil), maximumReaders: 1)
+    defer { store.close() }
+    let found = try store.write { connection in
+      try connection.execute("SELECT current_setting('transaction_isolation') || ' ' || length('\\')").text(0, 0)
+    }
+    #expect(found == "read committed 1")
+    let date = try #require(store.serverDate)
+    #expect(abs(date.timeIntervalSinceNow) < 5)
+  }
 }

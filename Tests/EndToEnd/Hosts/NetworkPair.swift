@@ -1,0 +1,164 @@
+import Foundation
+import Glibc
+import TestFiles
+import Testing
+
+/// Two hosts with pools, and two hosts with a server and its standby: each in a network namespace of its own, with a
+/// cable to one switch.
+///
+/// Replication is synchronous. Needs root, and `ip` of iproute2.
+final class NetworkPair {
+  /// The directory of the servers' data and sockets.
+  private let directory: String
+  private let programs: String
+  private let names: [String]
+  private let net = "10.\(200 + Int(getpid()) % 55).0"
+  private var servers: [String: Process] = [:]
+  /// The host of the server that takes writes.
+  private(set) var primary = "one"
+  private(set) var standby = "two"
+
+  /// The sockets of both servers are in one directory, so they differ by the port.
+  private func port(of host: String) -> Int { host == "one" ? 5498 : 5497 }
+
+  /// - Parameter hosts: those of pools.
+  init(hosts: [String]) throws {
+    names = hosts + ["one", "two"]
+    programs = try #require(PostgreSQLServer.programs)
+    var template = Array("\(FileManager.default.temporaryDirectory.path)/pg-XXXXXX".utf8CString)
+    try #require(mkdtemp(&template) != nil)
+    directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    if let user = getpwnam("postgres") { chown(directory, user.pointee.pw_uid, user.pointee.pw_gid) }
+    try ip("link", "add", bridge, "type", "bridge")
+    try ip("link", "set", bridge, "up")
+    for name in names {
+      try ip("netns", "add", space(name))
+      try ip("link", "add", cable(name), "type", "veth", "peer", "name", "eth0", "netns", space(name))
+      try ip("link", "set", cable(name), "master", bridge)
+      try ip("link", "set", cable(name), "up")
+      try ip("-n", space(name), "address", "add", "\(address(name))/24", "dev", "eth0")
+      try ip("-n", space(name), "link", "set", "eth0", "up")
+      try ip("-n", space(name), "link", "set", "lo", "up")
+    }
+    try asUser(on: primary, "\(programs)/initdb -D one -U tests -A trust --no-sync -E UTF8 --locale=C >log 2>&1")
+    try asUser(on: primary, "echo host all,replication all \(net).0/24 trust >>one/pg_hba.conf")
+    try startServer(on: primary)
+    try addStandby()
+  }
+
+  deinit {
+    for server in servers.values {
+      server.terminate()
+      server.waitUntilExit()
+    }
+    for name in names { _ = try? run(NetworkHosts.tool ?? "ip", ["netns", "delete", space(name)]) }
+    _ = try? run(NetworkHosts.tool ?? "ip", ["link", "delete", bridge])
+    try? FileManager.default.removeItem(atPath: directory)
+  }
+
+  private var bridge: String { "wps\(getpid())" }
+  private func space(_ name: String) -> String { "wps-\(getpid())-\(name)" }
+  private func cable(_ name: String) -> String { "wps\(getpid())-\(names.firstIndex(of: name) ?? 0)" }
+  private func address(_ name: String) -> String { "\(net).\(10 + (names.firstIndex(of: name) ?? 0))" }
+
+  private func ip(_ arguments: String...) throws {
+    let finished = try run(try #require(NetworkHosts.tool), arguments)
+    try #require(finished.code == 0, "ip \(arguments.joined(separator: " ")): \(finished.errors)")
+  }
+
+  private func command(on host: String, _ script: String) -> [String] {
+    prefix(of: host) + ["/usr/bin/setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+      + ["sh", "-c", "cd \(directory) && \(script)"]
+  }
+
+  private func asUser(on host: String, _ script: String) throws {
+    let words = command(on: host, script)
+    let finished = try run(words[0], Array(words.dropFirst()))
+    let log = (try? String(contentsOfFile: "\(directory)/log", encoding: .utf8)) ?? ""
+    try #require(finished.code == 0, "\(script): \(finished.errors)\(log)")
+  }
+
+  // MARK: Places
+
+  /// Where pools find whichever server takes writes.
+  var poolAddress: String {
+    "postgresql://tests@/postgres?host=\(address("one")),\(address("two"))&port=\(port(of: "one")),\(port(of: "two"))"
+      + "&target_session_attrs=read-write"
+  }
+
+  /// The database of a server, by its socket, as libpq takes it.
+  func database(on host: String) -> String {
+    "postgresql://tests@/postgres?host=\(directory.replacingOccurrences(of: "/", with: "%2F"))"
+      + "&port=\(port(of: host))"
+  }
+
+  /// What stands before a program that runs on the host.
+  func prefix(of host: String) -> [String] { [NetworkHosts.tool ?? "ip", "netns", "exec", space(host)] }
+
+  @discardableResult
+  private func psql(_ query: String, on host: String) throws -> String {
+    try PostgreSQLServer.psql(query, at: database(on: host))
+  }
+
+  // MARK: Servers
+
+  private func startServer(on host: String) throws {
+    let process = Process()
+    let words = command(
+      on: host,
+      "exec \(programs)/postgres -D \(host) -c fsync=off -c full_page_writes=off -c max_connections=200 "
+        + "-c port=\(port(of: host)) -c listen_addresses=\(address(host)) "
+        + "-c unix_socket_directories=\(directory) >>log 2>&1")
+    process.executableURL = URL(fileURLWithPath: words[0])
+    process.arguments = Array(words.dropFirst())
+    process.standardInput = FileHandle.nullDevice
+    try process.run()
+    servers[host] = process
+    try waitUntil("the server on \(host) answers") { (try? psql("SELECT 1", on: host)) == "1" }
+  }
+
+  /// Makes the other host a standby of the primary, from a copy of its data. From then on each commit is on both.
+  private func addStandby() throws {
+    try? FileManager.default.removeItem(atPath: "\(directory)/\(standby)")
+    try asUser(
+      on: standby,
+      "\(programs)/pg_basebackup -D \(standby) -U tests -h \(address(primary)) -p \(port(of: primary)) -R -X stream "
+        + "--checkpoint=fast --no-sync >>log 2>&1")
+    try startServer(on: standby)
+    // Only now: the standby's copy of the settings must not make it wait for another one after its promotion.
+    try psql("ALTER SYSTEM SET synchronous_standby_names = '*'", on: primary)
+    try psql("SELECT pg_reload_conf()", on: primary)
+    try waitUntil("replication is synchronous") {
+      try psql("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'", on: primary) == "1"
+    }
+  }
+
+  /// How the host of the primary goes.
+  enum End: String, CaseIterable {
+    case power = "the primary's host loses its power"
+    case cut = "the primary's host is cut off, and goes on with its connections"
+  }
+
+  /// Takes the primary's host from the others, and promotes the standby.
+  func failOver(_ end: End) throws {
+    try ip("link", "set", cable(primary), "down")
+    if end == .power { try killServer(on: primary) }
+    try psql("SELECT pg_promote()", on: standby)
+    (primary, standby) = (standby, primary)
+  }
+
+  /// The host that went comes back, without what it had alone, as the standby of the other.
+  func bringBack() throws {
+    if servers[standby] != nil { try killServer(on: standby) }
+    try ip("link", "set", cable(standby), "up")
+    try addStandby()
+  }
+
+  /// Kills all processes of a server at once.
+  private func killServer(on host: String) throws {
+    guard let process = servers.removeValue(forKey: host) else { return }
+    let spaces = try run(NetworkHosts.tool ?? "ip", ["netns", "pids", space(host)])
+    for pid in spaces.output.split(separator: "\n").compactMap({ pid_t($0) }) { kill(pid, SIGKILL) }
+    process.waitUntilExit()
+  }
+}
