@@ -135,12 +135,10 @@ struct RowsInMemory {
     let plan = store.plan(fetch.entityName, includesSubentities: fetch.includesSubentities)
     let statement = ServerStatement(try store.select(plan.columnList(alias: "t0"), fetch, isOrdered: false))
     let packer = RowPacker()
-    try connection.stream(statement.sql, statement.parameters) { result in
-      for row in 0..<result.rowCount {
-        guard let decoder = plan.decoder(result, row) else { continue }
+    try connection.stream(statement.sql, statement.parameters, isShort: false) { result in
+      plan.forEachRow(of: result) { decoder, cells, row, key in
         memory.set(
-          decoder.decode(result, row, packer), result.integer(row, 0),
-          memory.schema.entity(decoder.storedEntity.number))
+          decoder.decode(cells, row, packer), key, memory.schema.entity(decoder.storedEntity.number))
       }
     }
   }
