@@ -40,21 +40,18 @@ extension NSManagedObjectModel {
   /// The model that a store with the given metadata was made with: for each entity in the metadata, the version that
   /// has its hash. Nil if the models lack one of them.
   public convenience init?(byMerging models: [NSManagedObjectModel], forStoreMetadata metadata: [String: Any]) {
-    guard let hashes = metadata[NSStoreModelVersionHashesKey] as? [String: Data] else { return nil }
+    guard let hashes = StoredVersionHashes(metadata) else { return nil }
     var chosen: [NSEntityDescription] = []
     var found: Set<String> = []
     var sources: [NSManagedObjectModel] = []
     for model in models {
-      let matching = model.entities.filter { entity in
-        let name = entity.name ?? ""
-        return !found.contains(name) && entity.isCompatible(with: hashes[name])
-      }
+      let matching = model.entities.filter { !found.contains($0.name ?? "") && hashes.fit($0) }
       guard !matching.isEmpty else { continue }
       found.formUnion(matching.compactMap(\.name))
       chosen += matching
       sources.append(model)
     }
-    guard found == Set(hashes.keys) else { return nil }
+    guard found == Set(hashes.byName.keys) else { return nil }
     self.init()
     fill(with: chosen, from: sources)
   }

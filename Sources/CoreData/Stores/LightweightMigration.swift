@@ -13,8 +13,7 @@ extension StoreMetadata {
 
   /// Whether a store with the metadata holds the entities as they are.
   static func isCurrent(_ metadata: [String: Any], _ entities: [NSEntityDescription]) -> Bool {
-    guard let hashes = metadata[NSStoreModelVersionHashesKey] as? [String: Data] else { return true }
-    return NSManagedObjectModel.incompatibleEntityNames(entities, hashes: hashes).isEmpty
+    StoredVersionHashes(metadata)?.fit(entities) ?? true
   }
 
   /// Throws 134140 unless the mapping may be inferred.

@@ -49,6 +49,7 @@ enum StoreMetadata {
     metadata[Key.versionHashes] = hashes
     metadata[Key.hashesVersion] = hashesVersion
     metadata[Key.hashesDigest] = NSManagedObjectModel.digest(of: hashes)
+    metadata[StoredVersionHashes.ownDigest] = StoredVersionHashes.ownDigest(of: hashes, entities)
     metadata[Key.checksum] = NSManagedObjectModel.checksum(of: hashes)
     metadata[Key.identifiers] = names.isEmpty ? [""] : names
   }
@@ -58,9 +59,7 @@ enum StoreMetadata {
     _ metadata: [String: Any], _ entities: [NSEntityDescription], _ options: [AnyHashable: Any]?, _ place: String
   ) throws {
     if (options?[NSIgnorePersistentStoreVersioningOption] as? NSNumber)?.boolValue == true { return }
-    guard let stored = metadata[NSStoreModelVersionHashesKey] as? [String: Data] else { return }
-    let changed = NSManagedObjectModel.incompatibleEntityNames(entities, hashes: stored)
-    guard !changed.isEmpty else { return }
+    guard let changed = StoredVersionHashes(metadata)?.differences(from: entities), !changed.isEmpty else { return }
     throw CoreDataErrors.error(
       .persistentStoreIncompatibleVersionHash,
       "The model is not the one that \(place) was made with; they differ in \(changed.joined(separator: ", ")).",

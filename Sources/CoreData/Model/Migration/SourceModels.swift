@@ -8,8 +8,9 @@ enum SourceModels {
   static func withModel<T>(
     for metadata: [String: Any], path: String, _ body: (NSManagedObjectModel, [NSEntityDescription]) throws -> T
   ) throws -> T {
-    let hashes = metadata[NSStoreModelVersionHashesKey] as? [String: Data] ?? [:]
-    if let model = wholeModel(for: metadata), let found = entities(of: model, hashes) {
+    if let hashes = StoredVersionHashes(metadata), let model = wholeModel(for: metadata),
+      let found = entities(of: model, hashes)
+    {
       return try withExtendedLifetime(model) { try body(model, found) }
     }
     throw CoreDataErrors.error(
@@ -20,9 +21,10 @@ enum SourceModels {
   }
 
   /// The entities of the model that the store holds, which may be those of one configuration only.
-  private static func entities(of model: NSManagedObjectModel, _ hashes: [String: Data]) -> [NSEntityDescription]? {
-    let entities = model.entities.filter { hashes[$0.name ?? ""] != nil }
-    return NSManagedObjectModel.incompatibleEntityNames(entities, hashes: hashes).isEmpty ? entities : nil
+  private static func entities(of model: NSManagedObjectModel, _ hashes: StoredVersionHashes) -> [NSEntityDescription]?
+  {
+    let entities = model.entities.filter { hashes.byName[$0.name ?? ""] != nil }
+    return hashes.fit(entities) ? entities : nil
   }
 
   private static func modelsInBundles() -> [NSManagedObjectModel] {
@@ -31,7 +33,7 @@ enum SourceModels {
 
   /// The model that a store was made with, all entities included; nil if none is known.
   static func wholeModel(for metadata: [String: Any]) -> NSManagedObjectModel? {
-    let hashes = metadata[NSStoreModelVersionHashesKey] as? [String: Data] ?? [:]
+    guard let hashes = StoredVersionHashes(metadata) else { return nil }
     return LoadedModels.newest { entities(of: $0, hashes) == nil ? nil : $0 }
       ?? modelsInBundles().first { entities(of: $0, hashes) != nil }
   }

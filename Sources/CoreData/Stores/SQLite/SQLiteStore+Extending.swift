@@ -13,8 +13,7 @@ extension SQLiteStore {
     guard try database.withWriter({ try isOutdated(prefix, entities, $0) }) else { return }
     try database.write { connection in
       var (_, metadata) = try readMetadata(prefix, connection)
-      let stored = metadata[NSStoreModelVersionHashesKey] as? [String: Data] ?? [:]
-      guard !NSManagedObjectModel.incompatibleEntityNames(entities, hashes: stored).isEmpty else {
+      guard StoredVersionHashes(metadata)?.fit(entities) != true else {
         return try remakeIndexes(
           StoreSchema(entities: entities, prefix: prefix, file: SchemaFile(connection, prefix: prefix)), connection)
       }
@@ -86,8 +85,7 @@ extension SQLiteStore {
     _ prefix: String, _ entities: [NSEntityDescription], _ connection: SQLiteConnection
   ) throws -> Bool {
     let (_, metadata) = try readMetadata(prefix, connection)
-    let stored = metadata[NSStoreModelVersionHashesKey] as? [String: Data] ?? [:]
-    guard NSManagedObjectModel.incompatibleEntityNames(entities, hashes: stored).isEmpty else { return true }
+    guard StoredVersionHashes(metadata)?.fit(entities) == true else { return true }
     let schema = try StoreSchema(entities: entities, prefix: prefix, file: SchemaFile(connection, prefix: prefix))
     return try Set(indexes(schema, connection).values) != Set(schema.indexStatements)
   }

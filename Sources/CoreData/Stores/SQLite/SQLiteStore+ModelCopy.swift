@@ -40,15 +40,15 @@ extension SQLiteStore {
       defer { connection.close() }
       let metadata = try readMetadata(prefix, connection).1
       guard let model = try keptModel(prefix, connection) else { return nil }
-      let hashes = metadata[NSStoreModelVersionHashesKey] as? [String: Data] ?? [:]
-      let entities = model.entities.filter { hashes[$0.name ?? ""] != nil }
-      guard NSManagedObjectModel.incompatibleEntityNames(entities, hashes: hashes).isEmpty else {
+      let hashes = StoredVersionHashes(metadata)
+      let names = Set((hashes?.byName ?? [:]).keys)
+      guard hashes?.fit(model.entities.filter({ names.contains($0.name ?? "") })) ?? true else {
         throw CoreDataErrors.error(
           .persistentStoreIncompatibleSchema,
           "The copy of its model that \(url.path) keeps is not that of its content: open it with the model's file.")
       }
       // Earlier versions kept the entities of other stores in the file as well.
-      return model.part(named: Set(hashes.keys))
+      return model.part(named: names)
     }
   }
 

@@ -1,0 +1,50 @@
+/// The version hashes that a store's metadata has, of the entities that it holds.
+struct StoredVersionHashes {
+  /// The hashes by the entities' names.
+  let byName: [String: Data]
+  /// Whether this framework computed them, so that equal entities have equal ones. Apple's hash of derived attributes
+  /// other than counts is unknown.
+  private let areOurs: Bool
+
+  /// The entry of the metadata that tells whose the hashes are: their digest, as this framework wrote it. It no longer
+  /// fits when another framework has replaced the hashes. Only stores that have such derived attributes have it.
+  static let ownDigest = "_NSOwnVersionHashesDigest"
+
+  /// Nil for metadata without hashes.
+  init?(_ metadata: [String: Any]) {
+    guard let hashes = metadata[NSStoreModelVersionHashesKey] as? [String: Data] else { return nil }
+    byName = hashes
+    areOurs = (metadata[Self.ownDigest] as? String).map { $0 == NSManagedObjectModel.digest(of: hashes) } ?? false
+  }
+
+  /// What metadata has under `ownDigest`.
+  static func ownDigest(of hashes: [String: Data], _ entities: [NSEntityDescription]) -> String? {
+    entities.contains(where: \.hasUnknownHash) ? NSManagedObjectModel.digest(of: hashes) : nil
+  }
+
+  /// Whether the store has the entity as it is.
+  ///
+  /// If Apple's hash is unknown, a store of Apple's with another one has it, unless it is the hash without any derived
+  /// attribute.
+  func fit(_ entity: NSEntityDescription) -> Bool {
+    guard let hash = byName[entity.name ?? ""] else { return false }
+    if hash == entity.versionHash { return true }
+    return !areOurs && entity.hasUnknownHash && hash != entity.versionHashWithoutDerivations
+  }
+
+  /// Whether the store has just these entities.
+  func fit(_ entities: [NSEntityDescription]) -> Bool { differences(from: entities).isEmpty }
+
+  /// The names of entities whose hash in the store differs, or that only one side has, sorted.
+  func differences(from entities: [NSEntityDescription]) -> [String] {
+    let names = Set(entities.compactMap(\.name))
+    let different = entities.filter { !fit($0) }.compactMap(\.name)
+    return (different + byName.keys.filter { !names.contains($0) }).sorted()
+  }
+}
+
+extension NSEntityDescription {
+  fileprivate var hasUnknownHash: Bool {
+    properties.contains { ($0 as? NSDerivedAttributeDescription)?.hasKnownVersionHash == false }
+  }
+}
