@@ -52,9 +52,9 @@ static inline int csystem_open_path(const char *path) { return open(path, 010000
 
 // MARK: System calls
 
-// What no worker needs, and what would let it out: other processes' memory, mounts, namespaces, modules, keys, the clock, rings
-// of requests, which no filter sees, and what Landlock knows nothing of: memory and messages shared by name, and modes, owners,
-// times and attributes of files by their path, wherever it leads.
+// What no worker needs, and what would let it out: other processes' memory, mounts, namespaces, modules, keys, the
+// clock, rings of requests, which no filter sees, and what Landlock knows nothing of: memory and messages shared by
+// name, and modes, owners, times and attributes of files by their path, wherever it leads.
 static const int csystem_denied_calls[] = {
     SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp, SYS_perf_event_open, SYS_bpf, SYS_userfaultfd,
     SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_setns, SYS_unshare, SYS_swapon, SYS_swapoff, SYS_quotactl,
@@ -78,9 +78,9 @@ static const int csystem_denied_calls[] = {
     SYS_msgctl, SYS_mq_open, SYS_mq_unlink,
 };
 
-// Calls that change the mode, the owner, the times or the attributes of an open file, also of one that was opened for reading
-// only, which Landlock does not see. Programs that write files need them. SQLite does without: it gives new files of a store the
-// mode and the owner of the old ones, and goes on when it cannot.
+// Calls that change the mode, the owner, the times or the attributes of an open file, also of one that was opened for
+// reading only, which Landlock does not see. Programs that write files need them. SQLite does without: it gives new
+// files of a store the mode and the owner of the old ones, and goes on when it cannot.
 static const int csystem_calls_on_open_files[] = {
     SYS_fchmod, SYS_fchown, SYS_fsetxattr, SYS_fremovexattr, SYS_utimensat,
 };
@@ -107,8 +107,9 @@ enum {
 #define CSYSTEM_ARCHITECTURE AUDIT_ARCH_AARCH64
 #endif
 
-// Writes the filter into `filter`, which has room for csystem_filter_room instructions, and returns how many it has. Sockets of other
-// families than AF_UNIX are denied unless `has_network`, and changes of open files' modes and owners unless `changes_files`.
+// Writes the filter into `filter`, which has room for csystem_filter_room instructions, and returns how many it has.
+// Sockets of other families than AF_UNIX are denied unless `has_network`, and changes of open files' modes and owners
+// unless `changes_files`.
 static inline int csystem_write_filter(struct sock_filter *filter, int has_network, int changes_files) {
   int count = 0;
   const uint32_t denied = SECCOMP_RET_ERRNO | EPERM, refused = SECCOMP_RET_ERRNO | EACCES;

@@ -6,8 +6,8 @@ extension URL {
   ///     postgresql://me@one:5432,two:5433,[::1]/app?target_session_attrs=read-write
   ///
   /// `URL(string:)` refuses such a list. Here the hosts and ports become parameters, which libpq reads in the same way:
-  /// `postgresql://me@/app?host=one,two,::1&port=5432,5433,&target_session_attrs=read-write`. Characters that no URL may
-  /// have are percent-encoded; all else stays as it is.
+  /// `postgresql://me@/app?host=one,two,::1&port=5432,5433,&target_session_attrs=read-write`. Characters that no URL
+  /// may have are percent-encoded; all else stays as it is.
   ///
   /// - Returns: nil for a text that is no URL of PostgreSQL.
   ///

@@ -13,8 +13,8 @@ extension NSPersistentStoreCoordinator {
     try (store as? any ObjectStore)?.openSession(holding: lock, body)
   }
 
-  /// Returns when all commits to the servers of the stores are on disk: a server with `synchronous_commit = off` answers
-  /// before that.
+  /// Returns when all commits to the servers of the stores are on disk: a server with `synchronous_commit = off`
+  /// answers before that.
   ///
   /// - Throws: an `NSError` if the server cannot be reached.
   package final func synchronizeCommits() throws {

@@ -1,8 +1,9 @@
-/// Stores values as JSON: dictionaries with text keys, arrays, texts, numbers, booleans, `NSNull`, and what they contain.
+/// Stores values as JSON: dictionaries with text keys, arrays, texts, numbers, booleans, `NSNull`, and what they
+/// contain.
 ///
-/// A transformable attribute with the transformer name "JSONValueTransformer" has it. Files hold the text in UTF-8, with
-/// the keys of dictionaries in order. A PostgreSQL server has a `jsonb` column, which people and other programs query,
-/// as in `settings->>'colour'`. It is an addition; a Mac's program defines the same few lines as a subclass of
+/// A transformable attribute with the transformer name "JSONValueTransformer" has it. Files hold the text in UTF-8,
+/// with the keys of dictionaries in order. A PostgreSQL server has a `jsonb` column, which people and other programs
+/// query, as in `settings->>'colour'`. It is an addition; a Mac's program defines the same few lines as a subclass of
 /// Foundation's `ValueTransformer` and registers it under the name.
 public final class JSONValueTransformer: ValueTransformer {
   /// The class of transformed values: `NSData`.

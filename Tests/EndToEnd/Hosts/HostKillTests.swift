@@ -83,10 +83,10 @@ private final class HostKillMatrix {
     case .host: for process in [pool.pid] + processes { Glibc.kill(process, SIGKILL) }
     case .server:
       try network.killServer()
-      let count = try done()
+      let count = try hosts.succeeded()
       try waitUntil("jobs run again") {
         try keepBusy(other)
-        return try done() > count
+        return try hosts.succeeded() > count
       }
       return note(victim, "jobs run again after \(text(moment))")
     case .cut:
@@ -136,22 +136,8 @@ private final class HostKillMatrix {
     return Int(rows) ?? 0
   }
 
-  private func done() throws -> Int {
-    Int(try hosts.psql("SELECT count(*) FROM \(hosts.table("PoolJob")) WHERE state = 3")) ?? 0
-  }
-
   func finish() throws {
-    try waitUntil("all jobs have ended") { try done() == jobs }
-    let effects = try hosts.effects()
-    let lost = Set(0..<jobs).subtracting(effects).count
-    let doubled = effects.count - Set(effects).count
-    let outside = try String(contentsOfFile: hosts.lines, encoding: .utf8).split(separator: "\n").count
-    let summary =
-      "two hosts: \(jobs) jobs, \(hit) kills in \(Int(-start.timeIntervalSinceNow)) s; lost \(lost), doubled "
-      + "\(doubled); outside the store \(outside - jobs) attempts were repeated"
-    print(([summary] + lines).joined(separator: "\n"))
-    #expect(lost == 0 && doubled == 0, "\(summary)")
-    try hosts.checkEffects(0..<jobs)
+    try hosts.checkEnds(ofFirst: jobs, after: "\(hit) kills over two hosts", since: start, lines)
     for pool in pools.values { try pool.stop() }
   }
 }

@@ -130,6 +130,31 @@ final class HostPools {
     }
   }
 
+  /// How many jobs have succeeded.
+  func succeeded() throws -> Int {
+    Int(try psql("SELECT count(*) FROM \(table("PoolJob")) WHERE state = 3")) ?? 0
+  }
+
+  /// Waits until the jobs 0 to `count` have ended, checks that each took effect in the store once, and prints a summary.
+  ///
+  /// - Parameters:
+  ///   - what: what the hosts went through, and how often.
+  ///   - start: when that began.
+  ///   - details: further lines of the summary.
+  func checkEnds(ofFirst count: Int, after what: String, since start: Date, _ details: [String]) throws {
+    try waitUntil("all jobs have ended") { try succeeded() == count }
+    let effects = try effects()
+    let lost = Set(0..<count).subtracting(effects).count
+    let doubled = effects.count - Set(effects).count
+    let outside = try String(contentsOfFile: lines, encoding: .utf8).split(separator: "\n").count
+    let summary =
+      "\(count) jobs, \(what) in \(Int(-start.timeIntervalSinceNow)) s; lost \(lost), doubled \(doubled); outside the "
+      + "store \(outside - count) attempts were repeated"
+    print(([summary] + details).joined(separator: "\n"))
+    #expect(lost == 0 && doubled == 0, "\(summary)")
+    try checkEffects(0..<count)
+  }
+
   func waitForEffects(_ count: Int) throws {
     try waitUntil("\(count) effects") { try effects().count >= count }
   }

@@ -36,7 +36,7 @@ private final class PromotionRun {
 
   /// Keeps a few dozen jobs waiting. What is submitted while no server answers waits in the queue directories.
   private func keepBusy() throws {
-    guard try jobs - done() < 120 else { return }
+    guard try jobs - hosts.succeeded() < 120 else { return }
     for host in ["a", "b"] {
       try hosts.submit(jobs..<jobs + 40, to: host, milliseconds: 15)
       jobs += 40
@@ -44,20 +44,20 @@ private final class PromotionRun {
   }
 
   func failOver(_ end: NetworkPair.End) throws {
-    let before = try done()
+    let before = try hosts.succeeded()
     try waitUntil("both hosts run jobs") {
       try keepBusy()
-      return try done() > before + 40
+      return try hosts.succeeded() > before + 40
     }
     // The moment is the one thing here that is left to chance.
     poll(nil, 0, .random(in: 0...100))
     let moment = Date()
     try network.failOver(end)
     hosts.look(at: network.database(on: network.primary))
-    let count = try done()
+    let count = try hosts.succeeded()
     try waitUntil("jobs run again") {
       try keepBusy()
-      return try done() > count
+      return try hosts.succeeded() > count
     }
     lines.append("  \(end.rawValue): jobs run again after \(String(format: "%.1f", -moment.timeIntervalSinceNow)) s")
     try waitUntil("both hosts are back") {
@@ -67,22 +67,8 @@ private final class PromotionRun {
     try network.bringBack()
   }
 
-  private func done() throws -> Int {
-    Int(try hosts.psql("SELECT count(*) FROM \(hosts.table("PoolJob")) WHERE state = 3")) ?? 0
-  }
-
   func finish() throws {
-    try waitUntil("all jobs have ended") { try done() == jobs }
-    let effects = try hosts.effects()
-    let lost = Set(0..<jobs).subtracting(effects).count
-    let doubled = effects.count - Set(effects).count
-    let outside = try String(contentsOfFile: hosts.lines, encoding: .utf8).split(separator: "\n").count
-    let summary =
-      "promotions: \(jobs) jobs, \(lines.count) in \(Int(-start.timeIntervalSinceNow)) s; lost \(lost), doubled "
-      + "\(doubled); outside the store \(outside - jobs) attempts were repeated"
-    print(([summary] + lines).joined(separator: "\n"))
-    #expect(lost == 0 && doubled == 0, "\(summary)")
-    try hosts.checkEffects(0..<jobs)
+    try hosts.checkEnds(ofFirst: jobs, after: "\(lines.count) promotions", since: start, lines)
     for pool in pools { try pool.stop() }
   }
 }

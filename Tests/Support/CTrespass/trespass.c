@@ -257,8 +257,8 @@ static int limit_it(pid_t other) {
 }
 static int pin_it(pid_t other) {
   cpu_set_t processors;
-  return sched_getaffinity(other, sizeof processors, &processors) ? -1
-                                                                   : sched_setaffinity(other, sizeof processors, &processors);
+  if (sched_getaffinity(other, sizeof processors, &processors)) return -1;
+  return sched_setaffinity(other, sizeof processors, &processors);
 }
 static int take_descriptor_of(pid_t other) {
   int process = syscall(SYS_pidfd_open, other, 0);
@@ -487,11 +487,12 @@ static int steer_pool_as_orphan(place_t p) {
 static int terminal(place_t p) {
   char byte = 0;
   for (int descriptor = 0; descriptor < 3; descriptor++)
-    if (ioctl(descriptor, 0x5412 /* TIOCSTI */, &byte) == 0 || ioctl(descriptor, 0x541C /* TIOCLINUX */, &byte) == 0) return 0;
+    if (!ioctl(descriptor, 0x5412 /* TIOCSTI */, &byte) || !ioctl(descriptor, 0x541C /* TIOCLINUX */, &byte)) return 0;
   return EPERM;
 }
 
-// What a process of the pool opens is closed when the worker's program starts; what the worker opens itself is marked so.
+// What a process of the pool opens is closed when the worker's program starts; what the worker opens itself is marked
+// so.
 static int inherited_descriptor(place_t p) {
   for (int descriptor = 3; descriptor < 4096; descriptor++) {
     int flags = fcntl(descriptor, F_GETFD);

@@ -50,8 +50,8 @@ extension ServerStore {
 
   private static let smallTable: Int64 = 8 * 1024 * 1024
 
-  /// Whether the server can evaluate the fetch. It does not know all patterns and functions, and calculates otherwise than
-  /// Foundation; then the rows are filtered in memory.
+  /// Whether the server can evaluate the fetch. It does not know all patterns and functions, and calculates otherwise
+  /// than Foundation; then the rows are filtered in memory.
   ///
   /// True for what no database could evaluate, so that the fetch itself says why.
   func understands(_ fetch: RowFetch) throws -> Bool {

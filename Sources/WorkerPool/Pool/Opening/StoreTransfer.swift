@@ -37,8 +37,8 @@ public enum StoreTransfer {
       case .place(let error): error.description
       case .unreadable(let store, let reason): "the store \(store) cannot be read: \(reason)"
       case .exists(let place):
-        "there is a store at \(place) already: name a place where none is. If it is a copy that was interrupted while it "
-          + "was compared, remove it (the file, or the schemas) and copy again"
+        "there is a store at \(place) already: name a place where none is. If it is a copy that was interrupted while "
+          + "it was compared, remove it (the file, or the schemas) and copy again"
       case .inUse(let store, let pools):
         "a pool runs on the store \(store): \(pools.joined(separator: ", ")); stop it first (workerpool stop). If it "
           + "is dead, start one there and stop it"

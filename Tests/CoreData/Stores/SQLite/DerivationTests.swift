@@ -3,31 +3,11 @@ import Testing
 
 /// Every form of derived attribute that Apple documents, in a file and in memory.
 @Suite("Derivations", .serialized) struct DerivationTests {
-  private static let derivations: [(name: String, entity: String, type: NSAttributeType, format: String)] = [
-    ("copied", "Author", .stringAttributeType, "name"), ("folded", "Author", .stringAttributeType, "canonical:(name)"),
-    ("upper", "Author", .stringAttributeType, "uppercase:(name)"),
-    ("lower", "Author", .stringAttributeType, "lowercase:(name)"),
-    ("pages", "Author", .integer64AttributeType, "books.@sum.pages"),
-    ("least", "Author", .integer64AttributeType, "books.@min.pages"),
-    ("most", "Author", .integer64AttributeType, "books.@max.pages"),
-    ("count", "Author", .integer64AttributeType, "books.@count"), ("savedAt", "Author", .dateAttributeType, "now()"),
-    ("authorName", "Book", .stringAttributeType, "author.name"),
-    ("tagCount", "Book", .integer64AttributeType, "tags.@count"),
-    ("lastTag", "Book", .stringAttributeType, "tags.@max.label"),
-  ]
-
   private func model() -> NSManagedObjectModel {
-    let model = LibraryModel.make()
-    for derivation in Self.derivations {
-      let attribute = NSDerivedAttributeDescription()
-      attribute.name = "d_" + derivation.name
-      attribute.attributeType = derivation.type
-      // Mandatory: the store gives it a value, not the program.
-      attribute.isOptional = derivation.name != "copied"
-      attribute.derivationExpression = NSExpression(format: derivation.format)
-      model.entitiesByName[derivation.entity]?.properties.append(attribute)
-    }
-    return model
+    DerivedValuesTests.model([
+      "copied", "folded", "upper", "lower", "pages", "least", "most", "count", "savedAt", "authorName", "tagCount",
+      "lastTag",
+    ])
   }
 
   private func values(_ store: TemporaryStore, _ entity: String) throws -> [[String: String]] {
@@ -37,8 +17,8 @@ import Testing
       }
       .map { object in
         var values: [String: String] = [:]
-        for derivation in Self.derivations where derivation.entity == entity && derivation.name != "savedAt" {
-          values[derivation.name] = object.value(forKey: "d_" + derivation.name).map { "\($0)" }
+        for name in object.entity.attributesByName.keys where name.hasPrefix("d_") && name != "d_savedAt" {
+          values[String(name.dropFirst(2))] = object.value(forKey: name).map { "\($0)" }
         }
         return values
       }

@@ -170,16 +170,7 @@ struct ServerTables {
     case .compound(.and, let parts):
       let conditions = parts.compactMap { condition(of: $0, mapping) }
       return conditions.count > 1 ? "(\(conditions.joined(separator: " AND ")))" : conditions.first
-    case .comparison(let comparison):
-      guard comparison.leftExpression.expressionType == .keyPath,
-        let column = mapping.columns(of: [comparison.leftExpression.keyPath]).first,
-        comparison.rightExpression.expressionType == .constantValue, comparison.rightExpression.constantValue == nil
-      else { return nil }
-      switch comparison.predicateOperatorType {
-      case .equalTo: return "(\(column) IS NULL)"
-      case .notEqualTo: return "(\(column) IS NOT NULL)"
-      default: return nil
-      }
+    case .comparison(let comparison): return comparison.nullCondition(mapping).map { "(\($0))" }
     default: return nil
     }
   }

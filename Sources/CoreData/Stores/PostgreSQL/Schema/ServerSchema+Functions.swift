@@ -11,8 +11,8 @@ extension ServerTables {
     return try connection.execute("SELECT obj_description(to_regprocedure($1)::oid, 'pg_proc')", parameters).text(0, 0)
   }
 
-  /// Whether the schema lacks functions, or has older ones. Newer ones stay: a program that does not know them evaluates
-  /// texts in memory.
+  /// Whether the schema lacks functions, or has older ones. Newer ones stay: a program that does not know them
+  /// evaluates texts in memory.
   fileprivate func needsFunctions(_ connection: any ServerConnection) throws -> Bool {
     guard let version = try textVersion(connection),
       version.compare(ServerTextFunctions.version, options: .numeric) != .orderedAscending

@@ -27,7 +27,8 @@ struct ServerTextFunctions {
     } + ["COMMENT ON FUNCTION \(name(.fold))(text) IS \(Self.version.quotedText)"]
   }
 
-  /// A short function, which becomes a part of the statement that calls it, and a long one for texts that are not ASCII.
+  /// A short function, which becomes a part of the statement that calls it, and a long one for texts that are not
+  /// ASCII.
   private func create(_ table: TextTables.Table, _ function: StoredTextFunction) -> [String] {
     let other = address.qualified("\(function.rawValue)_other")
     let ascii: String =

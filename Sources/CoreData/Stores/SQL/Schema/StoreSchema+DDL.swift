@@ -105,16 +105,7 @@ extension StoreSchema {
     case .compound(.and, let parts):
       let conditions = parts.map { partialCondition($0, mapping) }
       return conditions.contains(nil) ? nil : conditions.compactMap(\.self).joined(separator: " AND ")
-    case .comparison(let comparison):
-      guard comparison.leftExpression.expressionType == .keyPath,
-        let column = mapping.columns(of: [comparison.leftExpression.keyPath]).first,
-        comparison.rightExpression.expressionType == .constantValue, comparison.rightExpression.constantValue == nil
-      else { return nil }
-      switch comparison.predicateOperatorType {
-      case .equalTo: return "\(column) IS NULL"
-      case .notEqualTo: return "\(column) IS NOT NULL"
-      default: return nil
-      }
+    case .comparison(let comparison): return comparison.nullCondition(mapping)
     default: return nil
     }
   }
@@ -164,5 +155,19 @@ extension JoinTable {
 
   fileprivate var indexStatement: String {
     "CREATE INDEX \(name)_\(secondColumn)_INDEX ON \(name) (\(secondColumn), \(firstColumn))"
+  }
+}
+
+extension NSComparisonPredicate {
+  /// The condition of a comparison of an attribute with nil; nil for another comparison.
+  func nullCondition(_ mapping: TableMapping) -> String? {
+    guard leftExpression.expressionType == .keyPath, let column = mapping.columns(of: [leftExpression.keyPath]).first,
+      rightExpression.expressionType == .constantValue, rightExpression.constantValue == nil
+    else { return nil }
+    switch predicateOperatorType {
+    case .equalTo: return "\(column) IS NULL"
+    case .notEqualTo: return "\(column) IS NOT NULL"
+    default: return nil
+    }
   }
 }
