@@ -26,7 +26,7 @@ import WorkerPool
     let starts = try starts(items)
     #expect(startsHalfway <= 8, "\(startsHalfway) processes were started")
     #expect(starts == startsHalfway, "\(starts - startsHalfway) processes were started in the second half")
-    #expect(try pool.status().problems.isEmpty)
+    #expect(try pool.status().problems == [])
     try pool.stop()
   }
 
