@@ -38,6 +38,7 @@ extension JobStore {
 
   /// Forgets pools that are gone, after it has taken their names off the jobs that nobody has run since. Saves.
   public func forgetGoneMembers(in context: NSManagedObjectContext) throws {
+    guard isShared else { return }
     try releaseUnknownClaims(in: context)
     // Those that have just gone are left: another pool may not know yet that their claims are void.
     let gone = try goneMembers(before: now - 3600, in: context).map { NSNumber(value: $0) }
