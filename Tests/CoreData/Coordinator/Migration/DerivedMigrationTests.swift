@@ -5,9 +5,9 @@ import Testing
 
 /// Models with derived attributes other than counts, whose hashes by Apple are unknown.
 @Suite struct DerivedMigrationTests {
-  private func model(born: Bool = false) -> NSManagedObjectModel {
+  private func model(hometown: Bool = false) -> NSManagedObjectModel {
     let model = DerivedValuesTests.model(["upper"])
-    if born { model.entitiesByName["Author"]?.properties.append(Build.attribute("born")) }
+    if hometown { model.entitiesByName["Author"]?.properties.append(Build.attribute("hometown")) }
     return model
   }
 
@@ -15,17 +15,17 @@ import Testing
     let old = model()
     let store = try TemporaryStore(old)
     try store.save { $0.make("Author", ["name": "Ada"]) }
-    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model(born: true))
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model(hometown: true))
     try coordinator.addPersistentStore(
       ofType: NSSQLiteStoreType, configurationName: nil, at: store.url, options: LibraryMigration.options())
     let context = NSManagedObjectContext(.privateQueue)
     context.persistentStoreCoordinator = coordinator
     try context.performAndWait {
       let author = try context.all("Author")[0]
-      author.setValue("London", forKey: "born")
+      author.setValue("London", forKey: "hometown")
       try context.save()
       context.refreshAllObjects()
-      #expect(author.text("born") == "London" && author.text("d_upper") == "ADA")
+      #expect(author.text("hometown") == "London" && author.text("d_upper") == "ADA")
     }
     withExtendedLifetime(old) {}
   }
@@ -34,8 +34,8 @@ import Testing
     let store = try TemporaryStore(model())
     var metadata = store.coordinator.metadata(for: store.coordinator.persistentStores[0])
     #expect(model().isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
-    #expect(!model(born: true).isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
-    #expect(NSManagedObjectModel(byMerging: [model(born: true)], forStoreMetadata: metadata) == nil)
+    #expect(!model(hometown: true).isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
+    #expect(NSManagedObjectModel(byMerging: [model(hometown: true)], forStoreMetadata: metadata) == nil)
 
     // A Mac has migrated the store: the entry of ours is still there, and no longer fits.
     var hashes = try #require(metadata[NSStoreModelVersionHashesKey] as? [String: Data])
