@@ -76,7 +76,7 @@ struct SurfJournalTests {
   ///     starts a new pool         goes on where the store says that it is
   ///
   /// However it goes, each object is changed exactly once.
-  @Test(.timeLimit(.minutes(10)))
+  @Test(.timeLimit(.minutes(20)))
   func eachObjectIsChangedExactlyOnceWhateverIsKilled() throws {
     let place = try TestPlace()
     let (store, model) = try copy(place)

@@ -3,7 +3,7 @@ import TestFiles
 import Testing
 
 /// A server may answer commits before they are on its disk (`synchronous_commit = off`), and lose some when it crashes.
-@Suite(.enabled(if: PostgreSQLServer.isInstalled && NetworkHosts.tool != nil), .timeLimit(.minutes(5)))
+@Suite(.enabled(if: PostgreSQLServer.isInstalled && NetworkHosts.tool != nil), .timeLimit(.minutes(20)))
 struct DurableIntakeTests {
   @Test func aCrashOfTheServerLosesNoJobWhoseFileIsGone() throws {
     let network = try NetworkHosts(hosts: ["a"], settings: ["synchronous_commit=off", "wal_writer_delay=10s"])

@@ -3,7 +3,7 @@ import TestFiles
 import Testing
 
 /// The clocks of hosts differ, by minutes or by years. What counts is the server's.
-@Suite(.enabled(if: PostgreSQLServer.isInstalled), .timeLimit(.minutes(10)))
+@Suite(.enabled(if: PostgreSQLServer.isInstalled), .timeLimit(.minutes(20)))
 struct HostClockTests {
   private static let hour = 3600
   private static let year = 366 * 24 * hour

@@ -3,7 +3,7 @@ import TestFiles
 import Testing
 
 /// Pools that share a store at a server.
-@Suite(.enabled(if: PostgreSQLServer.isInstalled), .timeLimit(.minutes(10)))
+@Suite(.enabled(if: PostgreSQLServer.isInstalled), .timeLimit(.minutes(20)))
 struct HostPoolsTests {
   @Test func aJobRunsInAStoreAtAServer() throws {
     let hosts = try HostPools()

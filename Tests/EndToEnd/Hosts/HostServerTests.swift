@@ -3,7 +3,7 @@ import TestFiles
 import Testing
 
 /// What a server is set to, what else is in its databases, and what it runs out of.
-@Suite(.enabled(if: PostgreSQLServer.isInstalled), .timeLimit(.minutes(10)))
+@Suite(.enabled(if: PostgreSQLServer.isInstalled), .timeLimit(.minutes(20)))
 struct HostServerTests {
   private let server = PostgreSQLServer.shared
 

@@ -3,7 +3,7 @@ import TestFiles
 import Testing
 
 /// Commits whose end a program does not hear of: 0 jobs lost, 0 doubled, counted job by job.
-@Suite(.enabled(if: PostgreSQLServer.isInstalled), .timeLimit(.minutes(10)))
+@Suite(.enabled(if: PostgreSQLServer.isInstalled), .timeLimit(.minutes(20)))
 struct LostCommitTests {
   private static let jobs = ProcessInfo.processInfo.environment["WORKERPOOL_HOST_JOBS"].flatMap(Int.init) ?? 120
 

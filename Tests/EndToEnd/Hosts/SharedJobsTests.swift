@@ -3,7 +3,7 @@ import TestFiles
 import Testing
 
 /// What pools of several hosts leave to each other.
-@Suite(.enabled(if: PostgreSQLServer.isInstalled), .timeLimit(.minutes(10)))
+@Suite(.enabled(if: PostgreSQLServer.isInstalled), .timeLimit(.minutes(20)))
 struct SharedJobsTests {
   /// The host that takes a job's file has no worker: the time until the other host begins the job is that of the
   /// announcement, the claim and the hand-out.

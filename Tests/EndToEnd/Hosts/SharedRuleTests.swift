@@ -3,7 +3,7 @@ import TestFiles
 import Testing
 
 /// Limits, rates, pauses and unique keys hold over all hosts.
-@Suite(.enabled(if: PostgreSQLServer.isInstalled), .timeLimit(.minutes(10)))
+@Suite(.enabled(if: PostgreSQLServer.isInstalled), .timeLimit(.minutes(20)))
 struct SharedRuleTests {
   /// How many jobs ran at a time at most, by their rows: a job frees its place when its end is committed.
   private func mostAtATime(_ hosts: HostPools) throws -> Int {

@@ -4,7 +4,7 @@ import Testing
 import WorkerPool
 
 /// Commands and observers of one host see all pools that share the store.
-@Suite(.enabled(if: PostgreSQLServer.isInstalled), .timeLimit(.minutes(10)))
+@Suite(.enabled(if: PostgreSQLServer.isInstalled), .timeLimit(.minutes(20)))
 struct SharedViewTests {
   /// An observer that has its reply hears of all that workers of any host save from then on.
   @Test func anObserverHearsWhatWorkersOfAnotherHostSave() throws {

@@ -11,7 +11,7 @@ import Testing
   ///                          reads v1, commits its jobs
   ///     rename v2 → name
   ///                          removes v1, and never v2
-  @Test(.timeLimit(.minutes(10)))
+  @Test(.timeLimit(.minutes(20)))
   func aFileThatReplacesOneThatIsBeingTakenIsTakenToo() throws {
     let producer = try Producer(files: 600)
     let pool = try producer.items.start()
@@ -25,7 +25,7 @@ import Testing
   }
 
   /// Given a pool, when a thousand files come under one name as fast as they can, then each runs once.
-  @Test(.timeLimit(.minutes(10)))
+  @Test(.timeLimit(.minutes(20)))
   func aThousandFilesOfOneNameAreAllTaken() throws {
     let producer = try Producer(files: 1000)
     let pool = try producer.items.start()

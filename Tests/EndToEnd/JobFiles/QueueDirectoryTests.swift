@@ -5,7 +5,7 @@ import Testing
 @Suite(.serialized) struct QueueDirectoryTests {
   /// Given a pool that runs, when another directory takes the place of `incoming/`, in one step or in two, then files
   /// in the new one are taken, at once and not with the next look.
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(20)))
   func aPoolGoesOnWithTheDirectoryThatTookThePlaceOfIncoming() throws {
     let items = try ItemPool(items: 3)
     let pool = try items.start()
