@@ -5,7 +5,8 @@ internal import Synchronization
 
 /// The order in which the hosts of a URL are tried: the one that took the last connection of this process comes first.
 ///
-/// A host without power does not refuse a connection, so each would wait for it in vain before it goes to the next.
+/// A host without power does not refuse connections: each connection would wait for its timeout before it tries the
+/// next host.
 enum HostOrder {
   /// What overrides the parameters of the URLs.
   private static let known = Mutex<[String: [String: String]]>([:])

@@ -66,7 +66,7 @@ extension JobStore {
     claims.propertiesToFetch = [PoolMember.claimant]
     claims.returnsDistinctResults = true
     claims.predicate = isClaimed
-    // In this order: whoever has claimed a job by now has a row.
+    // The claims are read before the pools: a pool writes its row before it claims its first job.
     let claimants = Set(try context.fetch(claims).compactMap { ($0[PoolMember.claimant] as? NSNumber)?.int64Value })
     guard !claimants.isEmpty else { return }
     let members = NSFetchRequest<NSManagedObject>(entityName: PoolMember.entityName)

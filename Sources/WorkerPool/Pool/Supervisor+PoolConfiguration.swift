@@ -19,8 +19,8 @@ extension Supervisor.Configuration {
 
 extension WorkerConfinement {
   /// The store's files, which SQLite keeps as long as the pool has them open, and not their directory: it may be
-  /// somebody's home. Of the queue directory only where jobs are submitted: `exec.json` in it says what `exec` may
-  /// start, and the pool, which nothing confines, trusts what lies in the rest.
+  /// a user's home. Workers write to one place of the queue directory, the one where jobs are submitted. `exec.json`
+  /// says what `exec` may start, and the pool, which nothing confines, trusts the other files there.
   init(_ configuration: PoolConfiguration) {
     let store = URL(fileURLWithPath: configuration.store).resolvingSymlinksInPath()
     let layout = QueueLayout(root: URL(fileURLWithPath: configuration.queue).path)

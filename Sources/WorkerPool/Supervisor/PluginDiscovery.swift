@@ -180,7 +180,7 @@ final class PluginDiscovery {
   }
 
   private func cannotStart(_ name: String, _ error: SystemCallError, _ triesLeft: Int) {
-    // ETXTBSY: somebody still writes the file.
+    // ETXTBSY: another program is still writing the file.
     guard error.isShortage || error.number == ETXTBSY else {
       let reason = String(cString: strerror(error.number))
       return found(.failure(.notExecutable(path: files[name] ?? name, reason: reason)), name)

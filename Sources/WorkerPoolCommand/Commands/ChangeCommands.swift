@@ -93,7 +93,7 @@ private struct JobChange {
     }
     // Jobs whose state has changed since were not chosen.
     let chosen = command == .delete ? filter.state.map { [$0.name] } : nil
-    // The newest first: workers take the oldest, and whoever begins there too comes too late for each.
+    // The newest jobs come first: workers take the oldest, so those would be running before the change reaches them.
     let keys = try reader.keys(filter).reversed()
     return try change(keys.lazy.map { reader.jobURIs[$0].description }, chosen, pool, arguments)
   }

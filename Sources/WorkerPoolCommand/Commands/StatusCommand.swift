@@ -63,7 +63,7 @@ let workersCommand = CommandDescription(
   }
 }
 
-/// Shows the status until somebody quits or the pool ends, and says so then.
+/// Shows the status until the user quits or the pool ends. If the pool ends, it says so.
 private func watch(
   _ pool: StatusClient, _ first: PoolStatus, _ arguments: ParsedArguments, on screen: Screen, interval: Double
 ) -> ExitCode {

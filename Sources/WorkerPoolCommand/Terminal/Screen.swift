@@ -119,7 +119,7 @@ final class Screen {
       }
       var bytes = [UInt8](repeating: 0, count: 64)
       let length = read(STDIN_FILENO, &bytes, bytes.count)
-      // The terminal is gone: read(2) fails for ever where SIGHUP is ignored.
+      // The terminal is closed. A program that ignores SIGHUP gets here: each read(2) fails from now on.
       if length == 0 || length < 0 && errno != EINTR && errno != EAGAIN { return .quit }
       if length > 0 { input += bytes[..<length] }
       if let event = parsed() { return event }

@@ -110,7 +110,7 @@ final class JobChanges: Sendable {
 
   private func carryOut(_ change: JobChange, _ selection: JobSelection, _ jobReader: JobReader, _ number: Int) throws {
     let pool = try StatusClient(queue: queue)
-    // The newest first: workers take the oldest, and whoever begins there too comes too late for each.
+    // The newest jobs come first: workers take the oldest, so those would be running before the change reaches them.
     var end = try jobReader.newest()
     while true {
       let keys = try jobReader.keys(selection, in: change.states, upTo: end, limit: Self.atATime)

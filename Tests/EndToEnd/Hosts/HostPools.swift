@@ -135,7 +135,7 @@ final class HostPools {
     Int(try psql("SELECT count(*) FROM \(table("PoolJob")) WHERE state = 3")) ?? 0
   }
 
-  /// Waits until the jobs 0 to `count` have ended, checks that each took effect in the store once, and prints a summary.
+  /// Waits until the first `count` jobs have ended, checks that each took effect once, and prints a summary.
   ///
   /// - Parameters:
   ///   - what: what the hosts went through, and how often.

@@ -235,7 +235,7 @@ final class Party: @unchecked Sendable {
             "\(self.name) shows \(ItemState(item)), the file has \(String(describing: file[item.objectID.uriRepresentation()]))"
           )
         }
-        // Objects that somebody held when their deletion was merged stay deleted until the next save.
+        // An object that the program held when its deletion was merged stays deleted until the next save.
         let deleted = context.deletedObjects.filter { file[$0.objectID.uriRepresentation()] != nil }
         guard context.insertedObjects.isEmpty, context.updatedObjects.isEmpty, deleted.isEmpty else {
           throw Wrong("\(self.name) has changes left")

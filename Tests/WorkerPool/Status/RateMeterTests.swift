@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  /// Its jobs must not be cancelled because somebody reads that nobody runs them.
+  /// A user who reads that no plugin runs a kind may cancel its jobs.
   @Test func aPluginThatHasNotAnsweredMayRunTheKindsThatNobodyElseRuns() {
     var changed = status
     changed.plugins[0].isAsked = true

@@ -13,7 +13,7 @@ import Testing
     defer { try? FileManager.default.removeItem(at: directory) }
     let file = directory.appendingPathComponent("worker-broken")
     try Data("nothing".utf8).write(to: file)
-    // A link that leads nowhere is a mistake that somebody wants to know of; a directory is no plugin.
+    // A link that leads nowhere is a mistake, so it is reported; a directory is no plugin.
     let link = directory.appendingPathComponent("worker-lost").path
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "/nowhere")
     #expect(mkdir(directory.path + "/worker-folder", 0o700) == 0)

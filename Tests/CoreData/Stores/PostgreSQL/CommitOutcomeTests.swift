@@ -133,8 +133,8 @@ struct CommitOutcomeTests {
     database.close()
   }
 
-  /// BEGIN and the transaction's number go to the server with the first statements. COMMIT follows alone: whoever sends
-  /// it has the number by which its end can be found out.
+  /// BEGIN and the transaction's number go to the server with the first statements. COMMIT follows alone: when it
+  /// is sent, the client has the number by which it can find out how the transaction ended.
   @Test func aTransactionTakesTwoRoundTrips() throws {
     let losses = LossyConnection.Losses()
     let database = try database(losses)
