@@ -27,8 +27,10 @@ func run(_ path: String, _ arguments: [String], in directory: String? = nil) thr
   process.standardOutput = output
   process.standardError = try FileHandle(forWritingTo: errorFile)
   try process.run()
+  let limit = process.killLater()
   let data = output.fileHandleForReading.readDataToEndOfFile()
   process.waitUntilExit()
+  limit.cancel()
   return Finished(
     code: process.terminationStatus, output: String(decoding: data, as: UTF8.self),
     errors: (try? String(contentsOf: errorFile, encoding: .utf8)) ?? "")

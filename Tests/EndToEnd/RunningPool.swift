@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestFiles
 import Testing
 import WorkerPool
 
@@ -110,14 +111,14 @@ final class RunningPool {
 
   /// Waits until the pool has ended; its exit code, or the number of the signal that killed it.
   func waitForExit() -> Int32 {
-    process.waitUntilExit()
+    process.waitUntilExit(within: Process.testLimit)
     return process.terminationStatus
   }
 
   /// Stops the pool in good order and checks that nothing of it is left.
   func stop() throws {
     process.terminate()
-    process.waitUntilExit()
+    process.waitUntilExit(within: Process.testLimit)
     #expect(process.terminationStatus == 0)
     #expect(try leftovers().isEmpty)
   }

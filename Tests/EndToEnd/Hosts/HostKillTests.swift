@@ -31,10 +31,10 @@ private final class HostKillMatrix {
     case power = "a host's power"
   }
 
-  // In this order: the schema is dropped before the server ends.
-  private let hosts: HostPools
-  private let network: NetworkHosts
+  // They end in this order, whatever fails: pools that run keep the server and the schema from ending.
   private var pools: [String: RunningPool] = [:]
+  private let network: NetworkHosts
+  private let hosts: HostPools
   private var jobs = 0
   private var hit = 0
   private let cut: Double

@@ -43,11 +43,13 @@ final class HostPools {
       atPath: plugins + "/worker-test", withDestinationPath: Built.path("test-worker"))
   }
 
-  deinit { try? drop() }
+  deinit { _ = try? ask(dropping) }
 
   /// Drops both schemas.
-  func drop() throws {
-    try psql(#"DROP SCHEMA IF EXISTS "\#(schema)" CASCADE; DROP SCHEMA IF EXISTS "\#(schema)_wp" CASCADE"#)
+  func drop() throws { try psql(dropping) }
+
+  private var dropping: String {
+    #"DROP SCHEMA IF EXISTS "\#(schema)" CASCADE; DROP SCHEMA IF EXISTS "\#(schema)_wp" CASCADE"#
   }
 
   /// Looks into another database from now on.
@@ -104,9 +106,13 @@ final class HostPools {
   /// What `psql` answers to a query.
   @discardableResult
   func psql(_ query: String) throws -> String {
-    let finished = try run("/usr/bin/env", ["psql", "-X", address, "-Atc", query])
+    let finished = try ask(query)
     try #require(finished.code == 0, "\(finished.errors)")
     return finished.output.trimmingCharacters(in: .newlines)
+  }
+
+  private func ask(_ query: String) throws -> Finished {
+    try run("/usr/bin/env", ["psql", "-X", address, "-Atc", query])
   }
 
   /// The name of one of the pool's tables.

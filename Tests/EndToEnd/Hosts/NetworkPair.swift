@@ -47,10 +47,7 @@ final class NetworkPair {
   }
 
   deinit {
-    for server in servers.values {
-      server.terminate()
-      server.waitUntilExit()
-    }
+    for host in servers.keys { try? killServer(on: host) }
     for name in names { _ = try? run(NetworkHosts.tool ?? "ip", ["netns", "delete", space(name)]) }
     _ = try? run(NetworkHosts.tool ?? "ip", ["link", "delete", bridge])
     try? FileManager.default.removeItem(atPath: directory)
@@ -75,7 +72,8 @@ final class NetworkPair {
     let words = command(on: host, script)
     let finished = try run(words[0], Array(words.dropFirst()))
     let log = (try? String(contentsOfFile: "\(directory)/log", encoding: .utf8)) ?? ""
-    try #require(finished.code == 0, "\(script): \(finished.errors)\(log)")
+    let end = log.split(separator: "\n").suffix(8).joined(separator: "\n")
+    try #require(finished.code == 0, "\(script): \(finished.errors)\(end)")
   }
 
   // MARK: Places
@@ -120,6 +118,10 @@ final class NetworkPair {
   /// Makes the other host a standby of the primary, from a copy of its data. From then on each commit is on both.
   private func addStandby() throws {
     try? FileManager.default.removeItem(atPath: "\(directory)/\(standby)")
+    let reach = command(on: standby, "\(programs)/pg_isready -q -h \(address(primary)) -p \(port(of: primary))")
+    try waitUntil("the standby's host reaches the primary") {
+      try run(reach[0], Array(reach.dropFirst())).code == 0
+    }
     try asUser(
       on: standby,
       "\(programs)/pg_basebackup -D \(standby) -U tests -h \(address(primary)) -p \(port(of: primary)) -R -X stream "

@@ -20,10 +20,10 @@ struct PromotionTests {
 
 /// Jobs come all the time through the queues of both hosts.
 private final class PromotionRun {
-  // In this order: the schema is dropped before the servers end.
-  private let hosts: HostPools
-  private let network: NetworkPair
+  // They end in this order, whatever fails: pools that run keep the servers and the schema from ending.
   private var pools: [RunningPool] = []
+  private let network: NetworkPair
+  private let hosts: HostPools
   private var jobs = 0
   private var lines: [String] = []
   private let start = Date()

@@ -122,6 +122,8 @@ public final class PostgreSQLServer: Sendable {
     process.standardOutput = output
     process.standardInput = FileHandle.nullDevice
     try process.run()
+    let limit = process.killLater()
+    defer { limit.cancel() }
     let data = try output.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
     guard process.terminationStatus == 0 else { throw CocoaError(.executableLoad) }
