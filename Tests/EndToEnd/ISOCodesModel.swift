@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// A model for the tables of `iso-codes`, in Xcode's format.
 enum ISOCodesModel {
@@ -57,4 +58,18 @@ enum ISOCodesModel {
     "key":"alpha_3"}}
 
     """
+}
+
+/// A table of `iso-codes`, read without the code under test.
+struct ISOTable {
+  let rows: [[String: Any]]
+
+  init(_ name: String) throws {
+    let data = try Data(contentsOf: URL(fileURLWithPath: ISOCodes.directory + "/iso_\(name).json"))
+    let root = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+    rows = try #require(root[name] as? [[String: Any]])
+  }
+
+  var count: Int { rows.count }
+  func count(having field: String) -> Int { rows.count { $0[field] != nil } }
 }

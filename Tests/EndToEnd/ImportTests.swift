@@ -113,17 +113,3 @@ import Testing
     try pool.stop()
   }
 }
-
-/// A table of `iso-codes`, read without the code under test.
-private struct ISOTable {
-  private let rows: [[String: Any]]
-
-  init(_ name: String) throws {
-    let data = try Data(contentsOf: URL(fileURLWithPath: ISOCodes.directory + "/iso_\(name).json"))
-    let root = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
-    rows = try #require(root[name] as? [[String: Any]])
-  }
-
-  var count: Int { rows.count }
-  func count(having field: String) -> Int { rows.count { $0[field] != nil } }
-}

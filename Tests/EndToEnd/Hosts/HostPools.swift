@@ -20,14 +20,27 @@ final class HostPools {
   ///   - address: where the tests look into the database, as libpq takes it.
   ///   - poolAddress: where the pools do that; the same if nil.
   ///   - prefix: what the name of the schema begins with.
+  ///   - model: writes the model; without it there is one entity, `Item`, for jobs of the kind `counted`.
+  ///   - worker: the plugin that comes along with `workerpool`; the tests' plugin if nil.
   init(
     at address: String = PostgreSQLServer.shared.address(), pools poolAddress: String? = nil,
-    schemaPrefix prefix: String = "hosts_"
+    schemaPrefix prefix: String = "hosts_", model: ((TestPlace) throws -> String)? = nil, worker: String? = nil
   ) throws {
     place = try TestPlace()
     schema = "\(prefix)\(UInt32.random(in: 0 ... .max))"
     self.address = address
     store = "\(poolAddress ?? address)&schema=\(schema)"
+    self.model = try (model ?? Self.writeModel)(place)
+    if let worker {
+      plugins = try place.plugins(worker)
+    } else {
+      plugins = try place.plugins()
+      try FileManager.default.createSymbolicLink(
+        atPath: plugins + "/worker-test", withDestinationPath: Built.path("test-worker"))
+    }
+  }
+
+  private static func writeModel(into place: TestPlace) throws -> String {
     try place.write(
       """
       <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
@@ -37,10 +50,7 @@ final class HostPools {
         </entity>
       </model>
       """, to: "Items.xcdatamodel/contents")
-    model = place.path("Items.xcdatamodel")
-    plugins = try place.plugins()
-    try FileManager.default.createSymbolicLink(
-      atPath: plugins + "/worker-test", withDestinationPath: Built.path("test-worker"))
+    return place.path("Items.xcdatamodel")
   }
 
   deinit { _ = try? ask(dropping) }

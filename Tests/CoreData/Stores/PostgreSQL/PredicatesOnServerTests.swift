@@ -111,33 +111,6 @@ struct PredicatesOnServerTests {
     return "\(generator.joins) WHERE \(condition)\n\(generator.bindings)"
   }
 
-  @Test(arguments: 1...2 as ClosedRange<UInt64>)
-  func theServerSortsAsMemoryDoes(seed: UInt64) throws {
-    let stack = try StoreStack(.server)
-    var generator = PredicateGenerator(seed: seed)
-    try stack.perform { context in
-      generator.fill(context)
-      try context.save()
-      let all = try context.all("Book")
-      let selectors: [Selector?] = [nil] + StringOrdering.allCases.map { Selector($0.rawValue) }
-      for key in ["title", "pages", "price", "author.name", "author.born", "author.passport.number", "uuid", "link"] {
-        for selector in selectors {
-          for ascending in [true, false] {
-            let request = NSFetchRequest<NSManagedObject>(entityName: "Book")
-            let descriptor = NSSortDescriptor(key: key, ascending: ascending, selector: selector)
-            request.sortDescriptors = [descriptor, NSSortDescriptor(key: "objectID", ascending: true)]
-            let found = try context.fetch(request)
-            #expect(found.count == all.count)
-            let isSorted = zip(found, found.dropFirst()).allSatisfy {
-              descriptor.compare($0, to: $1) != .orderedDescending
-            }
-            #expect(isSorted, "\(descriptor)")
-          }
-        }
-      }
-    }
-  }
-
   @Test(
     "Requests with predicates that are evaluated in memory change the right rows only",
     arguments: [

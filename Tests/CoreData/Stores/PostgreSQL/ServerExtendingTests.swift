@@ -102,12 +102,12 @@ struct ServerExtendingTests {
     let stack = try StoreStack(.server)
     let isOver = Mutex(false)
     let failures = Mutex<[String]>([])
-    let saves = Mutex(0)
+    let saves = DispatchSemaphore(value: 0)
     let group = DispatchGroup()
     for number in 0..<3 {
       let context = try open(stack, LibraryModel.make(), nil)
+      group.enter()
       Thread.detachNewThread {
-        group.enter()
         defer { group.leave() }
         while !isOver.withLock({ $0 }) {
           context.performAndWait {
@@ -116,7 +116,7 @@ struct ServerExtendingTests {
             context.make("Author", ["name": "\(number)"])
             do {
               try context.save()
-              saves.withLock { $0 += 1 }
+              saves.signal()
             } catch {
               // A deadlock ends one of the two: the save says that it may be repeated.
               if (error as NSError).code != NSPersistentStoreTimeoutError {
@@ -128,7 +128,11 @@ struct ServerExtendingTests {
         }
       }
     }
-    while saves.withLock({ $0 }) < 20, failures.withLock({ $0.isEmpty }) { Thread.sleep(forTimeInterval: 0.01) }
+    func waitForSaves() throws {
+      for _ in 0..<20 { try #require(saves.wait(timeout: .now() + 60) == .success, "\(failures.withLock { $0 })") }
+    }
+    defer { isOver.withLock { $0 = true } }
+    try waitForSaves()
     nonisolated(unsafe) let place = stack
     DispatchQueue.concurrentPerform(iterations: 4) { _ in
       do {
@@ -141,10 +145,8 @@ struct ServerExtendingTests {
         failures.withLock { $0.append("\(error)") }
       }
     }
-    let before = saves.withLock { $0 }
-    while saves.withLock({ $0 }) < before + 20, failures.withLock({ $0.isEmpty }) {
-      Thread.sleep(forTimeInterval: 0.01)
-    }
+    while saves.wait(timeout: .now()) == .success {}
+    try waitForSaves()
     isOver.withLock { $0 = true }
     group.wait()
     #expect(failures.withLock { $0 } == [])
@@ -181,7 +183,8 @@ struct ServerExtendingTests {
       SELECT count(pg_terminate_backend(pid)) FROM pg_locks WHERE NOT granted AND relation = \
       \(schema.qualified("Author").quotedText)::regclass
       """
-    while try connection.execute(end).integer(0, 0) == 0 { Thread.sleep(forTimeInterval: 0.01) }
+    let limit = ContinuousClock.now + .seconds(60)
+    while try connection.execute(end).integer(0, 0) == 0 { try #require(ContinuousClock.now < limit) }
     isOver.wait()
     #expect(failure.withLock { $0?.code } == NSPersistentStoreOpenError)
     try connection.run("ROLLBACK")

@@ -120,12 +120,13 @@ import Testing
     }
   }
 
-  @Test("The store sorts as memory does", arguments: 1...3 as ClosedRange<UInt64>)
-  func sorting(seed: UInt64) throws {
-    let store = try TemporaryStore()
+  @Test(
+    "A store that sorts by itself does it as memory does",
+    arguments: StoreKind.allCases.filter { [.file, .server].contains($0) }, 1...2 as ClosedRange<UInt64>)
+  func sorting(kind: StoreKind, seed: UInt64) throws {
+    let stack = try StoreStack(kind)
     var generator = PredicateGenerator(seed: seed)
-    let context = store.context()
-    try context.performAndWait {
+    try stack.perform { context in
       generator.fill(context)
       try context.save()
       let all = try context.all("Book")
