@@ -6,6 +6,7 @@ struct MessageLine {
   let arguments: [Substring]
 
   init(_ line: String) throws(MessageError) {
+    if line.utf8.last == UInt8(ascii: "\r") { throw .carriageReturn }
     // Bytes, not characters: a space may be followed by a mark that joins it to one character.
     let words = line.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
     guard !words.contains(where: \.isEmpty), let first = words.first else { throw .malformedLine }

@@ -1,5 +1,6 @@
 import Glibc
 import LinuxSystem
+import WorkerProtocol
 
 /// How a worker process ended, for the parts that have to clear up after it.
 struct Obituary: Equatable, Sendable {
@@ -11,8 +12,10 @@ struct Obituary: Equatable, Sendable {
     case stopped
     /// The pool, because its job took too long.
     case timedOut
-    /// The pool, because it closed its connection, or broke the protocol, and stayed.
+    /// The pool, because it closed its connection and stayed.
     case disconnected
+    /// The pool closed its connection, because it said something that is no message.
+    case brokeProtocol(MessageError)
     /// The pool, because it did not answer for this many seconds.
     case hung(seconds: Double)
     /// The pool, because it had not said hello this many seconds after its start.
@@ -33,8 +36,9 @@ struct Obituary: Equatable, Sendable {
     case .stopped: death.description
     case .timedOut: "was killed because its job took too long"
     case .disconnected where death == .signalled(SIGKILL):
-      "was killed because it had closed its connection or broken the protocol"
+      "was killed because it had closed its connection"
     case .disconnected: death.description
+    case .brokeProtocol(let error): "broke the protocol: \(error)"
     case .hung(let seconds): "was killed because it had not answered for \(Clock.text(seconds))"
     case .silent(let seconds): "was killed because it had not said hello within \(Clock.text(seconds))"
     }

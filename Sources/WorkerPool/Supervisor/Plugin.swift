@@ -6,6 +6,8 @@ struct Plugin: Equatable, Sendable {
   let name: String
   let path: String
   let description: PluginDescription
+  /// Keys of its description that this pool does not know, such as "kinds.0.timout".
+  var unknownKeys: [String] = []
 }
 
 /// Why a plugin cannot be used, or why one of its processes did not come up.
@@ -30,8 +32,10 @@ enum StartFailure: Error, Equatable, Sendable, CustomStringConvertible {
   case hangs(path: String, seconds: Double)
   /// Its `HELLO` named kinds that its description does not have.
   case foreignKinds([String])
-  /// It said something other than a valid `HELLO`.
+  /// Its `HELLO` was refused.
   case refused(Refusal)
+  /// It said something that is no message, or no `HELLO`.
+  case brokeProtocol(MessageError)
 
   var isHang: Bool { if case .hangs = self { true } else { false } }
 
@@ -62,6 +66,7 @@ enum StartFailure: Error, Equatable, Sendable, CustomStringConvertible {
       "its hello names \(kinds.joined(separator: ", ")), which its description does not have; if its file was "
         + "replaced, reload the plugins (workerpool reload)"
     case .refused(let refusal): "its hello was refused because of its \(refusal.rawValue)"
+    case .brokeProtocol(let error): "it broke the protocol: \(error)"
     }
   }
 }

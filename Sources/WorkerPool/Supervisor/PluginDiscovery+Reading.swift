@@ -18,7 +18,7 @@ extension PluginDiscovery {
     do {
       description = try PluginDescription(json: probe.output.joined(separator: "\n"))
     } catch {
-      throw .badDescription(path: path, reason: problem(error))
+      throw .badDescription(path: path, reason: problem(error, output: probe.output))
     }
     guard description.protocolVersions.contains(where: ProtocolVersion.supported.contains) else {
       throw .wrongVersion(description.protocolVersions)
@@ -34,22 +34,45 @@ extension PluginDiscovery {
     if let problem = description.kinds.lazy.compactMap(\.problem).first ?? description.needs?.problem {
       throw .badDescription(path: path, reason: problem)
     }
-    return Plugin(name: name, path: path, description: description)
+    return Plugin(
+      name: name, path: path, description: description,
+      unknownKeys: PluginDescription.unknownKeys(json: probe.output.joined(separator: "\n")))
   }
 
   /// Why the output of `describe` is not a plugin's JSON, with the key that is to blame.
-  private static func problem(_ error: any Error) -> String {
+  private static func problem(_ error: any Error, output: [String]) -> String {
     let (path, what): ([any CodingKey], String) =
       switch error as? DecodingError {
       case .keyNotFound(let key, let context): (context.codingPath + [key], "is missing")
-      case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
-        (context.codingPath, "has a value that it cannot have")
+      case .typeMismatch(let type, let context): (context.codingPath, "is not \(form(of: type))")
+      case .valueNotFound(let type, let context): (context.codingPath, "is null and not \(form(of: type))")
+      case .dataCorrupted(let context): (context.codingPath, "has a value that it cannot have")
       default: ([], "")
       }
-    // Foundation names no key, and says that it is not JSON, where an integer is expected and the number is none.
     guard !path.isEmpty else {
-      return "its output is not the JSON of a plugin, or has a number with a fraction where a whole one is expected"
+      let object = try? JSONSerialization.jsonObject(with: Data(output.joined(separator: "\n").utf8))
+      if object is [String: Any] {
+        // Foundation names no key where a whole number is expected and the number has a fraction.
+        return "it printed a number with a fraction where a whole one is expected"
+      }
+      let first = output.first.map { "it printed \"\($0.prefix(shownCharacters))\"" } ?? "it printed nothing"
+      return "\(first); one JSON object is expected"
     }
     return "\"\(path.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: "."))\" \(what)"
+  }
+
+  /// Characters of an output that is not JSON which its error shows.
+  private static let shownCharacters = 60
+
+  /// What JSON has for a type of the description.
+  private static func form(of type: any Any.Type) -> String {
+    switch type {
+    case is Int.Type: "a whole number"
+    case is Double.Type: "a number"
+    case is Bool.Type: "true or false"
+    case is String.Type: "a string"
+    case is [Int].Type, is [String].Type, is [PluginDescription.Kind].Type, is [Any].Type: "an array"
+    default: "an object"
+    }
   }
 }

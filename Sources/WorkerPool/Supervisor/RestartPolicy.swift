@@ -12,9 +12,11 @@ struct RestartPolicy: Equatable, Sendable {
 
   private(set) var failuresToStart = 0
   private(set) var fruitlessDeaths = 0
+  /// Processes in a row that said hello, and broke the protocol before they had begun a job.
+  private(set) var idleBreaches = 0
 
   /// Whether no further process should be started.
-  var hasGivenUp: Bool { failuresToStart >= Self.mostFailures }
+  var hasGivenUp: Bool { max(failuresToStart, idleBreaches) >= Self.mostFailures }
 
   /// A process said hello.
   mutating func cameUp() { failuresToStart = 0 }
@@ -23,12 +25,20 @@ struct RestartPolicy: Equatable, Sendable {
   mutating func worked() {
     failuresToStart = 0
     fruitlessDeaths = 0
+    idleBreaches = 0
   }
 
   /// A process did not come up: the wait before the next, or `nil` when it is time to give up.
   mutating func failedToStart(jitter: Double) -> Double? {
     failuresToStart += 1
     return hasGivenUp ? nil : delay(after: failuresToStart, jitter: jitter)
+  }
+
+  /// A process said hello, and broke the protocol before it had begun a job: the wait before the next, or `nil` when it
+  /// is time to give up.
+  mutating func brokeProtocolIdly(jitter: Double) -> Double? {
+    idleBreaches += 1
+    return hasGivenUp ? nil : delay(after: idleBreaches, jitter: jitter)
   }
 
   /// A process died that had come up: the wait before the next.

@@ -10,6 +10,14 @@ extension Supervisor {
   /// The worker's hello was not valid. It is told so, and ended if it stays.
   func refused(_ worker: WorkerProcess, because failure: StartFailure) { apply(.refused(failure), to: worker) }
 
+  /// A process said something that is no message. Its connection is closed next; before its hello nothing else will be
+  /// heard of it.
+  func brokeProtocol(_ worker: WorkerProcess, _ error: MessageError) {
+    guard worker.life.state != .greeting else { return apply(.refused(.brokeProtocol(error)), to: worker) }
+    worker.breach = error
+    log(.workerRefused, "\(worker.name) broke the protocol: \(error)", worker)
+  }
+
   /// The worker closed its connection, or broke the protocol. It has the time between TERM and KILL to exit.
   func disconnected(_ id: WorkerID) { apply(.disconnected, to: id) }
 
@@ -123,16 +131,18 @@ extension Supervisor {
     tellOmittedLines(of: worker)
     workers[worker.id] = nil
     orphans?.end()
-    let obituary = Obituary(pid: worker.pid, death: death, cause: worker.life.cause, lastLines: worker.lastLines)
-    log(ending == .wanted ? .workerEnded : .workerDied, "\(worker.name) \(obituary.reason)", worker)
+    let obituary = Obituary(pid: worker.pid, death: death, cause: worker.causeOfEnd, lastLines: worker.lastLines)
+    let end = worker.breach == nil ? obituary.reason : "\(death)"
+    log(ending == .wanted ? .workerEnded : .workerDied, "\(worker.name) \(end)", worker)
+    let hadBegun = delegate?.work(of: worker.id) != nil
     delegate?.workerDied(worker.id, obituary)
-    if !stopping { followUp(worker, death, ending) }
+    if !stopping { followUp(worker, death, ending, hadBegun: hadBegun) }
     if failures[worker.plugin.name] != nil { delegate?.pluginsChanged(usablePlugins) }
     endIfNothingCanBeStarted()
   }
 
   /// Decides when the slot of a worker that has ended gets its next process.
-  private func followUp(_ worker: WorkerProcess, _ death: Death, _ ending: WorkerLife.Ending) {
+  private func followUp(_ worker: WorkerProcess, _ death: Death, _ ending: WorkerLife.Ending, hadBegun: Bool) {
     let name = worker.plugin.name
     switch ending {
     case .wanted: break
@@ -144,6 +154,8 @@ extension Supervisor {
     case .died(let mayBlamePlugin):
       restarts += 1
       guard mayBlamePlugin else { return }
+      // No job can be the reason.
+      if let breach = worker.breach, !hadBegun, !worker.hasWorked { return brokeProtocolIdly(name, breach) }
       let delay = policies[name, default: RestartPolicy()].died(
         hadWorked: worker.hasWorked, jitter: .random(in: 0...1))
       keepSlotEmpty(of: name, for: delay)

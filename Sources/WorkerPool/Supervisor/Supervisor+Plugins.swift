@@ -81,6 +81,10 @@ extension Supervisor {
       policies[plugin.name] = nil
       let kinds = plugin.description.kinds.map(\.kind).joined(separator: ", ")
       log(.pluginFound, "plugin \(plugin.name) \(plugin.description.version): \(kinds)", .plugin(plugin.name))
+      for key in plugin.unknownKeys {
+        let text = "plugin \(plugin.name) describes \"\(key)\", which this pool does not know and leaves out"
+        log(.trouble, text, .plugin(plugin.name))
+      }
     }
     plugins.sort { $0.name < $1.name }
     if news.endsFirstRound { tellMissing() }

@@ -92,9 +92,22 @@ extension Supervisor {
     guard failures[name] == nil else { return }
     let delay = policies[name, default: RestartPolicy()].failedToStart(jitter: .random(in: 0...1))
     if let delay { return keepSlotEmpty(of: name, for: delay) }
+    giveUp(name, failure, after: "\(RestartPolicy.mostFailures) failures to start")
+  }
+
+  /// A process said hello, and broke the protocol before it had begun a job.
+  func brokeProtocolIdly(_ name: String, _ error: MessageError) {
+    guard failures[name] == nil else { return }
+    let delay = policies[name, default: RestartPolicy()].brokeProtocolIdly(jitter: .random(in: 0...1))
+    if let delay { return keepSlotEmpty(of: name, for: delay) }
+    giveUp(
+      name, .brokeProtocol(error),
+      after: "\(RestartPolicy.mostFailures) processes that broke the protocol and had begun no job")
+  }
+
+  private func giveUp(_ name: String, _ failure: StartFailure, after what: String) {
     failures[name] = failure
-    log(
-      .pluginGivenUp, "plugin \(name) is given up after \(RestartPolicy.mostFailures) failures to start", .plugin(name))
+    log(.pluginGivenUp, "plugin \(name) is given up after \(what)", .plugin(name))
     // Processes that were retiring stay: they are better than none.
     for worker in workers.values where worker.plugin.name == name { apply(.keep, to: worker) }
     delegate?.pluginsChanged(usablePlugins)

@@ -6,7 +6,10 @@ extension Supervisor {
     if !stopping {
       stopping = true
       endDiscovery()
-      log(.poolStopping, "stopping: \(workers.count) workers finish their jobs", .count(workers.count))
+      log(
+        .poolStopping,
+        "stopping: \(workers.count == 1 ? "1 worker finishes its" : "\(workers.count) workers finish their") jobs",
+        .count(workers.count))
       for worker in workers.values { apply(.drain, to: worker) }
     }
     loop.timers.cancel(drainDeadline)
@@ -33,10 +36,10 @@ extension Supervisor {
   func scale(to count: Int, plugin: String? = nil) {
     if let plugin {
       configuration.fixedWorkers[plugin] = max(0, count)
-      log(.poolScaled, "\(plugin): \(count) workers", .plugin(plugin), .count(count))
+      log(.poolScaled, "\(plugin): \(count) worker\(count == 1 ? "" : "s")", .plugin(plugin), .count(count))
     } else {
       configuration.workers = max(0, count)
-      log(.poolScaled, "\(count) workers in all", .count(count))
+      log(.poolScaled, "\(count) worker\(count == 1 ? "" : "s") in all", .count(count))
     }
     rebalance()
   }

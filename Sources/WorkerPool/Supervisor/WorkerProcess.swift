@@ -18,6 +18,8 @@ final class WorkerProcess {
   var upSince: Double?
   var drainingSince: Double?
   var hasWorked = false
+  /// What was wrong with its last line, if it broke the protocol after its hello.
+  var breach: MessageError?
   /// Jobs that it has finished, and the number after which it is replaced.
   var jobsDone = 0
   var jobLimit: Int?
@@ -43,6 +45,12 @@ final class WorkerProcess {
   }
 
   var pid: Int32 { process?.pid ?? 0 }
+
+  /// Why it ended. A process that broke the protocol may have exited by itself when its connection was closed.
+  var causeOfEnd: Obituary.Cause {
+    guard let breach, [.itself, .disconnected].contains(life.cause) else { return life.cause }
+    return .brokeProtocol(breach)
+  }
 
   /// Its name in the log: "index[4711]".
   var name: String { "\(plugin.name)[\(pid)]" }

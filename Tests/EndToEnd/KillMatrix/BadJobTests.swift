@@ -10,7 +10,7 @@ import Testing
       ("exit", ["exited with code 0"]), ("abort", ["signal 6"]), ("loop", ["took longer than"]),
       ("eat memory", ["signal"]), ("grandchildren", ["signal 6"]),
       // The socket is closed for good when the main thread wakes, if it does while the job runs.
-      ("close the socket", ["had not answered", "had closed its connection"]), ("garbage", ["broken the protocol"]),
+      ("close the socket", ["had not answered", "had closed its connection"]), ("garbage", ["broke the protocol: "]),
       ("freeze", ["had not answered"]),
     ])
   func aBadJobIsNamedAndDoneAtItsNextAttempt(how: String, reasons: [String]) throws {

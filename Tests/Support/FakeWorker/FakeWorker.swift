@@ -55,10 +55,13 @@ import WorkerProtocol
   init(descriptor: Int32) { self.descriptor = descriptor }
 
   mutating func converse(token: String) throws {
+    if Self.name == "mumbler" { sendBytes(Array("hello 1 \(token) mumbler\n".utf8)) }
+    if Self.name == "clerk" { sendBytes(Array("CREDIT 1\n".utf8)) }
     say(
       .hello(
         version: Self.name == "liar" ? 99 : 1, token: Self.name == "thief" ? "stolen" : token,
         kinds: Self.name == "braggart" ? [Self.name, "fake"] : [Self.name]))
+    if Self.name == "typist" { sendBytes(Array("CREDIT 1\r\n".utf8)) }
     say(.credit(Int(Self.environment["FAKE_WORKER_CREDIT"] ?? "1") ?? 1))
     var decoder = LineDecoder()
     var chunk = [UInt8](repeating: 0, count: 65_536)

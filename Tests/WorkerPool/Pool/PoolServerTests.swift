@@ -266,6 +266,21 @@ import WorkerProtocol
     try pool.end()
   }
 
+  /// Each of them would be started for ever: no job of theirs begins, so none counts as the cause.
+  @Test(
+    .timeLimit(.minutes(20)),
+    arguments: [
+      ("mumbler", "the verb hello does not exist in protocol version 1; verbs are written in capitals"),
+      ("clerk", "its first line must be HELLO, not CREDIT"),
+      ("typist", "a line ends with a carriage return; lines end with a newline alone"),
+    ])
+  func aWorkerThatBreaksTheProtocolBeforeItsFirstJobIsGivenUp(name: String, reason: String) throws {
+    let pool = try PoolHarness(plugins: ["fake", name], workers: 2)
+    #expect(pool.waitForLog("plugin \(name) is given up"))
+    #expect(try failure(of: name, in: pool)?.contains("it broke the protocol: \(reason)") == true)
+    try pool.end()
+  }
+
   @Test func aSilentWorkerIsToldApart() throws {
     let directory = temporaryURL("silent")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

@@ -41,11 +41,35 @@ import Testing
     #expect(reason.contains("worker-a describe: \"\(key)\" "), "\(reason)")
   }
 
+  @Test func aMistypedKeyIsNamedAndThePluginIsUsed() throws {
+    let json =
+      #"{"name":"a","version":"1","protocolVersions":[1],"kinds":[{"kind":"a","timout":3,"rate":{"jobs":1,"period":2,"x":1}}],"need":{}}"#
+    let plugins = try discover(script: "echo '\(json)'", name: "a").plugins
+    #expect(plugins.map(\.unknownKeys) == [["need", "kinds.0.timout", "kinds.0.rate.x"]])
+  }
+
+  @Test(arguments: [
+    ("hello", "it printed \"hello\"; one JSON object is expected"),
+    ("", "it printed nothing; one JSON object is expected"),
+    (
+      #"{"name":"a","version":"1","protocolVersions":[1],"kinds":[{"kind":"a","timeout":"60"}]}"#,
+      "\"kinds.0.timeout\" is not a number"
+    ),
+    (
+      #"{"name":"a","version":"1","protocolVersions":1,"kinds":[{"kind":"a"}]}"#, "\"protocolVersions\" is not an array"
+    ),
+  ])
+  func aDescriptionThatCannotBeReadSaysWhatIsExpected(output: String, reason: String) throws {
+    let script = output.isEmpty ? "exit 0" : "echo '\(output)'"
+    let failures = try discover(script: script, name: "a").failures
+    #expect(try #require(failures["a"]).description.hasSuffix("worker-a describe: \(reason)"))
+  }
+
   @Test func aDescriptionWithAFractionOfAJobIsRejected() throws {
     let json = #"{"name":"a","version":"1","protocolVersions":[1],"kinds":[{"kind":"a","limit":1.5}]}"#
     let failures = try discover(script: "echo '\(json)'", name: "a").failures
     let reason = try #require(failures["a"]).description
-    #expect(reason.contains("has a number with a fraction where a whole one is expected"), "\(reason)")
+    #expect(reason.contains("a number with a fraction where a whole one is expected"), "\(reason)")
   }
 
   @Test func aDescriptionOfAnotherNameThanTheFilesIsRejected() throws {

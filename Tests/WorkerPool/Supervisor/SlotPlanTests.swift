@@ -198,6 +198,18 @@ import Testing
     #expect(policy.hasGivenUp)
   }
 
+  @Test func aPluginWhoseProcessesOnlyBreakTheProtocolIsGivenUpAfterAFewTries() {
+    var policy = RestartPolicy()
+    for _ in 1..<RestartPolicy.mostFailures {
+      policy.cameUp()
+      #expect(policy.brokeProtocolIdly(jitter: 0) != nil)
+    }
+    policy.worked()
+    for _ in 1..<RestartPolicy.mostFailures { #expect(policy.brokeProtocolIdly(jitter: 0) != nil) }
+    policy.cameUp()
+    #expect(policy.brokeProtocolIdly(jitter: 0) == nil && policy.hasGivenUp)
+  }
+
   @Test func oneGoodStartForgetsTheFailures() {
     var policy = RestartPolicy()
     for _ in 1..<RestartPolicy.mostFailures { _ = policy.failedToStart(jitter: 0) }

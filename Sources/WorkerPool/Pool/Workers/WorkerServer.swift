@@ -16,6 +16,8 @@ protocol WorkerServerDelegate: AnyObject {
   func received(_ message: WorkerMessage, from id: WorkerID)
   /// A connection waits that cannot be accepted now.
   func cannotAccept(_ error: SystemCallError)
+  /// A process sent something that is no message; `id` is nil before its hello. Its connection is closed next.
+  func brokeProtocol(_ error: MessageError, _ id: WorkerID?, peer: PeerCredentials?)
   /// The worker closed its connection, or the server closed it because of what the worker sent.
   func disconnected(_ id: WorkerID)
 }
@@ -170,7 +172,7 @@ final class WorkerServer {
       if try handleSome(of: peer, atMost: peer.id == nil ? 1 : Self.linesPerTurn) { return leave(peer) }
       if peer.connection.hasMore { readLater(peer) }
     } catch {
-      log(.workerRefused, "worker \(peer.id.map(\.description) ?? "unknown") broke the protocol: \(error)")
+      delegate?.brokeProtocol(error, peer.id, peer: try? PeerCredentials(of: peer.connection.descriptor))
       refuse(peer, .message)
     }
   }
@@ -212,7 +214,7 @@ final class WorkerServer {
     } else if case .hello(let version, let token, let kinds) = message {
       admit(peer, version, token, kinds)
     } else {
-      refuse(peer, .message)
+      throw .noHello(verb: String(line.prefix { $0 != " " }))
     }
   }
 

@@ -210,6 +210,16 @@ extension WorkerService: WorkerServerDelegate {
 
   func cannotAccept(_ error: SystemCallError) { supervisor.acceptFailure = (Clock.now, error) }
 
+  func brokeProtocol(_ error: MessageError, _ id: WorkerID?, peer: PeerCredentials?) {
+    guard
+      let worker = id.flatMap({ supervisor.workers[$0] }) ?? peer.flatMap({ supervisor.workers.worker(pid: $0.pid) })
+    else {
+      let name = peer.map { "process \($0.pid)" } ?? "a process"
+      return core.log(.workerRefused, "\(name), which is no worker, broke the protocol: \(error)")
+    }
+    supervisor.brokeProtocol(worker, error)
+  }
+
   func disconnected(_ id: WorkerID) {
     core.coordinator.workerLeft(id)
     supervisor.disconnected(id)
