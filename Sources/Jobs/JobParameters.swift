@@ -31,8 +31,8 @@ extension JobRequest {
 extension PoolJob {
   /// The parameters, decoded into a type of your own. Without parameters it is decoded from an empty object.
   ///
-  /// - Throws: ``JobParametersError`` that names the member that is missing or wrong. A job with such parameters does
-  ///   not get better by another attempt: throw `PermanentFailure`.
+  /// - Throws: ``JobParametersError`` that names the member that is missing or wrong. A worker that lets it
+  ///   pass ends the job at once, since another attempt finds the same parameters.
   public func parameters<Parameters: Decodable>(as type: Parameters.Type) throws -> Parameters {
     let decoder = JSONDecoder()
     decoder.dateDecodingStrategy = .custom { decoder in

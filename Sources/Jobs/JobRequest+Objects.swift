@@ -15,6 +15,18 @@ extension JobRequest {
     self.init(kind: kind, objects: objects.map(\.objectID.uriString))
   }
 
+  /// The same with parameters: any `Encodable` value, which a worker reads with `job.parameters(as:)`. A string is the
+  /// text of the parameters.
+  ///
+  /// - Throws: what ``init(kind:objects:)`` and ``init(kind:objects:parameters:)`` throw.
+  @_disfavoredOverload
+  public init(
+    kind: String, objects: some Collection<NSManagedObject>, parameters: some Encodable
+  ) throws {
+    try self.init(kind: kind, objects: objects)
+    self.parameters = try JobRequest(kind: kind, parameters: parameters).parameters
+  }
+
   /// The URIs of the job's objects as every process knows them: a new object of the context that is named by its
   /// temporary ID gets its permanent one.
   ///

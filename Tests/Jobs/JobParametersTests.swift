@@ -39,6 +39,15 @@ import Testing
     #expect(lines.contains(#""parameters":{"file":"a"}"#) || lines.contains(#""parameters": {"file": "a"}"#))
   }
 
+  @Test func objectsAndParametersComeTogether() throws {
+    try withStore { _, context in
+      let object = Job(context: context)
+      let request = try JobRequest(kind: "import", objects: [object], parameters: Parameters(file: "a"))
+      #expect(request.parameters == #"{"file":"a","sizes":[]}"#)
+      #expect(request.objects == [object.objectID.uriString] && !object.objectID.isTemporaryID)
+    }
+  }
+
   @Test func whatIsNoObjectIsRefused() {
     #expect(throws: JobParametersError.noObject(type: "Array<Int>")) {
       try JobRequest(kind: "import", parameters: [1, 2])

@@ -209,6 +209,13 @@ import WorkerPool
   }
 }
 
+@Suite struct JobParametersErrorTests {
+  @Test func aJobWithParametersThatDoNotFitIsNotTriedAgain() {
+    let error: any Error = JobParametersError.missing("file")
+    #expect((error as? any DetailedFailure)?.isPermanent == true)
+  }
+}
+
 /// An app that submits jobs in its own saves, beside a running pool.
 @Suite(.serialized) struct JobQueueTests {
   private func app(_ pool: JobPool) throws -> (JobQueue, NSManagedObjectContext) {
