@@ -21,7 +21,9 @@ public enum ModelFile {
       do {
         return try NSPersistentStoreCoordinator.cachedModelForPersistentStore(at: url)
       } catch {
-        throw .notKept(path, reason: (error as NSError).localizedDescription)
+        // A store from before 2015 has all but the model.
+        let metadata = try? NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: NSSQLiteStoreType, at: url)
+        throw metadata == nil ? .notKept(path, reason: (error as NSError).localizedDescription) : .noCopy(path)
       }
     }
     guard let model = NSManagedObjectModel(contentsOf: url) else { throw .unreadable(path) }
@@ -40,6 +42,8 @@ public enum ModelFileError: Error, Hashable, Sendable, CustomStringConvertible {
   case noFile(String)
   /// The file at the path is not a model.
   case unreadable(String)
+  /// The file at the path is a store that keeps no copy of its model.
+  case noCopy(String)
   /// The file at the path is neither a model nor a store that keeps one.
   case notKept(String, reason: String)
 
@@ -48,6 +52,9 @@ public enum ModelFileError: Error, Hashable, Sendable, CustomStringConvertible {
     switch self {
     case .noFile(let path): "there is no model at \(path)"
     case .unreadable(let path): "\(path) is not a data model that can be read"
+    case .noCopy(let path):
+      "the store \(path) keeps no copy of its model, as those that frameworks before 2015 wrote: name the model's file "
+        + "with --model"
     case .notKept(let path, let reason): "\(path) is neither a data model nor a store that keeps its model: \(reason)"
     }
   }

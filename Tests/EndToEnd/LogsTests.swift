@@ -22,7 +22,8 @@ import Testing
       #expect(first.code == 0)
       #expect(first.lines.count { $0.contains("this job always crashes") } == 3, "\(first)")
       #expect(first.lines.count { $0.contains("error: x-coredata://") && $0.contains("crashed") } == 3, "\(first)")
-      #expect(try logs(items, "p2").output.isEmpty)
+      let second = try logs(items, "p2")
+      #expect(second.output.isEmpty && second.errors.contains("no line of the log is about p2; "), "\(second)")
     }
     // And that of a process has its beginning and its end
     let died = try #require(try logs(items, "--json").lines.first { $0.contains("worker.died") })

@@ -33,6 +33,8 @@ public enum Pool {
     public var description: String {
       switch self {
       case .model(let error): error.description
+      case .noModel(let store) where StorePlace(store).isServer:
+        "--model is missing: a store at a server keeps no copy of its model, and a new store needs one"
       case .noModel(let store): "there is no store at \(store) yet: --model must name the model of the new store"
       case .store(let path, let reason): "the store \(path) cannot be opened: \(reason)"
       case .storeIsTaken(let path, let pid, let queue):

@@ -113,7 +113,9 @@ final class PoolServer {
     serviceManager?.ready(loop: core.loop)
     let configuration = core.configuration
     core.log(
-      .poolStarted, "running on \(configuration.queue), \(configuration.workers) workers", .pid(getpid()),
+      .poolStarted,
+      "running on \(configuration.queue), \(configuration.workers) worker\(configuration.workers == 1 ? "" : "s")",
+      .pid(getpid()),
       .path(configuration.queue))
   }
 

@@ -4,8 +4,9 @@ import PoolClient
 let fetchCommand = CommandDescription(
   name: "fetch", summary: "Print objects of a store",
   discussion: """
-    Reads the store through Core Data; nothing is written, and no pool need run. A store that a Mac, an iPhone or this
-    package wrote keeps its model: without --model the file is enough.
+    Reads the store through Core Data; nothing is changed, and no pool need run. A store that a Mac, an iPhone or this
+    package wrote keeps its model: without --model the file is enough. `workerpool status --store FILE` lists the
+    store's entities.
 
       workerpool fetch Country --where "name BEGINSWITH 'A'" --sort name --store app.sqlite --model App.xcdatamodeld
     """,

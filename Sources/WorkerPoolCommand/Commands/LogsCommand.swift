@@ -26,7 +26,9 @@ let logsCommand = CommandDescription(
 @Sendable private func logs(_ arguments: ParsedArguments) throws -> ExitCode {
   let count = try arguments.int("lines", in: 0...10_000_000) ?? (arguments.has("follow") ? 10 : nil)
   let reader = try LogReader(queue: arguments.queue, filter: try filter(arguments.operands.first))
+  var isEmpty = true
   let show: (LogLine) -> Void = { line in
+    isEmpty = false
     Output.line(arguments.has("json") ? line.json.text : line.text)
   }
   if let count {
@@ -35,6 +37,10 @@ let logsCommand = CommandDescription(
     last.elements.forEach(show)
   } else {
     try reader.read(show)
+  }
+  if isEmpty, count != 0, let about = arguments.operands.first {
+    let advice = about.isJob ? "; jobs that begin and succeed are left out, see workerpool jobs show \(about)" : ""
+    Output.error("no line of the log is about \(about)\(advice)\n")
   }
   if arguments.has("follow") { try reader.follow(show) }
   return .success
@@ -45,12 +51,17 @@ private func filter(_ word: String?) throws(UsageError) -> LogFilter {
   guard let word else { return filter }
   if let pid = Int32(word), pid > 0 {
     filter.pid = pid
-  } else if ObjectURI(word) != nil || ObjectURI.key(name: word) != nil {
+  } else if word.isJob {
     filter.job = word
   } else {
     throw UsageError("\"\(word)\" is neither a job, such as p17, nor a process ID")
   }
   return filter
+}
+
+extension String {
+  /// Whether it names a job, as its URI or as p17.
+  fileprivate var isJob: Bool { ObjectURI(self) != nil || ObjectURI.key(name: self) != nil }
 }
 
 /// The last few elements of many.
