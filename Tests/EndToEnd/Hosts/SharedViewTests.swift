@@ -38,6 +38,10 @@ struct SharedViewTests {
     let worker = try #require(try one.status().workers.first)
     let seen = try #require(try other.status().others)
     #expect(seen.map(\.pid) == [one.pid] && seen.first?.workers.map(\.pid) == [worker.pid])
+    // In the store's row the job is available; the other pool says that it runs.
+    let status = try other.status()
+    #expect(status.jobs?["running"] == 1 && status.jobs?["available"] == 0, "\(status.jobs ?? [:])")
+    #expect(status.backlog?.map(\.state) == ["running"], "\(status.backlog ?? [])")
     #expect(try other.command("status").output.contains("1 of 1 worker busy"))
     #expect(try other.command("workers").output.contains(" \(worker.pid) "))
     #expect(try !other.command("workers", "--local").output.contains(" \(worker.pid) "))

@@ -45,14 +45,16 @@ final class StatusCollector {
   }
 
   /// Collects a status and hands it over on the loop.
-  func collect(completion: @escaping (PoolStatus) -> Void) {
+  ///
+  /// - Parameter others: jobs that other pools of the store run; their rows say that they are available.
+  func collect(alsoRunning others: [JobKey] = [], completion: @escaping (PoolStatus) -> Void) {
     let ticket = collections.next()
     let timeout = core.loop.timers.after(Self.storeTimeout) { [weak self] in self?.complete(ticket) }
     collections[ticket] = Collection(
       status: status(), lockHolders: StoreLocks.holders(store: core.configuration.store), timeout: timeout,
       completion: completion)
     let running = core.coordinator.held.values.filter { $0.begunAt != nil }.map(\.job.key)
-    core.source.readOverview(at: history.lastEnded, running: running + survivors.jobs) { [mailbox] in
+    core.source.readOverview(at: history.lastEnded, running: running + survivors.jobs + others) { [mailbox] in
       mailbox.post(.overview(ticket: ticket, $0))
     }
   }

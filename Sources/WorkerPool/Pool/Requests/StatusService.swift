@@ -116,19 +116,14 @@ final class StatusService {
     guard request.local != true, !others.members.isEmpty else {
       return collector.collect { client.reply(StatusReply(status: $0)) }
     }
-    var (own, answered): (PoolStatus?, [PoolStatus]?)
-    let reply = {
-      guard var status = own, let answered else { return }
-      status.others = answered
-      client.reply(StatusReply(status: status))
-    }
-    collector.collect {
-      own = $0
-      reply()
-    }
-    others.ask(StatusRequest(.status)) { replies in
-      answered = replies.compactMap(\.status).sorted { ($0.host ?? "", $0.pid) < ($1.host ?? "", $1.pid) }
-      reply()
+    others.ask(StatusRequest(.status)) { [core, collector] replies in
+      let answered = replies.compactMap(\.status).sorted { ($0.host ?? "", $0.pid) < ($1.host ?? "", $1.pid) }
+      let running = answered.flatMap(\.workers).flatMap(\.running).compactMap { core.coordinator.jobURIs.key($0) }
+      collector.collect(alsoRunning: running) {
+        var status = $0
+        status.others = answered
+        client.reply(StatusReply(status: status))
+      }
     }
   }
 
