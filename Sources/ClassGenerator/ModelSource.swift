@@ -15,14 +15,7 @@ struct ModelSource {
 
   /// - Throws: `ManagedObjectModelError` for names that Swift or `NSManagedObject` does not allow.
   func text() throws(ManagedObjectModelError) -> String {
-    var parts = [
-      """
-      // Made from \(name) by ModelCompiler. Do not edit: change the model.
-
-      public import CoreData
-
-      """
-    ]
+    var parts: [String] = []
     var owners: [String: String] = [:]
     for entity in document.entities where entity.codeGeneration != .manual {
       guard let className = entity.className else {
@@ -37,7 +30,10 @@ struct ModelSource {
       parts.append(try EntitySource(entity, className: className, in: document).text())
     }
     if let embedded = try embedded() { parts.append(embedded) }
-    return parts.joined(separator: "\n")
+    let origin = "// Made from \(name) by ModelCompiler. Do not edit: change the model.\n"
+    // The compiler warns of a public import that nothing needs.
+    if parts.isEmpty { return origin }
+    return ([origin, "public import CoreData\n"] + parts).joined(separator: "\n")
   }
 
   private func embedded() throws(ManagedObjectModelError) -> String? {

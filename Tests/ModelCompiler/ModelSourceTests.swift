@@ -37,6 +37,13 @@ import Testing
     }
   }
 
+  @Test("Where no class is generated, nothing is imported: the compiler would warn of it") func nothingToGenerate()
+    throws
+  {
+    let source = try TemporaryModel(#"<entity name="A" representedClassName="A"/>"#).source()
+    #expect(source == "// Made from Model by ModelCompiler. Do not edit: change the model.\n")
+  }
+
   @Test("Code generation decides: a class, an extension, nothing") func codeGeneration() throws {
     func source(_ type: String) throws -> String {
       try TemporaryModel(#"<entity name="A" representedClassName="A" \#(type)/>"#).source()
