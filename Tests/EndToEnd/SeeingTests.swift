@@ -231,6 +231,7 @@ import WorkerPool
       ("workers", "pool.conf, line 9: --workers needs a value: --workers N"),
       ("store other", "pool.conf, line 9: --store is given twice"),
       ("store=other", "pool.conf, line 9: \"store=other\" is not the name of an option"),
+      ("queue q  # here", "pool.conf, line 9: a comment stands on a line of its own; else"),
       ("without-bundled yes", "pool.conf, line 9: --without-bundled takes no value"),
     ] {
       try items.place.write(String(contentsOfFile: file, encoding: .utf8) + "\n" + line, to: "bad/pool.conf")

@@ -90,10 +90,14 @@ public struct JSONFields {
   /// - Throws: ``JSONFieldError`` for another type of the member or of an element.
   public mutating func strings(_ name: String) throws(JSONFieldError) -> [String]? {
     guard let value = value(name) else { return nil }
-    guard let elements = value.arrayValue else { throw wrong(name, "an array of strings", value) }
+    guard let elements = value.arrayValue else {
+      throw wrong(name, "an array of strings, such as [\"a\", \"b\"]", value)
+    }
     var strings: [String] = []
     for element in elements {
-      guard let text = element.stringValue else { throw wrong(name, "an array of strings", element) }
+      guard let text = element.stringValue else {
+        throw wrong(name, "an array of strings, such as [\"a\", \"b\"]", element)
+      }
       strings.append(text)
     }
     return strings

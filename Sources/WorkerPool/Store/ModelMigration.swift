@@ -149,7 +149,9 @@ public struct ModelMigration {
     let old = mapping.sourceEntityName.flatMap { source.entitiesByName[$0] }
     let new = mapping.destinationEntityName.flatMap { destination.entitiesByName[$0] }
     let rows = old.flatMap { counts[$0.name ?? ""] } ?? 0
-    guard let new else { return EntityChange(name: old?.name ?? "", rows: rows, changes: ["the entity is gone"]) }
+    guard let new else {
+      return EntityChange(name: old?.name ?? "", rows: rows, changes: ["the entity is gone with its objects"])
+    }
     let name = new.name ?? ""
     guard let old else { return EntityChange(name: name, rows: 0, changes: ["the entity is new"]) }
     var changes = old.name == new.name ? [] : ["the entity was \(old.name ?? "")"]
@@ -175,7 +177,7 @@ public struct ModelMigration {
       if let what = difference(was, property) { changed.append("\(name) \(what)") }
     }
     return [
-      ("new", added), ("gone", left.keys.sorted()), ("renamed", renamed), ("changed", changed),
+      ("new", added), ("gone with their values", left.keys.sorted()), ("renamed", renamed), ("changed", changed),
     ].filter { !$0.1.isEmpty }.map { "\($0.0): \($0.1.joined(separator: ", "))" }
   }
 

@@ -51,7 +51,7 @@ enum ManualPage {
     for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
       let indented = line.hasPrefix("  ")
       if indented != isExample, indented || !line.isEmpty {
-        lines.append(indented ? ".PP\n.nf" : ".fi")
+        lines.append(indented ? (lines.last == ".PP" ? ".nf" : ".PP\n.nf") : ".fi")
         isExample = indented
       }
       lines.append(line.isEmpty ? (isExample ? "" : ".PP") : escaped(String(line)))

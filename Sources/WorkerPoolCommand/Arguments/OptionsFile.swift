@@ -9,7 +9,7 @@ import LinuxSystem
 ///     workers import=1
 ///     allow-group
 ///
-/// A value is the rest of its line, so it needs no quotes, and may have spaces.
+/// A value is the rest of its line, so it needs no quotes, and may have spaces. A comment has a line of its own.
 struct OptionsFile {
   let arguments: ParsedArguments
 
@@ -33,6 +33,11 @@ struct OptionsFile {
         guard !name.hasPrefix("-"), !name.contains("=") else {
           throw UsageError(
             "\"\(name)\" is not the name of an option; a line is its name and its value: store app.sqlite")
+        }
+        if let mark = value.range(of: #"\s#"#, options: .regularExpression) {
+          throw UsageError(
+            "a comment stands on a line of its own; else \"\(value[mark.lowerBound...].dropFirst())\" is part of the value"
+          )
         }
         guard name != "config", name != "help" else { throw UsageError("\(name) cannot be in a file") }
         _ = try ParsedArguments(option, for: command)

@@ -21,8 +21,8 @@ let runCommand = CommandDescription(
     CommandOption(
       name: "config", value: "FILE",
       help:
-        "read options from this file, one on each line: its name without the dashes, then its value; # begins a "
-        + "comment; an option of the command line replaces the file's"),
+        "read options from this file, one on each line: its name without the dashes, then its value; a line "
+        + "that begins with # is a comment; an option of the command line replaces the file's"),
     CommandOption(
       name: "workers", value: "N",
       help: "worker processes in all; NAME=K keeps K of them for one plugin; may be repeated",
