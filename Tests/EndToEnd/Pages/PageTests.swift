@@ -85,8 +85,8 @@ import Testing
       if let path = block.file, path.hasSuffix("/contents") { try compiler.add(model: block.text, at: path) }
     }
     for block in page.blocks where block.language == "swift" && block.reasonNotToRun == nil {
-      // The page's commands build a manifest.
-      if block.file?.hasSuffix("Package.swift") == true { continue }
+      // The page's commands build a manifest, and the tests of a package.
+      if let file = block.file, file.hasSuffix("Package.swift") || file.hasPrefix("Tests/") { continue }
       let errors = try compiler.errors(in: (block.given.map { $0 + "\n" } ?? "") + block.text)
       #expect(errors == "", "\(page.path):\(block.line): \(errors)")
     }
