@@ -138,21 +138,35 @@ enum ConnectionFailure {
   static func error(_ message: String) -> ServerError {
     // libpq adds hints and details below what happened, and tries one host after the other.
     let lines = message.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
-    let line = lines.last { !$0.hasPrefix("Is the server running") && !$0.hasPrefix("DETAIL:") } ?? message
+    let line = lines.last { line in !additions.contains { line.hasPrefix($0) } } ?? message
     return ServerError(
       message: advice(message).map { "\(line): \($0)" } ?? line, state: state(message), isConnectionLost: true)
   }
 
+  /// How libpq's own additions to what happened begin.
+  private static let additions = [
+    "Is the server running", "DETAIL:", "This probably means the server terminated", "before or while processing",
+  ]
+
   /// The server's code for what only a person can mend; empty for what may be over soon.
   private static func state(_ message: String) -> String {
     if message.contains("password authentication failed") || message.contains("no password supplied") { return "28P01" }
+    if isMistyped(message) { return "F0000" }
     if message.contains("no pg_hba.conf entry") || message.contains("Peer authentication failed") { return "28000" }
     guard message.contains("does not exist") else { return "" }
     return message.contains("database \"") ? "3D000" : message.contains("role \"") ? "28000" : ""
   }
 
+  /// Whether libpq does not understand the URL: a parameter that it does not know, or a value that it cannot have.
+  private static func isMistyped(_ message: String) -> Bool {
+    ["invalid URI", "invalid connection option", "invalid port number", "invalid integer value"].contains {
+      message.contains($0)
+    } || (message.hasPrefix("invalid ") && message.contains(" value: \""))
+  }
+
   private static func advice(_ message: String) -> String? {
     func has(_ text: String) -> Bool { message.contains(text) }
+    if isMistyped(message) { return "see the parameters of libpq's URLs, and ?schema=NAME of this store" }
     if has("password authentication failed") || has("no password supplied") {
       return "check user and password in the store's URL, PGPASSWORD or ~/.pgpass"
     }

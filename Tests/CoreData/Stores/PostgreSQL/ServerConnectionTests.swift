@@ -224,6 +224,30 @@ struct ServerConnectionTests {
     }
   }
 
+  /// A pool does not wait for such a server: only a person can mend the URL.
+  @Test(arguments: [
+    "scheme=x", "sslmode=maybe", "connect_timeout=soon", "target_session_attrs=any-host", "port=70000",
+  ])
+  func aURLThatLibpqDoesNotUnderstandIsNoLostConnection(parameter: String) throws {
+    _ = NSPostgreSQLStoreType
+    let address = PostgreSQLServer.shared.address()
+    let error = #expect(throws: ServerError.self) {
+      try ServerDriver.open(address + (address.contains("?") ? "&" : "?") + parameter)
+    }
+    #expect(error?.state == "F0000" && error?.message.contains("see the parameters of libpq's URLs") == true)
+  }
+
+  @Test func whatLibpqAddsToAnErrorIsLeftOut() {
+    let error = ConnectionFailure.error(
+      """
+      connection to server on socket "s" failed: server closed the connection unexpectedly
+      \tThis probably means the server terminated abnormally
+      \tbefore or while processing the request.
+      """)
+    #expect(error.message == "connection to server on socket \"s\" failed: server closed the connection unexpectedly")
+    #expect(error.state.isEmpty && error.isConnectionLost)
+  }
+
   @Test func aMissingClientLibraryIsNamedWithItsPackage() {
     let error = #expect(throws: ServerError.self) { try LibPQ("libpq-of-nobody.so.5") }
     #expect(error?.message.contains("install the package libpq5") == true && error?.isConnectionLost == false)
