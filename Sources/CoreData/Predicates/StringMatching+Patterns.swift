@@ -11,8 +11,33 @@ extension StringMatching {
 
   /// Whether all of `text` matches a regular expression in ICU's syntax. An invalid pattern matches nothing.
   static func matches(_ text: String, pattern: String, _ options: Options) -> Bool {
+    matches(text, pattern: pattern, options, isInterrupted: { false }) ?? false
+  }
+
+  /// The same; nil if `isInterrupted`, which is asked every millisecond or so, ended it. For a pattern such as `(a+)+$`
+  /// the regular expression tries ways for seconds, and then gives up: the text does not match.
+  static func matches(
+    _ text: String, pattern: String, _ options: Options, isInterrupted: () -> Bool
+  ) -> Bool? {
     guard let expression = RegularExpressionCache.expression(pattern, options) else { return false }
-    return matches(text, expression, options)
+    let text = folded(text, options.intersection([.diacriticInsensitive]))
+    var holds: Bool? = false
+    // The block does not outlive the call. It is called for a match, and now and then while one is looked for.
+    withoutActuallyEscaping(isInterrupted) { isInterrupted in
+      expression.enumerateMatches(
+        in: text, options: .reportProgress, range: NSRange(location: 0, length: text.utf16.count)
+      ) { match, _, stop in
+        if match != nil {
+          holds = true
+        } else if isInterrupted() {
+          holds = nil
+        } else {
+          return
+        }
+        stop.pointee = true
+      }
+    }
+    return holds
   }
 
   static func matches(_ text: String, _ expression: NSRegularExpression, _ options: Options) -> Bool {

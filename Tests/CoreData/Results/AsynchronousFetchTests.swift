@@ -179,6 +179,41 @@ import Testing
     #expect(try database.read { try $0.integer("SELECT count(*) FROM ZBOOK") } == 1)
   }
 
+  /// A text for which `(a+)+$` tries ways for seconds. SQLite ends no function, so that it must end itself.
+  private static let longMatch = String(repeating: "a", count: 60) + "b"
+
+  @Test(.timeLimit(.minutes(20)))
+  func cancellingEndsAMatchThatRuns() throws {
+    let store = try store(1)
+    let database = try #require(store.coordinator.persistentStores[0] as? SQLiteStore).database
+    let control = FetchControl()
+    control.cancel()
+    let error = #expect(throws: SQLiteError.self) {
+      try database.read(control) { connection in
+        try connection.integer("SELECT cd_matches(?, '(a+)+$', 0)", [.text(Self.longMatch)])
+      }
+    }
+    #expect(error?.primaryCode == 9)
+    // The connection can still be used, also for matches.
+    #expect(try database.read { try $0.integer("SELECT cd_matches('aa', '(a+)+$', 0)") } == 1)
+  }
+
+  @Test(.timeLimit(.minutes(20)))
+  func interruptingStatementsEndsAMatchThatRuns() throws {
+    let store = try store(0)
+    try store.save { $0.make("Book", ["title": Self.longMatch]) }
+    let timer = DispatchSource.makeTimerSource()
+    timer.schedule(deadline: .now(), repeating: .milliseconds(10))
+    timer.setEventHandler { [coordinator = store.coordinator] in coordinator.interruptStatements() }
+    timer.resume()
+    defer { timer.cancel() }
+    let context = store.context()
+    let found = context.performAndWait {
+      Result { try context.count(for: self.books(where: "title MATCHES '(a+)+$'")) }
+    }
+    #expect(throws: (any Error).self) { try found.get() }
+  }
+
   @Test func errorsComeWithTheResult() async throws {
     let store = try store(1)
     let request = NSFetchRequest<NSManagedObject>(entityName: "Nothing")

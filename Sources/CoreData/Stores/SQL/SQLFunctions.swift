@@ -85,13 +85,16 @@ enum SQLFunctions {
     }
   }
 
-  private static let matches = SQLFunction(name: Name.matches.rawValue, argumentCount: 3) { arguments in
-    guard case .text(let text) = arguments[0], case .text(let pattern) = arguments[1],
-      case .integer(let bits) = arguments[2]
-    else { return .null }
-    let holds = StringMatching.matches(text, pattern: pattern, StringMatching.Options(bits: bits))
-    return .integer(holds ? 1 : 0)
-  }
+  private static let matches = SQLFunction(
+    name: Name.matches.rawValue, argumentCount: 3,
+    interruptible: { arguments, isInterrupted in
+      guard case .text(let text) = arguments[0], case .text(let pattern) = arguments[1],
+        case .integer(let bits) = arguments[2]
+      else { return .null }
+      let options = StringMatching.Options(bits: bits)
+      return StringMatching.matches(text, pattern: pattern, options, isInterrupted: isInterrupted)
+        .map { .integer($0 ? 1 : 0) }
+    })
 
   private static let call = SQLFunction(name: Name.call.rawValue, argumentCount: -1) { arguments in
     guard arguments.count > 1, case .text(let name) = arguments[0], case .integer(let decimals) = arguments[1],

@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import Synchronization
 
 extension SQLiteConnection {
   /// Runs the body. Its statements end with SQLITE_INTERRUPT soon after the fetch is cancelled.
@@ -12,7 +13,30 @@ extension SQLiteConnection {
       return Unmanaged<FetchControl>.fromOpaque(pointer).takeUnretainedValue().isCancelled ? 1 : 0
     }
     sqlite3_progress_handler(handle, 4096, isCancelled, Unmanaged.passUnretained(control).toOpaque())
-    defer { sqlite3_progress_handler(handle, 0, nil, nil) }
+    interruption.listen(to: control)
+    defer {
+      interruption.listen(to: nil)
+      sqlite3_progress_handler(handle, 0, nil, nil)
+    }
     return try withExtendedLifetime(control) { try body(self) }
+  }
+}
+
+/// Tells a function that works on one row for long that its statement should end.
+final class StatementInterruption: Sendable {
+  private let requests = Atomic(0)
+  private let control = Mutex<FetchControl?>(nil)
+
+  /// From any thread.
+  func request() { requests.wrappingAdd(1, ordering: .relaxed) }
+
+  /// Also a cancelled fetch ends its statement.
+  func listen(to control: FetchControl?) { self.control.withLock { $0 = control } }
+
+  /// How often it was asked for until now; see ``isRequested(since:)``.
+  var count: Int { requests.load(ordering: .relaxed) }
+
+  func isRequested(since count: Int) -> Bool {
+    self.count != count || control.withLock { $0?.isCancelled ?? false }
   }
 }

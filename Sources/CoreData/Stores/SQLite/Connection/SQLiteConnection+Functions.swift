@@ -5,12 +5,18 @@ extension SQLiteConnection {
     sqlite3_create_function_v2(
       handle, function.name, Int32(function.argumentCount),
       SQLITE_UTF8 | (function.isDeterministic ? SQLITE_DETERMINISTIC : 0),
-      Unmanaged.passRetained(Box(function)).toOpaque(),
+      Unmanaged.passRetained(Box(RegisteredFunction(function: function, interruption: interruption))).toOpaque(),
       { context, count, arguments in
-        let function = Unmanaged<Box<SQLFunction>>.fromOpaque(sqlite3_user_data(context)).takeUnretainedValue().value
+        let registered = Unmanaged<Box<RegisteredFunction>>.fromOpaque(sqlite3_user_data(context)).takeUnretainedValue()
+        let (function, interruption) = (registered.value.function, registered.value.interruption)
         let values = (0..<Int(count)).map { sqliteValue(arguments?[$0]) }
-        setResult(function.evaluate(values), of: context)
-      }, nil, nil, { Unmanaged<Box<SQLFunction>>.fromOpaque($0!).release() })
+        let requests = interruption.count
+        if let value = function.evaluate(values, { interruption.isRequested(since: requests) }) {
+          setResult(value, of: context)
+        } else {
+          sqlite3_result_error_code(context, SQLITE_INTERRUPT)
+        }
+      }, nil, nil, { Unmanaged<Box<RegisteredFunction>>.fromOpaque($0!).release() })
   }
 
   func register(_ aggregate: SQLAggregate) {
@@ -48,6 +54,11 @@ extension SQLiteConnection {
         return Int32(collation.compare(first, second).rawValue)
       }, { Unmanaged<Box<SQLCollation>>.fromOpaque($0!).release() })
   }
+}
+
+private struct RegisteredFunction: Sendable {
+  let function: SQLFunction
+  let interruption: StatementInterruption
 }
 
 /// The values that an aggregate function has received so far.

@@ -7,6 +7,7 @@ internal import CSQLite
 final class SQLiteConnection: @unchecked Sendable {
   let handle: OpaquePointer
   let path: String
+  let interruption = StatementInterruption()
   private var statements: [String: SQLiteStatement] = [:]
   /// The statements of the last few look-ups by key, found without their text.
   @exclusivity(unchecked) private var lookUps: [(query: RowQuery, statement: SQLiteStatement)?] = Array(
@@ -154,7 +155,10 @@ final class SQLiteConnection: @unchecked Sendable {
   func releaseMemory() { sqlite3_db_release_memory(handle) }
 
   /// Makes the running statement end with SQLITE_INTERRUPT. Any thread, while the connection is open.
-  func interrupt() { sqlite3_interrupt(handle) }
+  func interrupt() {
+    interruption.request()
+    sqlite3_interrupt(handle)
+  }
 
   func lastError(sql: String?) -> SQLiteError {
     SQLiteError(code: sqlite3_extended_errcode(handle), message: String(cString: sqlite3_errmsg(handle)), sql: sql)
