@@ -122,6 +122,16 @@ extension JobStore {
     return interval
   }
 
+  /// A request for the jobs with failed attempts that are unfinished, or ended at a time or later.
+  ///
+  /// - Complexity: a pass over the index of jobs that failed, and the rows of those that it finds.
+  public static func failedJobs(since start: Date) -> NSFetchRequest<PoolJob> {
+    let request = PoolJob.fetchRequest()
+    request.predicate = NSPredicate(
+      format: "errors != nil AND (finishedAt == nil OR finishedAt >= %@)", start as NSDate)
+    return request
+  }
+
   private static func condition(_ state: JobState, _ start: Date, _ end: Date) -> NSPredicate {
     NSPredicate(
       format: "state == %d AND finishedAt != nil AND finishedAt >= %@ AND finishedAt < %@", Int(state.rawValue),

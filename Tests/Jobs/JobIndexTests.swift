@@ -68,6 +68,13 @@ import Testing
     #expect(stretches.last?.contains("(ZSTATE=? AND ZKIND=? AND ZPRIORITY<?)") == true, "\(stretches)")
   }
 
+  /// Jobs that failed are few; a report finds them without reading the others.
+  @Test func jobsThatFailedAreFoundInAnIndexOfTheirOwn() throws {
+    let place = try Place()
+    let plan = try place.plan(JobStore.failedJobs(since: Date()))
+    #expect(plan.contains("USING INDEX WP_PoolJob_failed") && !plan.contains("TEMP B-TREE"), "\(plan)")
+  }
+
   @Test func theNextKindIsTheBeginningOfAStretchOfTheIndex() throws {
     let place = try Place()
     for kind in [nil, "a"] {

@@ -34,33 +34,37 @@ struct PeriodFailures: Sendable {
   static let shown = 200
 
   /// Reads the failures since `start`. A job keeps the last ``AttemptFailure/kept``.
+  ///
+  /// - Complexity: see `JobStore.failedJobs`.
   init(since start: Date, in reader: StoreReader) throws {
     var byName: [[String]: Group] = [:]
     try reader.perform { context, _ in
-      let request = Job.fetchRequest()
-      request.predicate = NSPredicate(
-        format: "errors != nil AND (finishedAt == nil OR finishedAt >= %@)", start as NSDate)
+      // Without an order: SQLite would read all jobs in that of their keys.
+      let request = JobStore.failedJobs(since: start)
       request.propertiesToFetch = ["kind", "state", "errors"]
-      request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: false)]
       request.fetchBatchSize = 500
       for job in try context.fetch(request) {
-        let name = job.objectID.objectURI?.name ?? ""
-        let failures = job.failures
-        for (number, failure) in failures.enumerated() where failure.date >= start {
-          var group = byName[[job.kind, failure.type]] ?? Group(kind: job.kind, type: failure.type)
-          group.count += 1
-          if job.state == .dead, number == failures.count - 1 { group.dead += 1 }
-          if failure.date >= group.last { (group.last, group.message) = (failure.date, failure.message) }
-          byName[[job.kind, failure.type]] = group
-          latest.append(Failure(job: name, kind: job.kind, state: job.state.name, failure: failure))
-          count += 1
-        }
-        if latest.count > 4 * Self.shown { keepLatest() }
+        take(job, since: start, &byName)
         context.refresh(job, mergeChanges: false)
       }
     }
     keepLatest()
     groups = byName.values.sorted { ($1.count, $0.kind, $0.type) < ($0.count, $1.kind, $1.type) }
+  }
+
+  private mutating func take(_ job: Job, since start: Date, _ byName: inout [[String]: Group]) {
+    let name = job.objectID.objectURI?.name ?? ""
+    let failures = job.failures
+    for (number, failure) in failures.enumerated() where failure.date >= start {
+      var group = byName[[job.kind, failure.type]] ?? Group(kind: job.kind, type: failure.type)
+      group.count += 1
+      if job.state == .dead, number == failures.count - 1 { group.dead += 1 }
+      if failure.date >= group.last { (group.last, group.message) = (failure.date, failure.message) }
+      byName[[job.kind, failure.type]] = group
+      latest.append(Failure(job: name, kind: job.kind, state: job.state.name, failure: failure))
+      count += 1
+    }
+    if latest.count > 4 * Self.shown { keepLatest() }
   }
 
   private mutating func keepLatest() {
