@@ -13,7 +13,7 @@ public enum JobText {
       .number("crashes", worth: 3), .number("objects", worth: 1), .number("progress", worth: 4), .number("age"),
       .number("took", worth: 6),
     ]
-    return TextTable(columns + host + [.text("last error")])
+    return TextTable(columns + host + [.text("last error", worth: 7)])
   }
 
   /// Adds the row of a job to its table. Called on the queue of its context.

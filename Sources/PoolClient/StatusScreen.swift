@@ -63,7 +63,8 @@ public struct StatusScreen: Sendable {
     var body = StatusText.summary(status, layout)
     if !status.workers.isEmpty {
       let share = Double(busy) / Double(status.workers.count)
-      body.append("workers   \(StatusText.bar(share, width: 20)) \(busy) of \(status.workers.count) busy")
+      body += layout.wrapped(
+        "workers   \(StatusText.bar(share, width: 20)) \(busy) of \(status.workers.count) busy", indentation: 10)
     }
     let advice = StatusText.advice(status, layout)
     if !advice.isEmpty { body += [layout.styled("what to do", .warning)] + advice }
@@ -72,8 +73,10 @@ public struct StatusScreen: Sendable {
     let problems = StatusText.problems(status, layout)
     if !problems.isEmpty { body += ["", layout.styled("what went wrong last", .strong)] + problems }
     let clock = Timestamp.text(now).dropFirst(11).prefix(8)
-    let title = [layout.styled("\(StatusText.title(status)); \(clock) UTC", .strong)]
-    return title + window(body, rows: rows - 2) + [layout.styled(keys(body.count, rows - 2), .weak)]
+    let title = layout.wrapped("\(StatusText.title(status)); \(clock) UTC", indentation: 10).prefix(max(1, rows - 1))
+    let room = rows - title.count - 1
+    return title.map { layout.styled($0, .strong) } + window(body, rows: room)
+      + [layout.styled(layout.cut(keys(body.count, room)), .weak)]
   }
 
   private func workers(_ status: PoolStatus) -> [PoolStatus.Worker] {
@@ -96,6 +99,6 @@ public struct StatusScreen: Sendable {
 
   private func keys(_ count: Int, _ rows: Int) -> String {
     let part = count > rows ? "lines \(offset + 1) to \(min(count, offset + rows)) of \(count), arrows scroll; " : ""
-    return part + "q quits; sorted by \(order.name): n b m c d"
+    return "q quits; " + part + "sorted by \(order.name): n b m c d"
   }
 }

@@ -13,7 +13,8 @@ public enum StatusText {
 
   /// The status for people.
   public static func lines(_ status: PoolStatus, layout: TextLayout = .file) -> [String] {
-    var lines = [layout.styled(title(status), .strong)] + summary(status, layout)
+    var lines = layout.wrapped(title(status), indentation: 10).map { layout.styled($0, .strong) }
+    lines += summary(status, layout)
     lines += [""] + workers(status, layout: layout)
     if status.backlog?.isEmpty == false { lines += [""] + backlog(status, layout) }
     let advice = advice(status, layout)

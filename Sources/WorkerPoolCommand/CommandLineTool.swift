@@ -95,8 +95,14 @@ enum Output {
     try? text.utf8.writeAll(to: STDERR_FILENO, path: "standard error")
   }
 
-  /// Whether standard output is a terminal, which can be written over.
+  /// Whether standard output is a terminal.
   static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+
+  /// Whether this descriptor is a terminal whose lines can be written over. One without a type, or of the type `dumb`,
+  /// such as an editor's, shows control sequences as text.
+  static func canBeDrawnOver(_ descriptor: Int32 = STDOUT_FILENO) -> Bool { isatty(descriptor) == 1 && !isDumb }
+
+  private static var isDumb: Bool { ["", "dumb"].contains(ProcessInfo.processInfo.environment["TERM"] ?? "") }
 
   /// The terminal's size now; one that does not know its own counts as 24 rows of 80 columns.
   static var terminalSize: (rows: Int, columns: Int) {
@@ -112,8 +118,7 @@ enum Output {
   /// set (no-color.org) or the terminal has none.
   static var layout: TextLayout {
     guard isTerminal else { return .file }
-    let environment = ProcessInfo.processInfo.environment
-    let isPlain = environment["NO_COLOR"]?.isEmpty == false || environment["TERM"] == "dumb"
+    let isPlain = isDumb || ProcessInfo.processInfo.environment["NO_COLOR"]?.isEmpty == false
     return TextLayout(columns: terminalSize.columns, hasColours: !isPlain)
   }
 }

@@ -125,12 +125,14 @@ import Testing
     #expect(!terminal.isRaw)
 
     // The screen comes back also when a signal ends the program.
-    let killed = try Terminal(["jobs", "--watch", "--queue", items.queue])
-    #expect(killed.read { $0.contains("q quits") }.contains("newest first"))
-    killed.end(with: SIGTERM)
-    #expect(killed.wait() & 0x7F == SIGTERM)
-    #expect(String(decoding: killed.output, as: UTF8.self).hasSuffix("\u{1B}[?25h\u{1B}[?1049l"))
-    #expect(!killed.isRaw)
+    for signal in [SIGTERM, SIGHUP, SIGINT, SIGQUIT] {
+      let killed = try Terminal(["jobs", "--watch", "--queue", items.queue])
+      #expect(killed.read { $0.contains("q quits") }.contains("newest first"))
+      killed.end(with: signal)
+      #expect(killed.wait() & 0x7F == signal)
+      #expect(String(decoding: killed.output, as: UTF8.self).hasSuffix("\u{1B}[?25h\u{1B}[?1049l"))
+      #expect(!killed.isRaw)
+    }
 
     // It ends with the pool.
     let last = try Terminal(["status", "--watch", "--interval", "0.05", "--queue", items.queue])
@@ -182,6 +184,27 @@ import Testing
     }
     let jobs = try lines(["jobs"], ["TERM": "dumb"])
     #expect(jobs.first?.hasPrefix("job  kind") == true && jobs.first?.hasSuffix("last error") == true, "\(jobs)")
+    try pool.stop()
+  }
+
+  /// A terminal that cannot move its cursor, such as an editor's, gets lines and no control sequences.
+  @Test(.timeLimit(.minutes(20)), arguments: [["TERM": "dumb"], ["TERM": ""], [:]])
+  func aDumbTerminalGetsPlainLines(environment: [String: String]) throws {
+    let items = try ItemPool()
+    let pool = try items.start()
+    try items.submit("add")
+    try pool.waitForJobs(1)
+    let jobs = try Terminal(["jobs", "--watch", "--queue", items.queue], environment: environment)
+    #expect(jobs.wait() == 0)
+    let status = try Terminal(
+      ["status", "--watch", "--interval", "0.05", "--queue", items.queue], environment: environment)
+    // Again and again, one below the other.
+    #expect(status.read { $0.components(separatedBy: "pool \(pool.pid)").count > 3 }.contains("so far    1 done"))
+    status.end(with: SIGKILL)
+    _ = status.wait()
+    for output in [jobs.output, status.output] {
+      #expect(!output.contains(0x1B), "\(String(decoding: output, as: UTF8.self))")
+    }
     try pool.stop()
   }
 

@@ -19,6 +19,9 @@ public struct TextLayout: Hashable, Sendable {
     hasColours && !text.isEmpty ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
   }
 
+  /// The text cut to a line. A terminal that does not wrap would show its end in the last column.
+  public func cut(_ text: String) -> String { columns.map { TerminalText.cut(text, to: $0) } ?? text }
+
   /// The text in lines that fit, broken at spaces; all but the first begin with the indentation.
   ///
   /// A word that is longer than a line stays whole: a command or a path can be copied.

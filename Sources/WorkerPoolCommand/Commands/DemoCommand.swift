@@ -29,7 +29,8 @@ let demoCommand = CommandDescription(
     // When its output has no reader any more, the demo goes on to its end, where it cleans up.
     signal(SIGPIPE, SIG_IGN)
     var demo = Demo(
-      folder: folder, executable: PoolConfiguration.executablePath, layout: Output.isTerminal ? Output.layout : nil,
+      folder: folder, executable: PoolConfiguration.executablePath,
+      layout: Output.canBeDrawnOver() ? Output.layout : nil,
       output: { Output.textIfRead($0) })
     demo.rows = Output.terminalSize.rows
     demo.pace = Double(try arguments.int("seconds", in: 0...3600) ?? (Output.isTerminal ? demoPace : 0))

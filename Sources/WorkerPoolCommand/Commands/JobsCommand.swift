@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import LinuxSystem
 import PoolClient
 
 let jobsCommand = CommandDescription(
@@ -76,13 +77,15 @@ private func table(of reader: StoreReader, _ filter: JobFilter, _ order: JobOrde
 /// Shows the first jobs, as many as fit, until somebody quits.
 private func watch(_ reader: StoreReader, _ filter: JobFilter, _ order: JobOrder, on screen: Screen) throws {
   while true {
+    let start = Clock.now
     let layout = Output.layout
     // The header and the line of keys.
     let count = max(1, screen.size.rows - 2)
     let table = try table(of: reader, filter, order, limit: count)
     let lines = table.isEmpty ? ["no jobs"] : table.lines(layout)
     let clock = Timestamp.text(Date()).dropFirst(11).prefix(8)
-    screen.show(lines + [layout.styled("\(order.rawValue) first; \(clock) UTC; q quits", .weak)])
-    if screen.nextEvent(within: 1) == .quit { return }
+    screen.show(lines + [layout.styled(layout.cut("\(order.rawValue) first; \(clock) UTC; q quits"), .weak)])
+    // An order without an index reads all jobs: that may not keep a processor busy.
+    if screen.nextEvent(within: max(1, 5 * (Clock.now - start))) == .quit { return }
   }
 }

@@ -18,7 +18,7 @@ struct ProgressLine {
 
   mutating func show(_ text: String) {
     guard text != shown else { return }
-    if isatty(STDERR_FILENO) == 1 {
+    if Output.canBeDrawnOver(STDERR_FILENO) {
       Output.errorAsItIs("\r\u{1B}[K\(TerminalText.escaped(text))")
       isOnTerminal = true
     } else {

@@ -6,8 +6,8 @@ import Synchronization
 
 /// The alternate screen of a terminal, on which a command shows something that changes, as `top` does.
 ///
-/// Keys come one by one and without an echo. The terminal is as before when the screen closes, and when SIGTERM or
-/// SIGHUP ends the process. Used from the main thread, one at a time.
+/// Keys come one by one and without an echo. The terminal is as before when the screen closes, and when a signal ends
+/// the process. Used from the main thread, one at a time.
 final class Screen {
   /// What a person, or the terminal, wants.
   enum Event: Equatable {
@@ -26,14 +26,15 @@ final class Screen {
   private var input: [UInt8] = []
   private let hasKeys: Bool
 
-  /// Opens the screen; nil where standard output is not a terminal. Without a terminal as standard input it has no
+  /// Opens the screen; nil where standard output cannot be drawn over. Without a terminal as standard input it has no
   /// keys.
   init?() {
-    guard Output.isTerminal else { return nil }
+    guard Output.canBeDrawnOver() else { return nil }
     hasKeys = isatty(STDIN_FILENO) == 1
     if hasKeys { readKeysOneByOne() }
     signal(SIGWINCH) { _ in }
-    for number in [SIGTERM, SIGHUP] {
+    // Ctrl-C and Ctrl-\ of the keyboard come as keys; other programs send the signals.
+    for number in [SIGTERM, SIGHUP, SIGINT, SIGQUIT] {
       signal(number) { number in
         Screen.restore()
         signal(number, SIG_DFL)

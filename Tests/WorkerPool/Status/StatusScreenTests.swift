@@ -38,7 +38,7 @@ import Testing
     #expect(lines.contains { $0.contains("████·") && $0.contains("50 %") && $0.hasSuffix("p2") }, "\(lines)")
     #expect(
       lines.contains { $0.hasPrefix("workers   ██████████··········  6 of 12 busy") || $0.hasSuffix("6 of 12 busy") })
-    #expect(lines.last?.hasPrefix("lines 1 to 22 of ") == true)
+    #expect(lines.last?.hasPrefix("q quits; lines 1 to 22 of ") == true)
   }
 
   @Test func whatDoesNotFitIsReachedByScrolling() {
@@ -78,6 +78,20 @@ import Testing
     // 2.4 seconds of processor time in ten seconds for each second of the number's tenth.
     #expect(try first("c").hasPrefix("12 "))
     #expect(try first("c").contains(" 120 "))
+  }
+
+  /// A terminal shows the end of a line that is too long in its last column, over what belongs there.
+  @Test(arguments: [40, 60, 72])
+  func noLineIsLongerThanANarrowTerminal(columns: Int) {
+    var screen = StatusScreen()
+    var status = status(workers: 12)
+    status.pausedQueues = ["mails", "reports"]
+    let layout = TextLayout(columns: columns, hasColours: false)
+    let lines = screen.lines(status, layout: layout, rows: 40, now: now)
+    #expect(lines.count <= 40)
+    #expect(lines.allSatisfy { $0.count <= columns }, "\(lines.filter { $0.count > columns })")
+    #expect(lines.prefix(4).joined().contains("12:34:56"))
+    #expect(lines.last?.hasPrefix("q quits") == true && lines.last?.count ?? 0 <= columns)
   }
 
   @Test(arguments: [1, 2, 3, 5])
