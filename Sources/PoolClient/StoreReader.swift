@@ -106,6 +106,12 @@ public final class StoreReader {
     }
   }
 
+  /// Makes the statements that run now fail, from any thread; see
+  /// `NSPersistentStoreCoordinator.interruptStatements()`.
+  package var interruptStatements: @Sendable () -> Void {
+    { [coordinator] in coordinator.interruptStatements() }
+  }
+
   /// Runs `body` on the context's queue, with an empty context and a function from a job's key to its ID.
   package func perform(
     _ body: (NSManagedObjectContext, (Int64) -> NSManagedObjectID?) throws -> Void

@@ -84,10 +84,16 @@ public enum WebProgram {
     let access = Access(port: listener.port, names: options.hosts, isReadOnly: options.isReadOnly)
     let monitor = PoolMonitor(queue: options.queue)
     monitor.start()
-    let owner = SiteOwner(Site(queue: options.queue, store: options.store, monitor: monitor, access: access))
-    let server = try HTTPServer(
-      listener: listener.descriptor, queue: owner.queue, atOnce: { access.answer(to: $0) }, work: { owner.answer($0) })
-    owner.start()
+    let lanes = SiteLanes(Site(queue: options.queue, store: options.store, monitor: monitor, access: access))
+    let live = LivePages(lanes)
+    let server = try HTTPServer(listener: listener.descriptor, atOnce: { access.answer(to: $0) }) { request, answer in
+      if request.path == "/events" {
+        live.queue.async { answer(live.add(request)) }
+      } else {
+        lanes.perform(request) { answer($0.answer(request)) }
+      }
+    }
+    live.start()
     tell(listener, access, monitor)
     withExtendedLifetime(server) {
       waitForEnd()
@@ -129,32 +135,5 @@ public enum WebProgram {
 
   static func write(_ text: String, to descriptor: Int32) {
     try? text.utf8.writeAll(to: descriptor, path: "output")
-  }
-}
-
-/// The site with its queue.
-///
-/// `@unchecked Sendable`: the site and the live pages are used on the queue only.
-private final class SiteOwner: @unchecked Sendable {
-  let queue = DispatchQueue(label: "workerpool-web.site")
-  private let site: Site
-  private let live: LivePages
-  private let timer: any DispatchSourceTimer
-
-  init(_ site: Site) {
-    self.site = site
-    live = LivePages(site)
-    timer = DispatchSource.makeTimerSource(queue: queue)
-  }
-
-  func start() {
-    timer.schedule(deadline: .now(), repeating: .milliseconds(250), leeway: .milliseconds(50))
-    timer.setEventHandler { [weak self] in self?.live.look() }
-    timer.resume()
-  }
-
-  /// On the queue.
-  func answer(_ request: HTTPRequest) -> HTTPResponse {
-    request.path == "/events" ? live.add(request) : site.answer(request)
   }
 }

@@ -49,6 +49,23 @@ import Testing
     #expect(access.answer(to: request(host: "LOCALHOST:8088", headers: ["cookie": cookie])) == nil)
   }
 
+  /// A proxy may have looked at the other one of two headers.
+  @Test func headersThatComeTwiceAreRefused() throws {
+    let cookie = try cookie()
+    func status(_ headers: [(String, String)]) -> UInt32? {
+      var request = HTTPRequest(method: "GET", path: "/")
+      for (name, value) in headers { request.take(header: name, value) }
+      return access.answer(to: request)?.status
+    }
+    let own = [("Host", "127.0.0.1:8088"), ("Cookie", cookie), ("Origin", "http://127.0.0.1:8088")]
+    #expect(status(own) == nil)
+    #expect(status(own + [("Accept", "text/html"), ("Accept", "*/*")]) == nil)
+    for (name, value) in own { #expect(status(own + [(name.uppercased(), value)]) == 400, "\(name)") }
+    #expect(status([("Host", "evil.example")] + own) == 400)
+    #expect(status(own + [("Content-Length", "0"), ("Transfer-Encoding", "chunked")]) == 400)
+    #expect(status(own + [("Content-Length", "0"), ("Content-Length", "5")]) == 400)
+  }
+
   @Test func changesNeedThisOriginAndTheFormsKey() throws {
     let cookie = try cookie()
     let own = "http://127.0.0.1:8088"

@@ -4,20 +4,22 @@ import LinuxSystem
 
 /// The pages that browsers look at now: each is made again from time to time, and sent when it has changed.
 ///
-/// The queue of the ``Site`` owns it.
-final class LivePages {
-  private final class Viewer {
+/// `@unchecked Sendable`: what changes is used on the queue only.
+final class LivePages: @unchecked Sendable {
+  private struct Viewer {
     let stream = EventStream()
     let request: HTTPRequest
     var shown = 0
+    /// When the page is made next; never while it is being made.
     var nextAt = 0.0
     var heardAt = Clock.now
-
-    init(_ request: HTTPRequest) { self.request = request }
   }
 
-  private let site: Site
-  private var viewers: [Viewer] = []
+  let queue = DispatchQueue(label: "workerpool-web.live")
+  private let lanes: SiteLanes
+  private let timer: any DispatchSourceTimer
+  private var viewers: [Int: Viewer] = [:]
+  private var count = 0
 
   /// Browsers that are served at a time.
   static let most = 24
@@ -26,38 +28,65 @@ final class LivePages {
   /// Seconds after which a browser hears a sign of life, so that one that is gone is noticed.
   private static let silence = 15.0
 
-  init(_ site: Site) { self.site = site }
+  init(_ lanes: SiteLanes) {
+    self.lanes = lanes
+    timer = DispatchSource.makeTimerSource(queue: queue)
+  }
 
-  /// Begins to serve a browser.
+  func start() {
+    timer.schedule(deadline: .now(), repeating: .milliseconds(250), leeway: .milliseconds(50))
+    timer.setEventHandler { [weak self] in self?.look() }
+    timer.resume()
+  }
+
+  /// Begins to serve a browser. On the queue.
   func add(_ request: HTTPRequest) -> HTTPResponse {
-    viewers.removeAll(where: \.stream.isClosed)
+    removeClosed()
     guard viewers.count < Self.most else {
       let text = "\(Self.most) pages are live already; this one is not.\n"
       return HTTPResponse(503, "text/plain; charset=utf-8", Array(text.utf8))
     }
-    let viewer = Viewer(HTTPRequest(method: "GET", target: request.query["page"] ?? "/"))
-    viewers.append(viewer)
+    let viewer = Viewer(request: HTTPRequest(method: "GET", target: request.query["page"] ?? "/"))
+    count += 1
+    viewers[count] = viewer
     viewer.stream.sendSignOfLife()
     return HTTPResponse(events: viewer.stream)
   }
 
-  /// Looks at the pages whose time has come. Called a few times a second.
-  func look() {
-    viewers.removeAll(where: \.stream.isClosed)
-    for viewer in viewers where viewer.nextAt <= Clock.now {
-      let start = Clock.now
-      let text = site.frame(site.page(viewer.request)).document
-      let hash = text.hashValue
-      if hash != viewer.shown {
-        viewer.stream.send(event: "page", data: text)
-        viewer.shown = hash
-        viewer.heardAt = Clock.now
-      } else if Clock.now - viewer.heardAt > Self.silence {
+  private func removeClosed() {
+    viewers = viewers.filter { !$0.value.stream.isClosed }
+  }
+
+  /// Has the pages made whose time has come. Called a few times a second.
+  private func look() {
+    removeClosed()
+    for (number, viewer) in viewers {
+      if Clock.now - viewer.heardAt > Self.silence {
         viewer.stream.sendSignOfLife()
-        viewer.heardAt = Clock.now
+        viewers[number]?.heardAt = Clock.now
       }
-      // A page that takes long is made less often: all live pages together leave the queue free most of the time.
-      viewer.nextAt = Clock.now + max(Self.interval, (Clock.now - start) * 10)
+      guard viewer.nextAt <= Clock.now else { continue }
+      viewers[number]?.nextAt = .infinity
+      lanes.perform(viewer.request) { [self] site in
+        let start = Clock.now
+        let page = site.page(viewer.request)
+        let text = site.frame(page).document
+        // A page that takes long is made less often: all live pages together leave the queues free most of the time.
+        let next = page.isLive ? Clock.now + max(Self.interval, (Clock.now - start) * 10) : .infinity
+        queue.async { self.show(text, to: number, next: next) }
+      }
     }
+  }
+
+  private func show(_ text: String, to number: Int, next: Double) {
+    guard var viewer = viewers[number] else { return }
+    let hash = text.hashValue
+    if hash != viewer.shown {
+      viewer.stream.send(event: "page", data: text)
+      viewer.shown = hash
+      viewer.heardAt = Clock.now
+    }
+    viewer.nextAt = next
+    viewers[number] = viewer
   }
 }

@@ -2,8 +2,9 @@ import Foundation
 import Jobs
 import LinuxSystem
 import PoolClient
+import Synchronization
 
-/// The pages: what each address shows and what each form does. One queue owns it.
+/// The pages: what each address shows and what each form does. One queue owns it; ``SiteLanes`` has several.
 final class Site {
   let queue: String
   let monitor: PoolMonitor
@@ -13,7 +14,7 @@ final class Site {
   private let namedStore: String?
   private var jobReader: JobReader?
   var finished = FinishedJobs()
-  private var notices: [String] = []
+  private let notices: Notices
 
   init(queue: String, store: String?, monitor: PoolMonitor, access: Access) {
     self.queue = queue
@@ -21,6 +22,17 @@ final class Site {
     self.access = access
     namedStore = store
     changes = JobChanges(queue: queue)
+    notices = Notices()
+  }
+
+  /// The same site for another queue: what one does shows on the pages of all.
+  init(beside other: Site) {
+    queue = other.queue
+    monitor = other.monitor
+    access = other.access
+    namedStore = other.namedStore
+    changes = other.changes
+    notices = other.notices
   }
 
   var forms: Forms { Forms(key: access.formKey, isReadOnly: access.isReadOnly) }
@@ -45,27 +57,33 @@ final class Site {
       var page =
         try content(request)
         ?? Layout.Page(
-          title: "Not found", part: part, content: problem("There is no such page.", nil), isLive: false, status: 404)
-      if let notice = request.query["notice"].flatMap(Int.init), notices.indices.contains(notice) {
-        page.content = HTML([message(notices[notice]), page.content])
+          title: "Not found", part: part, content: titled("Not found", problem("There is no such page.", nil)),
+          isLive: false, status: 404)
+      if let notice = request.query["notice"].flatMap(Int.init).flatMap({ notices[$0] }) {
+        page.content = HTML([message(notice), page.content])
       }
       if let change = request.query["change"].flatMap(Int.init).flatMap({ changes[$0] }) {
         page.content = HTML([message(change.text, isTrouble: change.problem != nil), page.content])
       }
       return page
     } catch let error as PageError {
-      return Layout.Page(title: part, part: part, content: problem(error.text, error.advice), status: 200)
+      return Layout.Page(
+        title: part, part: part, content: titled(part, problem(error.text, error.advice)), isLive: error.passes,
+        status: error.passes ? 200 : 503)
     } catch let error as ObjectQueryError {
       return Layout.Page(
-        title: part, part: part, content: problem("\(error)", "Go back and change the condition."), isLive: false,
-        status: 400)
+        title: part, part: part,
+        content: titled(part, problem("The condition cannot be used: \(error).", "Go back and change it.")),
+        isLive: false, status: 400)
     } catch {
       jobReader = nil
       return Layout.Page(
         title: part, part: part,
-        content: problem(
-          "The store cannot be read now: \(ErrorText.text(error))", "This page tries again by itself, or load it again."
-        ))
+        content: titled(
+          part,
+          problem(
+            "The store cannot be read now: \(ErrorText.text(error))",
+            "This page tries again by itself, or load it again.")))
     }
   }
 
@@ -126,10 +144,7 @@ final class Site {
 
   /// Leads on to a page that tells what was done.
   func done(_ text: String, _ path: [String], query: [(String, String?)] = []) -> HTTPResponse {
-    notices.append(text)
-    // Old notices have been read; their numbers stay taken.
-    if notices.count > 1000 { notices[notices.count - 1000] = "" }
-    return HTTPResponse(seeOther: Address(path: path, query: query + [("notice", String(notices.count - 1))]))
+    HTTPResponse(seeOther: Address(path: path, query: query + [("notice", String(notices.add(text)))]))
   }
 
   func message(_ text: String, isTrouble: Bool = false) -> HTML {
@@ -137,6 +152,10 @@ final class Site {
     return tag("div", .class(isTrouble ? "message trouble" : "message"), Attribute("role", "status")) {
       tag("p") { text }
     }
+  }
+
+  private func titled(_ title: String, _ content: HTML) -> HTML {
+    HTML([title.isEmpty ? .nothing : tag("h1") { title }, content])
   }
 
   func problem(_ text: String, _ advice: String?) -> HTML {
@@ -147,14 +166,45 @@ final class Site {
   }
 }
 
+/// What was done, for the pages to which it leads. Used by all queues.
+final class Notices: Sendable {
+  private let texts = Mutex<[String]>([])
+  /// Older ones have been read.
+  private static let kept = 1000
+
+  /// Returns the notice's number.
+  func add(_ text: String) -> Int {
+    texts.withLock { texts in
+      texts.append(text)
+      // The numbers of old notices stay taken.
+      if texts.count > Self.kept { texts[texts.count - Self.kept - 1] = "" }
+      return texts.count - 1
+    }
+  }
+
+  subscript(number: Int) -> String? { texts.withLock { $0.indices.contains(number) ? $0[number] : nil } }
+}
+
 /// Why a page cannot be shown, and what to do.
 struct PageError: Error {
   let text: String
   let advice: String?
+  /// Whether the page may be shown a little later.
+  var passes = true
 
   init(text: String, advice: String?) {
     self.text = text
     self.advice = advice
+  }
+
+  /// The statements for a page took longer than they may.
+  static func tooLong(_ seconds: Double) -> PageError {
+    var error = PageError(
+      text: "The search was ended after \(Int(seconds)) seconds, before all jobs were looked at.",
+      advice: "Choose fewer jobs by state, kind, queue or batch, or simplify the condition. "
+        + "workerpool jobs --where on the command line takes its time.")
+    error.passes = false
+    return error
   }
 
   init(_ latest: PoolMonitor.Observation, queue: String) {

@@ -64,7 +64,7 @@ final class JobChanges: Sendable {
   }
 
   private let queue: String
-  private let worker = DispatchQueue(label: "workerpool-web.changes")
+  private let worker = DispatchQueue(label: "workerpool-web.changes", attributes: .concurrent)
   private let state = Mutex<[Progress]>([])
 
   private static let atATime = 1000
@@ -97,7 +97,7 @@ final class JobChanges: Sendable {
       do {
         try carryOut(change, selection, JobReader(path: store), number)
       } catch {
-        state.withLock { $0[number].problem = ErrorText.text(error) }
+        state.withLock { $0[number].problem = (error as? PageError)?.text ?? ErrorText.text(error) }
       }
       state.withLock { $0[number].isOver = true }
       then()

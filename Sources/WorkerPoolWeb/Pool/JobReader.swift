@@ -49,7 +49,7 @@ final class JobReader {
   /// - Parameter before: the key of the last job of the page before.
   func page(_ selection: JobSelection, before: Int64?) throws -> Page {
     var page = Page()
-    try reader.perform { context, objectID in
+    try perform { context, objectID in
       let runs = try reader.runs()
       let condition = try condition(selection, running: runs, context, objectID)
       let request = Job.fetchRequest()
@@ -80,7 +80,7 @@ final class JobReader {
   /// How many of the jobs that fit are in each of these states; states without jobs are left out.
   func counts(_ selection: JobSelection, in states: [JobState]) throws -> [(state: JobState, count: Int)] {
     var counts: [(state: JobState, count: Int)] = []
-    try reader.perform { context, objectID in
+    try perform { context, objectID in
       let condition = try condition(selection, running: try reader.runs(), context, objectID)
       for state in states {
         let request = Job.fetchRequest()
@@ -96,7 +96,7 @@ final class JobReader {
   /// - Parameter end: only jobs that came before this one, or with it.
   func keys(_ selection: JobSelection, in states: [JobState], upTo end: Int64, limit: Int) throws -> [Int64] {
     var keys: [Int64] = []
-    try reader.perform { context, objectID in
+    try perform(within: Self.longestChange) { context, objectID in
       guard let end = objectID(end) else { return }
       let request = NSFetchRequest<NSManagedObjectID>(entityName: Job.entityName)
       request.resultType = .managedObjectIDResultType
@@ -136,6 +136,27 @@ final class JobReader {
     let floor = objectID(max(0, try Self.newest(in: context) - Self.searched))
     return Self.and(floor.map { NSPredicate(format: "self > %@", $0) }, condition)
   }
+
+  /// Runs `body` on the reader's queue, and ends its statements when they take too long: a condition may look at each
+  /// job, and a pattern such as `(a+)+$` at each text for seconds.
+  ///
+  /// - Throws: ``PageError/tooLong(_:)``, and what `body` throws.
+  private func perform(
+    within seconds: Double = longest, _ body: (NSManagedObjectContext, (Int64) -> NSManagedObjectID?) throws -> Void
+  ) throws {
+    let limit = TimeLimit(seconds, end: reader.interruptStatements)
+    do {
+      defer { limit.stop() }
+      try reader.perform(body)
+    } catch {
+      throw limit.isOver ? PageError.tooLong(seconds) : error
+    }
+  }
+
+  /// Seconds that a page's statements get.
+  private static let longest = 10.0
+  /// Seconds to find the next jobs of a change.
+  private static let longestChange = 60.0
 
   /// Jobs that are searched for a text: the newest.
   static let searched: Int64 = 50_000

@@ -36,6 +36,7 @@ struct Access: Sendable {
 
   /// The answer to a request that may not pass; nil for one that may.
   func answer(to request: HTTPRequest) -> HTTPResponse? {
+    if let ambiguity = request.ambiguity { return refusal(400, "This is not answered: \(ambiguity).") }
     guard let host = request.headers["host"]?.lowercased(), hosts.contains(host) else {
       return refusal(403, "This server is not reached by that name.")
     }
@@ -59,8 +60,10 @@ struct Access: Sendable {
     }
   }
 
+  static let readOnlyText = "These pages are read-only: workerpool web was started with --read-only."
+
   private func answer(toChange request: HTTPRequest, host: String) -> HTTPResponse? {
-    if isReadOnly { return refusal(403, "These pages are read-only: workerpool web was started with --read-only.") }
+    if isReadOnly { return refusal(403, Self.readOnlyText) }
     guard let origin = request.headers["origin"]?.lowercased(), ["http://\(host)", "https://\(host)"].contains(origin)
     else { return refusal(403, "A page of another origin may not change anything.") }
     guard let key = request.form["key"], isSame(key, formKey) else {

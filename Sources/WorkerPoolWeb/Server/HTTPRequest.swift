@@ -12,8 +12,27 @@ struct HTTPRequest: Sendable {
   /// What was posted.
   var body: [UInt8] = []
 
-  /// The headers that are kept.
-  static let keptHeaders = ["host", "origin", "cookie", "sec-fetch-site", "sec-fetch-mode", "content-type"]
+  /// Why it can be read in two ways: a proxy before this server may have read it in the other one.
+  private(set) var ambiguity: String?
+
+  /// The headers that are kept. A browser sends each of them once.
+  private static let keptHeaders: Set<String> = [
+    "host", "origin", "cookie", "sec-fetch-site", "sec-fetch-mode", "content-type", "content-length",
+    "transfer-encoding",
+  ]
+
+  /// Takes a header of the request, in the order in which they came.
+  ///
+  /// Source: https://www.rfc-editor.org/rfc/rfc9112#section-3.2 for two hosts, and #section-6.1 for two lengths.
+  mutating func take(header name: String, _ value: String) {
+    let name = name.lowercased()
+    guard Self.keptHeaders.contains(name) else { return }
+    if headers[name] != nil { ambiguity = "the request has the header \(name) twice" }
+    headers[name] = value
+    if headers["content-length"] != nil, headers["transfer-encoding"] != nil {
+      ambiguity = "the request tells the length of its body in two ways"
+    }
+  }
 
   /// The fields of a posted form.
   var form: Parameters {

@@ -1,5 +1,4 @@
 import CMicroHTTPD
-import Dispatch
 import LinuxSystem
 import Synchronization
 
@@ -16,23 +15,22 @@ final class HTTPServer: Sendable {
     static let idleSeconds: UInt32 = 30
   }
 
+  typealias Work = @Sendable (HTTPRequest, _ answer: @escaping @Sendable (HTTPResponse) -> Void) -> Void
+
   /// Answers a request at once, on the server's thread; nil for one that `work` answers.
   private let atOnce: @Sendable (HTTPRequest) -> HTTPResponse?
-  /// Answers a request, on `queue`.
-  private let work: @Sendable (HTTPRequest) -> HTTPResponse
-  private let queue: DispatchQueue
+  /// Calls its second argument with the answer, later or at once, on any thread.
+  private let work: Work
   private let deadlines = RequestDeadlines()
 
   /// - Parameters:
   ///   - listener: a listening socket, which belongs to the server from now on. The server runs until the process ends.
   /// - Throws: ``ServerStartError``
   init(
-    listener: Int32, queue: DispatchQueue, atOnce: @escaping @Sendable (HTTPRequest) -> HTTPResponse?,
-    work: @escaping @Sendable (HTTPRequest) -> HTTPResponse
+    listener: Int32, atOnce: @escaping @Sendable (HTTPRequest) -> HTTPResponse?, work: @escaping Work
   ) throws {
     self.atOnce = atOnce
     self.work = work
-    self.queue = queue
     // The server runs until the process ends, and keeps this object.
     let closure = Unmanaged.passRetained(self).toOpaque()
     let daemon = cmicrohttpd_start(
@@ -75,9 +73,16 @@ final class HTTPServer: Sendable {
 
   private static func head(_ connection: OpaquePointer, _ method: String, _ path: String) -> HTTPRequest {
     var request = HTTPRequest(method: method, path: path)
-    for name in HTTPRequest.keptHeaders {
-      guard let value = MHD_lookup_connection_value(connection, cmicrohttpd_header, name) else { continue }
-      request.headers[name] = String(cString: value)
+    withUnsafeMutablePointer(to: &request) { closure in
+      _ = MHD_get_connection_values_n(
+        connection, cmicrohttpd_header,
+        { closure, _, name, nameSize, value, valueSize in
+          guard let request = closure?.assumingMemoryBound(to: HTTPRequest.self), let name else {
+            return cmicrohttpd_yes
+          }
+          request.pointee.take(header: text(name, nameSize), value.map { text($0, valueSize) } ?? "")
+          return cmicrohttpd_yes
+        }, closure)
     }
     var query = Parameters()
     withUnsafeMutablePointer(to: &query) { closure in
@@ -105,8 +110,8 @@ final class HTTPServer: Sendable {
     if let response = atOnce(request) { return Self.answer(connection, response) }
     MHD_suspend_connection(connection)
     let address = UInt(bitPattern: connection)
-    queue.async { [work] in
-      exchange.set(work(request))
+    work(request) { response in
+      exchange.set(response)
       MHD_resume_connection(OpaquePointer(bitPattern: address))
     }
     return cmicrohttpd_yes

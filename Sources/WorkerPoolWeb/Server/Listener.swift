@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Jobs
 import LinuxSystem
 
 /// A listening socket: a port of 127.0.0.1, or a file.
@@ -9,6 +10,8 @@ struct Listener {
   private(set) var port: UInt16?
   /// The path of a Unix socket.
   private(set) var socket: String?
+  /// The file that this listener has made.
+  private var file: FileID?
 
   /// - Parameter port: 0 for any that is free.
   init(port: UInt16) throws {
@@ -46,9 +49,11 @@ struct Listener {
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     let bytes = Array(path.utf8) + [0]
-    guard bytes.count <= MemoryLayout.size(ofValue: address.sun_path) else {
+    let room = MemoryLayout.size(ofValue: address.sun_path)
+    guard bytes.count <= room else {
       close(descriptor)
-      throw ListenError(description: "\(path) is too long for the path of a socket")
+      throw ListenError(
+        description: "the path of a socket may have \(room - 1) bytes, this one has \(bytes.count - 1): \(path)")
     }
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
     let size = socklen_t(MemoryLayout<sockaddr_un>.size)
@@ -58,10 +63,13 @@ struct Listener {
         $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { function(descriptor, $0, size) }
       }
     }
-    if Self.isSocket(path) {
-      guard call(connect) != 0, errno == ECONNREFUSED else {
+    if let status = Self.status(path) {
+      let isSocket = status.st_mode & S_IFMT == S_IFSOCK
+      guard isSocket, call(connect) != 0, errno == ECONNREFUSED else {
         close(descriptor)
-        throw ListenError(description: "\(path) is in use by another program")
+        throw ListenError(
+          description: isSocket
+            ? "\(path) is in use by another program" : "\(path) is there already and is no socket: name another path")
       }
       unlink(path)
     }
@@ -73,16 +81,18 @@ struct Listener {
       throw ListenError(description: "the socket \(path) cannot be made: \(String(cString: strerror(reason)))")
     }
     socket = path
+    file = Self.status(path).map(FileID.init)
   }
 
-  /// Removes the file of a Unix socket.
+  /// Removes the file of a Unix socket, unless another program has put its own there.
   func remove() {
-    if let socket { unlink(socket) }
+    guard let socket, let file, let there = Self.status(socket), FileID(there) == file else { return }
+    unlink(socket)
   }
 
-  private static func isSocket(_ path: String) -> Bool {
+  private static func status(_ path: String) -> stat? {
     var status = stat()
-    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFSOCK
+    return lstat(path, &status) == 0 ? status : nil
   }
 }
 

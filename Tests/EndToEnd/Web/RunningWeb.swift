@@ -8,11 +8,14 @@ final class RunningWeb {
   /// The printed URL.
   let url: String
   let token: String
+  /// 0 for a Unix socket.
   let port: UInt16
 
-  init(queue: String, options: [String] = []) throws {
+  /// - Parameter socket: the path of a Unix socket; nil for a port of its own.
+  init(queue: String, options: [String] = [], socket: String? = nil) throws {
     process.executableURL = URL(fileURLWithPath: Built.path("workerpool"))
-    process.arguments = ["web", "--port", "0", "--queue", queue] + options
+    let place = socket.map { ["--socket", $0] } ?? ["--port", "0"]
+    process.arguments = ["web", "--queue", queue] + place + options
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
@@ -20,13 +23,15 @@ final class RunningWeb {
     try output.fileHandleForWriting.close()
     url = try #require(LineReader(output.fileHandleForReading).next())
     token = try #require(url.components(separatedBy: "token=").last)
-    port = try #require(UInt16(url.dropFirst("http://127.0.0.1:".count).prefix { $0 != "/" }))
+    let number = UInt16(url.dropFirst("http://127.0.0.1:".count).prefix { $0 != "/" })
+    port = try #require(socket == nil ? number : 0)
   }
 
   deinit { stop() }
 
   var pid: Int32 { process.processIdentifier }
   var isRunning: Bool { process.isRunning }
+  var exitCode: Int32 { process.terminationStatus }
 
   func stop() {
     guard process.isRunning else { return }

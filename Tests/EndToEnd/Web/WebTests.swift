@@ -1,5 +1,6 @@
 import Foundation
 import PoolClient
+import Synchronization
 import Testing
 
 /// `workerpool web` over HTTP, without a browser.
@@ -104,6 +105,45 @@ import Testing
     try pool.stop()
   }
 
+  /// A pattern that takes seconds for each text is ended, and no other page waits for it.
+  ///
+  /// Six requests       | This one
+  /// -------------------+---------------------------------------
+  /// search without end |
+  ///                    | all other pages come, a form is obeyed
+  /// are ended          |
+  @Test(.timeLimit(.minutes(20)))
+  func aSearchWithoutEndHoldsNoOtherPage() throws {
+    let items = try ItemPool(items: 60)
+    let pool = try items.start()
+    let web = try RunningWeb(queue: items.queue)
+    let client = try web.client()
+    try items.submit("add", items: items.items, ["--batch", String(repeating: "a", count: 60) + "b"])
+    try pool.waitForJobs(60)
+    let search = "/jobs?where=batch%20MATCHES%20%22(a%2B)%2B%24%22"
+    let searches = DispatchQueue(label: "searches", attributes: .concurrent)
+    let ended = Mutex<[WebClient.Answer]>([])
+    let group = DispatchGroup()
+    for _ in 0..<6 {
+      searches.async(group: group) {
+        guard let answer = try? client.get(search) else { return }
+        ended.withLock { $0.append(answer) }
+      }
+    }
+    let key = try #require(try client.get("/queues").formKey)
+    for path in ["/", "/jobs", "/jobs?state=succeeded", "/jobs/p1", "/queues", "/kinds", "/workers", "/periodic"] {
+      #expect(try client.get(path).status == 200, "\(path)")
+    }
+    #expect(try client.post("/pause", ["key": key, "queue": "slow"]).status == 303)
+    #expect(ended.withLock { $0.count } < 6, "the searches have ended before the other pages came")
+    #expect(group.wait(timeout: .now() + 600) == .success)
+    let answers = ended.withLock { $0 }
+    #expect(answers.count == 6)
+    #expect(answers.allSatisfy { $0.status == 503 && $0.body.contains("The search was ended after 10 seconds") })
+    #expect(try client.get("/jobs?where=kind%20MATCHES%20%22a.%2B%22").body.contains(">p60</a>"), "searches go on")
+    try pool.stop()
+  }
+
   /// Floods, slow readers and large requests cost bounded memory, and the pages still answer.
   @Test(.timeLimit(.minutes(20)))
   func hostileConnectionsCostNothing() throws {
@@ -170,22 +210,104 @@ import Testing
   func aUnixSocketIsThisUsersOnly() throws {
     let items = try ItemPool()
     let socket = items.place.path("web.sock")
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: Built.path("workerpool"))
-    process.arguments = ["web", "--queue", items.queue, "--socket", socket, "--read-only"]
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    try output.fileHandleForWriting.close()
-    let line = LineReader(output.fileHandleForReading).next()
-    #expect(line?.hasPrefix("listening on \(socket)") == true)
+    let web = try RunningWeb(queue: items.queue, socket: socket)
+    #expect(web.url.hasPrefix("listening on \(socket)"))
     let attributes = try FileManager.default.attributesOfItem(atPath: socket)
     #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
-    process.terminate()
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0)
+    let second = try workerpool("web", "--queue", items.queue, "--socket", socket)
+    #expect(second.code == 1 && second.errors.contains("in use by another program"))
+    web.stop()
+    #expect(web.exitCode == 0)
     #expect(!FileManager.default.fileExists(atPath: socket))
+  }
+
+  /// What stands at the path of the socket: a socket without a program is replaced, and nothing else.
+  @Test(.timeLimit(.minutes(20)))
+  func aUnixSocketReplacesOnlyDeadSockets() throws {
+    let items = try ItemPool()
+    let socket = items.place.path("web.sock")
+    let killed = try RunningWeb(queue: items.queue, socket: socket)
+    kill(killed.pid, SIGKILL)
+    killed.stop()
+    #expect(FileManager.default.fileExists(atPath: socket))
+    let first = try RunningWeb(queue: items.queue, socket: socket)
+
+    // Somebody removes the file, and the next program makes its own: the first one leaves that alone.
+    try FileManager.default.removeItem(atPath: socket)
+    let second = try RunningWeb(queue: items.queue, socket: socket)
+    first.stop()
+    #expect(FileManager.default.fileExists(atPath: socket))
+    second.stop()
+    #expect(!FileManager.default.fileExists(atPath: socket))
+
+    let file = try items.place.write("a text", to: "file")
+    let refused = try workerpool("web", "--queue", items.queue, "--socket", file)
+    #expect(refused.code == 1 && refused.errors.contains("\(file) is there already and is no socket"))
+    #expect(try String(contentsOfFile: file, encoding: .utf8) == "a text")
+    let long = try workerpool("web", "--queue", items.queue, "--socket", String(repeating: "x", count: 108))
+    #expect(long.code == 1 && long.errors.contains("may have 107 bytes, this one has 108"))
+  }
+
+  /// `--read-only`: no form is on any page, and none is obeyed, however it comes.
+  @Test(.timeLimit(.minutes(20)))
+  func readOnlyPagesHaveNoFormsAndObeyNone() throws {
+    let items = try ItemPool()
+    let pool = try items.start()
+    try items.submit("fail", items: items.items, ["--max-attempts", "1"])
+    try pool.wait { $0.jobs?["dead"] == 1 }
+    let web = try RunningWeb(queue: items.queue, options: ["--read-only"])
+    let client = try web.client()
+    let other = try RunningWeb(queue: items.queue)
+    // Read-only pages have no key; another server's is as good as none.
+    let key = try #require(try other.client().get("/queues").formKey)
+    for path in ["/", "/jobs?state=dead", "/jobs/p1", "/queues", "/kinds", "/workers", "/periodic"] {
+      let page = try client.get(path)
+      #expect(page.status == 200 && !page.body.contains("method=\"post\""), "\(path)")
+      #expect(!page.body.contains("href=\"/change"), "\(path)")
+    }
+    let preview = try client.get("/change?do=delete&state=dead")
+    #expect(preview.body.contains("These pages are read-only") && !preview.body.contains("Delete 1 job?"))
+    let changes: [(path: String, fields: [String: String])] = [
+      ("/pause", [:]), ("/resume", [:]), ("/scale", ["count": "5"]), ("/run", ["entry": "nightly"]),
+      ("/change", ["do": "delete", "job": "p1"]),
+      ("/change", ["do": "delete", "state": "dead", "confirmed": "yes"]),
+    ]
+    for (path, fields) in changes {
+      #expect(try client.post(path, fields.merging(["key": key]) { $1 }).status == 403, "\(path)")
+      for method in ["GET", "HEAD", "PUT", "DELETE", "PATCH"] {
+        let query = fields.merging(["key": key]) { $1 }.map { "\($0)=\($1)" }.joined(separator: "&")
+        let answer = try client.request(method, "\(path)?\(query)", headers: [:])
+        #expect(answer.status != 303, "\(method) \(path)")
+      }
+    }
+    let status = try pool.status()
+    #expect(!status.isPaused && status.workerCount == 1 && status.jobs?["dead"] == 1)
+    try pool.stop()
+  }
+
+  /// Requests that a proxy may read in another way are refused before anything is looked at.
+  @Test(.timeLimit(.minutes(20)))
+  func requestsWithTwoMeaningsAreRefused() throws {
+    let items = try ItemPool()
+    let web = try RunningWeb(queue: items.queue)
+    let client = try web.client()
+    let own = "Host: 127.0.0.1:\(web.port)\r\nCookie: \(client.cookie ?? "")\r\nConnection: close\r\n"
+    func status(_ line: String, _ headers: String, _ body: String = "") throws -> Int {
+      try client.send(Array("\(line)\r\n\(headers)\r\n\(body)".utf8)).status
+    }
+    #expect(try status("GET /jobs HTTP/1.1", own) == 200)
+    let site = "Sec-Fetch-Site: none\r\n"
+    for twice in ["Host: evil.example\r\n", "Host: 127.0.0.1:\(web.port)\r\n", "cookie: a=b\r\n", site + site] {
+      #expect(try status("GET /jobs HTTP/1.1", own + twice) == 400, "\(twice)")
+    }
+    let post = "POST /pause HTTP/1.1"
+    #expect(try status(post, own + "Origin: null\r\nOrigin: http://127.0.0.1:\(web.port)\r\n") == 400)
+    #expect(try status(post, own + "Content-Length: 0\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n") == 400)
+    #expect(try status(post, own + "Content-Length: 1\r\nContent-Length: 2\r\n", "ab") == 400)
+    #expect(try status(post, own + "Content-Length: -1\r\n") == 400)
+    #expect(try status("GET http://evil.example/jobs HTTP/1.1", own) == 404)
+    #expect(try status("GET /jobs HTTP/1.1", "Cookie: \(client.cookie ?? "")\r\nConnection: close\r\n") >= 400)
+    #expect(web.isRunning)
   }
 
   @Test func wrongArgumentsAreExplained() throws {
