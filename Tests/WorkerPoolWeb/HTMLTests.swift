@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import WorkerPoolWeb
@@ -41,6 +42,31 @@ import Testing
       #expect(scale.ticks.count <= count + 1)
       #expect(scale.ticks.first == 0 && scale.ticks.last == scale.top)
     }
+  }
+
+  /// There are no half jobs.
+  @Test func axesOfCountsHaveWholeNumbers() {
+    for highest in [0.0, 0.3, 1, 2, 3, 5, 9, 14, 1234] {
+      let scale = Scale(highest: highest, isCount: true)
+      #expect(scale.top >= highest && scale.ticks.count > 1)
+      #expect(scale.ticks.allSatisfy { $0 == $0.rounded() }, "\(highest): \(scale.ticks)")
+    }
+  }
+
+  @Test func jsonIsReadAsPeopleReadIt() {
+    let text = #"{"exitCode":3,"stdout":"one line","stderr":"two\nlines\n","deep":{"a":[1,"b"]}}"#
+    #expect(
+      ReadableJSON.text(text)
+        == "exitCode: 3\nstdout: \"one line\"\nstderr:\n  two\n  lines\ndeep: {\"a\":[1,\"b\"]}")
+    for other in ["plain text", "[1,2]", "{}", "{\"a\":", ""] { #expect(ReadableJSON.text(other) == other) }
+  }
+
+  @Test func farDatesAreDates() {
+    let now = Date(timeIntervalSinceReferenceDate: 0)
+    #expect(When.age(now - 40, now: now).markup.hasSuffix(">40 s ago</time>"))
+    #expect(When.age(now + 86_400 * 3, now: now).markup.hasSuffix(">in 3 d</time>"))
+    #expect(When.age(now + 86_400 * 400, now: now).markup.hasSuffix(">2002-02-05</time>"))
+    #expect(When.age(now - 86_400 * 400, now: now).markup.hasSuffix(">1999-11-28</time>"))
   }
 
   @Test func nounsAgreeWithTheirNumbers() {

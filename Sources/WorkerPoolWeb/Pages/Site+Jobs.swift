@@ -5,7 +5,14 @@ import PoolClient
 extension Site {
   func jobs(_ selection: JobSelection, before: Int64?) throws -> Layout.Page {
     let jobReader = try openJobReader()
-    let page = try jobReader.page(selection, before: before)
+    let page: JobReader.Page
+    do {
+      page = try jobReader.page(selection, before: before)
+    } catch let error as ObjectQueryError {
+      return refused(selection, PageError(text: "The condition cannot be used: \(error).", advice: nil), status: 400)
+    } catch let error as PageError where !error.passes {
+      return refused(selection, error, status: 503)
+    }
     return Layout.Page(
       title: "Jobs", part: "Jobs",
       content: HTML([
@@ -24,13 +31,21 @@ extension Site {
       ]))
   }
 
+  /// The filter as it was filled in, and what is wrong with it.
+  private func refused(_ selection: JobSelection, _ error: PageError, status: UInt32) -> Layout.Page {
+    Layout.Page(
+      title: "Jobs", part: "Jobs",
+      content: HTML([tag("h1") { "Jobs" }, filter(selection), problem(error.text, error.advice)]), isLive: false,
+      status: status)
+  }
+
   private func nothing(_ selection: JobSelection, _ jobReader: JobReader) throws -> HTML {
     var filter = JobFilter()
     filter.kind = selection.kind
     filter.queue = selection.queue
     filter.batch = selection.batch
     let hints = filter.isEverything ? [] : try jobReader.reader.unknownNames(in: filter)
-    return message((["No job fits."] + hints.map { "\($0)." }).joined(separator: " "))
+    return message((["No job fits"] + hints).joined(separator: "; "))
   }
 
   private func filter(_ selection: JobSelection) -> HTML {
@@ -50,7 +65,7 @@ extension Site {
       tag("div", .class("wide")) {
         field(
           "Search", name: "search", value: selection.search, type: "search",
-          more: [Attribute("placeholder", "p17, or text in parameters, output, errors")])
+          more: [Attribute("placeholder", "p17, or any text")])
       }
       tag("div", .class("wide")) {
         field(
@@ -147,7 +162,10 @@ extension Site {
     guard let content else {
       return Layout.Page(
         title: "p\(key)", part: "Jobs",
-        content: problem("There is no job p\(key): it was deleted, or has never been there.", nil), status: 404)
+        content: HTML([
+          tag("h1") { "p\(key)" },
+          problem("There is no job p\(key): it was deleted, or has never been there.", nil),
+        ]), status: 404)
     }
     return Layout.Page(title: "p\(key)", part: "Jobs", content: content)
   }
@@ -172,8 +190,8 @@ extension Site {
       facts(job, run, worker),
       attempts(job, run),
       list("Objects", job.objectURIs), list("Results", job.resultURIs), list("After", job.options.after),
-      block("Parameters", job.parametersText.map(Self.readable)),
-      block("Output", job.output),
+      block("Parameters", job.parametersText.map(ReadableJSON.text)),
+      block("Output", job.output.map(ReadableJSON.text)),
     ])
   }
 
@@ -220,7 +238,7 @@ extension Site {
     if let batch = job.batch { rows.append(("batch", link(batch, Address("jobs", query: ["batch": batch])))) }
     if let text = job.uniqueKey { rows.append(("unique key", HTML(text))) }
     if let text = job.limitKey { rows.append(("limit key", HTML(text))) }
-    if let seconds = job.timeout { rows.append(("timeout", HTML("\(seconds) s for each attempt"))) }
+    if let seconds = job.timeout { rows.append(("timeout", HTML("\(StatusText.duration(seconds)) for each attempt"))) }
     if let count = job.maxAttempts { rows.append(("attempts at most", HTML(String(count)))) }
     if let batch = job.options.afterBatch { rows.append(("after batch", HTML(batch))) }
     if let checkpoint = job.checkpoint { rows.append(("checkpoint", HTML("\(checkpoint.count) bytes"))) }
@@ -232,6 +250,9 @@ extension Site {
       }
     }
   }
+
+  /// Seconds within which the failure of an attempt is noted.
+  private static let noting = 1.0
 
   private func attempts(_ job: Job, _ run: JobRun?) -> HTML {
     var events: [(date: Date, isFailure: Bool, content: HTML)] = [(job.createdAt, false, HTML("came into the store"))]
@@ -250,7 +271,11 @@ extension Site {
     if let run, job.state == .available {
       events.append((run.since, false, HTML("began to run in process \(run.pid)")))
     }
-    if let date = job.finishedAt { events.append((date, false, StateMark.html(job.state.name))) }
+    // The end comes after the failure that led to it, which is noted a little later.
+    if let date = job.finishedAt {
+      let last = job.failures.map(\.date).max() ?? date
+      events.append((date < last && last - Self.noting < date ? last : date, false, StateMark.html(job.state.name)))
+    }
     let ordered = events.enumerated().sorted { ($0.element.date, $0.offset) < ($1.element.date, $1.offset) }
     return HTML([
       tag("h2") { "What happened" },
@@ -275,11 +300,5 @@ extension Site {
   private func block(_ title: String, _ text: String?) -> HTML {
     guard let text, !text.isEmpty else { return .nothing }
     return HTML([tag("h2") { title }, tag("pre", Attribute("tabindex", "0")) { text }])
-  }
-
-  /// JSON with a member on each line; other text as it is.
-  private static func readable(_ text: String) -> String {
-    guard case .object(let members)? = try? JSONParser.parse(text), !members.isEmpty else { return text }
-    return members.map { "\($0.name): \($0.value.text)" }.joined(separator: "\n")
   }
 }

@@ -60,7 +60,7 @@ extension Site {
     return HTML([
       tag("h2") { "What went wrong last" },
       tag("div", .class("sheet")) {
-        tag("table", .class("cards")) {
+        tag("table", .class("cards events")) {
           tag("thead") {
             tag("tr") {
               tag("th") { "Time" }
@@ -162,7 +162,8 @@ extension Site {
     let note = "As the pool has kept it in the store, minute by minute."
     func plot(_ title: String, _ unit: String, _ series: [Plot.Series], _ text: @escaping (Double) -> String) -> HTML {
       Plot(
-        title: title, unit: unit, note: note, shape: .lines, times: times, step: grid.step, series: series, text: text
+        title: title, unit: unit, note: note, shape: .lines, times: times, step: grid.step, series: series,
+        isCount: unit == "jobs", text: text
       ).html
     }
     let count = { (value: Double) in
@@ -179,7 +180,7 @@ extension Site {
         "Memory", "MiB of all workers",
         [.init(name: "resident", values: values({ $0.memory / 1_048_576 }, { $0.memory / 1_048_576 }))], count),
       plot("Processor", "processors kept busy", [.init(name: "workers", values: values(\.processors, \.processors))]) {
-        $0 == 0 ? "0" : String(($0 * 100).rounded() / 100)
+        $0 == 0 ? "0" : String(format: "%.3g", $0)
       },
     ]
   }

@@ -96,16 +96,18 @@ extension Site {
         tag("table", .class("cards")) {
           tag("thead") {
             tag("tr") {
-              for name in ["Plugin", "Version", "Kinds", "Workers", "Trouble"] { tag("th") { name } }
+              for name in ["Plugin", "Version", "Kinds"] { tag("th") { name } }
+              tag("th", .class("number")) { "Workers" }
+              tag("th") { "Trouble" }
             }
           }
           tag("tbody") {
             for plugin in status.plugins {
               tag("tr") {
                 tag("td") { plugin.name }
-                tag("td") { plugin.version ?? "" }
-                tag("td") { plugin.kinds.joined(separator: ", ") }
-                tag("td", Attribute("data-label", "workers")) { String(plugin.workers) }
+                tag("td", Attribute("data-label", "version")) { plugin.version ?? "" }
+                tag("td", Attribute("data-label", "kinds")) { plugin.kinds.joined(separator: ", ") }
+                tag("td", .class("number"), Attribute("data-label", "workers")) { String(plugin.workers) }
                 tag("td", .class("error whole")) { plugin.failure ?? "" }
               }
             }

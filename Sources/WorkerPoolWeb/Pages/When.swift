@@ -20,12 +20,17 @@ enum When {
     Timestamp.text(whole(date)).replacingOccurrences(of: "T", with: " ").replacingOccurrences(of: "Z", with: " UTC")
   }
 
-  /// How long ago, or in how long, with the whole time as a hint.
+  /// How long ago, or in how long, with the whole time as a hint; the day of a date that is far away.
   static func age(_ date: Date, now: Date = Date()) -> HTML {
     let seconds = now.timeIntervalSince(date)
-    let text = seconds >= 0 ? "\(coarse(seconds)) ago" : "in \(coarse(-seconds))"
+    let text =
+      abs(seconds) > far
+      ? String(full(date).prefix(10)) : seconds >= 0 ? "\(coarse(seconds)) ago" : "in \(coarse(-seconds))"
     return tag("time", Attribute("datetime", Timestamp.text(whole(date))), Attribute("title", full(date))) { text }
   }
+
+  /// Seconds from which on a number of days says less than a date.
+  private static let far = 100.0 * 86_400
 
   /// In one unit: `40 s`, `12 min`, `5 h`, `3 d`.
   static func coarse(_ seconds: Double) -> String {

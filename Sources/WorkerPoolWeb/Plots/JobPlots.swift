@@ -12,7 +12,7 @@ enum JobPlots {
       shape: .bars, times: grid.times, step: grid.step,
       series: FinishedJobs.outcomes.enumerated().map { number, state in
         Plot.Series(name: state.name, values: intervals.map { Double($0.counts[number]) })
-      }, text: { $0 < 10 && $0 != $0.rounded() ? StatusText.decimal($0) : Count.number(Int($0)) })
+      }, isCount: true, text: { $0 < 10 && $0 != $0.rounded() ? StatusText.decimal($0) : Count.number(Int($0)) })
     func spread(_ title: String, _ note: String, _ values: (FinishedJobs.Interval) -> [Double]?) -> HTML {
       Plot(
         title: title, unit: "half, 95 % and 99 % of jobs", note: note, shape: .lines, times: grid.times,

@@ -21,6 +21,8 @@ struct Plot {
   var times: [Date]
   var step: Double
   var series: [Series]
+  /// Whether the values count things, so that the axis has no halves; means may have them.
+  var isCount = false
   /// A value with its unit.
   var text: (Double) -> String
 
@@ -53,7 +55,7 @@ struct Plot {
   // MARK: Drawing
 
   private var drawing: HTML {
-    let scale = Scale(highest: highest)
+    let scale = Scale(highest: highest, isCount: isCount)
     return tag(
       "svg", Attribute("viewBox", "0 0 \(Int(Size.width)) \(Int(Size.height))"), Attribute("role", "img"),
       Attribute("aria-label", "\(title), \(unit). \(summary)")
@@ -251,9 +253,10 @@ struct Scale {
   let top: Double
   let ticks: [Double]
 
-  init(highest: Double) {
+  /// - Parameter isCount: whether all ticks are whole numbers.
+  init(highest: Double, isCount: Bool = false) {
     let highest = highest > 0 ? highest : 1
-    let rough = highest / 4
+    let rough = isCount ? max(1, highest / 4) : highest / 4
     let power = pow(10, log10(rough).rounded(.down))
     let step = [1, 2, 5, 10].map { $0 * power }.first { $0 >= rough * 0.999 } ?? power * 10
     let count = Int((highest / step - 1e-9).rounded(.up))

@@ -51,7 +51,7 @@ struct Report {
   private var outcomes: HTML {
     tag("ul", .class("tiles")) {
       for (number, state) in FinishedJobs.outcomes.enumerated() {
-        tag("li") {
+        tag("li", .class("tile")) {
           tag("strong") { Count.number(intervals.reduce(0) { $0 + $1.counts[number] }) }
           StateMark.html(state.name)
         }
@@ -64,15 +64,15 @@ struct Report {
       tag("h2") { "Failed attempts" },
       failures.groups.isEmpty
         ? tag("p") { "None." }
-        : table(["Kind", "Error", "Attempts", "Jobs dead by it", "Last", "Message of the last"]) {
+        : table(["Kind", "Error", "Attempts", "Jobs dead by it", "Last", "Message of the last"], numbers: [2, 3]) {
           for group in failures.groups {
             tag("tr") {
-              tag("td") { group.kind }
-              tag("td", .class("mono")) { group.type }
-              tag("td", .class("number")) { Count.number(group.count) }
-              tag("td", .class("number")) { Count.number(group.dead) }
-              tag("td", .class("tight")) { When.full(group.last) }
-              tag("td", .class("whole")) { group.message }
+              tag("td", .class("name"), Attribute("data-label", "kind")) { group.kind }
+              tag("td", .class("mono name")) { group.type }
+              tag("td", .class("number"), Attribute("data-label", "attempts")) { Count.number(group.count) }
+              tag("td", .class("number"), Attribute("data-label", "dead by it")) { Count.number(group.dead) }
+              tag("td", .class("tight whole"), Attribute("data-label", "last")) { When.full(group.last) }
+              tag("td", .class("whole error")) { group.message }
             }
           }
         },
@@ -84,28 +84,31 @@ struct Report {
     let rest = failures.count - failures.latest.count
     return HTML([
       tag("h2") { rest > 0 ? "The latest \(Count.number(failures.latest.count))" : "Each of them" },
-      table(["Job", "Kind", "State now", "Attempt", "Failed", "Error", "Last lines"]) {
+      table(["Job", "Kind", "State now", "Attempt", "Failed", "Error", "Last lines"], numbers: [3]) {
         for failure in failures.latest {
           tag("tr") {
-            tag("td") { failure.job }
-            tag("td") { failure.kind }
+            tag("td", .class("tight")) { failure.job }
+            tag("td", .class("name"), Attribute("data-label", "kind")) { failure.kind }
             tag("td") { StateMark.html(failure.state) }
-            tag("td", .class("number")) { String(failure.failure.attempt) }
-            tag("td", .class("tight")) { When.full(failure.failure.date) }
-            tag("td", .class("whole")) { "\(failure.failure.type): \(failure.failure.message)" }
-            tag("td", .class("whole mono")) { failure.failure.standardError.joined(separator: "\n") }
+            tag("td", .class("number"), Attribute("data-label", "attempt")) { String(failure.failure.attempt) }
+            tag("td", .class("tight whole"), Attribute("data-label", "failed")) { When.full(failure.failure.date) }
+            tag("td", .class("whole error")) { "\(failure.failure.type): \(failure.failure.message)" }
+            tag("td", .class("whole mono lines")) { failure.failure.standardError.joined(separator: "\n") }
           }
         }
       },
     ])
   }
 
-  private func table(_ header: [String], @HTMLBuilder rows: () -> HTML) -> HTML {
+  /// - Parameter numbers: the places of the columns of numbers.
+  private func table(_ header: [String], numbers: Set<Int>, @HTMLBuilder rows: () -> HTML) -> HTML {
     tag("div", .class("sheet")) {
-      tag("table", .class("cards")) {
+      tag("table", .class("cards failures")) {
         tag("thead") {
           tag("tr") {
-            for name in header { tag("th") { name } }
+            for (place, name) in header.enumerated() {
+              tag("th", .class(numbers.contains(place) ? "number" : "")) { name }
+            }
           }
         }
         tag("tbody", content: rows)

@@ -51,6 +51,17 @@ struct ScreenshotTests {
           let rows = try browser.value(
             "new Set([...document.querySelectorAll('header nav a')].map(a => a.offsetTop)).size")
           #expect(rows as? Int == 1, "the names of the pages take \(rows ?? 0) lines in a window of \(width)")
+          let periods = try browser.value(
+            "new Set([...document.querySelectorAll('.choices a')].map(a => a.offsetTop)).size")
+          #expect(periods as? Int ?? 0 <= 1, "the periods take \(periods ?? 0) lines in a window of \(width)")
+          let broken = try browser.text(
+            """
+            [...document.querySelectorAll('.events td.tight')].filter(cell => {
+              const text = document.createRange(); text.selectNodeContents(cell)
+              return new Set([...text.getClientRects()].map(box => box.top)).size > 1
+            }).map(cell => cell.innerText).join()
+            """)
+          #expect(broken == "", "/\(path): broken in a window of \(width): \(broken)")
           let ground = try browser.text("getComputedStyle(document.body).backgroundColor")
           let shade = ground.split(whereSeparator: { !$0.isNumber }).compactMap { Int($0) }.prefix(3).reduce(0, +)
           #expect(isDark ? shade < 200 : shade > 600, "/\(path) in \(isDark ? "dark" : "light"): \(ground)")

@@ -31,7 +31,12 @@ import Testing
     #expect(try client.get("/workers/\(try pool.status().workers[0].pid)").status == 200)
     #expect(try client.get("/jobs/p99").status == 404)
     #expect(try client.get("/nothing").status == 404)
-    #expect(try client.get("/jobs?where=nonsense%20%3D%3D").status == 400)
+    let refused = try client.get("/jobs?where=nonsense%20%3D%3D")
+    #expect(refused.status == 400 && refused.body.contains("The condition cannot be used"))
+    #expect(refused.body.contains("value=\"nonsense ==\""), "the condition can be mended where it stands")
+    #expect(try client.get("/jobs?kind=ad").body.contains("No job fits; no job has the kind ad; did you mean add?<"))
+    let order = try [#require(job.body.range(of: "attempt 1:")), #require(job.body.range(of: "dead</span></li>"))]
+    #expect(order[0].upperBound < order[1].lowerBound, "what led to the end comes before it: \(job.body)")
 
     let key = try #require(try client.get("/queues").formKey)
     #expect(try client.post("/pause", ["key": key, "queue": "slow"]).status == 303)
