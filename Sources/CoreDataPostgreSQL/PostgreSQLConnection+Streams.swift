@@ -126,6 +126,45 @@ extension PostgreSQLConnection {
     if isLost { throw connectionError() }
   }
 
+  /// Source: https://www.postgresql.org/docs/15/libpq-copy.html: PQgetCopyData gives one row in memory of its own.
+  func copyRows(_ select: String, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+    try checkOpen()
+    let start = pq.PQexec(handle, "COPY (\(select)) TO STDOUT (FORMAT binary)")
+    guard pq.PQresultStatus(start) == PGRES_COPY_OUT else {
+      _ = try checked(start)
+      throw ServerError(message: "the statement gives no rows to copy")
+    }
+    pq.PQclear(start)
+    var bytes: UnsafeMutablePointer<CChar>?
+    var failure: (any Error)?
+    var count = pq.PQgetCopyData(handle, &bytes, 0)
+    while count > 0 {
+      do {
+        if failure == nil { try body(UnsafeRawBufferPointer(start: bytes, count: Int(count))) }
+      } catch {
+        failure = error
+        // The rest is not wanted: it need not be sent.
+        cancel()
+      }
+      pq.PQfreemem(bytes)
+      count = pq.PQgetCopyData(handle, &bytes, 0)
+    }
+    if count != -1 {
+      // The rest of the rows is in no known state.
+      let error = connectionError()
+      close()
+      throw failure ?? ServerError(message: error.message, isConnectionLost: true)
+    }
+    let end = pq.PQgetResult(handle)
+    // Only then it is known whether the session ends with its error.
+    drain()
+    if let failure {
+      pq.PQclear(end)
+      throw failure
+    }
+    _ = try checked(end)
+  }
+
   /// Source: https://www.postgresql.org/docs/15/libpq-copy.html
   func copy(_ sql: String, _ next: (inout [UInt8]) throws -> Bool) throws -> Int {
     try checkOpen()

@@ -34,7 +34,7 @@ final class PostgreSQLResult: ServerResult {
 
   var cells: ServerCells {
     let pq = library.functions
-    return ServerCells(handle, length: pq.PQgetlength, isNull: pq.PQgetisnull, value: pq.PQgetvalue, type: pq.PQftype)
+    return ServerCells(handle, length: pq.PQgetlength, isNull: pq.PQgetisnull, value: pq.PQgetvalue)
   }
 
   func bytes(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer? {

@@ -15,24 +15,58 @@ extension ServerStore {
     let statement = ServerStatement(try select(columns, fetch, isOrdered: true))
     let cache = cache(fetch.generation)
     let epoch = cache.epoch
-    var rows: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
+    let rows = RowsToCache()
     let packer = RowPacker()
-    let isShort = try fetch.limit > 0 && fetch.limit <= 1000 || isSmall(mapping, fetch.generation)
-    try stream(
-      "Fetching \(fetch.entityName)", fetch.generation, statement.sql, statement.parameters, isShort: isShort,
-      fetch.control
-    ) { result in
-      plan.forEachRow(of: result) { decoder, cells, row, key in
-        fetch.control?.countRow()
-        guard fetch.includesValues else { return body(decoder.storedEntity, key, nil) }
-        let snapshot = decoder.decode(cells, row, packer)
-        // The cache keeps a bounded part of a long fetch, so not more is collected.
-        if rows.count < 4096 && fetch.properties == nil { rows.append((key, decoder.storedEntity.table, snapshot)) }
-        body(decoder.storedEntity, key, snapshot)
-      }
+    @inline(__always)
+    func take(_ decoder: ServerRowDecoder, _ row: some ServerRow, _ key: Int64) {
+      fetch.control?.countRow()
+      guard fetch.includesValues else { return body(decoder.storedEntity, key, nil) }
+      let snapshot = decoder.decode(row, packer)
+      if fetch.properties == nil { rows.add(snapshot, key, decoder.storedEntity.table) }
+      body(decoder.storedEntity, key, snapshot)
     }
-    cache.add(rows, since: epoch)
+    let isCopied = statement.parameters.count == 0 && !hasFewRows(fetch, statement.sql)
+    let isShort = try isCopied || isLimited(fetch) || isSmall(mapping, fetch.generation)
+    try streaming("Fetching \(fetch.entityName)", fetch.generation, fetch.control) { connection, hasBegun in
+      guard isCopied else {
+        return try connection.stream(statement.sql, statement.parameters, isShort: isShort) { result in
+          hasBegun = true
+          plan.forEachRow(of: result) { decoder, row, key in take(decoder, row, key) }
+        }
+      }
+      let count = try plan.forEachCopiedRow(
+        connection, statement.sql, columnCount: fetch.includesValues ? plan.columns.count : 3
+      ) { decoder, row, key in
+        hasBegun = true
+        take(decoder, row, key)
+      }
+      note(count, statement.sql)
+    }
+    cache.add(rows.items, since: epoch)
   }
+
+  private func isLimited(_ fetch: RowFetch) -> Bool { fetch.limit > 0 && fetch.limit <= 1000 }
+
+  // MARK: Ways to the rows
+
+  /// Whether a prepared statement is the cheaper way to the rows of a fetch without parameters: for few rows it costs
+  /// less than to plan a COPY. Nobody knows before the first fetch, and the answer is renewed once in a while.
+  private func hasFewRows(_ fetch: RowFetch, _ sql: String) -> Bool {
+    if isLimited(fetch) { return true }
+    guard let known = rowCounts.withLock({ $0[sql] }) else { return false }
+    return known.count <= Self.fewRows && ProcessInfo.processInfo.systemUptime - known.time < 1
+  }
+
+  private func note(_ count: Int, _ sql: String) {
+    let now = ProcessInfo.processInfo.systemUptime
+    rowCounts.withLock {
+      if $0.count >= Self.mostRowCounts { $0.removeAll() }
+      $0[sql] = (count, now)
+    }
+  }
+
+  private static let fewRows = 500
+  private static let mostRowCounts = 500
 
   /// Whether all rows of a table may be in libpq's memory at once. The size is asked for once in a while: a table does
   /// not become large within that time.
@@ -122,5 +156,17 @@ extension ServerStore {
       guard key != 0, let storedEntity = actual ?? storedEntities.byName[entityName] else { return nil }
       return NSManagedObjectID(storedEntity: storedEntity, key: key)
     }
+  }
+}
+
+/// The rows of a fetch that the cache gets afterwards: a bounded part of a long one.
+private final class RowsToCache {
+  /// No access overlaps another one: adding calls nothing that comes back here.
+  @exclusivity(unchecked) private(set) var items: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
+  private static let most = 4096
+
+  @inline(__always)
+  func add(_ snapshot: Snapshot, _ key: Int64, _ table: Int32) {
+    if items.count < Self.most { items.append((key, table, snapshot)) }
   }
 }

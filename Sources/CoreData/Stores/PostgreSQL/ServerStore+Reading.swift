@@ -13,24 +13,18 @@ extension ServerStore {
     }
   }
 
-  /// Runs a statement whose rows may be many, and gives the body results of some rows as they arrive, so that they are
-  /// never all in memory unless they are few.
-  func stream(
-    _ doing: @autoclosure () -> String, _ generation: QueryGeneration?, _ sql: String, _ parameters: ServerParameters,
-    isShort: Bool, _ control: FetchControl?, _ body: (any ServerResult) -> Void
+  /// Gives the body a reader, or the connection of a pinned state, for a statement whose rows are used as they arrive.
+  /// The body says when it has begun to use them: it may run once more before that, if the connection is lost.
+  func streaming(
+    _ doing: @autoclosure () -> String, _ generation: QueryGeneration?, _ control: FetchControl?,
+    _ body: (any ServerConnection, _ hasBegun: inout Bool) throws -> Void
   ) throws {
     try CoreDataErrors.fromServer(doing()) {
       if let pinned = generation?.pinned(self) as? PinnedServer {
-        return try pinned.use {
-          try $0.listening(to: control) { try $0.stream(sql, parameters, isShort: isShort, body) }
-        }
+        var hasBegun = false
+        return try pinned.use { try $0.listening(to: control) { try body($0, &hasBegun) } }
       }
-      try database.read(control) { connection, hasBegun in
-        try connection.stream(sql, parameters, isShort: isShort) {
-          hasBegun = true
-          body($0)
-        }
-      }
+      try database.read(control, body)
     }
   }
 
@@ -63,10 +57,8 @@ extension ServerStore {
 
   private func snapshot(_ result: any ServerResult, _ plan: ServerRowPlan) -> Snapshot? {
     guard result.rowCount > 0 else { return nil }
-    let cells = result.cells
-    return withExtendedLifetime(result) {
-      plan.decoder(cells, 0)?.decode(cells, 0, RowPacker(keepsRowsApart: true))
-    }
+    let row = result.cells.row(0)
+    return withExtendedLifetime(result) { plan.decoder(row)?.decode(row, RowPacker(keepsRowsApart: true)) }
   }
 
   func rows(
@@ -76,7 +68,7 @@ extension ServerStore {
     let packer = RowPacker()
     let result = try query(
       "Reading rows of \(storedEntity.layout.name)", generation, plan.rowsSQL, parameters(keys))
-    plan.forEachRow(of: result) { decoder, cells, row, key in body(key, decoder.decode(cells, row, packer)) }
+    plan.forEachRow(of: result) { decoder, row, key in body(key, decoder.decode(row, packer)) }
   }
 
   private func parameters(_ keys: [Int64]) -> ServerParameters {
@@ -118,8 +110,8 @@ extension ServerStore {
     let result = try query(doing, generation, sql, parameters(keys))
     let ownerColumn = Int32(plan.columns.count)
     let packer = RowPacker()
-    plan.forEachRow(of: result) { decoder, cells, row, key in
-      body(cells.bigint(row, ownerColumn), decoder.storedEntity, key, decoder.decode(cells, row, packer))
+    plan.forEachRow(of: result) { decoder, row, key in
+      body(row.bigint(ownerColumn), decoder.storedEntity, key, decoder.decode(row, packer))
     }
   }
 

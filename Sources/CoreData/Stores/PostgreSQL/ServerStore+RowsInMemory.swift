@@ -135,10 +135,15 @@ struct RowsInMemory {
     let plan = store.plan(fetch.entityName, includesSubentities: fetch.includesSubentities)
     let statement = ServerStatement(try store.select(plan.columnList(alias: "t0"), fetch, isOrdered: false))
     let packer = RowPacker()
+    if statement.parameters.count == 0 {
+      try plan.forEachCopiedRow(connection, statement.sql) { decoder, row, key in
+        memory.set(decoder.decode(row, packer), key, memory.schema.entity(decoder.storedEntity.number))
+      }
+      return
+    }
     try connection.stream(statement.sql, statement.parameters, isShort: false) { result in
-      plan.forEachRow(of: result) { decoder, cells, row, key in
-        memory.set(
-          decoder.decode(cells, row, packer), key, memory.schema.entity(decoder.storedEntity.number))
+      plan.forEachRow(of: result) { decoder, row, key in
+        memory.set(decoder.decode(row, packer), key, memory.schema.entity(decoder.storedEntity.number))
       }
     }
   }

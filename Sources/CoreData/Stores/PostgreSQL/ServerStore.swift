@@ -20,6 +20,8 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   private let storeType: String
   /// The sizes of tables, by the number of their root entity, and when they were asked for.
   let tableSizes = Mutex<[Int: (bytes: Int64, time: TimeInterval)]>([:])
+  /// The numbers of rows that statements without parameters gave, by their texts, and when.
+  let rowCounts = Mutex<[String: (count: Int, time: TimeInterval)]>([:])
   /// Waits for the announcements of commits, if they are posted. Set when the store is opened and when it is removed.
   var commits: CommitListener?
 

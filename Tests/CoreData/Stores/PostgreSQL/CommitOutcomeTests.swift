@@ -52,6 +52,9 @@ struct CommitOutcomeTests {
     ) throws {
       try real.stream(sql, parameters, isShort: isShort, body)
     }
+    func copyRows(_ select: String, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+      try real.copyRows(select, body)
+    }
     func copy(_ sql: String, _ next: (inout [UInt8]) throws -> Bool) throws -> Int { try real.copy(sql, next) }
     func cancel() { real.cancel() }
     func notifications() throws -> [ServerNotification] { try real.notifications() }

@@ -94,6 +94,11 @@ final class ServerWriter: ServerConnection {
     try connection.stream(sql, parameters, isShort: isShort, body)
   }
 
+  func copyRows(_ select: String, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+    try flush()
+    try connection.copyRows(select, body)
+  }
+
   @discardableResult
   func copy(_ sql: String, _ next: (inout [UInt8]) throws -> Bool) throws -> Int {
     try flush()

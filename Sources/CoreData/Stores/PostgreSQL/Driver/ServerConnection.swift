@@ -23,6 +23,12 @@ package protocol ServerConnection: AnyObject {
     _ sql: String, _ parameters: ServerParameters, isShort: Bool, _ body: (any ServerResult) throws -> Void
   ) throws
 
+  /// Runs a SELECT without parameters and gives the body messages of `COPY … TO STDOUT (FORMAT binary)` while the server
+  /// sends them: each row is one. This costs the least for each row, but the server plans the statement each time.
+  ///
+  /// A message is valid during the call only. An error of the closure ends the statement.
+  func copyRows(_ select: String, _ body: (UnsafeRawBufferPointer) throws -> Void) throws
+
   /// Runs a `COPY … FROM STDIN`, and sends what the closure appends until it returns false. An error of the closure
   /// ends the statement without effect.
   ///
@@ -66,61 +72,6 @@ package protocol ServerResult: AnyObject {
 
   /// The values for loops over many rows. The caller keeps the result.
   var cells: ServerCells { get }
-}
-
-/// The values of a result, by functions of the driver's library that are called directly: a call through the protocol
-/// for each value would cost more than the value.
-package struct ServerCells {
-  package typealias Length = @convention(c) (OpaquePointer?, Int32, Int32) -> Int32
-  package typealias Value = @convention(c) (OpaquePointer?, Int32, Int32) -> UnsafeMutablePointer<CChar>?
-  package typealias Kind = @convention(c) (OpaquePointer?, Int32) -> UInt32
-
-  private let result: OpaquePointer
-  private let length: Length
-  private let isNull: Length
-  private let value: Value
-  private let kind: Kind
-
-  package init(
-    _ result: OpaquePointer, length: @escaping Length, isNull: @escaping Length, value: @escaping Value,
-    type: @escaping Kind
-  ) {
-    self.result = result
-    self.length = length
-    self.isNull = isNull
-    self.value = value
-    kind = type
-  }
-
-  func type(_ column: Int32) -> UInt32 { kind(result, column) }
-
-  /// The value's bytes; nil for NULL.
-  @inline(__always)
-  func bytes(_ row: Int32, _ column: Int32) -> UnsafeRawBufferPointer? {
-    let count = length(result, row, column)
-    if count == 0 && isNull(result, row, column) != 0 { return nil }
-    return UnsafeRawBufferPointer(start: value(result, row, column), count: Int(count))
-  }
-
-  /// The place of a value that is never empty; nil for NULL.
-  @inline(__always)
-  func number(_ row: Int32, _ column: Int32) -> UnsafeRawPointer? {
-    length(result, row, column) == 0 ? nil : UnsafeRawPointer(value(result, row, column))
-  }
-
-  /// A `bigint` that is not NULL.
-  @inline(__always)
-  func bigint(_ row: Int32, _ column: Int32) -> Int64 {
-    guard let place = UnsafeRawPointer(value(result, row, column)) else { return 0 }
-    return Int64(bigEndian: place.loadUnaligned(as: Int64.self))
-  }
-
-  /// An `integer` that is not NULL.
-  @inline(__always)
-  func integer(_ row: Int32, _ column: Int32) -> Int {
-    guard let place = UnsafeRawPointer(value(result, row, column)) else { return 0 }
-    return Int(Int32(bigEndian: place.loadUnaligned(as: Int32.self)))
-  }
 }
 
 /// A message that a session sent with NOTIFY.

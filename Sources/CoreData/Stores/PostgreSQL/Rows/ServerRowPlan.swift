@@ -62,20 +62,40 @@ final class ServerRowPlan: Sendable {
 
   /// The decoder for a row; nil for an entity that the model lacks.
   @inline(__always)
-  func decoder(_ cells: ServerCells, _ row: Int32) -> ServerRowDecoder? {
-    let number = cells.integer(row, 2)
+  func decoder(_ row: some ServerRow) -> ServerRowDecoder? {
+    let number = row.integer(2)
     return decoders.indices.contains(number) ? decoders[number] : nil
   }
 
-  /// Gives the body each row of entities that the model knows: its decoder, its place and its key.
+  /// Gives the body each row of entities that the model knows: its decoder and its key.
   @inline(__always)
-  func forEachRow(of result: any ServerResult, _ body: (ServerRowDecoder, ServerCells, Int32, Int64) -> Void) {
+  func forEachRow(of result: any ServerResult, _ body: (ServerRowDecoder, ResultRow, Int64) -> Void) {
     let cells = result.cells
-    for row in 0..<Int32(truncatingIfNeeded: result.rowCount) {
-      if let decoder = decoder(cells, row) { body(decoder, cells, row, cells.bigint(row, 0)) }
+    for index in 0..<Int32(truncatingIfNeeded: result.rowCount) {
+      let row = cells.row(index)
+      if let decoder = decoder(row) { body(decoder, row, row.bigint(0)) }
     }
     // The cells refer to its memory.
     withExtendedLifetime(result) {}
+  }
+
+  /// The same with the rows of a SELECT without parameters, while the server sends them.
+  ///
+  /// - Returns: the number of rows.
+  @inline(__always)
+  @discardableResult
+  func forEachCopiedRow(
+    _ connection: any ServerConnection, _ sql: String, columnCount: Int? = nil,
+    _ body: (ServerRowDecoder, CopiedRow, Int64) -> Void
+  ) throws -> Int {
+    let rows = CopiedRows(columnCount: columnCount ?? columns.count)
+    var count = 0
+    try connection.copyRows(sql) { message in
+      guard let row = try rows.row(in: message) else { return }
+      count += 1
+      if let decoder = decoder(row) { body(decoder, row, row.bigint(0)) }
+    }
+    return count
   }
 }
 
@@ -116,67 +136,63 @@ final class ServerRowDecoder: @unchecked Sendable {
 
   deinit { steps.deallocate() }
 
-  /// - Parameter cells: those of a result that the caller keeps.
   @inline(__always)
-  func decode(_ cells: ServerCells, _ index: Int32, _ packer: RowPacker) -> Snapshot {
+  func decode(_ values: some ServerRow, _ packer: RowPacker) -> Snapshot {
     var row = packer.begin(layout)
     let slots = row.slots
     for step in steps {
       let slot = slots + step.slot
       switch step.kind {
       case .integer:
-        if let place = cells.number(index, step.column) { Int64.initialize(slot, to: place.bigEndian()) }
+        if let place = values.number(step.column) { Int64.initialize(slot, to: place.bigEndian()) }
       case .boolean:
-        guard let place = cells.number(index, step.column) else { continue }
+        guard let place = values.number(step.column) else { continue }
         Int64.initialize(slot, to: place.load(as: UInt8.self) == 0 ? 0 : 1)
       case .double, .float:
-        guard let place = cells.number(index, step.column) else { continue }
+        guard let place = values.number(step.column) else { continue }
         Double.initialize(slot, to: Double(bitPattern: UInt64(bitPattern: place.bigEndian())))
       case .date:
-        guard let place = cells.number(index, step.column) else { continue }
+        guard let place = values.number(step.column) else { continue }
         Double.initialize(slot, to: ServerDate.seconds(place.bigEndian()))
       case .string:
-        if let bytes = cells.bytes(index, step.column) { row.add(bytes.bindMemory(to: UInt8.self), to: slot) }
+        if let bytes = values.bytes(step.column) { row.add(bytes.bindMemory(to: UInt8.self), to: slot) }
       case .toOne:
-        guard let place = cells.number(index, step.column) else { continue }
-        let stored = step.entityColumn >= 0 ? cells.number(index, step.entityColumn)?.bigEndian() ?? 0 : 0
+        guard let place = values.number(step.column) else { continue }
+        let stored = step.entityColumn >= 0 ? values.number(step.entityColumn)?.bigEndian() ?? 0 : 0
         RelatedKey.initialize(
           slot, to: RelatedKey(key: place.bigEndian(), number: stored == 0 ? step.destination : stored))
       case .data, .boxed:
-        if decodeReference(step, cells, index, into: slot) { row.holdsReferences = true }
+        if decodeReference(step, values, into: slot) { row.holdsReferences = true }
       }
     }
-    if hasComposites, decodeComposites(cells, index, into: slots) { row.holdsReferences = true }
-    return packer.finish(row, layout, version: cells.bigint(index, 1))
+    if hasComposites, decodeComposites(values, into: slots) { row.holdsReferences = true }
+    return packer.finish(row, layout, version: values.bigint(1))
   }
 
   /// Whether the column has a value.
   @inline(never)
   private func decodeReference(
-    _ step: Step, _ cells: ServerCells, _ row: Int32, into slot: UnsafeMutablePointer<SnapshotSlot>
+    _ step: Step, _ values: some ServerRow, into slot: UnsafeMutablePointer<SnapshotSlot>
   ) -> Bool {
-    guard let bytes = cells.bytes(row, step.column) else { return false }
+    guard let bytes = values.bytes(step.column) else { return false }
     if step.kind == .data {
       Data.initialize(slot, to: Data(bytes))
       return true
     }
     guard let attribute = layout.slots[step.slot].property as? NSAttributeDescription,
-      let value = ServerValue.value(bytes, cells.type(step.column), as: attribute)
+      let value = ServerValue.value(bytes, as: attribute)
     else { return false }
     Boxed.initialize(slot, to: Boxed(value))
     return true
   }
 
   /// Whether the row has a composite value.
-  private func decodeComposites(
-    _ cells: ServerCells, _ row: Int32, into slots: UnsafeMutablePointer<SnapshotSlot>
-  ) -> Bool {
+  private func decodeComposites(_ values: some ServerRow, into slots: UnsafeMutablePointer<SnapshotSlot>) -> Bool {
     var hasValue = false
     for composite in composites {
       var elements: [String: Any] = [:]
       for (leaf, column) in composite.leaves {
-        guard let bytes = cells.bytes(row, column),
-          let value = ServerValue.value(bytes, cells.type(column), as: leaf.attribute)
+        guard let bytes = values.bytes(column), let value = ServerValue.value(bytes, as: leaf.attribute)
         else { continue }
         CompositeValue.set(value, at: leaf.path[...], in: &elements)
       }

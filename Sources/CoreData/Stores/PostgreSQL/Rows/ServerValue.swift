@@ -116,6 +116,11 @@ enum ServerValue {
     value(bytes, type, attribute.attributeType, attribute)
   }
 
+  /// The same for a column of an attribute's own type.
+  static func value(_ bytes: UnsafeRawBufferPointer, as attribute: NSAttributeDescription) -> Any? {
+    value(bytes, (ServerType(attribute) ?? .text).rawValue, as: attribute)
+  }
+
   /// A column's value in the form of an attribute type.
   static func value(
     _ bytes: UnsafeRawBufferPointer, _ type: UInt32, _ wanted: NSAttributeType, _ attribute: NSAttributeDescription?

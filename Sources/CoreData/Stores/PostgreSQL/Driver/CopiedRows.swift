@@ -1,0 +1,80 @@
+/// The rows of `COPY … TO STDOUT (FORMAT binary)`, of which the server sends one in each message.
+///
+/// Source: https://www.postgresql.org/docs/15/sql-copy.html, "Binary Format"; protocol-flow.html, "COPY Operations".
+final class CopiedRows {
+  /// A value in a message: its place and the number of its bytes, -1 for NULL.
+  fileprivate struct Field {
+    let start: UnsafeRawPointer
+    let count: Int32
+  }
+
+  private let columnCount: Int
+  /// The values of the present row, in memory that the next one uses again.
+  private let fields: UnsafeMutablePointer<Field>
+  private var hasBegun = false
+
+  init(columnCount: Int) {
+    self.columnCount = columnCount
+    fields = .allocate(capacity: columnCount)
+  }
+
+  deinit { fields.deallocate() }
+
+  /// The row in a message, valid as long as the message and until the next one; nil if it has none.
+  @inline(__always)
+  func row(in message: UnsafeRawBufferPointer) throws -> CopiedRow? {
+    guard var place = message.baseAddress else { return nil }
+    let end = place + message.count
+    if !hasBegun {
+      hasBegun = true
+      place += try Self.headerLength(of: message)
+    }
+    // The header may come alone, and the last message has -1 instead of a number of columns.
+    if place == end { return nil }
+    guard end - place >= 2 else { throw Self.damaged }
+    let count = Int16(bigEndian: place.loadUnaligned(as: Int16.self))
+    if count == -1 { return nil }
+    guard count == columnCount else { throw Self.damaged }
+    place += 2
+    for column in 0..<columnCount {
+      guard end - place >= 4 else { throw Self.damaged }
+      let length = Int32(bigEndian: place.loadUnaligned(as: Int32.self))
+      place += 4
+      let byteCount = Int(max(0, length))
+      guard byteCount <= end - place else { throw Self.damaged }
+      (fields + column).initialize(to: Field(start: place, count: length))
+      place += byteCount
+    }
+    return CopiedRow(fields: UnsafePointer(fields))
+  }
+
+  /// The number of bytes before the first row: a signature, flags, and an extension with its length.
+  private static func headerLength(of message: UnsafeRawBufferPointer) throws -> Int {
+    let fixed = 19
+    guard message.count >= fixed, message.starts(with: "PGCOPY\n".utf8) else { throw damaged }
+    let length = fixed + Int(message.bigEndian(UInt32.self, at: fixed - 4))
+    guard length <= message.count else { throw damaged }
+    return length
+  }
+
+  private static var damaged: ServerError {
+    ServerError(message: "the server sent rows in a form that COPY does not have")
+  }
+}
+
+/// A row of `CopiedRows`.
+struct CopiedRow: ServerRow {
+  fileprivate let fields: UnsafePointer<CopiedRows.Field>
+
+  @inline(__always)
+  func bytes(_ column: Int32) -> UnsafeRawBufferPointer? {
+    let field = fields[Int(column)]
+    return field.count < 0 ? nil : UnsafeRawBufferPointer(start: field.start, count: Int(field.count))
+  }
+
+  @inline(__always)
+  func number(_ column: Int32) -> UnsafeRawPointer? {
+    let field = fields[Int(column)]
+    return field.count <= 0 ? nil : field.start
+  }
+}

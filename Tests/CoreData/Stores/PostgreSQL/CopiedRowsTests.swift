@@ -1,0 +1,140 @@
+import TestFiles
+import Testing
+
+@testable import CoreData
+@testable import CoreDataPostgreSQL
+
+/// Rows that a server sends as a COPY.
+@Suite(.enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"), .timeLimit(.minutes(20)))
+struct CopiedRowsTests {
+  private func connect() throws -> any ServerConnection {
+    _ = NSPostgreSQLStoreType
+    return try ServerDriver.open(PostgreSQLServer.shared.address())
+  }
+
+  /// The sum of a statement's only column.
+  private func sum(_ connection: any ServerConnection, _ sql: String) throws -> Int64 {
+    let rows = CopiedRows(columnCount: 1)
+    var sum: Int64 = 0
+    try connection.copyRows(sql) { message in sum += try rows.row(in: message)?.bigint(0) ?? 0 }
+    return sum
+  }
+
+  // MARK: Values
+
+  @Test func valuesAreThoseOfAResult() throws {
+    let connection = try connect()
+    let sql = """
+      SELECT 9223372036854775807, 7::integer, 0.1::float8, ''::text, NULL::text, 'é\u{1F600}'::text, NULL::bigint, \
+      '\\x00ff'::bytea FROM generate_series(1, 3)
+      """
+    let result = try connection.execute(sql)
+    let rows = CopiedRows(columnCount: 8)
+    var found: [[[UInt8]?]] = []
+    try connection.copyRows(sql) { message in
+      guard let row = try rows.row(in: message) else { return }
+      #expect(row.bigint(0) == .max && row.integer(1) == 7 && row.number(6) == nil)
+      found.append((0..<8).map { row.bytes($0).map(Array.init) })
+    }
+    #expect(found == (0..<3).map { row in (0..<8).map { result.bytes(row, $0).map(Array.init) } })
+  }
+
+  @Test func manyRowsAndNoRowsArrive() throws {
+    let connection = try connect()
+    try #expect(sum(connection, "SELECT n FROM generate_series(1::bigint, 100000) AS n") == 5_000_050_000)
+    try #expect(sum(connection, "SELECT 1::bigint WHERE false") == 0)
+    try #expect(connection.execute("SELECT 1::bigint").integer(0, 0) == 1)
+  }
+
+  // MARK: Ends before the end
+
+  @Test func rowsThatAreNotWantedAnyMoreEnd() throws {
+    struct Enough: Error {}
+    let connection = try connect()
+    var count = 0
+    #expect(throws: Enough.self) {
+      try connection.copyRows("SELECT n FROM generate_series(1, 10000000) AS n") { _ in
+        count += 1
+        if count == 3 { throw Enough() }
+      }
+    }
+    try #expect(count == 3 && sum(connection, "SELECT 7::bigint") == 7)
+  }
+
+  @Test(arguments: [
+    ("SELECT 1 / (n - 50000) FROM generate_series(1, 100000) AS n", "22012"), ("SELECT nothing", "42703"),
+    ("DELETE FROM pg_class", "0A000"),
+  ])
+  func anErrorOfTheServerIsThrownAndTheConnectionStaysUsable(sql: String, state: String) throws {
+    let connection = try connect()
+    let error = #expect(throws: ServerError.self) { try connection.copyRows(sql) { _ in } }
+    #expect(error?.state == state && error?.isConnectionLost == false)
+    try #expect(sum(connection, "SELECT 7::bigint") == 7)
+  }
+
+  @Test func rowsOfACancelledStatementEnd() throws {
+    let connection = try connect()
+    var count = 0
+    let error = #expect(throws: ServerError.self) {
+      try connection.copyRows("SELECT n FROM generate_series(1, 10000000) AS n") { _ in
+        count += 1
+        if count == 3 { connection.cancel() }
+      }
+    }
+    #expect(error?.state == "57014" && count >= 3 && count < 10_000_000)
+    try #expect(sum(connection, "SELECT 7::bigint") == 7)
+  }
+
+  @Test func aSessionThatEndsAmidRowsIsALostConnection() throws {
+    let (connection, other) = (try connect(), try connect())
+    let process = try connection.execute("SELECT pg_backend_pid()::bigint").integer(0, 0)
+    var isEnded = false
+    let error = #expect(throws: ServerError.self) {
+      try connection.copyRows("SELECT n FROM generate_series(1, 10000000) AS n") { _ in
+        if isEnded { return }
+        isEnded = true
+        try other.execute("SELECT pg_terminate_backend($1::int)", ServerStatement.parameters([.integer(process)]))
+      }
+    }
+    #expect(error?.isConnectionLost == true && connection.isLost)
+    #expect(throws: ServerError.self) { try connection.execute("SELECT 1") }
+  }
+
+  // MARK: Messages
+
+  private static let header = Array("PGCOPY\n".utf8) + [255, 13, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+  private static let row: [UInt8] = [0, 2, 0, 0, 0, 1, 65, 255, 255, 255, 255]
+
+  private func texts(_ messages: [[UInt8]]) throws -> [String?] {
+    let rows = CopiedRows(columnCount: 2)
+    return try messages.flatMap { message in
+      try message.withUnsafeBytes { bytes in
+        try rows.row(in: bytes).map { row in
+          (0..<2).map { row.bytes($0).map { String(decoding: $0, as: UTF8.self) } }
+        } ?? []
+      }
+    }
+  }
+
+  /// Servers put the header before the first row; the protocol lets them send it alone.
+  @Test func theHeaderMayComeAlone() throws {
+    let end: [UInt8] = [255, 255]
+    for messages in [[Self.header + Self.row, Self.row, end], [Self.header, Self.row, Self.row, end]] {
+      try #expect(texts(messages) == ["A", nil, "A", nil])
+    }
+    try #expect(texts([Self.header + end]) == [])
+    // An extension that is not known is skipped.
+    let extended = Self.header.dropLast() + [3, 1, 2, 3]
+    try #expect(texts([extended + Self.row]) == ["A", nil])
+  }
+
+  @Test func aDamagedMessageIsAnError() {
+    for length in 1..<Self.row.count {
+      #expect(throws: ServerError.self, "\(length)") { try texts([Self.header + Self.row.prefix(length)]) }
+    }
+    for damaged in [Self.row, Array(Self.header.dropLast()), Self.header.dropLast() + [1]] {
+      #expect(throws: ServerError.self) { try texts([damaged]) }
+    }
+    #expect(throws: ServerError.self) { try texts([Self.header + [0, 3] + Self.row.dropFirst(2)]) }
+  }
+}
