@@ -8,12 +8,11 @@ extension NSManagedObject {
     if layout.classValidatesValues {
       validateByClass(values, &errors)
     } else if let values {
-      for slot in layout.validatedSlots {
+      for checked in layout.validatedSlots {
+        let slot = checked.slot
+        if checked.onlyHasToBeThere && !values.slots[slot].isNil(layout.kinds[slot]) { continue }
+        if isUnsetTransient(slot, values) { continue }
         let description = layout.slots[slot]
-        // A mandatory value without other rules need not be converted.
-        let onlyHasToBeThere =
-          description.property.validationPredicates.isEmpty && description.attributeType != .compositeAttributeType
-        if onlyHasToBeThere && !values.isNil(slot) || isUnsetTransient(slot, values) { continue }
         let value = description.kind == .toOne ? related(slot) : values.value(slot)
         do { try validateAgainstModel(value, key: description.name) } catch { errors.append(error) }
       }

@@ -33,7 +33,7 @@ final class EntityLayout: @unchecked Sendable {
   let hasDerived: Bool
   let objectClass: NSManagedObject.Type
   /// The slots that validation checks: mandatory ones and those with predicates.
-  let validatedSlots: [Int]
+  let validatedSlots: [ValidatedSlot]
   let validatedToManys: [Int]
   /// Whether the class overrides `validateValue(_:forKey:)`.
   let classValidatesValues: Bool
@@ -108,7 +108,12 @@ final class EntityLayout: @unchecked Sendable {
     self.hasDerived = slots.contains(where: \.isDerived)
     self.toOneSlots = slots.indices.filter { slots[$0].kind == .toOne }
     self.hasRelationships = !toOneSlots.isEmpty || !toManys.isEmpty
-    self.validatedSlots = slots.indices.filter { slots[$0].needsValidation }
+    self.validatedSlots = slots.indices.filter { slots[$0].needsValidation }.map {
+      ValidatedSlot(
+        slot: $0,
+        onlyHasToBeThere: slots[$0].property.validationPredicates.isEmpty
+          && slots[$0].attributeType != .compositeAttributeType)
+    }
     self.validatedToManys = toManys.indices.filter {
       toManys[$0].minCount > 0 || toManys[$0].maxCount > 1 || !toManys[$0].validationPredicates.isEmpty
     }
@@ -178,6 +183,13 @@ enum PropertyLocation {
   case slot(Int)
   case toMany(Int)
   case fetched(Int)
+}
+
+/// A slot that validation checks.
+struct ValidatedSlot {
+  let slot: Int
+  /// Whether any value will do: it need not be converted for the model's rules.
+  let onlyHasToBeThere: Bool
 }
 
 /// The use of a slot's sixteen bytes.

@@ -8,6 +8,9 @@ final class StoredEntity: @unchecked Sendable {
   let layout: EntityLayout
   /// The layout's entity, kept here because each object that is made asks for it.
   let entity: NSEntityDescription
+  /// The same for uses that count no reference. Fetch requests refer weakly to the entity, and from then on counting
+  /// takes a detour.
+  let uncountedEntity: Unmanaged<NSEntityDescription>
   /// The entity's number in the store (`Z_ENT`); 0 for unsaved objects.
   let number: Int
   /// Identifies the table of the root entity in this store, across the stores of the process.
@@ -26,6 +29,7 @@ final class StoredEntity: @unchecked Sendable {
   init(layout: EntityLayout, collection: StoredEntities?, number: Int, table: Int32) {
     self.layout = layout
     entity = layout.entity
+    uncountedEntity = .passUnretained(entity)
     self.collection = collection
     self.number = number
     self.table = table

@@ -101,7 +101,9 @@ final class RegisteredObjects {
   /// Creates and registers the object of an ID, with its row if that was read.
   func make(_ storedEntity: StoredEntity, _ key: Int64, snapshot: consuming Snapshot?) -> NSManagedObject {
     sweepIfDue()
-    let object = storedEntity.layout.objectClass.init(unborn: storedEntity.entity)
+    let object = storedEntity.uncountedEntity._withUnsafeGuaranteedRef {
+      storedEntity.layout.objectClass.init(unborn: $0)
+    }
     object.arrive(storedEntity, key, consume snapshot, reference, firstState)
     set(object, key, storedEntity)
     return object
