@@ -72,7 +72,7 @@ let package = Package(
       exclude: ["Thresholds.json"],
       plugins: ["ModelCompilerPlugin"]),
     .executableTarget(
-      name: "server-benchmarks", dependencies: ["CoreDataPostgreSQL", "CPostgreSQL", "TestFiles"],
+      name: "server-benchmarks", dependencies: ["CoreDataPostgreSQL", "CPostgreSQL", "PostgreSQLServers"],
       path: "Sources/ServerBenchmarks", exclude: ["pools.py", "sqlalchemy_rows.py"],
       linkerSettings: [.linkedLibrary("pq")]),
     .executableTarget(
@@ -92,7 +92,8 @@ let package = Package(
       name: "increment-worker", dependencies: ["CoreData", "WorkerKit"], path: "Tests/Support/IncrementWorker"),
     .executableTarget(name: "hasty-producer", dependencies: ["PoolClient"], path: "Tests/Support/HastyProducer"),
     .executableTarget(name: "fake-worker", dependencies: ["WorkerProtocol"], path: "Tests/Support/FakeWorker"),
-    .target(name: "TestFiles", path: "Tests/Support/TestFiles"),
+    .target(name: "PostgreSQLServers", path: "Tests/Support/PostgreSQLServers"),
+    .target(name: "TestFiles", dependencies: ["PostgreSQLServers"], path: "Tests/Support/TestFiles"),
     .testTarget(
       name: "CoreDataTests", dependencies: ["CoreData", "CoreDataPostgreSQL", "CSQLite", "TestFiles"],
       path: "Tests/CoreData"),

@@ -1,7 +1,7 @@
 import CoreDataPostgreSQL
 import Foundation
 import Glibc
-import TestFiles
+import PostgreSQLServers
 
 /// Core Data on a PostgreSQL server beside libpq doing the same work on the same tables, alternating in one run:
 ///
@@ -14,8 +14,6 @@ import TestFiles
   static let rounds = 7
 
   static func main() throws {
-    // The tests' files ask for a check of each access, which programs do not have.
-    setenv("com.apple.CoreData.ConcurrencyDebug", "0", 1)
     // Commits are not written to the disk, so that the disk is not measured.
     let server = PostgreSQLServer(["synchronous_commit=off", "shared_buffers=256MB", "autovacuum=off"])
     defer { server.stop() }

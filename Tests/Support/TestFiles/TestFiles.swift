@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+@_exported import PostgreSQLServers
 import Synchronization
 
 /// A path that no file has yet, for a file or directory of one test.
