@@ -173,8 +173,22 @@ extension String: ReferenceSlotValue {
       // The same String, or both nil.
       return true
     }
+    let ofASCII = withASCII(left) { left in
+      withASCII(right) { right in left.count == right.count && left.elementsEqual(right) }
+    }
+    if let isEqual = ofASCII ?? nil { return isEqual }
     // Different bytes may be the same characters.
     return load(left) == load(right)
+  }
+
+  /// Gives the body the bytes of a text, if all are ASCII: different ones are different characters then.
+  @inline(__always)
+  private static func withASCII<T>(
+    _ slot: UnsafeMutablePointer<SnapshotSlot>, _ body: (UnsafeBufferPointer<UInt8>) -> T
+  ) -> T? {
+    func checked(_ bytes: UnsafeBufferPointer<UInt8>) -> T? { bytes.reduce(0, |) < 0x80 ? body(bytes) : nil }
+    if slot.pointee.second == PackedText.mark { return checked(PackedText.bytes(slot)) }
+    return memory(slot).pointee?.utf8.withContiguousStorageIfAvailable(checked) ?? nil
   }
 }
 

@@ -229,6 +229,42 @@ import Testing
     try other.performAndWait { try compare(fetched(in: other), PlainColumn.rows(of: store)) }
   }
 
+  /// Texts of ASCII are compared by their bytes, others by their characters: the Kelvin sign is a K.
+  @Test func textsAreEqualIfTheirCharactersAre() {
+    let texts: [String?] = [
+      nil, "", "a", "K", "\u{212A}", "ab", "Kb", "\u{212A}b", "\u{e9}", "e\u{301}", "a text of ASCII that is long",
+      "a text of ASCII that is lonk", "a text with \u{e9} that is long", "a text with e\u{301} that is long",
+    ]
+    let layout = LibraryModel.entity("Pair", ["a", "b"].map { LibraryModel.attribute($0, .stringAttributeType) }).layout
+    /// A row of two texts, each packed or not.
+    func row(_ packed: (String?, String?), _ plain: (String?, String?)) -> Snapshot {
+      let packer = RowPacker(keepsRowsApart: true)
+      var row = packer.begin(layout)
+      for (slot, text) in [packed.0, packed.1].enumerated() {
+        if var text { text.withUTF8 { row.add($0, to: row.slots + slot) } }
+      }
+      row.holdsReferences = true
+      let snapshot = packer.finish(row, layout, version: 1)
+      if let text = plain.0 { snapshot.assign(slot: 0, to: text) }
+      if let text = plain.1 { snapshot.assign(slot: 1, to: text) }
+      return snapshot
+    }
+    for one in texts {
+      for other in texts {
+        let isEqual = one == other
+        for snapshot in [
+          row((one, other), (nil, nil)), row((one, nil), (nil, other)), row((nil, other), (one, nil)),
+          row((nil, nil), (one, other)),
+        ] {
+          withExtendedLifetime(snapshot.slab) {
+            #expect(
+              String.areEqual(snapshot.slots, snapshot.slots + 1) == isEqual, "\(one ?? "nil"), \(other ?? "nil")")
+          }
+        }
+      }
+    }
+  }
+
   @Test func noTextLooksLikeAPackedOne() {
     var slot = SnapshotSlot.nilSlot(.string)
     let texts = [

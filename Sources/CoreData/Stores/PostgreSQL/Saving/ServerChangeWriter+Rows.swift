@@ -98,21 +98,26 @@ extension ServerChangeWriter {
   /// Rows that change unique values are written last and by themselves, since they may take those that another row
   /// of the save gives up.
   func addUpdates() throws {
-    saved.versions = Array(repeating: 0, count: changes.updated.count)
+    // In properties of the class each use would be checked for overlaps, and a copied row would be counted.
+    let updated = changes.updated
+    var versions = [Int64](repeating: 0, count: updated.count)
     var groups: [(kind: Kind, rows: [Int])] = []
     var known: [Kind: Int] = [:]
     /// The group of the row before, which mostly is that of the next one, too.
     var last = -1
     var unique: [Int] = []
-    for (index, row) in changes.updated.enumerated() {
-      let writer = store.writer(row.storedEntity.number)
+    for index in updated.indices {
+      let number = updated[index].storedEntity.number
+      let writer = store.writer(number)
       var changed = StepSet()
-      if let values = row.values, let base = row.base { changed = writer.changedSteps(base, values) }
-      saved.versions[index] = row.base?.version ?? 0
-      if changed.isEmpty && row.members.isEmpty { continue }
-      if row.base != nil { saved.versions[index] += 1 }
+      if let base = updated[index].base {
+        if let values = updated[index].values { changed = writer.changedSteps(base, values) }
+        versions[index] = base.version
+      }
+      if changed.isEmpty && updated[index].members.isEmpty { continue }
+      if updated[index].base != nil { versions[index] += 1 }
       if changed.isDisjoint(with: writer.uniqueSteps) {
-        let kind = Kind(number: row.storedEntity.number, changed: changed)
+        let kind = Kind(number: number, changed: changed)
         if last < 0 || groups[last].kind != kind {
           last = known[kind] ?? groups.count
           if last == groups.count {
@@ -125,6 +130,7 @@ extension ServerChangeWriter {
         unique.append(index)
       }
     }
+    saved.versions = versions
     for (kind, rows) in groups.sorted(by: { ($0.kind.number, $0.rows[0]) < ($1.kind.number, $1.rows[0]) }) {
       for start in stride(from: 0, to: rows.count, by: Self.mostRows) {
         try addUpdate(Array(rows[start..<min(start + Self.mostRows, rows.count)]), kind)
