@@ -4,6 +4,8 @@ struct OpenedSchema {
   let identifier: String
   let metadata: [String: Any]
   let keepsHistory: Bool
+  /// The number of the table `_store`.
+  let table: Int64
   /// Whether the schema has this program's functions of texts.
   let hasTextFunctions: Bool
 }
@@ -72,10 +74,10 @@ extension ServerStore {
       try StoreMetadata.checkVersion(metadata, opening.entities, opening.options, address.description)
       let numbering = try EntityNumbering(opening.entities, rows: entityNumbers(address, connection))
       let schema = try StoreSchema(opening.entities, at: address, numbering)
-      let keepsHistory =
-        try connection.execute("SELECT 1 FROM \(address.qualified("_store")) WHERE keeps_history").rowCount > 0
+      let row = try connection.execute("SELECT keeps_history, tableoid::int8 FROM \(address.qualified("_store"))")
       return OpenedSchema(
-        schema: schema, identifier: identifier, metadata: metadata, keepsHistory: keepsHistory,
+        schema: schema, identifier: identifier, metadata: metadata, keepsHistory: row.bytes(0, 0)?[0] == 1,
+        table: row.integer(0, 1),
         hasTextFunctions: isReadOnly
           ? try ServerTables(schema: schema, address: address).hasTextFunctions(connection)
           : try renewFunctionsIfNeeded(database, ServerTables(schema: schema, address: address), connection))

@@ -5,7 +5,8 @@ extension ServerStore {
     _ doing: @autoclosure () -> String, _ generation: QueryGeneration?, _ sql: String, _ parameters: ServerParameters,
     _ control: FetchControl? = nil
   ) throws -> any ServerResult {
-    try CoreDataErrors.fromServer(doing()) {
+    try checkPlace()
+    return try CoreDataErrors.fromServer(doing()) {
       if let pinned = generation?.pinned(self) as? PinnedServer {
         return try pinned.use { try $0.listening(to: control) { try $0.execute(sql, parameters) } }
       }
@@ -19,6 +20,7 @@ extension ServerStore {
     _ doing: @autoclosure () -> String, _ generation: QueryGeneration?, _ control: FetchControl?,
     _ body: (any ServerConnection, _ hasBegun: inout Bool) throws -> Void
   ) throws {
+    try checkPlace()
     try CoreDataErrors.fromServer(doing()) {
       if let pinned = generation?.pinned(self) as? PinnedServer {
         var hasBegun = false

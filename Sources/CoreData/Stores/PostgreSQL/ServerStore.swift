@@ -13,6 +13,10 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   let storedEntities: StoredEntities
   let keys: ReservedKeys
   let keepsHistory: Bool
+  /// The number of the table `_store`, which is another one once somebody has migrated the store, or put another in its
+  /// place.
+  private let table: Int64
+  private let isReplaced = Atomic<Bool>(false)
   /// Whether triggers keep derived attributes.
   let derives: Bool
   private let plans: [String: (deep: ServerRowPlan, flat: ServerRowPlan)]
@@ -35,6 +39,7 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
     rowCache = RowCache(generationSize: max(1, cachedRows / 2))
     schema = opened.schema
     keepsHistory = opened.keepsHistory
+    table = opened.table
     dialect = opened.hasTextFunctions ? .postgreSQL : .postgreSQLWithoutFunctions
     derives = !schema.derivedColumns.isEmpty
     storeType = opening.type
@@ -88,11 +93,38 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   func own(_ table: ServerLayout.OwnTable) -> String { address.qualified(table.rawValue) }
 
   func validateRowCache() {
-    let snapshot = try? database.read { connection, _ in
-      try connection.execute("SELECT pg_current_snapshot()::text").text(0, 0)
+    let name = own(.store).quotedText
+    let found = try? database.read { connection, _ -> (snapshot: String?, table: Int64) in
+      let row = try connection.execute("SELECT pg_current_snapshot()::text, to_regclass(\(name))::oid::int8")
+      return (row.text(0, 0), row.integer(0, 1))
     }
-    let version = snapshot.map { database.commits.foreignVersion(at: $0) } ?? database.commits.unknownVersion()
+    if let found, found.table != table { isReplaced.store(true, ordering: .relaxed) }
+    let version =
+      found?.snapshot.map { database.commits.foreignVersion(at: $0) } ?? database.commits.unknownVersion()
     rowCache.validate(version)
+  }
+
+  // MARK: Stores that others replace
+
+  /// Lets the open transaction ask with its first statement for what it needs to know at its end, and whether the
+  /// tables are still those that were opened: rows and entities may have other numbers in a migrated store.
+  func prepare(_ connection: ServerWriter) {
+    database.prepare(
+      connection, announcingTo: CommitListener.channel(of: identifier), of: own(.store)
+    ) { [self] found in
+      if found != table { isReplaced.store(true, ordering: .relaxed) }
+      try checkPlace()
+    }
+  }
+
+  /// Throws 134100 once it was noticed that the tables are not those any more that were opened. A context notices it
+  /// when a block begins to read, and when it saves.
+  func checkPlace() throws {
+    guard isReplaced.load(ordering: .relaxed) else { return }
+    throw CoreDataErrors.error(
+      .persistentStoreIncompatibleVersionHash,
+      "Another program has migrated the store at \(address.description), or put another one in its place: open it "
+        + "again, with its present model.")
   }
 
   func interrupt() { database.interrupt() }

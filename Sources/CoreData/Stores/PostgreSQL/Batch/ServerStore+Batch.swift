@@ -35,7 +35,7 @@ extension ServerStore {
       try database.withWriter {
         let result = try database.write { connection in
           let history = keepsHistory ? ServerHistoryNotes(self, origin) : nil
-          database.prepare(connection, announcingTo: CommitListener.channel(of: identifier), of: own(.store))
+          prepare(connection)
           let result = try body(connection, history)
           try history?.write(connection)
           return result

@@ -251,14 +251,23 @@ final class ServerDatabase: @unchecked Sendable {
   /// Lets the open transaction ask for the number by which its end can be found out, and announce itself on a channel,
   /// both together with its next statement.
   ///
-  /// - Parameter store: the table of the store, which says whether anybody wants to hear of it.
-  func prepare(_ connection: ServerWriter, announcingTo channel: String, of store: String) {
+  /// - Parameters:
+  ///   - store: the table of the store, which says whether anybody wants to hear of it.
+  ///   - check: gets the number of that table, nil if it has no row; an error ends the transaction.
+  func prepare(
+    _ connection: ServerWriter, announcingTo channel: String, of store: String,
+    _ check: @escaping (_ table: Int64?) throws -> Void = { _ in }
+  ) {
     var parameters = ServerParameters()
     parameters.add(channel)
     connection.wait(
-      "SELECT pg_current_xact_id()::text, (SELECT pg_notify($1, '') FROM \(store) WHERE announces)", parameters
+      """
+      SELECT pg_current_xact_id()::text, (SELECT tableoid::int8 FROM \(store) LIMIT 1), \
+      (SELECT pg_notify($1, '') FROM \(store) WHERE announces)
+      """, parameters
     ) { [self] in
       transaction = $0.text(0, 0)
+      try check($0.bytes(0, 1) == nil ? nil : $0.integer(0, 1))
     }
   }
 

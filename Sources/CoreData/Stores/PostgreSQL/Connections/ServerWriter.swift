@@ -16,7 +16,7 @@ final class ServerWriter: ServerConnection {
   private struct Waiting {
     let sql: String
     let parameters: ServerParameters
-    let finish: (any ServerResult) -> Void
+    let finish: (any ServerResult) throws -> Void
   }
 
   private let connection: any ServerConnection
@@ -53,7 +53,7 @@ final class ServerWriter: ServerConnection {
   /// Lets a statement go to the server with the next one.
   func wait(
     _ sql: String, _ parameters: ServerParameters = ServerParameters(),
-    _ finish: @escaping (any ServerResult) -> Void = { _ in }
+    _ finish: @escaping (any ServerResult) throws -> Void = { _ in }
   ) {
     waiting.append(Waiting(sql: sql, parameters: parameters, finish: finish))
   }
@@ -68,7 +68,7 @@ final class ServerWriter: ServerConnection {
     let first = waiting
     waiting = []
     let results = try connection.pipeline(first.map { ($0.sql, $0.parameters) } + statements)
-    for (statement, result) in zip(first, results) { statement.finish(result) }
+    for (statement, result) in zip(first, results) { try statement.finish(result) }
     return Array(results.dropFirst(first.count))
   }
 

@@ -31,8 +31,7 @@ final class ServerChangeWriter {
   /// Writes everything. Throws the conflicts after all were found, those of versions first.
   func write() throws -> SavedRows {
     try assignKeys()
-    store.database.prepare(
-      connection, announcingTo: CommitListener.channel(of: store.identifier), of: store.own(.store))
+    store.prepare(connection)
     addChecks()
     addDeletes()
     // An update may free the unique value that a new row takes.
