@@ -6,8 +6,11 @@ extension ServerStore {
   /// The tables of the new model are made in a schema beside the old one and take its place, so that names and types
   /// are those of a new store. Rows keep their keys and the store its identifier; its history is deleted.
   ///
+  /// What others may do with the tables stays. What they have made in the schema, or what needs its tables, would go:
+  /// then nothing is migrated.
+  ///
   /// - Throws: 134130 if the old model is unknown, 134140 if a mapping model would be needed, 134190 if no mapping can
-  ///   be inferred, 134111 if a new constraint does not hold.
+  ///   be inferred, 134111 if a new constraint does not hold, 134110 if somebody's views, tables or triggers would go.
   static func migrateIfWanted(
     _ database: ServerDatabase, _ address: ServerAddress, _ opening: StoreOpening
   ) throws {
@@ -37,12 +40,15 @@ extension ServerStore {
         model: model, entities: sources, others: []))
     let tables = (old.schema.tables.map(\.name) + old.schema.joinTables.map(\.name)).joined(separator: ", ")
     if !tables.isEmpty { try connection.run("LOCK TABLE \(tables) IN ACCESS EXCLUSIVE MODE") }
+    let guests = ServerGuests(old.schema, address, connection)
+    try guests.check()
     let place = address.with(schema: "\(address.schema)_new")
     let new = try ServerStore(
       database, place,
       StoreOpening(
         type: opening.type, url: opening.url, options: nil, configurationName: nil, model: opening.model,
         entities: opening.entities, others: []))
+    let rights = try guests.rights(in: place)
     let mapping = try RowMapping(from: sources, to: opening.entities)
     var copy = StoreCopy(old, to: new, mapping: mapping, keepsKeys: true)
     try CoreDataErrors.reportingNewConstraints { try copy.run() }
@@ -51,6 +57,7 @@ extension ServerStore {
       SET CONSTRAINTS ALL IMMEDIATE;
       UPDATE \(place.qualified("_store")) n SET identifier = o.identifier, announces = o.announces, \
       keeps_history = o.keeps_history, last_transaction = o.last_transaction FROM \(address.qualified("_store")) o;
+      \(rights)
       DROP SCHEMA \(address.schema.quotedName) CASCADE;
       ALTER SCHEMA \(place.schema.quotedName) RENAME TO \(address.schema.quotedName)
       """)

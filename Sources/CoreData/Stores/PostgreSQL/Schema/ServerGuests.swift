@@ -1,0 +1,89 @@
+/// What people and other programs have made in a store's schema, or of its tables, and what they may do there.
+///
+/// A migration makes the tables anew, so it has to give others the same rights, and to leave alone a schema that others
+/// rely on.
+struct ServerGuests {
+  private let schema: StoreSchema
+  private let address: ServerAddress
+  private let connection: any ServerConnection
+
+  init(_ schema: StoreSchema, _ address: ServerAddress, _ connection: any ServerConnection) {
+    self.schema = schema
+    self.address = address
+    self.connection = connection
+  }
+
+  /// The numbers of the tables and the sequence of the store.
+  private var ownRelations: String {
+    let own = ServerLayout.OwnTable.allCases.map { address.qualified($0.rawValue) } + [ServerTables.sequence(address)]
+    let names = schema.tables.map(\.name) + schema.joinTables.map(\.name) + own
+    return "ARRAY[\(names.map { "to_regclass(\($0.quotedText))::oid" }.joined(separator: ", "))]"
+  }
+
+  /// The schema's number, as an expression.
+  private static func number(of address: ServerAddress) -> String {
+    "\(address.schema.quotedName.quotedText)::regnamespace"
+  }
+
+  /// Throws 134110 with the names of what others have made, if there is anything. Their indexes are not counted: the
+  /// model says which a table has.
+  ///
+  /// Source: https://www.postgresql.org/docs/15/catalogs.html
+  func check() throws {
+    let space = Self.number(of: address)
+    let found = try connection.execute(
+      """
+      WITH own AS (SELECT unnest(\(ownRelations)) AS oid) \
+      SELECT 'the relation ' || c.oid::regclass FROM pg_class c WHERE c.relnamespace = \(space) \
+      AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') AND c.oid NOT IN (SELECT oid FROM own WHERE oid IS NOT NULL) \
+      UNION SELECT 'the view ' || r.ev_class::regclass FROM pg_depend d \
+      JOIN pg_rewrite r ON d.classid = 'pg_rewrite'::regclass AND d.objid = r.oid \
+      WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid IN (SELECT oid FROM own) AND d.deptype = 'n' \
+      UNION SELECT 'the trigger ' || t.tgname || ' of ' || t.tgrelid::regclass FROM pg_trigger t \
+      JOIN pg_proc p ON p.oid = t.tgfoid WHERE NOT t.tgisinternal AND t.tgrelid IN (SELECT oid FROM own) \
+      AND NOT (p.pronamespace = \(space) AND (p.proname = '_announce' OR starts_with(p.proname, $1))) \
+      UNION SELECT 'the constraint ' || c.conname || ' of ' || c.conrelid::regclass FROM pg_constraint c \
+      WHERE c.contype = 'f' AND c.confrelid IN (SELECT oid FROM own) AND c.conrelid NOT IN (SELECT oid FROM own) \
+      UNION SELECT 'the policy ' || p.polname || ' of ' || p.polrelid::regclass FROM pg_policy p \
+      WHERE p.polrelid IN (SELECT oid FROM own) ORDER BY 1
+      """, prefix)
+    guard found.rowCount > 0 else { return }
+    let names = (0..<min(found.rowCount, 5)).compactMap { found.text($0, 0) }.joined(separator: ", ")
+    throw CoreDataErrors.error(
+      .migration,
+      "The migration of \(address.description) makes its tables anew, and would drop \(names)"
+        + "\(found.rowCount > 5 ? " and \(found.rowCount - 5) more" : ""): drop them, or move them to another schema, "
+        + "and make them again afterwards.")
+  }
+
+  private var prefix: ServerParameters {
+    var parameters = ServerParameters()
+    parameters.add(ServerDerivations.prefix)
+    return parameters
+  }
+
+  /// The statements that give others the rights in another schema which they have in this one, where it has tables and
+  /// columns of the same names. They end with semicolons.
+  func rights(in place: ServerAddress) throws -> String {
+    let (old, new) = (Self.number(of: address), Self.number(of: place))
+    let grantee =
+      "CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END "
+      + "|| CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END || ';'"
+    let rows = try connection.execute(
+      """
+      SELECT format('GRANT %s ON SCHEMA %s TO ', a.privilege_type, \(new)) || \(grantee) \
+      FROM pg_namespace n, aclexplode(n.nspacl) a WHERE n.oid = \(old) AND a.grantee <> n.nspowner \
+      UNION ALL SELECT format('GRANT %s ON %s %s TO ', a.privilege_type, \
+      CASE c.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, m.oid::regclass) || \(grantee) \
+      FROM pg_class c JOIN pg_class m ON m.relnamespace = \(new) AND m.relname = c.relname, aclexplode(c.relacl) a \
+      WHERE c.relnamespace = \(old) AND a.grantee <> c.relowner \
+      UNION ALL SELECT format('GRANT %s (%I) ON TABLE %s TO ', a.privilege_type, t.attname, m.oid::regclass) \
+      || \(grantee) \
+      FROM pg_class c JOIN pg_attribute t ON t.attrelid = c.oid AND NOT t.attisdropped \
+      JOIN pg_class m ON m.relnamespace = \(new) AND m.relname = c.relname \
+      JOIN pg_attribute o ON o.attrelid = m.oid AND o.attname = t.attname, aclexplode(t.attacl) a \
+      WHERE c.relnamespace = \(old) AND a.grantee <> c.relowner
+      """, ServerParameters())
+    return (0..<rows.rowCount).compactMap { rows.text($0, 0) }.joined(separator: "\n")
+  }
+}
