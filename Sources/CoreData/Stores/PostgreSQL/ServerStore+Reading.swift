@@ -110,7 +110,7 @@ extension ServerStore {
     if let order = source.order { sql += " ORDER BY \(source.owner), \(order) NULLS FIRST" }
     let doing = "Reading \(storedEntity.layout.name).\(relationship.name)"
     let result = try query(doing, generation, sql, parameters(keys))
-    let ownerColumn = Int32(plan.columns.count)
+    let ownerColumn = Int32(plan.columnCount)
     let packer = RowPacker()
     plan.forEachRow(of: result) { decoder, row, key in
       body(row.bigint(ownerColumn), decoder.storedEntity, key, decoder.decode(row, packer))

@@ -1,8 +1,10 @@
 /// The plan for reading rows of an entity and its subentities: the columns of a SELECT, and for each entity the steps
 /// that fill a snapshot. Built once for each entity.
 final class ServerRowPlan: Sendable {
-  /// The first three are the key, the version and the entity's number.
-  let columns: [String]
+  /// The first three are the key, the version and the entity's number. Numbers and dates are named with the type as
+  /// which they are decoded, since somebody may have altered the column's; where it is the same, this costs nothing.
+  private let columns: [String]
+  var columnCount: Int { columns.count }
   /// The statement that reads rows of the plan's entity itself by their keys; its parameter: an array of keys.
   let rowsSQL: String
   /// The same for one key.
@@ -16,11 +18,11 @@ final class ServerRowPlan: Sendable {
     properties: Set<String>? = nil
   ) {
     let numbers = includesSubentities ? mapping.numbersIncludingSubentities : [mapping.number]
-    var columns = [mapping.names.key, mapping.names.version, mapping.names.entity]
+    var columns = ["\(mapping.names.key)::int8", "\(mapping.names.version)::int8", "\(mapping.names.entity)::int4"]
     var indexes: [String: Int32] = [:]
-    func index(_ column: String) -> Int32 {
+    func index(_ column: String, as type: ServerType? = .int8) -> Int32 {
       if let known = indexes[column] { return known }
-      columns.append(column)
+      columns.append(column + (type.map { "::\($0.name)" } ?? ""))
       let index = Int32(columns.count - 1)
       indexes[column] = index
       return index
@@ -36,14 +38,17 @@ final class ServerRowPlan: Sendable {
         if let properties, !properties.contains(description.name) { continue }
         if let attribute = mapping.attributes[description.name] {
           steps.append(
-            ServerRowDecoder.Step(kind: description.kind, slot: slot, column: index(attribute.column)))
+            ServerRowDecoder.Step(
+              kind: description.kind, slot: slot, column: index(attribute.column, as: Self.type(description.kind))))
         } else if let composite = mapping.composites[description.name] {
           composites.append(
-            ServerRowDecoder.Composite(slot: slot, leaves: composite.leaves.map { ($0, index($0.column.column)) }))
+            ServerRowDecoder.Composite(
+              slot: slot, leaves: composite.leaves.map { ($0, index($0.column.column, as: nil)) }))
         } else if let toOne = mapping.toOnes[description.name] {
           steps.append(
             ServerRowDecoder.Step(
-              kind: .toOne, slot: slot, column: index(toOne.column), entityColumn: toOne.entityColumn.map(index) ?? -1,
+              kind: .toOne, slot: slot, column: index(toOne.column),
+              entityColumn: toOne.entityColumn.map { index($0) } ?? -1,
               destination: Int64(schema.entitiesByName[toOne.destinationEntityName]?.number ?? 0)))
         }
       }
@@ -55,6 +60,17 @@ final class ServerRowPlan: Sendable {
     let selection = "SELECT \(list) FROM \(mapping.table) t WHERE t.\(mapping.names.key) ="
     rowSQL = "\(selection) $1 AND t.\(mapping.names.entity) = \(mapping.number)"
     rowsSQL = "\(selection) ANY($1) AND t.\(mapping.names.entity) = \(mapping.number)"
+  }
+
+  /// The type of values that are decoded without a look at their type; nil for others.
+  private static func type(_ kind: SlotKind) -> ServerType? {
+    switch kind {
+    case .integer, .toOne: .int8
+    case .boolean: .boolean
+    case .double, .float: .float8
+    case .date: .timestamp
+    case .string, .data, .boxed: nil
+    }
   }
 
   /// The columns for a SELECT, qualified by a table's alias.
