@@ -166,9 +166,12 @@ final class PinnedServer: PinnedStore, @unchecked Sendable {
   init(_ database: ServerDatabase) throws {
     self.database = database
     session = Session(try database.connect(database.address.connectionString))
+    let connection = session.connection
+    // The transaction is idle until somebody reads, for as long as the program keeps the state.
+    try connection.run("\(ServerDatabase.settings); SET idle_in_transaction_session_timeout = 0")
+    if connection.version >= 170_000 { try connection.run("SET transaction_timeout = 0") }
     // The first statement takes the snapshot.
-    try session.connection.run(
-      "SET search_path = pg_catalog; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1")
+    try connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1")
   }
 
   init(sharing other: PinnedServer) {

@@ -72,20 +72,21 @@ final class ServerDatabase: @unchecked Sendable {
 
   private func open() throws -> any ServerConnection {
     let connection = try connect(address.connectionString)
-    // Rounded as seldom as possible; and no statement of ours depends on the user's settings. Versions of rows and
-    // constraints detect conflicts, so a stricter isolation would only add failures.
-    // A transaction of a host that is gone must not keep its locks for the two hours that are the kernel's default.
-    try connection.run(
-      """
-      SET extra_float_digits = 3; SET search_path = pg_catalog; SET timezone = 'UTC'; \
-      SET standard_conforming_strings = on; SET default_transaction_isolation = 'read committed'; \
-      SET default_transaction_deferrable = off; \
-      SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3; \
-      SET tcp_user_timeout = 10000
-      """)
+    try connection.run(Self.settings)
     try clock.read(connection)
     return connection
   }
+
+  /// Rounded as seldom as possible; and no statement of ours depends on the user's settings. Versions of rows and
+  /// constraints detect conflicts, so a stricter isolation would only add failures.
+  /// A transaction of a host that is gone must not keep its locks for the two hours that are the kernel's default.
+  static let settings = """
+    SET extra_float_digits = 3; SET search_path = pg_catalog; SET timezone = 'UTC'; \
+    SET standard_conforming_strings = on; SET default_transaction_isolation = 'read committed'; \
+    SET default_transaction_deferrable = off; \
+    SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3; \
+    SET tcp_user_timeout = 10000
+    """
 
   /// The time by the server's clock; nil if it was never reached.
   var serverDate: Date? { clock.date { try read { connection, _ in try clock.read(connection) } } }
