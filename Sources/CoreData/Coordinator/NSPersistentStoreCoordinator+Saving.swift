@@ -24,7 +24,9 @@ extension NSPersistentStoreCoordinator {
     try locking(scopes[...]) {
       var saved: [SavedRows] = []
       do {
-        try writing(scopes[...]) { saved = try write(changes, scopes) }
+        func writeAll() throws { try writing(scopes[...]) { saved = try write(changes, scopes) } }
+        // Of several scopes another one may have written already.
+        if scopes.count == 1 { try scopes[0].repeating { try writeAll() } } else { try writeAll() }
       } catch let incomplete as IncompleteSave {
         applyPart(incomplete.saved)
         for index in incomplete.saved.keys { changes[index].store.didCommit() }

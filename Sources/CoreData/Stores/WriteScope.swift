@@ -11,6 +11,10 @@ protocol WriteScope: AnyObject {
   /// - Parameter doing: the activity for errors, such as "Saving".
   func transaction(_ doing: String, _ body: () throws -> Void) throws
 
+  /// Runs the body, which has one transaction in it and nothing else that lasts. May run it again after an error that
+  /// is nobody's fault.
+  func repeating(_ body: () throws -> Void) throws
+
   /// Whether an error in a transaction takes back what was written in it.
   var rollsBack: Bool { get }
 
@@ -20,6 +24,7 @@ protocol WriteScope: AnyObject {
 }
 
 extension WriteScope {
+  func repeating(_ body: () throws -> Void) throws { try body() }
   var rollsBack: Bool { true }
   func prepareToCommit() throws {}
 }

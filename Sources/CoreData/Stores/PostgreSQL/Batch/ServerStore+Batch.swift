@@ -9,7 +9,7 @@ extension ServerStore {
   }
 
   func update(_ request: NSBatchUpdateRequest, of entity: String, by origin: ChangeOrigin) throws -> BatchResult {
-    try batch("Updating rows of \(entity)", origin) { connection, history in
+    try batch("Updating rows of \(entity)", origin, mayRepeat: true) { connection, history in
       let update = ServerBatchUpdate(self, entity, request)
       let rows = try update.rows.map {
         try evaluated($0, connection, skipsLocked: request.skipsLockedRows)
@@ -19,7 +19,7 @@ extension ServerStore {
   }
 
   func delete(_ fetch: RowFetch, by origin: ChangeOrigin) throws -> BatchResult {
-    try batch("Deleting rows of \(fetch.entityName)", origin) { connection, history in
+    try batch("Deleting rows of \(fetch.entityName)", origin, mayRepeat: true) { connection, history in
       try BatchDeletion(ServerBatchTransaction(store: self, connection: connection, history: history))
         .run(evaluated(fetch, connection))
     }
@@ -27,22 +27,28 @@ extension ServerStore {
 
   /// Runs a batch in one transaction, which the store's history records. All rows read before become unknown, here and,
   /// through the server's snapshots, in other coordinators.
+  ///
+  /// - Parameter mayRepeat: whether the body does the same when it runs again.
   private func batch(
-    _ doing: String, _ origin: ChangeOrigin,
+    _ doing: String, _ origin: ChangeOrigin, mayRepeat: Bool = false,
     _ body: (any ServerConnection, ServerHistoryNotes?) throws -> BatchResult
   ) throws -> BatchResult {
-    try CoreDataErrors.fromServer("\(doing) in \(address.description)") {
-      try database.withWriter {
-        let result = try database.write { connection in
-          let history = keepsHistory ? ServerHistoryNotes(self, origin) : nil
-          prepare(connection)
-          let result = try body(connection, history)
-          try history?.write(connection)
-          return result
+    try database.withWriter {
+      var result = BatchResult()
+      func run() throws {
+        result = try CoreDataErrors.fromServer("\(doing) in \(address.description)") {
+          try database.write { connection in
+            let history = keepsHistory ? ServerHistoryNotes(self, origin) : nil
+            prepare(connection)
+            let result = try body(connection, history)
+            try history?.write(connection)
+            return result
+          }
         }
-        rowCache.removeAll()
-        return result
       }
+      if mayRepeat { try database.repeating { try run() } } else { try run() }
+      rowCache.removeAll()
+      return result
     }
   }
 }

@@ -40,6 +40,12 @@ extension CoreDataErrors {
       ])
   }
 
+  /// Whether the server has ended a transaction because several waited for each other in a circle.
+  static func isDeadlock(_ error: NSError) -> Bool {
+    let server = error.userInfo[NSUnderlyingErrorKey] as? NSError
+    return server?.domain == NSPostgreSQLErrorDomain && server?.userInfo["SQLSTATE"] as? String == "40P01"
+  }
+
   /// Runs the body and converts a server's errors to Core Data's.
   static func fromServer<T>(_ doing: @autoclosure () -> String, _ body: () throws -> T) throws -> T {
     do {

@@ -331,6 +331,23 @@ extension ServerDatabase: WriteScope {
 
   func exclusively(_ body: () throws -> Void) throws { try withWriter { try body() } }
 
+  /// Runs the body again if the server has ended its transaction because it and another one waited for each other. The
+  /// other one goes on meanwhile.
+  func repeating(_ body: () throws -> Void) throws {
+    var tries = 0
+    while true {
+      do {
+        return try body()
+      } catch let error as NSError where CoreDataErrors.isDeadlock(error) && tries < Self.mostRepetitions {
+        tries += 1
+        Thread.sleep(forTimeInterval: .random(in: 0...0.02) * Double(tries))
+      }
+    }
+  }
+
+  /// How often a transaction is begun again. Before each the server has waited for a second (`deadlock_timeout`).
+  private static let mostRepetitions = 10
+
   func transaction(_ doing: String, _ body: () throws -> Void) throws {
     try CoreDataErrors.fromServer("\(doing) to \(address.serverDescription)") { try write { _ in try body() } }
   }
