@@ -84,7 +84,11 @@ struct ServerDerivation {
       case .booleanAttributeType: return from == to ? value : "(\(number)) <> 0"
       case .doubleAttributeType, .floatAttributeType: return source == target ? value : "(\(number))::float8"
       case .decimalAttributeType: return source == target ? value : "(\(number))::numeric"
-      default: return source == target ? number : "trunc(\(number))::bigint"
+      default:
+        if source == target { return number }
+        // Nil for what does not fit, such as an infinity: that is no reason to refuse the row that it comes from.
+        let isInRange = "\(number) >= -9223372036854775808 AND \(number) < 9223372036854775808"
+        return "CASE WHEN \(isInRange) THEN trunc(\(number))::bigint END"
       }
     }
     let texts: [SQLType] = [.text, .uri]
@@ -215,7 +219,9 @@ struct ServerDerivation {
   private func aggregates(
     _ aggregate: Derivation.Aggregate, _ members: DerivedColumn.Members, lock strength: String
   ) -> Functions {
-    if let step = step(aggregate, members) { return [("_members", steps(step, members))] }
+    if let step = step(aggregate, members), let value = aggregated(aggregate, members, of: "t.\(key)") {
+      return [("_members", steps(step, members, anew: value))]
+    }
     let value = aggregated(aggregate, members, of: "k.key") ?? "NULL"
     let compute = """
       PERFORM 1 FROM \(table) t WHERE t.\(key) = ANY(owners) ORDER BY t.\(key) FOR NO KEY UPDATE;
@@ -294,18 +300,28 @@ struct ServerDerivation {
     }
   }
 
-  private func steps(_ step: String, _ members: DerivedColumn.Members) -> ServerStatementFunction {
-    let added = "SELECT r.\(members.owner) AS owner, \(step) AS step FROM new_rows r"
-    let taken = "SELECT r.\(members.owner) AS owner, -(\(step)) AS step FROM old_rows r"
+  /// - Parameter value: the value of the owner `t`, computed from all members.
+  private func steps(
+    _ step: String, _ members: DerivedColumn.Members, anew value: String
+  ) -> ServerStatementFunction {
+    let added = "SELECT r.\(members.owner) AS owner, \(step) AS step, true AS is_new FROM new_rows r"
+    let taken = "SELECT r.\(members.owner) AS owner, \(step) AS step, false AS is_new FROM old_rows r"
+    // A sum may have one number more than its terms: the least number has no opposite.
+    func sum(_ condition: String) -> String { "coalesce(sum(c.step) FILTER (WHERE \(condition)), 0)" }
+    let difference = "\(sum("c.is_new")) - \(sum("NOT c.is_new"))"
+    // No step leads back from what is no number, nor from nil.
+    let isNumber = "t.\(column.column) - t.\(column.column) = 0 AND c.step - c.step = 0"
     // Without a change nothing is updated, so that columns that depend on each other come to an end.
     func apply(_ rows: String) -> String {
-      let changes = "SELECT c.owner, sum(c.step) AS step FROM (\(rows)) c GROUP BY c.owner HAVING sum(c.step) <> 0"
+      let changes =
+        "SELECT c.owner, \(difference) AS step FROM (\(rows)) c GROUP BY c.owner HAVING \(difference) <> 0"
       return """
         PERFORM 1 FROM \(table) t WHERE t.\(key) IN (SELECT c.owner FROM (\(changes)) c)
               ORDER BY t.\(key) FOR NO KEY UPDATE;
             IF FOUND THEN
-              UPDATE \(table) t SET \(column.column) = coalesce(t.\(column.column), 0) + c.step FROM (\(changes)) c
-                WHERE t.\(key) = c.owner AND t.\(column.ofEntity);
+              UPDATE \(table) t SET \(column.column) = CASE WHEN \(isNumber) THEN t.\(column.column) + c.step
+                  ELSE \(value) END
+                FROM (\(changes)) c WHERE t.\(key) = c.owner AND t.\(column.ofEntity);
             END IF;
         """
     }

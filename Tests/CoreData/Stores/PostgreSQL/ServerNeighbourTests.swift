@@ -1,0 +1,231 @@
+import CoreDataPostgreSQL
+import TestFiles
+import Testing
+
+@testable import CoreData
+
+/// What people and other programs do to a store's tables while a program uses it.
+@Suite(.enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"), .timeLimit(.minutes(20)))
+struct ServerNeighbourTests {
+  @discardableResult
+  private func psql(_ sql: String) throws -> String { try PostgreSQLServer.shared.psql(sql) }
+
+  private func table(_ stack: StoreStack, _ name: String) throws -> String {
+    try ServerAddress(stack.url, nil).qualified(name)
+  }
+
+  // MARK: Values
+
+  @Test func endlessDatesAreTheEndsOfTime() throws {
+    let stack = try StoreStack(.server)
+    let authors = try table(stack, "Author")
+    try psql("INSERT INTO \(authors) (name, born) VALUES ('a', '-infinity'), ('b', '2000-01-01Z'), ('c', 'infinity')")
+    try stack.perform { context in
+      let found = try context.all("Author", sort: "born")
+      let dates = found.compactMap { $0.value(forKey: "born") as? Date }
+      #expect(dates.count == 3 && dates == dates.sorted() && dates[0].timeIntervalSince1970 < -1e12)
+      try #expect(context.all("Author", where: "born > CAST(1e9, 'NSDate')").map { $0.text("name") } == ["c"])
+      // A program that writes them back changes nothing.
+      for author in found { author.setValue("new " + (author.text("name") ?? ""), forKey: "name") }
+      context.make("Author", ["name": "d", "born": dates[0]])
+      context.make("Author", ["name": "e", "born": dates[2]])
+      try context.save()
+    }
+    try #expect(
+      psql("SELECT string_agg(born::text, ' ' ORDER BY name) FROM \(authors) WHERE NOT isfinite(born)")
+        == "-infinity infinity -infinity infinity")
+  }
+
+  @Test func columnsThatGotAnotherTypeAreReadAndWritten() throws {
+    let stack = try StoreStack(.server)
+    let context = stack.context()
+    let books = try table(stack, "Book")
+    try context.performAndWait {
+      context.make("Book", ["title": "one", "pages": 70_000, "rating": 0.5, "price": NSDecimalNumber(string: "2.5")])
+      try context.save()
+      context.reset()
+      _ = try context.all("Book")
+    }
+    // Given statements that are prepared, and connections that are new.
+    let later = try stack.another()
+    try psql(
+      """
+      ALTER TABLE \(books) ALTER pages TYPE integer, ALTER rating TYPE real, ALTER weight TYPE numeric,
+      ALTER price TYPE double precision, ALTER title TYPE varchar(100)
+      """)
+    for context in [context, stack.context(later), stack.context(try stack.another())] {
+      try context.performAndWait {
+        let book = try #require(context.all("Book").first)
+        context.refreshAllObjects()
+        #expect(book.value(forKey: "pages") as? Int == 70_000 && book.value(forKey: "rating") as? Double == 0.5)
+        #expect(book.value(forKey: "price") as? NSDecimalNumber == NSDecimalNumber(string: "2.5"))
+        #expect(book.text("title") == "one")
+        book.setValue(70_001, forKey: "pages")
+        try context.save()
+        book.setValue(70_000, forKey: "pages")
+        try context.save()
+      }
+    }
+  }
+
+  // MARK: Triggers, rights
+
+  @Test func aTriggerThatPassesOverRowsIsAConflictThatEnds() throws {
+    let stack = try StoreStack(.server)
+    let context = stack.context()
+    let books = try table(stack, "Book")
+    try context.performAndWait {
+      let book = context.make("Book", ["title": "one"])
+      try context.save()
+      try psql(
+        """
+        CREATE FUNCTION \(table(stack, "skip"))() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+        CREATE TRIGGER skip BEFORE UPDATE OR DELETE ON \(books) FOR EACH ROW EXECUTE FUNCTION \(table(stack, "skip"))()
+        """)
+      for policy in [
+        NSMergePolicy.error, .mergeByPropertyObjectTrump, .mergeByPropertyStoreTrump, .overwrite, .rollback,
+      ] {
+        context.mergePolicy = policy
+        book.setValue("two", forKey: "title")
+        // Each policy ends: with an error, or by giving up the change.
+        try? context.save()
+        context.rollback()
+        context.delete(book)
+        try? context.save()
+        context.rollback()
+      }
+    }
+    try #expect(psql("SELECT title FROM \(books)") == "one")
+  }
+
+  @Test func whatATriggerMakesOfARowIsSeenAfterARefresh() throws {
+    let stack = try StoreStack(.server)
+    let books = try table(stack, "Book")
+    let stamp = try table(stack, "stamp")
+    try psql(
+      """
+      CREATE FUNCTION \(stamp)() RETURNS trigger LANGUAGE plpgsql AS
+        'BEGIN NEW.pages := coalesce(NEW.pages, 0) + 100; RETURN NEW; END';
+      CREATE TRIGGER stamp BEFORE INSERT OR UPDATE ON \(books) FOR EACH ROW EXECUTE FUNCTION \(stamp)()
+      """)
+    // Opened before and after the trigger was made.
+    for context in [stack.context(), stack.context(try stack.another())] {
+      try context.performAndWait {
+        let book = context.make("Book", ["title": "one", "pages": 1])
+        try context.save()
+        context.refresh(book, mergeChanges: false)
+        #expect(book.value(forKey: "pages") as? Int == 101)
+        context.delete(book)
+        try context.save()
+      }
+    }
+  }
+
+  // MARK: Migration by others
+
+  private func newerModel() -> NSManagedObjectModel {
+    let model = LibraryModel.make()
+    // Its number is before those of the others.
+    model.entities += [LibraryModel.entity("Aardvark", [LibraryModel.attribute("name", .stringAttributeType)])]
+    model.entitiesByName["Book"]?.properties.append(LibraryModel.attribute("isbn", .stringAttributeType))
+    return model
+  }
+
+  private func migrate(_ stack: StoreStack) throws -> NSPersistentStoreCoordinator {
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: newerModel())
+    try coordinator.addPersistentStore(
+      ofType: NSPostgreSQLStoreType, configurationName: nil, at: stack.url,
+      options: [NSMigratePersistentStoresAutomaticallyOption: true, NSInferMappingModelAutomaticallyOption: true])
+    return coordinator
+  }
+
+  @Test func aProgramOfTheOldModelWritesNothingAfterAMigration() throws {
+    let stack = try StoreStack(.server)
+    let context = stack.context()
+    try context.performAndWait {
+      context.make("Book", ["title": "one", "author": context.make("Author", ["name": "Ada"])])
+      try context.save()
+    }
+    let newer = try migrate(stack)
+    let contents = { try psql("SELECT _entity, title FROM \(table(stack, "Book")) ORDER BY title") }
+    let before = try contents()
+    context.performAndWait {
+      context.make("Comic", ["title": "two", "artist": "x"])
+      expectError(134100) { try context.save() }
+      context.reset()
+      expectError(134100) {
+        try context.execute(NSBatchInsertRequest(entityName: "Book", objects: [["title": "three"]]))
+      }
+      let update = NSBatchUpdateRequest(entityName: "Book")
+      update.propertiesToUpdate = ["title": "four"]
+      expectError(134100) { try context.execute(update) }
+      // Nor does it read rows of other entities.
+      expectError(134100) { try context.all("Book") }
+    }
+    try #expect(contents() == before)
+    let reader = stack.context(newer)
+    try reader.performAndWait { try #expect(reader.all("Book").map { $0.text("title") } == ["one"]) }
+  }
+
+  @Test func aMigrationKeepsTheRightsOfOthersAndRefusesToDropTheirViews() throws {
+    let stack = try StoreStack(.server)
+    try stack.perform { context in
+      context.make("Book", ["title": "one"])
+      try context.save()
+    }
+    let place = try ServerAddress(stack.url, nil).schema
+    let role = "reader_\(place)"
+    let view = "public.\"view_\(place)\""
+    try psql(
+      """
+      CREATE ROLE \(role); GRANT USAGE ON SCHEMA \(place) TO \(role);
+      GRANT SELECT ON \(table(stack, "Book")) TO \(role); GRANT UPDATE (title) ON \(table(stack, "Book")) TO \(role);
+      CREATE VIEW \(view) AS SELECT title FROM \(table(stack, "Book"))
+      """)
+    defer { _ = try? psql("DROP VIEW IF EXISTS \(view); DROP OWNED BY \(role); DROP ROLE \(role)") }
+    try stack.coordinator.remove(stack.store)
+    do {
+      _ = try migrate(stack)
+      Issue.record("the view was dropped")
+    } catch {
+      #expect(error.localizedDescription.contains("view_\(place)"), "\(error)")
+    }
+    try #expect(psql("SELECT title FROM \(view)") == "one")
+    try psql("DROP VIEW \(view)")
+    _ = try migrate(stack)
+    try #expect(psql("SET ROLE \(role); SELECT title FROM \(table(stack, "Book"))").hasSuffix("one"))
+    try psql("SET ROLE \(role); UPDATE \(table(stack, "Book")) SET title = 'two'")
+  }
+
+  // MARK: Timeouts
+
+  @Test func aPinnedStateOutlivesTheTimeoutForIdleTransactions() throws {
+    let stack = try StoreStack(.server)
+    let role = "idle_\(try ServerAddress(stack.url, nil).schema)"
+    try psql(
+      """
+      CREATE ROLE \(role) LOGIN SUPERUSER; ALTER ROLE \(role) SET idle_in_transaction_session_timeout = '50ms'
+      """)
+    defer { _ = try? psql("DROP ROLE \(role)") }
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
+    let url = try #require(
+      URL(string: stack.url.absoluteString.replacingOccurrences(of: "//tests@", with: "//\(role)@")))
+    let store = try coordinator.addPersistentStore(
+      ofType: NSPostgreSQLStoreType, configurationName: nil, at: url, options: nil)
+    let context = stack.context(coordinator)
+    try context.performAndWait {
+      context.make("Author", ["name": "Ada", "born": Date(timeIntervalSince1970: 0)])
+      try context.save()
+      try context.setQueryGenerationFrom(.current)
+      _ = try context.all("Author")
+      let sessions = "SELECT count(*) FROM pg_stat_activity WHERE usename = '\(role)' AND state = 'idle in transaction'"
+      try #expect(psql(sessions) == "1")
+      // By the server's clock, the session is now as old as the timeout.
+      try psql("SELECT pg_sleep(0.3)")
+      try #expect(psql(sessions) == "1")
+      context.refreshAllObjects()
+      try #expect(context.all("Author").map { $0.text("name") } == ["Ada"])
+    }
+    try coordinator.remove(store)
+  }
+}
