@@ -37,8 +37,8 @@ struct FileMark: Codable, Hashable {
   /// `5,000 rows read: 20 inserted, 3 changed, 4,977 unchanged`; nil when an earlier version has read some of them.
   var report: String? {
     outcome.map {
-      "\(rows) row\(rows == 1 ? "" : "s") read: \($0.inserted) inserted, \($0.changed) changed, \(rows - $0.inserted - $0.changed) unchanged, "
-        + "\($0.skipped) reference\($0.skipped == 1 ? "" : "s") skipped"
+      "\(rows) row\(rows == 1 ? "" : "s") read: \($0.inserted) inserted, \($0.changed) changed, "
+        + "\(rows - $0.inserted - $0.changed) unchanged, \($0.skipped) reference\($0.skipped == 1 ? "" : "s") skipped"
     }
   }
 
