@@ -110,7 +110,10 @@ extension PostgreSQLConnection {
     var rows: PostgreSQLResult?
     while let result = pq.PQgetResult(handle) {
       do {
-        if let rows, pq.PQresultStatus(result) == PGRES_SINGLE_TUPLE {
+        let status = pq.PQresultStatus(result)
+        // Only then it is known whether the session ends with its error.
+        if status == PGRES_FATAL_ERROR { drain() }
+        if let rows, status == PGRES_SINGLE_TUPLE {
           rows.replace(result)
         } else {
           rows = try checked(result)

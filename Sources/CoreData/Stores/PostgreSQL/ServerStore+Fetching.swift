@@ -35,7 +35,7 @@ extension ServerStore {
         }
       }
       let count = try plan.forEachCopiedRow(
-        connection, statement.sql, columnCount: fetch.includesValues ? plan.columns.count : 3
+        connection, statement.sql, columnCount: fetch.includesValues ? plan.columnCount : 3
       ) { decoder, row, key in
         hasBegun = true
         take(decoder, row, key)

@@ -85,15 +85,22 @@ struct CopiedRowsTests {
     try #expect(sum(connection, "SELECT 7::bigint") == 7)
   }
 
-  @Test func aSessionThatEndsAmidRowsIsALostConnection() throws {
+  @Test(arguments: [true, false])
+  func aSessionThatEndsAmidRowsIsALostConnection(isCopied: Bool) throws {
     let (connection, other) = (try connect(), try connect())
     let process = try connection.execute("SELECT pg_backend_pid()::bigint").integer(0, 0)
     var isEnded = false
+    func endSession() throws {
+      if isEnded { return }
+      isEnded = true
+      try other.execute("SELECT pg_terminate_backend($1::int)", ServerStatement.parameters([.integer(process)]))
+    }
+    let rows = "SELECT n FROM generate_series(1, 10000000) AS n"
     let error = #expect(throws: ServerError.self) {
-      try connection.copyRows("SELECT n FROM generate_series(1, 10000000) AS n") { _ in
-        if isEnded { return }
-        isEnded = true
-        try other.execute("SELECT pg_terminate_backend($1::int)", ServerStatement.parameters([.integer(process)]))
+      if isCopied {
+        try connection.copyRows(rows) { _ in try endSession() }
+      } else {
+        try connection.stream(rows, ServerParameters(), isShort: false) { _ in try endSession() }
       }
     }
     #expect(error?.isConnectionLost == true && connection.isLost)
