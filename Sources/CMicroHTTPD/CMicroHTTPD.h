@@ -19,9 +19,7 @@ static inline struct MHD_Daemon *cmicrohttpd_start(
       MHD_USE_AUTO_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, handler, closure,
       MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT, connections,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, bytes_of_connection, MHD_OPTION_CONNECTION_TIMEOUT, idle_seconds,
-      MHD_OPTION_NOTIFY_COMPLETED, completed, closure, MHD_OPTION_NOTIFY_CONNECTION, notified, closure,
-      // Requests that break the rules are refused: a proxy before this server may read them in another way.
-      MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+      MHD_OPTION_NOTIFY_COMPLETED, completed, closure, MHD_OPTION_NOTIFY_CONNECTION, notified, closure, MHD_OPTION_END);
 }
 
 /// The socket of a connection; -1 when it has none.

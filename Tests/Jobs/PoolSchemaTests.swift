@@ -6,7 +6,8 @@ import Testing
 @testable import Jobs
 
 /// The pool's tables stay the same, byte for byte: this version opens stores of earlier ones, and workers in other
-/// languages know the columns. Of its indexes one holds less than it did, and a store that is opened gets it.
+/// languages know the columns. Of its indexes one holds less than it did, one is new, and a store that is opened gets
+/// both.
 @Suite struct PoolSchemaTests {
   private final class Place {
     let directory = temporaryURL("schema")
@@ -33,11 +34,19 @@ import Testing
   private static let uniqueIndex =
     "CREATE UNIQUE INDEX WP_PoolJob_UNIQUE_activeKey ON WPPOOLJOB (ZACTIVEKEY COLLATE BINARY ASC)"
 
+  private static let failedIndex: [SQLiteValue] = [
+    .text("index"), .text("WP_PoolJob_failed"), .text("WPPOOLJOB"),
+    .text(
+      "CREATE INDEX WP_PoolJob_failed ON WPPOOLJOB (ZFINISHEDAT COLLATE BINARY ASC) WHERE ZERRORS IS NOT NULL"),
+  ]
+
   /// The schema of an earlier store after this version has opened it.
   private static func current(_ rows: [[SQLiteValue]]) -> [[SQLiteValue]] {
-    rows.map { row in
+    let rows = rows.map { row in
       row.map { $0 == .text(uniqueIndex) ? .text(uniqueIndex + " WHERE ZACTIVEKEY IS NOT NULL") : $0 }
     }
+    let next = rows.firstIndex { $0[1] == .text("WP_PoolJob_finished") } ?? rows.count
+    return rows[..<next] + [failedIndex] + rows[next...]
   }
 
   @Test func aNewStoreHasTheTablesIndexesAndNumbersOfEarlierOnes() throws {
