@@ -53,6 +53,10 @@ extension JobStore {
     members.predicate = NSPredicate(format: "identity IN %@", gone)
     for row in try context.fetch(members) { context.delete(row) }
     try context.save()
+    members.predicate = nil
+    let left = try context.fetch(members).compactMap { ($0.value(forKey: "identity") as? NSNumber)?.int64Value }
+    try PoolOwner.forget(besides: Set(left), in: context)
+    try context.save()
   }
 
   /// Gives back what pools have claimed that were forgotten: a pool that stood still until then, and went on before it

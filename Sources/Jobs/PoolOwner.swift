@@ -10,13 +10,16 @@ public struct PoolOwner: Hashable, Sendable {
   public var pool: String
   /// The name of its ledger, in which it lists who holds which job.
   public var ledger: String
+  /// Among pools that share a store the identity of its ``PoolMember``: when that is forgotten, so is the owner.
+  public var member: Int64?
 
   /// A pool, and where it keeps its files.
-  public init(pid: Int32, queue: String, pool: String, ledger: String) {
+  public init(pid: Int32, queue: String, pool: String, ledger: String, member: Int64? = nil) {
     self.pid = pid
     self.queue = queue
     self.pool = pool
     self.ledger = ledger
+    self.member = member
   }
 
   /// The name of the setting; in a store that several pools share, each has its own.
@@ -41,15 +44,31 @@ public struct PoolOwner: Hashable, Sendable {
       let queue = json["queue"]?.stringValue, let pool = json["pool"]?.stringValue,
       let ledger = json["ledger"]?.stringValue
     else { return nil }
-    self.init(pid: Int32(clamping: json["pid"]?.intValue ?? 0), queue: queue, pool: pool, ledger: ledger)
+    self.init(
+      pid: Int32(clamping: json["pid"]?.intValue ?? 0), queue: queue, pool: pool, ledger: ledger,
+      member: json["member"]?.stringValue.flatMap { Int64($0) })
   }
 
   /// Makes it the owner, or one of those that share the store, without saving.
   public func write(isShared: Bool = false, in context: NSManagedObjectContext) throws {
-    let json = JSONValue.object([
-      JSONMember("pid", .number(pid)), JSONMember("queue", .string(queue)), JSONMember("pool", .string(pool)),
-      JSONMember("ledger", .string(ledger)),
-    ])
+    let json = JSONValue.object(
+      [
+        JSONMember("pid", .number(pid)), JSONMember("queue", .string(queue)), JSONMember("pool", .string(pool)),
+        JSONMember("ledger", .string(ledger)),
+      ] + (member.map { [JSONMember("member", .string("\($0)"))] } ?? []))
     try PoolSetting.set(Self.settingName(isShared ? pool : nil), json.text, in: context)
+  }
+
+  /// Deletes the owners whose pools are forgotten, without saving. A pool that begins in such a queue directory later
+  /// begins like a new one.
+  ///
+  /// - Parameter members: the identities of the pools that are not forgotten.
+  static func forget(besides members: Set<Int64>, in context: NSManagedObjectContext) throws {
+    let request = PoolSetting.fetchRequest()
+    request.predicate = NSPredicate(format: "name BEGINSWITH %@", settingName(""))
+    for setting in try context.fetch(request) {
+      guard let member = PoolOwner(setting)?.member, !members.contains(member) else { continue }
+      context.delete(setting)
+    }
   }
 }

@@ -310,6 +310,30 @@ struct ClaimTests {
     #expect(try claim(0, for: member.identity, in: store).count == 1)
   }
 
+  /// Hosts come and go, each with a queue directory of its own.
+  @Test func theOwnersOfForgottenPoolsAreForgotten() throws {
+    let store = try open()
+    let now = Date()
+    try perform(store) { store, context in
+      let pools: [(name: String, goneAt: Date?)] = [
+        ("living", nil), ("just gone", now - 60), ("gone", now - 7200), ("older", now - 9000),
+      ]
+      for (name, goneAt) in pools {
+        var member = PoolMember(host: name, pid: 1, queue: "/q")
+        member.goneAt = goneAt
+        store.insert(member, into: context)
+        try PoolOwner(pid: 1, queue: "/q", pool: name, ledger: "l", member: member.identity)
+          .write(isShared: true, in: context)
+      }
+      // Written by an older version.
+      try PoolOwner(pid: 1, queue: "/q", pool: "old version", ledger: "l").write(isShared: true, in: context)
+      try context.save()
+      try store.forgetGoneMembers(in: context)
+      #expect(try Set(PoolOwner.all(in: context).map(\.pool)) == ["living", "just gone", "old version"])
+      try #expect(PoolOwner.find("living", in: context)?.member != nil)
+    }
+  }
+
   @Test func aPlaceMayHaveCharactersThatNoURLHas() {
     let place = StorePlace("postgresql://u@/db?host=%2Ftmp&schema=Größe x")
     #expect(place.url.absoluteString == "postgresql://u@/db?host=%2Ftmp&schema=Gr%c3%b6%c3%9fe%20x")

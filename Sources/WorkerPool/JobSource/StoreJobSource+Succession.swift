@@ -51,12 +51,14 @@ extension StoreJobSource {
     }
     for job in succession.cancelled { ledger.cancel(job) }
     do {
-      try PoolOwner(pid: getpid(), queue: successor.queue, pool: successor.identity, ledger: name)
-        .write(isShared: store.isShared, in: context)
       if store.isShared {
         membership = try StoreMembership(store, queue: successor.queue)
         if let member = membership?.member { store.insert(member, into: context) }
       }
+      try PoolOwner(
+        pid: getpid(), queue: successor.queue, pool: successor.identity, ledger: name,
+        member: membership?.member.identity
+      ).write(isShared: store.isShared, in: context)
       try context.save()
     } catch {
       membership = nil
