@@ -97,6 +97,36 @@ struct ScreenshotTests {
     try pool.stop()
   }
 
+  /// A long line of an error takes no room from the names of jobs and kinds, and makes no page wider.
+  @Test(.timeLimit(.minutes(20)), arguments: widths)
+  func aReportFitsItsWindowAndBreaksNoNames(width: Int) throws {
+    let items = try ItemPool()
+    let pool = try items.start()
+    let long = String(repeating: "x", count: 400)
+    try items.submit("misbehave", items: [items.items[0]], ["--set", "how=\(long)", "--max-attempts", "1"])
+    try pool.wait { $0.jobs?["dead"] == 1 }
+    let file = items.place.path("report.html")
+    #expect(try pool.command("report", "--output", file).code == 0)
+    let browser = try Browser()
+    for isDark in [false, true] {
+      try browser.setWindow(width: width, height: 900, dark: isDark)
+      try browser.load("file://" + file)
+      #expect(try browser.text("document.body.innerText").contains(long))
+      let wide = try browser.value("document.documentElement.scrollWidth") as? Int ?? 0
+      #expect(wide <= width, "the report is \(wide) pixels wide in a window of \(width)")
+      let broken = try browser.text(
+        """
+        [...document.querySelectorAll('td.tight, td.name')].filter(cell => {
+          const text = document.createRange(); text.selectNodeContents(cell.lastChild)
+          return new Set([...text.getClientRects()].map(box => box.top)).size > 1
+        }).map(cell => cell.innerText).join()
+        """)
+      #expect(broken == "", "broken in a window of \(width): \(broken)")
+      try Self.keep(browser.screenshot(atMost: 2400), "report-\(width)\(isDark ? "~dark" : "").png")
+    }
+    try pool.stop()
+  }
+
   /// The page without the path of the test's directory.
   private static func picture(_ browser: Browser, atMost height: Int) throws -> Data {
     _ = try browser.value(
