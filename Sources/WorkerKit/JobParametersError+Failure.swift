@@ -1,6 +1,7 @@
 import Jobs
 
-/// A job whose parameters do not fit is dead at once, if the worker lets the error pass: another attempt finds the same.
+/// A job whose parameters do not fit is dead at once, if the worker lets the error pass: another attempt finds the
+/// same.
 extension JobParametersError: DetailedFailure {
   /// Nothing: the job has done nothing.
   public var output: String? { nil }

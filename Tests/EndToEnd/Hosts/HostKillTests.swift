@@ -31,7 +31,7 @@ private final class HostKillMatrix {
     case power = "a host's power"
   }
 
-  // They end in this order, whatever fails: pools that run keep the server and the schema from ending.
+  // They end in this order, also when a test fails: pools that run keep the server and the schema from ending.
   private var pools: [String: RunningPool] = [:]
   private let network: NetworkHosts
   private let hosts: HostPools

@@ -20,7 +20,7 @@ struct PromotionTests {
 
 /// Jobs come all the time through the queues of both hosts.
 private final class PromotionRun {
-  // They end in this order, whatever fails: pools that run keep the servers and the schema from ending.
+  // They end in this order, also when a test fails: pools that run keep the servers and the schema from ending.
   private var pools: [RunningPool] = []
   private let network: NetworkPair
   private let hosts: HostPools

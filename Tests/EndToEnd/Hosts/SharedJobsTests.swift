@@ -24,8 +24,8 @@ struct SharedJobsTests {
     let median = try #require(times.dropFirst(times.count / 2).first)
     print(
       "from a job's row on one host to its begin on another: \(median) ms (median), \(times.last ?? 0) ms (longest)")
-    // About a hundredth of that on a quiet machine. Without the server's word the other host would look for jobs once in
-    // some seconds.
+    // About a hundredth of that on a quiet machine. Without the server's word the other host would look for jobs once
+    // in some seconds.
     #expect(times.count == 20 && median < 1000, "\(times)")
     #expect(try hosts.done() == ["b": 21])
     try one.stop()

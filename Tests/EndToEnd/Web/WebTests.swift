@@ -237,7 +237,7 @@ import Testing
     #expect(FileManager.default.fileExists(atPath: socket))
     let first = try RunningWeb(queue: items.queue, socket: socket)
 
-    // Somebody removes the file, and the next program makes its own: the first one leaves that alone.
+    // The file is removed, and the next program makes its own: the first one leaves that alone.
     try FileManager.default.removeItem(atPath: socket)
     let second = try RunningWeb(queue: items.queue, socket: socket)
     first.stop()

@@ -10,7 +10,7 @@ extension ServerStore {
   /// then nothing is migrated.
   ///
   /// - Throws: 134130 if the old model is unknown, 134140 if a mapping model would be needed, 134190 if no mapping can
-  ///   be inferred, 134111 if a new constraint does not hold, 134110 if somebody's views, tables or triggers would go.
+  ///   be inferred, 134111 if a new constraint does not hold, 134110 if views, tables or triggers of others would go.
   static func migrateIfWanted(
     _ database: ServerDatabase, _ address: ServerAddress, _ opening: StoreOpening
   ) throws {

@@ -167,7 +167,7 @@ final class PinnedServer: PinnedStore, @unchecked Sendable {
     self.database = database
     session = Session(try database.connect(database.address.connectionString))
     let connection = session.connection
-    // The transaction is idle until somebody reads, for as long as the program keeps the state.
+    // The transaction is idle until the program reads, for as long as it keeps the state.
     try connection.run("\(ServerDatabase.settings); SET idle_in_transaction_session_timeout = 0")
     if connection.version >= 170_000 { try connection.run("SET transaction_timeout = 0") }
     // The first statement takes the snapshot.

@@ -13,8 +13,7 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   let storedEntities: StoredEntities
   let keys: ReservedKeys
   let keepsHistory: Bool
-  /// The number of the table `_store`, which is another one once somebody has migrated the store, or put another in its
-  /// place.
+  /// The number of the table `_store`: another one once a program has migrated the store, or put another in its place.
   private let table: Int64
   private let isReplaced = Atomic<Bool>(false)
   /// Whether triggers keep derived attributes.

@@ -150,7 +150,7 @@ struct ServerDerivationEdgeTests {
       try context.save()
       return (author.objectID.uriRepresentation(), book.objectID.uriRepresentation())
     }
-    // Who names the author "slow" for the first time waits until somebody waits for a row of this program.
+    // Who names the author "slow" for the first time waits until another session waits for a row of this one.
     _ = try psql(
       """
       CREATE SEQUENCE \(table("turns"));

@@ -253,7 +253,7 @@ final class ServerDatabase: @unchecked Sendable {
   /// both together with its next statement.
   ///
   /// - Parameters:
-  ///   - store: the table of the store, which says whether anybody wants to hear of it.
+  ///   - store: the table of the store, which says whether a program wants to hear of it.
   ///   - check: gets the number of that table, nil if it has no row; an error ends the transaction.
   func prepare(
     _ connection: ServerWriter, announcingTo channel: String, of store: String,

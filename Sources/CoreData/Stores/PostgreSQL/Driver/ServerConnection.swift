@@ -23,8 +23,9 @@ package protocol ServerConnection: AnyObject {
     _ sql: String, _ parameters: ServerParameters, isShort: Bool, _ body: (any ServerResult) throws -> Void
   ) throws
 
-  /// Runs a SELECT without parameters and gives the body messages of `COPY … TO STDOUT (FORMAT binary)` while the server
-  /// sends them: each row is one. This costs the least for each row, but the server plans the statement each time.
+  /// Runs a SELECT without parameters and gives the body messages of `COPY … TO STDOUT (FORMAT binary)` while the
+  /// server sends them: each row is one. This costs the least for each row, but the server plans the statement each
+  /// time.
   ///
   /// A message is valid during the call only. An error of the closure ends the statement.
   func copyRows(_ select: String, _ body: (UnsafeRawBufferPointer) throws -> Void) throws

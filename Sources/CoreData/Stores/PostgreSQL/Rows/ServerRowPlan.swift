@@ -2,7 +2,7 @@
 /// that fill a snapshot. Built once for each entity.
 final class ServerRowPlan: Sendable {
   /// The first three are the key, the version and the entity's number. Numbers and dates are named with the type as
-  /// which they are decoded, since somebody may have altered the column's; where it is the same, this costs nothing.
+  /// which they are decoded, since a person may have altered the column's; where it is the same, this costs nothing.
   private let columns: [String]
   var columnCount: Int { columns.count }
   /// The statement that reads rows of the plan's entity itself by their keys; its parameter: an array of keys.
