@@ -1,8 +1,8 @@
 /// The plan for reading rows of an entity and its subentities: the columns of a SELECT, and for each entity the steps
 /// that fill a snapshot. Built once for each entity.
 final class ServerRowPlan: Sendable {
-  /// The first three are the key, the version and the entity's number. Numbers and dates are named with the type as
-  /// which they are decoded, since a person may have altered the column's; where it is the same, this costs nothing.
+  /// The first three are the key, the version and the entity's number. Each is named with the type as which it is
+  /// decoded, since a person may have altered the column's; where it is the same, this costs nothing.
   private let columns: [String]
   var columnCount: Int { columns.count }
   /// The statement that reads rows of the plan's entity itself by their keys; its parameter: an array of keys.
@@ -20,9 +20,9 @@ final class ServerRowPlan: Sendable {
     let numbers = includesSubentities ? mapping.numbersIncludingSubentities : [mapping.number]
     var columns = ["\(mapping.names.key)::int8", "\(mapping.names.version)::int8", "\(mapping.names.entity)::int4"]
     var indexes: [String: Int32] = [:]
-    func index(_ column: String, as type: ServerType? = .int8) -> Int32 {
+    func index(_ column: String, as type: ServerType = .int8) -> Int32 {
       if let known = indexes[column] { return known }
-      columns.append(column + (type.map { "::\($0.name)" } ?? ""))
+      columns.append("\(column)::\(type.name)")
       let index = Int32(columns.count - 1)
       indexes[column] = index
       return index
@@ -39,11 +39,12 @@ final class ServerRowPlan: Sendable {
         if let attribute = mapping.attributes[description.name] {
           steps.append(
             ServerRowDecoder.Step(
-              kind: description.kind, slot: slot, column: index(attribute.column, as: Self.type(description.kind))))
+              kind: description.kind, slot: slot, column: index(attribute.column, as: Self.type(description))))
         } else if let composite = mapping.composites[description.name] {
           composites.append(
             ServerRowDecoder.Composite(
-              slot: slot, leaves: composite.leaves.map { ($0, index($0.column.column, as: nil)) }))
+              slot: slot,
+              leaves: composite.leaves.map { ($0, index($0.column.column, as: ServerType($0.attribute) ?? .text)) }))
         } else if let toOne = mapping.toOnes[description.name] {
           steps.append(
             ServerRowDecoder.Step(
@@ -62,14 +63,14 @@ final class ServerRowPlan: Sendable {
     rowsSQL = "\(selection) ANY($1) AND t.\(mapping.names.entity) = \(mapping.number)"
   }
 
-  /// The type of values that are decoded without a look at their type; nil for others.
-  private static func type(_ kind: SlotKind) -> ServerType? {
-    switch kind {
+  /// The type as which the values of a slot are decoded.
+  private static func type(_ slot: SlotDescription) -> ServerType {
+    switch slot.kind {
     case .integer, .toOne: .int8
     case .boolean: .boolean
     case .double, .float: .float8
     case .date: .timestamp
-    case .string, .data, .boxed: nil
+    case .string, .data, .boxed: (slot.property as? NSAttributeDescription).flatMap { ServerType($0) } ?? .text
     }
   }
 
