@@ -35,9 +35,8 @@ struct OptionsFile {
             "\"\(name)\" is not the name of an option; a line is its name and its value: store app.sqlite")
         }
         if let mark = value.range(of: #"\s#"#, options: .regularExpression) {
-          throw UsageError(
-            "a comment stands on a line of its own; else \"\(value[mark.lowerBound...].dropFirst())\" is part of the value"
-          )
+          let comment = value[mark.lowerBound...].dropFirst()
+          throw UsageError("a comment stands on a line of its own; else \"\(comment)\" is part of the value")
         }
         guard name != "config", name != "help" else { throw UsageError("\(name) cannot be in a file") }
         _ = try ParsedArguments(option, for: command)

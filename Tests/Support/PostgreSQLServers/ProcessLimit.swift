@@ -14,9 +14,9 @@ extension Process {
     limit.cancel()
   }
 
-  /// Kills the program when so many seconds have passed. For a test that reads what it prints until it ends.
+  /// Kills the program after this many seconds. A test needs this when it reads the program's output to its end.
   ///
-  /// - Returns: what is to be cancelled when the program has ended.
+  /// - Returns: the work that kills the program. The test cancels it after the program's end.
   public func killLater(after seconds: Int = testLimit) -> DispatchWorkItem {
     let pid = processIdentifier
     let name = executableURL?.lastPathComponent ?? "a program"

@@ -266,7 +266,8 @@ import WorkerProtocol
     try pool.end()
   }
 
-  /// Each of them would be started for ever: no job of theirs begins, so none counts as the cause.
+  /// The pool must give such a plugin up. It would start its processes for ever, since no job begins that could be
+  /// blamed.
   @Test(
     .timeLimit(.minutes(20)),
     arguments: [
