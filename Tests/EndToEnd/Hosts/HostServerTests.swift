@@ -44,6 +44,27 @@ struct HostServerTests {
     }
   }
 
+  /// The index waits for every older snapshot of the database, and rows that such a snapshot sees stay.
+  @Test func othersVacuumAndMakeIndexesBesidePools() throws {
+    try withNew("DATABASE") { database in
+      let hosts = try HostPools(at: server.address(database: database))
+      let pools = try ["a", "b", "c"].map { try hosts.start($0) }
+      try waitUntil("each pool waits for the next, and two for the lead") {
+        try hosts.psql("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted") == "5"
+      }
+      try hosts.psql("CREATE TABLE others AS SELECT generate_series(1, 20000) AS n")
+      try hosts.submit(0..<100, to: "a", milliseconds: 5)
+      try hosts.psql("DELETE FROM others")
+      try server.psql("ALTER DATABASE \(database) SET statement_timeout = '20s'")
+      try hosts.psql("CREATE INDEX CONCURRENTLY ON others (n)")
+      try hosts.psql("VACUUM others")
+      #expect(try hosts.psql("SELECT pg_relation_size('others')") == "0", "dead rows have stayed")
+      try hosts.waitForEffects(100)
+      try hosts.checkEffects(0..<100)
+      for pool in pools { try pool.stop() }
+    }
+  }
+
   /// A server without a connection left lets no worker begin. That is not the plugin's fault: when there are
   /// connections again, there are workers.
   @Test func aServerThatHasNoConnectionLeftCostsNoPlugin() throws {

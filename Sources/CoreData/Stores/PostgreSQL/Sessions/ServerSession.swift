@@ -84,10 +84,14 @@ final class ServerSession: StoreSession, @unchecked Sendable {
 
 /// A lock that a thread waits for, on a connection of its own.
 ///
+/// It waits in slices. A statement that waits holds its snapshot, and an old snapshot keeps VACUUM from removing rows
+/// and CREATE INDEX CONCURRENTLY from ending, in the whole database. When a slice is over, the next begins at once.
+///
 /// `@unchecked Sendable`: the variables are used under `lock`.
 final class ServerLockHold: StoreLockHold, @unchecked Sendable {
   private let address: ServerAddress
   private let number: Int64
+  private let slice: Int
   private let body: @Sendable (StoreLockEvent) -> Void
   private let lock = NSLock()
   private var connection: (any ServerConnection)?
@@ -95,9 +99,13 @@ final class ServerLockHold: StoreLockHold, @unchecked Sendable {
   /// Whether the thread waits for the lock.
   private var isWaiting = false
 
-  init(_ address: ServerAddress, _ number: Int64, _ body: @escaping @Sendable (StoreLockEvent) -> Void) {
+  /// - Parameter slice: milliseconds for which one statement waits at most, and so the greatest age of its snapshot.
+  init(
+    _ address: ServerAddress, _ number: Int64, slice: Int = 3000, _ body: @escaping @Sendable (StoreLockEvent) -> Void
+  ) {
     self.address = address
     self.number = number
+    self.slice = slice
     self.body = body
     let thread = Thread { [self] in run() }
     thread.name = "StoreLockHold"
@@ -123,7 +131,7 @@ final class ServerLockHold: StoreLockHold, @unchecked Sendable {
     do {
       let made = try ServerSession.connect(address)
       defer { made.close() }
-      try made.run("SET lock_timeout = 0")
+      try made.execute(lockTimeout)
       let mustWait = lock.withLock {
         connection = made
         isWaiting = !isReleased
@@ -141,7 +149,28 @@ final class ServerLockHold: StoreLockHold, @unchecked Sendable {
 
   private func wait(_ connection: any ServerConnection) throws {
     defer { lock.withLock { isWaiting = false } }
-    try connection.execute("SELECT pg_advisory_lock(\(number))")
+    while lock.withLock({ !isReleased }) {
+      try connection.run(sliceOfWaiting)
+      // True, too, for a session that holds the lock already.
+      if try connection.execute("SELECT pg_try_advisory_lock(\(number))").bytes(0, 0)?[0] == 1 { return }
+    }
+  }
+
+  /// The block catches the end of the slice: an error of the statement would be a line in the server's log each time.
+  private var sliceOfWaiting: String {
+    "DO 'BEGIN PERFORM pg_advisory_lock(\(number)); EXCEPTION WHEN lock_not_available THEN NULL; END'"
+  }
+
+  /// A server with `log_lock_waits` writes a line for a lock that is waited for as long as `deadlock_timeout`: there the
+  /// slices are shorter.
+  ///
+  /// Source: https://www.postgresql.org/docs/15/runtime-config-logging.html
+  private var lockTimeout: String {
+    """
+    SELECT set_config('lock_timeout', greatest(10, CASE WHEN current_setting('log_lock_waits')::bool \
+    THEN least(\(slice), setting::int * 3 / 4) ELSE \(slice) END)::text, false) \
+    FROM pg_settings WHERE name = 'deadlock_timeout'
+    """
   }
 
   /// Holds the lock until it is released. Throws when the connection is lost.
