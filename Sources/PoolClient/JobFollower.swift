@@ -36,6 +36,8 @@ public final class JobFollower {
   private let reader: StoreReader
   private var unfinished: Set<Int64>
   private var observer: StatusClient?
+  /// Why no pool reports ends; nil while one does.
+  private var failure: StatusClient.Failure?
   /// How many of the jobs have ended so far, and how.
   public private(set) var tally = Tally()
 
@@ -53,8 +55,9 @@ public final class JobFollower {
   ///
   /// - Parameters:
   ///   - ended: called once for each job.
-  ///   - checked: called after each check, at least every ten seconds, with whether a pool runs.
-  public func follow(ended: (End) throws -> Void, checked: (_ poolRuns: Bool) throws -> Void) throws {
+  ///   - checked: called after each check, at least every ten seconds, with why no pool reports ends; nil while one
+  ///     does.
+  public func follow(ended: (End) throws -> Void, checked: (StatusClient.Failure?) throws -> Void) throws {
     var lastCheck = 0.0
     // Ends that the pool reports during a check are read after it.
     _ = observe()
@@ -64,7 +67,7 @@ public final class JobFollower {
         try check(candidates.sorted(), ended)
         if candidates.count >= unfinished.count { lastCheck = Clock.now }
       }
-      try checked(observer != nil)
+      try checked(failure)
       if unfinished.isEmpty { return }
       candidates = waitForEnds()
       let interval = unfinished.count <= Self.few ? Self.fewInterval : Self.manyInterval
@@ -94,7 +97,7 @@ public final class JobFollower {
     // Messages about what jobs save may come without a pause, and end none of them.
     let end = Clock.now + Self.fewInterval
     for _ in 0..<Self.mostMessages {
-      do {
+      do throws(StatusClient.Failure) {
         let timeout = ended.isEmpty ? max(0, end - Clock.now) : 0
         guard let reply = try observer?.next(within: timeout) else { break }
         for uri in reply.ended ?? [] {
@@ -103,6 +106,7 @@ public final class JobFollower {
       } catch {
         // The pool is gone. The store has the ends that it did not report.
         observer = nil
+        failure = error
         return unfinished
       }
       if Clock.now >= end { break }
@@ -113,12 +117,20 @@ public final class JobFollower {
   /// Whether a pool reports ends.
   private func observe() -> Bool {
     if observer != nil { return true }
-    guard let client = try? StatusClient(queue: queue),
-      (try? client.request(StatusRequest(.observe), within: Self.fewInterval))?.ok == true
-    else { return false }
-    observer = client
-    return true
+    do throws(StatusClient.Failure) {
+      let client = try StatusClient(queue: queue)
+      let reply = try client.request(StatusRequest(.observe), within: Self.answerTimeout)
+      guard reply.ok else { throw .noReply(reply.error ?? "it refuses to report ends") }
+      observer = client
+      failure = nil
+    } catch {
+      failure = error
+    }
+    return observer != nil
   }
+
+  /// Seconds that a pool gets to answer: one that shares its store asks the other pools first.
+  private static let answerTimeout = 5.0
 }
 
 extension StoreReader {

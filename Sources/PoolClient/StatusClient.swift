@@ -5,6 +5,8 @@ import LinuxSystem
 import WorkerProtocol
 
 /// Asks a running pool through its status socket. Calls block until the reply is there. Use it from one thread.
+///
+/// A pool that has as many clients as it can have is asked again after a pause.
 public final class StatusClient {
   /// Why there is no answer.
   public enum Failure: Error, Sendable, CustomStringConvertible {
@@ -30,31 +32,68 @@ public final class StatusClient {
     }
   }
 
-  private let socket: Descriptor
-  private var decoder = LineDecoder(limit: 1 << 26)
+  private let queue: String
+  private var socket: Descriptor
+  private var decoder = newDecoder
+
+  private static var newDecoder: LineDecoder { LineDecoder(limit: 1 << 26) }
 
   /// Connects to the pool that runs on a queue directory. Throws ``Failure``.
   public init(queue: String) throws(Failure) {
+    self.queue = queue
+    socket = try Self.connect(queue)
+  }
+
+  private static func connect(_ queue: String) throws(Failure) -> Descriptor {
     let layout = QueueLayout(root: queue)
     do {
-      socket = try Descriptor(try UnixSocket.connect(to: layout.statusSocket), "connect")
+      return try Descriptor(try UnixSocket.connect(to: layout.statusSocket), "connect")
     } catch {
-      if error.number == EACCES { throw .notAllowed(path: layout.run) }
-      throw .notRunning(queue: queue)
+      switch error.number {
+      case EACCES: throw .notAllowed(path: layout.run)
+      case ENOENT, ENOTDIR, ECONNREFUSED: throw .notRunning(queue: queue)
+      default: throw .noReply("\(error)")
+      }
     }
   }
+
+  /// Seconds for which a pool without room is asked again, for a request that waits as long as it takes.
+  private static let patience = 60.0
+  /// Seconds until a pool without room is asked again; longer each time, up to the second figure.
+  private static let firstPause = 0.05
+  private static let longestPause = 1.0
 
   /// Sends a request and waits for its reply, `timeout` seconds at most; nil waits as long as it takes. Throws
   /// ``Failure``.
   public func request(_ request: StatusRequest, within timeout: Double? = nil) throws(Failure) -> StatusReply {
+    let line: [UInt8]
     do {
-      var bytes = Array(try JSONEncoder().encode(request))
-      bytes.append(0x0A)
-      try send(bytes)
+      line = Array(try JSONEncoder().encode(request)) + [0x0A]
     } catch {
       throw .noReply("\(error)")
     }
-    let end = timeout.map { Clock.now + $0 }
+    let start = Clock.now
+    var pause = Self.firstPause
+    while true {
+      let reply = try ask(line, until: timeout.map { start + $0 }, timeout)
+      guard reply.busy == true else { return reply }
+      guard Clock.now + pause < start + (timeout ?? Self.patience) else { throw .noReply(reply.error ?? "it is busy") }
+      // Those that were refused together do not come back together.
+      Thread.sleep(forTimeInterval: pause * .random(in: 0.5...1))
+      pause = min(2 * pause, Self.longestPause)
+      socket = try Self.connect(queue)
+      decoder = Self.newDecoder
+    }
+  }
+
+  private func ask(_ line: [UInt8], until end: Double?, _ timeout: Double?) throws(Failure) -> StatusReply {
+    do {
+      try send(line)
+    } catch  where error.number == EPIPE || error.number == ECONNRESET {
+      // A pool that has closed the connection may have said why before.
+    } catch {
+      throw .noReply("\(error)")
+    }
     while true {
       guard let reply = try next(within: end.map { $0 - Clock.now }) else {
         throw .noReply("it has been silent for \(Clock.text(timeout ?? 0))")

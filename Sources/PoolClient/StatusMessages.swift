@@ -173,12 +173,15 @@ public struct StatusReply: Codable, Equatable, Sendable {
   public var kept: Kept?
   /// The answer to `check`: the names that the pool does not know.
   public var unknown: [UnknownName]?
+  /// Whether the pool has as many clients as it can have: it has done nothing about the request and closes the
+  /// connection. Connect and ask again after a pause. Nil otherwise.
+  public var busy: Bool?
 
   /// Makes a reply. Members that do not apply stay nil.
   public init(
     ok: Bool = true, error: String? = nil, status: PoolStatus? = nil, count: Int? = nil, saved: Saved? = nil,
     ended: [String]? = nil, submission: Submission? = nil, kept: Kept? = nil,
-    unknown: [UnknownName]? = nil
+    unknown: [UnknownName]? = nil, busy: Bool? = nil
   ) {
     self.ok = ok
     self.error = error
@@ -189,5 +192,6 @@ public struct StatusReply: Codable, Equatable, Sendable {
     self.submission = submission
     self.kept = kept
     self.unknown = unknown
+    self.busy = busy
   }
 }

@@ -1,4 +1,6 @@
 import Foundation
+import Jobs
+import Synchronization
 import Testing
 import WorkerPool
 
@@ -67,6 +69,57 @@ import WorkerPool
     #expect(second.errors.contains("1 job had been submitted before with the same unique key"))
     try items.place.write("", to: "end")
     try pool.waitForJobs(1)
+    try pool.stop()
+  }
+
+  /// With 256 files, a pool has room for 64 clients.
+  @Test(.timeLimit(.minutes(20)))
+  func twoHundredWaitingSubmissionsAtOnceAllSucceed() throws {
+    let items = try ItemPool()
+    let pool = try RunningPool(
+      items.place, store: items.store, model: items.model, plugins: items.plugins,
+      behind: ["/usr/bin/prlimit", "--nofile=256:256"])
+    let problems = Mutex<[String]>([])
+    let done = DispatchGroup()
+    for number in 0..<200 {
+      done.enter()
+      Thread.detachNewThread { [queue = items.queue] in
+        defer { done.leave() }
+        do {
+          let token = "one-of-200-\(number)"
+          var request = JobRequest(kind: "nothing")
+          request.submission = token
+          let file = try JobSubmission(queue: queue).submit([request])
+          guard case .taken(let jobs) = SubmissionInquiry(queue: queue, token: token, file: file).ask(timeout: 60)
+          else {
+            return problems.withLock { $0.append("\(token) is not taken") }
+          }
+          let follower = try JobFollower(store: jobs.store, queue: queue, jobs: jobs.runs.flatMap(\.keys))
+          try follower.follow { _ in
+          } checked: { failure in
+            // One that is told to come again asks the store meanwhile.
+            if let failure, case .notRunning = failure { problems.withLock { $0.append("\(token): \(failure)") } }
+          }
+          if follower.tally.succeeded != 1 { problems.withLock { $0.append("\(token): \(follower.tally)") } }
+        } catch {
+          problems.withLock { $0.append("\(error)") }
+        }
+      }
+    }
+    let commands = try (0..<8).map { _ in
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: Built.path("workerpool"))
+      process.arguments = ["submit", "--queue", items.queue, "nothing", "--wait"]
+      process.standardOutput = FileHandle.nullDevice
+      try process.run()
+      return process
+    }
+    for command in commands {
+      command.waitUntilExit(within: Process.testLimit)
+      #expect(command.terminationStatus == 0)
+    }
+    done.wait()
+    #expect(problems.withLock(\.self) == [])
     try pool.stop()
   }
 

@@ -9,6 +9,9 @@ import WorkerProtocol
 /// Each client has one request in work at a time, and gets a share of each turn. Its next request is read once the
 /// reply is made and most of the earlier replies are taken: a client that asks without end, or does not read, delays no
 /// other client and uses no memory.
+///
+/// A full house ends no request that has begun. A client that asks for nothing gives way; where there is none, the
+/// newest is refused. Both get a reply with ``StatusReply/busy``, and may ask again.
 final class StatusServer {
   /// One client; replies are sent through it, at once or later.
   final class Client {
@@ -23,6 +26,8 @@ final class StatusServer {
     fileprivate var isPostponed = false
     /// It has closed its connection, and has sent further requests before that.
     fileprivate var hasHungUp = false
+    /// When it came, or got its last reply: seconds of the monotonic clock.
+    fileprivate var idleSince = Clock.now
     /// Called when it is gone before the reply to the request in work.
     var whenGone: () -> Void = {}
 
@@ -46,6 +51,17 @@ final class StatusServer {
     func observe() { isObserving = true }
 
     fileprivate var mayAsk: Bool { isAnswered && connection.unsentBytes < StatusServer.replyShare }
+
+    /// Whether it has asked for nothing that it has not got, as far as the pool has read.
+    fileprivate var isIdle: Bool {
+      isAnswered && !isObserving && !isPostponed && connection.unsentBytes == 0 && !connection.hasMore
+    }
+
+    /// Whether bytes of it wait in the socket.
+    fileprivate var hasSentMore: Bool {
+      var byte: UInt8 = 0
+      return recv(connection.descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0
+    }
   }
 
   /// The longest request in bytes.
@@ -53,8 +69,8 @@ final class StatusServer {
   /// Bytes that may wait for an observer. While more wait, it loses what comes.
   static let observerBacklog = 1 << 20
 
-  /// Clients at a time; when there are more, the oldest is closed.
-  static let clientLimit = 128
+  /// Clients at a time, where the process may have four times as many files open.
+  static let mostClients = 1024
   /// Bytes of replies that may wait for a client. While more wait, none of its requests is read.
   static let replyShare = 1 << 16
   /// Bytes that may wait for a client. When more wait, its connection is closed.
@@ -68,8 +84,8 @@ final class StatusServer {
   private var listener: Listener?
   private let handler: (StatusRequest, Client) -> Void
   private var clients: [Int32: Client] = [:]
-  /// Descriptors of the clients, the oldest first.
-  private var order: [Int32] = []
+  private let clientLimit: Int
+  private let idleTime: Double
   /// Clients with something to send that the kernel may take.
   private var unflushed: Set<Int32> = []
   private let encoder = JSONEncoder()
@@ -79,10 +95,16 @@ final class StatusServer {
   private static let shortageInterval = 10.0
 
   /// Listens at `path` and hands requests to `handler`, which replies exactly once to each.
+  ///
+  /// - Parameter idleTime: seconds without a request after which a client gives way to another in a full house.
   init(
-    path: String, loop: EventLoop, log: Log, handler: @escaping (StatusRequest, Client) -> Void
+    path: String, loop: EventLoop, log: Log,
+    clientLimit: Int = min(mostClients, Int(clamping: OpenFileLimit.current / 4)),
+    idleTime: Double = 1, handler: @escaping (StatusRequest, Client) -> Void
   ) throws(SystemCallError) {
     self.path = path
+    self.clientLimit = clientLimit
+    self.idleTime = idleTime
     self.loop = loop
     self.log = log
     self.handler = handler
@@ -105,17 +127,30 @@ final class StatusServer {
     return true
   }
 
-  /// Out of descriptors, the client that has been connected for longest gives way to the one that waits. Returns
-  /// whether there was one.
+  /// Out of descriptors, a client that asks for nothing gives way to the one that waits. Returns whether there was one;
+  /// else the one that waits is accepted when a descriptor is free.
   private func makeRoom(_ error: SystemCallError) -> Bool {
     if toldOfShortage.map({ Clock.now - $0 > Self.shortageInterval }) ?? true {
       toldOfShortage = Clock.now
       log(.trouble, "a connection to the status socket cannot be accepted now: \(error)")
     }
-    guard let oldest = order.first.flatMap({ clients[$0] }) else { return false }
-    forget(oldest)
+    return closeIdleClient()
+  }
+
+  /// Closes the client that has asked for nothing for longest, and at least for `idleTime`. Returns whether there was
+  /// one.
+  private func closeIdleClient() -> Bool {
+    let end = Clock.now - idleTime
+    let idle = clients.values.filter { $0.idleSince < end && $0.isIdle }.sorted { $0.idleSince < $1.idleSince }
+    guard let client = idle.first(where: { !$0.hasSentMore }) else { return false }
+    send(Self.busy, to: client)
+    forget(client)
     return true
   }
+
+  /// The reply to a request that nothing was done about.
+  private static let busy = StatusReply(
+    ok: false, error: "the pool has as many clients as it can have; ask again in a moment", busy: true)
 
   deinit {
     for client in clients.values where client.interest != nil { loop.unwatch(client.connection.descriptor) }
@@ -164,10 +199,11 @@ final class StatusServer {
       let peer = try? PeerCredentials(of: descriptor), peer.userID == geteuid() || peer.userID == 0
     else { return }
     let client = Client(connection, self)
+    let isWelcome = clients.count < clientLimit || closeIdleClient()
     clients[descriptor] = client
-    order.append(descriptor)
-    if order.count > Self.clientLimit, let oldest = clients[order[0]] { forget(oldest) }
-    update(client)
+    if isWelcome { return update(client) }
+    send(Self.busy, to: client)
+    forget(client)
   }
 
   /// Lets the loop watch a client's socket for the events that matter now.
@@ -207,9 +243,7 @@ final class StatusServer {
 
   /// A client closes its connection before the reply to its request. Requests that it has sent are carried out.
   private func hungUp(_ client: Client) {
-    var byte: UInt8 = 0
-    let waiting = recv(client.connection.descriptor, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
-    guard waiting > 0 || client.connection.hasMore else { return forget(client) }
+    guard client.hasSentMore || client.connection.hasMore else { return forget(client) }
     client.hasHungUp = true
     loop.unwatch(client.connection.descriptor)
     client.interest = nil
@@ -266,6 +300,7 @@ final class StatusServer {
 
   private func answer(_ client: Client, _ reply: StatusReply) {
     client.isAnswered = true
+    client.idleSince = Clock.now
     client.whenGone = {}
     send(reply, to: client)
   }
@@ -284,7 +319,6 @@ final class StatusServer {
   private func forget(_ client: Client) {
     let descriptor = client.connection.descriptor
     guard clients.removeValue(forKey: descriptor) != nil else { return }
-    order.removeAll { $0 == descriptor }
     client.connection.flush()
     if client.interest != nil { loop.unwatch(descriptor) }
     client.connection.close()

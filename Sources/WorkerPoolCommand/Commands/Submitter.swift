@@ -114,18 +114,18 @@ struct Submitter {
         let members = [JSONMember("job", .string(uri.description)), JSONMember("state", .string("deleted"))]
         Output.line(asJSON ? JSONValue.object(members).text : "\(uri) deleted")
       }
-    } checked: { poolRuns in
+    } checked: { failure in
       let tally = follower.tally
       guard tally.unfinished > 0 else { return }
       let failed = tally.failed > 0 ? ", \(tally.failed) of them without success" : ""
       let count = tally.succeeded + tally.failed
       let ended = "\(count) of \(Plural.text(keys.count, "job")) ended\(failed)"
-      if poolRuns, keys.count == 1, let part = Self.progress(of: submission.jobURIs[keys[0]].description, queue) {
+      if let failure {
+        progress.show("\(ended); \(failure)")
+      } else if keys.count == 1, let part = Self.progress(of: submission.jobURIs[keys[0]].description, queue) {
         progress.show("\(part.done) of \(part.total) done", done: part.done, of: part.total)
-      } else if poolRuns {
-        progress.show(ended, done: count, of: keys.count)
       } else {
-        progress.show("\(ended); no pool is running on \(queue)")
+        progress.show(ended, done: count, of: keys.count)
       }
     }
     progress.clear()
