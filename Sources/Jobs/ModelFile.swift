@@ -21,13 +21,31 @@ public enum ModelFile {
       do {
         return try NSPersistentStoreCoordinator.cachedModelForPersistentStore(at: url)
       } catch {
+        if let obstacle = obstacle(path) { throw .unreadable(path, reason: obstacle) }
         // A store from before 2015 has all but the model.
         let metadata = try? NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: NSSQLiteStoreType, at: url)
         throw metadata == nil ? .notKept(path, reason: (error as NSError).localizedDescription) : .noCopy(path)
       }
     }
-    guard let model = NSManagedObjectModel(contentsOf: url) else { throw .unreadable(path) }
-    return model
+    do {
+      return try NSManagedObjectModel.load(contentsOf: url)
+    } catch {
+      throw .unreadable(path, reason: obstacle(path) ?? reason(error))
+    }
+  }
+
+  /// Why this user cannot read the file, or the store in it; nil when that is not in the way.
+  private static func obstacle(_ path: String) -> String? {
+    if access(path, R_OK) != 0 { return "user \(geteuid()) may not read it: \(String(cString: strerror(errno)))" }
+    guard !isModelFile(path) else { return nil }
+    // SQLite makes the log and its index beside a store.
+    let directory = URL(fileURLWithPath: path).resolvingSymlinksInPath().deletingLastPathComponent().path
+    guard access(directory, W_OK | X_OK) != 0 else { return nil }
+    return "SQLite may not write to its directory \(directory): \(String(cString: strerror(errno)))"
+  }
+
+  private static func reason(_ error: ManagedObjectModelError) -> String {
+    error.line.map { "line \($0) of \(error.description)" } ?? error.description
   }
 
   /// Whether the path names a model's own file, by its extension.
@@ -40,8 +58,8 @@ public enum ModelFile {
 public enum ModelFileError: Error, Hashable, Sendable, CustomStringConvertible {
   /// There is no file at the path.
   case noFile(String)
-  /// The file at the path is not a model.
-  case unreadable(String)
+  /// The file at the path cannot be read as a model, for that reason.
+  case unreadable(String, reason: String)
   /// The file at the path is a store that keeps no copy of its model.
   case noCopy(String)
   /// The file at the path is neither a model nor a store that keeps one.
@@ -51,7 +69,7 @@ public enum ModelFileError: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .noFile(let path): "there is no model at \(path)"
-    case .unreadable(let path): "\(path) is not a data model that can be read"
+    case .unreadable(let path, let reason): "\(path) cannot be read as a data model: \(reason)"
     case .noCopy(let path):
       "the store \(path) keeps no copy of its model, as those that frameworks before 2015 wrote: name the model's file "
         + "with --model"

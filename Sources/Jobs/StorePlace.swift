@@ -35,9 +35,10 @@ public struct StorePlace: Hashable, Sendable, CustomStringConvertible {
   /// its host.
   public func check() throws(StorePlaceError) {
     guard isServer else {
-      if text.hasPrefix("file:") || !text.contains("://") { return }
+      let isNearlyServer = ["postgresql:", "postgres:"].contains { text.hasPrefix($0) }
+      if text.hasPrefix("file:") || !text.contains("://") && !isNearlyServer { return }
       throw StorePlaceError(
-        place: String(text.prefix { $0 != ":" }) + "://…",
+        place: String(text.prefix { $0 != ":" }) + (isNearlyServer ? ":…" : "://…"),
         reason: "a store is the path of a SQLite file, or a URL such as postgresql://user@host/database")
     }
     let parts = text.split(separator: "?", maxSplits: 1).map(String.init)

@@ -8,17 +8,20 @@ public struct SystemCallError: Error, Equatable, Sendable, CustomStringConvertib
   public let path: String?
   /// The error number, as in errno(3).
   public let number: Int32
+  /// What is wrong, where the error number does not say it.
+  public let detail: String?
 
   /// Takes the current `errno` unless another number is given.
-  public init(_ call: String, path: String? = nil, number: Int32 = errno) {
+  public init(_ call: String, path: String? = nil, number: Int32 = errno, detail: String? = nil) {
     self.call = call
     self.path = path
     self.number = number
+    self.detail = detail
   }
 
   /// The call, the path, and what the error number means.
   public var description: String {
-    let reason = String(cString: strerror(number))
+    let reason = detail ?? String(cString: strerror(number))
     return path.map { "\(call) \($0): \(reason)" } ?? "\(call): \(reason)"
   }
 }

@@ -64,8 +64,26 @@ package struct Program: Sendable {
         }
       }
     }
-    guard error == 0 else { throw SystemCallError("spawn", path: path, number: error) }
+    guard error == 0 else {
+      // execve(2) says ENOENT for both: no file, and a script whose interpreter is not there.
+      let interpreter = error == ENOENT ? Self.interpreter(of: path) : nil
+      throw SystemCallError(
+        "spawn", path: path, number: error,
+        detail: interpreter.map { "the program is there, but its interpreter \($0) is not" })
+    }
     return pid
+  }
+
+  /// The interpreter that the first line of a script names; nil for another file, and for none.
+  private static func interpreter(of path: String) -> String? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var line = [UInt8](repeating: 0, count: 256)
+    let count = read(descriptor, &line, line.count)
+    guard count > 2, line.starts(with: "#!".utf8) else { return nil }
+    let text = line[2..<count].prefix { $0 != UInt8(ascii: "\n") }
+    return text.split(separator: UInt8(ascii: " ")).first.map { String(decoding: $0, as: UTF8.self) }
   }
 }
 

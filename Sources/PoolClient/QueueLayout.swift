@@ -1,5 +1,7 @@
 import Foundation
+import Glibc
 import Jobs
+import LinuxSystem
 
 /// The paths in a queue directory: `incoming/` for job files, `taken/` for those that the pool has made its own,
 /// `rejected/` for bad ones, `periodic/` for jobs that come again and again, `run/` for the pool's sockets.
@@ -27,6 +29,8 @@ public struct QueueLayout: Hashable, Sendable {
   package var workerSocket: String { run + "/workers.sock" }
   /// The socket that a ``StatusClient`` connects to.
   package var statusSocket: String { run + "/status.sock" }
+  /// Holds the process ID of the pool that runs.
+  package var pidFile: String { run + "/pid" }
   /// The file by whose lock the pool's processes take turns at writing to the store.
   package var writeTurn: String { URL(fileURLWithPath: run).path + "/write-turn" }
 
@@ -49,8 +53,24 @@ public struct QueueLayout: Hashable, Sendable {
     if mkdir(path, mode) == 0 { return }
     let reason = errno
     var status = stat()
-    guard reason == EEXIST, stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-      throw FileError(path: path, action: "be made a directory", errno: reason)
+    guard reason == EEXIST, stat(path, &status) == 0 else {
+      throw FileError(path: path, action: "be made", errno: reason, reason: ownersReason(path, reason))
     }
+    guard status.st_mode & S_IFMT == S_IFDIR else {
+      let remedy =
+        path == root ? "name a directory with --queue" : "the queue directory needs a directory there: move it away"
+      throw FileError(
+        path: path, action: "be made", errno: reason,
+        reason: "is \(status.kindDescription), not a directory; \(remedy)")
+    }
+  }
+
+  /// What to do about a queue directory of another user; nil for another error, and another owner's parent directory.
+  private func ownersReason(_ path: String, _ number: Int32) -> String? {
+    var status = stat()
+    guard [EACCES, EPERM].contains(number), stat(root, &status) == 0, status.st_uid != geteuid() else { return nil }
+    return
+      "cannot be made: \(String(cString: strerror(number))): the queue directory belongs to user \(status.st_uid), and "
+      + "this is user \(geteuid()); run the pool as its owner, or name another directory with --queue"
   }
 }

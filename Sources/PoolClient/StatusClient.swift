@@ -1,6 +1,7 @@
 import CSystem
 import Foundation
 import Glibc
+import Jobs
 import LinuxSystem
 import WorkerProtocol
 
@@ -44,17 +45,37 @@ public final class StatusClient {
     socket = try Self.connect(queue)
   }
 
+  /// A pool that starts or ends has locked its queue directory, and does not listen: it is waited for.
   private static func connect(_ queue: String) throws(Failure) -> Descriptor {
     let layout = QueueLayout(root: queue)
-    do {
-      return try Descriptor(try UnixSocket.connect(to: layout.statusSocket), "connect")
-    } catch {
-      switch error.number {
-      case EACCES: throw .notAllowed(path: layout.run)
-      case ENOENT, ENOTDIR, ECONNREFUSED: throw .notRunning(queue: queue)
-      default: throw .noReply("\(error)")
+    let end = Clock.now + startTime
+    while true {
+      do {
+        return try Descriptor(try UnixSocket.connect(to: layout.statusSocket), "connect")
+      } catch {
+        switch error.number {
+        case EACCES: throw .notAllowed(path: layout.run)
+        case ENOENT, ENOTDIR, ECONNREFUSED:
+          guard let pid = silentPool(layout) else { throw .notRunning(queue: queue) }
+          guard Clock.now < end else { throw .noReply("process \(pid) runs on \(queue), and does not listen") }
+        default: throw .noReply("\(error)")
+        }
       }
+      Thread.sleep(forTimeInterval: firstPause)
     }
+  }
+
+  /// Seconds that a pool has to listen: it does so a second after its start, also when its store is not open then.
+  private static let startTime = 5.0
+
+  /// The process of a pool that has the queue directory open, although nobody listens; nil when none has.
+  private static func silentPool(_ layout: QueueLayout) -> Int32? {
+    guard let text = try? String(contentsOfFile: layout.pidFile, encoding: .utf8), let pid = Int32(text),
+      let queue = FileID(path: layout.root),
+      // Another user's process, and one that is gone, cannot be looked at: that is no pool which could be asked.
+      let files = try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd")
+    else { return nil }
+    return files.contains { FileID(path: "/proc/\(pid)/fd/\($0)") == queue } ? pid : nil
   }
 
   /// Seconds for which a pool without room is asked again, for a request that waits as long as it takes.

@@ -15,6 +15,12 @@ import WorkerPool
     let items = try ItemPool()
     let holder = try holder(items)
     let pool = try StartingPool(items)
+    try waitUntil("the pool has its queue directory") {
+      FileManager.default.fileExists(atPath: items.queue + "/run/pid")
+    }
+    // It does not listen yet: it is asked again, and not said to be none.
+    let first = try workerpool("status", "--queue", items.queue)
+    #expect(first.code == 0 && first.output.contains(", opening; started "), "\(first)")
     let line = try #require(pool.line(with: "is not open after 1 s"))
     #expect(line.contains("process \(holder.pid) (sqlite3) has it locked"), "\(line)")
     let status = try workerpool("status", "--queue", items.queue)

@@ -88,6 +88,7 @@ import Testing
     (#"{"kind": 1}"#, "\"kind\" must be a name"),
     (#"{"kind": "a b"}"#, "\"kind\" must be a name"),
     (#"{"kind": ""}"#, "\"kind\" must be a name"),
+    (#"{"kind": "a", "queue": "slow mail"}"#, "here it is \"slow mail\""),
     (#"{"queue": "q"}"#, "\"kind\" is missing"),
     (#"[]"#, "a job is a JSON object, but here is an array"),
     (#"{"kind": "a", "priority": 32768}"#, "\"priority\" must be a whole number from -32768 to 32767"),

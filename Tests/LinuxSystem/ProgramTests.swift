@@ -1,6 +1,7 @@
 import CSystem
 import Foundation
 import LinuxSystem
+import TestFiles
 import Testing
 
 @Suite struct ProgramTests {
@@ -47,6 +48,15 @@ import Testing
   }
 
   @Test func aProgramThatIsNotThereIsNamed() throws {
+    // A script that is there, whose interpreter is not.
+    let script = temporaryURL("script")
+    try "#!/nowhere/python3 -u\n".write(to: script, atomically: true, encoding: .utf8)
+    #expect(chmod(script.path, 0o755) == 0)
+    defer { try? FileManager.default.removeItem(at: script) }
+    let missing = #expect(throws: SystemCallError.self) { try start(Program(path: script.path, environment: [:])) }
+    #expect(
+      missing?.description
+        == "spawn \(script.path): the program is there, but its interpreter /nowhere/python3 is not")
     let error = #expect(throws: SystemCallError.self) { try start(Program(path: "/nowhere/program", environment: [:])) }
     #expect(error?.path == "/nowhere/program" && error?.number == ENOENT)
   }

@@ -18,6 +18,18 @@ import WorkerKit
     } catch {
       throw PermanentFailure("\(error)")
     }
+    do {
+      try run(job, parameters, plan, in: context)
+    } catch let error as RowError {
+      throw ImportFileError(file: parameters.file, reason: "\(error)")
+    } catch let error as JSONError {
+      throw ImportFileError(file: parameters.file, reason: "\(error)")
+    }
+  }
+
+  private func run(
+    _ job: Job, _ parameters: ImportParameters, _ plan: ImportPlan, in context: NSManagedObjectContext
+  ) throws {
     var mark = try FileMark(path: parameters.file).resumed(from: job.checkpoint)
     var reader = try parameters.rows()
     if let columns = reader.columns, !columns.isEmpty {
@@ -46,4 +58,12 @@ import WorkerKit
     var chunk = ImportChunk(plan: plan, context: context)
     return try chunk.apply(rows)
   }
+}
+
+/// What is wrong in the file of an import, with its path.
+struct ImportFileError: Error, Hashable, CustomStringConvertible {
+  let file: String
+  let reason: String
+
+  var description: String { reason.contains(file) ? reason : "\(file): \(reason)" }
 }

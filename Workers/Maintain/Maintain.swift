@@ -68,10 +68,7 @@ struct MaintainParameters {
 
   init(_ parameters: JSONValue) throws(JSONFieldError) {
     var fields = try JSONFields(parameters, named: "the parameters")
-    guard let task = try fields.choice("task", Task.self) else {
-      throw JSONFieldError("\"task\" is missing in the parameters")
-    }
-    self.task = task
+    task = try fields.requiredChoice("task")
     file = task == .backup ? try fields.requiredPath("file") : nil
     var retention = JobRetention()
     if task == .prune {

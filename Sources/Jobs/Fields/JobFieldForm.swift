@@ -52,8 +52,13 @@ extension JobFieldForm<String> {
 
   /// The name of a kind or a queue.
   static var name: JobFieldForm {
-    string("a name of 1 to 100 letters, digits, \".\", \"_\" and \"-\"", where: JobFile.isName)
+    JobFieldForm(
+      "a name of 1 to 100 letters, digits, \".\", \"_\" and \"-\"", decode: { $0.stringValue }, encode: { .string($0) },
+      problem: { JobFile.isName($1) ? nil : "here it is \"\($1.prefix(longestShown))\"" })
   }
+
+  /// Characters of a wrong name that an error shows.
+  private static var longestShown: Int { 100 }
 
   /// A short text, such as a unique key.
   static var text: JobFieldForm {

@@ -40,9 +40,7 @@ public struct JSONFields {
   ///
   /// - Throws: ``JSONFieldError`` if it is missing, null, empty or of another type.
   public mutating func requiredString(_ name: String) throws(JSONFieldError) -> String {
-    guard let text = try string(name), !text.isEmpty else {
-      throw JSONFieldError("\"\(name)\" is missing in \(objectName)")
-    }
+    guard let text = try string(name), !text.isEmpty else { throw missing(name) }
     return text
   }
 
@@ -61,8 +59,27 @@ public struct JSONFields {
   ///
   /// - Throws: ``JSONFieldError`` if it is missing, null, relative or of another type, and for one with a zero byte.
   public mutating func requiredPath(_ name: String) throws(JSONFieldError) -> String {
-    guard let path = try path(name) else { throw JSONFieldError("\"\(name)\" is missing in \(objectName)") }
+    guard let path = try path(name) else { throw missing(name) }
     return path
+  }
+
+  /// The member's value as one of a type's few words.
+  ///
+  /// - Throws: ``JSONFieldError`` if it is missing or null, and for another word.
+  public mutating func requiredChoice<Choice: RawRepresentable & CaseIterable>(
+    _ name: String, _ type: Choice.Type = Choice.self
+  ) throws(JSONFieldError) -> Choice where Choice.RawValue == String {
+    guard let choice = try choice(name, type) else { throw missing(name) }
+    return choice
+  }
+
+  /// What is wrong when a member is missing: most likely it is there under a mistyped name.
+  private func missing(_ name: String) -> JSONFieldError {
+    let strangers = names.filter { !known.contains($0) }
+    guard let stranger = strangers.first(where: { Spelling.nearest(to: $0, among: [name]) != nil }) else {
+      return JSONFieldError("\"\(name)\" is missing in \(objectName)")
+    }
+    return JSONFieldError("\(objectName) have no \"\(stranger)\"; did you mean \"\(name)\"?")
   }
 
   /// The whole number with this name; nil if it is missing or null.

@@ -74,12 +74,21 @@ public enum Pool {
     } catch {
       throw StartError.store(path: error.place, reason: error.reason)
     }
+    var configuration = configuration
+    // Before anything is made: a start that is refused leaves nothing behind.
+    if !configuration.place.isServer { try StoreFitness.requireWritable(configuration.store) }
+    configuration.model = try modelPath(configuration)
+    let model = try loadModel(configuration)
     let layout = QueueLayout(root: configuration.queue)
+    let remains = StartRemains(layout, store: configuration.place.isServer ? nil : configuration.store)
+    var hasStarted = false
     try layout.create()
     let runtime = RuntimeDirectory(queue: configuration.queue)
     let lock = try runtime.lock()
-    defer { close(lock) }
-    var configuration = configuration
+    defer {
+      if !hasStarted { remains.removeQueue() }
+      close(lock)
+    }
     configuration.log = configuration.log.and(try LogDirectory(queue: configuration.queue).open())
     let log = configuration.log
     defer { log.flush() }
@@ -96,13 +105,14 @@ public enum Pool {
     let identity = try runtime.identity()
     configuration.identity = identity
     defer { runtime.clear() }
-    // Before the store's file is made.
-    configuration.model = try modelPath(configuration)
-    let model = try loadModel(configuration)
     if configuration.confinesWorkers { try WorkerConfinement.makePlaces(configuration, model) }
     let storeLock = try takeStore(&configuration)
-    defer { storeLock?.release() }
+    defer {
+      if !hasStarted { remains.removeStore() }
+      storeLock?.release()
+    }
     var code = try runOnce(&configuration, layout, signals)
+    hasStarted = true
     while code == PoolEnding.cutOff.rawValue {
       // The server may be away for long; the pool has to be there when it is back.
       configuration.storeTimeout = .greatestFiniteMagnitude

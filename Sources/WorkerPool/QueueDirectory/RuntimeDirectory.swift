@@ -14,14 +14,16 @@ struct RuntimeDirectory {
 
   /// Holds the identity of the pools on this queue directory.
   private var identityFile: String { path + "/identity" }
-  /// Holds the process ID of the pool that runs.
-  private var pidFile: String { path + "/pid" }
+  private var pidFile: String { layout.pidFile }
 
   /// Another pool runs on this queue directory.
   struct Occupied: Error, CustomStringConvertible {
     let queue: String
     let pid: String?
-    var description: String { "another pool\(pid.map { ", process \($0)," } ?? "") runs on \(queue)" }
+    var description: String {
+      "another pool\(pid.map { ", process \($0)," } ?? "") runs on \(queue); a queue directory has one pool: stop that "
+        + "one first (workerpool stop --queue \(queue))"
+    }
   }
 
   /// The file or directory at the path cannot be trusted.

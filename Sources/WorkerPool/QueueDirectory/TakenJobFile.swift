@@ -87,7 +87,10 @@ struct FileOwnerRule: Sendable {
   func refusal(_ status: stat, from source: OpenDirectory?) -> String? {
     if status.st_uid == geteuid() || status.st_uid == 0 { return nil }
     let owner = "belongs to user \(status.st_uid)"
-    guard allowsGroup else { return "\(owner); a job file must belong to the pool's user or to root" }
+    guard allowsGroup else {
+      return
+        "\(owner); a job file must belong to the pool's user or to root, unless the pool runs with --allow-group"
+    }
     guard status.st_gid == getegid() else {
       return
         "\(owner) and group \(status.st_gid); a job file must belong to the pool's user, root or group \(getegid())"

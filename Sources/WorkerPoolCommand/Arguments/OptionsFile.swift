@@ -12,9 +12,12 @@ import LinuxSystem
 /// A value is the rest of its line, so it needs no quotes, and may have spaces. A comment has a line of its own.
 struct OptionsFile {
   let arguments: ParsedArguments
+  private let path: String
+  private var lines: [(number: Int, option: String, value: String)] = []
 
   /// - Throws: ``UsageError`` that names file and line.
   init(_ path: String, for command: CommandDescription) throws(UsageError) {
+    self.path = path
     let bytes: [UInt8]
     do throws(GuardedFile.Refusal) {
       bytes = try GuardedFile(path, path: path, links: .followed).bytes(atMost: 1 << 20)
@@ -41,6 +44,7 @@ struct OptionsFile {
         guard name != "config", name != "help" else { throw UsageError("\(name) cannot be in a file") }
         _ = try ParsedArguments(option, for: command)
         words += option
+        lines.append((index + 1, name, value))
         // Twice what may be there once is told with its line, too.
         _ = try ParsedArguments(words, for: command)
       } catch {
@@ -48,5 +52,18 @@ struct OptionsFile {
       }
     }
     arguments = try ParsedArguments(words, for: command)
+  }
+
+  /// The error with file and line, when it is about an option that stands here: it begins with the option's name, and
+  /// quotes a value.
+  func located(_ error: UsageError, besides own: ParsedArguments) -> UsageError {
+    let about = lines.filter { line in
+      error.description.split { $0 == " " || $0 == ":" }.first.map(String.init) == "--\(line.option)"
+        && !own.has(line.option)
+    }
+    guard let line = about.first(where: { error.description.contains("\"\($0.value)\"") }) ?? about.first else {
+      return error
+    }
+    return UsageError("\(path), line \(line.number): \(error.description)")
   }
 }

@@ -53,15 +53,20 @@ struct ParsedArguments: Sendable {
     values[name, default: []].append(value)
   }
 
-  /// These arguments, and those of the file that an option names. What both have, the file does not decide.
+  /// Calls `body` with these arguments, and those of the file that an option names. What both have, the file does not
+  /// decide.
   ///
-  /// - Throws: ``UsageError`` that names file and line.
-  func withFile(_ option: String) throws -> ParsedArguments {
-    guard let path = string(option) else { return self }
+  /// - Throws: ``UsageError`` that names file and line, also when `body` throws one about an option of the file.
+  func withFile<Result>(_ option: String, _ body: (ParsedArguments) throws -> Result) throws -> Result {
+    guard let path = string(option) else { return try body(self) }
     let file = try OptionsFile(path, for: command)
     var all = self
     all.values.merge(file.arguments.values) { own, _ in own }
-    return all
+    do {
+      return try body(all)
+    } catch let error as UsageError {
+      throw file.located(error, besides: self)
+    }
   }
 
   private func checkOperands(_ command: CommandDescription) throws(UsageError) {

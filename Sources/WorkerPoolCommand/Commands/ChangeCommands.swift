@@ -63,7 +63,11 @@ private struct JobChange {
 
   func run(_ arguments: ParsedArguments) throws -> ExitCode {
     var filter = try JobFilterOptions.filter(arguments)
-    guard arguments.operands.isEmpty != filter.isEverything else {
+    guard !arguments.operands.isEmpty || !filter.isEverything else {
+      throw UsageError(
+        "workerpool \(command.rawValue) needs jobs: name them (p17), or choose them by options such as --state")
+    }
+    guard arguments.operands.isEmpty || filter.isEverything else {
       throw UsageError("name jobs, or choose them by options such as --state, but not both")
     }
     let pool = try arguments.pool()

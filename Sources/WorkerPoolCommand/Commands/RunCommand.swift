@@ -150,8 +150,7 @@ let systemdUnitCommand = CommandDescription(
           stopDeadline: defaults.stopDeadline))
       return .success
     }
-    let arguments = try arguments.withFile("config")
-    let configuration = try configuration(arguments)
+    let (arguments, pool) = try arguments.withFile("config") { all in (all, try configuration(all)) }
     let paths = ["store", "model", "queue", "plugins", "record", "metrics-file", "confine-read", "confine-write"]
     var words: [String] = []
     for option in runCommand.options
@@ -165,18 +164,18 @@ let systemdUnitCommand = CommandDescription(
     }
     Output.text(
       SystemdUnit.text(
-        executable: PoolConfiguration.executablePath, arguments: words, storeTimeout: configuration.storeTimeout,
-        stopDeadline: configuration.stopDeadline))
+        executable: PoolConfiguration.executablePath, arguments: words, storeTimeout: pool.storeTimeout,
+        stopDeadline: pool.stopDeadline))
     return .success
   })
 
 @Sendable private func run(_ arguments: ParsedArguments) throws -> ExitCode {
-  let arguments = try arguments.withFile("config")
+  let (arguments, pool) = try arguments.withFile("config") { all in (all, try configuration(all)) }
   // The pool searches again at SIGHUP, so one that comes later is no mistake.
   for directory in arguments.strings("plugins") where access(directory, F_OK) != 0 {
     Output.error("workerpool run: there is no directory \(directory) for plugins yet\n")
   }
-  return ExitCode(rawValue: try Pool.run(try configuration(arguments))) ?? .failure
+  return ExitCode(rawValue: try Pool.run(pool)) ?? .failure
 }
 
 private func configuration(_ arguments: ParsedArguments) throws -> PoolConfiguration {

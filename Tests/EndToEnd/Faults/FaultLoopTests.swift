@@ -171,7 +171,7 @@ import Testing
   private func tellsReason(_ log: String, _ fault: FaultyPool.Fault) -> Bool {
     let sentences = [
       String(cString: strerror(fault.error)), "disk is full", "disk I/O error", "unable to open database file",
-      "database is locked", "locking protocol", "readonly database", "not a data model that can be read",
+      "database is locked", "locking protocol", "readonly database", "cannot be read as a data model",
       "it waits for a lock", "disk image is malformed",
     ]
     return sentences.contains { log.contains($0) }

@@ -30,7 +30,10 @@ import Testing
   @Test func withoutTheOptionFilesOfOtherUsersAreRejected() async throws {
     let reasons = try await reasons(allowsGroup: false)
     #expect(reasons.keys.sorted() == ["everybody", "group", "other"])
-    #expect(reasons["group"] == "belongs to user 65534; a job file must belong to the pool's user or to root")
+    #expect(
+      reasons["group"]
+        == "belongs to user 65534; a job file must belong to the pool's user or to root, unless the pool runs with --allow-group"
+    )
   }
 
   @Test func withTheOptionFilesOfTheGroupAreTaken() async throws {
