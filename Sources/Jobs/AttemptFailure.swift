@@ -61,6 +61,12 @@ public struct AttemptFailure: Hashable, Sendable {
     return .object(members)
   }
 
+  /// The lines of standard error that do not stand in the message already.
+  package var standardErrorBesideMessage: [String] {
+    let lines = standardError.filter { !$0.isEmpty }
+    return !lines.isEmpty && lines.allSatisfy(message.contains) ? [] : standardError
+  }
+
   private init?(_ json: JSONValue) {
     guard let type = json["type"]?.stringValue else { return nil }
     self.init(

@@ -9,7 +9,10 @@ public enum JobStory {
   /// - Parameters:
   ///   - status: of the pool that runs on the store, if one does.
   ///   - run: who runs it.
-  public static func lines(_ job: Job, status: PoolStatus?, run: JobRun? = nil) -> [String] {
+  ///   - obstacle: what the pool says that keeps the job from being handed out.
+  public static func lines(
+    _ job: Job, status: PoolStatus?, run: JobRun? = nil, obstacle: JobObstacle? = nil
+  ) -> [String] {
     let uri = job.objectID.uriString
     let pools = status.map { [$0] + ($0.others ?? []) } ?? []
     let pool = pools.first { $0.workers.contains { $0.running.contains(uri) } }
@@ -35,7 +38,7 @@ public enum JobStory {
     lines += list("objects", job.objectURIs) + list("results", job.resultURIs) + list("after", job.options.after)
     if let batch = job.options.afterBatch { lines.append("after      the batch \(batch)") }
     if let output = job.output { lines.append("output     " + String(output.prefix(longestOutput))) }
-    let next = next(job, worker, survivor, run, status)
+    let next = next(job, worker, survivor, run, status, obstacle).text
     return (lines + ["", "what happened"] + history(job) + ["", "what comes next", "  " + next])
       .map(TerminalText.escaped)
   }
@@ -52,7 +55,7 @@ public enum JobStory {
       return "running since \(second(run.since)) in process \(run.pid)"
     }
     let busy = worker.busy.map { " for \(StatusText.duration($0))" } ?? ""
-    return "running\(busy) in worker \(worker.id), process \(worker.pid)"
+    return "running\(busy) in worker \(worker.id)\(worker.pid.map { ", process \($0)" } ?? "")"
   }
 
   /// The fields of the request that have no line of their own.
@@ -77,64 +80,126 @@ public enum JobStory {
     return uris.prefix(shown).enumerated().map { ($0 == 0 ? padded : "          ") + " " + $1 } + more
   }
 
-  private static func history(_ job: Job) -> [String] {
-    var events: [(date: Date, text: String)] = [(job.createdAt, "came into the store")]
-    for failure in job.failures {
-      var text = "attempt \(failure.attempt): \(failure.type): \(failure.message)"
-      if failure.pid > 0 { text += " (process \(failure.pid) on \(failure.host))" }
-      events.append((failure.date, text))
-      events += failure.standardError.map { (failure.date, "  | \($0)") }
+  // MARK: What happened
+
+  /// Something that happened to a job.
+  package struct Event {
+    package enum What {
+      case came
+      case failed(AttemptFailure)
+      /// The last attempt that has ended began.
+      case began
+      case runs(pid: Int32)
+      case ended(JobState)
     }
-    if let date = job.startedAt { events.append((date, "the last finished attempt began")) }
-    if let date = job.finishedAt { events.append((date, job.state.name)) }
-    let order = events.enumerated().sorted { ($0.element.date, $0.offset) < ($1.element.date, $1.offset) }
-    return order.map { "  \(second($0.element.date))  \($0.element.text)" }
+
+    package let date: Date
+    package let what: What
   }
 
-  /// What comes next for the job, in one sentence.
-  package static func next(_ job: Job, status: PoolStatus?, run: JobRun?) -> String {
+  /// What happened to the job, in order: an attempt comes before the end that it led to.
+  package static func events(_ job: Job, run: JobRun?) -> [Event] {
+    var events = [Event(date: job.createdAt, what: .came)]
+    if let date = job.startedAt { events.append(Event(date: date, what: .began)) }
+    events += job.failures.map { Event(date: $0.date, what: .failed($0)) }
+    if let run, job.state == .available { events.append(Event(date: run.since, what: .runs(pid: run.pid))) }
+    let order = events.enumerated().sorted { ($0.element.date, $0.offset) < ($1.element.date, $1.offset) }
+    events = order.map(\.element)
+    // The failure that led to the end may have been noted a little later.
+    if let date = job.finishedAt {
+      let last = events.last?.date ?? date
+      events.append(Event(date: max(date, last), what: .ended(job.state)))
+    }
+    return events
+  }
+
+  private static func history(_ job: Job) -> [String] {
+    events(job, run: nil).flatMap { event in
+      let time = millisecond(event.date)
+      switch event.what {
+      case .came: return ["  \(time)  came into the store"]
+      case .began: return ["  \(time)  the last finished attempt began"]
+      case .runs(let pid): return ["  \(time)  began to run in process \(pid)"]
+      case .ended(let state): return ["  \(time)  \(state.name)"]
+      case .failed(let failure):
+        let process = failure.pid > 0 ? " (process \(failure.pid) on \(failure.host))" : ""
+        return ["  \(time)  attempt \(failure.attempt): \(failure.type): \(failure.message)\(process)"]
+          + failure.standardErrorBesideMessage.map { "  \(time)    | \($0)" }
+      }
+    }
+  }
+
+  // MARK: What comes next
+
+  /// What comes next for a job, and the command by which a person changes that.
+  package struct Next {
+    package let sentence: String
+    /// What the command is for; empty when the sentence says it.
+    package let purpose: String
+    package let command: String?
+
+    init(_ sentence: String, _ purpose: String = "", command: String? = nil) {
+      self.sentence = sentence
+      self.purpose = purpose
+      self.command = command
+    }
+
+    /// Both in one line.
+    package var text: String {
+      guard let command else { return sentence }
+      return sentence + (purpose.isEmpty ? "" : "; \(purpose)") + ": \(command)"
+    }
+  }
+
+  /// What comes next for the job.
+  ///
+  /// - Parameter obstacle: what the pool says of a ready job.
+  package static func next(_ job: Job, status: PoolStatus?, run: JobRun?, obstacle: JobObstacle?) -> Next {
     let uri = job.objectID.uriString
     let worker = status?.workers.first { $0.running.contains(uri) }
     let survivor = worker == nil ? status?.survivors?.first { $0.jobs.contains(uri) } : nil
-    return next(job, worker, survivor, run, status)
+    return next(job, worker, survivor, run, status, obstacle)
   }
 
   private static func next(
-    _ job: Job, _ worker: PoolStatus.Worker?, _ survivor: PoolStatus.Survivor?, _ run: JobRun?, _ status: PoolStatus?
-  ) -> String {
+    _ job: Job, _ worker: PoolStatus.Worker?, _ survivor: PoolStatus.Survivor?, _ run: JobRun?, _ status: PoolStatus?,
+    _ obstacle: JobObstacle?
+  ) -> Next {
     let name = job.objectID.objectURI?.name ?? ""
     switch job.state {
-    case .succeeded: return "nothing; its effects are in the store"
-    case .dead: return "nothing by itself; to run it again: workerpool retry \(name)"
-    case .cancelled: return "nothing; to run it anyway: workerpool retry \(name)"
+    case .succeeded: return Next("nothing; its effects are in the store")
+    case .dead: return Next("nothing by itself", "to run it again", command: "workerpool retry \(name)")
+    case .cancelled: return Next("nothing", "to run it anyway", command: "workerpool retry \(name)")
     case .scheduled, .retryable:
-      return "it runs after \(job.runAt.map(second) ?? "some time"); now: workerpool retry \(name)"
+      return Next(
+        "it runs after \(job.runAt.map(second) ?? "some time")", "now", command: "workerpool retry \(name)")
     case .pending, .blocked: return blocked(job, name)
     case .available:
-      if worker != nil { return "its worker finishes it; to stop it: workerpool cancel \(name)" }
+      if worker != nil { return Next("its worker finishes it", "to stop it", command: "workerpool cancel \(name)") }
       if let survivor {
-        return "its worker finishes it, or gives it back when its time is over; at once: kill \(survivor.pid)"
+        return Next(
+          "its worker finishes it, or gives it back when its time is over", "at once", command: "kill \(survivor.pid)")
       }
-      if run != nil { return "its process finishes it" }
-      guard let status else { return "it waits, and no pool is running that could run it" }
-      if status.isPaused { return "it waits, because the whole pool is paused: workerpool resume" }
-      if status.pausedQueues.contains(job.queue) {
-        return "it waits, because its queue is paused: workerpool resume \(job.queue)"
+      if run != nil { return Next("its process finishes it") }
+      guard let status else { return Next("it waits, and no pool is running that could run it") }
+      guard let obstacle else { return Next("it is handed out as soon as the pool has read it") }
+      let others = (status.others ?? []).flatMap(\.plugins)
+      if obstacle.reason == .noPlugin, others.contains(where: { $0.failure == nil && $0.kinds.contains(job.kind) }) {
+        return Next("it runs when a worker of another pool is free: no plugin of this one runs the kind \(job.kind)")
       }
-      if status.pausedKinds.contains(job.kind) {
-        return "it waits, because its kind is paused: workerpool resume --kind \(job.kind)"
-      }
-      guard status.plugins.contains(where: { $0.failure == nil && $0.kinds.contains(job.kind) }) else {
-        let asked = status.plugins.filter { $0.isAsked == true }.map(\.name).joined(separator: ", ")
-        return "it waits, because no plugin runs the kind \(job.kind)"
-          + (asked.isEmpty ? "" : "; the pool does not know the kinds of \(asked) yet")
-      }
-      return "it runs when a worker is free"
+      return Next(obstacle.sentence + asked(obstacle, status), command: obstacle.remedy)
     }
   }
 
+  /// Which plugins may run a kind that none is known to run.
+  private static func asked(_ obstacle: JobObstacle, _ status: PoolStatus) -> String {
+    let asked = status.plugins.filter { $0.isAsked == true }.map(\.name).joined(separator: ", ")
+    guard obstacle.reason == .noPlugin, !asked.isEmpty else { return "" }
+    return "; the pool does not know the kinds of \(asked) yet"
+  }
+
   /// What a dependent waits for. The store names one of the jobs before it.
-  private static func blocked(_ job: Job, _ name: String) -> String {
+  private static func blocked(_ job: Job, _ name: String) -> Next {
     let request = PoolWait.fetchRequest()
     request.predicate = NSPredicate(format: "job == %lld", job.objectID.key ?? 0)
     let blocker = (try? job.managedObjectContext?.fetch(request))?.first?.blocker
@@ -142,13 +207,24 @@ public enum JobStory {
     let id = uri.flatMap { job.managedObjectContext?.persistentStoreCoordinator?.objectID(for: $0) }
     let before = id.flatMap { try? job.managedObjectContext?.existingObject(with: $0) } as? Job
     guard let before, let blocker else {
-      return "it runs when the jobs before it have succeeded; now: workerpool retry \(name)"
+      return Next("it runs when the jobs before it have succeeded", "now", command: "workerpool retry \(name)")
     }
     if before.state.isUnfinished {
-      return "it runs when the jobs before it have succeeded, p\(blocker) among them; now: workerpool retry \(name)"
+      return Next(
+        "it runs when the jobs before it have succeeded, p\(blocker) among them", "now",
+        command: "workerpool retry \(name)")
     }
-    return "it waits for p\(blocker), which is \(before.state.name): workerpool retry p\(blocker); "
-      + "to run it anyway: workerpool retry \(name)"
+    return Next(
+      "it waits for p\(blocker), which is \(before.state.name): workerpool retry p\(blocker)", "to run it anyway",
+      command: "workerpool retry \(name)")
+  }
+
+  /// With three digits of the second's fraction: jobs may take milliseconds.
+  private static func millisecond(_ date: Date) -> String {
+    let seconds = date.timeIntervalSinceReferenceDate
+    let whole = seconds.rounded(.down)
+    let digits = String(1000 + min(999, Int((seconds - whole) * 1000)))
+    return "\(second(date).dropLast()).\(digits.dropFirst())Z"
   }
 
   private static func second(_ date: Date) -> String {

@@ -52,7 +52,7 @@ public struct PeriodicReport {
 
   // MARK: As text
 
-  /// The lines of a table, and below it one line for each bad file.
+  /// The lines of a table, and below it one line for each bad file with what is wrong.
   public func lines(_ layout: TextLayout = .file) -> [String] {
     if rows.isEmpty { return ["no periodic entries"] }
     var table = TextTable([
@@ -60,7 +60,10 @@ public struct PeriodicReport {
       .text("last run", worth: 4), .text("next run"),
     ])
     for row in rows {
-      guard let entry = row.entry else { continue }
+      guard let entry = row.entry else {
+        table.add([row.name, "", "", "", "", "", "bad"], styles: [6: .bad])
+        continue
+      }
       table.add([
         row.name, entry.cron.text, entry.timeZone.identifier, entry.catchUp.rawValue, entry.job.kind,
         row.lastRun.map(Self.minute) ?? (knowsLastRuns ? "" : "?"), row.nextRun.map(Self.minute) ?? "never",
@@ -69,7 +72,7 @@ public struct PeriodicReport {
     let problems = rows.compactMap(\.problem).flatMap {
       layout.wrapped(TerminalText.escaped("bad: \($0)"), indentation: 2)
     }
-    return (table.isEmpty ? [] : table.lines(layout)) + problems
+    return table.lines(layout) + problems
   }
 
   /// `2026-01-31 08:00Z`: entries run at whole minutes.

@@ -6,8 +6,8 @@ extension PoolStatus {
     public var id: Int
     /// The name of its plugin, without `worker-`.
     public var plugin: String
-    /// Its process ID.
-    public var pid: Int32
+    /// Its process ID; nil while it is being started.
+    public var pid: Int32?
     /// `starting`, `up`, `draining`, `terminating` or `killed`.
     public var phase: String
     /// Seconds since it was started.
@@ -40,7 +40,7 @@ extension PoolStatus {
     public var waitsForStore: String?
 
     package init(
-      id: Int, plugin: String, pid: Int32, phase: String, age: Double, credit: Int, holding: Int, running: [String],
+      id: Int, plugin: String, pid: Int32?, phase: String, age: Double, credit: Int, holding: Int, running: [String],
       progressDone: Int? = nil, progressTotal: Int? = nil, busy: Double? = nil, jobsDone: Int, memory: Int? = nil,
       processorTime: Double? = nil, isRetiring: Bool, path: String, lastLines: [String], waitsForStore: String? = nil
     ) {
@@ -77,4 +77,9 @@ extension PoolStatus {
       self.jobs = jobs
     }
   }
+}
+
+extension PoolStatus.Worker {
+  /// By what the commands show the worker: its process ID, or its number while it has none.
+  package var shownID: String { String(pid ?? Int32(clamping: id)) }
 }

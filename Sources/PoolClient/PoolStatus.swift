@@ -187,6 +187,8 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   public var walIsHeldByOthers: Bool?
   /// The processes that have had the store locked for a tenth of a second or longer, workers included.
   public var lockHolders: [LockHolder]?
+  /// The file systems of the store and of the queue directory that have hardly any room left; nil when all have.
+  public var fullDisks: [FullDisk]?
   /// Why the store cannot be used any more: the pool ends because of it.
   public var storeFailure: String?
   /// Workers of an earlier pool, which was killed, that still finish their jobs: survivors.
@@ -228,6 +230,19 @@ public struct PoolStatus: Codable, Equatable, Sendable {
     self.lockHolders = lockHolders
     self.storeFailure = storeFailure
     self.survivors = survivors
+  }
+
+  /// A file system without room.
+  public struct FullDisk: Codable, Equatable, Sendable {
+    /// The path of the store, or of the queue directory.
+    public var path: String
+    /// Bytes that are left for this pool's user.
+    public var freeBytes: Int
+
+    package init(path: String, freeBytes: Int) {
+      self.path = path
+      self.freeBytes = freeBytes
+    }
   }
 
   /// A process that writes to the store, or has it for itself.

@@ -38,7 +38,9 @@ public enum PrometheusText {
       [([:], Double(status.restarts))])
     func eachWorker(_ value: (PoolStatus.Worker) -> Double?) -> [([String: String], Double)] {
       status.workers.compactMap { worker in
-        value(worker).map { (["plugin": worker.plugin, "pid": String(worker.pid)], $0) }
+        // One that is being started has no process to measure.
+        guard let pid = worker.pid, let number = value(worker) else { return nil }
+        return (["plugin": worker.plugin, "pid": String(pid)], number)
       }
     }
     text.add("worker_busy", "gauge", "1 while the worker runs a job.", eachWorker { $0.running.isEmpty ? 0 : 1 })

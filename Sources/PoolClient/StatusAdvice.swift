@@ -10,7 +10,7 @@ public enum StatusAdvice {
   /// One sentence for each thing; empty when all is well.
   public static func lines(_ status: PoolStatus) -> [String] {
     opening(status) + plugins(status) + pauses(status) + survivors(status) + jobs(status) + workers(status)
-      + store(status)
+      + starved(status) + store(status)
   }
 
   private static func opening(_ status: PoolStatus) -> [String] {
@@ -32,8 +32,8 @@ public enum StatusAdvice {
   }
 
   private static func pauses(_ status: PoolStatus) -> [String] {
-    if status.isPaused { return ["the whole pool is paused; to go on: workerpool resume"] }
-    return status.pausedQueues.map { "queue \($0) is paused; to go on: workerpool resume \($0)" }
+    let whole = status.isPaused ? ["the whole pool is paused; to go on: workerpool resume --all"] : []
+    return whole + status.pausedQueues.map { "queue \($0) is paused; to go on: workerpool resume \($0)" }
       + status.pausedKinds.map { "kind \($0) is paused; to go on: workerpool resume --kind \($0)" }
   }
 
@@ -86,19 +86,42 @@ public enum StatusAdvice {
       }
       let name = ObjectURI(job)?.name ?? job
       return "worker \(worker.id) has been on \(name) for \(StatusText.duration(busy)) and does not say how far it is: "
-        + "workerpool workers show \(worker.pid); to end it: workerpool cancel \(name)"
+        + "workerpool workers show \(worker.shownID); to end it: workerpool cancel \(name)"
+    }
+  }
+
+  /// Seconds for which a job waits and others run before the latter count as what keeps it waiting.
+  static let longWait = 30.0
+
+  /// Kinds without a worker while long jobs of others have all workers.
+  private static func starved(_ status: PoolStatus) -> [String] {
+    let busy = status.workers.filter { $0.busy ?? 0 > longWait && !$0.running.isEmpty }
+    guard !busy.isEmpty, busy.count == status.workers.count, busy.count >= status.workerCount else { return [] }
+    let holders = Set(busy.map(\.plugin))
+    return (status.kinds ?? []).compactMap { kind in
+      guard kind.couldBegin ?? 0 > 0, let waiting = kind.oldestWaiting, waiting > longWait else { return nil }
+      let plugin = status.plugins.first { $0.failure == nil && $0.kinds.contains(kind.kind) }
+      guard let plugin, !holders.contains(plugin.name) else { return nil }
+      return "a job of kind \(kind.kind) has been waiting for \(StatusText.duration(waiting)), because long jobs of "
+        + "\(holders.sorted().joined(separator: ", ")) have all workers; to keep a worker for it: workerpool scale "
+        + "\(plugin.name)=1, and from the next start on: workerpool run --workers \(plugin.name)=1"
     }
   }
 
   private static func store(_ status: PoolStatus) -> [String] {
     var lines = [status.storeFailure].compactMap { $0 }
-    let workers = Set(status.workers.map(\.pid))
+    let workers = Set(status.workers.compactMap(\.pid))
     for holder in status.lockHolders ?? [] where !workers.contains(holder.pid) {
       lines.append(
         "process \(holder.pid) (\(holder.command)) has the store locked, and jobs wait for that: let it end its "
           + "transaction, or end it")
     }
     let waits = Dictionary(grouping: status.workers) { $0.waitsForStore ?? "" }
+    for disk in status.fullDisks ?? [] where disk.path != status.store || waits["full"] == nil {
+      lines.append(
+        "the disk of \(disk.path) is full (\(StatusText.size(disk.freeBytes)) left): job files cannot be taken, and jobs "
+          + "cannot end; they go on when there is room: make some")
+    }
     if let full = waits["full"] {
       lines.append(
         "the jobs of \(Plural.text(full.count, "worker")) wait because the disk of the store is full; they go on when "
@@ -106,7 +129,7 @@ public enum StatusAdvice {
     }
     if let failing = waits["failing"]?.first {
       lines.append(
-        "jobs wait because the store cannot be read or written; the reason: workerpool workers show \(failing.pid)")
+        "jobs wait because the store cannot be read or written; the reason: workerpool workers show \(failing.shownID)")
     }
     if status.phase == "running", status.jobs == nil {
       lines.append("the store did not answer in time: its numbers are missing here")

@@ -31,6 +31,8 @@ public struct StatusRequest: Codable, Equatable, Sendable {
     /// Answer with the jobs of the submission `submission` when the pool has taken its file, or refuse after `deadline`
     /// seconds.
     case submission
+    /// Answer with `obstacle`: what keeps the one job of `jobs` from being handed out.
+    case explain
     /// Copy the write-ahead log into the store; the reply's `count` is the number of pages that readers kept out of it.
     case checkpoint
     /// From now on send a reply with `saved` for each save of a worker, and one with `ended` for jobs that end.
@@ -173,6 +175,8 @@ public struct StatusReply: Codable, Equatable, Sendable {
   public var kept: Kept?
   /// The answer to `check`: the names that the pool does not know.
   public var unknown: [UnknownName]?
+  /// The answer to `explain`; nil when nothing stands in the way, or the job is not ready.
+  public var obstacle: JobObstacle?
   /// Whether the pool has as many clients as it can have: it has done nothing about the request and closes the
   /// connection. Connect and ask again after a pause. Nil otherwise.
   public var busy: Bool?
@@ -181,7 +185,7 @@ public struct StatusReply: Codable, Equatable, Sendable {
   public init(
     ok: Bool = true, error: String? = nil, status: PoolStatus? = nil, count: Int? = nil, saved: Saved? = nil,
     ended: [String]? = nil, submission: Submission? = nil, kept: Kept? = nil,
-    unknown: [UnknownName]? = nil, busy: Bool? = nil
+    unknown: [UnknownName]? = nil, obstacle: JobObstacle? = nil, busy: Bool? = nil
   ) {
     self.ok = ok
     self.error = error
@@ -192,6 +196,7 @@ public struct StatusReply: Codable, Equatable, Sendable {
     self.submission = submission
     self.kept = kept
     self.unknown = unknown
+    self.obstacle = obstacle
     self.busy = busy
   }
 }

@@ -39,7 +39,7 @@ public struct StatusScreen: Sendable {
   /// - Parameter moment: seconds of a monotonic clock at which the status was asked.
   public mutating func note(_ status: PoolStatus, at moment: Double) {
     let times = Dictionary(
-      status.workers.compactMap { worker in worker.processorTime.map { (worker.pid, $0) } },
+      status.workers.compactMap { worker in worker.pid.flatMap { pid in worker.processorTime.map { (pid, $0) } } },
       uniquingKeysWith: { first, _ in first })
     if let last, moment > last.moment {
       shares = times.reduce(into: [:]) { shares, entry in
@@ -87,7 +87,7 @@ public struct StatusScreen: Sendable {
     case .number: status.workers.sorted { $0.id < $1.id }
     case .busy: descending { $0.busy ?? -1 }
     case .memory: descending { Double($0.memory ?? 0) }
-    case .processor: descending { shares[$0.pid] ?? 0 }
+    case .processor: descending { $0.pid.flatMap { shares[$0] } ?? 0 }
     case .done: descending { Double($0.jobsDone) }
     }
   }

@@ -177,13 +177,13 @@ public enum StatusText {
       var running = worker.running.compactMap { ObjectURI($0)?.name }.joined(separator: " ")
       if let wait = storeWait(worker) { running += running.isEmpty ? wait : ", \(wait)" }
       let processor =
-        shares.map { $0[worker.pid].map { String(Int(($0 * 100).rounded())) } ?? "" }
+        shares.map { shares in worker.pid.flatMap { shares[$0] }.map { String(Int(($0 * 100).rounded())) } ?? "" }
         ?? worker.processorTime.map(decimal) ?? ""
       let host = hasHosts ? [TerminalText.escaped(pool.host ?? "")] : []
       let styles = phaseStyle(worker).map { ($0 + host.count, $1) }
       table.add(
         host + [
-          String(worker.id), String(worker.pid), worker.plugin, worker.phase, age(worker.age),
+          String(worker.id), worker.pid.map(String.init) ?? "", worker.plugin, worker.phase, age(worker.age),
           worker.memory.map(size) ?? "", processor, String(worker.jobsDone), String(worker.holding),
           worker.busy.map(shortTime) ?? "", progress(worker, layout), running,
         ], styles: Dictionary(styles, uniquingKeysWith: { first, _ in first }))

@@ -67,8 +67,8 @@ public final class StoreReader {
     for pool in [status] + (status.others ?? []) {
       for worker in pool.workers {
         for case let uri? in worker.running.map({ ObjectURI($0) }) {
-          guard let key = jobURIs.key(uri) else { continue }
-          otherRuns[key] = JobRun(pid: worker.pid, since: now - (worker.busy ?? 0), host: pool.host)
+          guard let key = jobURIs.key(uri), let pid = worker.pid else { continue }
+          otherRuns[key] = JobRun(pid: pid, since: now - (worker.busy ?? 0), host: pool.host)
         }
       }
     }

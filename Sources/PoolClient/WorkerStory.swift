@@ -4,7 +4,8 @@ import WorkerProtocol
 public enum WorkerStory {
   /// The lines of the story: the worker, what it runs, its last output, and what can be done.
   public static func lines(_ worker: PoolStatus.Worker) -> [String] {
-    var lines = ["worker \(worker.id), process \(worker.pid)", "plugin     \(worker.plugin), \(worker.path)"]
+    let process = worker.pid.map { ", process \($0)" } ?? ", which is being started"
+    var lines = ["worker \(worker.id)\(process)", "plugin     \(worker.plugin), \(worker.path)"]
     lines.append(
       "phase      \(worker.phase); started \(StatusText.duration(worker.age)) ago"
         + (worker.isRetiring ? ", will be replaced" : ""))
@@ -25,7 +26,7 @@ public enum WorkerStory {
     let name = worker.running.first.flatMap { ObjectURI($0)?.name }
     lines += ["", "what can be done"]
     if let name { lines.append("  workerpool jobs show \(name) tells of its job, workerpool cancel \(name) ends it") }
-    lines.append("  kill -QUIT \(worker.pid) makes it print its stacks into the pool's log")
+    if let pid = worker.pid { lines.append("  kill -QUIT \(pid) makes it print its stacks into the pool's log") }
     return lines.map(TerminalText.escaped)
   }
 }

@@ -12,7 +12,7 @@ import WorkerPool
     try FileManager.default.createSymbolicLink(
       atPath: items.plugins + "/worker-export", withDestinationPath: Built.path("worker-export"))
     let pool = try items.start(workers: 4)
-    try pool.wait { $0.workers.count { $0.pid > 0 } == 4 }
+    try pool.wait { $0.workers.count { $0.pid != nil } == 4 }
     // When 200 jobs of one of them come again and again
     let bursts = 20
     let burst = Array(repeating: #"{"kind": "nothing"}"#, count: 200)

@@ -93,12 +93,69 @@ import WorkerProtocol
     (["run", "--workers", "=2"], #"--workers takes N for all workers, or NAME=K for one plugin, not "=2""#),
     (["pause", "sl\u{1B}[2Jow"], #"no queue and no kind has the name "sl\u{1b}[2Jow""#),
     (["resume", "--kind", ""], "no queue and no kind has the name"),
+    (["resume"], "resume needs QUEUE, --kind KIND, or --all for the whole pool"),
+    (["resume", "slow", "--all"], "resume needs one of them: QUEUE, --kind KIND or --all"),
+    (["cancel"], "workerpool cancel needs jobs: name them (p17), or choose them by options such as --state"),
+    (["retry", "p1", "--state", "dead"], "name jobs, or choose them by options such as --state, but not both"),
+    (["run", "--store", "a", "--store-wait", "soon"], "--store-wait must be a number of seconds"),
   ])
   func wrongArgumentsAreNamedWithTheNearestRightOne(arguments: [String], message: String) throws {
     let finished = try run(Built.path("workerpool"), arguments)
     #expect(finished.code == 2)
     #expect(finished.errors.contains(message), "\(finished.errors)")
     #expect(finished.output.isEmpty)
+  }
+
+  @Test func aWrongValueInAFileOfOptionsIsNamedWithItsLine() throws {
+    let place = try TestPlace()
+    let file = try place.write("store a.sqlite\n\nworkers import=2\nworkers four\n", to: "pool.conf")
+    let wrong = try workerpool("run", "--config", file, in: place.url.path)
+    #expect(wrong.code == 2)
+    #expect(
+      wrong.errors.hasPrefix(
+        "\(file), line 4: --workers must be a whole number from 0 to 1000, not \"four\""), "\(wrong.errors)")
+    // An option of the command line is not the file's.
+    let own = try workerpool("run", "--config", file, "--workers", "five", in: place.url.path)
+    #expect(own.code == 2 && own.errors.hasPrefix("--workers must be"), "\(own.errors)")
+  }
+
+  /// A typing error in a path must not leave a queue directory in which jobs would wait for no pool.
+  @Test func aStartThatIsRefusedLeavesNothingBehind() throws {
+    let place = try TestPlace()
+    try FileManager.default.createDirectory(atPath: place.path("Wrong.xcdatamodel"), withIntermediateDirectories: true)
+    try place.write("<model><entity/></model>", to: "Wrong.xcdatamodel/contents")
+    let model = try ISOCodesModel.write(into: place)
+    let before = try Set(FileManager.default.contentsOfDirectory(atPath: place.url.path))
+    for arguments in [
+      ["--store", "app.sqlite", "--model", "None.xcdatamodeld"], ["--store", "app.sqlite"],
+      ["--store", "app.sqlite", "--model", "Wrong.xcdatamodel"], ["--store", "none/app.sqlite", "--model", model],
+    ] {
+      let finished = try run(
+        Built.path("workerpool"), ["run", "--queue", "queue"] + arguments, in: place.url.path)
+      #expect(finished.code != 0, "\(arguments)")
+      let after = try Set(FileManager.default.contentsOfDirectory(atPath: place.url.path))
+      #expect(after == before, "\(arguments)")
+    }
+  }
+
+  @Test(.timeLimit(.minutes(20))) func aRefusedQueueDirectorySaysWhatToDo() throws {
+    let items = try ItemPool()
+    let file = try items.place.write("", to: "file")
+    let start = ["run", "--store", items.place.path("other.sqlite"), "--model", items.model, "--queue"]
+    let onFile = try run(Built.path("workerpool"), start + [file])
+    #expect(
+      onFile.code == 1
+        && onFile.errors.contains("\(file) is a regular file, not a directory; name a directory with --queue"),
+      "\(onFile.errors)")
+    let pool = try items.start()
+    let second = try run(Built.path("workerpool"), start + [items.queue])
+    #expect(
+      second.code == 1
+        && second.errors.contains(
+          "another pool, process \(pool.pid), runs on \(items.queue); a queue directory has one pool: stop that one "
+            + "first (workerpool stop --queue \(items.queue))"),
+      "\(second.errors)")
+    try pool.stop()
   }
 
   @Test(arguments: ["workerpool", "worker-import", "worker-exec"])

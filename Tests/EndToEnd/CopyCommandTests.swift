@@ -42,7 +42,7 @@ import Testing
     // Then a pool at the server runs the jobs that waited, and once.
     pool = try RunningPool(
       items.place, store: url, model: items.model, plugins: items.plugins, workers: 1, queue: "other")
-    #expect(try workerpool("resume", "--queue", items.place.path("other")).code == 0)
+    #expect(try workerpool("resume", "--all", "--queue", items.place.path("other")).code == 0)
     try waitUntil("all jobs are done") {
       try psql(#"SELECT count(*) FROM \#(schema)_wp."PoolJob" WHERE state = 3"#) == "6"
     }

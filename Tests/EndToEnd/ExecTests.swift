@@ -179,8 +179,8 @@ import WorkerPool
     let pid = try #require(Int32(read(pipe).trimmingCharacters(in: .newlines)))
     let program = csystem_pidfd_open(pid)
     defer { close(program) }
-    let worker = try #require(try pool.status().workers.first { !$0.running.isEmpty })
-    kill(worker.pid, SIGKILL)
+    let worker = try #require(try pool.status().workers.first { !$0.running.isEmpty }?.pid)
+    kill(worker, SIGKILL)
     var ended = pollfd(fd: program, events: Int16(POLLIN), revents: 0)
     #expect(poll(&ended, 1, 60_000) == 1, "the program outlives its worker")
     // The second attempt is ended by stopping the pool, which costs none.
@@ -219,8 +219,8 @@ import WorkerPool
     let pool = try pool(place, script: scatter(pipe))
     try pool.submit("exec", "--set", "command=script", "--max-attempts", "1")
     let processes = try scattered(pipe)
-    let worker = try #require(try pool.status().workers.first { !$0.running.isEmpty })
-    kill(worker.pid, SIGKILL)
+    let worker = try #require(try pool.status().workers.first { !$0.running.isEmpty }?.pid)
+    kill(worker, SIGKILL)
     for process in processes { process.waitForEnd() }
     // The next attempt does the same, and is cancelled.
     let others = try scattered(pipe)

@@ -78,11 +78,13 @@ import Testing
     // get any further.
     var rowsWhenKilled: Int?
     try pool.wait { status in
-      if rowsWhenKilled == nil, let worker = status.workers.first(where: { ($0.progressDone ?? 0) > 0 }) {
-        kill(worker.pid, SIGSTOP)
+      if rowsWhenKilled == nil, let worker = status.workers.first(where: { ($0.progressDone ?? 0) > 0 }),
+        let pid = worker.pid
+      {
+        kill(pid, SIGSTOP)
         let rows = try #require(Int(try sqlite(store, "SELECT count(*) FROM ZCOUNTRY")))
         if rows > 0 { rowsWhenKilled = rows }
-        kill(worker.pid, rows > 0 ? SIGKILL : SIGCONT)
+        kill(pid, rows > 0 ? SIGKILL : SIGCONT)
       }
       return (status.jobs?["succeeded"] ?? 0) == 1
     }
@@ -105,9 +107,15 @@ import Testing
     try pool.submit(
       "import", "--set", "file=\(file)", "--set", "entity=Country", "--set", "key=alpha_2", "--max-attempts", "1")
     try pool.submit("import", "--set", "file=\(file)", "--set", "entity=Contry", "--set", "key=alpha_2")
-    try pool.wait { ($0.jobs?["dead"] ?? 0) == 2 }
+    let broken = try place.write(#"[{"alpha_2": }]"#, to: "broken.json")
+    try pool.submit(
+      "import", "--set", "file=\(broken)", "--set", "entity=Country", "--set", "key=alpha_2", "--max-attempts", "1")
+    try pool.submit("import", "--set", "file=\(file)", "--set", "entity=Country", "--set", "kye=alpha_2")
+    try pool.wait { ($0.jobs?["dead"] ?? 0) == 4 }
     let dead = try pool.command("jobs", "--state", "dead", "--json").output
-    #expect(dead.contains("row 2: line 3: has 1 fields, but the header names 2"), "\(dead)")
+    #expect(dead.contains("\(broken): line 1, column "), "\(dead)")
+    #expect(dead.contains(#"have no \"kye\"; did you mean \"key\"?"#), "\(dead)")
+    #expect(dead.contains("\(file): row 2: line 3: has 1 fields, but the header names 2"), "\(dead)")
     #expect(dead.contains("the model has no entity Contry; did you mean Country?"), "\(dead)")
     #expect(try sqlite(store, "SELECT count(*) FROM ZCOUNTRY") == "0")
     try pool.stop()

@@ -23,13 +23,33 @@ import Testing
     let list = try workerpool("periodic", "--queue", items.queue, "--store", items.store)
     let json = try workerpool("periodic", "--queue", items.queue, "--json")
     // Then the times are there, as far as they are known
-    #expect(fresh.code == 0 && fresh.lines.count == 3, "\(fresh)")
-    #expect(list.lines[1].hasPrefix("hourly  0 * * * *  "), "\(list)")
-    #expect(list.lines[1].contains("nothing  2026-01-01 00:00Z  2"), "\(list)")
-    #expect(list.lines[2].hasPrefix("bad: periodic/bad.json: \"cron\""), "\(list)")
+    #expect(fresh.code == 0 && fresh.lines.count == 4, "\(fresh)")
+    #expect(list.lines[1].hasPrefix("bad") && list.lines[1].hasSuffix("bad"), "\(list)")
+    #expect(list.lines[2].hasPrefix("hourly  0 * * * *  "), "\(list)")
+    #expect(list.lines[2].contains("nothing  2026-01-01 00:00Z  2"), "\(list)")
+    #expect(list.lines[3].hasPrefix("bad: periodic/bad.json: \"cron\""), "\(list)")
     #expect(json.lines.count == 2 && json.lines[0].contains(#""name":"bad","cron":null"#), "\(json)")
     #expect(json.lines[1].contains(#""lastRun":null,"nextRun":"2"#) && json.lines[1].contains(#""problem":null"#))
     #expect(json.errors.contains("The last runs are not known"))
+  }
+
+  /// Its jobs would wait without end, and so would who waits for them.
+  @Test(.timeLimit(.minutes(20)))
+  func anEntryOfAnUnknownKindIsSaidAndNotRun() throws {
+    let items = try ItemPool()
+    try entry(items, "nightly", #"{"cron": "@yearly", "job": {"kind": "nothng"}}"#)
+    let pool = try items.start()
+    let run = try pool.command("periodic", "run", "nightly", "--wait")
+    #expect(
+      run.code == 1 && run.errors.contains("no plugin of the pool runs the kind nothng; did you mean nothing?"),
+      "\(run)")
+    let list = try pool.command("periodic")
+    #expect(
+      list.errors.contains(
+        "periodic/nightly.json: no plugin of the pool runs the kind nothng; did you mean nothing?"), "\(list)")
+    try pool.wait { $0.problems.contains { $0.text.contains("periodic/nightly.json: no plugin runs the kind nothng") } }
+    #expect(try items.rows().isEmpty)
+    try pool.stop()
   }
 
   @Test(.timeLimit(.minutes(20)))

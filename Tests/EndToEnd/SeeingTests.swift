@@ -98,6 +98,45 @@ import WorkerPool
   }
 
   @Test(.timeLimit(.minutes(20)))
+  func aJobThatWaitsSaysForWhatAndWhoHoldsItsPlace() throws {
+    let items = try ItemPool()
+    let pool = try items.start(workers: 2, options: ["--limit", "wait=1"])
+    let end = items.place.path("end")
+    for _ in 0..<2 { try items.submit("wait", "--set", "until=\(end)") }
+    try pool.wait { status in status.workers.contains { !$0.running.isEmpty } && status.jobs?["available"] == 1 }
+    let story = try pool.command("jobs", "show", "p2").output
+    #expect(
+      story.contains("it waits, because the limit of the kind wait is one at a time; now p1 in worker "), "\(story)")
+    let web = try RunningWeb(queue: items.queue)
+    #expect(try web.client().get("/jobs/p2").body.contains("the limit of the kind wait is one at a time"))
+    #expect(try pool.command("pause").code == 0)
+    #expect(try pool.command("jobs", "show", "p2").output.contains("is paused: workerpool resume --all"))
+    #expect(try pool.command("resume", "--all").code == 0)
+    try items.place.write("", to: "end")
+    try pool.waitForJobs(2)
+    try pool.stop()
+  }
+
+  @Test(.timeLimit(.minutes(20)))
+  func aFailureIsToldWithItsReasonBeforeTheEndThatItLedTo() throws {
+    let items = try ItemPool()
+    let pool = try items.start()
+    try items.submit("fail", "--max-attempts", "1")
+    try pool.wait { status in status.problems.contains { $0.event == "job.failed" } && status.jobs?["dead"] == 1 }
+    let reason = try #require(
+      JSONParser.parse(
+        sqlite(items.store, "SELECT ZERRORS FROM WPPOOLJOB")
+      ).arrayValue?.first?["message"]?.stringValue)
+    #expect(try pool.command("status").output.contains(reason))
+    #expect(try pool.command("logs", "--json").output.contains(#""error":"#))
+    let story = try pool.command("jobs", "show", "p1").output
+    let attempt = try #require(story.range(of: "attempt 1: ")), end = try #require(story.range(of: "Z  dead"))
+    #expect(attempt.upperBound < end.lowerBound, "\(story)")
+    #expect(story.contains(#/:\d\d\.\d\d\dZ  dead/#), "jobs take milliseconds: \(story)")
+    try pool.stop()
+  }
+
+  @Test(.timeLimit(.minutes(20)))
   func theLogIsJSONWithOneEventForEachChange() throws {
     let items = try ItemPool()
     try items.submit("misbehave", "--set", "how=abort")

@@ -29,6 +29,11 @@ import WorkerPool
     let status = try pool.command("status")
     #expect(status.output.contains("paused: queue slow"))
     #expect(status.output.contains("1 available"))
+    // The pause of the whole pool has nothing to do with the queue's.
+    #expect(try pool.command("pause").code == 0)
+    let resumed = try pool.command("resume", "--all")
+    #expect(resumed.output == "the pool goes on\nstill paused by name: workerpool resume slow\n", "\(resumed)")
+    #expect(try pool.status().pausedQueues == ["slow"])
     #expect(try pool.command("resume", "slow").code == 0)
     try pool.waitForJobs(2)
     try pool.stop()

@@ -118,8 +118,8 @@ struct SurfJournalTests {
         let jobs = dead.compactMap { $0.split(separator: " ").first.map(String.init) }
         try run(Built.path("workerpool"), ["retry", "--queue", pool.queue] + jobs)
       }
-      if let worker = status.workers.filter({ $0.phase == "up" }).randomElement(), kills < 200 {
-        kill(worker.pid, SIGKILL)
+      if let worker = status.workers.filter({ $0.phase == "up" }).randomElement(), let pid = worker.pid, kills < 200 {
+        kill(pid, SIGKILL)
         kills += 1
       }
       return false

@@ -25,8 +25,8 @@ import WorkerPool
       ended += try observer.next().ended?.count ?? 0
       guard ended >= lastKill + 100 else { continue }
       lastKill = ended
-      if let victim = try pool.status().workers.filter({ $0.phase == "up" }).randomElement() {
-        kill(victim.pid, SIGKILL)
+      if let victim = try pool.status().workers.filter({ $0.phase == "up" }).randomElement(), let pid = victim.pid {
+        kill(pid, SIGKILL)
         kills += 1
       }
     }

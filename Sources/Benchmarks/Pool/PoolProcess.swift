@@ -56,7 +56,7 @@ final class PoolProcess {
     while true {
       if let client = try? StatusClient(queue: queue), let status = try? client.request(StatusRequest(.status)).status {
         let up = status.workers.filter { $0.phase == "up" }
-        if up.count == count { return (client, up.map(\.pid)) }
+        if up.count == count { return (client, up.compactMap(\.pid)) }
       }
       usleep(10_000)
     }

@@ -25,11 +25,11 @@ extension Coordinator {
     return pauses.all || pauses.kinds.contains(job.kind) || pauses.queues.contains(job.queue)
   }
 
-  /// Takes a pause back. Resuming everything also takes back the pauses of queues and kinds.
+  /// Takes a pause back. Queues and kinds that are paused by themselves stay so when the pause of everything ends.
   mutating func resume(_ scope: PauseScope) {
     let before = pauses
     switch scope {
-    case .everything: pauses = JobPauses()
+    case .everything: pauses.all = false
     case .queue(let queue): pauses.queues.remove(queue)
     case .kind(let kind): pauses.kinds.remove(kind)
     }

@@ -6,11 +6,9 @@ extension Coordinator {
   /// holds least.
   mutating func dispatch() {
     giveBackUnwanted()
-    guard !pauses.all, !isClosed, !waitsForSurvivors else { return }
+    guard poolObstacle == nil else { return }
     for kind in ratedOut { refresh(kind) }
-    var takers = workers.compactMap { id, worker in
-      worker.freeCredit > 0 && !worker.isSlow(now: now) ? Taker(id, worker) : nil
-    }
+    var takers = workers.compactMap { id, worker in mayTake(worker) ? Taker(id, worker) : nil }
     takers.sort { ($0.held, $0.id.number) < ($1.held, $1.id.number) }
     dispatchSuspects(&takers)
     if !takers.isEmpty, !isLearning { handOut(to: &takers) }

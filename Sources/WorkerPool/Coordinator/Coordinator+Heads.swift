@@ -29,9 +29,9 @@ extension Coordinator {
     guard let state = kinds[kind] else { return }
     // Most kinds have neither.
     if state.isOffered, state.rules.limit == nil, state.pastStarts == nil, pauses.kinds.isEmpty { return }
-    let isWithinRate = (kinds[kind]?.pastStarts?.room(now: now) ?? 1) > 0
-    if isWithinRate { ratedOut.remove(kind) } else { ratedOut.insert(kind) }
-    let isOffered = isWithinRate && state.isBelowLimit && !pauses.kinds.contains(kind)
+    let obstacle = obstacle(ofKind: kind)
+    if case .rate = obstacle { ratedOut.insert(kind) } else { ratedOut.remove(kind) }
+    let isOffered = obstacle == nil
     guard isOffered != state.isOffered else { return }
     kinds[kind]?.isOffered = isOffered
     for lane in weights.lanes { moveHead(of: WindowKey(kind: kind, lane: lane)) }

@@ -24,6 +24,11 @@ struct QueueWeights: Equatable, Sendable {
 
   var isEmpty: Bool { weights.isEmpty }
 
+  /// The part of the picks that the lane of a queue has while every lane has jobs, as `3 of 10`; nil without weights.
+  func share(of queue: String) -> String? {
+    isEmpty ? nil : "\(weights[queue] ?? 1) of \(weights.values.reduce(1, +))"
+  }
+
   /// Picks one of the lanes that have jobs.
   mutating func pick(among lanes: Set<String>) -> String? {
     guard lanes.count > 1 else { return lanes.first }

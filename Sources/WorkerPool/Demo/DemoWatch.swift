@@ -41,17 +41,21 @@ struct DemoWatch {
       let status = try pool.status()
       let done = status.jobs?[JobState.succeeded.name] ?? 0
       let dead = status.jobs?[JobState.dead.name] ?? 0
-      if killed == nil, submitted == jobs.count, let victim = victim(status, done: done) {
-        knownPids = Set(status.workers.map(\.pid))
-        kill(victim.pid, SIGKILL)
+      if killed == nil, submitted == jobs.count, let victim = victim(status, done: done),
+        let pid = victim.pid
+      {
+        knownPids = Set(status.workers.compactMap(\.pid))
+        kill(pid, SIGKILL)
         killed = victim
         let state = victim.running.isEmpty ? "which waits for work" : "in the middle of its work"
-        view.event("kill -9 \(victim.pid): worker \(victim.id), \(state)")
+        view.event("kill -9 \(pid): worker \(victim.id), \(state)")
       } else if let victim = killed, replacement == nil,
-        let fresh = status.workers.first(where: { !knownPids.contains($0.pid) && $0.phase == "up" })
+        let fresh = status.workers.first(where: { $0.pid.map { !knownPids.contains($0) } ?? false && $0.phase == "up" }
+        ),
+        let pid = fresh.pid
       {
         replacement = fresh
-        view.event("worker \(victim.id) is replaced by worker \(fresh.id), pid \(fresh.pid)")
+        view.event("worker \(victim.id) is replaced by worker \(fresh.id), pid \(pid)")
       }
       view.show(status, done: done, of: jobs.count)
       if end == nil, done + dead >= jobs.count, replacement != nil {

@@ -37,6 +37,10 @@ protocol JobSource: AnyObject, Sendable {
   func noteHistory(_ gauges: HistoryGauges)
   /// Takes the named job files, or scans for all with nil; answered with `took`.
   func takeFiles(_ names: [String]?)
+  /// Reads the row of a job that may be ready; answered with `ready`.
+  func readReady(_ job: JobKey, ticket: Int)
+  /// Reads why the last attempts of these jobs failed; answered with `failures`.
+  func readFailures(_ jobs: [JobKey])
   /// Finds the jobs of the submissions with these tokens; answered with `submissions`.
   func findSubmissions(_ tokens: [String])
   /// Finds queues and batches whose names equal or resemble these; answered with `foundNames`.
@@ -107,8 +111,8 @@ enum JobSourceEvent: Equatable, Sendable {
   case fetchFailed(ReadyQuery, reason: String)
   /// Dependents that may run now, and whether others remain. With a reason not all were checked.
   case released([WindowJob], remain: Bool, reason: String?)
-  /// New jobs of periodic entries, and the seconds until the next.
-  case periodic([WindowJob], next: Double?, messages: [String])
+  /// New jobs of periodic entries, the seconds until the next, and the kinds of the entries by their names.
+  case periodic([WindowJob], next: Double?, messages: [String], kinds: [String: String] = [:])
   case settled([JobKey])
   /// The store cannot be written: the rows of these jobs do not say yet how their attempts ended.
   case settlementFailed([JobKey], Settlement, reason: String)
@@ -131,6 +135,10 @@ enum JobSourceEvent: Equatable, Sendable {
   /// The answer to `findSubmissions`: those that the store has.
   case submissions([String: SubmittedJobs])
   case foundNames(ticket: Int, KnownNames)
+  /// The answer to `readReady`: what the coordinator needs to know of the job; nil for one that is not available.
+  case ready(ticket: Int, WindowJob?)
+  /// The answer to `readFailures`: those that could be read.
+  case failures([JobKey: FailureSummary])
   /// A WAL checkpoint has ended.
   case checkpointed(WALState)
   /// The answer to `readOverview`.

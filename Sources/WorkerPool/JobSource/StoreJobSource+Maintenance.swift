@@ -19,7 +19,8 @@ extension StoreJobSource {
       let ready = round.jobs.compactMap(JobSummary.init)
       // Never too early, so that the next call finds what is due.
       let next = round.next.map { max(0.001, $0.timeIntervalSince(store.now) + 0.001) }
-      report(.periodic(offered(ready), next: next, messages: problems.values.sorted()))
+      let kinds = Dictionary(entries.map { ($0.name, $0.job.kind) }, uniquingKeysWith: { first, _ in first })
+      report(.periodic(offered(ready), next: next, messages: problems.values.sorted(), kinds: kinds))
     } onFailure: { [report] error in
       report(.periodic([], next: 1, messages: ["periodic jobs cannot be submitted: \(ErrorText.text(error))"]))
     }

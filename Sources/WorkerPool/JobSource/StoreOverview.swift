@@ -1,4 +1,5 @@
 import CoreData
+import Glibc
 import Jobs
 import LinuxSystem
 import WorkerProtocol
@@ -17,6 +18,8 @@ struct StoreOverview: Equatable, Sendable {
   var wal = WALStatus()
   /// The pools that share the store; nil for a SQLite file.
   var members: [PoolMember]?
+  /// The file systems without room.
+  var fullDisks: [PoolStatus.FullDisk] = []
 
   /// The state that is shown for jobs that run; the store has none.
   static let running = JobText.runningName
@@ -42,7 +45,26 @@ extension StoreJobSource {
       countingContext.reset()
       overview.rejectedFiles = try? intake.rejected.count()
       overview.wal = walStatus
+      overview.fullDisks = fullDisks
       completion(overview)
+    }
+  }
+
+  /// Bytes with which neither a job file nor a transaction fits any more.
+  private static let leastRoom = 1 << 20
+
+  /// Of the file systems of the store and of the queue directory, those that have hardly any room; each is named once.
+  private var fullDisks: [PoolStatus.FullDisk] {
+    let store = StorePlace(store.url)
+    var seen: Set<UInt64> = []
+    return ((store.isServer ? [] : [store.text]) + [layout.root]).compactMap { path in
+      var disk = statvfs()
+      guard let device = FileID(path: path)?.device, seen.insert(device).inserted, statvfs(path, &disk) == 0 else {
+        return nil
+      }
+      let free = Int(
+        clamping: UInt64(disk.f_bavail).multipliedReportingOverflow(by: UInt64(disk.f_frsize)).partialValue)
+      return free < Self.leastRoom ? PoolStatus.FullDisk(path: path, freeBytes: free) : nil
     }
   }
 

@@ -110,6 +110,7 @@ public struct Log: Sendable {
         case .jobs(let uris): .array(uris.map(JSONValue.string))
         case .path(let path): .string(path)
         case .count(let count): .number(count)
+        case .error(let reason): .string(reason)
         }
       members.append(JSONMember(field.name, value))
     }

@@ -125,6 +125,8 @@ public enum LogField: Equatable, Sendable {
   case path(String)
   /// A number of things.
   case count(Int)
+  /// Why an attempt failed, without values of objects.
+  case error(String)
 
   /// Its name in JSON.
   var name: String {
@@ -135,6 +137,7 @@ public enum LogField: Equatable, Sendable {
     case .jobs: "jobs"
     case .path: "path"
     case .count: "count"
+    case .error: "error"
     }
   }
 }

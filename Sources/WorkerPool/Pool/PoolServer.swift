@@ -130,7 +130,9 @@ final class PoolServer {
     case .fetchFailed(let query, let reason): ready.fetchFailed(query, reason)
     case .released(let jobs, let remain, let reason): ready.released(jobs, remain: remain, reason)
     case .promoted(let jobs, let areMore, let next): ready.promoted(jobs, areMore: areMore, next: next)
-    case .periodic(let jobs, let next, let messages): schedule.submitted(jobs, next: next, messages)
+    case .periodic(let jobs, let next, let messages, let kinds):
+      schedule.submitted(jobs, next: next, messages)
+      status.names.checkPeriodic(kinds)
     case .took(let count, let keys, let jobs, let someWait, let postponed, let messages):
       if let keys { upkeep.commits.tookJobs(keys) }
       incoming.took(count, ready: jobs, someWait: someWait, postponed: postponed, messages)
@@ -155,6 +157,8 @@ final class PoolServer {
       status.replied(ticket, count: count, error)
     case .foundNames(let ticket, let names): status.names.found(ticket, names)
     case .submissions(let found): status.submissions.found(found)
+    case .ready(let ticket, let job): status.explanations.read(ticket, job)
+    case .failures(let failures): workers.failures.read(failures)
     case .overview(let ticket, let overview): status.collector.storeAnswered(ticket, overview)
     case .checkpointed(let state): upkeep.checkpoints.checkpointed(state)
     case .newest(let key): upkeep.commits.foundNewest(key)
@@ -328,6 +332,7 @@ final class PoolServer {
     // The last worker may have crashed: the store gets that before the pool ends.
     carryOut()
     status.metrics.end()
+    workers.failures.askForRest()
     core.source.finish()
     // A pool that begins again must not overtake a transaction of this one.
     if core.ending == .cutOff { return }

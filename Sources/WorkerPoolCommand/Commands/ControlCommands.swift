@@ -12,11 +12,15 @@ let pauseCommand = CommandDescription(
 
 let resumeCommand = CommandDescription(
   name: "resume", summary: "Hand out jobs again after a pause",
+  discussion: "Takes back the pause of a queue, of a kind, or with --all that of the whole pool.",
   operands: [Operand(name: "QUEUE", help: "only jobs of this queue", isOptional: true)],
   options: [
-    CommonOptions.queue, CommandOption(name: "kind", value: "KIND", help: "only jobs of this kind"), NameCheck.option,
+    CommonOptions.queue, CommandOption(name: "kind", value: "KIND", help: "only jobs of this kind"),
+    CommandOption(
+      name: "all", help: "the whole pool; queues and kinds that were paused by their names stay so"),
+    NameCheck.option,
   ],
-  run: { try pause($0, .resume) })
+  run: resume)
 
 let scaleCommand = CommandDescription(
   name: "scale", summary: "Change the number of worker processes",
@@ -68,6 +72,24 @@ extension ParsedArguments {
     guard operands.count > 1 else { throw UsageError("show needs \(what)") }
     return operands[1]
   }
+}
+
+@Sendable private func resume(_ arguments: ParsedArguments) throws -> ExitCode {
+  let isNamed = !arguments.operands.isEmpty || arguments.has("kind")
+  guard isNamed != arguments.has("all") else {
+    throw UsageError(
+      "resume needs "
+        + (isNamed ? "one of them: QUEUE, --kind KIND or --all" : "QUEUE, --kind KIND, or --all for the whole pool"))
+  }
+  let code = try pause(arguments, .resume)
+  guard !isNamed, let status = try arguments.pool().request(StatusRequest(.status, local: true)).status else {
+    return code
+  }
+  let paused =
+    status.pausedQueues.map { "workerpool resume \($0)" }
+    + status.pausedKinds.map { "workerpool resume --kind \($0)" }
+  if !paused.isEmpty { Output.line("still paused by name: \(paused.joined(separator: ", "))") }
+  return code
 }
 
 private func pause(_ arguments: ParsedArguments, _ command: StatusRequest.Command) throws -> ExitCode {

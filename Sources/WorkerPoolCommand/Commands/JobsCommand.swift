@@ -27,14 +27,18 @@ let jobsCommand = CommandDescription(
   let wanted = try arguments.shown("a job: p17", of: "jobs")
   let order = try arguments.word("sort", among: JobOrder.allCases.map(\.rawValue)).flatMap(JobOrder.init) ?? .newest
   let reader = try StoreReader(poolStore: try arguments.storePath())
-  let status = wanted != nil || reader.isShared ? poolStatus(arguments) : nil
+  let pool = wanted != nil || reader.isShared ? try? arguments.pool() : nil
+  let status = poolStatus(pool, arguments)
   if reader.isShared, let status { reader.note(status) }
   if let wanted {
-    let isFound = try reader.job(try arguments.jobURI(wanted)) { job, run in
+    let uri = try arguments.jobURI(wanted)
+    // A pool that cannot say what keeps the job waiting leaves that out.
+    let obstacle = try? pool?.request(StatusRequest(.explain, jobs: [uri]), within: 10).obstacle
+    let isFound = try reader.job(uri) { job, run in
       if arguments.has("json") {
         Output.line(JobText.json(job, run: run).text)
       } else {
-        JobStory.lines(job, status: status, run: run).forEach(Output.line)
+        JobStory.lines(job, status: status, run: run, obstacle: obstacle).forEach(Output.line)
       }
     }
     if !isFound { Output.error("workerpool jobs: there is no job \(wanted)\n") }
@@ -62,8 +66,9 @@ let jobsCommand = CommandDescription(
 }
 
 /// The status of the pool, with those of the others that share its store unless `--local` is given; nil without a pool.
-private func poolStatus(_ arguments: ParsedArguments) -> PoolStatus? {
-  try? arguments.pool().request(StatusRequest(.status, local: arguments.has("local") ? true : nil)).status
+private func poolStatus(_ pool: StatusClient?, _ arguments: ParsedArguments) -> PoolStatus? {
+  // The store has the jobs when no pool answers.
+  try? pool?.request(StatusRequest(.status, local: arguments.has("local") ? true : nil)).status
 }
 
 private func table(of reader: StoreReader, _ filter: JobFilter, _ order: JobOrder, limit: Int) throws -> TextTable {

@@ -13,7 +13,7 @@ let periodicCommand = CommandDescription(
     Operand(name: "run", help: "submit the job of an entry now", isOptional: true),
     Operand(name: "NAME", help: "the entry: the name of its file, without .json", isOptional: true),
   ],
-  options: [CommonOptions.queue, CommonOptions.store] + Submitter.options,
+  options: [CommonOptions.queue, CommonOptions.store] + Submitter.options + [NameCheck.option],
   run: periodic)
 
 @Sendable private func periodic(_ arguments: ParsedArguments) throws -> ExitCode {
@@ -22,6 +22,7 @@ let periodicCommand = CommandDescription(
       throw UsageError("periodic takes nothing, or: run NAME")
     }
     let entry = try PeriodicReport(queue: arguments.queue, store: nil).entry(arguments.operands[1])
+    try checkNames(of: entry.job, arguments)
     return try Submitter(arguments).submit([entry.job])
   }
   for name in ["wait", "submission"] where arguments.has(name) {
@@ -35,8 +36,23 @@ let periodicCommand = CommandDescription(
   } else {
     report.lines(Output.layout).forEach(Output.line)
   }
+  for sentence in unknownKinds(report, arguments) { Output.error(sentence + "\n") }
   if !report.knowsLastRuns, !report.rows.isEmpty {
     Output.error("The last runs are not known: no pool is running on \(arguments.queue); --store names its store.\n")
   }
   return .success
+}
+
+/// The entries whose jobs no plugin of the running pool would run.
+private func unknownKinds(_ report: PeriodicReport, _ arguments: ParsedArguments) -> [String] {
+  var sentences: [String] = []
+  for row in report.rows {
+    guard let kind = row.entry?.job.kind,
+      // Without a pool it is not known which kinds there are.
+      let reply = try? arguments.pool().request(StatusRequest(.check, kind: kind), within: 10),
+      let unknown = reply.unknown?.first
+    else { continue }
+    sentences.append("periodic/\(row.name).json: no plugin of the pool runs the kind \(kind)\(unknown.hint)")
+  }
+  return sentences
 }

@@ -109,7 +109,7 @@ private func queueOption(_ arguments: ParsedArguments) -> String {
   let status = try currentStatus(try arguments.pool(), arguments)
   if let wanted {
     let workers = ([status] + (status.others ?? [])).flatMap(\.workers)
-    guard let worker = workers.first(where: { String($0.pid) == wanted || String($0.id) == wanted }) else {
+    guard let worker = workers.first(where: { $0.pid.map(String.init) == wanted || String($0.id) == wanted }) else {
       Output.error("workerpool workers: there is no worker \(wanted); `workerpool workers` lists them\n")
       return .failure
     }

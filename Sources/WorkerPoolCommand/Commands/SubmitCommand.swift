@@ -59,7 +59,7 @@ private let jobOptions: [CommandOption] =
 }
 
 /// Without a pool it is not known which plugins and jobs there will be.
-private func checkNames(of request: JobRequest, _ arguments: ParsedArguments) throws {
+func checkNames(of request: JobRequest, _ arguments: ParsedArguments) throws {
   do {
     try NameCheck.check(
       arguments, kind: request.kind, queue: arguments.has("job-queue") ? request.queue : nil,

@@ -92,7 +92,7 @@ extension Site {
 
   private func table(_ rows: [JobReader.Row]) -> HTML {
     let now = Date()
-    return tag("div", .class("sheet")) {
+    return tag("div", .class("sheet"), Attribute("tabindex", "0")) {
       tag("table", .class("cards"), .id("jobs")) {
         tag("thead") {
           tag("tr") {
@@ -185,7 +185,7 @@ extension Site {
       },
       tag("p") {
         tag("span", .class("quiet")) { "next: " }
-        JobStory.next(job, status: status, run: run)
+        next(job, status, run)
       },
       facts(job, run, worker),
       attempts(job, run),
@@ -193,6 +193,18 @@ extension Site {
       block("Parameters", job.parametersText.map(ReadableJSON.text)),
       block("Output", job.output.map(ReadableJSON.text)),
     ])
+  }
+
+  /// What comes next for the job, with a command only where no button does the same.
+  private func next(_ job: Job, _ status: PoolStatus?, _ run: JobRun?) -> String {
+    var obstacle: JobObstacle?
+    if status != nil, run == nil, job.state == .available {
+      // The page is worth showing without the pool's answer.
+      obstacle = try? StatusClient(queue: queue)
+        .request(StatusRequest(.explain, jobs: [job.objectID.uriString]), within: 1).obstacle
+    }
+    let next = JobStory.next(job, status: status, run: run, obstacle: obstacle)
+    return access.isReadOnly ? next.text : next.sentence
   }
 
   private func actions(_ job: Job, _ key: Int64) -> HTML {
@@ -251,43 +263,43 @@ extension Site {
     }
   }
 
-  /// Seconds within which the failure of an attempt is noted.
-  private static let noting = 1.0
-
   private func attempts(_ job: Job, _ run: JobRun?) -> HTML {
-    var events: [(date: Date, isFailure: Bool, content: HTML)] = [(job.createdAt, false, HTML("came into the store"))]
-    for failure in job.failures {
-      let content = HTML([
-        tag("strong") { "attempt \(failure.attempt): \(failure.type)" },
-        tag("pre") { failure.message },
-        failure.pid > 0 ? tag("span", .class("quiet")) { "process \(failure.pid) on \(failure.host)" } : .nothing,
-        failure.standardError.isEmpty
-          ? .nothing
-          : tag("pre", Attribute("aria-label", "standard error")) { failure.standardError.joined(separator: "\n") },
-      ])
-      events.append((failure.date, true, content))
-    }
-    if let date = job.startedAt { events.append((date, false, HTML("the last finished attempt began"))) }
-    if let run, job.state == .available {
-      events.append((run.since, false, HTML("began to run in process \(run.pid)")))
-    }
-    // The end comes after the failure that led to it, which is noted a little later.
-    if let date = job.finishedAt {
-      let last = job.failures.map(\.date).max() ?? date
-      events.append((date < last && last - Self.noting < date ? last : date, false, StateMark.html(job.state.name)))
-    }
-    let ordered = events.enumerated().sorted { ($0.element.date, $0.offset) < ($1.element.date, $1.offset) }
-    return HTML([
+    HTML([
       tag("h2") { "What happened" },
       tag("ol", .class("story")) {
-        for (_, event) in ordered {
-          tag("li", .class(event.isFailure ? "failure" : "")) {
-            tag("span", .class("when")) { When.full(event.date) }
-            event.content
+        for event in JobStory.events(job, run: run) {
+          tag("li", .class(isFailure(event) ? "failure" : "")) {
+            tag("span", .class("when")) { When.exact(event.date) }
+            content(event)
           }
         }
       },
     ])
+  }
+
+  private func isFailure(_ event: JobStory.Event) -> Bool {
+    if case .failed = event.what { true } else { false }
+  }
+
+  private func content(_ event: JobStory.Event) -> HTML {
+    switch event.what {
+    case .came: return HTML("came into the store")
+    case .began: return HTML("the last finished attempt began")
+    case .runs(let pid): return HTML("began to run in process \(pid)")
+    case .ended(let state): return StateMark.html(state.name)
+    case .failed(let failure):
+      let output = failure.standardErrorBesideMessage
+      return HTML([
+        tag("strong") { "attempt \(failure.attempt): \(failure.type)" },
+        tag("pre", Attribute("tabindex", "0")) { failure.message },
+        failure.pid > 0 ? tag("span", .class("quiet")) { "process \(failure.pid) on \(failure.host)" } : .nothing,
+        output.isEmpty
+          ? .nothing
+          : tag("pre", Attribute("aria-label", "standard error"), Attribute("tabindex", "0")) {
+            output.joined(separator: "\n")
+          },
+      ])
+    }
   }
 
   private func list(_ title: String, _ uris: [String]) -> HTML {

@@ -59,7 +59,7 @@ extension Site {
     guard let problems = status?.problems, !problems.isEmpty else { return .nothing }
     return HTML([
       tag("h2") { "What went wrong last" },
-      tag("div", .class("sheet")) {
+      tag("div", .class("sheet"), Attribute("tabindex", "0")) {
         tag("table", .class("cards events")) {
           tag("thead") {
             tag("tr") {

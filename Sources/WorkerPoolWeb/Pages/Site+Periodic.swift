@@ -21,7 +21,7 @@ extension Site {
   }
 
   private func table(_ report: PeriodicReport) -> HTML {
-    tag("div", .class("sheet")) {
+    tag("div", .class("sheet"), Attribute("tabindex", "0")) {
       tag("table", .class("cards")) {
         tag("thead") {
           tag("tr") {
@@ -47,7 +47,10 @@ extension Site {
                     "Run now", to: Address("run"), fields: [("entry", row.name)], label: "Run \(row.name) now")
                 }
               } else {
-                tag("td", .class("error whole"), Attribute("colspan", "5")) { row.problem ?? "" }
+                tag("td", .class("trouble whole"), Attribute("colspan", "5"), Attribute("role", "alert")) {
+                  tag("strong") { "not run: " }
+                  row.problem ?? ""
+                }
               }
             }
           }

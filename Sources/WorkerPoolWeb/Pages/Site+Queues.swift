@@ -48,7 +48,7 @@ extension Site {
   ) -> HTML {
     guard !names.isEmpty else { return message("No unfinished jobs.") }
     let backlog = Dictionary(grouping: status.backlog ?? [], by: name)
-    return tag("div", .class("sheet")) {
+    return tag("div", .class("sheet"), Attribute("tabindex", "0")) {
       tag("table", .class("cards")) {
         tag("thead") {
           tag("tr") {
@@ -92,7 +92,7 @@ extension Site {
   private func plugins(_ status: PoolStatus) -> HTML {
     HTML([
       tag("h2") { "Plugins" },
-      tag("div", .class("sheet")) {
+      tag("div", .class("sheet"), Attribute("tabindex", "0")) {
         tag("table", .class("cards")) {
           tag("thead") {
             tag("tr") {

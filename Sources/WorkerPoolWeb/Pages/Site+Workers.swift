@@ -42,7 +42,7 @@ extension Site {
   }
 
   private func table(_ workers: [PoolStatus.Worker]) -> HTML {
-    tag("div", .class("sheet")) {
+    tag("div", .class("sheet"), Attribute("tabindex", "0")) {
       tag("table", .class("cards")) {
         tag("thead") {
           tag("tr") {
@@ -55,9 +55,9 @@ extension Site {
           for worker in workers {
             tag("tr") {
               tag("td", Attribute("data-label", "worker")) {
-                link(String(worker.id), Address("workers", String(worker.pid)))
+                link(String(worker.id), Address("workers", worker.shownID))
               }
-              tag("td", Attribute("data-label", "process")) { String(worker.pid) }
+              tag("td", Attribute("data-label", "process")) { worker.pid.map(String.init) ?? "" }
               tag("td", Attribute("data-label", "plugin")) { worker.plugin }
               tag("td", Attribute("data-label", "phase")) {
                 worker.phase + (worker.isRetiring ? ", to be replaced" : "")
@@ -93,7 +93,7 @@ extension Site {
 
   func worker(_ pid: String) throws -> Layout.Page? {
     let status = try status()
-    guard let worker = status.workers.first(where: { String($0.pid) == pid }) else {
+    guard let worker = status.workers.first(where: { $0.shownID == pid }) else {
       return Layout.Page(
         title: "Process \(pid)", part: "Workers", content: problem("There is no worker process \(pid) any more.", nil),
         status: 404)
@@ -101,14 +101,15 @@ extension Site {
     return Layout.Page(
       title: "Worker \(worker.id)", part: "Workers",
       content: HTML([
-        tag("h1") { "Worker \(worker.id), process \(worker.pid)" },
+        tag("h1") { "Worker \(worker.id)\(worker.pid.map { ", process \($0)" } ?? "")" },
         table([worker]),
         timeline([worker]),
         tag("h2") { "Executable" },
         tag("p") { tag("code") { worker.path } },
         tag("h2") { "Last lines of its standard error" },
         worker.lastLines.isEmpty
-          ? tag("p", .class("quiet")) { "none" } : tag("pre") { worker.lastLines.joined(separator: "\n") },
+          ? tag("p", .class("quiet")) { "none" }
+          : tag("pre", Attribute("tabindex", "0")) { worker.lastLines.joined(separator: "\n") },
       ]))
   }
 }

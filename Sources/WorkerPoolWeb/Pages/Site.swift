@@ -69,7 +69,7 @@ final class Site {
     } catch let error as PageError {
       return Layout.Page(
         title: part, part: part, content: titled(part, problem(error.text, error.advice)), isLive: error.passes,
-        status: error.passes ? 200 : 503)
+        status: error.status ?? (error.passes ? 200 : 503))
     } catch let error as ObjectQueryError {
       return Layout.Page(
         title: part, part: part,
@@ -191,10 +191,20 @@ struct PageError: Error {
   let advice: String?
   /// Whether the page may be shown a little later.
   var passes = true
+  /// The status of the answer; nil where ``passes`` decides it.
+  var status: UInt32?
 
   init(text: String, advice: String?) {
     self.text = text
     self.advice = advice
+  }
+
+  /// These pages do not do what is asked for.
+  static func forbidden(_ text: String) -> PageError {
+    var error = PageError(text: text, advice: nil)
+    error.passes = false
+    error.status = 403
+    return error
   }
 
   /// The statements for a page took longer than they may.

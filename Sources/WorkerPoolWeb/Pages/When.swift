@@ -20,6 +20,12 @@ enum When {
     Timestamp.text(whole(date)).replacingOccurrences(of: "T", with: " ").replacingOccurrences(of: "Z", with: " UTC")
   }
 
+  /// `2026-01-01 14:05:07.250 UTC`
+  static func exact(_ date: Date) -> String {
+    let fraction = date.timeIntervalSinceReferenceDate - whole(date).timeIntervalSinceReferenceDate
+    return "\(full(date).dropLast(4)).\(String(1000 + min(999, Int(fraction * 1000))).dropFirst()) UTC"
+  }
+
   /// How long ago, or in how long, with the whole time as a hint; the day of a date that is far away.
   static func age(_ date: Date, now: Date = Date()) -> HTML {
     let seconds = now.timeIntervalSince(date)

@@ -227,7 +227,7 @@ struct Plot {
   // MARK: Values
 
   private var table: HTML {
-    tag("div", .class("scroll")) {
+    tag("div", .class("scroll"), Attribute("tabindex", "0")) {
       tag("table") {
         tag("thead") {
           tag("tr") {

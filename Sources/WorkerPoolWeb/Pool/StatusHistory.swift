@@ -38,10 +38,10 @@ struct StatusHistory: Sendable {
     var processors = 0.0
     var times: [Int32: Double] = [:]
     for worker in status.workers {
-      guard let time = worker.processorTime else { continue }
-      times[worker.pid] = time
+      guard let time = worker.processorTime, let pid = worker.pid else { continue }
+      times[pid] = time
       // A worker that is new has used its time since the last look.
-      processors += max(0, time - (self.times[worker.pid] ?? min(time, 0)))
+      processors += max(0, time - (self.times[pid] ?? min(time, 0)))
     }
     let seconds = last.map { date.timeIntervalSince($0) } ?? 0
     let isFirst = last == nil

@@ -102,7 +102,7 @@ struct Report {
 
   /// - Parameter numbers: the places of the columns of numbers.
   private func table(_ header: [String], numbers: Set<Int>, @HTMLBuilder rows: () -> HTML) -> HTML {
-    tag("div", .class("sheet")) {
+    tag("div", .class("sheet"), Attribute("tabindex", "0")) {
       tag("table", .class("cards failures")) {
         tag("thead") {
           tag("tr") {

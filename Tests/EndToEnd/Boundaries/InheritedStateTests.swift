@@ -24,8 +24,8 @@ import WorkerPool
     let items = try ItemPool(items: 2)
     let pool = try StartingPool(items, through: ["/usr/bin/env", "--ignore-signal=CHLD"])
     #expect(pool.line(with: "is up") != nil)
-    let worker = try #require(try status(items).workers.first)
-    kill(worker.pid, SIGKILL)
+    let worker = try #require(try status(items).workers.first?.pid)
+    kill(worker, SIGKILL)
     #expect(pool.line(with: "was killed by signal 9") != nil)
     #expect(pool.line(with: "is up") != nil)
     try items.submit("add")
@@ -99,7 +99,7 @@ import WorkerPool
     #expect(entered.code == 0, "\(entered.errors)")
     // It opens the pipe when this end does.
     let end = open(fifo, O_WRONLY | O_CLOEXEC)
-    let worker = try #require(try status(items).workers.first).pid
+    let worker = try #require(try status(items).workers.first?.pid)
     let orphan = try #require(children(of: first).first { command($0) == "cat" }, "\(worker)")
     let pidfd = csystem_pidfd_open(orphan)
     defer { close(pidfd) }

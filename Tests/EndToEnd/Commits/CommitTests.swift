@@ -52,8 +52,11 @@ import WorkerPool
     let text = try scene.pool.command("status").output
     #expect(text.contains("p1, not saved: disk full"), "\(text)")
     #expect(text.contains("wait because the disk of the store is full"), "\(text)")
+    // Job files wait, too, which no worker can tell.
+    try scene.pool.wait { $0.fullDisks?.isEmpty == false }
     scene.disk.empty()
     try scene.pool.waitForJobs(1)
+    try scene.pool.wait { $0.fullDisks == nil }
     #expect(scene.runs == 1)
     #expect(try scene.items.rows() == "3|1|0")
     #expect(try scene.pool.status().workers.allSatisfy { $0.waitsForStore == nil })

@@ -73,7 +73,7 @@ struct SharedRuleTests {
     #expect(try one.command("resume", "--kind", "counted").code == 0)
     try other.wait { $0.pausedKinds.isEmpty }
     #expect(try hosts.effects().isEmpty)
-    #expect(try other.command("resume").code == 0)
+    #expect(try other.command("resume", "--all").code == 0)
     try hosts.waitForEffects(5)
     try hosts.checkEffects(0..<5)
     try one.stop()

@@ -64,7 +64,7 @@ import Testing
     let line = #"{"kind": "nothing", "unique": "until finished"}"#
     try items.drop([line, line, #"{"kind": "nothing"}"#], as: "first.json")
     try pool.wait { $0.jobs?["available"] == 2 }
-    #expect(try pool.command("resume").code == 0)
+    #expect(try pool.command("resume", "--all").code == 0)
     try pool.waitForJobs(2)
     let keyed = #"{"kind": "nothing", "unique": "for an hour", "uniqueFor": 3600}"#
     try items.drop([line, keyed], as: "second.json")

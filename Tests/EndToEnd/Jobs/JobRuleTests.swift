@@ -16,7 +16,7 @@ import Testing
     let lines = requests.map { #"{"kind": "nothing", "queue": "\#($0.queue)", "priority": \#($0.priority)}"# }
     try items.drop(lines, as: "jobs.json")
     try pool.wait { $0.jobs?["available"] == 120 }
-    #expect(try pool.command("resume").code == 0)
+    #expect(try pool.command("resume", "--all").code == 0)
     try pool.waitForJobs(120)
     try pool.stop()
     // Jobs that begin together have one time in their rows; the conversation has their order.
@@ -48,7 +48,7 @@ import Testing
     try items.drop(Array(repeating: #"{"kind": "nothing"}"#, count: 12), as: "jobs.json")
     try pool.wait { $0.jobs?["available"] == 12 }
     let resumed = Date()
-    #expect(try pool.command("resume").code == 0)
+    #expect(try pool.command("resume", "--all").code == 0)
     try pool.waitForJobs(12)
     let starts = try items.jobs(pool).map { $0.started.timeIntervalSince(resumed) }.sorted()
     // Four at once, and four in each further second.

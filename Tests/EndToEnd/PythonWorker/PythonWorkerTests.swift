@@ -95,8 +95,8 @@ import WorkerPool
     let columns = try sqlite(items.store, "SELECT name FROM pragma_table_info('WPPOOLJOB')").split(separator: "\n")
     #expect(columns.count > 20)
     for column in columns { #expect(text.contains("`\(column)`"), "\(column) is not in PROTOCOL.md") }
-    let worker = try #require(try pool.status().workers.first)
-    let environment = FileManager.default.contents(atPath: "/proc/\(worker.pid)/environ") ?? Data()
+    let worker = try #require(try pool.status().workers.first?.pid)
+    let environment = FileManager.default.contents(atPath: "/proc/\(worker)/environ") ?? Data()
     let names = String(decoding: environment, as: UTF8.self).split(separator: "\0")
       .compactMap { $0.split(separator: "=").first }.filter { $0.hasPrefix("WORKERPOOL_") }
     #expect(names.count > 5)

@@ -27,13 +27,13 @@ struct ScreenshotTests {
     try #"{"cron": "30 2 * * mon-fri", "timeZone": "Europe/Berlin", "job": {"kind": "add"}}"#.write(
       toFile: items.place.path("queue/periodic/nightly.json"), atomically: true, encoding: .utf8)
     try waitUntil("the entry is known") { try pool.command("periodic").output.contains("nightly") }
-    let worker = try #require(try pool.status().workers.first { !$0.running.isEmpty })
+    let worker = try #require(try pool.status().workers.first { !$0.running.isEmpty }?.pid)
     let browser = try Browser()
     try browser.load(web.url)
     let pages = [
       ("overview", ""), ("week", "?period=7d"), ("jobs", "jobs"), ("job", "jobs/p21"), ("queues", "queues"),
       ("kinds", "kinds"),
-      ("workers", "workers"), ("worker", "workers/\(worker.pid)"), ("periodic", "periodic"),
+      ("workers", "workers"), ("worker", "workers/\(worker)"), ("periodic", "periodic"),
       ("change", "change?do=delete&state=dead"),
     ]
     for (name, path) in pages {

@@ -28,9 +28,17 @@ import Testing
       #expect(page.status == 200, "\(path)")
       #expect(!page.body.contains("role=\"alert\""), "\(path): \(page.body)")
     }
-    #expect(try client.get("/workers/\(try pool.status().workers[0].pid)").status == 200)
+    #expect(try client.get("/workers/\(try #require(pool.status().workers[0].pid))").status == 200)
     #expect(try client.get("/jobs/p99").status == 404)
     #expect(try client.get("/nothing").status == 404)
+    #expect(try client.get("/assets/style.css%00.js").status == 404, "a zero byte does not end the path")
+    #expect(try client.get("/assets/style.css").status == 200)
+    // What scrolls gets the focus, so that the keyboard scrolls it.
+    for path in ["/jobs", "/jobs/p2", "/queues", "/workers"] {
+      let body = try client.get(path).body
+      #expect(!body.contains("<pre>") && !body.contains("class=\"sheet\">"), "\(path)")
+    }
+    #expect(job.body.contains("Retry") && !job.body.contains("workerpool retry"), "a button does it")
     let refused = try client.get("/jobs?where=nonsense%20%3D%3D")
     #expect(refused.status == 400 && refused.body.contains("The condition cannot be used"))
     #expect(refused.body.contains("value=\"nonsense ==\""), "the condition can be mended where it stands")
@@ -271,7 +279,9 @@ import Testing
       #expect(!page.body.contains("href=\"/change"), "\(path)")
     }
     let preview = try client.get("/change?do=delete&state=dead")
-    #expect(preview.body.contains("These pages are read-only") && !preview.body.contains("Delete 1 job?"))
+    #expect(
+      preview.status == 403 && preview.body.contains("These pages are read-only")
+        && !preview.body.contains("Delete 1 job?"))
     let changes: [(path: String, fields: [String: String])] = [
       ("/pause", [:]), ("/resume", [:]), ("/scale", ["count": "5"]), ("/run", ["entry": "nightly"]),
       ("/change", ["do": "delete", "job": "p1"]),

@@ -313,6 +313,18 @@ import WorkerProtocol
     #expect(scene.effects().contains(.settle([1], .cancelled)))
   }
 
+  /// A queue that was paused by its name was paused for a reason of its own.
+  @Test func aPauseByNameOutlivesThatOfTheWholePool() {
+    var scene = Scene()
+    let worker = scene.worker(credit: 2)
+    scene.coordinator.pause(.queue("mail"))
+    scene.coordinator.pause(.everything)
+    scene.coordinator.resume(.everything)
+    scene.fetched("index", [job(1, queue: "mail"), job(2)])
+    #expect(scene.runs() == [worker: [uri(2)]])
+    #expect(!scene.coordinator.pauses.all && scene.coordinator.pauses.queues == ["mail"])
+  }
+
   @Test func closingIsNoPause() {
     var scene = Scene()
     let worker = scene.worker(credit: 1)

@@ -169,7 +169,7 @@ import WorkerProtocol
     scene.coordinator.workerSaid(.returned((2...10).map(uri)), worker)
     scene.coordinator.workerSaid(.done([uri(1)]), worker)
     #expect(scene.runs() == [:])
-    scene.coordinator.resume(.everything)
+    scene.coordinator.resume(.kind("index"))
     scene.fetched("index", (2...10).map { job($0) })
     #expect(scene.runs() == [worker: (2...10).map(uri)])
   }

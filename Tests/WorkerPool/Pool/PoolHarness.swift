@@ -48,7 +48,15 @@ final class Collected<Element: Sendable>: @unchecked Sendable {
 final class MemoryJobSource: JobSource {
   private struct State {
     var ready: [WindowJob] = []
+    /// All jobs that were ready once.
+    var all: [JobKey: WindowJob] = [:]
+    var failures: [JobKey: FailureSummary] = [:]
     var report: (@Sendable (JobSourceEvent) -> Void)?
+
+    mutating func add(_ jobs: [WindowJob]) {
+      ready += jobs
+      for job in jobs { all[job.key] = job }
+    }
   }
 
   private let state: Mutex<State>
@@ -66,10 +74,14 @@ final class MemoryJobSource: JobSource {
   /// As a log that a reader keeps long.
   let isLogHeld = Atomic<Bool>(false)
 
-  init(_ jobs: [WindowJob]) { state = Mutex(State(ready: jobs)) }
+  init(_ jobs: [WindowJob]) {
+    var state = State()
+    state.add(jobs)
+    self.state = Mutex(state)
+  }
 
   func add(_ jobs: [WindowJob]) {
-    state.withLock { $0.ready += jobs }
+    state.withLock { $0.add(jobs) }
     report(.took(jobs: jobs.count, ready: [], someWait: false, postponed: 0, messages: []))
   }
 
@@ -141,6 +153,14 @@ final class MemoryJobSource: JobSource {
   func findNames(queue: String?, batch: String?, kinds: [String], ticket: Int) {
     report(.foundNames(ticket: ticket, KnownNames()))
   }
+  func readReady(_ job: JobKey, ticket: Int) {
+    report(.ready(ticket: ticket, state.withLock { $0.all[job] }))
+  }
+  func readFailures(_ jobs: [JobKey]) {
+    report(.failures(state.withLock { state in state.failures.filter { jobs.contains($0.key) } }))
+  }
+  /// What the store says of a failed job.
+  func setFailure(_ job: JobKey, _ failure: FailureSummary) { state.withLock { $0.failures[job] = failure } }
   func findSubmissions(_ tokens: [String]) { report(.submissions([:])) }
   var isBusy: Bool { false }
   func takeDelay() -> Bool { false }
@@ -247,7 +267,7 @@ final class PoolHarness {
 
   /// Stops the pool, and checks that it leaves no process behind.
   func end(deadline: Double = 30) throws {
-    let pids = try status().workers.map(\.pid).filter { $0 > 0 }
+    let pids = try status().workers.compactMap(\.pid)
     if ended.all.isEmpty { _ = try request(StatusRequest(.stop, deadline: deadline)) }
     #expect(ended.wait { !$0.isEmpty }, "the pool did not stop: \(log.all)")
     for pid in pids { #expect(kill(-pid, 0) != 0, "process group \(pid) is left behind") }

@@ -168,7 +168,10 @@ import WorkerProtocol
     #expect(pool.waitForLog("plugin fake"))
     #expect(try pool.request(StatusRequest(.pause, queue: "slow")).ok)
     #expect(try pool.status().pausedQueues == ["slow"])
+    // The pause of the whole pool has nothing to do with the queue's.
     #expect(try pool.request(StatusRequest(.resume)).ok)
+    #expect(try pool.status().pausedQueues == ["slow"])
+    #expect(try pool.request(StatusRequest(.resume, queue: "slow")).ok)
     #expect(try pool.status().pausedQueues == [])
     #expect(try pool.request(StatusRequest(.scale, count: 3)).ok)
     #expect(try pool.status().workers.count == 3)

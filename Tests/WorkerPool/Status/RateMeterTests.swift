@@ -51,6 +51,43 @@ import Testing
     }
   }
 
+  /// Two long jobs have both workers, and a kind without a worker waits.
+  @Test func longJobsThatKeepAnotherKindWaitingAreAdvisedToLeaveItAWorker() {
+    var changed = status
+    changed.plugins = [.init(name: "a", kinds: ["a"], workers: 1), .init(name: "b", kinds: ["b", "c"], workers: 0)]
+    changed.kinds = [.init(kind: "b", oldestWaiting: 125), .init(kind: "c", oldestWaiting: 125)]
+    changed.kinds?[0].couldBegin = 5
+    let text = StatusAdvice.lines(changed).joined(separator: "\n")
+    #expect(
+      text.contains(
+        "a job of kind b has been waiting for 2 min 5 s, because long jobs of a have all workers; to keep a worker for "
+          + "it: workerpool scale b=1, and from the next start on: workerpool run --workers b=1"), "\(text)")
+    // What a limit, a rate or a pause holds back would not begin in another worker either.
+    #expect(!text.contains("job of kind c"), "\(text)")
+    changed.workers[0].busy = 1
+    #expect(!StatusAdvice.lines(changed).contains { $0.contains("has been waiting") })
+  }
+
+  @Test func aFullDiskIsAdvice() {
+    var changed = status
+    changed.fullDisks = [.init(path: "/srv/queue", freeBytes: 2048)]
+    let text = StatusAdvice.lines(changed).joined(separator: "\n")
+    #expect(text.contains("the disk of /srv/queue is full (2 KiB left)"), "\(text)")
+  }
+
+  /// `kill 0` ends the caller's own process group.
+  @Test func aWorkerThatIsBeingStartedHasNoProcessID() throws {
+    var changed = status
+    changed.workers[0].pid = nil
+    changed.workers[0].phase = "starting"
+    let json = try JSONParser.parse(StatusText.json(changed))
+    let worker = try #require(json["workers"]?.arrayValue?.first)
+    #expect(worker["pid"] == nil && worker["phase"]?.stringValue == "starting")
+    #expect(WorkerStory.lines(changed.workers[0]).first == "worker 3, which is being started")
+    #expect(!WorkerStory.lines(changed.workers[0]).contains { $0.contains("kill") })
+    #expect(!PrometheusText.text(changed).contains("workerpool_worker_busy{"))
+  }
+
   /// A user who reads that no plugin runs a kind may cancel its jobs.
   @Test func aPluginThatHasNotAnsweredMayRunTheKindsThatNobodyElseRuns() {
     var changed = status

@@ -12,7 +12,9 @@ final class NameCheck {
   private let core: PoolCore
   private let supervisor: Supervisor
   private var pending = Tickets<PendingCheck>()
-  /// Options with unknown kinds that were logged.
+  /// The kinds of the periodic entries, by their names.
+  private var periodicKinds: [String: String] = [:]
+  /// Options and entries with unknown kinds that were logged.
   private var toldOptions: Set<String> = []
 
   init(_ core: PoolCore, _ supervisor: Supervisor) {
@@ -73,7 +75,13 @@ final class NameCheck {
     one.replacing(#/[0-9]+/#, with: "0") == other.replacing(#/[0-9]+/#, with: "0")
   }
 
-  /// Says which names in the options of the pool no plugin knows. Each is said once.
+  /// Says which periodic entries have kinds that no plugin runs.
+  func checkPeriodic(_ kinds: [String: String]) {
+    periodicKinds = kinds
+    tellUnknownOptions()
+  }
+
+  /// Says which names in the options of the pool, and in its periodic entries, no plugin knows. Each is said once.
   func tellUnknownOptions() {
     let kinds = kinds
     guard !kinds.isEmpty, supervisor.unknownPlugins.isEmpty else { return }
@@ -86,6 +94,12 @@ final class NameCheck {
         else { continue }
         core.log(.optionUnknown, "\(option) \(kind): no plugin runs the kind \(kind)\(name.hint)")
       }
+    }
+    for (entry, kind) in periodicKinds.sorted(by: { $0.key < $1.key }) {
+      let file = "periodic/\(entry).json"
+      guard let name = unknown("kind", kind, among: kinds), toldOptions.insert("\(file) \(kind)").inserted
+      else { continue }
+      core.log(.optionUnknown, "\(file): no plugin runs the kind \(kind), so its jobs would wait\(name.hint)")
     }
   }
 }

@@ -98,6 +98,9 @@ final class StatusCollector {
     status.kinds = coordinator.kindTimes.sorted { $0.key < $1.key }.map { kind, times in
       PoolStatus.Kind(kind: kind, waiting: times.waiting, running: times.running, counters: times.counters)
     }
+    for (kind, count) in core.coordinator.demandByKind().sorted(by: { $0.key < $1.key }) where count > 0 {
+      status.set(kind: kind, \.couldBegin, to: count)
+    }
     status.host = core.configuration.place.isServer ? ProcessInfo.processInfo.hostName : nil
     status.storeFailure = storeFiles.failure
     status.survivors = survivors.all.sorted { $0.key < $1.key }.map { pid, survivor in
@@ -131,7 +134,8 @@ final class StatusCollector {
     let begunAt = known?.begun.compactMap { coordinator.held[$0]?.begunAt }.min()
     let wait = known?.held.compactMap { coordinator.held[$0]?.storeWait }.first
     return PoolStatus.Worker(
-      id: worker.id.number, plugin: worker.plugin.name, pid: worker.pid, phase: worker.life.phase.rawValue,
+      id: worker.id.number, plugin: worker.plugin.name, pid: worker.pid > 0 ? worker.pid : nil,
+      phase: worker.life.phase.rawValue,
       age: Clock.now - worker.startedAt, credit: known?.credit ?? 0, holding: known?.held.count ?? 0,
       running: coordinator.jobURIs.texts(known?.begun ?? []).sorted(), progressDone: progress?.done,
       progressTotal: progress?.total, busy: begunAt.map { Clock.now - $0 }, jobsDone: worker.jobsDone,
@@ -158,12 +162,18 @@ extension PoolStatus {
     waitingTime = Spread(overview.times.waiting)
     runTime = Spread(overview.times.running)
     rejectedFiles = overview.rejectedFiles
-    var kinds = kinds ?? []
+    fullDisks = overview.fullDisks.isEmpty ? nil : overview.fullDisks
     for (name, since) in overview.oldestWaiting.sorted(by: { $0.key < $1.key }) {
-      let index = kinds.firstIndex { $0.kind == name } ?? kinds.endIndex
-      if index == kinds.endIndex { kinds.append(Kind(kind: name)) }
-      kinds[index].oldestWaiting = max(0, -since.timeIntervalSinceNow)
+      set(kind: name, \.oldestWaiting, to: max(0, -since.timeIntervalSinceNow))
     }
+  }
+
+  /// Notes something of a kind, which is added if it is not there.
+  fileprivate mutating func set<Value>(kind name: String, _ path: WritableKeyPath<Kind, Value?>, to value: Value) {
+    var kinds = kinds ?? []
+    let index = kinds.firstIndex { $0.kind == name } ?? kinds.endIndex
+    if index == kinds.endIndex { kinds.append(Kind(kind: name)) }
+    kinds[index][keyPath: path] = value
     self.kinds = kinds
   }
 }

@@ -19,6 +19,7 @@ final class StatusService {
   let names: NameCheck
   let submissions: SubmissionWaiters
   let deletions: JobDeletions
+  let explanations: JobExplanations
   /// The pools that share the store.
   let others: OtherPools
 
@@ -33,6 +34,7 @@ final class StatusService {
     metrics = MetricsFile(core, collector)
     names = NameCheck(core, supervisor)
     submissions = SubmissionWaiters(core)
+    explanations = JobExplanations(core, supervisor)
     deletions = JobDeletions(core, survivors, upkeep.checkpoints)
     others = OtherPools(core, collector)
     others.publish = { [weak self] event in self?.server?.publish(event) ?? false }
@@ -102,6 +104,7 @@ final class StatusService {
     case .cancel: withJobs(of: request, client) { cancel($0, client) }
     case .retry: withJobs(of: request, client) { retry($0, client) }
     case .delete: withJobs(of: request, client) { deletions.delete($0, request, client) }
+    case .explain: withJobs(of: request, client) { explanations.explain($0, client) }
     case .check: names.check(request, client)
     case .submission: submissions.wait(request, client)
     case .checkpoint: core.source.checkpoint(.inPause, ticket: tickets.issue(to: (client, 0)))
@@ -230,7 +233,7 @@ extension StatusRequest.Command {
   fileprivate var steers: Bool {
     switch self {
     case .pause, .resume, .scale, .stop, .reload, .cancel, .retry, .delete: true
-    case .status, .nudge, .check, .submission, .checkpoint, .observe: false
+    case .status, .nudge, .check, .submission, .checkpoint, .observe, .explain: false
     }
   }
 }

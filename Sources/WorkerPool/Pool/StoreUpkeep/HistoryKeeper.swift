@@ -46,10 +46,10 @@ final class HistoryKeeper {
     var times: [Int32: Double] = [:]
     for worker in status.workers {
       gauges.memory += Double(worker.memory ?? 0)
-      guard let time = worker.processorTime else { continue }
-      times[worker.pid] = time
+      guard let time = worker.processorTime, let pid = worker.pid else { continue }
+      times[pid] = time
       // A worker that is new has used its time since the last note.
-      used += max(0, time - (self.times[worker.pid] ?? 0))
+      used += max(0, time - (self.times[pid] ?? 0))
     }
     let seconds = now.timeIntervalSince(last)
     if seconds > 1 { gauges.processors = used / seconds }

@@ -12,6 +12,7 @@ final class WorkerService {
   private let checkpoints: WALCheckpoints
   private let output: WorkerOutputQueue
   private let heartbeat: HeartbeatTimer
+  let failures: FailureLog
   /// Jobs whose attempt has ended in this turn, by worker.
   private var endedInTurn: [WorkerID: [JobKey]] = [:]
   /// The names of the plugins that run a kind.
@@ -30,6 +31,7 @@ final class WorkerService {
     self.survivors = survivors
     self.checkpoints = checkpoints
     self.output = output
+    failures = FailureLog(core)
     heartbeat = HeartbeatTimer(core, supervisor, sockets)
     supervisor.delegate = self
     sockets.delegate = self
@@ -186,8 +188,8 @@ extension WorkerService: WorkerServerDelegate {
       let jobs = core.coordinator.inHand([uri], of: id)
       guard !jobs.isEmpty else { return }
       status.collector.history.noteFailure(now: core.coordinator.now)
-      core.log(.jobFailed, "\(uri) failed; why: workerpool jobs show \(uri.name)", .jobs([uri.description]))
       ended(jobs, message, id)
+      for job in jobs { failures.failed(job) }
     default: core.coordinator.workerSaid(message, id)
     }
   }

@@ -31,4 +31,27 @@ import WorkerProtocol
     #expect(try pool.status().pausedQueues.isEmpty)
     try pool.end()
   }
+
+  /// The worker says only that a job failed: why is in the store.
+  @Test func aFailureShowsItsReasonInTheLogAndInTheStatus() throws {
+    let pool = try PoolHarness()
+    let job = fakeJob("fail", 1)
+    let reason = "NoSuchPage: the page has\n  no title"
+    pool.source.setFailure(job.key, FailureSummary(kind: "fake", reason: reason, isDead: true))
+    pool.source.add([job])
+    let text = "\(FakeJob.uri("fail", 1)) (fake) failed: NoSuchPage: the page has…; it is dead"
+    #expect(pool.waitForLog(text), "\(pool.log.all)")
+    #expect(try pool.status().problems.last?.text == text)
+    try pool.end()
+  }
+
+  @Test func aPoolExplainsWhyAJobWaits() throws {
+    let pool = try PoolHarness(jobs: [fakeJob("hold", 1), fakeJob("ok", 2)])
+    #expect(pool.effects.wait { $0.count == 1 })
+    let reply = try pool.request(StatusRequest(.explain, jobs: [FakeJob.uri("ok", 2)]))
+    #expect(reply.obstacle?.reason == .workersBusy && reply.obstacle?.name == "fake", "\(reply)")
+    #expect(reply.obstacle?.holders.map(\.job) == [FakeJob.uri("hold", 1)], "\(reply)")
+    #expect(reply.obstacle?.holders.first?.pid == (try pool.status().workers.first?.pid))
+    try pool.end()
+  }
 }
