@@ -137,6 +137,25 @@ static inline int csystem_next_file_event(const void *bytes, long count, long *o
 }
 
 // pidfd_open(2): a descriptor that becomes readable when the process ends. Always close-on-exec.
+// The first fields of struct statx. Source: statx(2), <linux/stat.h>, which has 256 bytes for them.
+struct csystem_statx {
+  uint32_t mask;
+  uint32_t before_times[15];
+  int64_t accessed[2];
+  int64_t born_seconds;
+  uint32_t born_nanoseconds;
+  uint32_t rest[41];
+};
+
+// When the file of a descriptor was made, in nanoseconds since 1970; 0 where the file system does not say. Nothing that
+// copies a file can set it.
+static inline int64_t csystem_birth_time(int descriptor) {
+  enum { EMPTY_PATH = 0x1000, BIRTH_TIME = 0x800 };
+  struct csystem_statx status;
+  if (syscall(SYS_statx, descriptor, "", EMPTY_PATH, BIRTH_TIME, &status) != 0 || !(status.mask & BIRTH_TIME)) return 0;
+  return status.born_seconds * 1000000000LL + status.born_nanoseconds;
+}
+
 static inline int csystem_pidfd_open(pid_t pid) { return (int)syscall(434, pid, 0); }
 
 static inline int csystem_accept(int listener) {

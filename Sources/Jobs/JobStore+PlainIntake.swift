@@ -25,10 +25,10 @@ extension JobStore {
   ///
   /// - Parameters:
   ///   - requests: the jobs of each file, all of them ``isPlain(_:)``, with URIs of objects that are saved.
-  ///   - files: the private names of the files.
+  ///   - files: the files themselves.
   ///   - limit: with more jobs than this none is returned.
   public func insertPlain(
-    _ requests: [[JobRequest]], files: [String], atMost limit: Int, into context: NSManagedObjectContext,
+    _ requests: [[JobRequest]], files: [TakenFileKey], atMost limit: Int, into context: NSManagedObjectContext,
     at now: Date? = nil
   ) throws -> PlainIntake? {
     let now = now ?? self.now
@@ -45,7 +45,7 @@ extension JobStore {
           fields.fill(row, jobs[index])
         },
         NewRows(of: fileEntity, count: files.count, keepsIDs: true) { row, index in
-          row.set(files[index], at: namePlace)
+          row.set(files[index].text, at: namePlace)
         },
       ], by: context)
     var intake = PlainIntake(files: ids[1], count: jobs.count)

@@ -4,29 +4,19 @@ import CoreData
 extension JobStore {
   /// Notes that the jobs of a file are being taken, without saving: see ``PoolFile``.
   ///
-  /// - Parameters:
-  ///   - name: the file's private name; no other file ever gets it.
-  ///   - pool: the identity of the pool that takes it, in a store that several pools share.
-  public func insertTakenFile(
-    _ name: String, of pool: String? = nil, into context: NSManagedObjectContext
-  ) -> NSManagedObject {
-    let file = PoolFile(context: context)
-    file.name = (pool.map { $0 + "/" } ?? "") + name
-    return file
+  public func insertTakenFile(_ file: TakenFileKey, into context: NSManagedObjectContext) -> NSManagedObject {
+    let row = PoolFile(context: context)
+    row.name = file.text
+    return row
   }
 
-  /// The files whose jobs are in the store, but which may still lie in the queue directory.
-  ///
-  /// - Parameter pool: the identity of the pool that asks, in a store that several pools share.
-  public func takenFiles(of pool: String? = nil, in context: NSManagedObjectContext) throws -> [TakenFileRow] {
+  /// The files whose jobs are in the store, but which may still lie in a queue directory: in that of the pool that asks,
+  /// or in another that has been used with the store.
+  public func takenFiles(in context: NSManagedObjectContext) throws -> [TakenFileRow] {
     let request = PoolFile.fetchRequest()
     request.returnsObjectsAsFaults = false
     return try context.fetch(request).map { row in
-      // No file's name has a slash.
-      let parts = row.name.split(separator: "/", maxSplits: 1).map(String.init)
-      return TakenFileRow(
-        objectID: row.objectID, name: parts.last ?? row.name, isOwn: parts.count < 2 || parts[0] == pool,
-        earlierIdentity: row.earlierIdentity)
+      TakenFileRow(objectID: row.objectID, key: TakenFileKey(row.name), earlierIdentity: row.earlierIdentity)
     }
   }
 
@@ -39,14 +29,40 @@ extension JobStore {
   }
 }
 
+/// What the store notes of a taken file: its name, and the identity of the directory where it lies.
+///
+/// Only a pool that has that very directory before it knows that the file is gone. A pool with another queue directory
+/// leaves the note: its file is still there when the directory is used again.
+public struct TakenFileKey: Hashable, Sendable {
+  /// The identity of the directory; nil in notes of earlier versions on SQLite, whose directory nobody knows.
+  public let directory: String?
+  /// The file's private name; no other file ever gets it.
+  public let name: String
+
+  /// A file in the directory of that identity.
+  public init(_ name: String, in directory: String) {
+    self.name = name
+    self.directory = directory
+  }
+
+  /// Reads what ``text`` wrote.
+  init(_ text: String) {
+    // No file's name has a slash.
+    let parts = text.split(separator: "/", maxSplits: 1).map(String.init)
+    name = parts.last ?? text
+    directory = parts.count == 2 ? parts[0] : nil
+  }
+
+  /// The note in the store.
+  var text: String { (directory.map { $0 + "/" } ?? "") + name }
+}
+
 /// The store's row of a taken file.
 public struct TakenFileRow: Sendable {
   /// The identity of the row.
   public let objectID: NSManagedObjectID
-  /// The file's private name.
-  public let name: String
-  /// Whether no other pool has taken the file, so that it lies in this pool's queue directory or nowhere.
-  public let isOwn: Bool
+  /// The file.
+  public let key: TakenFileKey
   /// Only in rows that an earlier version of the pool wrote.
   public let earlierIdentity: EarlierFileIdentity?
 }

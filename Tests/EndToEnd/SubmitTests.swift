@@ -186,7 +186,7 @@ import WorkerPool
     #expect(try sqlite(items.store, "SELECT count(*) FROM WPPOOLJOB") == "\(rounds)")
     // A repeated file that a killed pool has just taken rests until the next scan.
     try waitUntil("the taken files are read") {
-      try FileManager.default.contentsOfDirectory(atPath: items.queue + "/taken").isEmpty
+      try items.files("queue/taken").isEmpty
     }
     #expect(try pool.command("stop").code == 0)
     // What a killed sender has written and not renamed is nobody's, and stays.

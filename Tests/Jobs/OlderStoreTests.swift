@@ -96,13 +96,13 @@ import Testing
       #expect(jobs.allSatisfy { $0.kind == "index" && $0.queue == "default" && $0.options == JobOptions() })
       #expect(try store.pauses(in: context).queues == ["slow"])
       let files = try store.takenFiles(in: context)
-      #expect(files.map(\.name) == ["jobs.json"])
+      #expect(files.map(\.key.name) == ["jobs.json"] && files.first?.key.directory == nil)
       let identity = try #require(files.first?.earlierIdentity)
       #expect(identity.inode == 2 && identity.modified == 3 && identity.size == 4)
       #expect(try store.insert([JobRequest(kind: "a", uniqueKey: "key")], into: context).isEmpty)
       #expect(try store.insert([JobRequest(kind: "a", uniqueKey: "new")], into: context).count == 1)
-      // Files are noted by their names alone now.
-      _ = store.insertTakenFile("private", into: context)
+      // Files are noted by their directories and names now.
+      _ = store.insertTakenFile(TakenFileKey("private", in: "directory"), into: context)
       try jobs[1].markSucceeded(startedAt: Date())
       try context.save()
       #expect(try store.insert([JobRequest(kind: "a", uniqueKey: "key")], into: context).count == 1)

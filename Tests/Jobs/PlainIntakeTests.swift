@@ -13,7 +13,7 @@ import Testing
     let files = (0..<Int.random(in: 1...4, using: &random)).map { _ in
       (0..<Int.random(in: 1...60, using: &random)).map { _ in Self.randomRequest(now, &random) }
     }
-    let names = files.indices.map { "file-\($0)" }
+    let names = files.indices.map { TakenFileKey("file-\($0)", in: "directory") }
     let plain = try Place()
     let objects = try Place()
 
@@ -69,7 +69,7 @@ import Testing
   @Test func ofTooManyJobsNoneIsTold() throws {
     try Place().perform { store, context in
       let jobs = Array(repeating: JobRequest(kind: "a"), count: 50)
-      let intake = try #require(try store.insertPlain([jobs], files: ["f"], atMost: 49, into: context))
+      let intake = try #require(try store.insertPlain([jobs], files: [TakenFileKey("f", in: "directory")], atMost: 49, into: context))
       #expect(intake.count == 50 && intake.ready.isEmpty)
       #expect(try store.readyJobs(ReadyQuery(kind: "a", limit: 100), in: context).map(\.key) == Array(1...50))
     }

@@ -67,8 +67,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
     countingContext = store.makeContext(name: "status")
     pruningContext = store.makeContext(name: "pruning")
     intake = try Intake(
-      layout: layout, store: store, pool: store.isShared ? successor.identity : nil, writeTurn: writeTurn,
-      owners: owners, watch: storeWatch)
+      layout: layout, store: store, writeTurn: writeTurn, owners: owners, watch: storeWatch)
     checkpointer = store.isShared ? nil : try WALCheckpointer(url: store.url, writeTurn: writeTurn)
   }
 

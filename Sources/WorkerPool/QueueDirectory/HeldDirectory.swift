@@ -84,7 +84,10 @@ final class HeldDirectory: Sendable {
     guard case .pool(let mode) = maker else { return try OpenDirectory(path) }
     if mkdir(path, mode) != 0, errno != EEXIST { throw FileError(path: path, action: "be made", errno: errno) }
     let directory = try OpenDirectory(path)
-    if mode == QueueLayout.privateMode { try makePrivate(directory) }
+    if mode == QueueLayout.privateMode {
+      try makePrivate(directory)
+      _ = try directory.identity()
+    }
     return directory
   }
 

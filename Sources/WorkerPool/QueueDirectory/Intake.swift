@@ -23,8 +23,6 @@ final class Intake: @unchecked Sendable {
   let watchedPeriodic: HeldDirectory
   private let owners: FileOwnerRule
   private let store: JobStore
-  /// The identity of the pool, in a store that several pools share.
-  private let pool: String?
   private let context: NSManagedObjectContext
   private let watch: StoreWatch
   private let removal: TakenFileRemoval
@@ -38,12 +36,9 @@ final class Intake: @unchecked Sendable {
   private var unread: ArraySlice<TakenJobFile> = []
   private var postponed: [TakenJobFile] = []
 
-  /// - Parameters:
-  ///   - pool: the identity of the pool, in a store that several pools share.
-  ///   - writeTurn: the file by whose lock the pool's processes take turns at writing.
+  /// - Parameter writeTurn: the file by whose lock the pool's processes take turns at writing.
   init(
-    layout: QueueLayout, store: JobStore, pool: String? = nil, writeTurn: String? = nil,
-    owners: FileOwnerRule = FileOwnerRule(),
+    layout: QueueLayout, store: JobStore, writeTurn: String? = nil, owners: FileOwnerRule = FileOwnerRule(),
     watch: StoreWatch = StoreWatch()
   ) throws {
     directory = try IncomingDirectory(layout: layout)
@@ -51,7 +46,6 @@ final class Intake: @unchecked Sendable {
     watchedPeriodic = try HeldDirectory(layout.periodic, madeBy: .person)
     self.owners = owners
     self.store = store
-    self.pool = pool
     self.watch = watch
     context = store.makeContext(name: "queue directory")
     let wal = store.isShared ? nil : try WALSynchronizer(url: store.url, writeTurn: writeTurn)
@@ -62,7 +56,7 @@ final class Intake: @unchecked Sendable {
   func recover() throws {
     try context.performAndWait {
       defer { context.reset() }
-      let left = try LeftOverFiles(directory, store.takenFiles(of: pool, in: context))
+      let left = try LeftOverFiles(directory, store.takenFiles(in: context))
       unread = left.unread[...]
       removal.recover(taken: left.taken, gone: left.gone, in: directory.taken.current)
     }
@@ -203,13 +197,11 @@ extension Intake {
     var outcome = IntakeReport()
     var committed: [TakenFileRemoval.Item] = []
     do {
-      let rows = Dictionary(try store.takenFiles(of: pool, in: context).map { ($0.name, $0.objectID) }) { first, _ in
-        first
-      }
+      let rows = Dictionary(try store.takenFiles(in: context).map { ($0.key.name, $0) }) { first, _ in first }
       while !batch.isFull, let file = unread.popFirst() {
         batch.examined += 1
         if let row = rows[file.name] {
-          committed.append(.init(file: file, row: row))
+          committed.append(try file.item(row))
         } else {
           read(file, minimumAge: Self.restingTime, &batch, &outcome)
         }
@@ -254,7 +246,7 @@ extension Intake {
     if !batch.files.isEmpty {
       do {
         try watch.during(size: Double(batch.jobs) / Self.slowestPace) {
-          rows = try batch.commit(to: store, of: pool, context, &outcome)
+          rows = try batch.commit(to: store, context, &outcome)
         }
         outcome.files = batch.files.count
       } catch {

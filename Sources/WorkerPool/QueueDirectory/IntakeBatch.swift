@@ -35,14 +35,13 @@ struct IntakeBatch {
 
   /// Commits the jobs of the files together with the files' names, and reports the jobs that may run now unless they
   /// are too many. Returns the rows of the files.
-  ///
-  /// - Parameter pool: the identity of the pool, in a store that several pools share.
   func commit(
-    to store: JobStore, of pool: String? = nil, _ context: NSManagedObjectContext, _ outcome: inout IntakeReport
+    to store: JobStore, _ context: NSManagedObjectContext, _ outcome: inout IntakeReport
   ) throws -> [NSManagedObjectID] {
-    if isPlain, pool == nil,
-      let intake = try store.insertPlain(
-        requests, files: files.map(\.name), atMost: Self.jobsToTell, into: context)
+    let keys = try files.map { try $0.key() }
+    // At a server other pools may insert jobs with keys between these.
+    if isPlain, !store.isShared,
+      let intake = try store.insertPlain(requests, files: keys, atMost: Self.jobsToTell, into: context)
     {
       outcome.jobs = jobs
       outcome.someWait = requests.contains { $0.contains { $0.options.waitsForJobs } }
@@ -57,7 +56,7 @@ struct IntakeBatch {
       let isLabelled: ([JobRequest]) -> Bool = { $0.first?.submission != nil || $0.contains { $0.label != nil } }
       var jobs = try store.insert(requests.filter { !isLabelled($0) }.flatMap(\.self), into: context)
       for file in requests.filter(isLabelled) { jobs += try store.insert(file, into: context) }
-      let rows = files.map { store.insertTakenFile($0.name, of: pool, into: context) }
+      let rows = keys.map { store.insertTakenFile($0, into: context) }
       do {
         try context.save()
       } catch let error as NSError

@@ -1,3 +1,4 @@
+import CSystem
 import Foundation
 import Jobs
 import Synchronization
@@ -10,6 +11,7 @@ final class OpenDirectory: Sendable {
   private let device: dev_t
   private let inode: ino_t
   private let hasFailedToSynchronize = Atomic(false)
+  private let knownIdentity = Mutex<String?>(nil)
 
   init(_ path: String) throws(FileError) {
     let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -69,6 +71,23 @@ final class OpenDirectory: Sendable {
   private func failure(_ reason: Int32) -> FileError {
     FileError(
       path: path, action: "be synchronised, and is not trusted again before the pool is restarted", errno: reason)
+  }
+
+  /// The directory's identity: see ``DirectoryIdentity``. It is read, or made, once.
+  func identity() throws(FileError) -> String {
+    try knownIdentity.withLock { known throws(FileError) in
+      if let known { return known }
+      let identity = try DirectoryIdentity.of(self, place: place)
+      known = identity
+      return identity
+    }
+  }
+
+  /// What no copy of the directory has in common with it: the number of its inode, and when that was made. Where the
+  /// file system does not know when, the device; its number may be another one after a restart.
+  private var place: String {
+    let birth = csystem_birth_time(descriptor)
+    return birth > 0 ? "\(inode)@\(birth)" : "\(device):\(inode)"
   }
 
   static func nanoseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) }

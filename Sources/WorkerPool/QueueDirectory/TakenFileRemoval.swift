@@ -10,10 +10,11 @@ import Synchronization
 /// `@unchecked Sendable`: `work` is locked. `recover` and `start` set the other variables before the queue is used, and
 /// from then on they are touched on `queue` only.
 final class TakenFileRemoval: @unchecked Sendable {
-  /// A file whose jobs are committed, and the row that says so.
+  /// A file whose jobs are committed, and the row that says so; nil if the row belongs to another directory, which may
+  /// have a file of that name, too: one of them is a copy.
   struct Item: Sendable {
     let file: TakenJobFile
-    let row: NSManagedObjectID
+    let row: NSManagedObjectID?
   }
 
   private struct Work {
@@ -142,7 +143,7 @@ final class TakenFileRemoval: @unchecked Sendable {
     let failures = Self.remove(committed.map(\.file))
     var left: [Item] = []
     for (item, failure) in zip(committed, failures) {
-      if failure == nil { gone.append((item.row, item.file.directory)) } else { left.append(item) }
+      if failure != nil { left.append(item) } else if let row = item.row { gone.append((row, item.file.directory)) }
     }
     committed = left
     if let failure = failures.lazy.compactMap(\.self).first {

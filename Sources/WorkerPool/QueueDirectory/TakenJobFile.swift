@@ -9,6 +9,9 @@ struct TakenJobFile: Sendable {
   /// Where it came from; `nil` when an earlier process took it.
   let source: OpenDirectory?
 
+  /// What the store notes of it.
+  func key() throws(FileError) -> TakenFileKey { TakenFileKey(name, in: try directory.identity()) }
+
   /// The name that its producer gave it.
   var originalName: String { TakenFileNames.original(name) }
 

@@ -17,7 +17,7 @@ struct HostPoolsTests {
     #expect(jobs.output.contains("counted") && jobs.output.contains("succeeded"), "\(jobs.output)\(jobs.errors)")
     try waitUntil("the file is removed and forgotten") {
       try hosts.psql("SELECT count(*) FROM \(hosts.table("PoolFile"))") == "0"
-        || FileManager.default.contentsOfDirectory(atPath: pool.queue + "/taken").isEmpty
+        || FileManager.default.contentsOfDirectory(atPath: pool.queue + "/taken") == [".identity"]
     }
     try pool.stop()
     #expect(try hosts.psql("SELECT count(*) FROM \(hosts.table("PoolMember")) WHERE \"goneAt\" IS NULL") == "0")

@@ -110,7 +110,8 @@ final class ItemPool {
     ["write-turn", "identity"].contains(name) || name.hasPrefix("ledger-")
   }
 
-  private func files(_ directory: String) throws -> [String] {
-    try FileManager.default.contentsOfDirectory(atPath: place.path(directory))
+  /// The names in a directory, without that of its identity.
+  func files(_ directory: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: place.path(directory)).filter { $0 != ".identity" }
   }
 }

@@ -9,7 +9,10 @@ import TestFiles
 /// A queue directory and a store in a temporary directory.
 struct IntakePlace {
   let root = temporaryURL("intake")
-  var layout: QueueLayout { QueueLayout(root: root.appendingPathComponent("queue").path) }
+  var layout: QueueLayout { layout("queue") }
+
+  /// Another queue directory in the same place.
+  func layout(_ name: String) -> QueueLayout { QueueLayout(root: root.appendingPathComponent(name).path) }
 
   init() throws {
     try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
@@ -25,10 +28,10 @@ struct IntakePlace {
   // MARK: Files
 
   /// Writes a file as a producer does.
-  func put(_ text: String, _ name: String) throws {
+  func put(_ text: String, _ name: String, in layout: QueueLayout? = nil) throws {
     try Data(text.utf8).write(to: root.appendingPathComponent("file"))
     try FileManager.default.moveItem(
-      atPath: root.appendingPathComponent("file").path, toPath: layout.incoming + "/" + name)
+      atPath: root.appendingPathComponent("file").path, toPath: (layout ?? self.layout).incoming + "/" + name)
   }
 
   /// Makes a file look as if it had been written a while ago.
@@ -41,12 +44,37 @@ struct IntakePlace {
   var taken: [String] { names(layout.taken) }
   var rejected: [String] { names(layout.rejected) }
 
-  private func names(_ path: String) -> [String] {
-    ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
+  /// The names in a directory, without that of its identity.
+  func names(_ path: String) -> [String] {
+    ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).filter { $0 != ".identity" }.sorted()
   }
 
   func reason(_ name: String) -> String {
     (try? String(contentsOfFile: layout.rejected + "/" + name + ".error", encoding: .utf8)) ?? ""
+  }
+
+  // MARK: A pool that is killed
+
+  /// Renames the file as a pool does that is killed then.
+  func rename(_ name: String, in layout: QueueLayout? = nil) throws -> TakenJobFile {
+    guard case .taken(let file) = try IncomingDirectory(layout: layout ?? self.layout).take(name, minimumAge: 0) else {
+      throw CocoaError(.fileNoSuchFile)
+    }
+    return file
+  }
+
+  /// Commits the jobs of the file and its note, as a pool does that is killed then.
+  func commit(_ file: TakenJobFile, _ store: JobStore) throws {
+    guard case .jobs(let jobs, _) = file.read(minimumAge: 0, owners: FileOwnerRule()) else {
+      throw CocoaError(.fileReadUnknown)
+    }
+    let key = try file.key()
+    let context = store.makeContext(name: "killed")
+    try context.performAndWait {
+      try store.insert(jobs, into: context)
+      _ = store.insertTakenFile(key, into: context)
+      try context.save()
+    }
   }
 
   // MARK: The intake

@@ -56,8 +56,9 @@ import Testing
       throw CocoaError(.fileNoSuchFile)
     }
     let context = store.makeContext(name: "intake")
+    let key = try file.key()
     let row = try context.performAndWait {
-      let row = store.insertTakenFile(file.name, into: context)
+      let row = store.insertTakenFile(key, into: context)
       try context.save()
       return row.objectID
     }

@@ -19,7 +19,7 @@ import Testing
     let store = try place.store()
     try place.put(#"{"kind":"a"}"#, "1.json")
     try place.age("1.json")
-    _ = try take("1.json", place)
+    _ = try place.rename("1.json")
     #expect(place.incoming.isEmpty && place.taken.count == 1)
     let intake = try Intake(layout: place.layout, store: store)
     try intake.recover()
@@ -41,7 +41,7 @@ import Testing
     let store = try place.store()
     try place.put(#"{"kind":"a"}"#, "1.json")
     try place.age("1.json")
-    try commit(try take("1.json", place), store)
+    try place.commit(try place.rename("1.json"), store)
     // The same name is a new file, and so is the same file under another name.
     try place.put(#"{"kind":"b"}"#, "1.json")
     try place.age("1.json")
@@ -67,10 +67,10 @@ import Testing
     let store = try place.store()
     try place.put(#"{"kind":"a"}"#, "1.json")
     try place.age("1.json")
-    let file = try take("1.json", place)
+    let file = try place.rename("1.json")
     let intake = try Intake(layout: place.layout, store: store)
     try intake.recover()
-    try commit(file, store)
+    try place.commit(file, store)
     let report = await place.take(nil, intake)
     #expect(report.jobs == 0 && report.failures.isEmpty)
     #expect(try place.kinds(store) == ["a"])
@@ -83,8 +83,8 @@ import Testing
     defer { place.remove() }
     let store = try place.store()
     try place.put(#"{"kind":"a"}"#, "1.json")
-    let file = try take("1.json", place)
-    try commit(file, store)
+    let file = try place.rename("1.json")
+    try place.commit(file, store)
     try file.remove()
     let intake = try Intake(layout: place.layout, store: store)
     try intake.recover()
@@ -116,30 +116,12 @@ import Testing
     #expect(try place.takenFiles(store) == 0)
   }
 
-  private func take(_ name: String, _ place: IntakePlace) throws -> TakenJobFile {
-    guard case .taken(let file) = try IncomingDirectory(layout: place.layout).take(name, minimumAge: 0) else {
-      throw CocoaError(.fileNoSuchFile)
-    }
-    return file
-  }
-
-  private func commit(_ file: TakenJobFile, _ store: JobStore) throws {
-    guard case .jobs(let jobs, _) = file.read(minimumAge: 0, owners: FileOwnerRule()) else {
-      throw CocoaError(.fileReadUnknown)
-    }
-    let context = store.makeContext(name: "killed")
-    try context.performAndWait {
-      try store.insert(jobs, into: context)
-      _ = store.insertTakenFile(file.name, into: context)
-      try context.save()
-    }
-  }
-
   /// - Parameter inode: what the inode of the row differs by.
   private func noteAsBefore(_ name: String, _ status: stat, inode: Int64, _ store: JobStore) throws {
     let context = store.makeContext(name: "earlier")
     try context.performAndWait {
-      let row = store.insertTakenFile(name, into: context)
+      let row = NSEntityDescription.insertNewObject(forEntityName: "PoolFile", into: context)
+      row.setValue(name, forKey: "name")
       row.setValue(NSNumber(value: Int64(status.st_dev) + 7), forKey: "device")
       row.setValue(NSNumber(value: Int64(status.st_ino) + inode), forKey: "inode")
       row.setValue(NSNumber(value: OpenDirectory.nanoseconds(status.st_mtim)), forKey: "modified")
