@@ -103,7 +103,7 @@ import Testing
     (#"{"cron": "0 3 * * *"}"#, "\"job\" is missing"),
     (#"{"cron": "0 3 * *", "job": {"kind": "a"}}"#, "\"cron\" needs five fields"),
     (#"{"cron": "0 3 * * *", "job": {"knd": "a"}}"#, "did you mean \"kind\"?"),
-    (#"{"crom": "0 3 * * *", "job": {"kind": "a"}}"#, "\"cron\" is missing"),
+    (#"{"crom": "0 3 * * *", "job": {"kind": "a"}}"#, "have no \"crom\"; did you mean \"cron\"?"),
     (#"{"cron": "0 3 * * *", "catchup": "all", "job": {"kind": "a"}}"#, "did you mean \"catchUp\"?"),
     (#"{"cron": "0 3 * * *", "catchUp": "some", "job": {"kind": "a"}}"#, "cannot be \"some\""),
     (#"{"cron": "0 3 * * *", "timeZone": "Berlin", "job": {"kind": "a"}}"#, "not a time zone"),
