@@ -33,11 +33,11 @@ import WorkerProtocol
       }
     }
 
-    // Connections that talk nonsense to both sockets, say nothing, or go away.
+    // Connections that talk nonsense to the socket, say nothing, or go away.
     let run = QueueLayout(root: items.queue)
     var open: [Int32] = []
     for number in 0..<300 {
-      let descriptor = try UnixSocket.connect(to: number % 2 == 0 ? run.workerSocket : run.statusSocket)
+      let descriptor = try UnixSocket.connect(to: run.statusSocket)
       open.append(descriptor)
       let bytes: [UInt8] =
         switch number % 6 {
