@@ -61,7 +61,8 @@ package struct Program: Sendable {
                 path: path, arguments: arguments.baseAddress, environment: environment.baseAddress,
                 standard_output: output.number, standard_error: errors.number, parent_death_signal: parentDeathSignal,
                 limits: limits.baseAddress, limit_count: Int32(limits.count), standard_input: input?.number ?? 0,
-                inherited: inherited?.number ?? 0, directory: folder.map { UnsafePointer($0) }, is_subreaper: isSubreaper ? 1 : 0,
+                inherited: inherited?.number ?? 0, directory: folder.map { UnsafePointer($0) },
+                is_subreaper: isSubreaper ? 1 : 0,
                 own_pid: (pidText ?? nil).map { $0 + (pidVariable ?? "").utf8.count + 1 },
                 ruleset: bounds?.ruleset.number ?? 0, filter: filter.baseAddress, filter_length: Int32(filter.count))
               return csystem_spawn(&program, &pid)

@@ -60,7 +60,8 @@ private func encodedLines(_ append: (inout [UInt8]) -> Void) -> [String] {
   }
 
   @Test(arguments: [
-    "DRAIN now", "REFUSED because 1 1", "REFUSED token 1 1", "REFUSED message", "WELCOME", "RECALL all", "RUN", "DONE x-coredata://a",
+    "DRAIN now", "REFUSED because 1 1", "REFUSED token 1 1", "REFUSED message", "WELCOME", "RECALL all", "RUN",
+    "DONE x-coredata://a",
   ])
   func aLineThatIsNoCoordinatorMessageIsAnError(line: String) {
     #expect(throws: MessageError.self) { try CoordinatorMessage(line: line) }

@@ -27,7 +27,8 @@ final class ChildProcess {
   ///
   /// - Parameter connection: a descriptor that the process inherits; no other process holds it.
   init(
-    _ program: Program, connection: Descriptor? = nil, longestLine: Int = OutputReader.longestLine, loop: EventLoop, starter: ProcessStarter,
+    _ program: Program, connection: Descriptor? = nil, longestLine: Int = OutputReader.longestLine, loop: EventLoop,
+    starter: ProcessStarter,
     onStart: @escaping (SystemCallError?) -> Void,
     onLine: @escaping (OutputLine) -> Void, onDeath: @escaping (Death) -> Void
   ) throws(SystemCallError) {
