@@ -42,7 +42,7 @@ import WorkerProtocol
       let bytes: [UInt8] =
         switch number % 6 {
         case 0, 1: (0..<200).map { _ in .random(in: 0...255) } + [0x0A]
-        case 2: Array("HELLO 1 stolen test\n".utf8)
+        case 2: Array("HELLO 2 test\n".utf8)
         case 3: Array("{\"command\":\"scale\",\"count\":100000}\n".utf8)
         case 4: Array(repeating: 0x41, count: 70_000)
         default: []
