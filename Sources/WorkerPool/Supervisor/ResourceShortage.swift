@@ -13,7 +13,8 @@ enum OpenFileLimit {
     return getrlimit(resource, &limit) == 0 ? UInt64(limit.rlim_cur) : 0
   }
 
-  /// Raises the limit as far as it may be raised: a pool needs four descriptors for each worker: two pipes, the connection, the process.
+  /// Raises the limit as far as it may be raised: a pool needs four descriptors for each worker, two of pipes, one of
+  /// the connection and one of the process.
   static func raise() {
     var limit = rlimit()
     guard getrlimit(resource, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return }
