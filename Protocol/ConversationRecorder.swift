@@ -3,7 +3,7 @@ import Glibc
 import LinuxSystem
 
 /// Writes a conversation to a file as it happens, for people and for tests: `> ` before lines of the coordinator, `< `
-/// before lines of the worker. The token of `HELLO` is replaced, so that a recording may be shown to anybody.
+/// before lines of the worker.
 ///
 /// Each line is one `write` to a file opened for appending: several processes may record into one file.
 public final class ConversationRecorder: Sendable {
@@ -15,8 +15,6 @@ public final class ConversationRecorder: Sendable {
     case worker = "<"
   }
 
-  /// What stands in a recording instead of a token.
-  public static let concealedToken = "TOKEN"
   private let descriptor: Int32
 
   /// Appends to the file at `path`, which is made with mode 0600 where there is none.
@@ -40,23 +38,16 @@ public final class ConversationRecorder: Sendable {
 
   /// Writes a line that `speaker` said.
   public func record(_ line: String, by speaker: Speaker) {
-    write("\(speaker.rawValue) \(Self.conceal(line))\n")
+    write("\(speaker.rawValue) \(line)\n")
   }
 
   /// Writes the lines of encoded messages.
   public func record(_ bytes: some Sequence<UInt8>, by speaker: Speaker) {
     var text = ""
     for line in String(decoding: Array(bytes), as: UTF8.self).split(separator: "\n") {
-      text += "\(speaker.rawValue) \(Self.conceal(String(line)))\n"
+      text += "\(speaker.rawValue) \(line)\n"
     }
     write(text)
-  }
-
-  private static func conceal(_ line: String) -> String {
-    guard line.hasPrefix("HELLO ") else { return line }
-    var words = line.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
-    if words.count > 2 { words[2] = concealedToken }
-    return words.joined(separator: " ")
   }
 
   /// A full disk ends the recording silently: nothing stops for it.

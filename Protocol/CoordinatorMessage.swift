@@ -2,8 +2,6 @@
 public enum Refusal: String, Error, Sendable, CaseIterable {
   /// The version is not one that this coordinator speaks.
   case version
-  /// The token is not the one that was given to this process, or the peer is another process or user.
-  case token
   /// What was sent is not a message, or not one for this moment.
   case message
 }
@@ -35,7 +33,7 @@ public enum CoordinatorMessage: Equatable, Sendable {
       guard line.arguments.count == 1 else { throw line.invalid("a version") }
       self = .welcome(version: try line.counter(at: 0, expected: "a version"))
     case "REFUSED":
-      let expected = "version, token or message, then two versions"
+      let expected = "version or message, then two versions"
       guard line.arguments.count == 3, let refusal = Refusal(rawValue: String(line.arguments[0])) else {
         throw line.invalid(expected)
       }

@@ -1,5 +1,6 @@
 import CSystem
 import Glibc
+import LinuxSystem
 @_exported import struct LinuxSystem.SystemCallError
 
 /// Who is at the other end of a Unix-domain socket, as the kernel noted when the connection was made.
@@ -18,8 +19,33 @@ public struct PeerCredentials: Equatable, Sendable {
   }
 }
 
-/// Unix-domain stream sockets by path. All descriptors are close-on-exec.
+/// Unix-domain stream sockets. All descriptors are close-on-exec.
 public enum UnixSocket {
+  /// The two ends of a new connection: one for this process, one for a process that inherits it.
+  package static func pair() throws(SystemCallError) -> (near: Connection, far: Descriptor) {
+    var ends: [Int32] = [-1, -1]
+    guard csystem_unix_socketpair(&ends) == 0 else { throw SystemCallError("socketpair") }
+    let far = try Descriptor(ends[1], "socketpair")
+    do throws(SystemCallError) {
+      return (try Connection(descriptor: ends[0]), far)
+    } catch {
+      close(ends[0])
+      throw error
+    }
+  }
+
+  /// Takes over the end of a connection that this process inherited, so that no process which it starts inherits it
+  /// too: the end of the stream is noticed only when all copies of an end are closed.
+  ///
+  /// - Throws: EBADF or ENOTSOCK when the number is not that of a socket.
+  public static func inherited(_ number: Int32) throws(SystemCallError) -> Int32 {
+    var type: Int32 = 0
+    var size = socklen_t(MemoryLayout<Int32>.size)
+    guard getsockopt(number, SOL_SOCKET, SO_TYPE, &type, &size) == 0 else { throw SystemCallError("getsockopt") }
+    guard fcntl(number, F_SETFD, FD_CLOEXEC) == 0 else { throw SystemCallError("fcntl") }
+    return number
+  }
+
   /// Listens at `path` on a non-blocking descriptor, mode 0600. A socket that an earlier process left there is
   /// replaced.
   ///

@@ -22,15 +22,15 @@ public enum StoreWait: String, Sendable, CaseIterable {
 
 /// A message of a worker to the coordinator. PROTOCOL.md says when it is sent.
 public enum WorkerMessage: Equatable, Sendable {
-  /// The first line: the protocol version, the token from the environment, the job kinds that this process runs.
-  case hello(version: Int, token: String, kinds: [String])
+  /// The first line: the protocol version, and the job kinds that this process runs.
+  case hello(version: Int, kinds: [String])
   /// How many jobs the worker will hold at a time, those being run included. Holds until the next `CREDIT`.
   case credit(Int)
   /// These jobs are begun, together: what follows may kill the process.
   case begin([ObjectURI])
   /// A save of the worker changed these objects.
   case saved(SavedChange, [ObjectURI])
-  /// These jobs wait for the store: to begin, or to be committed. Since edition 1.1.
+  /// These jobs wait for the store: to begin, or to be committed.
   case waiting(StoreWait, [ObjectURI])
   /// How far a job has come, for people to see.
   case progress(ObjectURI, done: Int, total: Int)
@@ -50,13 +50,12 @@ public enum WorkerMessage: Equatable, Sendable {
     let line = try MessageLine(line)
     switch line.verb {
     case "HELLO":
-      let expected = "a version, a token and one job kind or more"
-      guard line.arguments.count >= 3, line.arguments[1...].allSatisfy({ isProtocolName($0) }) else {
+      let expected = "a version and one job kind or more"
+      guard line.arguments.count >= 2, line.arguments[1...].allSatisfy({ isProtocolName($0) }) else {
         throw line.invalid(expected)
       }
       self = .hello(
-        version: try line.counter(at: 0, expected: expected), token: String(line.arguments[1]),
-        kinds: line.arguments[2...].map(String.init))
+        version: try line.counter(at: 0, expected: expected), kinds: line.arguments[1...].map(String.init))
     case "CREDIT":
       guard line.arguments.count == 1 else { throw line.invalid("one number") }
       self = .credit(try line.counter(at: 0, expected: "one number"))
@@ -93,8 +92,7 @@ public enum WorkerMessage: Equatable, Sendable {
   /// Adds the message as a line, or as several where its URIs exceed the limit of one.
   public func append(to bytes: inout [UInt8]) {
     switch self {
-    case .hello(let version, let token, let kinds):
-      bytes.appendLine("HELLO", "\(version)", token, kinds.joined(separator: " "))
+    case .hello(let version, let kinds): bytes.appendLine("HELLO", "\(version)", kinds.joined(separator: " "))
     case .credit(let count): bytes.appendLine("CREDIT", "\(count)")
     case .begin(let uris): bytes.appendLines("BEGIN", uris)
     case .saved(let change, let uris): bytes.appendLines("SAVED \(change.rawValue)", uris)

@@ -1,10 +1,8 @@
 /// The environment variables in which a worker process finds what the pool tells it: see PROTOCOL.md.
 public enum WorkerVariable: String, CaseIterable, Sendable {
-  /// The path of the socket to connect to.
-  case socket = "WORKERPOOL_SOCKET"
-  /// The token for `HELLO`.
-  case token = "WORKERPOOL_TOKEN"
-  /// The edition of the protocol that the pool speaks, such as "1.1".
+  /// The number of the inherited descriptor that is the connection to the pool.
+  case connection = "WORKERPOOL_CONNECTION"
+  /// The version of the protocol that the pool speaks, and the number of its additions, such as "2.0".
   case protocolEdition = "WORKERPOOL_PROTOCOL"
   /// The worker's own process ID. Processes that it starts inherit the variable, and have other process IDs.
   case pid = "WORKERPOOL_PID"

@@ -108,7 +108,7 @@ enum {
 #endif
 
 // Writes the filter into `filter`, which has room for csystem_filter_room instructions, and returns how many it has.
-// Sockets of other families than AF_UNIX are denied unless `has_network`, and changes of open files' modes and owners
+// Sockets are denied: those of networks unless `has_network`, and all others. Changes of open files' modes and owners are denied
 // unless `changes_files`.
 static inline int csystem_write_filter(struct sock_filter *filter, int has_network, int changes_files) {
   int count = 0;
@@ -175,13 +175,19 @@ static inline int csystem_write_filter(struct sock_filter *filter, int has_netwo
   ADD(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x7E020000, 0, 1));
   ADD(BPF_STMT(BPF_RET | BPF_K, denied));
   ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-  if (!has_network) {
-    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 4));
-    ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])));
-    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 0, 1));
-    ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-    ADD(BPF_STMT(BPF_RET | BPF_K, refused));
-  }
+  // No filter sees where a Unix socket connects to, and every service of the user has one, other pools too.
+  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 4));
+  ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])));
+  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 0, 1));
+  ADD(BPF_STMT(BPF_RET | BPF_K, refused));
+  ADD(BPF_STMT(BPF_RET | BPF_K, has_network ? SECCOMP_RET_ALLOW : refused));
+  // A pair of streams stays a pair. A socket of a pair for packets can be connected to a path (unix(7)).
+  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socketpair, 0, 5));
+  ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])));
+  ADD(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xF));
+  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SOCK_DGRAM, 0, 1));
+  ADD(BPF_STMT(BPF_RET | BPF_K, refused));
+  ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
   ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
 #undef ADD
   return count;

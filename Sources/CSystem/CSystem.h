@@ -264,6 +264,9 @@ struct csystem_limit {
   uint64_t value;
 };
 
+// The number of the descriptor that a program gets beside its standard input, output and error.
+enum { csystem_inherited = 3 };
+
 struct csystem_program {
   const char *path;
   char *const *arguments;
@@ -276,6 +279,8 @@ struct csystem_program {
   int limit_count;
   // What it reads; 0 for nothing.
   int standard_input;
+  // A descriptor that it gets as number csystem_inherited; 0 for none.
+  int inherited;
   // Where it is started; null for the directory of this process.
   const char *directory;
   // Whether what its descendants leave behind becomes its own child, and not this process's.
@@ -324,16 +329,23 @@ static inline void csystem_become(const struct csystem_program *program, pid_t p
   dup2(program->standard_output, 1);
   dup2(program->standard_error, 2);
   if (program->ruleset > 0 && csystem_confine(program->ruleset, program->filter, program->filter_length) != 0) return;
+  int first_closed = 3;
+  if (program->inherited > 0) {
+    // dup2(2) leaves a descriptor that has the number already close-on-exec.
+    if (program->inherited == csystem_inherited) fcntl(csystem_inherited, F_SETFD, 0);
+    else dup2(program->inherited, csystem_inherited);
+    first_closed = csystem_inherited + 1;
+  }
   // close_range(2): also what this program was itself started with.
-  syscall(436, 3, ~0U, 0);
+  syscall(436, first_closed, ~0U, 0);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, 0);
   execve(program->path, program->arguments, program->environment);
 }
 
-// Starts a program in a process group of its own, with default signals and no descriptor but the three. Returns 0 and its
-// process ID, or the error number of what failed: then there is no child.
+// Starts a program in a process group of its own, with default signals and no descriptor but the three and the inherited one.
+// Returns 0 and its process ID, or the error number of what failed: then there is no child.
 __attribute__((noinline)) static int csystem_spawn(const struct csystem_program *program, pid_t *pid) {
   sigset_t all, before;
   sigfillset(&all);

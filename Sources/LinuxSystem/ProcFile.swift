@@ -18,20 +18,6 @@ package enum ProcFile {
     return text[text.index(after: nameEnd)...].split(separator: " ")
   }
 
-  /// Whether the process was started by another one, or by one that was; nil when it is gone.
-  ///
-  /// Source: proc(5), field 4 of `/proc/PID/stat`.
-  package static func isDescendant(_ pid: Int32, of ancestor: Int32) -> Bool? {
-    var pid = pid
-    // A parent that dies meanwhile hands its children on to one above it, so the way up ends.
-    while pid > 1 {
-      guard let parent = statFields(pid)?.dropFirst().first.flatMap({ Int32($0) }) else { return nil }
-      if parent == ancestor { return true }
-      pid = parent
-    }
-    return false
-  }
-
   /// Whether the process runs: a dead one that was not waited for (state Z in proc(5)) does not.
   package static func isAlive(_ pid: Int32) -> Bool {
     guard let state = statFields(pid)?.first else { return false }

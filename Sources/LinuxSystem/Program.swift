@@ -20,6 +20,9 @@ package struct Program: Sendable {
   /// What the process and all that it starts may do, and nobody can take back; nil for what this process may.
   package var confinement: Confinement?
 
+  /// The number at which a program finds the descriptor that it inherits beside the standard ones.
+  package static let inheritedDescriptor = Int32(csystem_inherited)
+
   package init(
     path: String, arguments: [String] = [], environment: [String: String], limits: [ResourceLimit] = [],
     parentDeathSignal: Int32 = SIGKILL
@@ -32,12 +35,15 @@ package struct Program: Sendable {
   }
 
   /// Starts the program in a process group of its own, with default signals, without new privileges, and with no
-  /// descriptor but these three. Blocks as long as execve(2) does: the program's file system may hang.
+  /// descriptor but these. Blocks as long as execve(2) does: the program's file system may hang.
   ///
-  /// - Parameter input: its standard input; nil for `/dev/null`.
+  /// - Parameters:
+  ///   - input: its standard input; nil for `/dev/null`.
+  ///   - inherited: what it finds at the number ``inheritedDescriptor``; nil for nothing.
   /// - Returns: the ID of the process, which the caller waits for.
-  package func start(input: Descriptor? = nil, output: Descriptor, errors: Descriptor) throws(SystemCallError) -> pid_t
-  {
+  package func start(
+    input: Descriptor? = nil, output: Descriptor, errors: Descriptor, inherited: Descriptor? = nil
+  ) throws(SystemCallError) -> pid_t {
     let bounds = try confinement?.prepare()
     let pidText = pidVariable.map { strdup("\($0)=0000000000") }
     var arguments = ([path] + arguments).map { strdup($0) } + [nil]
@@ -55,7 +61,8 @@ package struct Program: Sendable {
                 path: path, arguments: arguments.baseAddress, environment: environment.baseAddress,
                 standard_output: output.number, standard_error: errors.number, parent_death_signal: parentDeathSignal,
                 limits: limits.baseAddress, limit_count: Int32(limits.count), standard_input: input?.number ?? 0,
-                directory: folder.map { UnsafePointer($0) }, is_subreaper: isSubreaper ? 1 : 0,
+                inherited: inherited?.number ?? 0, directory: folder.map { UnsafePointer($0) },
+                is_subreaper: isSubreaper ? 1 : 0,
                 own_pid: (pidText ?? nil).map { $0 + (pidVariable ?? "").utf8.count + 1 },
                 ruleset: bounds?.ruleset.number ?? 0, filter: filter.baseAddress, filter_length: Int32(filter.count))
               return csystem_spawn(&program, &pid)

@@ -20,13 +20,11 @@ public struct QueueLayout: Hashable, Sendable {
   public var rejected: String { root + "/rejected" }
   /// Periodic entries, a file each.
   public var periodic: String { root + "/periodic" }
-  /// The sockets, ledger and identity of the pool. Mode 0700.
+  /// The socket, ledger and identity of the pool. Mode 0700.
   public var run: String { root + "/run" }
 
   /// Where confined workers, and they alone, put temporary files.
   package var temporary: String { URL(fileURLWithPath: run).path + "/tmp" }
-  /// The socket that workers connect to.
-  package var workerSocket: String { run + "/workers.sock" }
   /// The socket that a ``StatusClient`` connects to.
   package var statusSocket: String { run + "/status.sock" }
   /// Holds the process ID of the pool that runs.

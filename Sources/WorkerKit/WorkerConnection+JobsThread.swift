@@ -69,7 +69,7 @@ extension WorkerConnection {
       state.storeWait = reason == .over ? nil : reason
       state.countTime(isWaiting: reason != .over, now: Clock.now)
       let jobs = state.session.running.isEmpty ? Array(state.session.notBegun.prefix(1)) : state.session.running
-      if saysStoreWaits, !jobs.isEmpty { state.session.say(.waiting(reason, jobs)) }
+      if !jobs.isEmpty { state.session.say(.waiting(reason, jobs)) }
     }
     // The main thread does not know of the deadline that holds again.
     if reason == .over { wakeMainThread() }

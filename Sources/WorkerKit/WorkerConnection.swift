@@ -53,7 +53,6 @@ final class WorkerConnection: @unchecked Sendable {
   private let connection: Connection
   private let signals: WorkerSignals
   private let orphanDeadline: Double
-  let saysStoreWaits: Bool
   /// Wakes the main thread when a deadline was set or the work is over.
   private let wake: Int32
   /// Readable while any job should stop.
@@ -74,16 +73,15 @@ final class WorkerConnection: @unchecked Sendable {
   /// Interrupts the SQL statements that run now. Set before there is a second thread.
   var interruptStatements: @Sendable () -> Void = {}
 
-  /// Connects and says hello.
+  /// Takes over the connection and says hello.
   init(_ environment: WorkerEnvironment, signals: WorkerSignals, kinds: [String]) throws {
     self.signals = signals
     orphanDeadline = environment.orphanDeadline
-    saysStoreWaits = environment.protocolEdition >= .waiting
-    connection = try Connection(descriptor: UnixSocket.connect(to: environment.socket))
+    connection = try Connection(descriptor: UnixSocket.inherited(environment.connection))
     wake = csystem_eventfd()
     stopDescriptor = csystem_eventfd()
     guard wake >= 0, stopDescriptor >= 0 else { throw SystemCallError("eventfd") }
-    change { $0.session.open(token: environment.token, kinds: kinds, credit: Self.firstCredit) }
+    change { $0.session.open(kinds: kinds, credit: Self.firstCredit) }
   }
 
   // MARK: The main thread

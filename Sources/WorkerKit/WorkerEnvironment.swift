@@ -4,8 +4,8 @@ import WorkerProtocol
 
 /// What the pool tells a worker process through its environment: see PROTOCOL.md.
 struct WorkerEnvironment {
-  let socket: String
-  let token: String
+  /// The number of the descriptor that is the connection to the pool.
+  let connection: Int32
   let store: String
   let model: String
   /// A file by whose lock the pool's processes take turns at writing.
@@ -14,23 +14,18 @@ struct WorkerEnvironment {
   let storeFile: FileID?
   /// Seconds that a job may go on after the pool's death.
   let orphanDeadline: Double
-  /// The pool's version of the protocol, with what it understands beyond the first edition.
-  let protocolEdition: ProtocolEdition
 
   /// `nil` when the process was not started by a pool.
   init?(_ environment: [String: String]) {
-    guard let socket = environment[.socket], let token = environment[.token],
-      let store = environment[.store], let model = environment[.model]
+    guard let connection = environment[.connection].flatMap({ Int32($0) }), let store = environment[.store],
+      let model = environment[.model]
     else { return nil }
-    self.socket = socket
-    self.token = token
+    self.connection = connection
     self.store = store
     self.model = model
     writeTurn = environment[.writeTurn]
     storeFile = environment[.storeID].flatMap { FileID($0) }
     orphanDeadline = environment[.orphanDeadline].flatMap(Double.init) ?? 300
-    protocolEdition =
-      environment[.protocolEdition].flatMap(ProtocolEdition.init) ?? ProtocolEdition(major: 1, minor: 0)
   }
 
   /// Opens the app's store and the pool's in the shared file, on a coordinator of this process.

@@ -30,8 +30,8 @@ struct WorkerSession {
   /// The hand is empty, and no job will come.
   var isOver: Bool { isDraining && notBegun.isEmpty && running.isEmpty }
 
-  mutating func open(token: String, kinds: [String], credit: Int) {
-    say(.hello(version: ProtocolVersion.current, token: token, kinds: kinds))
+  mutating func open(kinds: [String], credit: Int) {
+    say(.hello(version: ProtocolVersion.current, kinds: kinds))
     setCredit(credit)
   }
 

@@ -33,16 +33,16 @@ import WorkerProtocol
       }
     }
 
-    // Connections that talk nonsense to both sockets, say nothing, or go away.
+    // Connections that talk nonsense to the socket, say nothing, or go away.
     let run = QueueLayout(root: items.queue)
     var open: [Int32] = []
     for number in 0..<300 {
-      let descriptor = try UnixSocket.connect(to: number % 2 == 0 ? run.workerSocket : run.statusSocket)
+      let descriptor = try UnixSocket.connect(to: run.statusSocket)
       open.append(descriptor)
       let bytes: [UInt8] =
         switch number % 6 {
         case 0, 1: (0..<200).map { _ in .random(in: 0...255) } + [0x0A]
-        case 2: Array("HELLO 1 stolen test\n".utf8)
+        case 2: Array("HELLO 2 test\n".utf8)
         case 3: Array("{\"command\":\"scale\",\"count\":100000}\n".utf8)
         case 4: Array(repeating: 0x41, count: 70_000)
         default: []

@@ -46,7 +46,7 @@ import Testing
       })
   }
 
-  private static let attempts = 14 + 66
+  private static let attempts = 14 + 71
   /// What every worker of a pool is refused.
   private static let refusedToAll: Set = [
     "type into a terminal", "gain privileges by a program", "have a descriptor of the pool",
@@ -99,6 +99,41 @@ import Testing
       #expect(reading["change the \(what) of a file that it reads"] == EPERM, "\(what)")
     }
     #expect(writing["change the times of a file by its path"] == EPERM)
+  }
+
+  /// Who may not steer this pool might have steered any other of the same user.
+  @Test(
+    .timeLimit(.minutes(20)),
+    .enabled(if: Confinement.obstacle == nil, "this kernel has no Landlock"))
+  func aConfinedProgramReachesNoPoolOfTheSameUser() throws {
+    let (other, items) = (try ItemPool(), try ItemPool())
+    let stranger = try other.start()
+    symlink(Built.path("worker-exec"), items.plugins + "/worker-exec")
+    let pool = try items.start(options: ["--confine"])
+    for queue in [other.queue, items.queue] {
+      let command: [String: Any] = ["path": Built.path("workerpool"), "arguments": ["pause", "--queue", queue]]
+      let text = try JSONSerialization.data(withJSONObject: ["commands": ["pause": command]])
+      try text.write(to: URL(fileURLWithPath: items.queue + "/exec.json"))
+      chmod(items.queue + "/exec.json", 0o600)
+      let job = try workerpool(
+        "submit", "--queue", items.queue, "exec", "--set", "command=pause", "--max-attempts", "1", "--wait")
+      #expect(job.code != 0 && job.output.contains("dead"), "\(job)")
+      #expect(job.output.contains("Permission denied"), "\(job)")
+    }
+    #expect(try !stranger.status().isPaused && !pool.status().isPaused)
+    try pool.stop()
+    try stranger.stop()
+  }
+
+  @Test func pluginsInAHomeAreNotConfined() throws {
+    guard Confinement.obstacle == nil else { return }
+    let items = try ItemPool()
+    for (directory, what) in [("/", "the root of all files"), (NSHomeDirectory(), "a user's home")] {
+      let finished = try workerpool(
+        "run", "--store", items.store, "--model", items.model, "--queue", items.queue, "--plugins", directory,
+        "--confine")
+      #expect(finished.code == 1 && finished.errors.contains("\(directory), which holds the plugins, is \(what)"))
+    }
   }
 
   @Test func whatTheKernelCannotDoIsSaid() throws {

@@ -132,7 +132,7 @@ final class RunningPool {
 
   /// Processes that were started for this pool, by their environment.
   func leftovers() throws -> [Int32] {
-    let mark = Data("WORKERPOOL_SOCKET=\(queue)/".utf8)
+    let mark = Data("WORKERPOOL_QUEUE=\(queue)\0".utf8)
     return try FileManager.default.contentsOfDirectory(atPath: "/proc").compactMap { Int32($0) }.filter { pid in
       let environment = FileManager.default.contents(atPath: "/proc/\(pid)/environ")
       return environment?.range(of: mark) != nil

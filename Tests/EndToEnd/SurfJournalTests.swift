@@ -127,14 +127,14 @@ struct SurfJournalTests {
     #expect(kills > 0)
   }
 
-  /// Verbs, URIs and counters, and once for each worker its version, token and kinds; nothing else.
+  /// Verbs, URIs and counters, and once for each worker its version and kinds; nothing else.
   private func checkConversation(_ record: String) throws {
     let text = try String(contentsOfFile: record, encoding: .utf8)
     #expect(!text.contains("Malibu") && !text.contains("rating") && !text.contains("secret"))
     let uri = "x-coredata://[0-9A-F-]{36}/(PoolJob|JournalEntry)/p[0-9]+"
     let message = try Regex(
       """
-      [<>] (HELLO [0-9]+ [A-Za-z0-9._-]+ increment|WELCOME [0-9]+|REFUSED (token|version|message) [0-9]+ [0-9]+\
+      [<>] (HELLO [0-9]+ increment|WELCOME [0-9]+|REFUSED (version|message) [0-9]+ [0-9]+\
       |CREDIT [0-9]+|(RUN|BEGIN|DONE|RETURNED)( \(uri))+\
       |FAILED \(uri)|CANCEL \(uri)|RECALL [0-9]+|PROGRESS \(uri) [0-9]+ [0-9]+\
       |SAVED (inserted|updated|deleted)( \(uri))+|NUDGE|DRAIN)

@@ -26,7 +26,7 @@ import WorkerPool
     let outcome = try run("describe")
     #expect(outcome.code == 0)
     let description = try JSONDecoder().decode(PluginDescription.self, from: Data(outcome.output.utf8))
-    #expect(description.protocolVersions == [1])
+    #expect(description.protocolVersions == [2])
     #expect(description.kinds.contains(.init(kind: "fail", maxAttempts: 2)))
     #expect(description.kinds.contains(.init(kind: "late", timeout: 0.05, maxAttempts: 1)))
   }

@@ -22,7 +22,7 @@ import WorkerProtocol
       if case .credit(let count) = try WorkerMessage(line: line) { credit = count }
     }
     var session = WorkerSession()
-    session.open(token: "TOKEN", kinds: ["index"], credit: credit)
+    session.open(kinds: ["index"], credit: credit)
     var said: [String] = []
     func listen() {
       said += String(decoding: session.outgoing, as: UTF8.self).split(separator: "\n").map(String.init)
@@ -57,7 +57,7 @@ import WorkerProtocol
 
   @Test func aRefusedWorkerIsOver() throws {
     var session = WorkerSession()
-    session.open(token: "TOKEN", kinds: ["index"], credit: 1)
+    session.open(kinds: ["index"], credit: 1)
     session.receive(.refused(.version, lowest: 2, highest: 3))
     #expect(session.isOver)
     #expect(session.refusal == .version)

@@ -14,7 +14,7 @@ private func encodedLines(_ append: (inout [UInt8]) -> Void) -> [String] {
 @Suite struct MessageTests {
   @Test func everyWorkerMessageReadsBackAsItWasWritten() throws {
     let messages: [WorkerMessage] = try [
-      .hello(version: 1, token: "a1-b", kinds: ["index", "import.csv"]), .credit(0), .credit(32), .begin([uri(1)]),
+      .hello(version: 1, kinds: ["index", "import.csv"]), .credit(0), .credit(32), .begin([uri(1)]),
       .saved(.inserted, [uri(1), uri(2)]), .saved(.updated, [uri(3)]), .saved(.deleted, [uri(4)]),
       .progress(uri(1), done: 3, total: 10), .done([uri(1), uri(2)]), .failed(uri(1)), .returned([uri(9)]), .nudge,
     ]
@@ -26,7 +26,7 @@ private func encodedLines(_ append: (inout [UInt8]) -> Void) -> [String] {
 
   @Test func everyCoordinatorMessageReadsBackAsItWasWritten() throws {
     let messages: [CoordinatorMessage] = try [
-      .welcome(version: 1), .refused(.version, lowest: 1, highest: 1), .refused(.token, lowest: 1, highest: 2),
+      .welcome(version: 1), .refused(.version, lowest: 1, highest: 1), .refused(.message, lowest: 1, highest: 2),
       .run([uri(1), uri(2)]), .cancel(uri(1)), .recall(3), .saved(.deleted, [uri(1)]), .drain,
     ]
     for message in messages {
@@ -51,8 +51,8 @@ private func encodedLines(_ append: (inout [UInt8]) -> Void) -> [String] {
     "", " ", "DONE", "DONE ", " DONE x-coredata://S/E/p1", "DONE  x-coredata://S/E/p1", "DONE x-coredata://S/E/p1 ",
     "DONE p1", "DONE http://S/E/p1", "DONE x-coredata://", "FAILED x-coredata://a x-coredata://b", "CREDIT",
     "CREDIT -1",
-    "CREDIT 1 2", "CREDIT +1", "CREDIT 1e3", "CREDIT 99999999999999999999", "CREDIT 2147483648", "HELLO 1 token",
-    "HELLO one token kind", "HELLO 1 to/ken kind", "PROGRESS x-coredata://a 1", "SAVED x-coredata://a",
+    "CREDIT 1 2", "CREDIT +1", "CREDIT 1e3", "CREDIT 99999999999999999999", "CREDIT 2147483648", "HELLO 1",
+    "HELLO one kind", "HELLO 1 ki/nd kind", "PROGRESS x-coredata://a 1", "SAVED x-coredata://a",
     "SAVED renamed x-coredata://a", "NUDGE 1", "done x-coredata://S/E/p1", "RUN x-coredata://S/E/p1", "WELCOME 1",
   ])
   func aLineThatIsNoWorkerMessageIsAnError(line: String) {
@@ -60,7 +60,8 @@ private func encodedLines(_ append: (inout [UInt8]) -> Void) -> [String] {
   }
 
   @Test(arguments: [
-    "DRAIN now", "REFUSED because 1 1", "REFUSED token", "WELCOME", "RECALL all", "RUN", "DONE x-coredata://a",
+    "DRAIN now", "REFUSED because 1 1", "REFUSED token 1 1", "REFUSED message", "WELCOME", "RECALL all", "RUN",
+    "DONE x-coredata://a",
   ])
   func aLineThatIsNoCoordinatorMessageIsAnError(line: String) {
     #expect(throws: MessageError.self) { try CoordinatorMessage(line: line) }

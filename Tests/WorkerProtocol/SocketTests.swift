@@ -29,7 +29,7 @@ private func connectedPair() throws -> (Connection, Connection) {
 @Suite struct SocketTests {
   @Test(arguments: [0, 3]) func aPathOfAnyLengthCanBeListenedAtAndConnectedTo(depth: Int) throws {
     let directory = try TemporaryDirectory(depth: depth)
-    let path = directory.path + "/workers.sock"
+    let path = directory.path + "/status.sock"
     #expect((path.utf8.count > 108) == (depth > 0))
 
     let listener = try UnixSocket.listen(at: path)
@@ -168,18 +168,32 @@ private func connectedPair() throws -> (Connection, Connection) {
     #expect(throws: FileError.self) { try ConversationRecorder(path: directory.path) }
   }
 
-  @Test func aRecordingConcealsTheTokenAndReadsBack() throws {
+  @Test func aRecordingReadsBack() throws {
     let directory = try TemporaryDirectory()
     let path = directory.path + "/recording.txt"
     let recorder = try ConversationRecorder(path: path)
-    recorder.record("HELLO 1 secret index", by: .worker)
+    recorder.record("HELLO 2 index", by: .worker)
     var bytes: [UInt8] = []
-    CoordinatorMessage.welcome(version: 1).append(to: &bytes)
+    CoordinatorMessage.welcome(version: 2).append(to: &bytes)
     CoordinatorMessage.drain.append(to: &bytes)
     recorder.record(bytes, by: .coordinator)
     let text = try String(contentsOfFile: path, encoding: .utf8)
-    #expect(text == "< HELLO 1 TOKEN index\n> WELCOME 1\n> DRAIN\n")
+    #expect(text == "< HELLO 2 index\n> WELCOME 2\n> DRAIN\n")
     #expect(
-      try Transcript(text).steps == [.worker("HELLO 1 TOKEN index"), .coordinator("WELCOME 1"), .coordinator("DRAIN")])
+      try Transcript(text).steps == [.worker("HELLO 2 index"), .coordinator("WELCOME 2"), .coordinator("DRAIN")])
+  }
+
+  @Test func whatIsInheritedIsPassedOnToNobody() throws {
+    var pair: [Int32] = [0, 0]
+    try #require(csystem_unix_socketpair(&pair) == 0)
+    defer { for end in pair { close(end) } }
+    try #require(fcntl(pair[0], F_SETFD, 0) == 0)
+    #expect(try UnixSocket.inherited(pair[0]) == pair[0])
+    #expect(fcntl(pair[0], F_GETFD) == FD_CLOEXEC)
+    let file = open("/dev/null", O_RDONLY | O_CLOEXEC)
+    defer { close(file) }
+    for (number, reason) in [(file, ENOTSOCK), (-1, EBADF)] {
+      #expect(throws: SystemCallError("getsockopt", number: reason)) { try UnixSocket.inherited(number) }
+    }
   }
 }

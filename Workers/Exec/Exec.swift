@@ -46,7 +46,7 @@ import WorkerProtocol
     var environment = command.environment
     // The next pool recognises what a dead worker has left behind by the pool's identity and the worker's process ID.
     let passed =
-      ["PATH", "HOME", "LANG", "TZ", "TMPDIR"] + [WorkerVariable.socket, .pool, .pid].map(\.rawValue)
+      ["PATH", "HOME", "LANG", "TZ", "TMPDIR"] + [WorkerVariable.queue, .pool, .pid].map(\.rawValue)
     for name in passed
     where environment[name] == nil {
       environment[name] = ProcessInfo.processInfo.environment[name]

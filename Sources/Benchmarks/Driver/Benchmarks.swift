@@ -12,7 +12,7 @@ struct Benchmarks {
     StoreBenchmarks.measures + AccessorBenchmarks.measures + FetchedResultsBenchmark.measures
       + ContextMemory.measures + CommitLatency.measures + PoolBenchmarks.measures + IdlePool.measures
       + BacklogBenchmark.measures + QueuesBenchmark.measures + IntakeBenchmark.measures + MemoryBenchmark.measures
-      + WorkingJobs.measures
+      + WorkingJobs.measures + ManyWorkers.measures
   }
 
   static func main() throws {

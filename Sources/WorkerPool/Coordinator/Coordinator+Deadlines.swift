@@ -8,7 +8,10 @@ extension Coordinator {
   var nextDeadline: Double? {
     var next = handCheck ?? .infinity
     if !held.isEmpty { next = min(next, beginCheck ?? .infinity) }
-    for worker in workers.values { if let deadline = worker.deadline { next = min(next, deadline) } }
+    for worker in workers.values {
+      if let deadline = worker.deadline { next = min(next, deadline) }
+      if let end = worker.restsUntil { next = min(next, end) }
+    }
     if !pauses.all, !isClosed, !waitsForSurvivors {
       for kind in ratedOut { next = min(next, rateTime(kind) ?? .infinity) }
       for key in delayed { next = min(next, windows[key]?.nextRefetch ?? .infinity) }
@@ -31,6 +34,7 @@ extension Coordinator {
       workers[id]?.deadline = nil
       effects.append(.killTimedOut(id))
     }
+    for (id, worker) in workers where worker.restsUntil.map({ $0 <= now }) == true { workers[id]?.restsUntil = nil }
     if let time = beginCheck, time <= now { replaceHesitant() }
     for key in delayed where windows[key]?.nextRefetch ?? 0 <= now {
       delayed.remove(key)

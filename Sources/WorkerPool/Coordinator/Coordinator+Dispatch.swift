@@ -108,7 +108,9 @@ extension Coordinator {
       while kinds[kind]?.isOffered == true,
         let next = kinds[kind]?.suspects.firstIndex(where: { blockingGroup(of: $0) == nil })
       {
-        let candidates = workers.filter { $0.value.credit > 0 && !$0.value.isDraining && $0.value.kinds.contains(kind) }
+        let candidates = workers.filter { _, worker in
+          worker.credit > 0 && !worker.isDraining && worker.restsUntil == nil && worker.kinds.contains(kind)
+        }
         let idlest = candidates.min { ($0.value.held.count, $0.key.number) < ($1.value.held.count, $1.key.number) }
         guard let idlest else { break }
         let position = takers.firstIndex { $0.id == idlest.key }

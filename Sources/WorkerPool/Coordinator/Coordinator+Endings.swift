@@ -64,8 +64,10 @@ extension Coordinator {
   /// The worker gives back jobs that it has not begun, or that left no effect.
   mutating func returned(_ jobs: [JobKey], _ id: WorkerID) {
     let mine = jobs.compactMap { held[$0] }
+    let wasAsked = workers[id].map { $0.isRecalling || $0.isDraining } ?? true || mine.contains { $0.isCancelled }
     counters.returned += end(jobs)
     workers[id]?.isRecalling = false
+    if !wasAsked, !mine.isEmpty { noteRefusal(by: id) }
     for held in mine {
       if held.isCancelled {
         cancelStored(held.job.key)
@@ -76,6 +78,21 @@ extension Coordinator {
       }
     }
     dispatch()
+  }
+
+  /// Times that a worker may give jobs back unasked, and gets others at once.
+  private static let freeRefusals = 2
+  /// Seconds that it rests after the next one, and at most. The time doubles until it ends a job.
+  private static let firstRest = 0.05
+  private static let longestRest = 5.0
+
+  /// A worker that gives back all that it gets would get the same jobs again at once, thousands of times in a second.
+  private mutating func noteRefusal(by id: WorkerID) {
+    guard let refusals = workers[id].map({ $0.refusals + 1 }) else { return }
+    workers[id]?.refusals = refusals
+    let excess = refusals - Self.freeRefusals
+    guard excess > 0 else { return }
+    workers[id]?.restsUntil = now + min(Self.longestRest, Self.firstRest * Double(1 << min(excess - 1, 20)))
   }
 
   /// A job that has not begun, or has left no effect, may be handed out again.

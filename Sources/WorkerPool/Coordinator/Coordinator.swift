@@ -40,6 +40,10 @@ struct Coordinator {
     /// It was asked to give jobs back, and has not answered. Until then it gets no other jobs: those that come back may
     /// be better.
     var isRecalling = false
+    /// How many times it has given jobs back unasked since it last ended one.
+    var refusals = 0
+    /// Until when it gets no jobs, since it gives them back.
+    var restsUntil: Double?
     /// When the first of its running jobs must have ended.
     var deadline: Double?
     /// When it began its running jobs.
@@ -51,7 +55,7 @@ struct Coordinator {
 
     /// How many jobs it holds that it has not begun.
     var notBegun: Int { held.count - begun.count }
-    var freeCredit: Int { isDraining || isAlone || isRecalling ? 0 : max(0, credit - held.count) }
+    var freeCredit: Int { isDraining || isAlone || isRecalling || restsUntil != nil ? 0 : max(0, credit - held.count) }
 
     /// Whether its running job takes longer than the jobs of a whole hand should.
     func isSlow(now: Double) -> Bool { begunAt.map { $0 + Coordinator.slowAfter <= now } ?? false }
@@ -202,11 +206,15 @@ struct Coordinator {
     case .done(let uris):
       let count = endAttempts(inHand(uris, of: id), \.done)
       counters.done += count
-      if count > 0 { effects.append(.worked(id, jobs: count)) }
+      if count > 0 {
+        workers[id]?.refusals = 0
+        effects.append(.worked(id, jobs: count))
+      }
       mustDispatch = true
     case .failed(let uri):
       let count = endAttempts(inHand([uri], of: id), \.failed)
       guard count > 0 else { return }
+      workers[id]?.refusals = 0
       counters.failed += count
       effects.append(.worked(id, jobs: count))
       effects.append(.promoteDueJobs)

@@ -66,6 +66,11 @@ public enum Pool {
     if configuration.confinesWorkers, let reason = Confinement.obstacle {
       throw StartError.confinement(reason: reason)
     }
+    if configuration.confinesWorkers,
+      let reason = configuration.pluginDirectories.lazy.compactMap(WorkerConfinement.obstacle(toPluginsIn:)).first
+    {
+      throw StartError.confinement(reason: reason)
+    }
     if configuration.confinesWorkers, configuration.place.isServer {
       throw StartError.confinement(reason: "they reach a store at a server by the network")
     }

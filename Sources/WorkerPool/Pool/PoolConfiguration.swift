@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import LinuxSystem
 import WorkerProtocol
 
 /// What a pool runs on, and how.
@@ -104,9 +105,8 @@ public struct PoolConfiguration: Sendable {
 
   var incomingDirectory: String { QueueLayout(root: queue).incoming }
 
-  /// The variables that PROTOCOL.md promises a worker, without the token. Paths are absolute: a worker may have another
-  /// working directory.
-  func workerEnvironment(socket: String) -> [String: String] {
+  /// The variables that PROTOCOL.md promises a worker. Paths are absolute: a worker may have another working directory.
+  var workerEnvironment: [String: String] {
     var environment = ProcessInfo.processInfo.environment.filter {
       WorkerEnvironmentRule.passes($0.key) || passedVariables.contains($0.key)
         || place.isServer && WorkerEnvironmentRule.isForServer($0.key)
@@ -119,8 +119,8 @@ public struct PoolConfiguration: Sendable {
       for name in ["TMPDIR", "SQLITE_TMPDIR"] { environment[name] = QueueLayout(root: queue).temporary }
     }
     environment.merge(extraEnvironment) { $1 }
-    environment[.protocolEdition] = ProtocolEdition.current.description
-    environment[.socket] = URL(fileURLWithPath: socket).path
+    environment[.protocolEdition] = ProtocolVersion.edition
+    environment[.connection] = "\(Program.inheritedDescriptor)"
     environment[.writeTurn] = QueueLayout(root: queue).writeTurn
     environment[.queue] = URL(fileURLWithPath: queue).path
     environment[.store] = place.absolute.text

@@ -52,12 +52,10 @@ final class PoolServer {
     upkeep = StoreUpkeep(core, ready)
     incoming = IncomingFiles(core, ready: ready, schedule: schedule, upkeep: upkeep)
     survivors = Survivors(core, ready)
-    let workerSocket = QueueLayout(root: configuration.queue).workerSocket
     let recorder = try configuration.recording.map { path in try ConversationRecorder(path: path) }
-    sockets = try WorkerServer(path: workerSocket, loop: core.loop, log: log, recorder: recorder)
+    sockets = WorkerServer(loop: core.loop, log: log, recorder: recorder)
     serviceManager = configuration.handlesSignals ? ServiceManager(ProcessInfo.processInfo.environment) : nil
-    supervisor = try Supervisor(
-      loop: core.loop, log: log, configuration: .init(configuration, socket: workerSocket))
+    supervisor = try Supervisor(loop: core.loop, log: log, configuration: .init(configuration))
     if configuration.handlesSignals {
       supervisor.orphans = OrphanedProcesses(loop: core.loop, log: log, pool: configuration.identity)
     }
@@ -65,7 +63,7 @@ final class PoolServer {
     status = StatusService(core, supervisor, ready, survivors, upkeep, collector)
     history = HistoryKeeper(core, collector)
     workers = WorkerService(core, supervisor, sockets, status, survivors, upkeep.checkpoints, output)
-    runtime = RuntimeDirectoryWatch(core, sockets, status)
+    runtime = RuntimeDirectoryWatch(core, status)
     try connect()
   }
 

@@ -3,11 +3,10 @@ import Glibc
 import Jobs
 import LinuxSystem
 
-/// Puts back what somebody removes from `run/` while the pool runs. Without its sockets no command would reach the pool
-/// and no new worker could connect; without its ledger the next pool would not know who holds which job.
+/// Puts back what somebody removes from `run/` while the pool runs. Without its socket no command would reach the pool;
+/// without its ledger the next pool would not know who holds which job.
 final class RuntimeDirectoryWatch {
   private let core: PoolCore
-  private let sockets: WorkerServer
   private let status: StatusService
   private let layout: QueueLayout
   /// The queue directory that the pool has locked. What stands at its path when it was moved belongs to others.
@@ -16,9 +15,8 @@ final class RuntimeDirectoryWatch {
   private var retry: TimerQueue.Token?
   private var trouble = RepeatedTrouble()
 
-  init(_ core: PoolCore, _ sockets: WorkerServer, _ status: StatusService) {
+  init(_ core: PoolCore, _ status: StatusService) {
     self.core = core
-    self.sockets = sockets
     self.status = status
     layout = QueueLayout(root: core.configuration.queue)
     queue = FileID(path: layout.root)
@@ -26,7 +24,7 @@ final class RuntimeDirectoryWatch {
 
   deinit { unwatch() }
 
-  /// Watches from now on: all sockets and files are there.
+  /// Watches from now on: the socket and all files are there.
   func start() { check() }
 
   /// Puts back what is missing, and watches the directory that is there now. Done twice after a new watch: something
@@ -52,7 +50,6 @@ final class RuntimeDirectoryWatch {
 
   private func restore() throws -> [String] {
     var restored = try RuntimeDirectory(queue: layout.root).restore(identity: core.configuration.identity)
-    if try sockets.listenAgainIfNeeded() { restored.append("the workers' socket") }
     if try status.listenAgainIfNeeded() { restored.append("the status socket") }
     if try core.coordinator.ledger?.restoreIfNeeded() == true { restored.append("the ledger") }
     return restored

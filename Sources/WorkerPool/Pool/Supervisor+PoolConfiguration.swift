@@ -5,12 +5,10 @@ import PoolClient
 
 extension Supervisor.Configuration {
   /// The part of a pool's configuration that its processes need.
-  ///
-  /// - Parameter socket: the path of the socket that workers connect to.
-  init(_ configuration: PoolConfiguration, socket: String) {
+  init(_ configuration: PoolConfiguration) {
     self.init(
       pluginDirectories: configuration.pluginDirectories, workers: configuration.workers,
-      fixedWorkers: configuration.fixedWorkers, environment: configuration.workerEnvironment(socket: socket),
+      fixedWorkers: configuration.fixedWorkers, environment: configuration.workerEnvironment,
       limits: configuration.limits,
       confinement: configuration.confinesWorkers ? WorkerConfinement(configuration) : nil,
       patience: configuration.patience)
@@ -19,15 +17,15 @@ extension Supervisor.Configuration {
 
 extension WorkerConfinement {
   /// The store's files, which SQLite keeps as long as the pool has them open, and not their directory: it may be
-  /// a user's home. Workers write to one place of the queue directory, the one where jobs are submitted. `exec.json`
-  /// says what `exec` may start, and the pool, which nothing confines, trusts the other files there.
+  /// a user's home. Workers have one place of the queue directory, the one where jobs are submitted: `exec.json` says what
+  /// `exec` may start, and the pool, which nothing confines, trusts the other files there.
   init(_ configuration: PoolConfiguration) {
     let store = URL(fileURLWithPath: configuration.store).resolvingSymlinksInPath()
     let layout = QueueLayout(root: URL(fileURLWithPath: configuration.queue).path)
     self.init(
       own: ["", "-wal", "-shm"].map { store.path + $0 }
         + [ExternalData.supportFolder(of: store).path, layout.incoming, layout.temporary, layout.writeTurn],
-      readable: [URL(fileURLWithPath: configuration.model).path, layout.root], extra: configuration.confinedNeeds)
+      readable: [URL(fileURLWithPath: configuration.model).path], extra: configuration.confinedNeeds)
   }
 
   /// Makes the directories that confined workers need and may not make themselves.

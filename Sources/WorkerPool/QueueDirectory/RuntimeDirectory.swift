@@ -118,9 +118,8 @@ struct RuntimeDirectory {
     guard fchmod(descriptor, 0o700) == 0 else { throw SystemCallError("chmod", path: path) }
   }
 
-  /// Removes the sockets and the process ID.
+  /// Removes the socket and the process ID.
   func clear() {
-    unlink(layout.workerSocket)
     unlink(layout.statusSocket)
     unlink(pidFile)
   }

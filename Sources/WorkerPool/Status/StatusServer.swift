@@ -39,14 +39,6 @@ final class StatusServer {
     /// Sends a reply. A client that is gone gets none.
     func reply(_ reply: StatusReply) { server?.answer(self, reply) }
 
-    /// Whether it is a worker of this process or was started by one. True also if it is gone, and a child of it may
-    /// have its connection.
-    var isWorker: Bool {
-      guard let peer = try? PeerCredentials(of: connection.descriptor) else { return true }
-      // 0: outside this process's namespace of process IDs (unix(7)), where no worker is.
-      return peer.pid != 0 && peer.pid != getpid() && ProcFile.isDescendant(peer.pid, of: getpid()) ?? true
-    }
-
     /// From now on the client gets `saved` replies.
     func observe() { isObserving = true }
 

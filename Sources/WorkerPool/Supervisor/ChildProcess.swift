@@ -24,8 +24,11 @@ final class ChildProcess {
   ///
   /// A line of its standard output that is longer than `longestLine` is handed over in pieces. Throws when there are no
   /// pipes for it.
+  ///
+  /// - Parameter connection: a descriptor that the process inherits; no other process holds it.
   init(
-    _ program: Program, longestLine: Int = OutputReader.longestLine, loop: EventLoop, starter: ProcessStarter,
+    _ program: Program, connection: Descriptor? = nil, longestLine: Int = OutputReader.longestLine, loop: EventLoop,
+    starter: ProcessStarter,
     onStart: @escaping (SystemCallError?) -> Void,
     onLine: @escaping (OutputLine) -> Void, onDeath: @escaping (Death) -> Void
   ) throws(SystemCallError) {
@@ -41,7 +44,7 @@ final class ChildProcess {
       try OutputReader(err.reading, loop: loop) { onLine(OutputLine(text: $0, isError: true)) },
     ]
     self.onDeath = onDeath
-    let request = SpawnRequest(program, output: out.writing, errors: err.writing)
+    let request = SpawnRequest(program, output: out.writing, errors: err.writing, connection: connection)
     ticket = starter.start(request) { [weak self] in self?.started($0) }
   }
 
@@ -91,11 +94,6 @@ final class ChildProcess {
   func signalLeader(_ number: Int32) {
     guard pid > 0, onDeath != nil else { return }
     kill(pid, number)
-  }
-
-  /// Whether the process is this child or was started by it and is still in its group.
-  func owns(pid other: pid_t) -> Bool {
-    pid > 0 && (other == pid || getpgid(other) == pid)
   }
 
   private func reap() {

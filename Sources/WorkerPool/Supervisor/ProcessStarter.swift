@@ -65,17 +65,20 @@ final class ProcessStarter {
   }
 }
 
-/// A request for a process; owns the writing ends of its pipes until the process has them.
+/// A request for a process; owns the writing ends of its pipes, and its end of the connection, until the process has
+/// them.
 final class SpawnRequest: Sendable {
   let program: Program
   private let output: Descriptor
   private let errors: Descriptor
+  private let connection: Descriptor?
   fileprivate let isAbandoned = Atomic(false)
 
-  init(_ program: Program, output: Descriptor, errors: Descriptor) {
+  init(_ program: Program, output: Descriptor, errors: Descriptor, connection: Descriptor?) {
     self.program = program
     self.output = output
     self.errors = errors
+    self.connection = connection
   }
 
   /// Starts the program so that it and the processes that it leaves behind can be recognised. Blocks as long as
@@ -86,7 +89,7 @@ final class SpawnRequest: Sendable {
     program.isSubreaper = true
     program.pidVariable = WorkerVariable.pid.rawValue
     do throws(SystemCallError) {
-      let pid = try program.start(output: output, errors: errors)
+      let pid = try program.start(output: output, errors: errors, inherited: connection)
       guard isAbandoned.load(ordering: .relaxed) else { return .success(pid) }
       OwnChildren.end(pid)
       return .failure(cancelled)

@@ -13,7 +13,8 @@ enum OpenFileLimit {
     return getrlimit(resource, &limit) == 0 ? UInt64(limit.rlim_cur) : 0
   }
 
-  /// Raises the limit as far as it may be raised: a pool needs four descriptors for each worker.
+  /// Raises the limit as far as it may be raised: a pool needs four descriptors for each worker, two of pipes, one of
+  /// the connection and one of the process.
   static func raise() {
     var limit = rlimit()
     guard getrlimit(resource, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return }
@@ -24,16 +25,21 @@ enum OpenFileLimit {
   /// The descriptors that workers leave for others. Job files, the store and clients need a few for moments: a pool
   /// whose workers hold all of them takes in no job.
   private static let reserve = 8
-  /// The most descriptors that the start of a worker needs: two pipes with both ends, and the process.
-  private static let start = 5
+  /// The most descriptors that the start of a worker needs: both ends of two pipes and of the connection, and the
+  /// process.
+  private static let start = 7
 
   /// Makes sure that a worker can be started and the reserve stays free.
   ///
-  /// - Parameter connections: workers that will connect soon.
+  /// - Parameter others: workers that are being started; each needs a descriptor of its process soon.
   /// - Throws: EMFILE.
-  static func requireRoomForStart(connections: Int) throws(SystemCallError) {
-    let wanted = start + connections + reserve
-    guard let open = openFiles, UInt64(open + wanted) <= current else {
+  static func requireRoomForStart(others: Int) throws(SystemCallError) {
+    let (limit, wanted) = (current, start + others + reserve)
+    // The kernel gives away the lowest numbers first (open(2)): while the last ones are free there is room, and nobody
+    // has to count thousands of descriptors.
+    let end = Int32(clamping: limit)
+    if end > wanted, (1...wanted).allSatisfy({ fcntl(end - Int32($0), F_GETFD) < 0 }) { return }
+    guard let open = openFiles, UInt64(open + wanted) <= limit else {
       throw SystemCallError("pipe2", number: EMFILE)
     }
   }

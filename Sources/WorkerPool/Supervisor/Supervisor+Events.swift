@@ -82,7 +82,15 @@ extension Supervisor {
     log(
       .workerStarted, "\(worker.name) is started as worker \(worker.id)", .pid(worker.pid), .worker(worker.id.number),
       .plugin(worker.plugin.name))
-    delegate?.processStarted(worker.id)
+    guard let connection = worker.connection else { return }
+    worker.connection = nil
+    do throws(SystemCallError) {
+      try delegate?.connect(worker.id, connection)
+    } catch {
+      // Without its connection it ends by itself, before its hello.
+      connection.close()
+      refused(worker, because: .shortage("its connection cannot be watched: \(error.explained)"))
+    }
   }
 
   private func noteArrival(of worker: WorkerProcess) {
@@ -106,14 +114,8 @@ extension Supervisor {
     loop.timers.cancel(worker.deadline)
     worker.deadline = loop.timers.after(seconds) { [weak self, weak worker] in
       guard let self, let worker else { return }
-      apply(.deadline(shortage: reasonForSilence(of: worker)), to: worker)
+      apply(.deadline, to: worker)
     }
-  }
-
-  /// A process whose connection was not accepted had no way to say hello.
-  private func reasonForSilence(of worker: WorkerProcess) -> StartFailure? {
-    guard let failed = acceptFailure, failed.at >= worker.startedAt else { return nil }
-    return .shortage("its connection could not be accepted: \(failed.error.explained)")
   }
 
   /// Forgets a worker that has no process. If one comes into being, it is killed.

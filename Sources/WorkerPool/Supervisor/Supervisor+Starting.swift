@@ -9,22 +9,21 @@ extension Supervisor {
     lastNumber += 1
     let id = WorkerID(number: lastNumber)
     let limits = configuration.limits
-    let worker = WorkerProcess(
-      id: id, plugin: plugin, token: UUID().uuidString, helloTimeout: configuration.helloTimeout)
+    let worker = WorkerProcess(id: id, plugin: plugin, helloTimeout: configuration.helloTimeout)
     worker.jobLimit = limits.jobs(jitter: .random(in: 0...1))
     worker.replaces = workers.retiring(of: plugin.name).first { workers.successor(of: $0) == nil }?.id
     demandHistory.started(plugin.name)
-    var environment = configuration.environment
-    environment[.token] = worker.token
     var program = Program(
-      path: plugin.path, environment: environment, limits: limits.resources,
+      path: plugin.path, environment: configuration.environment, limits: limits.resources,
       // A worker asks for another signal when it is ready to go on alone.
       parentDeathSignal: SIGTERM)
     program.confinement = configuration.confinement?.bounds(of: plugin.path, needs: plugin.description.needs)
     do throws(SystemCallError) {
-      try OpenFileLimit.requireRoomForStart(connections: workers.count(in: [.spawning, .greeting]))
+      try OpenFileLimit.requireRoomForStart(others: workers.count(in: [.spawning]))
+      let ends = try UnixSocket.pair()
+      worker.connection = ends.near
       worker.process = try ChildProcess(
-        program, loop: loop, starter: starter,
+        program, connection: ends.far, loop: loop, starter: starter,
         onStart: { [weak self, weak worker] error in
           guard let self, let worker else { return }
           apply(error.map(WorkerLife.Event.couldNotStart) ?? .started, to: worker)

@@ -11,8 +11,8 @@ protocol SupervisorDelegate: AnyObject {
   func isBusy(_ id: WorkerID) -> Bool
   /// The worker's job, for the log beside its output; `nil` when it does nothing.
   func work(of id: WorkerID) -> String?
-  /// The worker's process is there, so that its hello can be told from that of another process.
-  func processStarted(_ id: WorkerID)
+  /// The worker's process is there, at the other end of the connection. Throws when the connection cannot be watched.
+  func connect(_ id: WorkerID, _ connection: Connection) throws(SystemCallError)
   /// Tell the worker to finish what it has begun and to exit.
   func drain(_ id: WorkerID)
   /// The worker's process has ended.
@@ -36,7 +36,7 @@ final class Supervisor {
     var workers: Int
     /// Processes of single plugins, set by hand.
     var fixedWorkers: [String: Int] = [:]
-    /// The environment of the workers; the token is added for each.
+    /// The environment of the workers.
     var environment: [String: String]
     var limits = WorkerLimits()
     /// What confines the processes; nil for nothing.
@@ -73,8 +73,6 @@ final class Supervisor {
   /// Those before it, while processes of theirs are left.
   var formerDiscoveries: [PluginDiscovery] = []
   var demandHistory = DemandHistory()
-  /// When a connection to the workers' socket could not be accepted last, and why.
-  var acceptFailure: (at: Double, error: SystemCallError)?
   /// Seconds between two plans while plugins wait for the turn of others to end.
   private static let rebalanceInterval = 0.5
   private var rebalanceTimer: TimerQueue.Token?
@@ -166,23 +164,24 @@ final class Supervisor {
     }
   }
 
-  /// Starts processes for empty slots of a plugin. A slot is empty when the process that leaves it is gone; a retiring
-  /// process keeps its slot until its replacement is there. So there are never more processes than slots in all, except
-  /// of plugins whose number was set by hand.
+  /// Starts processes for empty slots of a plugin, as many as may be on their way at a time. A slot is empty when the
+  /// process that leaves it is gone; a retiring process keeps its slot until its replacement is there. So there are
+  /// never more processes than slots in all, except of plugins whose number was set by hand.
   private func fill(_ plugin: Plugin, missing: Int) {
-    let delayed = delayedStarts[plugin.name] ?? 0
+    let wanted = missing - (delayedStarts[plugin.name] ?? 0)
+    guard wanted > 0 else { return }
     let fixed = configuration.fixedWorkers[plugin.name]
-    for _ in 0..<max(0, missing - delayed) {
-      let occupied = workers.occupied { worker in
-        fixed == nil ? configuration.fixedWorkers[worker.plugin.name] == nil : worker.plugin.name == plugin.name
-      }
-      // Plugins that cannot start reserve no slots.
-      let reserved = plugins.reduce(0) { sum, plugin in
-        sum + (failures[plugin.name] == nil ? configuration.fixedWorkers[plugin.name] ?? 0 : 0)
-      }
-      let limit = fixed ?? max(0, configuration.workers - reserved)
-      guard occupied < limit else { return }
-      start(plugin)
+    let occupied = workers.occupied { worker in
+      fixed == nil ? configuration.fixedWorkers[worker.plugin.name] == nil : worker.plugin.name == plugin.name
     }
+    // Plugins that cannot start reserve no slots.
+    let reserved = plugins.reduce(0) { sum, plugin in
+      sum + (failures[plugin.name] == nil ? configuration.fixedWorkers[plugin.name] ?? 0 : 0)
+    }
+    let limit = fixed ?? max(0, configuration.workers - reserved)
+    let staying = workers.staying(of: plugin.name)
+    let arrived = staying.count { $0.life.state == .up }
+    let room = StartPace.room(arriving: staying.count - arrived, arrived: arrived)
+    for _ in 0..<max(0, min(wanted, limit - occupied, room)) { start(plugin) }
   }
 }

@@ -4,7 +4,8 @@ import LinuxSystem
 import WorkerProtocol
 
 /// What confined workers may do: use the store, its model, the queue's directory of new jobs and the system's programs
-/// and libraries, and what their plugin declares in `describe`.
+/// and libraries, and what their plugin declares in `describe`. Nothing else of the queue directory is theirs: its logs
+/// and the ledger tell of other jobs.
 struct WorkerConfinement: Equatable, Sendable {
   /// Files that a worker reads and writes, and directories in which it does.
   let own: [String]
@@ -16,14 +17,11 @@ struct WorkerConfinement: Equatable, Sendable {
   /// The bounds of a plugin's processes. `describe` runs without needs, since nobody knows them yet.
   func bounds(of path: String, needs: PluginDescription.Needs?) -> Confinement {
     var confinement = Confinement()
-    for place in Self.system + readable + Self.librariesOfThisProcess {
-      confinement.allow(.read, place)
-    }
+    for place in Self.system + readable + Self.librariesOfThisProcess { confinement.allow(.read, place) }
     for device in Self.devices { confinement.allow([.read, .write], device) }
     for place in own { confinement.allow([.read, .write], place) }
     let program = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-    // What lies beside it are its resources.
-    confinement.allow(.read, URL(fileURLWithPath: program).deletingLastPathComponent().path)
+    for file in Self.companions(of: program) { confinement.allow(.read, file) }
     for file in [program] + Self.interpreters(of: program) {
       confinement.allow([.read, .execute], file)
     }
@@ -54,15 +52,49 @@ struct WorkerConfinement: Equatable, Sendable {
 
   private static let devices = ["null", "zero", "full", "random", "urandom"].map { "/dev/" + $0 }
 
-  /// The directories from which this process has loaded code: a toolchain's libraries lie anywhere.
+  /// The files from which this process has loaded code, and the libraries beside them: a toolchain's libraries lie
+  /// anywhere.
   private static let librariesOfThisProcess: [String] = {
     let maps = KernelFile.text("/proc/self/maps") ?? ""
-    let paths = maps.split(separator: "\n").compactMap { line -> String? in
+    let files = maps.split(separator: "\n").compactMap { line -> String? in
       guard let start = line.firstIndex(of: "/"), line.contains("r-x") else { return nil }
-      return URL(fileURLWithPath: String(line[start...])).deletingLastPathComponent().path
+      return String(line[start...])
     }
-    return Array(Set(paths))
+    let directories = Set(files.map { URL(fileURLWithPath: $0).deletingLastPathComponent().path })
+    return Array(Set(files).union(directories.flatMap { entries(of: $0, where: isLibrary) }))
   }()
+
+  /// What a program may read of the directory in which it lies: libraries, the bundles of resources that Swift programs
+  /// have there, and what is called as it is, such as `worker-index.conf` beside `worker-index`. Others' files may lie
+  /// there, too.
+  private static func companions(of program: String) -> [String] {
+    let program = URL(fileURLWithPath: program)
+    let prefix = program.lastPathComponent + "."
+    return entries(of: program.deletingLastPathComponent().path) {
+      isLibrary($0) || $0.hasSuffix(".resources") || $0.hasPrefix(prefix)
+    }
+  }
+
+  private static func isLibrary(_ name: String) -> Bool { name.hasSuffix(".so") || name.contains(".so.") }
+
+  private static func entries(of directory: String, where isWanted: (String) -> Bool) -> [String] {
+    // A directory that cannot be read has nothing that a worker could read.
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+    return names.filter(isWanted).map { directory + "/" + $0 }
+  }
+
+  /// Why confined workers cannot have plugins of a directory, if they cannot: what lies in a user's home beside them is
+  /// not for them.
+  static func obstacle(toPluginsIn directory: String) -> String? {
+    let path = URL(fileURLWithPath: directory).resolvingSymlinksInPath().path
+    let listed = getpwuid(geteuid()).map { String(cString: $0.pointee.pw_dir) }
+    let own = [ProcessInfo.processInfo.environment["HOME"], listed, "/root"]
+    let homes = own.compactMap(\.self).map { URL(fileURLWithPath: $0).resolvingSymlinksInPath().path }
+    let isOthers = URL(fileURLWithPath: path).deletingLastPathComponent().path == "/home"
+    guard path == "/" || homes.contains(path) || isOthers else { return nil }
+    let what = path == "/" ? "the root of all files" : "a user's home"
+    return "\(directory), which holds the plugins, is \(what); put them into a directory of their own"
+  }
 
   /// The programs that the kernel starts for a file: the dynamic loader, and for a script its interpreter, with the one
   /// that env(1) finds.

@@ -28,9 +28,8 @@ extension WorkerLife {
     case hung(seconds: Double)
     /// It has to end at once.
     case kill(Obituary.Cause)
-    /// The time of the last effect ``Effect/wait(_:)`` is over. With the reason why the process could not say hello, if
-    /// one is known.
-    case deadline(shortage: StartFailure?)
+    /// The time of the last effect ``Effect/wait(_:)`` is over.
+    case deadline
     case exited(Death)
   }
 
@@ -46,7 +45,7 @@ extension WorkerLife {
 
   /// An action of the supervisor.
   enum Effect: Equatable, Sendable {
-    /// Report to the log and to the sockets that the process is there.
+    /// Report to the log that the process is there, and connect it.
     case announce
     /// Note that it came up, and how long that took.
     case cameUp

@@ -91,7 +91,7 @@ extension WorkerLife {
     case .terminate: terminate()
     case .hung(let seconds): hung(seconds)
     case .kill(let cause): kill(cause)
-    case .deadline(let shortage): deadline(shortage)
+    case .deadline: deadline()
     case .exited(let death): exited(death)
     }
   }
@@ -211,13 +211,13 @@ extension WorkerLife {
     }
   }
 
-  private mutating func deadline(_ shortage: StartFailure?) -> [Effect] {
+  private mutating func deadline() -> [Effect] {
     switch state {
     case .spawning:
       state = .gone
       return [.forget, .blameFileSystem]
     case .greeting:
-      failure = shortage ?? .silent(seconds: helloTimeout)
+      failure = .silent(seconds: helloTimeout)
       let effects = kill(.silent(seconds: helloTimeout))
       state = .silent
       return effects

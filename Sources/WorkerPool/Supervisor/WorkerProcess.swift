@@ -9,8 +9,6 @@ final class WorkerProcess {
 
   let id: WorkerID
   let plugin: Plugin
-  /// The token that the process must send in its `HELLO`.
-  let token: String
   let startedAt: Double
   /// How far it has come.
   var life: WorkerLife
@@ -35,11 +33,12 @@ final class WorkerProcess {
   var deadline: TimerQueue.Token?
   /// The process itself, also while it is being started.
   var process: ChildProcess?
+  /// The pool's end of the connection, until the process is there.
+  var connection: Connection?
 
-  init(id: WorkerID, plugin: Plugin, token: String, helloTimeout: Double) {
+  init(id: WorkerID, plugin: Plugin, helloTimeout: Double) {
     self.id = id
     self.plugin = plugin
-    self.token = token
     life = WorkerLife(helloTimeout: helloTimeout)
     startedAt = Clock.now
   }

@@ -1,5 +1,4 @@
 import Glibc
-import WorkerProtocol
 
 /// All worker processes of a pool: those that are being started, those that work, and those that have not ended yet.
 struct WorkerTable {
@@ -45,23 +44,4 @@ struct WorkerTable {
 
   /// The IDs of the processes; 0 for one that is not there yet.
   var pids: Set<pid_t> { Set(workers.values.map(\.pid)) }
-
-  /// The worker that owns this token, if the process at the other end of the socket is really it.
-  func worker(token: String, peer: PeerCredentials) -> WorkerProcess? {
-    guard peer.userID == geteuid(), let worker = workers.values.first(where: { $0.token == token }),
-      worker.process?.owns(pid: peer.pid) == true
-    else { return nil }
-    return worker
-  }
-
-  /// Whether the worker that owns this token has no process yet, as far as is known: a peer with the token may be that
-  /// process.
-  func isStarting(token: String) -> Bool {
-    workers.values.contains { $0.token == token && $0.process?.isStarting == true }
-  }
-
-  /// The worker whose process this is, without regard to its hello.
-  func worker(pid: Int32) -> WorkerProcess? {
-    workers.values.first { $0.process?.owns(pid: pid) == true }
-  }
 }

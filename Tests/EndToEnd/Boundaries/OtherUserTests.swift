@@ -84,30 +84,4 @@ struct OtherUserTests {
     #expect(status.phase == "running" && !status.isPaused)
     try pool.stop()
   }
-
-  /// A process of the pool, with its token, that has become another user.
-  @Test(.timeLimit(.minutes(20)))
-  func aWorkerThatIsAnotherUserIsRefused() throws {
-    let items = try ItemPool()
-    let worker = try OtherUser.copy("fake-worker", to: "worker-stranger", in: items.place)
-    unlink(items.plugins + "/worker-test")
-    let plugin = try items.place.write(
-      """
-      #!/bin/sh
-      [ "$1" = describe ] && exec \(worker) describe
-      chmod 755 \(items.queue) \(items.queue)/run && chmod 666 "$WORKERPOOL_SOCKET" || exit 1
-      exec \(OtherUser.command.joined(separator: " ")) \(worker)
-
-      """, to: "plugins/worker-stranger")
-    chmod(plugin, 0o755)
-    let pool = try StartingPool(items)
-    var said: [String] = []
-    while let line = pool.log.next() {
-      said.append(line)
-      if line.contains("is up") || line.contains("is given up") { break }
-    }
-    #expect(said.last?.contains("plugin stranger is given up") == true, "\(said)")
-    #expect(said.contains { $0.contains("its hello was refused because of its token") }, "\(said)")
-    _ = pool.end(SIGTERM)
-  }
 }

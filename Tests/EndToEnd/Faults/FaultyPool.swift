@@ -52,7 +52,6 @@ final class FaultyPool {
       case "accept": [EMFILE]
       case "spawn": [EAGAIN, EMFILE]
       case "send": [ENOBUFS]
-      case "connect": [ECONNREFUSED, EAGAIN]
       case "socket": [EMFILE]
       case "read": [EIO]
       default: [EIO, ENOSPC]

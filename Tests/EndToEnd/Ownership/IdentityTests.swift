@@ -10,7 +10,7 @@ import Testing
     process.executableURL = URL(fileURLWithPath: "/usr/bin/sleep")
     process.arguments = ["1000"]
     process.environment = [
-      "WORKERPOOL_SOCKET": items.queue + "/run/workers.sock", "WORKERPOOL_POOL": identity, "WORKERPOOL_PID": "4194305",
+      "WORKERPOOL_QUEUE": items.queue, "WORKERPOOL_POOL": identity, "WORKERPOOL_PID": "4194305",
     ]
     try process.run()
     return try WatchedProcess(process.processIdentifier)

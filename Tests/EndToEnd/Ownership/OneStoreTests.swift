@@ -138,7 +138,7 @@ import WorkerPool
       try run(
         "/usr/bin/env",
         [
-          "WORKERPOOL_SOCKET=/nowhere", "WORKERPOOL_TOKEN=t", "WORKERPOOL_STORE=\(store)", "WORKERPOOL_STORE_ID=\(id)",
+          "WORKERPOOL_CONNECTION=3", "WORKERPOOL_STORE=\(store)", "WORKERPOOL_STORE_ID=\(id)",
           "WORKERPOOL_MODEL=\(items.model)", Built.path("test-worker"),
         ])
     }

@@ -123,9 +123,9 @@ static int mark(place_t p) {
   return error == ENOTSUP ? 0 : error;
 }
 
-// The queue directory, which workers read, stands for all that they read.
+// The model, which workers read, stands for all that they read.
 static int change_open(place_t p, int (*change)(int)) {
-  int descriptor = open(p->queue, O_RDONLY | O_DIRECTORY);
+  int descriptor = open(getenv("WORKERPOOL_MODEL"), O_RDONLY | O_DIRECTORY);
   if (descriptor < 0) return errno;
   int error = said(change(descriptor));
   close(descriptor);
@@ -391,6 +391,7 @@ static int abstract_socket(place_t p) {
   size_t length = strlen(p->abstract_socket);
   memcpy(address.sun_path + 1, p->abstract_socket, length);
   int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
+  if (descriptor < 0) return errno;
   int error =
       said(connect(descriptor, (struct sockaddr *)&address, offsetof(struct sockaddr_un, sun_path) + 1 + length));
   close(descriptor);
@@ -438,12 +439,33 @@ static int pool_socket(place_t p) {
 }
 static int queue_directory(place_t p) { return moved_and_back(join(p->queue, "rejected"), join(p->queue, "other")); }
 static int pool_log(place_t p) { return opened(join(p->queue, "log/pool.jsonl"), O_WRONLY); }
+static int read_log(place_t p) { return opened(join(p->queue, "log/pool.jsonl"), O_RDONLY); }
+static int read_identity(place_t p) { return opened(join(p->queue, "run/identity"), O_RDONLY); }
+static int list_queue(place_t p) { return opened(p->queue, O_RDONLY | O_DIRECTORY); }
+// A program in the same directory as this one.
+static int read_neighbour(place_t p) {
+  char path[4096];
+  long count = readlink("/proc/self/exe", path, sizeof path - 1);
+  if (count < 0) return errno;
+  path[count] = 0;
+  strcpy(strrchr(path, '/') + 1, "fake-worker");
+  return opened(path, O_RDONLY);
+}
+// A pair of sockets for packets can be connected to a path. Nobody listens there.
+static int packets(place_t p) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_DGRAM, 0, ends)) return errno;
+  close(ends[0]);
+  close(ends[1]);
+  return 0;
+}
 static int taken_file(place_t p) { return opened(join(p->queue, "taken/planted"), O_WRONLY | O_CREAT); }
 
 // Ends no pause, since there is none.
 static int steer_pool(place_t p) {
   struct sockaddr_un address = {AF_UNIX};
   int descriptor = socket(AF_UNIX, SOCK_STREAM, 0);
+  if (descriptor < 0) return errno;
   // A long path is given by the directory that has it open.
   int directory = open(join(p->queue, "run"), O_PATH | O_DIRECTORY);
   snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/status.sock", directory);
@@ -453,7 +475,7 @@ static int steer_pool(place_t p) {
   if (!error) {
     ssize_t count = read(descriptor, text, sizeof text - 1);
     text[count > 0 ? count : 0] = 0;
-    error = strstr(text, "\"ok\":true") ? 0 : strstr(text, "a confined worker may not resume") ? EPERM : EIO;
+    error = strstr(text, "\"ok\":true") ? 0 : EIO;
   }
   close(descriptor);
   close(directory);
@@ -580,6 +602,11 @@ static const struct {
     {"steer the pool as an orphan", steer_pool_as_orphan},
     {"replace a directory of the queue", queue_directory},
     {"write the pool's log", pool_log},
+    {"read the pool's log", read_log},
+    {"read a file of the pool", read_identity},
+    {"list the queue directory", list_queue},
+    {"read a file beside its program", read_neighbour},
+    {"make a pair of sockets for packets", packets},
     {"plant a taken file", taken_file},
     {"type into a terminal", terminal},
     {"have a descriptor of the pool", inherited_descriptor},

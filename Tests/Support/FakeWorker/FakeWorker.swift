@@ -16,7 +16,7 @@ import WorkerProtocol
 
   static func main() throws {
     if CommandLine.arguments.dropFirst().first == "describe" {
-      let versions = name == "future" ? [99] : [1]
+      let versions = name == "future" ? [99] : [ProtocolVersion.current]
       print(
         #"{"name": "\#(name)", "version": "1.0", "protocolVersions": \#(versions), "kinds": [{"kind": "\#(name)"}], "heartbeat": \#(!hesitates)}"#
       )
@@ -39,12 +39,12 @@ import WorkerProtocol
       complain("I never liked this job")
       exit(3)
     }
-    guard let socket = environment[.socket], let token = environment[.token] else {
+    guard let connection = environment[.connection].flatMap({ Int32($0) }) else {
       print("A worker for tests. The pool starts it.")
       exit(64)
     }
-    var worker = FakeWorker(descriptor: try UnixSocket.connect(to: socket))
-    try worker.converse(token: token)
+    var worker = FakeWorker(descriptor: try UnixSocket.inherited(connection))
+    try worker.converse()
   }
 
   let descriptor: Int32
@@ -54,12 +54,12 @@ import WorkerProtocol
 
   init(descriptor: Int32) { self.descriptor = descriptor }
 
-  mutating func converse(token: String) throws {
-    if Self.name == "mumbler" { sendBytes(Array("hello 1 \(token) mumbler\n".utf8)) }
+  mutating func converse() throws {
+    if Self.name == "mumbler" { sendBytes(Array("hello 2 mumbler\n".utf8)) }
     if Self.name == "clerk" { sendBytes(Array("CREDIT 1\n".utf8)) }
     say(
       .hello(
-        version: Self.name == "liar" ? 99 : 1, token: Self.name == "thief" ? "stolen" : token,
+        version: Self.name == "liar" ? 99 : ProtocolVersion.current,
         kinds: Self.name == "braggart" ? [Self.name, "fake"] : [Self.name]))
     if Self.name == "typist" { sendBytes(Array("CREDIT 1\r\n".utf8)) }
     say(.credit(Int(Self.environment["FAKE_WORKER_CREDIT"] ?? "1") ?? 1))

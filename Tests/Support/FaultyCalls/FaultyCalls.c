@@ -174,9 +174,9 @@ int socket(int domain, int type, int protocol) {
   return fails("socket", "socket", -1, 0) ? -1 : real(domain, type, protocol);
 }
 
-int connect(int descriptor, const struct sockaddr *address, socklen_t length) {
-  REAL(int, connect, int, const struct sockaddr *, socklen_t);
-  return fails("connect", "connect", -1, 0) ? -1 : real(descriptor, address, length);
+int socketpair(int domain, int type, int protocol, int ends[2]) {
+  REAL(int, socketpair, int, int, int, int *);
+  return fails("spawn", "socketpair", -1, 0) ? -1 : real(domain, type, protocol, ends);
 }
 
 int bind(int descriptor, const struct sockaddr *address, socklen_t length) {

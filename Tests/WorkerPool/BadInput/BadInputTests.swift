@@ -51,10 +51,10 @@ import WorkerProtocol
   }
 
   private static let lines = [
-    "HELLO 1 1B4E28BA-2FA1 index import", "CREDIT 12", "BEGIN x-coredata://A/PoolJob/p1 x-coredata://A/PoolJob/p2",
+    "HELLO 2 index import", "CREDIT 12", "BEGIN x-coredata://A/PoolJob/p1 x-coredata://A/PoolJob/p2",
     "SAVED updated x-coredata://A/Document/p7", "PROGRESS x-coredata://A/PoolJob/p1 3 10",
     "DONE x-coredata://A/PoolJob/p1", "FAILED x-coredata://A/PoolJob/p1", "RETURNED x-coredata://A/PoolJob/p1", "NUDGE",
-    "PONG", "WELCOME 1", "REFUSED token 1 1", "RUN x-coredata://A/PoolJob/p1", "CANCEL x-coredata://A/PoolJob/p1",
+    "PONG", "WELCOME 1", "REFUSED message 2 2", "RUN x-coredata://A/PoolJob/p1", "CANCEL x-coredata://A/PoolJob/p1",
     "RECALL 2", "SAVED deleted x-coredata://A/Document/p7 x-coredata://A/Document/p8", "PING", "DRAIN",
   ].map { Array($0.utf8) }
 

@@ -64,6 +64,38 @@ import WorkerProtocol
     #expect(scene.runs()[worker]?.first == uri(99))
   }
 
+  /// It gets the same jobs again, and returned them 11,000 times in a second.
+  @Test(arguments: [false, true]) func aWorkerThatReturnsAllThatItGetsGetsItAfterPauses(beginsThem: Bool) {
+    var scene = Scene()
+    scene.coordinator.becameReady([job(1), job(2)])
+    let worker = scene.worker(credit: 1)
+    var runs = 0
+    func answerAll() {
+      while let jobs = scene.runs()[worker], runs < 1000 {
+        runs += 1
+        if beginsThem { scene.coordinator.workerSaid(.begin(jobs), worker) }
+        scene.coordinator.workerSaid(.returned(jobs), worker)
+      }
+    }
+    answerAll()
+    for _ in 0..<200 {
+      pass(0.1, &scene)
+      answerAll()
+    }
+    #expect((8...16).contains(runs), "\(runs) times in 20 seconds")
+    // What it does for others is not kept from them.
+    let other = scene.worker(credit: 1)
+    #expect(scene.runs() == [other: [uri(1)]])
+    // A job that it ends makes up for all.
+    pass(5, &scene)
+    #expect(scene.runs() == [worker: [uri(2)]])
+    scene.coordinator.workerSaid(.done([uri(2)]), worker)
+    scene.coordinator.becameReady([job(3)])
+    #expect(scene.runs() == [worker: [uri(3)]])
+    scene.coordinator.workerSaid(.returned([uri(3)]), worker)
+    #expect(scene.runs() == [worker: [uri(3)]], "once is no habit")
+  }
+
   @Test func shortJobsAreLeftInTheHandThatHasThem() {
     var (scene, worker) = scene()
     scene.coordinator.becameReady([job(99, priority: 100)])

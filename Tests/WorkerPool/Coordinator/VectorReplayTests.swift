@@ -29,7 +29,7 @@ import WorkerProtocol
       switch step {
       case .worker(let line):
         let message = try WorkerMessage(line: line)
-        if case .hello(_, _, let kinds) = message {
+        if case .hello(_, let kinds) = message {
           coordinator.workerCameUp(id, kinds: kinds)
         } else {
           coordinator.workerSaid(message, id)

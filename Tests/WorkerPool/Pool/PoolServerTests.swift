@@ -255,13 +255,6 @@ import WorkerProtocol
     try pool.end()
   }
 
-  @Test func aWorkerWithAnotherTokenIsGivenUp() throws {
-    let pool = try PoolHarness(plugins: ["fake", "thief"], workers: 2)
-    #expect(pool.waitForLog("plugin thief is given up"))
-    #expect(try failure(of: "thief", in: pool)?.contains("token") == true)
-    try pool.end()
-  }
-
   @Test func aWorkerThatNamesKindsOutsideItsDescriptionIsGivenUp() throws {
     let pool = try PoolHarness(plugins: ["fake", "braggart"], workers: 2)
     #expect(pool.waitForLog("plugin braggart is given up"))
@@ -274,7 +267,7 @@ import WorkerProtocol
   @Test(
     .timeLimit(.minutes(20)),
     arguments: [
-      ("mumbler", "the verb hello does not exist in protocol version 1; verbs are written in capitals"),
+      ("mumbler", "the verb hello does not exist in protocol version 2; verbs are written in capitals"),
       ("clerk", "its first line must be HELLO, not CREDIT"),
       ("typist", "a line ends with a carriage return; lines end with a newline alone"),
     ])
@@ -315,7 +308,7 @@ private final class NobodyWaits: SupervisorDelegate {
   func isBusy(_ id: WorkerID) -> Bool { false }
   func work(of id: WorkerID) -> String? { nil }
   func nothingCanBeStarted() {}
-  func processStarted(_ id: WorkerID) {}
+  func connect(_ id: WorkerID, _ connection: Connection) {}
   func drain(_ id: WorkerID) {}
   func workerDied(_ id: WorkerID, _ obituary: Obituary) {}
   func pluginsChanged(_ plugins: [Plugin]) {}

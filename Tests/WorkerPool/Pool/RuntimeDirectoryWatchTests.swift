@@ -28,10 +28,6 @@ import WorkerProtocol
     unlink(layout.statusSocket)
     try #require(pool.waitForLog(loss("the status socket")))
     #expect(try pool.status().phase == "running")
-    unlink(layout.workerSocket)
-    try #require(pool.waitForLog(loss("the workers' socket")))
-    #expect(try pool.request(StatusRequest(.scale, count: 2)).ok)
-    #expect(pool.waitForLog("is up", count: 2), "a new worker can connect")
     try pool.end()
   }
 

@@ -19,7 +19,7 @@ import WorkerProtocol
       !WorkerEnvironmentRule.passes(name) && !name.hasPrefix("WORKERPOOL_") && !name.hasPrefix("FAKE_WORKER_")
     }
     #expect(strangers == [])
-    #expect(pool.effects.all.first?.contains("WORKERPOOL_TOKEN") == true)
+    #expect(pool.effects.all.first?.contains("WORKERPOOL_CONNECTION") == true)
     try pool.end()
   }
 

@@ -3,6 +3,7 @@ import Glibc
 import LinuxSystem
 import TestFiles
 import Testing
+import WorkerProtocol
 
 @testable import WorkerPool
 
@@ -58,7 +59,7 @@ private final class HangsWhenFound: SupervisorDelegate {
   func demand() -> [String: Int] { [:] }
   func isBusy(_ id: WorkerID) -> Bool { false }
   func work(of id: WorkerID) -> String? { nil }
-  func processStarted(_ id: WorkerID) {}
+  func connect(_ id: WorkerID, _ connection: Connection) {}
   func drain(_ id: WorkerID) {}
   func workerDied(_ id: WorkerID, _ obituary: Obituary) {}
   func nothingCanBeStarted() {}

@@ -29,10 +29,10 @@ import Testing
     "A description that cannot be used is rejected with the key to blame",
     arguments: [
       (
-        #"{"name":"a","version":"1","protocolVersions":[1],"kinds":[{"kind":"a","timeout":"long"}]}"#, "kinds.0.timeout"
+        #"{"name":"a","version":"1","protocolVersions":[2],"kinds":[{"kind":"a","timeout":"long"}]}"#, "kinds.0.timeout"
       ),
-      (#"{"name":"a","version":"1","protocolVersions":[1],"kinds":[{"kind":"a","limit":"1"}]}"#, "kinds.0.limit"),
-      (#"{"name":"a","version":"1","protocolVersions":[1],"kinds":[{"kind":"a"},{"limit":1}]}"#, "kinds.1.kind"),
+      (#"{"name":"a","version":"1","protocolVersions":[2],"kinds":[{"kind":"a","limit":"1"}]}"#, "kinds.0.limit"),
+      (#"{"name":"a","version":"1","protocolVersions":[2],"kinds":[{"kind":"a"},{"limit":1}]}"#, "kinds.1.kind"),
       (#"{"name":"a","version":"1","kinds":[{"kind":"a"}]}"#, "protocolVersions"),
     ])
   func aBadDescriptionNamesItsKey(json: String, key: String) throws {
@@ -43,7 +43,7 @@ import Testing
 
   @Test func aMistypedKeyIsNamedAndThePluginIsUsed() throws {
     let json =
-      #"{"name":"a","version":"1","protocolVersions":[1],"kinds":[{"kind":"a","timout":3,"rate":{"jobs":1,"period":2,"x":1}}],"need":{}}"#
+      #"{"name":"a","version":"1","protocolVersions":[2],"kinds":[{"kind":"a","timout":3,"rate":{"jobs":1,"period":2,"x":1}}],"need":{}}"#
     let plugins = try discover(script: "echo '\(json)'", name: "a").plugins
     #expect(plugins.map(\.unknownKeys) == [["need", "kinds.0.timout", "kinds.0.rate.x"]])
   }
@@ -52,7 +52,7 @@ import Testing
     ("hello", "it printed \"hello\"; one JSON object is expected"),
     ("", "it printed nothing; one JSON object is expected"),
     (
-      #"{"name":"a","version":"1","protocolVersions":[1],"kinds":[{"kind":"a","timeout":"60"}]}"#,
+      #"{"name":"a","version":"1","protocolVersions":[2],"kinds":[{"kind":"a","timeout":"60"}]}"#,
       "\"kinds.0.timeout\" is not a number"
     ),
     (
@@ -66,14 +66,14 @@ import Testing
   }
 
   @Test func aDescriptionWithAFractionOfAJobIsRejected() throws {
-    let json = #"{"name":"a","version":"1","protocolVersions":[1],"kinds":[{"kind":"a","limit":1.5}]}"#
+    let json = #"{"name":"a","version":"1","protocolVersions":[2],"kinds":[{"kind":"a","limit":1.5}]}"#
     let failures = try discover(script: "echo '\(json)'", name: "a").failures
     let reason = try #require(failures["a"]).description
     #expect(reason.contains("a number with a fraction where a whole one is expected"), "\(reason)")
   }
 
   @Test func aDescriptionOfAnotherNameThanTheFilesIsRejected() throws {
-    let json = #"{"name":"b","version":"1","protocolVersions":[1],"kinds":[{"kind":"a"}]}"#
+    let json = #"{"name":"b","version":"1","protocolVersions":[2],"kinds":[{"kind":"a"}]}"#
     let failures = try discover(script: "echo '\(json)'", name: "a").failures
     let reason = try #require(failures["a"]).description
     #expect(reason.hasSuffix(#"it gives the name "b"; its file says that its name is "a""#), "\(reason)")
@@ -98,7 +98,7 @@ import Testing
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }
     let file = directory.appendingPathComponent("worker-victim")
-    let description = #"{"name":"victim","version":"1","protocolVersions":[1],"kinds":[{"kind":"a"}]}"#
+    let description = #"{"name":"victim","version":"1","protocolVersions":[2],"kinds":[{"kind":"a"}]}"#
     let script =
       "#!/bin/sh\n[ -e \(file.path).asked ] || { : > \(file.path).asked; kill -9 $$; }\necho '\(description)'\n"
     try Data(script.utf8).write(to: file)
@@ -152,7 +152,7 @@ import Testing
   @Test func aLongDescriptionIsReadWhole() throws {
     let script = """
       kinds=$(seq -s, 1 2000 | sed 's/[0-9]*/{"kind":"k&"}/g')
-      printf '{"name":"long","version":"1","protocolVersions":[1],"kinds":[%s]}' "$kinds"
+      printf '{"name":"long","version":"1","protocolVersions":[2],"kinds":[%s]}' "$kinds"
       """
     let result = try discover(script: script, name: "long")
     #expect(result.plugins.first?.description.kinds.count == 2000, "\(result.failures)")

@@ -13,9 +13,9 @@ private let shortage = SystemCallError("spawn", path: "worker", number: EAGAIN)
 /// One event of each kind, in the order of the table.
 private let events: [(name: String, event: Event)] = [
   ("started", .started), ("noStart", .couldNotStart(shortage)), ("hello", .hello),
-  ("refused", .refused(.refused(.token))), ("leaves", .disconnected), ("retire", .retire), ("keep", .keep),
+  ("refused", .refused(.wrongVersion([9]))), ("leaves", .disconnected), ("retire", .retire), ("keep", .keep),
   ("drain", .drain), ("idle", .idle), ("stop", .terminate), ("hung", .hung(seconds: 30)), ("kill", .kill(.timedOut)),
-  ("time", .deadline(shortage: nil)), ("exited", .exited(.exited(code: 1))),
+  ("time", .deadline), ("exited", .exited(.exited(code: 1))),
 ]
 
 /// The state that follows on each event; a dot where the event is ignored.
@@ -38,8 +38,8 @@ private let table = """
 
 /// What leads to each state.
 private let ways: [State: [Event]] = [
-  .spawning: [], .unwanted: [.drain], .greeting: [.started], .refused: [.started, .refused(.refused(.token))],
-  .silent: [.started, .deadline(shortage: nil)], .up: [.started, .hello], .retiring: [.started, .hello, .retire],
+  .spawning: [], .unwanted: [.drain], .greeting: [.started], .refused: [.started, .refused(.wrongVersion([9]))],
+  .silent: [.started, .deadline], .up: [.started, .hello], .retiring: [.started, .hello, .retire],
   .draining: [.started, .hello, .drain], .closing: [.started, .hello, .drain, .disconnected],
   .severed: [.started, .hello, .disconnected], .ending: [.started, .hello, .terminate],
   .killed: [.started, .hello, .kill(.timedOut)], .gone: [.kill(.stopped)],
@@ -93,13 +93,13 @@ private func effects(of events: Event...) -> [Effect] {
   @Test func aProcessThatCannotBeStartedBlamesItsPluginUnlessNobodyWantsItAnyMore() {
     #expect(effects(of: .couldNotStart(shortage)) == [.forget, .blameStart(shortage)])
     #expect(effects(of: .drain, .couldNotStart(shortage)) == [.forget])
-    #expect(effects(of: .deadline(shortage: nil)) == [.forget, .blameFileSystem])
-    #expect(effects(of: .terminate, .deadline(shortage: nil)) == [.forget])
+    #expect(effects(of: .deadline) == [.forget, .blameFileSystem])
+    #expect(effects(of: .terminate, .deadline) == [.forget])
   }
 
   @Test func aProcessThatSaysNoHelloIsKilled() {
     #expect(
-      effects(of: .started, .deadline(shortage: nil)) == [.log(.workerKilled, "is killed"), .signal(SIGKILL)])
+      effects(of: .started, .deadline) == [.log(.workerKilled, "is killed"), .signal(SIGKILL)])
   }
 
   @Test func aProcessWhoseHelloIsBadHasTimeToExit() {
@@ -109,9 +109,9 @@ private func effects(of events: Event...) -> [Effect] {
 
   /// Each further hello would win it more time.
   @Test func aProcessThatWasRefusedIsRefusedOnce() {
-    let refused = makeLife(after: [.started, .refused(.refused(.token))])
+    let refused = makeLife(after: [.started, .refused(.wrongVersion([9]))])
     var again = refused
-    let effects = again.handle(.refused(.refused(.version)))
+    let effects = again.handle(.refused(.foreignKinds(["a"])))
     #expect(effects.isEmpty && again == refused)
   }
 
@@ -124,14 +124,14 @@ private func effects(of events: Event...) -> [Effect] {
     #expect(
       effects(of: .started, .hello, .drain) == [.log(.workerDraining, "finishes its jobs and exits"), .tellDrain])
     #expect(
-      effects(of: .started, .hello, .terminate, .deadline(shortage: nil))
+      effects(of: .started, .hello, .terminate, .deadline)
         == [.log(.workerKilled, "is killed"), .signal(SIGKILL)])
   }
 
   @Test func aProcessWithoutAJobHasTimeToExitAndIsAskedBeforeItIsKilled() {
     #expect(effects(of: .started, .hello, .drain, .idle) == [.wait(.exit)])
     #expect(
-      effects(of: .started, .hello, .drain, .idle, .deadline(shortage: nil)) == [
+      effects(of: .started, .hello, .drain, .idle, .deadline) == [
         .log(.workerTerminated, "has no job and does not exit; it is told to stop"), .signal(SIGTERM), .wait(.exit),
       ])
   }
@@ -161,7 +161,7 @@ private func effects(of events: Event...) -> [Effect] {
     ([.started, .hello, .drain], .exited(code: 1), .itself, .died(mayBlamePlugin: true)),
     ([.started, .drain], .signalled(SIGTERM), .stopped, .wanted),
     ([.started, .hello, .terminate], .signalled(SIGTERM), .stopped, .wanted),
-    ([.started, .hello, .terminate, .deadline(shortage: nil)], .signalled(SIGKILL), .stopped, .wanted),
+    ([.started, .hello, .terminate, .deadline], .signalled(SIGKILL), .stopped, .wanted),
     ([.drain, .started], .signalled(SIGTERM), .stopped, .wanted),
     // Somebody kills it, or the kernel for want of memory.
     ([.started], .signalled(SIGKILL), .itself, .died(mayBlamePlugin: true)),
@@ -171,7 +171,7 @@ private func effects(of events: Event...) -> [Effect] {
     ([.started, .hello, .kill(.timedOut)], .exited(code: 0), .timedOut, .wanted),
     ([.started, .hello, .kill(.stopped)], .signalled(SIGKILL), .stopped, .wanted),
     (
-      [.started, .hello, .hung(seconds: 30), .deadline(shortage: nil)], .signalled(SIGKILL), .hung(seconds: 30),
+      [.started, .hello, .hung(seconds: 30), .deadline], .signalled(SIGKILL), .hung(seconds: 30),
       .died(mayBlamePlugin: false)
     ),
     (
@@ -179,23 +179,19 @@ private func effects(of events: Event...) -> [Effect] {
       .died(mayBlamePlugin: false)
     ),
     (
-      [.started, .hello, .disconnected, .deadline(shortage: nil)], .signalled(SIGKILL), .disconnected,
+      [.started, .hello, .disconnected, .deadline], .signalled(SIGKILL), .disconnected,
       .died(mayBlamePlugin: true)
     ),
     // It never came up.
     (
-      [.started, .deadline(shortage: nil)], .signalled(SIGKILL), .silent(seconds: 10),
+      [.started, .deadline], .signalled(SIGKILL), .silent(seconds: 10),
       .neverCameUp(.silent(seconds: 10))
-    ),
-    (
-      [.started, .deadline(shortage: .shortage("no descriptors"))], .signalled(SIGKILL), .silent(seconds: 10),
-      .neverCameUp(.shortage("no descriptors"))
     ),
     (
       [.started, .refused(.wrongVersion([9]))], .exited(code: 0), .itself, .neverCameUp(.wrongVersion([9]))
     ),
     (
-      [.started, .refused(.wrongVersion([9])), .deadline(shortage: nil)], .signalled(SIGKILL), .disconnected,
+      [.started, .refused(.wrongVersion([9])), .deadline], .signalled(SIGKILL), .disconnected,
       .neverCameUp(.wrongVersion([9]))
     ),
   ]

@@ -84,10 +84,6 @@ final class StatusService {
 
   private func answer(_ request: StatusRequest, _ client: StatusServer.Client) {
     core.coordinator.now = Clock.now
-    if core.configuration.confinesWorkers, request.command.steers, client.isWorker {
-      let error = "a confined worker may not \(request.command.rawValue)"
-      return client.reply(StatusReply(ok: false, error: error))
-    }
     switch request.command {
     case .status: status(request, client)
     case .pause, .resume: pause(request, client)
@@ -225,15 +221,5 @@ final class StatusService {
     let names = jobs.count == 1 ? "\(uris[jobs[0]])" : "\(jobs.count) jobs"
     let fields: [LogField] = jobs.count <= namedJobs ? [.jobs(uris.texts(jobs))] : []
     return LogRecord(event: event, text: "\(names) \(what)", fields: fields + [.count(jobs.count)])
-  }
-}
-
-extension StatusRequest.Command {
-  /// Whether it changes what the pool does.
-  fileprivate var steers: Bool {
-    switch self {
-    case .pause, .resume, .scale, .stop, .reload, .cancel, .retry, .delete: true
-    case .status, .nudge, .check, .submission, .checkpoint, .observe, .explain: false
-    }
   }
 }

@@ -1,48 +1,36 @@
-import Glibc
 import WorkerProtocol
 
-/// The answer to a hello.
-enum Admission: Equatable {
-  case admitted(WorkerID)
-  case refused(Refusal)
-  /// It is not known yet which process is the worker: `admitNewcomers` follows.
-  case later
-}
-
-/// Receives what comes through the workers' sockets. All calls come on the loop.
+/// Receives what comes through the connections of workers. All calls come on the loop.
 protocol WorkerServerDelegate: AnyObject {
-  /// Checks a hello: whether it comes from a worker that was started, and from which.
-  func admit(version: Int, token: String, kinds: [String], peer: PeerCredentials) -> Admission
+  /// The first message of a worker is a hello.
   func received(_ message: WorkerMessage, from id: WorkerID)
-  /// A connection waits that cannot be accepted now.
-  func cannotAccept(_ error: SystemCallError)
-  /// A process sent something that is no message; `id` is nil before its hello. Its connection is closed next.
-  func brokeProtocol(_ error: MessageError, _ id: WorkerID?, peer: PeerCredentials?)
+  /// The worker sent something that is no message, or no hello first. Its connection is closed next.
+  func brokeProtocol(_ error: MessageError, _ id: WorkerID)
   /// The worker closed its connection, or the server closed it because of what the worker sent.
   func disconnected(_ id: WorkerID)
 }
 
-/// The socket that workers connect to: accepts, checks the hello, turns lines into messages and messages into lines.
+/// The connections of workers: turns lines into messages and messages into lines.
 ///
 /// What is sent is gathered until `flush`, which writes it once for each turn of the loop.
 final class WorkerServer {
-  /// A connection, and its worker once that has said hello.
+  /// A worker's connection.
   private final class Peer {
     let connection: Connection
-    var id: WorkerID?
+    let id: WorkerID
+    var hasGreeted = false
     var isClosing = false
-    /// Its hello, while it is not known whether that is true. No more of it is read until then.
-    var hello: (version: Int, token: String, kinds: [String])?
     /// It has sent something since the last call of `hasSpoken`.
     var hasSpoken = false
     /// Lines of it wait for the next turn.
     var isPostponed = false
 
-    init(_ connection: Connection) { self.connection = connection }
+    init(_ connection: Connection, _ id: WorkerID) {
+      self.connection = connection
+      self.id = id
+    }
   }
 
-  /// Connections that have not said hello; when there are more, the oldest is closed.
-  static let mostNewcomers = 64
   /// Bytes that may wait for a worker. While more wait, it gets no `SAVED` lines.
   static let savedBacklog = 1 << 20
   /// Bytes that may wait for a worker. When more wait, its connection is closed.
@@ -53,65 +41,49 @@ final class WorkerServer {
   /// started may go on writing.
   static let lastBytes = 1 << 20
 
-  private let path: String
   private let loop: EventLoop
   private let log: Log
-  private var listener: Listener?
   private let recorder: ConversationRecorder?
-  private var peers: [Int32: Peer] = [:]
-  private var peersByID: [WorkerID: Peer] = [:]
-  private var unflushed: Set<Int32> = []
-  /// Connections without a hello, the oldest first.
-  private var newcomers: [Int32] = []
-  /// The last connection could not be accepted.
-  private var isShort = false
+  private var peers: [WorkerID: Peer] = [:]
+  private var unflushed: Set<WorkerID> = []
   weak var delegate: WorkerServerDelegate?
 
-  /// Listens at `path`.
-  init(path: String, loop: EventLoop, log: Log, recorder: ConversationRecorder? = nil) throws(SystemCallError) {
-    self.path = path
+  init(loop: EventLoop, log: Log, recorder: ConversationRecorder? = nil) {
     self.loop = loop
     self.log = log
     self.recorder = recorder
-    try listen()
-  }
-
-  /// Makes the socket again if it was removed or replaced. Connections stay. Returns whether that was needed.
-  func listenAgainIfNeeded() throws(SystemCallError) -> Bool {
-    if listener?.isInPlace == true { return false }
-    try listen()
-    return true
-  }
-
-  private func listen() throws(SystemCallError) {
-    listener = try Listener(path: path, loop: loop) { [weak self] descriptor throws(SystemCallError) in
-      try self?.welcome(descriptor)
-    } failed: { [weak self] error in
-      self?.cannotAccept(error)
-      return false
-    }
   }
 
   deinit {
-    for descriptor in peers.keys { loop.unwatch(descriptor) }
+    for peer in peers.values { loop.unwatch(peer.connection.descriptor) }
+  }
+
+  /// Listens to a worker from now on. Throws when its connection cannot be watched.
+  func add(_ connection: Connection, of id: WorkerID) throws(SystemCallError) {
+    let peer = Peer(connection, id)
+    try loop.watch(connection.descriptor, for: .readable) { [weak self, weak peer] in
+      guard let self, let peer else { return }
+      ready(peer)
+    }
+    peers[id] = peer
   }
 
   /// Sends a message with the next `flush`. A worker that is gone gets nothing.
   func send(_ message: CoordinatorMessage, to id: WorkerID) {
-    guard let peer = peersByID[id] else { return }
+    guard let peer = peers[id] else { return }
     if case .saved = message, peer.connection.unsentBytes > Self.savedBacklog { return }
     send(message, to: peer)
   }
 
   /// Tells the worker that it is refused and closes the connection.
   func dismiss(_ id: WorkerID, _ refusal: Refusal) {
-    guard let peer = peersByID[id] else { return }
+    guard let peer = peers[id] else { return }
     refuse(peer, refusal)
   }
 
   /// Reads what a worker had sent before it died, and closes its connection.
   func finish(_ id: WorkerID) {
-    guard let peer = peersByID[id] else { return }
+    guard let peer = peers[id] else { return }
     for _ in 0..<(Self.lastBytes / Connection.readShare) {
       // Without a limit each call reads from the socket.
       guard let isOver = try? handleSome(of: peer, atMost: .max), !isOver else { break }
@@ -119,60 +91,29 @@ final class WorkerServer {
     forget(peer)
   }
 
-  /// Decides about connections whose hello came before their worker's process was known.
-  func admitNewcomers() {
-    for peer in newcomers.compactMap({ peers[$0] }) {
-      guard let hello = peer.hello else { continue }
-      peer.hello = nil
-      admit(peer, hello.version, hello.token, hello.kinds)
-      if peer.hello == nil, !peer.isPostponed { readLater(peer) }
-    }
-  }
-
   /// Whether the worker has said anything since the last call.
   func hasSpoken(_ id: WorkerID) -> Bool {
-    guard let peer = peersByID[id] else { return false }
+    guard let peer = peers[id] else { return false }
     defer { peer.hasSpoken = false }
     return peer.hasSpoken
   }
 
   // MARK: Connections
 
-  private func cannotAccept(_ error: SystemCallError) {
-    if !isShort { log(.trouble, "a worker's connection cannot be accepted now: \(error.explained)") }
-    isShort = true
-    delegate?.cannotAccept(error)
-  }
-
-  /// Throws when the connection cannot be watched; then it is closed.
-  private func welcome(_ descriptor: Int32) throws(SystemCallError) {
-    let peer = Peer(try Connection(descriptor: descriptor))
-    try loop.watch(descriptor, for: .readable) { [weak self, weak peer] in
-      guard let self, let peer else { return }
-      ready(peer)
-    }
-    peers[descriptor] = peer
-    newcomers.append(descriptor)
-    if newcomers.count > Self.mostNewcomers, let oldest = peers[newcomers[0]] { forget(oldest) }
-    isShort = false
-  }
-
   private func ready(_ peer: Peer) {
-    if peer.connection.unsentBytes > 0 { unflushed.insert(peer.connection.descriptor) }
+    if peer.connection.unsentBytes > 0 { unflushed.insert(peer.id) }
     if !peer.isPostponed { read(peer) }
   }
 
   /// Handles a worker's share of a turn.
   private func read(_ peer: Peer) {
     guard !peer.isClosing else { return leave(peer) }
-    guard peer.hello == nil else { return }
     peer.hasSpoken = true
     do {
-      // Lines after a hello are read when the hello was accepted.
-      if try handleSome(of: peer, atMost: peer.id == nil ? 1 : Self.linesPerTurn) { return leave(peer) }
+      if try handleSome(of: peer, atMost: Self.linesPerTurn) { return leave(peer) }
       if peer.connection.hasMore { readLater(peer) }
     } catch {
-      delegate?.brokeProtocol(error, peer.id, peer: try? PeerCredentials(of: peer.connection.descriptor))
+      delegate?.brokeProtocol(error, peer.id)
       refuse(peer, .message)
     }
   }
@@ -180,7 +121,7 @@ final class WorkerServer {
   private func readLater(_ peer: Peer) {
     peer.isPostponed = true
     loop.inNextTurn { [weak self, weak peer] in
-      guard let self, let peer, peers[peer.connection.descriptor] === peer else { return }
+      guard let self, let peer, peers[peer.id] === peer else { return }
       peer.isPostponed = false
       read(peer)
     }
@@ -200,38 +141,19 @@ final class WorkerServer {
 
   /// The connection is over.
   private func leave(_ peer: Peer) {
-    let id = peer.id
     forget(peer)
-    if let id { delegate?.disconnected(id) }
+    delegate?.disconnected(peer.id)
   }
 
   private func handle(_ line: String, from peer: Peer) throws(MessageError) {
     guard !peer.isClosing else { return }
     recorder?.record(line, by: .worker)
     let message = try WorkerMessage(line: line)
-    if let id = peer.id {
-      delegate?.received(message, from: id)
-    } else if case .hello(let version, let token, let kinds) = message {
-      admit(peer, version, token, kinds)
-    } else {
-      throw .noHello(verb: String(line.prefix { $0 != " " }))
+    if !peer.hasGreeted {
+      guard case .hello = message else { throw .noHello(verb: String(line.prefix { $0 != " " })) }
+      peer.hasGreeted = true
     }
-  }
-
-  private func admit(_ peer: Peer, _ version: Int, _ token: String, _ kinds: [String]) {
-    guard let credentials = try? PeerCredentials(of: peer.connection.descriptor), let delegate else {
-      return refuse(peer, .token)
-    }
-    switch delegate.admit(version: version, token: token, kinds: kinds, peer: credentials) {
-    case .later: peer.hello = (version, token, kinds)
-    case .admitted(let id):
-      peer.id = id
-      newcomers.removeAll { $0 == peer.connection.descriptor }
-      peersByID[id] = peer
-      delegate.received(.hello(version: version, token: token, kinds: kinds), from: id)
-    case .refused(let refusal):
-      refuse(peer, refusal)
-    }
+    delegate?.received(message, from: peer.id)
   }
 
   private func refuse(_ peer: Peer, _ refusal: Refusal) {
@@ -248,7 +170,7 @@ final class WorkerServer {
       message.append(to: &bytes)
       recorder.record(bytes, by: .coordinator)
     }
-    unflushed.insert(peer.connection.descriptor)
+    unflushed.insert(peer.id)
     if peer.connection.unsentBytes > Self.unreadLimit { giveUp(peer) }
   }
 
@@ -256,7 +178,7 @@ final class WorkerServer {
   private func giveUp(_ peer: Peer) {
     log(
       .trouble,
-      "the connection to worker \(peer.id.map(\.description) ?? "unknown") is closed: it has left "
+      "the connection to worker \(peer.id) is closed: it has left "
         + "\(Self.unreadLimit >> 20) MiB unread")
     peer.isClosing = true
     loop.inNextTurn { [weak self] in self?.leave(peer) }
@@ -264,23 +186,21 @@ final class WorkerServer {
 
   /// Writes what waits, as far as the sockets take it.
   func flush() {
-    for descriptor in unflushed {
-      guard let peer = peers[descriptor] else { continue }
+    for id in unflushed {
+      guard let peer = peers[id] else { continue }
       let isOut = peer.connection.flush()
       if let failure = peer.connection.failure {
-        log(.trouble, "the connection to worker \(peer.id.map(\.description) ?? "unknown") is given up: \(failure)")
+        log(.trouble, "the connection to worker \(peer.id) is given up: \(failure)")
       }
-      loop.setInterest(isOut ? .readable : [.readable, .writable], of: descriptor)
+      loop.setInterest(isOut ? .readable : [.readable, .writable], of: peer.connection.descriptor)
       if isOut, peer.isClosing { leave(peer) }
     }
     unflushed.removeAll(keepingCapacity: true)
   }
 
   private func forget(_ peer: Peer) {
-    let descriptor = peer.connection.descriptor
-    guard peers.removeValue(forKey: descriptor) != nil else { return }
-    if let id = peer.id { peersByID[id] = nil } else { newcomers.removeAll { $0 == descriptor } }
-    loop.unwatch(descriptor)
+    guard peers.removeValue(forKey: peer.id) != nil else { return }
+    loop.unwatch(peer.connection.descriptor)
     peer.connection.close()
   }
 }

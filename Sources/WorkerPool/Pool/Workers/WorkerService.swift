@@ -1,8 +1,8 @@
 import LinuxSystem
 import WorkerProtocol
 
-/// Connects the worker processes and their sockets with the coordinator: decides who may connect, hands on what workers
-/// say, and tells the supervisor what their jobs need.
+/// Connects the worker processes with the coordinator: checks their hellos, hands on what they say, and tells the
+/// supervisor what their jobs need.
 final class WorkerService {
   private let core: PoolCore
   private let supervisor: Supervisor
@@ -92,7 +92,9 @@ extension WorkerService: SupervisorDelegate {
     return begun.count == 1 ? name : "\(name) and \(begun.count - 1) more"
   }
 
-  func processStarted(_ id: WorkerID) { sockets.admitNewcomers() }
+  func connect(_ id: WorkerID, _ connection: Connection) throws(SystemCallError) {
+    try sockets.add(connection, of: id)
+  }
 
   func drain(_ id: WorkerID) { core.coordinator.drain(id) }
 
@@ -139,37 +141,32 @@ extension WorkerService: SupervisorDelegate {
   func supervisorStopped() { whenGone() }
 }
 
-// MARK: - What comes through the workers' sockets
+// MARK: - What workers say
 
 extension WorkerService: WorkerServerDelegate {
-  func admit(version: Int, token: String, kinds: [String], peer: PeerCredentials) -> Admission {
-    if supervisor.workers.isStarting(token: token) { return .later }
-    guard let worker = supervisor.workers.worker(token: token, peer: peer), worker.life.state == .greeting else {
-      if let worker = supervisor.workers.worker(pid: peer.pid) {
-        supervisor.refused(worker, because: .refused(.token))
-      }
-      return .refused(.token)
-    }
+  /// Checks a hello. One that comes while the process is already told to end means nothing.
+  private func greet(_ id: WorkerID, version: Int, kinds: [String]) {
+    guard let worker = supervisor.workers[id], worker.life.state == .greeting else { return }
     guard ProtocolVersion.supported.contains(version) else {
       supervisor.refused(worker, because: .wrongVersion([version]))
-      return .refused(.version)
+      return sockets.dismiss(id, .version)
     }
     let described = Set(worker.plugin.description.kinds.map(\.kind))
     let foreign = kinds.filter { !described.contains($0) }
     guard foreign.isEmpty else {
       supervisor.refused(worker, because: .foreignKinds(foreign))
-      return .refused(.message)
+      return sockets.dismiss(id, .message)
     }
-    core.coordinator.ledger?.add(worker: worker.id.number, ProcessIdentity(of: worker.pid))
-    supervisor.cameUp(worker.id)
-    return .admitted(worker.id)
+    core.coordinator.ledger?.add(worker: id.number, ProcessIdentity(of: worker.pid))
+    supervisor.cameUp(id)
+    core.coordinator.workerCameUp(id, kinds: kinds)
   }
 
   func received(_ message: WorkerMessage, from id: WorkerID) {
     core.coordinator.now = Clock.now
     switch message {
-    case .hello(_, _, let kinds) where core.coordinator.workers[id] == nil:
-      core.coordinator.workerCameUp(id, kinds: kinds)
+    case .hello(let version, let kinds) where core.coordinator.workers[id] == nil:
+      greet(id, version: version, kinds: kinds)
     case .begin:
       core.coordinator.wallClock = Date().timeIntervalSinceReferenceDate
       core.coordinator.workerSaid(message, id)
@@ -210,16 +207,8 @@ extension WorkerService: WorkerServerDelegate {
     checkpoints.walWasWritten()
   }
 
-  func cannotAccept(_ error: SystemCallError) { supervisor.acceptFailure = (Clock.now, error) }
-
-  func brokeProtocol(_ error: MessageError, _ id: WorkerID?, peer: PeerCredentials?) {
-    guard
-      let worker = id.flatMap({ supervisor.workers[$0] }) ?? peer.flatMap({ supervisor.workers.worker(pid: $0.pid) })
-    else {
-      let name = peer.map { "process \($0.pid)" } ?? "a process"
-      return core.log(.workerRefused, "\(name), which is no worker, broke the protocol: \(error)")
-    }
-    supervisor.brokeProtocol(worker, error)
+  func brokeProtocol(_ error: MessageError, _ id: WorkerID) {
+    if let worker = supervisor.workers[id] { supervisor.brokeProtocol(worker, error) }
   }
 
   func disconnected(_ id: WorkerID) {
