@@ -45,6 +45,7 @@ struct StoreMigration {
     try DeferredMigration.dropOldTables(connection)
     mapping.writeWarnings()
     let lastKeys = try self.lastKeys()
+    let guests = try StoreGuests(of: old, connection)
     try setAside()
     for statement in new.entityTableStatements { try connection.execute(statement) }
     for entity in new.entities { try copyRows(of: entity) }
@@ -52,6 +53,7 @@ struct StoreMigration {
     try copyRelationships()
     if !isDeferred { try DeferredMigration.dropOldTables(connection) }
     try makeIndexes(onlyUnique: isDeferred)
+    try guests.makeAgain()
     try number(lastKeys)
     try renumberHistory()
   }
@@ -103,7 +105,10 @@ struct StoreMigration {
         }
       }
     }
-    // Only now does no trigger name a table that no longer has its name.
+    // Otherwise SQLite would write the old tables' new names into views, and triggers and foreign keys of other tables
+    // (https://www.sqlite.org/pragma.html#pragma_legacy_alter_table).
+    try connection.execute("PRAGMA legacy_alter_table = ON")
+    defer { try? connection.execute("PRAGMA legacy_alter_table = OFF") }
     for table in oldTables { try connection.execute("ALTER TABLE \(table) RENAME TO \(aside(table))") }
   }
 
