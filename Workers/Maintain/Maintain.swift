@@ -28,7 +28,7 @@ import WorkerProtocol
     switch parameters.task {
     case .checkpoint: try Checkpoint.ask(queue: queue)
     case .optimize: try maintenance.optimize()
-    case .vacuum: job.output = "\(try maintenance.vacuum { job.isStopRequested }) pages were given back"
+    case .vacuum: job.output = try vacuum(maintenance, job)
     case .check:
       let problems = try maintenance.problems()
       guard problems.isEmpty else { throw DamagedStore(problems: problems) }
@@ -41,6 +41,14 @@ import WorkerProtocol
     case .prune: try prune(job, parameters.retention, in: context)
     }
     try job.checkStop()
+  }
+
+  private func vacuum(_ maintenance: StoreMaintenance, _ job: Job) throws -> String {
+    let pages = "\(try maintenance.vacuum { job.isStopRequested }) pages were given back"
+    guard let files = try maintenance.removeUnusedFiles() else {
+      return "\(pages); files of external data that no row names stay, because the store is in use: run it again later"
+    }
+    return files == 0 ? pages : "\(pages), \(files) files of external data that no row named were removed"
   }
 
   private func prune(_ job: Job, _ retention: JobRetention, in context: NSManagedObjectContext) throws {

@@ -35,7 +35,7 @@ extension NSPersistentStoreCoordinator {
     sourceOptions: [AnyHashable: Any]? = nil, ofType storeType: String
   ) throws {
     let kind = try Self.storeClass(storeType)
-    if destinationURL.standardizedFileURL == sourceURL.standardizedFileURL { return }
+    if destinationURL.isSamePlace(as: sourceURL) { return }
     try kind.replace(
       StoreFile(url: destinationURL, options: destinationOptions),
       with: StoreFile(url: sourceURL, options: sourceOptions))
@@ -139,6 +139,6 @@ extension NSPersistentStoreCoordinator {
 
   /// Apple's method to move a store, which is not possible while it is open. True only if it is at the place already.
   public final func setURL(_ url: URL, for store: NSPersistentStore) -> Bool {
-    store.url?.standardizedFileURL == url.standardizedFileURL
+    url.isSamePlace(as: store.url)
   }
 }

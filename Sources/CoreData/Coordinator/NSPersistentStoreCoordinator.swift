@@ -51,7 +51,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   /// The open store at a URL; nil if there is none.
   open func persistentStore(for url: URL) -> NSPersistentStore? {
-    persistentStores.first { $0.url == url || $0.url?.standardizedFileURL == url.standardizedFileURL }
+    persistentStores.first { $0.url == url } ?? persistentStores.first { url.isSamePlace(as: $0.url) }
   }
 
   /// Where a store is; `file:///dev/null` for one that was opened without a URL.

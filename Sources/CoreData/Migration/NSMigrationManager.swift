@@ -138,8 +138,7 @@ extension StoreFile {
 
   /// Throws 134160 if this is the file of the source.
   func checkDifference(from source: StoreFile) throws {
-    guard url.standardizedFileURL.resolvingSymlinksInPath() == source.url.standardizedFileURL.resolvingSymlinksInPath()
-    else { return }
+    guard url.isSamePlace(as: source.url) else { return }
     throw CoreDataErrors.error(
       .migrationManagerDestinationStore, "\(url.path) cannot be migrated onto itself: name another file.")
   }

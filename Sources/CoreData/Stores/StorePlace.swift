@@ -1,3 +1,4 @@
+/// The one rule for places of stores: where a path leads, and whether two places are the same.
 extension URL {
   /// Whether a store at this place is in memory: `/dev/null` or a place below it.
   var isInMemoryStore: Bool { path == "/dev/null" || inMemoryStoreName != nil }
@@ -8,18 +9,44 @@ extension URL {
     return path.hasPrefix(start) && path.count > start.count ? String(path.dropFirst(start.count)) : nil
   }
 
-  /// Whether two stores cannot be here and there: the URLs are equal, or lead to one file.
+  /// Whether two stores cannot be here and there: the URLs are equal, or lead to one file by links of either kind, or
+  /// will lead to one once it is there.
   func isSamePlace(as other: URL?) -> Bool {
     guard let other else { return false }
     if standardizedFileURL == other.standardizedFileURL { return true }
-    guard let file = fileIdentity else { return false }
-    return file == other.fileIdentity
+    guard isFileURL, other.isFileURL, !isInMemoryStore, !other.isInMemoryStore else { return false }
+    if let file = fileIdentity { return file == other.fileIdentity }
+    return realPath == other.realPath
+  }
+
+  /// The path without symbolic links, also for a file that is not there yet. SQLite keeps a store's log beside the file
+  /// of this path.
+  var realPath: String {
+    var file = standardizedFileURL
+    // As many links as the kernel follows (path_resolution(7)).
+    for _ in 0..<40 {
+      let folder = file.deletingLastPathComponent()
+      if let resolved = Self.resolve(file.path) { return resolved }
+      guard let destination = try? FileManager.default.destinationOfSymbolicLink(atPath: file.path) else {
+        // Nothing is there, or what is there cannot be examined: the folder's path is as good as it gets.
+        let name = file.lastPathComponent
+        return Self.resolve(folder.path).map { $0 == "/" ? "/\(name)" : "\($0)/\(name)" } ?? file.path
+      }
+      file = URL(fileURLWithPath: destination, relativeTo: folder).standardizedFileURL
+    }
+    return file.path
+  }
+
+  private static func resolve(_ path: String) -> String? {
+    guard let resolved = realpath(path, nil) else { return nil }
+    defer { free(resolved) }
+    return String(cString: resolved)
   }
 
   /// Device and inode; nil for a place without a file.
   private var fileIdentity: [UInt64]? {
     var status = stat()
-    guard isFileURL, !isInMemoryStore, stat(path, &status) == 0 else { return nil }
+    guard stat(path, &status) == 0 else { return nil }
     return [UInt64(status.st_dev), UInt64(status.st_ino)]
   }
 }

@@ -22,14 +22,14 @@ final class ChangeWriter {
 
   /// Writes everything. Throws the conflicts after all were found, those of versions first.
   func write() throws -> SavedRows {
-    let obsolete = try obsoleteFiles()
+    let replaced = try replacedFiles()
     do {
       let saved = try writeRows()
-      store.forgetWrittenFiles(removing: false)
-      store.obsoleteFiles += obsolete
+      try store.externalFiles?.keepWritten()
+      store.externalFiles?.replaced += replaced
       return saved
     } catch {
-      store.forgetWrittenFiles(removing: true)
+      store.externalFiles?.removeWritten()
       throw error
     }
   }

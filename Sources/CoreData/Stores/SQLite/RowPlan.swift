@@ -125,13 +125,13 @@ final class RowDecoder: @unchecked Sendable {
   deinit { steps.deallocate() }
 
   /// The statement's current row.
-  func decode(_ statement: SQLiteStatement, _ packer: RowPacker) -> Snapshot {
-    decode(SQLiteRow(statement), statement, packer)
+  func decode(_ statement: SQLiteStatement, _ packer: RowPacker) throws -> Snapshot {
+    try decode(SQLiteRow(statement), statement, packer)
   }
 
   /// - Parameter columns: the statement's current row.
   @inline(__always)
-  func decode(_ columns: SQLiteRow, _ statement: SQLiteStatement, _ packer: RowPacker) -> Snapshot {
+  func decode(_ columns: SQLiteRow, _ statement: SQLiteStatement, _ packer: RowPacker) throws -> Snapshot {
     var row = packer.begin(layout)
     let slots = row.slots
     for step in steps {
@@ -156,10 +156,10 @@ final class RowDecoder: @unchecked Sendable {
         let stored = step.entityColumn >= 0 ? columns.integer(step.entityColumn) : 0
         RelatedKey.initialize(slot, to: RelatedKey(key: key, number: stored == 0 ? step.destination : stored))
       case .data, .boxed:
-        if decodeReference(step, statement, into: slot) { row.holdsReferences = true }
+        if try decodeReference(step, statement, into: slot) { row.holdsReferences = true }
       }
     }
-    if hasComposites, decodeComposites(statement, into: slots) { row.holdsReferences = true }
+    if hasComposites, try decodeComposites(statement, into: slots) { row.holdsReferences = true }
     return packer.finish(row, layout, version: columns.integer(1))
   }
 
@@ -167,12 +167,10 @@ final class RowDecoder: @unchecked Sendable {
   @inline(never)
   private func decodeReference(
     _ step: Step, _ statement: SQLiteStatement, into slot: UnsafeMutablePointer<SnapshotSlot>
-  ) -> Bool {
+  ) throws -> Bool {
     if step.kind == .data {
-      guard let stored = statement.blob(step.column),
-        let value = step.external ? ExternalData.decode(stored, storedEntity) : stored
-      else { return false }
-      Data.initialize(slot, to: value)
+      guard let stored = statement.blob(step.column) else { return false }
+      Data.initialize(slot, to: step.external ? try ExternalData.decode(stored, storedEntity) : stored)
     } else {
       guard let value = StoredValue.boxed(statement, step.column, step, storedEntity.layout) else { return false }
       Boxed.initialize(slot, to: value)
@@ -181,10 +179,12 @@ final class RowDecoder: @unchecked Sendable {
   }
 
   /// Whether the row has a composite value.
-  private func decodeComposites(_ statement: SQLiteStatement, into slots: UnsafeMutablePointer<SnapshotSlot>) -> Bool {
+  private func decodeComposites(
+    _ statement: SQLiteStatement, into slots: UnsafeMutablePointer<SnapshotSlot>
+  ) throws -> Bool {
     var hasValue = false
     for composite in composites {
-      guard let elements = StoredValue.composite(statement, composite.leaves, storedEntity) else { continue }
+      guard let elements = try StoredValue.composite(statement, composite.leaves, storedEntity) else { continue }
       Boxed.initialize(slots + composite.slot, to: Boxed(elements))
       hasValue = true
     }

@@ -28,13 +28,11 @@ final class RowWriter: @unchecked Sendable {
   }
 
   /// Where large values go; nil for a store without a file.
-  private let externalFolder: URL?
-  /// The files written since this was emptied.
-  var writtenFiles: [URL] = []
+  private let externalFiles: ExternalFiles?
 
-  init(_ mapping: TableMapping, layout: EntityLayout, externalFolder: URL? = nil) {
+  init(_ mapping: TableMapping, layout: EntityLayout, externalFiles: ExternalFiles? = nil) {
     self.mapping = mapping
-    self.externalFolder = externalFolder
+    self.externalFiles = externalFiles
     var steps: [RowDecoder.Step] = []
     var columns: [[String]] = []
     for (slot, description) in layout.slots.enumerated() {
@@ -201,13 +199,7 @@ final class RowWriter: @unchecked Sendable {
   }
 
   /// What the row stores for a value of an attribute with external storage.
-  func external(_ value: Data) -> Data {
-    guard value.count > ExternalData.largestInside, let externalFolder,
-      let (stored, file) = ExternalData.writeFile(value, in: externalFolder)
-    else { return ExternalData.encode(value) }
-    writtenFiles.append(file)
-    return stored
-  }
+  func external(_ value: Data) -> Data { externalFiles?.stored(value) ?? ExternalData.encode(value) }
 
   /// The columns of attributes with external storage, elements of composites among them.
   private(set) lazy var externalColumns: [String] =

@@ -12,29 +12,29 @@ extension SQLiteStore {
         statement.bind(generator.bindings)
         defer { statement.reset() }
         var results: [NSDictionary] = []
-        while try statement.step() { results.append(row(statement, columns)) }
+        while try statement.step() { results.append(try row(statement, columns)) }
         return results
       }
     }
   }
 
-  private func row(_ statement: SQLiteStatement, _ columns: [SQLResultColumn]) -> NSDictionary {
+  private func row(_ statement: SQLiteStatement, _ columns: [SQLResultColumn]) throws -> NSDictionary {
     let row = NSMutableDictionary(capacity: columns.count)
     for column in columns {
       let index = Int32(column.index)
-      if let value = value(statement, index, column.kind) { row[column.name] = value }
+      if let value = try value(statement, index, column.kind) { row[column.name] = value }
     }
     return row
   }
 
-  private func value(_ statement: SQLiteStatement, _ index: Int32, _ kind: SQLResultColumn.Kind) -> Any? {
+  private func value(_ statement: SQLiteStatement, _ index: Int32, _ kind: SQLResultColumn.Kind) throws -> Any? {
     switch kind {
     case .value(let type, let attribute):
       if statement.isNull(index) { return nil }
-      return StoredValue.value(statement, index, type, attribute, storedEntity(of: attribute))
+      return try StoredValue.value(statement, index, type, attribute, storedEntity(of: attribute))
     case .composite(let leaves):
       let columns = leaves.enumerated().map { ($1, index + Int32($0)) }
-      return StoredValue.composite(statement, columns, storedEntity(of: leaves.first?.attribute))
+      return try StoredValue.composite(statement, columns, storedEntity(of: leaves.first?.attribute))
     case .object(let entityName, let hasEntityColumn):
       let key = statement.integer(index)
       let number = hasEntityColumn ? Int(statement.integer(index + 1)) : 0

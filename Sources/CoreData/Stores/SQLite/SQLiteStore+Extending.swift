@@ -107,7 +107,7 @@ extension SQLiteStore {
         "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL", [.text(table)])
       for row in rows {
         guard case .text(let name) = row[0], case .text(let statement) = row[1],
-          name.hasPrefix("\(schema.prefix)_") || name.hasPrefix("\(table)_")
+          schema.isOwn(name, of: table)
         else { continue }
         statements[name] = statement
       }

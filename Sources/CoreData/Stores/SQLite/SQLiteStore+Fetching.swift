@@ -21,7 +21,7 @@ extension SQLiteStore {
           let columns = SQLiteRow(statement)
           let key = columns.integer(0)
           guard includesValues else { return body(storedEntity, key, nil) }
-          let snapshot = decoder.decode(columns, statement, packer)
+          let snapshot = try decoder.decode(columns, statement, packer)
           // The cache keeps a bounded part of a long fetch, so not more is collected.
           if rows.count < 4096 && isWhole { rows.append((key, storedEntity.table, snapshot)) }
           body(storedEntity, key, consume snapshot)

@@ -43,7 +43,7 @@ extension SQLiteStore {
       // Removes the log unless another connection has the file open.
       _ = try? connection.rows("PRAGMA journal_mode = DELETE")
     }
-    try? FileManager.default.removeItem(at: ExternalData.supportFolder(of: url))
+    UnusedFiles(of: url).removeIfPossible()
   }
 
   static func replace(_ destination: StoreFile, with source: StoreFile) throws {
@@ -52,19 +52,26 @@ extension SQLiteStore {
       defer { from.close() }
       // A file that is not a store must not replace one.
       _ = try readMetadata(StoreMetadata.prefix(source.options), from)
-      let to = try SQLiteConnection(
-        path: destination.url.path, access: .create,
-        busyTimeout: SQLiteDatabase.Configuration.busyTimeout(destination.options))
-      defer { to.close() }
-      try to.copy(from: from)
+      try copyFiles(of: source.url, from, to: destination.url) {
+        let to = try SQLiteConnection(
+          path: destination.url.path, access: .create,
+          busyTimeout: SQLiteDatabase.Configuration.busyTimeout(destination.options))
+        defer { to.close() }
+        try to.copy(from: from)
+      }
     }
-    try copySupportFolder(from: source.url, to: destination.url)
   }
 
-  static func copySupportFolder(from source: URL, to destination: URL) throws {
-    let (from, to) = (ExternalData.supportFolder(of: source), ExternalData.supportFolder(of: destination))
-    try? FileManager.default.removeItem(at: to)
-    if FileManager.default.fileExists(atPath: from.path) { try FileManager.default.copyItem(at: from, to: to) }
+  /// Copies the files of external data that the rows of a store name to the place of its copy. Then the body copies
+  /// the rows, in the same state of the store, and the files of what was there before go.
+  static func copyFiles<T>(
+    of source: URL, _ connection: SQLiteConnection, to destination: URL, then body: () throws -> T
+  ) throws -> T {
+    defer { UnusedFiles(of: destination).removeIfPossible() }
+    return try connection.reading {
+      try ExternalFolder(of: destination).bring(
+        connection.externalFileNames(), from: ExternalFolder(of: source), then: body)
+    }
   }
 
   // MARK: Copying to another place
@@ -76,22 +83,28 @@ extension SQLiteStore {
     let new = try CoreDataErrors.translating("Migrating \(url?.path ?? "") to \(opening.place)") {
       let copy = try SQLiteDatabase(configuration)
       do {
-        try copy.withWriter { try fill($0, opening) }
+        // On the writer, so that all saved rows are included.
+        try database.withWriter { source in
+          guard let url, let destination = opening.url, !opening.isInMemory, !url.isInMemoryStore else {
+            return try copy.withWriter { try fill($0, from: source, opening) }
+          }
+          try Self.copyFiles(of: url, source, to: destination) {
+            try copy.withWriter { try fill($0, from: source, opening) }
+          }
+        }
         return try SQLiteStore(copy, opening)
       } catch {
         copy.giveUp()
         throw error
       }
     }
-    if !opening.isInMemory, let url, let destination = opening.url {
-      try SQLiteStore.copySupportFolder(from: url, to: destination)
-    }
     return new
   }
 
-  private func fill(_ destination: SQLiteConnection, _ opening: StoreOpening) throws {
-    // On the writer, so that all saved rows are included.
-    try database.withWriter { try destination.copy(from: $0) }
+  private func fill(
+    _ destination: SQLiteConnection, from source: SQLiteConnection, _ opening: StoreOpening
+  ) throws {
+    try destination.copy(from: source)
     try destination.immediateTransaction {
       var metadata = try SQLiteStore.readMetadata(schema.prefix, destination).1
       try destination.execute("UPDATE \(schema.metadataTable) SET Z_UUID = ?", [.text(UUID().uuidString)])

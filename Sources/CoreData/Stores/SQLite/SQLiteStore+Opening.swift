@@ -15,7 +15,7 @@ extension SQLiteStore {
       let prefix = StoreMetadata.prefix(opening.options)
       if let url = opening.url, !opening.isInMemory,
         siblings.contains(where: {
-          $0.url?.standardizedFileURL == url.standardizedFileURL && $0.schema.prefix == prefix
+          url.isSamePlace(as: $0.url) && $0.schema.prefix == prefix
         })
       {
         throw CoreDataErrors.error(.persistentStoreOpen, "The store at \(url.path) is open already.")
@@ -23,9 +23,15 @@ extension SQLiteStore {
       // Stores of one file share its database, and so one transaction.
       let configuration = SQLiteDatabase.Configuration(opening)
       let shared = siblings.lazy.map(\.database).first { $0.configuration.isSameDatabase(as: configuration) }
+      let mayHaveUnusedFiles = shared == nil && Self.mayHaveUnusedFiles(configuration)
       let database = try shared ?? SharedMemoryDatabases.database(configuration)
       do {
-        return try SQLiteStore(database, opening)
+        let store = try SQLiteStore(database, opening)
+        if mayHaveUnusedFiles, store.hasExternalData, let url = opening.url {
+          // Whoever is in the way now does not keep the store from opening; the next opening tries again.
+          _ = try? UnusedFiles(of: url).remove(waiting: 0)
+        }
+        return store
       } catch {
         if shared == nil { database.giveUp() }
         throw error
@@ -33,7 +39,16 @@ extension SQLiteStore {
     }
   }
 
+  /// Whether a process may have ended without closing the store: it has a log. A pool's processes leave the files to
+  /// jobs of the kind `maintain`.
+  private static func mayHaveUnusedFiles(_ configuration: SQLiteDatabase.Configuration) -> Bool {
+    var status = stat()
+    return !configuration.isInMemory && !configuration.isReadOnly && configuration.writeTurnPath == nil
+      && stat(configuration.path + "-wal", &status) == 0 && status.st_size > 0
+  }
+
   func close(beside others: [any ObjectStore]) {
+    if let externalFiles { database.withWriter { externalFiles.close($0) } }
     guard !others.contains(where: { ($0 as? SQLiteStore)?.database === database }) else { return }
     database.giveUp()
   }

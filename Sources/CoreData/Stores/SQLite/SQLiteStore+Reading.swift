@@ -16,7 +16,7 @@ extension SQLiteStore {
     let statement = try connection.statement(of: query)
     statement.bind(id.key, at: 1)
     defer { statement.reset() }
-    return try statement.step() ? query.decoder.decode(statement, connection.packer) : nil
+    return try statement.step() ? try query.decoder.decode(statement, connection.packer) : nil
   }
 
   func members(
@@ -37,7 +37,7 @@ extension SQLiteStore {
         statement.bind(id.key, at: 1)
         defer { statement.reset() }
         try plan.forEachRow(of: statement) { decoder, storedEntity in
-          let snapshot = decoder.decode(statement, packer)
+          let snapshot = try decoder.decode(statement, packer)
           body(storedEntity, statement.integer(0), snapshot)
           rows.append((statement.integer(0), storedEntity.table, snapshot))
         }
@@ -62,7 +62,8 @@ extension SQLiteStore {
         statement in
         guard let decoder = plan.decoder(statement) else { return }
         body(
-          statement.integer(ownerColumn), decoder.storedEntity, statement.integer(0), decoder.decode(statement, packer))
+          statement.integer(ownerColumn), decoder.storedEntity, statement.integer(0),
+          try decoder.decode(statement, packer))
       }
     }
   }
@@ -102,7 +103,7 @@ extension SQLiteStore {
           for (place, key) in rest.prefix(query.keyCount).enumerated() { statement.bind(key, at: Int32(place + 1)) }
           for place in min(rest.count, query.keyCount)..<query.keyCount { statement.bind(last, at: Int32(place + 1)) }
           rest = rest.dropFirst(query.keyCount)
-          while try statement.step() { body(statement.integer(0), query.decoder.decode(statement, packer)) }
+          while try statement.step() { body(statement.integer(0), try query.decoder.decode(statement, packer)) }
         }
       }
     }
@@ -111,7 +112,7 @@ extension SQLiteStore {
   /// Steps through the rows of a query for the keys, which are inserted between the two texts, a few hundred at a time.
   private func eachRow(
     of keys: [Int64], in generation: QueryGeneration?, _ before: String, _ after: String,
-    _ body: (SQLiteStatement) -> Void
+    _ body: (SQLiteStatement) throws -> Void
   ) throws {
     try read(generation) { connection in
       for start in stride(from: 0, to: keys.count, by: 256) {
@@ -120,7 +121,7 @@ extension SQLiteStore {
         let statement = try connection.statement(before + places + after)
         statement.bind(chunk.map { .integer($0) })
         defer { statement.reset() }
-        while try statement.step() { body(statement) }
+        while try statement.step() { try body(statement) }
       }
     }
   }

@@ -19,9 +19,10 @@ final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   private let storeType: String
   /// The watch for other commits, if they are posted. Set when the store is opened and when it is removed.
   var commits: CommitWatcher.Registration?
-  /// Files of external data that the saves since the last commit replaced. Touched by the writer only.
-  var obsoleteFiles: [ObsoleteFile] = []
-  let externalWriters: [RowWriter]
+  /// The files of external data; nil for a store without a file.
+  let externalFiles: ExternalFiles?
+  /// Whether the model has attributes that allow external storage.
+  let hasExternalData: Bool
 
   override var type: String { storeType }
 
@@ -38,6 +39,8 @@ final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
     let reference = StoreReference(identifier: opened.identifier)
     let storedEntities = StoredEntities(schema, reference: reference)
     self.storedEntities = storedEntities
+    let externalFiles = opening.isInMemory ? nil : ExternalFiles(of: database.configuration)
+    self.externalFiles = externalFiles
     var plans: [String: (deep: RowPlan, flat: RowPlan)] = [:]
     var rowQueries: [RowQueries?] = Array(repeating: nil, count: storedEntities.byNumber.count)
     var writers: [RowWriter?] = Array(repeating: nil, count: storedEntities.byNumber.count)
@@ -47,13 +50,12 @@ final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
         RowPlan(mapping, schema: schema, storedEntities: storedEntities, includesSubentities: false)
       )
       writers[mapping.number] = RowWriter(
-        mapping, layout: mapping.entity.layout,
-        externalFolder: opening.isInMemory ? nil : opening.url.map(ExternalData.folder))
+        mapping, layout: mapping.entity.layout, externalFiles: externalFiles)
       rowQueries[mapping.number] = plans[mapping.name].flatMap { RowQueries($0.flat, mapping) }
     }
     self.plans = plans
     self.writers = writers
-    externalWriters = writers.compactMap { $0 }.filter { !$0.externalColumns.isEmpty }
+    hasExternalData = writers.contains { !($0?.externalColumns.isEmpty ?? true) }
     self.rowQueries = rowQueries
     super.init(
       persistentStoreCoordinator: nil, configurationName: opening.configurationName, at: opening.placeURL,
@@ -91,7 +93,7 @@ final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
 
   func didCommit() {
     openMetadata.didCommit()
-    removeObsoleteFiles()
+    removeReplacedFiles()
   }
 
   func validateRowCache() { rowCache.validate(database.foreignVersion()) }

@@ -4,10 +4,10 @@ extension StoredValue {
   static func composite(
     _ statement: SQLiteStatement, _ leaves: [(leaf: CompositeColumns.Leaf, column: Int32)],
     _ storedEntity: StoredEntity?
-  ) -> [String: Any]? {
+  ) throws -> [String: Any]? {
     var elements: [String: Any] = [:]
     for (leaf, column) in leaves where !statement.isNull(column) {
-      let value = value(statement, column, leaf.attribute.attributeType, leaf.attribute, storedEntity)
+      let value = try value(statement, column, leaf.attribute.attributeType, leaf.attribute, storedEntity)
       if let value { CompositeValue.set(value, at: leaf.path[...], in: &elements) }
     }
     return elements.isEmpty ? nil : elements

@@ -59,7 +59,7 @@ extension StoredValue {
   static func value(
     _ statement: SQLiteStatement, _ index: Int32, _ type: NSAttributeType, _ attribute: NSAttributeDescription?,
     _ storedEntity: StoredEntity?
-  ) -> Any? {
+  ) throws -> Any? {
     switch type {
     case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType:
       return AttributeValue.number(statement.integer(index), type)
@@ -77,9 +77,9 @@ extension StoredValue {
       return statement.text(index).map { NSDecimalNumber(string: $0, locale: Locale(identifier: "en_US_POSIX")) }
     case .binaryDataAttributeType:
       let isExternal = attribute?.allowsExternalBinaryDataStorage ?? false
-      return statement.blob(index).flatMap { data -> Data? in
+      return try statement.blob(index).map { data in
         guard isExternal, let storedEntity else { return data }
-        return ExternalData.decode(data, storedEntity)
+        return try ExternalData.decode(data, storedEntity)
       }
     case .transformableAttributeType:
       return statement.blob(index).map { TransformableValue.decode($0, attribute?.valueTransformerName) }

@@ -63,7 +63,7 @@ final class BatchInsertion {
     nextKey = last + 1
     if onDuplicate == .update {
       for column in writer.externalColumns {
-        store.obsoleteFiles += try writer.files(in: column, where: "", [], connection)
+        store.externalFiles?.replaced += try writer.files(in: column, where: "", [], connection)
       }
     }
     defer { latest = nil }
@@ -112,7 +112,7 @@ final class BatchInsertion {
     let statement = try statement(shape, rows: group.count)
     statement.texts = connection.boundTexts
     connection.boundTexts.clear()
-    let files = writer.writtenFiles.count
+    let files = store.externalFiles?.writtenCount ?? 0
     var index: Int32 = 1
     for (offset, row) in group.enumerated() {
       statement.bind(nextKey + Int64(offset), at: index)
@@ -142,7 +142,7 @@ final class BatchInsertion {
   private func insertUnlessThere(_ statement: SQLiteStatement, keeping files: Int) throws {
     // No row was written: the key is free for the next.
     guard try statement.step() else {
-      writer.forgetWrittenFiles(removing: true, after: files)
+      store.externalFiles?.removeWritten(after: files)
       return statement.reset()
     }
     let written = statement.integer(0)

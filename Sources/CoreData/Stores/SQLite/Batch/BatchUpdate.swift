@@ -79,7 +79,7 @@ struct BatchUpdate {
     let columns = Set(assignments.flatMap(columns)).intersection(writer.externalColumns)
     guard !columns.isEmpty else { return }
     for column in columns {
-      store.obsoleteFiles += try writer.files(in: column, where: condition, bindings, connection)
+      store.externalFiles?.replaced += try writer.files(in: column, where: condition, bindings, connection)
     }
     connection.register(
       SQLFunction(name: Self.storedExternally, argumentCount: 1, isDeterministic: false) { [writer] arguments in

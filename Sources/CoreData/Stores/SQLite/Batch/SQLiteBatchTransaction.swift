@@ -36,9 +36,11 @@ struct SQLiteBatchTransaction: BatchTransaction {
   /// The files go once the transaction is committed.
   private func noteExternalFiles(of mapping: TableMapping, _ keys: String) throws {
     let writer = store.writer(mapping.number)
-    for column in writer.externalColumns {
+    // The history has the values that it preserves in the same files.
+    let kept = store.history?.preserved(mapping.number).map(\.column) ?? []
+    for column in writer.externalColumns where !kept.contains(column) {
       let condition = " WHERE t0.\(mapping.names.key) IN (\(keys))"
-      store.obsoleteFiles += try writer.files(in: column, where: condition, [], connection)
+      store.externalFiles?.replaced += try writer.files(in: column, where: condition, [], connection)
     }
   }
 }

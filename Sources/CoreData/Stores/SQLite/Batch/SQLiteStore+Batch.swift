@@ -26,23 +26,22 @@ extension SQLiteStore {
     _ doing: String, _ origin: ChangeOrigin, _ body: (SQLiteConnection, HistoryRecorder?) throws -> BatchResult
   ) throws -> BatchResult {
     try CoreDataErrors.translating("\(doing) in \(database.configuration.path)") {
-      try database.withWriter { connection in
-        let before = obsoleteFiles
+      try database.withWriter { _ in
+        let before = externalFiles?.replaced ?? []
         do {
           let result = try database.write { connection in
             let recorder = HistoryRecorder(self, origin, connection)
             let result = try body(connection, recorder)
             try recorder?.finish()
+            try externalFiles?.keepWritten()
             return result
           }
-          forgetWrittenFiles(removing: false)
-          // Inside of another transaction its end decides.
-          if !connection.isInTransaction { removeObsoleteFiles() }
+          removeReplacedFiles()
           rowCache.supersede()
           return result
         } catch {
-          forgetWrittenFiles(removing: true)
-          obsoleteFiles = before
+          externalFiles?.removeWritten()
+          externalFiles?.replaced = before
           throw error
         }
       }

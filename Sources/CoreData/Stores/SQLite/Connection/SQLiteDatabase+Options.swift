@@ -1,7 +1,7 @@
 extension SQLiteDatabase.Configuration {
   /// The configuration for a store's options.
   init(_ opening: StoreOpening) {
-    self.init(path: opening.url?.standardizedFileURL.path ?? "")
+    self.init(path: opening.url?.realPath ?? "")
     let options = opening.options
     isInMemory = opening.isInMemory
     sharedName = isInMemory ? opening.url?.inMemoryStoreName : nil
@@ -23,7 +23,8 @@ extension SQLiteDatabase.Configuration {
   /// Whether stores of one coordinator with these two share a database.
   func isSameDatabase(as other: Self) -> Bool {
     guard isInMemory == other.isInMemory else { return false }
-    return isInMemory ? sharedName != nil && sharedName == other.sharedName : path == other.path
+    if isInMemory { return sharedName != nil && sharedName == other.sharedName }
+    return URL(fileURLWithPath: path).isSamePlace(as: URL(fileURLWithPath: other.path))
   }
 
   /// The seconds to wait for another connection's lock.

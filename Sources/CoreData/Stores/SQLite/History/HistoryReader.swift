@@ -77,7 +77,7 @@ struct HistoryReader {
     statement.bind(condition.values)
     defer { statement.reset() }
     while try statement.step() {
-      guard let transaction = byNumber[statement.integer(0)], let change = change(statement, transaction) else {
+      guard let transaction = byNumber[statement.integer(0)], let change = try change(statement, transaction) else {
         continue
       }
       changes[transaction.transactionNumber, default: []].append(change)
@@ -88,7 +88,7 @@ struct HistoryReader {
   /// Nil for an object of an entity that the model lacks.
   private func change(
     _ statement: SQLiteStatement, _ transaction: NSPersistentHistoryTransaction
-  ) -> NSPersistentHistoryChange? {
+  ) throws -> NSPersistentHistoryChange? {
     let number = Int(statement.integer(3))
     guard let type = NSPersistentHistoryChangeType(rawValue: Int(statement.integer(2))),
       let id = store.objectID(number: number, key: statement.integer(4))
@@ -105,7 +105,7 @@ struct HistoryReader {
         let description = id.entity.attribute(at: path)
         let column = Int32(6 + offset)
         if statement.isNull(column) { continue }
-        let value = StoredValue.value(statement, column, attribute.type, description, id.storedEntity)
+        let value = try StoredValue.value(statement, column, attribute.type, description, id.storedEntity)
         CompositeValue.set(value, at: path[...], in: &tombstone)
       }
     }

@@ -5,6 +5,7 @@ internal import LinuxSystem
 ///
 /// An addition to Apple's API. Use it on one thread at a time.
 public final class StoreMaintenance {
+  private let url: URL
   private let connection: SQLiteConnection
   private let writeTurn: WriteTurn?
 
@@ -12,6 +13,7 @@ public final class StoreMaintenance {
   ///   - url: the store's file, which must exist.
   ///   - writeTurn: the file of `NSPersistentStoreWriteTurnOption`, whose lock lets processes take turns at writing.
   public init(url: URL, writeTurn: String? = nil) throws {
+    self.url = url
     (connection, self.writeTurn) = try CoreDataErrors.translating("Opening \(url.path)") {
       let connection = try SQLiteConnection(path: url.path, access: .readWrite)
       // This connection must not checkpoint: the store has a checkpointer of its own.
@@ -47,56 +49,102 @@ public final class StoreMaintenance {
     return before - left
   }
 
+  /// Removes the files of external data that no row names: killed processes leave them, and so do readers of old values.
+  ///
+  /// Returns their number; nil if files are left because a reader or writer stayed in the way for
+  /// ``WALCheckpointer/longLockTimeout``, or a store is being copied to this place.
+  public func removeUnusedFiles() throws -> Int? {
+    try CoreDataErrors.translating("Removing unused files of \(connection.path)") {
+      try UnusedFiles(of: url, writeTurn: writeTurn).remove(waiting: WALCheckpointer.longLockTimeout)
+    }
+  }
+
   private func freePages() throws -> Int {
     try CoreDataErrors.translating("Reading \(connection.path)") {
       Int(try connection.integer("PRAGMA freelist_count") ?? 0)
     }
   }
 
-  /// Reads the whole file and its indexes, and returns their faults; empty for a good file.
+  /// Reads the whole file and its indexes, and returns their faults, and the missing files of external data; empty for
+  /// a good store.
   ///
   /// Source: https://www.sqlite.org/pragma.html#pragma_integrity_check
   public func problems() throws -> [String] {
     try CoreDataErrors.translating("Checking \(connection.path)") {
       let rows = try connection.rows("PRAGMA integrity_check(100)")
       let lines = rows.compactMap { if case .text(let line)? = $0.first { line } else { nil } }
-      return lines == ["ok"] ? [] : lines
+      return lines == ["ok"] ? try missingFiles() : lines
     }
   }
 
-  /// Copies the current state of the store into a new file, which gets its name when it is complete and on disk.
-  /// Readers and writers do not wait for it.
+  /// The first hundred.
+  private func missingFiles() throws -> [String] {
+    let folder = ExternalFolder(of: url)
+    var missing: [String] = []
+    try connection.reading {
+      try connection.forEachExternalFile { name, table in
+        guard missing.count < 100, folder.file(name) == nil else { return }
+        missing.append("a row of \(table) names the file \(folder.path(of: name)), which is missing")
+      }
+    }
+    return missing
+  }
+
+  /// Copies the current state of the store into a new file, which gets its name when it is complete and on disk; the
+  /// files of its external data are copied before. Readers and writers do not wait for it.
   ///
   /// - Parameters:
   ///   - url: the place of the copy; a regular file there is replaced, nothing else.
-  ///   - progress: called now and then with the number of copied pages and of all pages. If it throws, the copy is
-  ///     given up.
+  ///   - progress: called now and then, and before each file, with the number of copied pages and of all pages. If it
+  ///     throws, the copy is given up.
   /// Source: https://www.sqlite.org/backup.html
   public func backUp(to url: URL, progress: (Int, Int) throws -> Void = { _, _ in }) throws {
     try CoreDataErrors.translatingFiles(.sqlite) { try checkReplaceable(url.path) }
+    for own in ["", "-wal", "-shm"] where url.isSamePlace(as: URL(fileURLWithPath: self.url.realPath + own)) {
+      throw CoreDataErrors.error(
+        .persistentStoreOperation, "\(url.path) is a file of the store itself: choose another path for the backup.")
+    }
     let temporary = url.path + ".\(UUID().uuidString).tmp"
     defer { for suffix in ["", "-journal", "-wal", "-shm"] { unlink(temporary + suffix) } }
     try CoreDataErrors.translating("Backing up \(connection.path)") {
       // All steps read one snapshot: a writer would otherwise restart the copy each time.
-      try connection.execute("BEGIN")
-      defer { try? connection.execute("COMMIT") }
-      _ = try connection.integer("SELECT count(*) FROM sqlite_master")
-      let copy = try SQLiteConnection(path: temporary, access: .create)
-      defer { copy.close() }
-      guard let backup = sqlite3_backup_init(copy.handle, "main", connection.handle, "main") else {
-        throw copy.lastError(sql: nil)
+      try connection.reading {
+        let pages = try copyPages(to: temporary, progress)
+        let names = try connection.externalFileNames()
+        // The files of this state stay until the copy has its name.
+        try ExternalFolder(of: url).bring(names, from: ExternalFolder(of: self.url)) {
+          try progress(pages, pages)
+        } then: {
+          try putInPlace(temporary, at: url)
+        }
       }
-      var code = SQLITE_OK
-      var stop: (any Error)?
-      while code == SQLITE_OK, stop == nil {
-        code = sqlite3_backup_step(backup, 1000)
-        let (left, all) = (Int(sqlite3_backup_remaining(backup)), Int(sqlite3_backup_pagecount(backup)))
-        do { try progress(all - left, all) } catch { stop = error }
-      }
-      sqlite3_backup_finish(backup)
-      if let stop { throw stop }
-      guard code == SQLITE_DONE else { throw copy.lastError(sql: nil) }
     }
+    // Those of a backup that was there before.
+    UnusedFiles(of: url).removeIfPossible()
+  }
+
+  /// Returns the number of pages.
+  private func copyPages(to path: String, _ progress: (Int, Int) throws -> Void) throws -> Int {
+    let copy = try SQLiteConnection(path: path, access: .create)
+    defer { copy.close() }
+    guard let backup = sqlite3_backup_init(copy.handle, "main", connection.handle, "main") else {
+      throw copy.lastError(sql: nil)
+    }
+    var code = SQLITE_OK
+    var stop: (any Error)?
+    var all = 0
+    while code == SQLITE_OK, stop == nil {
+      code = sqlite3_backup_step(backup, 1000)
+      all = Int(sqlite3_backup_pagecount(backup))
+      do { try progress(all - Int(sqlite3_backup_remaining(backup)), all) } catch { stop = error }
+    }
+    sqlite3_backup_finish(backup)
+    if let stop { throw stop }
+    guard code == SQLITE_DONE else { throw copy.lastError(sql: nil) }
+    return all
+  }
+
+  private func putInPlace(_ temporary: String, at url: URL) throws {
     try CoreDataErrors.translatingFiles(.sqlite) {
       try synchronizeFile(temporary)
       try checkReplaceable(url.path)

@@ -43,12 +43,12 @@ extension SQLiteStore {
     }
     defer { from.close() }
     let to = try destination.reporting(.migrationManagerDestinationStore) {
-      let connection = try SQLiteConnection(path: destination.url.path, access: .create)
-      try connection.copy(from: from)
-      return connection
+      try SQLiteConnection(path: destination.url.path, access: .create)
     }
     defer { to.close() }
-    try copySupportFolder(from: source.url, to: destination.url)
+    try destination.reporting(.migrationManagerDestinationStore) {
+      try copyFiles(of: source.url, from, to: destination.url) { try to.copy(from: from) }
+    }
     try CoreDataErrors.translating("Migrating \(source.url.path) to \(destination.url.path)") {
       try to.immediateTransaction {
         var metadata = try readMetadata(prefix, to).1

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// Lightweight migration: gives a store's file the schema of a new model, in place and in the caller's transaction.
 ///
 /// The tables are created again and filled from the old ones. Rows keep their keys, so objects keep their IDs except
@@ -17,13 +19,21 @@ struct StoreMigration {
     old = try StoreSchema(entities: sources, prefix: prefix, file: SchemaFile(connection, prefix: prefix))
     new = try StoreSchema(entities: destinations, prefix: prefix)
     self.connection = connection
-    let url = URL(fileURLWithPath: connection.path)
+    let folder = ExternalFolder(of: URL(fileURLWithPath: connection.path))
     connection.register(
-      SQLFunction(name: Self.contentsOfFile, argumentCount: 1) { arguments in
-        guard case .blob(let stored) = arguments[0], let file = ExternalData.file(stored, of: url) else { return .null }
-        return FileManager.default.contents(atPath: file.path).map(SQLiteValue.blob) ?? .null
+      SQLFunction(name: Self.contentsOfFile, argumentCount: 1) { [unreadable] arguments in
+        guard case .blob(let stored) = arguments[0], let name = ExternalData.fileName(stored) else { return .null }
+        do {
+          return .blob(try folder.read(name, of: "the store"))
+        } catch {
+          unreadable.note(error)
+          return .null
+        }
       })
   }
+
+  /// The first file of external data that could not be read; the migration fails then.
+  private let unreadable = UnreadableFile()
 
   /// The SQL function that reads a file of external data.
   private static let contentsOfFile = "cd_external"
@@ -35,12 +45,15 @@ struct StoreMigration {
     try DeferredMigration.dropOldTables(connection)
     mapping.writeWarnings()
     let lastKeys = try self.lastKeys()
+    let guests = try StoreGuests(of: old, connection)
     try setAside()
     for statement in new.entityTableStatements { try connection.execute(statement) }
     for entity in new.entities { try copyRows(of: entity) }
+    if let error = unreadable.error { throw error }
     try copyRelationships()
     if !isDeferred { try DeferredMigration.dropOldTables(connection) }
     try makeIndexes(onlyUnique: isDeferred)
+    try guests.makeAgain()
     try number(lastKeys)
     try renumberHistory()
   }
@@ -92,7 +105,10 @@ struct StoreMigration {
         }
       }
     }
-    // Only now does no trigger name a table that no longer has its name.
+    // Otherwise SQLite would write the old tables' new names into views, and triggers and foreign keys of other tables
+    // (https://www.sqlite.org/pragma.html#pragma_legacy_alter_table).
+    try connection.execute("PRAGMA legacy_alter_table = ON")
+    defer { try? connection.execute("PRAGMA legacy_alter_table = OFF") }
     for table in oldTables { try connection.execute("ALTER TABLE \(table) RENAME TO \(aside(table))") }
   }
 
@@ -249,4 +265,13 @@ struct StoreMigration {
     bind(statement)
     return try statement.step() ? statement.value(0) : .null
   }
+}
+
+/// The first error of a SQL function, which cannot throw.
+private final class UnreadableFile: Sendable {
+  private let first = Mutex<(any Error)?>(nil)
+
+  var error: (any Error)? { first.withLock { $0 } }
+
+  func note(_ error: any Error) { first.withLock { $0 = $0 ?? error } }
 }

@@ -1,0 +1,111 @@
+import TestFiles
+import Testing
+
+@testable import CoreData
+
+/// What others have made in a store's file stays where it fits a newer model; else the store is not migrated.
+@Suite struct StoreGuestsTests {
+  /// A library's file with things of others: indexes, triggers, views, and a table that refers to the store's.
+  private func library() throws -> TemporaryStore {
+    let store = try TemporaryStore()
+    try store.save { $0.make("Book", ["title": "one", "pages": 3]) }
+    try store.coordinator.remove(try #require(store.coordinator.persistentStores.first))
+    for statement in [
+      "CREATE INDEX titles ON ZBOOK (ZTITLE)",
+      "CREATE INDEX ZBOOK_by_pages ON ZBOOK (ZPAGES)",
+      "CREATE TABLE log (book INTEGER REFERENCES ZBOOK (Z_PK), title TEXT)",
+      "CREATE VIEW titles_of_books AS SELECT ZTITLE FROM ZBOOK",
+      """
+      CREATE TRIGGER retitled AFTER UPDATE OF ZTITLE ON ZBOOK \
+      BEGIN INSERT INTO log VALUES (NEW.Z_PK, NEW.ZTITLE); END
+      """,
+      "CREATE TRIGGER logged AFTER DELETE ON log BEGIN UPDATE ZBOOK SET ZPAGES = 0 WHERE Z_PK = OLD.book; END",
+    ] { _ = try store.sql(statement) }
+    return store
+  }
+
+  private func guests(_ store: TemporaryStore) throws -> [[String?]] {
+    try store.sql(
+      """
+      SELECT name, sql FROM sqlite_master WHERE name IN ('titles', 'ZBOOK_by_pages', 'log', 'titles_of_books', \
+      'retitled', 'logged') ORDER BY name
+      """)
+  }
+
+  private func open(_ store: TemporaryStore, _ model: NSManagedObjectModel, _ option: String) throws
+    -> NSManagedObjectContext
+  {
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+    try withExtendedLifetime(store.model) {
+      _ = try coordinator.addPersistentStore(
+        ofType: NSSQLiteStoreType, configurationName: nil, at: store.url,
+        options: [option: true, NSInferMappingModelAutomaticallyOption: true])
+    }
+    let context = NSManagedObjectContext(.privateQueue)
+    context.persistentStoreCoordinator = coordinator
+    return context
+  }
+
+  @Test(arguments: [NSMigratePersistentStoresAutomaticallyOption, NSPersistentStoreExtendOption])
+  func whatOthersMadeStaysAndWorksWhereItFits(option: String) throws {
+    let store = try library()
+    let before = try guests(store)
+    #expect(before.count == 6)
+    let model = LibraryModel.make()
+    model.entitiesByName["Book"]?.properties.append(LibraryModel.attribute("subtitle", .stringAttributeType))
+    let context = try open(store, model, option)
+    try #expect(guests(store) == before)
+    try context.performAndWait {
+      let book = try #require(context.all("Book").first)
+      book.setValue("two", forKey: "title")
+      book.setValue("sub", forKey: "subtitle")
+      try context.save()
+    }
+    try #expect(store.sql("SELECT title FROM log") == [["two"]])
+    try #expect(store.sql("SELECT ZTITLE FROM titles_of_books") == [["two"]])
+    _ = try store.sql("DELETE FROM log")
+    try #expect(store.sql("SELECT ZPAGES FROM ZBOOK") == [["0"]])
+    try #expect(store.sql("SELECT \"table\" FROM pragma_foreign_key_list('log')") == [["ZBOOK"]])
+  }
+
+  @Test(
+    arguments: [
+      ("title", ["titles", "titles_of_books", "retitled"]), ("pages", ["ZBOOK_by_pages", "logged"]),
+    ])
+  func whatDoesNotFitIsNamedAndNothingChanges(gone: String, names: [String]) throws {
+    let store = try library()
+    let before = try store.sql("SELECT name, sql FROM sqlite_master ORDER BY name")
+    let model = LibraryModel.make()
+    model.entitiesByName["Book"]?.properties.removeAll { $0.name == gone }
+    do {
+      _ = try open(store, model, NSMigratePersistentStoresAutomaticallyOption)
+      Issue.record("the store was migrated")
+    } catch {
+      #expect((error as NSError).code == NSMigrationError, "\(error)")
+      for name in names { #expect(error.localizedDescription.contains(" \(name)"), "\(error)") }
+    }
+    try #expect(store.sql("SELECT name, sql FROM sqlite_master ORDER BY name") == before)
+    try #expect(store.sql("SELECT ZTITLE, ZPAGES FROM ZBOOK") == [["one", "3"]])
+  }
+
+  @Test func anUpdateOfAColumnThatIsGoneDoesNotFit() throws {
+    let store = try TemporaryStore()
+    try store.coordinator.remove(try #require(store.coordinator.persistentStores.first))
+    _ = try store.sql("CREATE TRIGGER t AFTER UPDATE OF ZRATING ON ZBOOK BEGIN SELECT 1; END")
+    let model = LibraryModel.make()
+    model.entitiesByName["Book"]?.properties.removeAll { $0.name == "rating" }
+    expectError(NSMigrationError) { _ = try open(store, model, NSMigratePersistentStoresAutomaticallyOption) }
+  }
+
+  @Test func whatWasBrokenBeforeIsLeftAsItIs() throws {
+    let store = try TemporaryStore()
+    try store.coordinator.remove(try #require(store.coordinator.persistentStores.first))
+    for statement in [
+      "CREATE TABLE old (a)", "CREATE VIEW broken AS SELECT a FROM old", "DROP TABLE old",
+    ] { _ = try store.sql(statement) }
+    let model = LibraryModel.make()
+    model.entitiesByName["Book"]?.properties.removeAll { $0.name == "rating" }
+    _ = try open(store, model, NSMigratePersistentStoresAutomaticallyOption)
+    try #expect(store.sql("SELECT count(*) FROM sqlite_master WHERE name = 'broken'") == [["1"]])
+  }
+}
