@@ -20,8 +20,8 @@
   EACH(PQhost) EACH(PQisBusy) EACH(PQnfields) EACH(PQnotifies) EACH(PQntuples) EACH(PQparameterStatus)                 \
   EACH(PQpipelineSync) EACH(PQport) EACH(PQprepare) EACH(PQputCopyData) EACH(PQputCopyEnd) EACH(PQresultErrorField)    \
   EACH(PQresultErrorMessage) EACH(PQresultStatus) EACH(PQsendPrepare) EACH(PQsendQuery) EACH(PQsendQueryPrepared)      \
-  EACH(PQserverVersion) EACH(PQsetNoticeProcessor) EACH(PQsetSingleRowMode) EACH(PQsocket) EACH(PQstatus)              \
-  EACH(PQtransactionStatus)
+  EACH(PQreset) EACH(PQserverVersion) EACH(PQsetErrorVerbosity) EACH(PQsetNoticeProcessor) EACH(PQsetSingleRowMode)    \
+  EACH(PQsocket) EACH(PQstatus) EACH(PQtransactionStatus)
 
 struct libpq_functions {
 #define LIBPQ_FIELD(name) __typeof__(&name) name;

@@ -46,8 +46,7 @@ final class PostgreSQLConnection: ServerConnection {
     }
     guard let made else { throw ServerError(message: "out of memory", isConnectionLost: true) }
     handle = made
-    guard pq.PQstatus(made) == CONNECTION_OK else {
-      let message = Self.message(pq.PQerrorMessage(made))
+    if let message = Self.failure(to: made, pq) {
       pq.PQfinish(made)
       cancellation = Mutex(Cancellation(handle: nil))
       isClosed = true
@@ -70,6 +69,20 @@ final class PostgreSQLConnection: ServerConnection {
         message: "the database has the encoding \(encoding), in which not every text can be stored: make one with "
           + "createdb --encoding UTF8 --template template0", state: "0A000")
     }
+  }
+
+  /// Why a connection is not open, with the server's code if the server has refused it; nil if it is open.
+  ///
+  /// libpq gives no code for a connection, only the server's words, in the server's language. The same connection is
+  /// opened once more with words that begin with the code.
+  private static func failure(to connection: OpaquePointer, _ pq: libpq_functions) -> String? {
+    guard pq.PQstatus(connection) != CONNECTION_OK else { return nil }
+    let first = message(pq.PQerrorMessage(connection))
+    guard ConnectionFailure.isOfServer(first) else { return first }
+    _ = pq.PQsetErrorVerbosity(connection, PQERRORS_VERBOSE)
+    pq.PQreset(connection)
+    defer { _ = pq.PQsetErrorVerbosity(connection, PQERRORS_DEFAULT) }
+    return pq.PQstatus(connection) == CONNECTION_OK ? nil : message(pq.PQerrorMessage(connection))
   }
 
   deinit { close() }
@@ -133,28 +146,46 @@ final class PostgreSQLConnection: ServerConnection {
   func checkOpen() throws { if isClosed { throw connectionError() } }
 }
 
-/// The sentences for connections that cannot be opened. libpq gives no codes here, only the server's text.
+/// The sentences for connections that cannot be opened: by the server's code, or else by libpq's own words, which are
+/// English.
 enum ConnectionFailure {
   static func error(_ message: String) -> ServerError {
     // libpq adds hints and details below what happened, and tries one host after the other.
     let lines = message.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
-    let line = lines.last { line in !additions.contains { line.hasPrefix($0) } } ?? message
+    let last = lines.last { line in !additions.contains { line.hasPrefix($0) } } ?? message
+    let (line, code) = lines.reversed().lazy.map(coded).first { $0.code != nil } ?? (last, nil)
+    let state = code ?? ownState(message)
     return ServerError(
-      message: advice(message).map { "\(line): \($0)" } ?? line, state: state(message), isConnectionLost: true)
+      message: (advice(state) ?? advice(words: message)).map { "\(line): \($0)" } ?? line, state: state,
+      isConnectionLost: true)
   }
 
-  /// How libpq's own additions to what happened begin.
+  /// Whether the words are a server's: behind the severity of its errors are two spaces.
+  ///
+  /// Source: https://www.postgresql.org/docs/15/libpq-control.html, PQsetErrorVerbosity
+  static func isOfServer(_ message: String) -> Bool { message.contains(":  ") }
+
+  /// A line without the server's code, and the code.
+  private static func coded(_ line: String) -> (line: String, code: String?) {
+    guard let gap = line.range(of: ":  ") else { return (line, nil) }
+    let rest = line[gap.upperBound...]
+    let code = rest.prefix(5)
+    guard code.utf8.count == 5, rest.dropFirst(5).hasPrefix(": "),
+      code.allSatisfy({ $0.isASCII && ($0.isNumber || $0.isUppercase) })
+    else { return (line, nil) }
+    return (String(line[..<gap.upperBound] + rest.dropFirst(7)), String(code))
+  }
+
+  /// How additions to what happened begin.
   private static let additions = [
-    "Is the server running", "DETAIL:", "This probably means the server terminated", "before or while processing",
+    "Is the server running", "DETAIL:", "HINT:", "LOCATION:", "This probably means the server terminated",
+    "before or while processing", "password retrieved from file",
   ]
 
-  /// The server's code for what only a person can mend; empty for what may be over soon.
-  private static func state(_ message: String) -> String {
-    if message.contains("password authentication failed") || message.contains("no password supplied") { return "28P01" }
-    if isMistyped(message) { return "F0000" }
-    if message.contains("no pg_hba.conf entry") || message.contains("Peer authentication failed") { return "28000" }
-    guard message.contains("does not exist") else { return "" }
-    return message.contains("database \"") ? "3D000" : message.contains("role \"") ? "28000" : ""
+  /// The code for what only a person can mend, in libpq's own words; empty for what may be over soon.
+  private static func ownState(_ message: String) -> String {
+    if message.contains("no password supplied") { return "28P01" }
+    return isMistyped(message) ? "F0000" : ""
   }
 
   /// Whether libpq does not understand the URL: a parameter that it does not know, or a value that it cannot have.
@@ -164,24 +195,28 @@ enum ConnectionFailure {
     } || (message.hasPrefix("invalid ") && message.contains(" value: \""))
   }
 
-  private static func advice(_ message: String) -> String? {
+  /// What to do about a server's code, or one of our own.
+  ///
+  /// Source: https://www.postgresql.org/docs/15/errcodes-appendix.html
+  private static func advice(_ state: String) -> String? {
+    switch state {
+    case "F0000": "see the parameters of libpq's URLs, and ?schema=NAME of this store"
+    case "28P01": "check user and password in the store's URL, PGPASSWORD or ~/.pgpass"
+    case "28000":
+      "create the user with createuser, name another in the URL, or let this user and host in by a line in the server's "
+        + "pg_hba.conf"
+    case "3D000": "create it with createdb, or name another in the URL"
+    case "53300": "raise max_connections at the server, or lower NSPersistentStoreConnectionPoolMaxSizeKey"
+    case "57P03": "try again when the server has started"
+    default: nil
+    }
+  }
+
+  private static func advice(words message: String) -> String? {
     func has(_ text: String) -> Bool { message.contains(text) }
-    if isMistyped(message) { return "see the parameters of libpq's URLs, and ?schema=NAME of this store" }
-    if has("password authentication failed") || has("no password supplied") {
-      return "check user and password in the store's URL, PGPASSWORD or ~/.pgpass"
-    }
-    if has("role \"") && has("does not exist") { return "create the user with createuser, or name another in the URL" }
-    if has("database \"") && has("does not exist") { return "create it with createdb, or name another in the URL" }
-    if has("no pg_hba.conf entry") { return "let this user and host in by a line in the server's pg_hba.conf" }
-    if has("Peer authentication failed") { return "name the user of this process, or another way in pg_hba.conf" }
-    if has("too many clients") || has("remaining connection slots") {
-      return "raise max_connections at the server, or lower NSPersistentStoreConnectionPoolMaxSizeKey"
-    }
-    if has("starting up") || has("shutting down") { return "try again when the server has started" }
     if has("Connection refused") || has("No such file or directory") || has("timeout expired") {
       return "check that the server runs and that host and port in the store's URL are its own"
     }
-    if has("could not translate host name") { return "check the host in the store's URL" }
-    return nil
+    return has("could not translate host name") ? "check the host in the store's URL" : nil
   }
 }

@@ -5,16 +5,19 @@ extension JobModel {
   ///
   /// - Parameters:
   ///   - identifiers: the UUIDs for stores that are made; nil for stores that must be there.
+  ///   - more: further options of both stores.
   ///   - hasPool: whether the pool's store is opened, too.
   /// - Throws: ``JobModelError``, or an `NSError` of Core Data.
   package static func coordinator(
     of place: StorePlace, _ app: NSManagedObjectModel, making identifiers: (app: String, pool: String?)? = nil,
-    hasPool: Bool
+    options more: [AnyHashable: Any] = [:], hasPool: Bool
   ) throws -> NSPersistentStoreCoordinator {
     let coordinator = NSPersistentStoreCoordinator(
       managedObjectModel: try merged(with: app, isShared: place.isServer))
     func options(_ identifier: String?) -> [AnyHashable: Any] {
-      identifier.map { [NSPersistentStoreIdentifierOption: $0] } ?? [NSPersistentStoreMustExistOption: true]
+      let own: [AnyHashable: Any] =
+        identifier.map { [NSPersistentStoreIdentifierOption: $0] } ?? [NSPersistentStoreMustExistOption: true]
+      return own.merging(more) { $1 }
     }
     try coordinator.addPersistentStore(
       ofType: place.storeType, configurationName: appConfiguration, at: place.url, options: options(identifiers?.app))
@@ -29,21 +32,23 @@ extension JobModel {
   /// - Throws: an `NSError` of Core Data if the place cannot be read.
   package static func identifiers(at place: StorePlace) throws -> (app: String, pool: String?)? {
     func identifier(_ options: [AnyHashable: Any]?) throws -> String? {
-      let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(
-        ofType: place.storeType, at: place.url, options: options)
-      return metadata[NSStoreUUIDKey] as? String
+      do {
+        let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(
+          ofType: place.storeType, at: place.url, options: options)
+        return metadata[NSStoreUUIDKey] as? String
+      } catch let error as NSError where error.isForMissingStore {
+        return nil
+      }
     }
     guard let app = try identifier(nil) else { return nil }
-    return (app, try? identifier([NSPersistentStoreTablePrefixOption: tablePrefix]))
+    return (app, try identifier([NSPersistentStoreTablePrefixOption: tablePrefix]))
   }
 }
 
 extension PoolMember {
-  /// The pools of a store at a server that are not gone.
-  package static func living(in context: NSManagedObjectContext) throws -> [PoolMember] {
-    let request = NSFetchRequest<NSManagedObject>(entityName: entityName)
-    request.predicate = NSPredicate(format: "goneAt == nil")
-    return try context.fetch(request).compactMap(PoolMember.init)
+  /// The pools of a store at a server, with those that are gone and not forgotten.
+  package static func all(in context: NSManagedObjectContext) throws -> [PoolMember] {
+    try context.fetch(NSFetchRequest<NSManagedObject>(entityName: entityName)).compactMap(PoolMember.init)
   }
 }
 

@@ -98,8 +98,9 @@ extension JobStore {
   }
 
   func claimed(by member: Int64) -> NSPredicate {
-    NSPredicate(
-      format: "finishedAt == nil AND claimant != nil AND state == %d AND claimant == %lld",
-      Int(JobState.available.rawValue), member)
+    NSCompoundPredicate(andPredicateWithSubpredicates: [
+      NSPredicate(format: "finishedAt == nil AND claimant != nil AND claimant == %lld", member),
+      JobState.available.filter,
+    ])
   }
 }

@@ -18,7 +18,7 @@ extension JobStore {
     request.resultType = .dictionaryResultType
     request.propertiesToFetch = ["kind", PoolMember.claimant]
     request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [
-      Self.isSuspect, JobState.available.predicate,
+      Self.isSuspect, JobState.available.filter,
     ])
     let suspects = try context.fetch(request)
     guard suspects.contains(where: { $0["kind"] as? String == query.kind }),
@@ -54,5 +54,20 @@ extension JobStore {
     ]
     _ = try context.execute(update)
     return blamed
+  }
+
+  /// A pool that was cut off is back, under another identity: gives back what it had claimed before. It has not died, so
+  /// its death is not counted, or no longer if another pool has counted it meanwhile. Saves.
+  ///
+  /// - Parameter jobs: the keys of the jobs that it had claimed.
+  public func takeBack(claimsOf member: Int64, _ jobs: [Int64], in context: NSManagedObjectContext) throws {
+    let wasJudged = try !noteGone(member, in: context)
+    try releaseClaims(of: member, in: context)
+    let ids = jobs.compactMap(objectID(job:))
+    guard wasJudged, !ids.isEmpty else { return }
+    let update = NSBatchUpdateRequest(entityName: PoolJob.entityName)
+    update.predicate = NSPredicate(format: "finishedAt == nil AND hostDeaths > 0 AND self IN %@", ids)
+    update.propertiesToUpdate = [PoolMember.hostDeaths: NSExpression(format: "hostDeaths - 1")]
+    _ = try context.execute(update)
   }
 }

@@ -100,7 +100,7 @@ extension JobStore {
     /// Counts what all pools have claimed, by kind, queue and limit key.
     private mutating func count(in context: NSManagedObjectContext) throws {
       var conditions = [
-        NSPredicate(format: "finishedAt == nil AND claimant != nil"), JobState.available.predicate,
+        NSPredicate(format: "finishedAt == nil AND claimant != nil"), JobState.available.filter,
       ]
       if !gone.isEmpty {
         conditions.append(NSPredicate(format: "NOT claimant IN %@", gone.map { NSNumber(value: $0) }))

@@ -44,8 +44,7 @@ extension JobStore {
     let gone = try goneMembers(before: now - 3600, in: context).map { NSNumber(value: $0) }
     guard !gone.isEmpty else { return }
     let update = NSBatchUpdateRequest(entityName: PoolJob.entityName)
-    update.predicate = NSPredicate(
-      format: "state == %d AND claimant IN %@", Int(JobState.available.rawValue), gone)
+    update.predicate = NSPredicate(format: "finishedAt == nil AND claimant != nil AND claimant IN %@", gone)
     update.propertiesToUpdate = [PoolMember.claimant: NSNull()]
     _ = try context.execute(update)
     try forgetNotices(to: gone.map(\.int64Value), in: context)
@@ -63,7 +62,7 @@ extension JobStore {
   /// heard of its end. Saves.
   private func releaseUnknownClaims(in context: NSManagedObjectContext) throws {
     let isClaimed = NSCompoundPredicate(andPredicateWithSubpredicates: [
-      NSPredicate(format: "finishedAt == nil AND claimant != nil"), JobState.available.predicate,
+      NSPredicate(format: "finishedAt == nil AND claimant != nil"), JobState.available.filter,
     ])
     let claims = NSFetchRequest<NSDictionary>(entityName: PoolJob.entityName)
     claims.resultType = .dictionaryResultType

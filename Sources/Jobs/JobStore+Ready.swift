@@ -12,13 +12,8 @@ extension JobStore {
   ) throws -> [JobSummary] {
     var jobs: [PoolJob] = []
     for stretch in stretches(of: query) where jobs.count < query.limit {
-      let request = readyRequest(query, where: stretch, limit: query.limit - jobs.count)
-      if let member {
-        let isOwn = NSPredicate(format: "claimant == %lld", member)
-        request.predicate = NSCompoundPredicate(
-          andPredicateWithSubpredicates: [request.predicate, isOwn].compactMap(\.self))
-      }
-      jobs += try context.fetch(request)
+      jobs += try context.fetch(
+        readyRequest(query, where: stretch, claimedBy: member, limit: query.limit - jobs.count))
     }
     let limits = try limits(of: jobs.filter { $0.limitKey != nil }, in: context)
     return jobs.compactMap { JobSummary($0, limit: $0.objectID.key.flatMap { limits[$0] }) }
@@ -34,10 +29,15 @@ extension JobStore {
     ]
   }
 
-  func readyRequest(_ query: ReadyQuery, where stretch: NSPredicate?, limit: Int) -> NSFetchRequest<PoolJob> {
+  /// - Parameter member: only jobs that this pool has claimed, which are few and have an index; nil for all.
+  func readyRequest(
+    _ query: ReadyQuery, where stretch: NSPredicate?, claimedBy member: Int64? = nil, limit: Int
+  ) -> NSFetchRequest<PoolJob> {
     let request = PoolJob.fetchRequest()
     request.predicate = NSCompoundPredicate(
-      andPredicateWithSubpredicates: [JobState.available.predicate, NSPredicate(format: "kind == %@", query.kind)]
+      andPredicateWithSubpredicates: [
+        member.map(claimed(by:)) ?? JobState.available.predicate, NSPredicate(format: "kind == %@", query.kind),
+      ]
         + query.conditions + (stretch.map { [$0] } ?? []))
     request.sortDescriptors = [
       NSSortDescriptor(key: "priority", ascending: false), NSSortDescriptor(key: "objectID", ascending: true),

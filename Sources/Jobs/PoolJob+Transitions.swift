@@ -117,8 +117,8 @@ extension PoolJob {
     guard let next = state.after(event, policy: policy) else {
       throw JobTransitionError(job: objectID.uriString, state: state, event: event)
     }
-    // Any pool may claim it when it is available again.
-    if next.isUnfinished { dropClaim() }
+    // Any pool may claim it when it is available again. The claims of jobs that are done are nobody's concern.
+    dropClaim()
     state = next
     runAt = nil
     finishedAt = next.isUnfinished ? nil : now

@@ -55,14 +55,14 @@ public struct PoolMember: Hashable, Sendable {
 
   /// The name of the entity.
   public static let entityName = "PoolMember"
-  /// The attribute of a job that has the identity of the pool which may hand it out, or which did.
+  /// The attribute of an unfinished job that has the identity of the pool which may hand it out.
   public static let claimant = "claimant"
   /// The attribute of a job that counts the pools which have died in a row while they had claimed it.
   public static let hostDeaths = "hostDeaths"
 }
 
 extension PoolJob {
-  /// The identity of the pool that may hand the job out, or that did; nil for none, and in a SQLite file.
+  /// The identity of the pool that may hand the job out; nil for none, for a finished job, and in a SQLite file.
   public var claimant: Int64? {
     guard entity.attributesByName[PoolMember.claimant] != nil else { return nil }
     return (value(forKey: PoolMember.claimant) as? NSNumber)?.int64Value

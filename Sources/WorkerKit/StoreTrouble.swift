@@ -43,9 +43,10 @@ struct StoreTrouble: Error, CustomStringConvertible {
     switch state {
     case "40001", "40P01", "55P03": return .locked
     case "53100": return .full
-    // Without a code the connection was lost, or none could be opened. 25006: the server is a standby for now.
-    case "", "25006": return .failing
-    default: return ["08", "53", "57"].contains(state.prefix(2)) ? .failing : nil
+    // Without a code the connection was lost, or none could be opened. 25006: the server is a standby for now. The pool
+    // was let in: class 28 and 3D000 are a password that was changed since, or a database that is being moved.
+    case "", "25006", "3D000": return .failing
+    default: return ["08", "28", "53", "57"].contains(state.prefix(2)) ? .failing : nil
     }
   }
 

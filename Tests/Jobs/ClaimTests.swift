@@ -221,6 +221,34 @@ struct ClaimTests {
     }
   }
 
+  /// A server has restarted, and a pool comes back before or after another one has taken it for dead.
+  @Test func aPoolThatComesBackHasNotDied() throws {
+    let store = try open()
+    try insert(3, into: store)
+    for round in 0..<6 {
+      let member = PoolMember(host: "h", pid: 1, queue: "/q")
+      try perform(store) { store, context in
+        store.insert(member, into: context)
+        try context.save()
+      }
+      let jobs = try claim(3, for: member.identity, in: store)
+      #expect(jobs.count == 3, "round \(round)")
+      try perform(store) { store, context in
+        if round % 2 == 0 {
+          #expect(try store.noteGone(member.identity, in: context))
+          _ = try store.returnClaims(
+            ofDead: member.identity, policy: { _ in RetryPolicy() },
+            failure: { AttemptFailure(attempt: $0.attemptNumber, date: Date(), type: "host", message: "died") },
+            in: context)
+        }
+        try store.takeBack(claimsOf: member.identity, jobs.map(\.key), in: context)
+        context.reset()
+        let rows = try store.jobs(keys: jobs.map(\.key), in: context)
+        #expect(rows.allSatisfy { $0.hostDeaths == 0 && $0.claimant == nil })
+      }
+    }
+  }
+
   @Test func twoPausesAtTheSameTimeBothHold() throws {
     let (one, two) = (try open(), try open())
     var (mails, imports) = (JobPauses(), JobPauses())

@@ -53,6 +53,19 @@ extension NSPersistentStoreCoordinator {
     }
   }
 
+  /// Runs the body. What it does with stores that it opens at the place with these options is one transaction, if the
+  /// place is a server's: after an error nothing of it is there, not even the stores that it has made. The body does all
+  /// of it on the calling thread.
+  ///
+  /// - Throws: `StoreLockTaken` while another program does so at the same place; errors of the body and the store.
+  package static func inOneTransaction<T>(
+    ofType storeType: String, at url: URL, _ body: (_ options: [AnyHashable: Any]) throws -> T
+  ) throws -> T? {
+    var result: T?
+    try storeClass(storeType).inOneTransaction(at: url) { result = try body($0) }
+    return result
+  }
+
   private static func write(_ copies: inout [StoreCopy], _ progress: (CopyProgress) throws -> Void) throws {
     guard let scope = copies.first?.destination.writeScope else { return }
     let total = copies.reduce(0) { $0 + $1.rowCount }

@@ -9,6 +9,11 @@ enum CoreDataErrors {
     return NSError(domain: NSCocoaErrorDomain, code: code.rawValue, userInfo: info)
   }
 
+  /// The error for a place that can be read and holds no store.
+  static func noStore(_ message: String) -> NSError { error(.persistentStoreOpen, message, [noStoreKey: true]) }
+
+  fileprivate static let noStoreKey = "NSPersistentStoreIsMissing"
+
   /// One error that stands for all: a single error itself, or a 1560 that lists them under `NSDetailedErrorsKey`. Nil
   /// for an empty array.
   static func combined(_ errors: [any Error]) -> (any Error)? {
@@ -18,4 +23,9 @@ enum CoreDataErrors {
     let list = flat.map(\.localizedDescription).joined(separator: "; ")
     return error(.validationMultipleErrors, "Several values are not valid: \(list)", [NSDetailedErrorsKey: flat])
   }
+}
+
+extension NSError {
+  /// Whether the place could be read and holds no store. All other errors leave open what is there.
+  package var isForMissingStore: Bool { userInfo[CoreDataErrors.noStoreKey] != nil }
 }

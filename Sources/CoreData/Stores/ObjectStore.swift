@@ -171,6 +171,12 @@ protocol ObjectStore: NSPersistentStore {
 
   static func metadata(at url: URL, _ options: [AnyHashable: Any]?) throws -> [String: Any]
 
+  /// Runs the body. What it does with stores that it opens at the place with these options is one transaction, if the
+  /// place is a server's: after an error nothing of it is there, not even the stores that it has made.
+  ///
+  /// - Throws: `StoreLockTaken` while another program does so at the same place.
+  static func inOneTransaction(at url: URL, _ body: (_ options: [AnyHashable: Any]) throws -> Void) throws
+
   /// Replaces the metadata, except the parts that the store itself needs.
   static func setMetadata(_ metadata: [String: Any], at url: URL, _ options: [AnyHashable: Any]?) throws
 
@@ -248,6 +254,10 @@ extension ObjectStore {
   static func setModel(
     _ model: NSManagedObjectModel, identifier: String, at url: URL, _ options: [AnyHashable: Any]?
   ) throws {}
+
+  static func inOneTransaction(at url: URL, _ body: (_ options: [AnyHashable: Any]) throws -> Void) throws {
+    try body([:])
+  }
 
   func contextDidRegister(_ ids: [NSManagedObjectID]) {}
   func contextDidUnregister(_ ids: [NSManagedObjectID]) {}

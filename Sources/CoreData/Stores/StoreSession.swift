@@ -27,7 +27,11 @@ package protocol StoreLockHold: AnyObject, Sendable {
 
 /// What happened to a wait for a lock.
 package enum StoreLockEvent: Sendable {
-  case held
+  /// The lock is held.
+  ///
+  /// - Parameter afterWaiting: whether another session was seen to hold it: that one has ended now. Otherwise nobody
+  ///   held the lock at the first look, since the beginning or since all sessions ended.
+  case held(afterWaiting: Bool)
   /// The connection failed; the lock is not held any more.
   case failed(String)
 }

@@ -21,6 +21,8 @@ extension StoreJobSource {
     }
     let claimed = try store.claimReady(
       query, for: membership.member.identity, besides: membership.gone, rules: claimRules(of: query.kind), in: context)
+    let isAll = query.after == nil && query.groups.isEmpty && query.without.isEmpty
+    successor.claims.note(claimed.jobs.map(\.key), of: query.kind, isAll: isAll)
     if let seconds = claimed.retryAfter { askAgain(query.kind, after: seconds) }
     return (claimed.jobs, claimed.areMore)
   }
@@ -127,6 +129,8 @@ extension StoreJobSource {
   private func noteGone(_ identity: Int64) {
     work { [self] context in
       guard let member = try store.members(in: context).first(where: { $0.identity == identity }) else { return }
+      // Of several pools, and the pool itself if it was only cut off, the first decides.
+      guard try store.noteGone(identity, in: context) else { return }
       let now = store.now
       let blamed = try store.returnClaims(
         ofDead: identity, policy: { [self] in policy(of: $0) },
@@ -135,7 +139,6 @@ extension StoreJobSource {
             attempt: job.attemptNumber, date: now, type: "host", message: "the pool died that ran the job alone",
             host: member.host, pid: member.pid)
         }, in: context)
-      guard try store.noteGone(identity, in: context) else { return }
       if !blamed.isEmpty { report(.promoted([], areMore: true, next: 0.001)) }
       report(
         .logged(

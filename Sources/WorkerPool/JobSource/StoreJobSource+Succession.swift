@@ -2,6 +2,7 @@ import CoreData
 import Foundation
 import Jobs
 import LinuxSystem
+import Synchronization
 import WorkerProtocol
 
 /// The pool that takes a store over.
@@ -11,6 +12,32 @@ struct Successor: Sendable {
   let identity: String
   /// Processes left by earlier pools of the same identity.
   var left = StrayProcesses.Left()
+  /// What this process has claimed at a server.
+  var claims = ClaimMemory()
+}
+
+/// What a pool's process has claimed at a server, so that the pool which begins again after it was cut off can give it
+/// back as one that has not died.
+final class ClaimMemory: Sendable {
+  private let state = Mutex<(member: Int64?, jobs: [String: [JobKey]])>((nil, [:]))
+
+  /// The identity under which the jobs are claimed, and their keys; nil before the first session.
+  var claims: (member: Int64, jobs: [JobKey])? {
+    state.withLock { state in state.member.map { ($0, state.jobs.values.flatMap(\.self)) } }
+  }
+
+  func begin(_ member: Int64) { state.withLock { $0 = (member, [:]) } }
+
+  /// - Parameter isAll: whether these are all jobs of the kind, or more.
+  func note(_ jobs: [JobKey], of kind: String, isAll: Bool) {
+    state.withLock { state in
+      if isAll {
+        state.jobs[kind] = jobs
+      } else {
+        state.jobs[kind] = Array(Set(state.jobs[kind, default: []]).union(jobs))
+      }
+    }
+  }
 }
 
 /// Taking over a store from the pools before.
@@ -52,7 +79,12 @@ extension StoreJobSource {
     for job in succession.cancelled { ledger.cancel(job) }
     do {
       if store.isShared {
-        membership = try StoreMembership(store, queue: successor.queue)
+        // This process lives, and so has not died under its former identity.
+        let former = successor.claims.claims
+        if let former { try store.takeBack(claimsOf: former.member, former.jobs, in: context) }
+        // An earlier process of this queue directory has.
+        membership = try StoreMembership(
+          store, queue: successor.queue, dead: former == nil ? previous?.member : nil)
         if let member = membership?.member { store.insert(member, into: context) }
       }
       try PoolOwner(
@@ -60,6 +92,7 @@ extension StoreJobSource {
         member: membership?.member.identity
       ).write(isShared: store.isShared, in: context)
       try context.save()
+      if let member = membership?.member { successor.claims.begin(member.identity) }
     } catch {
       membership = nil
       unlink(path)

@@ -9,6 +9,10 @@ import Synchronization
 /// for the lock of the next: the server itself tells that a pool is gone, to one other pool. One more lock makes a pool
 /// the leader, which does what one does for all.
 ///
+/// A server that starts again, or a standby that takes its place, ends all sessions at once. No pool has died then, and
+/// each begins again and gives back what it had claimed. A pool that finds a lock free at its first look, and not after
+/// another session has held it, gives the lock's pool the time to do so.
+///
 ///     this pool             server                        next pool
 ///     wait for its lock ──▶ queued                 ◀── holds its lock
 ///                           session ends           ◀── kill -9, or its host's last answer was too long ago
@@ -52,12 +56,18 @@ final class StoreMembership: Sendable {
 
   /// Seconds until a wait that failed is begun again.
   private static let retryDelay = 1.0
+  /// Seconds that a pool has to come back after all sessions have ended.
+  private static let timeToComeBack = 10.0
+  /// A pool that is known to be dead: an earlier process of the same queue directory.
+  private let dead: Int64?
 
   /// Opens the session. The pool's row must be saved afterwards: a row without a lock would count as that of a dead
   /// pool.
   ///
+  /// - Parameter dead: the identity of an earlier process of the queue directory, which has died.
   /// - Throws: an `NSError` when the server cannot be reached.
-  init(_ store: JobStore, queue: String) throws {
+  init(_ store: JobStore, queue: String, dead: Int64? = nil) throws {
+    self.dead = dead
     member = PoolMember(host: ProcessInfo.processInfo.hostName, pid: getpid(), queue: queue)
     let poolStore = store.coordinator.persistentStores.first { $0.identifier == store.poolIdentifier }
     let session = try poolStore.flatMap { poolStore in
@@ -144,12 +154,18 @@ final class StoreMembership: Sendable {
       let hold = session.wait(for: next) { [weak self] event in
         guard let self else { return }
         switch event {
-        case .held: tell(.isGone(next))
+        case .held(let afterWaiting) where afterWaiting || next == dead: tell(.isGone(next))
+        case .held: again(after: Self.timeToComeBack) { $0.tellGone(next) }
         case .failed: again { $0.forget(neighbour: next) }
         }
       }
       state.neighbour = (next, hold)
     }
+  }
+
+  /// The pool has not come back.
+  private func tellGone(_ identity: Int64) {
+    if state.withLock({ $0.neighbour?.identity == identity }) { tell(.isGone(identity)) }
   }
 
   private func forget(neighbour: Int64) {
@@ -184,8 +200,10 @@ final class StoreMembership: Sendable {
     return Int64(bitPattern: hash | 1 << 63)
   }
 
-  private func again(_ body: @escaping @Sendable (StoreMembership) -> Void) {
-    DispatchQueue.global().asyncAfter(deadline: .now() + Self.retryDelay) { [weak self] in
+  private func again(
+    after seconds: Double = retryDelay, _ body: @escaping @Sendable (StoreMembership) -> Void
+  ) {
+    DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { [weak self] in
       if let self { body(self) }
     }
   }

@@ -116,12 +116,13 @@ public enum Pool {
       if !hasStarted { remains.removeStore() }
       storeLock?.release()
     }
-    var code = try runOnce(&configuration, layout, signals)
+    let claims = ClaimMemory()
+    var code = try runOnce(&configuration, layout, claims, signals)
     hasStarted = true
     while code == PoolEnding.cutOff.rawValue {
       // The server may be away for long; the pool has to be there when it is back.
       configuration.storeTimeout = .greatestFiniteMagnitude
-      code = try runOnce(&configuration, layout, signals)
+      code = try runOnce(&configuration, layout, claims, signals)
     }
     log(.poolStopped, "stopped", .pid(getpid()))
     return code
@@ -129,7 +130,7 @@ public enum Pool {
 
   /// Runs a pool until it ends, or until the server of its store has ended its session. Returns the exit code.
   private static func runOnce(
-    _ configuration: inout PoolConfiguration, _ layout: QueueLayout, _ signals: SignalSource?
+    _ configuration: inout PoolConfiguration, _ layout: QueueLayout, _ claims: ClaimMemory, _ signals: SignalSource?
   ) throws -> Int32 {
     let identity = configuration.identity ?? ""
     // Before the store is opened: these processes may have it locked.
@@ -139,9 +140,10 @@ public enum Pool {
         .processStray, "process \(process.pid), left behind by a dead worker, is killed", .pid(process.pid))
     }
     let successor = Successor(
-      queue: StoreLock.resolve(configuration.queue) ?? configuration.queue, identity: identity, left: left)
+      queue: StoreLock.resolve(configuration.queue) ?? configuration.queue, identity: identity, left: left,
+      claims: claims)
     if configuration.migratesStore { try migrate(configuration) }
-    let opening = try StoreOpening(configuration, signals: signals) { [configuration] in
+    let opening = try StoreOpening(configuration, signals: signals, isAgain: claims.claims != nil) { [configuration] in
       try openSource(configuration, layout, successor)
     }
     let source = try opening.run()

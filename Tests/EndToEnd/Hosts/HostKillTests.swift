@@ -122,19 +122,15 @@ private final class HostKillMatrix {
 
   /// How many jobs a host's pools have claimed and not finished.
   private func claims(of host: String) throws -> Int {
-    try count(host, "j.state = 0")
-  }
-
-  private func done(by host: String) throws -> Int { try count(host, "j.state = 3") }
-
-  private func count(_ host: String, _ condition: String) throws -> Int {
     let rows = try hosts.psql(
       """
       SELECT count(*) FROM \(hosts.table("PoolJob")) j JOIN \(hosts.table("PoolMember")) m \
-      ON m.identity = j.claimant WHERE \(condition) AND m.queue LIKE '%/\(host)'
+      ON m.identity = j.claimant WHERE j.state = 0 AND m.queue LIKE '%/\(host)'
       """)
     return Int(rows) ?? 0
   }
+
+  private func done(by host: String) throws -> Int { try hosts.done()[host, default: 0] }
 
   func finish() throws {
     try hosts.checkEnds(ofFirst: jobs, after: "\(hit) kills over two hosts", since: start, lines)

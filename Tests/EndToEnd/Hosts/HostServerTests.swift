@@ -89,6 +89,31 @@ struct HostServerTests {
     }
   }
 
+  /// The pool's tables are the role's, but not the app's.
+  @Test func aJobWithoutTheRightToItsTableSaysSo() throws {
+    try withNew("ROLE", "LOGIN") { role in
+      let hosts = try HostPools()
+      try hosts.start("a").stop()
+      let (app, pool) = (hosts.schema, "\(hosts.schema)_wp")
+      try hosts.psql(
+        """
+        GRANT USAGE ON SCHEMA "\(app)", "\(pool)" TO \(role); \
+        GRANT ALL ON ALL TABLES IN SCHEMA "\(pool)" TO \(role); \
+        GRANT ALL ON ALL SEQUENCES IN SCHEMA "\(app)", "\(pool)" TO \(role); \
+        GRANT SELECT, UPDATE, DELETE ON ALL TABLES IN SCHEMA "\(app)" TO \(role)
+        """)
+      let running = try hosts.start("b", at: server.address(user: role))
+      try hosts.submit(0..<1, to: "b", more: #", "maxAttempts": 1"#)
+      try waitUntil("the job is dead") {
+        try hosts.psql("SELECT count(*) FROM \(hosts.table("PoolJob")) WHERE \"finishedAt\" IS NOT NULL") == "1"
+      }
+      let errors = try hosts.psql("SELECT errors FROM \(hosts.table("PoolJob"))")
+      #expect(errors.contains("42501") && errors.contains("GRANT"), "\(errors)")
+      #expect(try hosts.effects() == [])
+      try running.stop()
+    }
+  }
+
   /// A copy of a store has the same identifier. In the same database it has a leader of its own all the same.
   @Test func aCopyInTheSameDatabaseHasALeaderOfItsOwn() throws {
     let (hosts, copies) = (try HostPools(), try HostPools())

@@ -22,7 +22,9 @@ extension ServerStore {
     }
     return try CoreDataErrors.fromServer("Opening \(address.description)") {
       // Stores of one database share its connections, and so one transaction.
-      let shared = siblings.first { $0.address.connectionString == address.connectionString }?.database
+      let shared =
+        opening.options?[NSPersistentStoreConnectionsOption] as? ServerDatabase
+        ?? siblings.first { $0.address.connectionString == address.connectionString }?.database
       let database = shared ?? newDatabase(address, opening.options)
       do {
         return try ServerStore(database, address, opening)
@@ -39,7 +41,10 @@ extension ServerStore {
   }
 
   func close(beside others: [any ObjectStore]) {
-    guard !others.contains(where: { ($0 as? ServerStore)?.database === database }) else { return }
+    // Connections that were given to the store are closed by their owner.
+    guard options?[NSPersistentStoreConnectionsOption] == nil,
+      !others.contains(where: { ($0 as? ServerStore)?.database === database })
+    else { return }
     database.close()
   }
 
@@ -122,7 +127,7 @@ extension ServerStore {
     _ address: ServerAddress, _ connection: any ServerConnection
   ) throws -> (identifier: String, metadata: [String: Any]) {
     guard try hasStore(address, connection) else {
-      throw CoreDataErrors.error(.persistentStoreOpen, "\(address.description) holds no store.")
+      throw CoreDataErrors.noStore("\(address.description) holds no store.")
     }
     let rows = try connection.execute("SELECT identifier, metadata FROM \(address.qualified("_store"))")
     guard rows.rowCount == 1, let identifier = rows.text(0, 0), let bytes = rows.bytes(0, 1),

@@ -24,6 +24,24 @@ extension ServerStore {
     }
   }
 
+  /// The first number of the advisory lock under which one program at a time fills a schema.
+  private static let lockOfContents = 0x4345
+
+  static func inOneTransaction(at url: URL, _ body: (_ options: [AnyHashable: Any]) throws -> Void) throws {
+    let address = try ServerAddress(url, nil)
+    try CoreDataErrors.fromServer("Writing to \(address.description)") {
+      let database = newDatabase(address, nil)
+      defer { database.close() }
+      try database.rebuild { connection in
+        let lock = "SELECT pg_try_advisory_xact_lock(\(lockOfContents), hashtext(\(address.schema.quotedText)))"
+        guard try connection.execute(lock).bytes(0, 0)?[0] == 1 else { throw StoreLockTaken() }
+        try body([NSPersistentStoreConnectionsOption: database])
+        // The server answers COMMIT after a statement that failed without an error, and undoes all.
+        try connection.execute("SELECT 1")
+      }
+    }
+  }
+
   /// Drops the schema with everything in it.
   static func destroy(at url: URL, _ options: [AnyHashable: Any]?, closing: () throws -> Void) throws {
     try connected("Destroying", url, options) { address, connection in

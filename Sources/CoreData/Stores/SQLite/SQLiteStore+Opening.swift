@@ -146,8 +146,7 @@ extension SQLiteStore {
 
   static func readMetadata(_ prefix: String, _ connection: SQLiteConnection) throws -> (String, [String: Any]) {
     guard try hasStore(prefix, connection) else {
-      throw CoreDataErrors.error(
-        .persistentStoreOpen, "\(connection.path) holds no Core Data store (no table \(prefix)_METADATA).")
+      throw CoreDataErrors.noStore("\(connection.path) holds no Core Data store (no table \(prefix)_METADATA).")
     }
     let rows = try connection.rows("SELECT Z_UUID, Z_PLIST FROM \(prefix)_METADATA WHERE Z_VERSION = 1")
     guard let row = rows.first, case .text(let identifier) = row[0], case .blob(let list) = row[1] else {

@@ -13,12 +13,16 @@ final class StoreOpening {
   static let firstNotice = 1.0
   /// Seconds between two tries.
   static let retryDelay = 0.5
+  /// The same where a person has to mend something first. Each try is a failed login for the server.
+  static let refusalDelay = 3.0
 
   private let configuration: PoolConfiguration
   private let open: @Sendable () throws -> any JobSource
   private let loop: EventLoop
   private let results: Mailbox<Result<any JobSource, any Error>>
   private let signals: SignalSource?
+  /// Whether the server has let this process in before.
+  private let isAgain: Bool
   private let log: Log
   private let problems = RecentProblems()
   private let startedAt = Clock.now
@@ -28,11 +32,16 @@ final class StoreOpening {
   /// How many worker processes are wanted: signals and requests may change it.
   private(set) var workers: Int
 
-  /// - Parameter open: opens the store; may be called again after it has thrown. It is called on a thread of its own.
+  /// - Parameters:
+  ///   - isAgain: whether this process has had the store open before: then it also waits for a server that does not let
+  ///     it in any more, as after a change of the password.
+  ///   - open: opens the store; may be called again after it has thrown. It is called on a thread of its own.
   init(
-    _ configuration: PoolConfiguration, signals: SignalSource?, open: @escaping @Sendable () throws -> any JobSource
+    _ configuration: PoolConfiguration, signals: SignalSource?, isAgain: Bool = false,
+    open: @escaping @Sendable () throws -> any JobSource
   ) throws {
     self.configuration = configuration
+    self.isAgain = isAgain
     self.signals = signals
     self.open = open
     workers = configuration.workers
@@ -69,14 +78,18 @@ final class StoreOpening {
   private func handle(_ result: Result<any JobSource, any Error>) {
     switch result {
     case .success(let source): end(.success(source))
-    case .failure(let error) where Self.isLock(error):
-      lastReason = ErrorText.text(error)
-      loop.timers.after(Self.retryDelay) { [weak self] in self?.tryToOpen() }
+    case .failure(let error) where Self.isLock(error): tryLater(error, Self.retryDelay)
+    case .failure(let error) where isAgain && Self.isRefusal(error): tryLater(error, Self.refusalDelay)
     case .failure(let error as FileError): end(.failure(error))
     case .failure(let error as Pool.StartError): end(.failure(error))
     case .failure(let error):
       end(.failure(Pool.StartError.store(path: configuration.store, reason: ErrorText.text(error))))
     }
+  }
+
+  private func tryLater(_ error: any Error, _ seconds: Double) {
+    lastReason = ErrorText.text(error)
+    loop.timers.after(seconds) { [weak self] in self?.tryToOpen() }
   }
 
   private func end(_ outcome: Result<(any JobSource)?, any Error>) {
@@ -92,14 +105,22 @@ final class StoreOpening {
     // A pool of another host opened the store at the same moment.
     let conflicts = [CocoaError.Code.managedObjectMerge, .managedObjectConstraintMerge].map(\.rawValue)
     if conflicts.contains((error as NSError).code) { return true }
-    if let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError,
-      cause.domain == NSPostgreSQLErrorDomain,
-      let state = cause.userInfo["SQLSTATE"] as? String
-    {
+    if let state = sqlState(error) {
       return state.isEmpty || state == "25006" || ["08", "53", "57"].contains(state.prefix(2))
     }
     guard let code = (error as NSError).userInfo[NSSQLiteErrorDomain] as? NSNumber else { return false }
     return [5, 15].contains(code.intValue & 0xff)
+  }
+
+  /// Whether a server does not let this user in, has no such database, or denies a right.
+  private static func isRefusal(_ error: any Error) -> Bool {
+    guard let state = sqlState(error) else { return false }
+    return state.hasPrefix("28") || state == "3D000" || state == "42501"
+  }
+
+  private static func sqlState(_ error: any Error) -> String? {
+    let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
+    return cause?.domain == NSPostgreSQLErrorDomain ? cause?.userInfo["SQLSTATE"] as? String : nil
   }
 
   // MARK: Meanwhile

@@ -20,6 +20,8 @@ public enum StoreTransfer {
     case exists(String)
     /// Pools run on the original, or have ended without saying so.
     case inUse(store: String, pools: [String])
+    /// Another copy to the place is at work.
+    case busy(String)
     /// A worker that has outlived its pool is at work.
     case workerRuns(pid: Int32)
     /// Nothing was copied.
@@ -42,6 +44,7 @@ public enum StoreTransfer {
       case .inUse(let store, let pools):
         "a pool runs on the store \(store): \(pools.joined(separator: ", ")); stop it first (workerpool stop). If it "
           + "is dead, start one there and stop it"
+      case .busy(let place): "another copy to \(place) is at work: wait until it has ended"
       case .workerRuns(let pid):
         "process \(pid), a worker of a pool that has ended, still has a job: wait until it ends"
       case .failed(let destination, let reason): "nothing was copied to \(destination): \(reason)"
@@ -91,49 +94,62 @@ public enum StoreTransfer {
       throw Pool.StartError.noModel(store: source.text)
     }
     let app = try ModelFile.load(modelPath)
-    let found = try? JobModel.identifiers(at: destination)
-    let isThere = found != nil || (!destination.isServer && FileManager.default.fileExists(atPath: destination.text))
+    let isThere = destination.isServer || FileManager.default.fileExists(atPath: destination.text)
+    // Keeps pools and other copies from the file, whichever of both it is.
     let lock = try Pool.takeStore(source.isServer ? destination.text : source.text)
     defer { lock.release() }
     do {
-      return try copy(source, app, to: destination, where: found, progress)
+      // At a server an error undoes all. Nothing is dropped there.
+      let summary = try NSPersistentStoreCoordinator.inOneTransaction(
+        ofType: destination.storeType, at: destination.url
+      ) { try copy(source, app, to: destination, options: $0, progress) }
+      guard let summary else { throw Failure.failed(destination: destination.text, reason: "it was not begun") }
+      return summary
     } catch {
       if case Failure.differs = error { throw error }
-      if !isThere { remove(destination) }
-      throw error
+      if !isThere { remove(file: destination) }
+      if error is StoreLockTaken { throw Failure.busy(destination.text) }
+      throw error as? Failure ?? Failure.failed(destination: destination.text, reason: ErrorText.text(error))
     }
   }
 
   private static func copy(
-    _ source: StorePlace, _ app: NSManagedObjectModel, to destination: StorePlace,
-    where found: (app: String, pool: String?)?, _ progress: (Progress) -> Void
+    _ source: StorePlace, _ app: NSManagedObjectModel, to destination: StorePlace, options: [AnyHashable: Any],
+    _ progress: (Progress) -> Void
   ) throws -> Summary {
     let (original, identifiers) = try open(source, app)
-    if identifiers.pool != nil { try requireUnused(original, source) }
+    let hasPool = identifiers.pool != nil
+    let pools = hasPool ? try requireUnused(original, source) : []
+    let found = try JobModel.identifiers(at: destination)
     if let found, found.app != identifiers.app { throw Failure.exists(destination.text) }
     var isWritten = false
     do {
-      let copy = try JobModel.coordinator(
-        of: destination, app, making: identifiers, hasPool: identifiers.pool != nil)
-      if found != nil, try !isEmpty(copy) { throw Failure.exists(destination.text) }
+      let copy = try JobModel.coordinator(of: destination, app, making: identifiers, options: options, hasPool: hasPool)
+      // Another program may have made a store since.
+      let isOwn = copy.persistentStores.allSatisfy { [identifiers.app, identifiers.pool].contains($0.identifier) }
+      guard isOwn, try found == nil || isEmpty(copy) else { throw Failure.exists(destination.text) }
       let entities = try original.copyContents(to: copy) {
         switch $0 {
         case .writing(let done, let total): progress(.writing(done, of: total))
         case .comparing(let done, let total):
-          isWritten = true
+          isWritten = !destination.isServer
           progress(.comparing(done, of: total))
         }
       }
-      if identifiers.pool != nil { try inContext(of: copy) { try PoolOwner.forgetAll(in: $0) } }
+      if hasPool {
+        try inContext(of: copy) { try PoolOwner.forgetAll(in: $0) }
+        // A pool that has come and gone has left its row.
+        let later = try requireUnused(original, source).subtracting(pools)
+        if !later.isEmpty { throw Failure.inUse(store: source.text, pools: later.map(text)) }
+      }
       let poolNames = Set(JobModel.make(isShared: true).entities.compactMap(\.name))
       return Summary(
         jobs: identifiers.pool.map { _ in entities.first { $0.name == PoolJob.entityName }?.count ?? 0 },
         app: entities.filter { !poolNames.contains($0.name) }.sorted { $0.name < $1.name })
     } catch let error as Failure {
       throw error
-    } catch {
-      if isWritten { throw Failure.differs(destination: destination.text, reason: ErrorText.text(error)) }
-      throw Failure.failed(destination: destination.text, reason: ErrorText.text(error))
+    } catch let error where isWritten {
+      throw Failure.differs(destination: destination.text, reason: ErrorText.text(error))
     }
   }
 
@@ -153,21 +169,28 @@ public enum StoreTransfer {
   }
 
   /// Throws if a pool at the server runs, or a worker that has outlived its pool: it may still write jobs.
-  private static func requireUnused(_ original: NSPersistentStoreCoordinator, _ place: StorePlace) throws {
+  ///
+  /// - Returns: the pools that have run at the server.
+  private static func requireUnused(
+    _ original: NSPersistentStoreCoordinator, _ place: StorePlace
+  ) throws -> Set<PoolMember> {
     try inContext(of: original) { context in
       guard place.isServer else {
         guard let owner = try PoolOwner.find(in: context),
           let ledger = try? LedgerContents(path: QueueLayout(root: owner.queue).ledger(owner.ledger)),
           let worker = ledger.entries.first(where: { $0.process.isAlive })
-        else { return }
+        else { return [] }
         throw Failure.workerRuns(pid: worker.process.pid)
       }
-      let pools = try PoolMember.living(in: context)
-      if !pools.isEmpty {
-        throw Failure.inUse(
-          store: place.text, pools: pools.map { "process \($0.pid) of \($0.host), queue directory \($0.queue)" })
-      }
+      let pools = try PoolMember.all(in: context)
+      let living = pools.filter { $0.goneAt == nil }
+      if !living.isEmpty { throw Failure.inUse(store: place.text, pools: living.map(text)) }
+      return Set(pools)
     }
+  }
+
+  private static func text(_ pool: PoolMember) -> String {
+    "process \(pool.pid) of \(pool.host), queue directory \(pool.queue)"
   }
 
   private static func isEmpty(_ coordinator: NSPersistentStoreCoordinator) throws -> Bool {
@@ -197,12 +220,11 @@ public enum StoreTransfer {
     }
   }
 
-  /// Removes the empty stores that were made for a copy which has failed.
-  private static func remove(_ place: StorePlace) {
+  /// Removes a file that was made for a copy which has failed, and what lies beside it.
+  private static func remove(file place: StorePlace) {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: NSManagedObjectModel())
-    for options in [nil, [NSPersistentStoreTablePrefixOption: JobModel.tablePrefix]] {
-      try? coordinator.destroyPersistentStore(at: place.url, ofType: place.storeType, options: options)
-    }
-    if !place.isServer { for end in ["", "-wal", "-shm"] { unlink(place.text + end) } }
+    // The copy has failed for another reason, which is the one to tell. Files that stay are removed next.
+    try? coordinator.destroyPersistentStore(at: place.url, ofType: place.storeType)
+    for end in ["", "-wal", "-shm"] { unlink(place.text + end) }
   }
 }

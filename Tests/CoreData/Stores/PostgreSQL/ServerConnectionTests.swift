@@ -224,6 +224,25 @@ struct ServerConnectionTests {
     }
   }
 
+  /// A server that speaks German. Its codes are those of all servers.
+  @Test(arguments: [
+    ("28P01", "Passwort-Authentifizierung für Benutzer »app« fehlgeschlagen", "check user and password"),
+    ("28000", "kein pg_hba.conf-Eintrag für Host »[local]«", "pg_hba.conf"),
+    ("3D000", "Datenbank »app« existiert nicht", "createdb"),
+    ("57P03", "das Datenbanksystem startet", "when the server has started"),
+    ("53300", "tut mir leid, schon zu viele Verbindungen", "max_connections"),
+  ])
+  func aRefusalIsKnownByItsCodeInAnyLanguage(code: String, words: String, advice: String) throws {
+    _ = NSPostgreSQLStoreType
+    let server = try RefusingServer(code: code, words: words)
+    defer { server.stop() }
+    let error = #expect(throws: ServerError.self) {
+      try ServerDriver.open("postgresql://app@/app?host=\(server.directory.path)")
+    }
+    #expect(error?.state == code && error?.isConnectionLost == true, "\(error.map { "\($0)" } ?? "")")
+    #expect(error?.message.contains("FATAL:  \(words): ") == true && error?.message.contains(advice) == true)
+  }
+
   /// A pool does not wait for such a server: only a person can mend the URL.
   @Test(arguments: [
     "scheme=x", "sslmode=maybe", "connect_timeout=soon", "target_session_attrs=any-host", "port=70000",
@@ -320,5 +339,48 @@ struct ServerConnectionTests {
     #expect(found == "read committed 1")
     let date = try #require(store.serverDate)
     #expect(abs(date.timeIntervalSinceNow) < 5)
+  }
+}
+
+/// A Unix socket on which each connection is refused, as a server refuses it.
+private final class RefusingServer: Sendable {
+  let directory = temporaryURL("refusing")
+  private let listener: Int32
+
+  init(code: String, words: String) throws {
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) {
+      $0.copyBytes(from: directory.appendingPathComponent(".s.PGSQL.5432").path.utf8)
+    }
+    let isBound = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { [listener] in
+        bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+      }
+    }
+    guard isBound, listen(listener, 8) == 0 else { throw CocoaError(.fileWriteUnknown) }
+    // An ErrorResponse: https://www.postgresql.org/docs/15/protocol-message-formats.html
+    let fields = ["SFATAL", "VFATAL", "C\(code)", "M\(words)", "Fauth.c", "L1", "Rauth"].map { Array($0.utf8) + [0] }
+    let body = fields.flatMap(\.self) + [0]
+    let length = withUnsafeBytes(of: UInt32(body.count + 4).bigEndian) { Array($0) }
+    let answer = Array("E".utf8) + length + body
+    Thread { [listener] in
+      while true {
+        let client = accept(listener, nil, nil)
+        if client < 0 { break }
+        // The startup message is shorter, and comes at once.
+        var message = [UInt8](repeating: 0, count: 4096)
+        if read(client, &message, message.count) > 0 { _ = write(client, answer, answer.count) }
+        close(client)
+      }
+      close(listener)
+    }.start()
+  }
+
+  func stop() {
+    shutdown(listener, Int32(SHUT_RDWR))
+    try? FileManager.default.removeItem(at: directory)
   }
 }

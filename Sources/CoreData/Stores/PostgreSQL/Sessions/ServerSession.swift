@@ -139,21 +139,28 @@ final class ServerLockHold: StoreLockHold, @unchecked Sendable {
       }
       guard mustWait else { return }
       defer { lock.withLock { connection = nil } }
-      try wait(made)
-      report(.held)
+      report(.held(afterWaiting: try wait(made)))
       try keep(made)
     } catch {
       report(.failed("\(error)"))
     }
   }
 
-  private func wait(_ connection: any ServerConnection) throws {
+  /// Returns whether the lock was held by another session at first.
+  private func wait(_ connection: any ServerConnection) throws -> Bool {
     defer { lock.withLock { isWaiting = false } }
-    while lock.withLock({ !isReleased }) {
+    var isHeld = try tryToLock(connection)
+    let hasWaited = !isHeld
+    while !isHeld, lock.withLock({ !isReleased }) {
       try connection.run(sliceOfWaiting)
       // True, too, for a session that holds the lock already.
-      if try connection.execute("SELECT pg_try_advisory_lock(\(number))").bytes(0, 0)?[0] == 1 { return }
+      isHeld = try tryToLock(connection)
     }
+    return hasWaited
+  }
+
+  private func tryToLock(_ connection: any ServerConnection) throws -> Bool {
+    try connection.execute("SELECT pg_try_advisory_lock(\(number))").bytes(0, 0)?[0] == 1
   }
 
   /// The block catches the end of the slice: an error of the statement would be a line in the server's log each time.
