@@ -12,9 +12,9 @@ public struct PluginDescription: Codable, Equatable, Sendable {
     public var maxAttempts: Int?
     /// How many workers a job may kill; `nil`: the pool's default.
     public var maxCrashes: Int?
-    /// The longest wait after the first failure, in seconds; `nil`: the pool's default.
+    /// The wait after the first failure, in seconds; `nil`: the pool's default.
     public var backoff: Double?
-    /// The longest of all waits between attempts, in seconds; `nil`: the pool's default.
+    /// The wait between two attempts grows up to this, in seconds; `nil`: the pool's default.
     public var maxBackoff: Double?
     /// How many jobs of this kind may run at a time in the whole pool; `nil`: as many as there are workers.
     public var limit: Int?

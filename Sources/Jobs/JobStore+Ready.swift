@@ -43,7 +43,9 @@ extension JobStore {
       NSSortDescriptor(key: "priority", ascending: false), NSSortDescriptor(key: "objectID", ascending: true),
     ]
     request.fetchLimit = limit
-    request.propertiesToFetch = ["state", "kind", "queue", "priority", "timeout", "limitKey", "createdAt", "runAt"]
+    request.propertiesToFetch = [
+      "state", "kind", "queue", "priority", "timeout", "limitKey", "createdAt", "runAt", "attempt", "crashes",
+    ]
     request.includesPendingChanges = false
     return request
   }

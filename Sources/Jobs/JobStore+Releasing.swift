@@ -5,6 +5,9 @@ import CoreData
 /// The rows alone decide: which jobs are done counts, and a hint that is lost or comes twice changes nothing. One row
 /// of ``PoolWait`` for each blocked job names the job after whose end it is checked again. Of several unfinished ones
 /// that is the youngest, which most likely ends last, so that a long list is not read again at each end.
+///
+/// A job that names a batch without jobs waits for the first of them: its name may be mistyped, or its jobs come later.
+/// Its row names the batch, by a number below 0.
 extension JobStore {
   /// The result of checking dependents.
   public struct Release: Hashable, Sendable {
@@ -14,13 +17,13 @@ extension JobStore {
     public var cancelled: [Int64] = []
     /// Whether some of them have to wait for a time yet.
     public var isSomeScheduled = false
-    /// Jobs that name a batch without jobs.
+    /// Jobs that begin to wait for the first job of a batch.
     public var withoutBatch: [WithoutBatch] = []
     /// How many jobs were checked.
     public var count = 0
   }
 
-  /// A job that names a batch without jobs.
+  /// A job that waits for the first job of a batch.
   public struct WithoutBatch: Hashable, Sendable {
     /// The key of the job.
     public let job: Int64
@@ -106,9 +109,11 @@ extension JobStore {
     release.count += 1
     switch try blocker(of: job, in: context) {
     case .none:
-      // Most likely the name is mistyped, or the jobs of the batch come later.
-      if wait == nil, let batch = job.options.afterBatch, try !hasJobs(batch, in: context) {
+      // The jobs of a batch that it has waited for may have been deleted since.
+      if (wait?.blocker ?? -1) < 0, let batch = job.options.afterBatch, try !hasJobs(batch, in: context) {
+        if wait != nil { return }
         release.withoutBatch.append(WithoutBatch(job: job.objectID.key ?? 0, batch: batch))
+        return try block(job, by: Self.blocker(ofBatch: batch), wait, context)
       }
       try job.markReleased(at: now)
       if let wait { context.delete(wait) }
@@ -118,12 +123,54 @@ extension JobStore {
       if let wait { context.delete(wait) }
       if let key = job.objectID.key { release.cancelled.append(key) }
     case .failed(let key), .unfinished(let key):
-      if let wait, wait.blocker == key { return }
-      if wait == nil { try job.markBlocked() }
-      let row = wait ?? PoolWait(context: context)
-      row.job = job.objectID.key ?? 0
-      row.blocker = key
+      try block(job, by: key, wait, context)
     }
+  }
+
+  private func block(_ job: PoolJob, by blocker: Int64, _ wait: PoolWait?, _ context: NSManagedObjectContext) throws {
+    if let wait, wait.blocker == blocker { return }
+    if wait == nil { try job.markBlocked() }
+    let row = wait ?? PoolWait(context: context)
+    row.job = job.objectID.key ?? 0
+    row.blocker = blocker
+  }
+
+  // MARK: Batches without jobs
+
+  /// The number that stands for a batch in the rows of jobs that wait for its first job. Keys of jobs are above 0.
+  static func blocker(ofBatch name: String) -> Int64 { -Int64(StableHash.of(name) >> 1) - 1 }
+
+  /// The numbers of batches that jobs wait for, and that have jobs by now: ``release(after:at:in:)`` takes them.
+  ///
+  /// - Complexity: two rows are read for each batch that has no job, no matter how many jobs wait for it.
+  public func batchesThatCame(in context: NSManagedObjectContext) throws -> [Int64] {
+    try batchesAwaited(in: context).filter { number in
+      // Cancelled or retried by a person: the check deletes the row.
+      guard let job = try waiting(for: number, limit: 1, in: context).first, let batch = job.options.afterBatch else {
+        return true
+      }
+      return try hasJobs(batch, in: context)
+    }
+  }
+
+  /// The numbers of batches without jobs that jobs wait for.
+  func batchesAwaited(in context: NSManagedObjectContext) throws -> [Int64] {
+    let request = NSFetchRequest<NSDictionary>(entityName: "PoolWait")
+    request.resultType = .dictionaryResultType
+    request.propertiesToFetch = ["blocker"]
+    request.returnsDistinctResults = true
+    request.predicate = NSPredicate(format: "blocker < 0")
+    return try context.fetch(request).compactMap { ($0["blocker"] as? NSNumber)?.int64Value }
+  }
+
+  /// Blocked jobs whose row names this number, the oldest first.
+  func waiting(for number: Int64, limit: Int, in context: NSManagedObjectContext) throws -> [PoolJob] {
+    let request = PoolWait.fetchRequest()
+    request.predicate = NSPredicate(format: "blocker == %lld", number)
+    request.sortDescriptors = [NSSortDescriptor(key: "job", ascending: true)]
+    request.fetchLimit = limit
+    request.returnsObjectsAsFaults = false
+    return try jobs(keys: context.fetch(request).map(\.job), in: context).filter { $0.state == .blocked }
   }
 
   private func hasJobs(_ batch: String, in context: NSManagedObjectContext) throws -> Bool {

@@ -18,11 +18,13 @@ public struct JobSummary: Hashable, Sendable {
   public let limit: Int?
   /// Since when it may run; nil where nobody needs to know.
   public let readyAt: Date?
+  /// The number of its next attempt, from 1.
+  public let attempt: Int
 
   /// A summary of a job that may run now.
   public init(
     key: Int64, kind: String, queue: String = JobRequest.defaultQueue, priority: Int16 = 0, timeout: Double? = nil,
-    limitKey: String? = nil, limit: Int? = nil, readyAt: Date? = nil
+    limitKey: String? = nil, limit: Int? = nil, readyAt: Date? = nil, attempt: Int = 1
   ) {
     self.key = key
     self.kind = kind
@@ -32,6 +34,7 @@ public struct JobSummary: Hashable, Sendable {
     self.limitKey = limitKey
     self.limit = limit
     self.readyAt = readyAt
+    self.attempt = attempt
   }
 
   /// The summary of a saved job; nil for one that may not run now.
@@ -51,7 +54,7 @@ public struct JobSummary: Hashable, Sendable {
     guard job.state == .available, let key = job.objectID.key else { return nil }
     self.init(
       key: key, kind: job.kind, queue: job.queue, priority: job.priority, timeout: job.timeout, limitKey: job.limitKey,
-      limit: limit, readyAt: job.couldBeginAt)
+      limit: limit, readyAt: job.couldBeginAt, attempt: job.attemptNumber)
   }
 }
 

@@ -1,16 +1,22 @@
 /// How often a job is tried, and how long it waits between two attempts.
+///
+/// The defaults are for trouble that people have to find and mend: the last of 20 attempts comes a week after the first.
 public struct RetryPolicy: Hashable, Sendable {
-  /// Attempts that throw before the job is dead. Default 5.
+  /// Attempts that throw before the job is dead. Default 20.
   public var maxAttempts: Int
   /// Crashes before the job is dead, counted apart from attempts that throw. Default 3.
   public var maxCrashes: Int
-  /// The longest wait after the first attempt, in seconds; it doubles with each further one. Default 1.
+  /// The wait after the first attempt, in seconds; it doubles with each further one. Default 15.
   public var base: Double
-  /// No wait is longer, in seconds. Default one hour.
+  /// The wait grows up to this, in seconds. Default one day.
   public var cap: Double
 
+  /// The part by which a wait may be shorter or longer than its value, so that jobs that failed together do not run
+  /// together again.
+  static let jitter = 0.2
+
   /// A policy. Values that are left out are at their defaults.
-  public init(maxAttempts: Int = 5, maxCrashes: Int = 3, base: Double = 1, cap: Double = 3600) {
+  public init(maxAttempts: Int = 20, maxCrashes: Int = 3, base: Double = 15, cap: Double = 86_400) {
     self.maxAttempts = maxAttempts
     self.maxCrashes = maxCrashes
     self.base = base
@@ -36,16 +42,16 @@ public struct RetryPolicy: Hashable, Sendable {
     return policy
   }
 
-  /// The wait before the next attempt, in seconds: exponential with full jitter.
+  /// The wait before the next attempt, in seconds: the value of ``delay(afterFailures:)``, up to a fifth shorter or
+  /// longer.
   ///
-  /// Evenly spread between 0 and the longest wait, so that jobs that failed together do not run together again.
   /// - Parameter failures: attempts or crashes so far, from 1.
   public func delay(afterFailures failures: Int, using generator: inout some RandomNumberGenerator) -> Double {
-    .random(in: 0...longestDelay(afterFailures: failures), using: &generator)
+    delay(afterFailures: failures) * .random(in: 1 - Self.jitter...1 + Self.jitter, using: &generator)
   }
 
-  /// The upper bound of ``delay(afterFailures:using:)``.
-  public func longestDelay(afterFailures failures: Int) -> Double {
+  /// The wait before the next attempt without chance, in seconds: exponential, up to ``cap``.
+  public func delay(afterFailures failures: Int) -> Double {
     let doublings = max(0, min(failures - 1, 62))
     return min(cap, base * Double(UInt64(1) << UInt64(doublings)))
   }

@@ -5,7 +5,7 @@ import LinuxSystem
 import WorkerProtocol
 
 /// Follows jobs to their ends, even if the pool ends or is replaced meanwhile: the store says how they end, and the
-/// pool only when to check.
+/// pool only when to check. An end that it tells is on disk: a loss of power does not undo it.
 public final class JobFollower {
   /// How many of the jobs have ended, and how.
   public struct Tally: Equatable, Sendable {
@@ -25,10 +25,24 @@ public final class JobFollower {
     case missing(ObjectURI)
   }
 
+  /// A job whose last attempt has failed, and that is tried again.
+  public struct Retry: Equatable, Sendable {
+    /// The job.
+    public let job: ObjectURI
+    /// How many attempts have failed or crashed.
+    public let attempts: Int
+    /// The error of the last one, as one line.
+    public let error: String
+    /// When the next attempt may begin.
+    public let next: Date
+  }
+
   /// Seconds between two checks of a few jobs, and of many; the pool reports ends earlier.
   private static let fewInterval = 1.0
   private static let manyInterval = 10.0
   private static let few = 1000
+  /// Seconds from one check that found ends to the next: each waits for the disk.
+  private static let checkPause = 0.1
   /// Messages of the pool that are read before the store is asked.
   private static let mostMessages = 1000
 
@@ -38,8 +52,12 @@ public final class JobFollower {
   private var observer: StatusClient?
   /// Why no pool reports ends; nil while one does.
   private var failure: StatusClient.Failure?
+  /// When the store was checked last.
+  private var lastCheck = 0.0
   /// How many of the jobs have ended so far, and how.
   public private(set) var tally = Tally()
+  /// Those of the jobs that wait for their next attempt, by key, as the last check has found them.
+  public private(set) var retries: [Int64: Retry] = [:]
 
   /// - Parameters:
   ///   - store: the path of the store that holds the jobs.
@@ -58,22 +76,23 @@ public final class JobFollower {
   ///   - checked: called after each check, at least every ten seconds, with why no pool reports ends; nil while one
   ///     does.
   public func follow(ended: (End) throws -> Void, checked: (StatusClient.Failure?) throws -> Void) throws {
-    var lastCheck = 0.0
+    var lastFullCheck = 0.0
     // Ends that the pool reports during a check are read after it.
     _ = observe()
     var candidates = unfinished
     while true {
       if !candidates.isEmpty {
         try check(candidates.sorted(), ended)
-        if candidates.count >= unfinished.count { lastCheck = Clock.now }
+        lastCheck = Clock.now
+        if candidates.count >= unfinished.count { lastFullCheck = lastCheck }
       }
       try checked(failure)
       if unfinished.isEmpty { return }
       candidates = waitForEnds()
       let interval = unfinished.count <= Self.few ? Self.fewInterval : Self.manyInterval
-      if Clock.now - lastCheck >= interval {
+      if Clock.now - lastFullCheck >= interval {
         candidates = unfinished
-        lastCheck = Clock.now
+        lastFullCheck = Clock.now
       }
     }
   }
@@ -85,6 +104,8 @@ public final class JobFollower {
       if let job, job.state == .succeeded { tally.succeeded += 1 } else { tally.failed += 1 }
       try body(job.map(End.finished) ?? .missing(reader.jobURIs[key]))
     }
+    for key in keys { retries[key] = nil }
+    for (key, retry) in try reader.retries(of: keys) { retries[key] = retry }
   }
 
   /// Waits for a second at most; returns the jobs for which the pool reports the end of an attempt.
@@ -98,7 +119,7 @@ public final class JobFollower {
     let end = Clock.now + Self.fewInterval
     for _ in 0..<Self.mostMessages {
       do throws(StatusClient.Failure) {
-        let timeout = ended.isEmpty ? max(0, end - Clock.now) : 0
+        let timeout = max(0, (ended.isEmpty ? end : lastCheck + Self.checkPause) - Clock.now)
         guard let reply = try observer?.next(within: timeout) else { break }
         for uri in reply.ended ?? [] {
           if let key = reader.jobURIs.key(uri), unfinished.contains(key) { ended.insert(key) }
@@ -149,6 +170,8 @@ extension StoreReader {
         request.returnsObjectsAsFaults = false
         let found = Dictionary(
           try context.fetch(request).map { ($0.objectID.key ?? 0, $0) }, uniquingKeysWith: { first, _ in first })
+        // Who hears of an end acts on it, where no loss of power can undo that.
+        try synchronizeCommits()
         for key in others {
           guard let job = found[key] else { try body(key, nil); continue }
           // A person may have retried it between the two fetches.
@@ -156,6 +179,28 @@ extension StoreReader {
         }
       }
     }
+  }
+
+  /// Those of the jobs that wait for their next attempt.
+  fileprivate func retries(of keys: [Int64]) throws -> [(Int64, JobFollower.Retry)] {
+    var retries: [(Int64, JobFollower.Retry)] = []
+    for start in stride(from: 0, to: keys.count, by: 500) {
+      try perform { context, id in
+        let request = Job.fetchRequest()
+        request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [
+          NSPredicate(format: "self IN %@", keys[start..<min(start + 500, keys.count)].compactMap(id)),
+          JobState.retryable.predicate,
+        ])
+        request.returnsObjectsAsFaults = false
+        for job in try context.fetch(request) {
+          guard let key = job.objectID.key, let next = job.runAt else { continue }
+          let error = job.failures.last.map { "\($0.type): \($0.message)" } ?? ""
+          let attempts = job.attempt + job.crashes
+          retries.append((key, .init(job: jobURIs[key], attempts: attempts, error: error, next: next)))
+        }
+      }
+    }
+    return retries
   }
 
   private static func unfinished(_ ids: [NSManagedObjectID]) -> NSFetchRequest<NSManagedObjectID> {

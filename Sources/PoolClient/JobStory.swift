@@ -203,6 +203,12 @@ public enum JobStory {
     let request = PoolWait.fetchRequest()
     request.predicate = NSPredicate(format: "job == %lld", job.objectID.key ?? 0)
     let blocker = (try? job.managedObjectContext?.fetch(request))?.first?.blocker
+    // A number below 0 stands for a batch.
+    if let blocker, blocker < 0, let batch = job.options.afterBatch {
+      return Next(
+        "it waits for the first job of the batch \(batch), which has none", "to run it anyway",
+        command: "workerpool retry \(name)")
+    }
     let uri = job.objectID.objectURI.flatMap { uri in blocker.map { JobURIs(store: uri.store)[$0] } }
     let id = uri.flatMap { job.managedObjectContext?.persistentStoreCoordinator?.objectID(for: $0) }
     let before = id.flatMap { try? job.managedObjectContext?.existingObject(with: $0) } as? Job

@@ -8,10 +8,10 @@ import LinuxSystem
 /// the file lists what workers hold, or more, and never less.
 package enum LedgerLayout {
   package static let magic: UInt64 = 0x5750_4C45_4447_4552
-  /// 2 adds cancellations.
-  package static let version: UInt32 = 2
+  /// 2 adds cancellations, 3 the numbers of attempts.
+  package static let version: UInt32 = 3
   /// The versions that can be read: the pool before this one may be an older release.
-  package static let readableVersions: ClosedRange<UInt32> = 1...2
+  package static let readableVersions: ClosedRange<UInt32> = 1...3
   package static let headerSize = 4096
   package static let entrySize = 32
   /// How many jobs a new ledger has room for.
@@ -34,7 +34,10 @@ package enum LedgerLayout {
     package static let processStart = 8
     package static let begunAt = 16
     package static let pid = 24
+    /// The state in the lowest byte, and above it the number of the attempt: written in one step.
     package static let state = 28
+    package static let stateMask: UInt32 = 0xFF
+    package static let attemptShift: UInt32 = 8
   }
 
   package struct Flags: OptionSet {
@@ -72,17 +75,20 @@ package struct LedgerEntry: Hashable, Sendable {
   package var state: LedgerLayout.State
   /// When the worker said that it began.
   package var begunAt: Date
+  /// The number of the attempt: that of the job's row as long as the row shows no end of it. 0 where it is not known.
+  package var attempt: Int
 
-  package init(job: Int64, process: ProcessIdentity, state: LedgerLayout.State, begunAt: Date) {
+  package init(job: Int64, process: ProcessIdentity, state: LedgerLayout.State, begunAt: Date, attempt: Int = 0) {
     self.job = job
     self.process = process
     self.state = state
     self.begunAt = begunAt
+    self.attempt = attempt
   }
 }
 
 extension LedgerEntry {
-  fileprivate init(_ bytes: UnsafeRawBufferPointer, _ state: LedgerLayout.State) {
+  fileprivate init(_ bytes: UnsafeRawBufferPointer, _ state: LedgerLayout.State, attempt: Int) {
     self.init(
       job: bytes.load(fromByteOffset: LedgerLayout.Entry.job, as: Int64.self),
       process: ProcessIdentity(
@@ -90,7 +96,8 @@ extension LedgerEntry {
         start: bytes.load(fromByteOffset: LedgerLayout.Entry.processStart, as: Int64.self)),
       state: state,
       begunAt: Date(
-        timeIntervalSinceReferenceDate: bytes.load(fromByteOffset: LedgerLayout.Entry.begunAt, as: Double.self)))
+        timeIntervalSinceReferenceDate: bytes.load(fromByteOffset: LedgerLayout.Entry.begunAt, as: Double.self)),
+      attempt: attempt)
   }
 }
 
@@ -161,9 +168,10 @@ package struct LedgerContents: Sendable {
     for index in 0..<(bytes.count - LedgerLayout.headerSize) / LedgerLayout.entrySize {
       let offset = LedgerLayout.offset(ofEntry: index)
       let raw = bytes.load(fromByteOffset: offset + LedgerLayout.Entry.state, as: UInt32.self)
-      guard let state = LedgerLayout.State(rawValue: raw) else { return nil }
+      guard let state = LedgerLayout.State(rawValue: raw & LedgerLayout.Entry.stateMask) else { return nil }
       if state == .free { continue }
-      entries.append(LedgerEntry(UnsafeRawBufferPointer(rebasing: bytes[offset...]), state))
+      let attempt = Int(raw >> LedgerLayout.Entry.attemptShift)
+      entries.append(LedgerEntry(UnsafeRawBufferPointer(rebasing: bytes[offset...]), state, attempt: attempt))
     }
   }
 }

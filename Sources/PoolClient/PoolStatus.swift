@@ -180,6 +180,8 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   public var problems: [Problem]
   /// Files in `rejected/`.
   public var rejectedFiles: Int?
+  /// Jobs that wait for each other, or for a batch without jobs; nil if there are none.
+  public var stuck: [StuckJobs]?
   /// The processes that keep the write-ahead log from being copied into the store, because they read an older state.
   public var walReaders: [WALReader]?
   /// Whether the write-ahead log is too long although no such reader is known: programs outside the pool write to the

@@ -9,8 +9,8 @@ public enum StatusAdvice {
 
   /// One sentence for each thing; empty when all is well.
   public static func lines(_ status: PoolStatus) -> [String] {
-    opening(status) + plugins(status) + pauses(status) + survivors(status) + jobs(status) + workers(status)
-      + starved(status) + store(status)
+    opening(status) + plugins(status) + pauses(status) + survivors(status) + jobs(status) + stuck(status)
+      + workers(status) + starved(status) + store(status)
   }
 
   private static func opening(_ status: PoolStatus) -> [String] {

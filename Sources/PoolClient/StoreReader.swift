@@ -6,6 +6,8 @@ import LinuxSystem
 public final class StoreReader {
   private let coordinator: NSPersistentStoreCoordinator
   private let context: NSManagedObjectContext
+  /// The write-ahead log of a SQLite file.
+  private let log: String?
   /// The URIs of the jobs, in a reader of the pool's own store.
   public let jobURIs: JobURIs
   /// Whether pools of several hosts may share the store.
@@ -58,8 +60,16 @@ public final class StoreReader {
     let store = try coordinator.addPersistentStore(
       ofType: place.storeType, configurationName: nil, at: place.url, options: options)
     jobURIs = JobURIs(store: store.identifier)
+    // SQLite names the log by the file to which all links lead.
+    log = place.isServer ? nil : Self.resolved(place.url.path) + "-wal"
     context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
     context.persistentStoreCoordinator = coordinator
+  }
+
+  private static func resolved(_ path: String) -> String {
+    guard let resolved = realpath(path, nil) else { return path }
+    defer { free(resolved) }
+    return String(cString: resolved)
   }
 
   /// Takes over what other pools that share the store run, from the status of one of them.
@@ -103,6 +113,20 @@ public final class StoreReader {
       for object in try context.fetch(request) {
         try row(object.objectID.uriString, values.values(of: object))
       }
+    }
+  }
+
+  /// Returns when everything that was read so far outlasts a loss of power. Waits for the disk; the pool and its workers
+  /// do not.
+  ///
+  /// A commit to a SQLite file is in the log's file, and the kernel may not have written that yet. What a checkpoint has
+  /// moved out of the log is on disk already (https://www.sqlite.org/pragma.html#pragma_synchronous).
+  package func synchronizeCommits() throws {
+    guard let log else { return try coordinator.synchronizeCommits() }
+    do throws(FileError) {
+      try synchronizeFile(log)
+    } catch {
+      if error.errno != ENOENT { throw error }
     }
   }
 

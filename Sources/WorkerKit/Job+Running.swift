@@ -13,7 +13,7 @@ extension Job {
   /// A descriptor that is readable while the job should stop, for one that waits with poll(2); -1 for a job that does
   /// not run. It is the worker's: neither read from it nor close it.
   ///
-  /// Jobs that share a transaction share the descriptor, too: set ``Worker/sharesTransactions`` to false where it is
+  /// Jobs that share a transaction share the descriptor, too: leave ``Worker/sharesTransactions`` false where it is
   /// waited for.
   public var stopDescriptor: Int32 { JobAttempt.running(self)?.runner.connection.stopDescriptor ?? -1 }
 

@@ -42,8 +42,8 @@ struct JobPace {
     if wanted >= 2 * credit || wanted * 2 <= credit || (wanted == 1) != (credit == 1) { credit = wanted }
   }
 
-  /// Whether a group has used up its time, so that its other jobs go back.
-  static func isLong(_ seconds: Double) -> Bool { seconds > horizon }
+  /// Whether a job of a group took too long for a group, so that the jobs after it go back.
+  static func isLong(_ seconds: Double) -> Bool { seconds > transaction }
 
   /// A group was cut short: its jobs took so much longer than earlier ones that the earlier average means nothing.
   mutating func noteLongGroup(of count: Int, seconds: Double, work: Double) {

@@ -51,22 +51,23 @@ final class JobRunner: @unchecked Sendable {
   /// Runs several jobs in one context and saves them together. When anything is wrong with one of them nothing is
   /// saved, and all are begun again one by one; then it returns `false`.
   ///
-  /// Where the jobs turn out longer than those before them, the ones that have not been run are given back, with those
-  /// that wait behind them: no job waits for a whole group of long ones, and none of them overtakes a better one.
+  /// A job that takes longer than a few milliseconds ends the group. The jobs after it go back, with those that wait
+  /// behind them, while it still runs: none of them waits for it, and none overtakes a better one.
   private func runGroup(_ uris: [ObjectURI]) -> Bool {
-    var rest: [ObjectURI] = []
+    var isCut = false
     let start = Clock.now
     let attempt = JobAttempt(self, context: store.makeContext(name: "jobs"))
     let isDone = attempt.context.performAndWait { () -> Bool in
       do {
         for job in try attempt.fetch(uris) {
-          guard let worker = workers[job.kind] else { return false }
-          if !attempt.finished.isEmpty, JobPace.isLong(attempt.work) {
-            if let uri = job.objectID.objectURI { rest.append(uri) }
-            continue
-          }
+          guard let worker = workers[job.kind], let uri = job.objectID.objectURI else { return false }
+          isCut = !connection.beginNext(uri)
+          if isCut { break }
+          let before = attempt.work
           try attempt.run(job, worker)
+          if JobPace.isLong(attempt.work - before) { connection.cutGroup() }
         }
+        connection.endGroup()
         try attempt.save(uris)
         FaultPoint.committed.pass()
         return attempt.allSaved
@@ -76,9 +77,10 @@ final class JobRunner: @unchecked Sendable {
     }
     work = attempt.work
     if isDone {
-      connection.end([(uris.filter { !rest.contains($0) }, .done)], givingBack: rest)
-      if !rest.isEmpty { pace.noteLongGroup(of: uris.count - rest.count, seconds: Clock.now - start, work: work) }
+      connection.end([(uris, .done)])
+      if isCut { pace.noteLongGroup(of: attempt.finished.count, seconds: Clock.now - start, work: work) }
     } else {
+      connection.endGroup()
       // What a job in the group saved itself is committed, with the jobs before it, and stays so.
       connection.end([(uris.filter { attempt.saved.contains($0) }, .done)])
       connection.ungroup()

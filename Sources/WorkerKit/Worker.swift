@@ -31,11 +31,10 @@ public protocol Worker: SendableMetatype {
   static var maxAttempts: Int? { get }
   /// How many workers a job may kill before it is dead. Default: that of `RetryPolicy`.
   static var maxCrashes: Int? { get }
-  /// The longest wait after the first failure, in seconds, where the job itself names none; it doubles with each
-  /// further one. Default: that of `RetryPolicy`.
+  /// The wait after the first failure, in seconds, where the job itself names none; it doubles with each further one,
+  /// and each is up to a fifth shorter or longer. Default: that of `RetryPolicy`.
   static var backoff: Double? { get }
-  /// No wait between two attempts is longer, in seconds, where the job itself names none. Default: that of
-  /// `RetryPolicy`.
+  /// The wait grows up to this, in seconds, where the job itself names none. Default: that of `RetryPolicy`.
   static var maxBackoff: Double? { get }
   /// How many jobs with the same limit key may run at a time, where the job itself does not say. Default 1.
   static var limitPerKey: Int? { get }
@@ -43,10 +42,16 @@ public protocol Worker: SendableMetatype {
   static var rate: (jobs: Int, period: Double)? { get }
   /// How many jobs of this kind may run at a time in the whole pool. Default `nil`: as many as there are workers.
   static var limit: Int? { get }
-  /// Whether several short jobs may be saved in one transaction, which is much quicker. Default `true`.
+  /// Whether several short jobs may be saved in one transaction, which is much quicker for jobs of less than a
+  /// millisecond. Default `false`: each job begins, ends and fails for itself.
   ///
-  /// When one of them throws, all are run again, each for itself: say `false` for jobs that take less than a
-  /// millisecond and have effects outside the store which must not be repeated for that reason.
+  /// Say `true` only for jobs whose effects are all in the store, and only where every kind of the plugin says it. Jobs
+  /// that share a transaction share a context and their fate:
+  ///
+  /// - when one of them throws, or another process has changed what it read, the others are run again, each for itself.
+  ///   No attempt of theirs is counted for that, and what they did outside the store is done twice;
+  /// - a job that turns out to take longer than a few milliseconds ends its group: jobs that have not begun go back to
+  ///   the pool at once, those that are done are saved when it returns.
   static var sharesTransactions: Bool { get }
   /// Seconds for which the commit of a job that has returned is tried again while the store cannot be written: its disk
   /// is full, or another process has it locked. After that the attempt has failed, with an error of the type "commit".
@@ -98,8 +103,8 @@ extension Worker {
     RetryPolicy(maxAttempts: maxAttempts, maxCrashes: maxCrashes, backoff: backoff, maxBackoff: maxBackoff)
   }
 
-  /// The default: true.
-  public static var sharesTransactions: Bool { true }
+  /// The default: false.
+  public static var sharesTransactions: Bool { false }
   /// The default: 300 seconds.
   public static var commitTimeout: Double { 300 }
 

@@ -26,13 +26,29 @@ extension WorkerConnection {
     return jobs.isEmpty ? nil : jobs
   }
 
+  /// The next job of a group is about to run; `false` if it has gone back, because one before it took long. From now on
+  /// the main thread gives back what comes after it, unless this is called again in time.
+  func beginNext(_ job: ObjectURI) -> Bool {
+    let (isThere, isFirst) = condition.withLock { () -> (Bool, Bool) in
+      guard let index = state.session.running.firstIndex(of: job) else { return (false, false) }
+      defer { state.group = (Clock.now + JobPace.transaction, Array(state.session.running[(index + 1)...])) }
+      return (true, state.group == nil)
+    }
+    // Once for a group: from then on the main thread looks again every few milliseconds.
+    if isFirst { wakeMainThread() }
+    return isThere
+  }
+
+  /// Gives back the jobs of the group that have not run.
+  func cutGroup() { change { $0.cutGroup() } }
+
+  /// All jobs of the group have run that are going to.
+  func endGroup() { condition.withLock { state.group = nil } }
+
   /// Tells that jobs have ended: sent by the next `begin`, which follows at once.
-  ///
-  /// - Parameter back: jobs of the group that were not run; they go back first, with those that have not begun.
-  func end(_ ends: [(jobs: [ObjectURI], end: JobEnd)], givingBack back: [ObjectURI] = []) {
+  func end(_ ends: [(jobs: [ObjectURI], end: JobEnd)]) {
     condition.lock()
     defer { condition.unlock() }
-    if !back.isEmpty { state.session.giveBack(back) }
     for (jobs, end) in ends { state.session.end(jobs, end) }
     state.deadline = nil
     state.storeUse = nil

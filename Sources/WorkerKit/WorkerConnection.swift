@@ -16,6 +16,8 @@ final class WorkerConnection: @unchecked Sendable {
     var deadline: (at: Double, job: ObjectURI)?
     /// Set when the supervisor has died: when the running job must have ended, then when the process must end.
     var orphanEnd: Double?
+    /// While a group runs: when its running job has taken too long, and the jobs after it.
+    var group: (end: Double, rest: [ObjectURI])?
     /// The deadline that the main thread sleeps for.
     var armed: Double?
     var saved = SavedElsewhere()
@@ -30,6 +32,14 @@ final class WorkerConnection: @unchecked Sendable {
     var timeLeft: (seconds: Double, job: ObjectURI)?
 
     var isInPlugin: Bool { pluginUse != nil }
+
+    /// No job waits for one that takes long: those after it in the group go back.
+    mutating func cutGroup() {
+      guard let rest = group?.rest, !rest.isEmpty else { return }
+      group?.rest = []
+      session.giveBack(rest)
+    }
+
     /// A store wait uses up none of a job's time.
     mutating func countTime(isWaiting: Bool, now: Double) {
       if isWaiting, let deadline {
@@ -89,16 +99,18 @@ final class WorkerConnection: @unchecked Sendable {
   /// Listens until the work is over; returns the exit code.
   func serve() -> Int32 {
     while true {
-      let (isOver, refusal, deadline, isConnected, orphanEnd, isInterrupting, storeNotice) = condition.withLock {
-        state.armed = state.deadline?.at
-        let isSent = state.isClosed || (state.session.outgoing.isEmpty && connection.unsentBytes == 0)
-        let isInterrupting = state.isInPlugin && !state.session.stops.isEmpty
-        if isInterrupting { interruptStatements() }
-        return (
-          state.session.isOver && isSent, state.session.refusal, state.deadline, !state.isClosed, state.orphanEnd,
-          isInterrupting, state.storeNoticeTime(now: Clock.now)
-        )
-      }
+      let (isOver, refusal, deadline, isConnected, orphanEnd, isInterrupting, storeNotice, groupEnd) =
+        condition.withLock {
+          state.armed = state.deadline?.at
+          let isSent = state.isClosed || (state.session.outgoing.isEmpty && connection.unsentBytes == 0)
+          let isInterrupting = state.isInPlugin && !state.session.stops.isEmpty
+          if isInterrupting { interruptStatements() }
+          return (
+            state.session.isOver && isSent, state.session.refusal, state.deadline, !state.isClosed, state.orphanEnd,
+            isInterrupting, state.storeNoticeTime(now: Clock.now),
+            state.group.flatMap { $0.rest.isEmpty ? nil : $0.end }
+          )
+        }
       if isOver { return refusal == nil ? 0 : 65 }
       var watched = [
         pollfd(fd: isConnected ? connection.descriptor : -1, events: Int16(POLLIN), revents: 0),
@@ -107,7 +119,7 @@ final class WorkerConnection: @unchecked Sendable {
       ]
       if inspect({ _ in connection.unsentBytes > 0 }) { watched[0].events |= Int16(POLLOUT) }
       // The jobs' thread does not wake this one for each job: it looks now and then while there are any.
-      let next = [deadline?.at, orphanEnd, storeNotice].compactMap { $0 }.min()
+      let next = [deadline?.at, orphanEnd, storeNotice, groupEnd].compactMap { $0 }.min()
       var wait = next.map { max(0, ($0 - Clock.now) * 1000).rounded(.up) } ?? -1
       if isInterrupting { wait = wait < 0 ? Self.interruptInterval : min(wait, Self.interruptInterval) }
       guard poll(&watched, 3, Int32(min(wait, 1e9))) >= 0 || errno == EINTR else { return 71 }
@@ -118,6 +130,7 @@ final class WorkerConnection: @unchecked Sendable {
         _ = read(wake, &count, 8)
       }
       if let deadline, deadline.at <= Clock.now { passed(deadline) }
+      if groupEnd != nil { cutLateGroup() }
       noteSlowStore()
       if let orphanEnd, orphanEnd <= Clock.now { orphanTimePassed() }
     }
@@ -197,6 +210,12 @@ final class WorkerConnection: @unchecked Sendable {
   private func handleSignals() {
     while let signal = signals.next() {
       if signal == SIGTERM { change { $0.session.terminate() } } else { closed() }
+    }
+  }
+
+  private func cutLateGroup() {
+    change { state in
+      if let group = state.group, group.end <= Clock.now { state.cutGroup() }
     }
   }
 

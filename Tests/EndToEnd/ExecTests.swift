@@ -175,7 +175,7 @@ import WorkerPool
     let pipe = place.path("pipe")
     #expect(mkfifo(pipe, 0o600) == 0)
     let pool = try pool(place, script: "echo $$ > '\(pipe)'; exec sleep 1000")
-    try pool.submit("exec", "--set", "command=script")
+    try pool.submit("exec", "--set", "command=script", "--backoff", "0.1")
     let pid = try #require(Int32(read(pipe).trimmingCharacters(in: .newlines)))
     let program = csystem_pidfd_open(pid)
     defer { close(program) }

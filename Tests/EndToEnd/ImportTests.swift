@@ -73,7 +73,8 @@ import Testing
     let file = try place.write(lines.joined(separator: "\n"), to: "countries.jsonl")
     let pool = try RunningPool(place, store: store, model: model, plugins: try place.plugins("worker-import"))
     try pool.submit(
-      "import", "--set", "file=\(file)", "--set", "entity=Country", "--set", "key=alpha_2", "--set", "chunk=100")
+      "import", "--set", "file=\(file)", "--set", "entity=Country", "--set", "key=alpha_2", "--set", "chunk=100",
+      "--backoff", "0.1")
     // Progress is told before its chunk is saved: rows are looked for while the worker is stopped, so that it cannot
     // get any further.
     var rowsWhenKilled: Int?

@@ -74,19 +74,46 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(20)))
-  func aJobThatWaitsForABatchWithoutJobsIsTold() throws {
+  func aJobWhoseBatchIsMistypedWaitsAndIsTold() throws {
     let items = try ItemPool()
     let pool = try items.start()
-    for line in [#"{"kind": "nothing", "afterBatch": "nihgt"}"#, #"{"kind": "nothing", "batch": "night"}"#] {
-      let file = try items.place.write(line, to: "job.json")
-      try FileManager.default.moveItem(atPath: file, toPath: items.queue + "/incoming/job.json")
-      try pool.wait { ($0.jobs?["succeeded"] ?? 0) == (line.contains("nihgt") ? 1 : 2) }
-    }
+    try items.drop([#"{"kind": "nothing", "batch": "night"}"#], as: "batch.json")
+    try pool.waitForJobs(1)
+    try items.drop([#"{"kind": "nothing", "afterBatch": "nihgt"}"#], as: "mistyped.json")
+    try pool.wait { $0.stuck?.first?.batch == "nihgt" }
     try pool.submit("nothing", "--after-batch", "night")
-    try pool.waitForJobs(3)
+    try pool.waitForJobs(2)
+    let status = try pool.command("status").output
+    #expect(status.contains("p2 waits for the batch nihgt, which has no job; did you mean night?"), "\(status)")
+    let shown = try pool.command("jobs", "show", "p2").output
+    #expect(shown.contains("waits for the first job of the batch nihgt"), "\(shown)")
     let lines = try run(Built.path("workerpool"), ["logs", "--queue", items.queue, "--json"]).lines
     let told = lines.filter { $0.contains("job.batch-unknown") }
-    #expect(told.count == 1 && told[0].contains("/PoolJob/p1 does not wait: there is no job of the batch nihgt"))
+    #expect(
+      told.count == 1
+        && told[0].contains("/PoolJob/p2 waits for the batch nihgt, which has no job; did you mean night?"))
+    // The batch may come later, and by whatever way.
+    try items.drop([#"{"kind": "nothing", "batch": "nihgt"}"#], as: "later.json")
+    try pool.waitForJobs(4)
+    try pool.stop()
+    #expect(try sqlite(items.store, "SELECT count(*) FROM WPPOOLWAIT") == "0")
+  }
+
+  @Test(.timeLimit(.minutes(20)))
+  func batchesThatWaitForEachOtherAreNamed() throws {
+    let items = try ItemPool()
+    let pool = try items.start()
+    try items.drop(
+      [
+        #"{"kind": "nothing", "batch": "a", "afterBatch": "b"}"#,
+        #"{"kind": "nothing", "batch": "b", "afterBatch": "a"}"#, #"{"kind": "nothing", "afterBatch": "a"}"#,
+      ], as: "cycle.json")
+    try pool.wait { $0.stuck?.isEmpty == false }
+    let status = try pool.command("status").output
+    #expect(status.contains("p1 (batch a) and p2 (batch b) wait for each other"), "\(status)")
+    #expect(try pool.command("retry", "p1").code == 0)
+    try pool.waitForJobs(3)
+    #expect(try pool.status().stuck == nil)
     try pool.stop()
   }
 

@@ -1,7 +1,8 @@
 import CoreData
 import Foundation
-import Jobs
 import Testing
+
+@testable import Jobs
 
 /// Jobs that run after other jobs.
 @Suite struct JobDependencyTests {
@@ -122,6 +123,38 @@ import Testing
         try context.save()
       }
       #expect(report.state == .available && rounds == 3)
+    }
+  }
+
+  @Test func aJobWhoseBatchHasNoJobWaitsForTheFirst() throws {
+    try withStore { store, context in
+      let waiting = request("report") { $0.options.afterBatch = "nihgt" }
+      let jobs = try store.insert([waiting, request { $0.batch = "night" }], into: context)
+      try context.save()
+      let found = try store.adoptPending(in: context)
+      try context.save()
+      #expect(jobs.map(\.state) == [.blocked, .available])
+      #expect(found.withoutBatch.map(\.batch) == ["nihgt"])
+      #expect(try store.batchesThatCame(in: context).isEmpty)
+      let stuck = try store.stuckJobs(in: context)
+      #expect(stuck == [StuckJobs(jobs: [jobs[0].objectID.uriString], batch: "nihgt", nearest: "night")])
+      let members = try store.insert([request { $0.batch = "nihgt" }], into: context)
+      try context.save()
+      _ = try store.release(after: try store.batchesThatCame(in: context), in: context)
+      try context.save()
+      let blockers = try store.blockers(in: context)
+      #expect(jobs[0].state == .blocked && blockers == members.map(\.objectID.key))
+      try members[0].markSucceeded(startedAt: Date())
+      try context.save()
+      _ = try store.release(after: blockers, in: context)
+      #expect(jobs[0].state == .available)
+    }
+  }
+
+  @Test func aCycleIsNamedOnceAndInItsOrder() throws {
+    try withStore { store, _ in
+      let blockers: [Int64: Int64] = [9: 4, 4: 7, 7: 9, 5: 4, 3: 3, 8: 5, 2: 100, 11: -5]
+      #expect(store.cycles(in: blockers) == [[3], [4, 7, 9]])
     }
   }
 

@@ -1,3 +1,4 @@
+import Foundation
 import Jobs
 import Testing
 
@@ -35,14 +36,41 @@ import Testing
     #expect(JobState(name: "running") == nil)
   }
 
-  @Test func theWaitDoublesUpToItsCapAndIsSpreadEvenly() {
+  @Test func theWaitDoublesUpToItsCapAndIsSpreadAroundThat() {
     let policy = RetryPolicy(base: 2, cap: 60)
-    #expect((1...7).map(policy.longestDelay(afterFailures:)) == [2, 4, 8, 16, 32, 60, 60])
-    #expect(policy.longestDelay(afterFailures: 10_000) == 60)
+    #expect((1...7).map { policy.delay(afterFailures: $0) } == [2, 4, 8, 16, 32, 60, 60])
+    #expect(policy.delay(afterFailures: 10_000) == 60)
     var generator = SystemRandomNumberGenerator()
     let delays = (0..<1000).map { _ in policy.delay(afterFailures: 5, using: &generator) }
-    #expect(delays.allSatisfy { (0...32).contains($0) })
-    #expect(delays.contains { $0 < 8 } && delays.contains { $0 > 24 })
+    #expect(delays.allSatisfy { (25.6...38.4).contains($0) })
+    #expect(delays.contains { $0 < 28 } && delays.contains { $0 > 36 })
+  }
+
+  /// Who mends what makes jobs fail sleeps at night, and is away at weekends.
+  @Test func aJobThatFailsIsTriedForDaysUnlessItSaysOtherwise() {
+    let policy = RetryPolicy()
+    var generator = SystemRandomNumberGenerator()
+    let waits = (1..<policy.maxAttempts).map { policy.delay(afterFailures: $0, using: &generator) }
+    #expect(waits.count == 19 && (12...18).contains(waits[0]))
+    #expect((5 * 86_400...9 * 86_400).contains(waits.reduce(0, +)))
+  }
+
+  /// The pages state what ``RetryPolicy`` does.
+  @Test func thePagesStateTheDefaults() throws {
+    let policy = RetryPolicy()
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..").standardized
+    func page(_ path: String) throws -> String {
+      try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+    }
+    let (attempts, base, cap) = (policy.maxAttempts, Int(policy.base), Int(policy.cap))
+    let protocolPage = try page("Protocol/PROTOCOL.md")
+    for row in [
+      "before the job is dead | \(attempts) |", "is dead | \(policy.maxCrashes) |", "in seconds | \(base) |",
+      "in seconds | \(cap) |", "`maxAttempts`, else \(attempts))", "from the kind, else \(base) and \(cap)",
+    ] { #expect(protocolPage.contains(row), "\(row)") }
+    let submitting = try page("Sources/WorkerPool/WorkerPool.docc/SubmittingJobs.md")
+    #expect(submitting.contains("without it the kind's own, else \(attempts) |"))
+    #expect(submitting.contains("without them the kind's own, else \(base) and \(cap) |"))
   }
 }
 

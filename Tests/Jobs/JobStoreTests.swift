@@ -137,7 +137,7 @@ import Testing
       try context.save()
       #expect(job.state == .retryable && job.attempt == 1 && job.failures == [failure])
       let due = try #require(job.runAt)
-      #expect(due >= now && due <= now + 10)
+      #expect(due >= now + 8 && due <= now + 12)
       #expect(try store.nextDue(in: context) == due)
       #expect(throws: JobTransitionError.self) { try job.markSucceeded(startedAt: now) }
       #expect(try store.promoteDue(at: due - 0.001, in: context).isEmpty)

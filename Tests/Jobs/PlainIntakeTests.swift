@@ -69,7 +69,8 @@ import Testing
   @Test func ofTooManyJobsNoneIsTold() throws {
     try Place().perform { store, context in
       let jobs = Array(repeating: JobRequest(kind: "a"), count: 50)
-      let intake = try #require(try store.insertPlain([jobs], files: [TakenFileKey("f", in: "directory")], atMost: 49, into: context))
+      let intake = try #require(
+        try store.insertPlain([jobs], files: [TakenFileKey("f", in: "directory")], atMost: 49, into: context))
       #expect(intake.count == 50 && intake.ready.isEmpty)
       #expect(try store.readyJobs(ReadyQuery(kind: "a", limit: 100), in: context).map(\.key) == Array(1...50))
     }

@@ -111,6 +111,19 @@ import WorkerProtocol
     #expect(far.groupSize == 1)
   }
 
+  @Test func aJobOfSomeMillisecondsIsLongForAGroup() {
+    #expect(JobPace.isLong(0.006) && !JobPace.isLong(0.004))
+  }
+
+  /// Bundled workers, and those of people who have not thought of it, have effects outside the store.
+  @Test func noKindSharesTransactionsUnlessItSaysSo() {
+    struct Plain: Worker {
+      static let kind = "plain"
+      func run(_ job: Job, in context: NSManagedObjectContext) throws {}
+    }
+    #expect(!Plain.sharesTransactions)
+  }
+
   @Test func afterAFailedGroupTheJobsAreAlone() {
     var pace = JobPace()
     for _ in 0..<20 { pace.note(1, seconds: 0.000_05, work: 0.000_01) }

@@ -6,8 +6,6 @@ import WorkerProtocol
 @main struct Exec: Worker {
   static let kind = "exec"
   static let summary = "Runs a program that exec.json in the queue directory allows"
-  // A program's effects outside the store must not be repeated because another job of the same transaction failed.
-  static let sharesTransactions = false
   // exec.json decides which programs run, and nobody knows what they read. What they write is limited all the same.
   static let needs = WorkerNeeds(read: ["/"], execute: ["/"])
 

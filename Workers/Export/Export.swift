@@ -5,8 +5,6 @@ import WorkerKit
 @main struct Export: Worker {
   static let kind = "export"
   static let summary = "Exports the objects of a query as JSON Lines or CSV"
-  // Writes a file, which must not be written again because another job of the same transaction failed.
-  static let sharesTransactions = false
 
   func run(_ job: Job, in context: NSManagedObjectContext) throws {
     guard let model = context.persistentStoreCoordinator?.managedObjectModel else { return }

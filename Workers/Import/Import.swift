@@ -5,8 +5,6 @@ import WorkerKit
 @main struct Import: Worker {
   static let kind = "import"
   static let summary = "Imports JSON, JSON Lines or CSV into an entity, by a key"
-  // A file is read, and saves are chunks: nothing is gained by sharing them with other jobs.
-  static let sharesTransactions = false
 
   func run(_ job: Job, in context: NSManagedObjectContext) throws {
     let parameters: ImportParameters

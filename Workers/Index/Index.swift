@@ -8,8 +8,6 @@ import WorkerKit
 @main struct Index: Worker {
   static let kind = "index"
   static let summary = "Indexes the words and lines of text files into Document, Term and Occurrence"
-  // Reading a file takes longer than a transaction.
-  static let sharesTransactions = false
 
   func run(_ job: Job, in context: NSManagedObjectContext) throws {
     try check(context)

@@ -6,8 +6,6 @@ import WorkerProtocol
 @main struct Maintain: Worker {
   static let kind = "maintain"
   static let summary = "Takes care of the store: checkpoint, optimize, vacuum, check, backup, prune"
-  // Works on the file itself, beside the job's transaction.
-  static let sharesTransactions = false
   // Two such jobs would only wait for each other.
   static let limit: Int? = 1
 

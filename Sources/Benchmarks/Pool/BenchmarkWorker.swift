@@ -13,8 +13,15 @@ struct BenchmarkWorker: WorkerPlugin {
   }
 }
 
+/// A kind of the benchmarks: it opts in to sharing transactions, as a plugin of many short jobs does.
+protocol BenchmarkKind: Worker {}
+
+extension BenchmarkKind {
+  static var sharesTransactions: Bool { true }
+}
+
 /// Does nothing. With empty parameters it writes the time of its start into the pipe that the environment names.
-struct NoOperation: Worker {
+struct NoOperation: BenchmarkKind {
   static let kind = "no-operation"
   static let pipeVariable = "BENCHMARK_PIPE"
   init() {}
@@ -33,7 +40,7 @@ struct NoOperation: Worker {
 }
 
 /// Changes one attribute of each of its objects.
-struct ChangingPerson: Worker {
+struct ChangingPerson: BenchmarkKind {
   static let kind = "change"
   init() {}
 
@@ -43,7 +50,7 @@ struct ChangingPerson: Worker {
 }
 
 /// Inserts ten objects.
-struct InsertingPeople: Worker {
+struct InsertingPeople: BenchmarkKind {
   static let kind = "insert"
   init() {}
 
@@ -53,7 +60,7 @@ struct InsertingPeople: Worker {
 }
 
 /// Reads every property of the people of a team.
-struct ReadingTeam: Worker {
+struct ReadingTeam: BenchmarkKind {
   static let kind = "read"
   init() {}
 

@@ -66,11 +66,13 @@ extension JobField {
       value: { $0.maxAttempts }),
     .options(
       "backoff", .seconds(atMost: 30 * 86_400),
-      option: Option("SECONDS", "the longest wait after the first failure", default: kindsOwn), get: { $0.backoff },
+      option: Option(
+        "SECONDS", "the wait after the first failure; it doubles with each further one", default: kindsOwn),
+      get: { $0.backoff },
       set: { $0.backoff = $1 }),
     .options(
       "maxBackoff", .seconds(atMost: 30 * 86_400),
-      option: Option("SECONDS", "the longest wait of all", default: kindsOwn), get: { $0.maxBackoff },
+      option: Option("SECONDS", "the wait doubles up to this", default: kindsOwn), get: { $0.maxBackoff },
       set: { $0.maxBackoff = $1 }),
     .attribute(
       "timeout", .seconds(atMost: 30 * 86_400),

@@ -130,7 +130,7 @@ extension Coordinator {
 
   /// Notes that a worker gets the job.
   private mutating func hold(_ job: WindowJob, by id: WorkerID, pickedAmong lanes: Set<String> = []) {
-    let index = ledger?.handOut(job.key, to: id.number)
+    let index = ledger?.handOut(job.key, attempt: job.attempt, to: id.number)
     held[job.key] = HeldJob(job: job, worker: id, handedOutAt: now, pickedAmong: lanes, ledgerIndex: index)
     workers[id]?.held.insert(job.key)
     watchBeginning(id)

@@ -15,6 +15,8 @@ struct Coordinator {
     let pickedAmong: Set<String>
     /// When the worker said that it began; `nil` while it only holds the job.
     var begunAt: Double?
+    /// It began together with others: if one of them fails, it begins once more, alone.
+    var hasBegunInGroup = false
     var isCancelled = false
     /// When it must have ended; nil without a timeout, before it begins, and during a store wait.
     var deadline: Double?
@@ -262,7 +264,13 @@ struct Coordinator {
     workers[id]?.isDraining = true
   }
 
-  private mutating func begin(_ jobs: [JobKey], _ id: WorkerID) {
+  private mutating func begin(_ said: [JobKey], _ id: WorkerID) {
+    // The first counts: a worker that repeats itself does not put off the deadlines of its jobs.
+    let jobs = said.filter { job in
+      guard let entry = held[job] else { return false }
+      return entry.begunAt == nil || (entry.hasBegunInGroup && said.count == 1)
+    }
+    if jobs.isEmpty { return }
     // A job that begins again was in a group whose jobs are now run one by one: the others begin again later.
     if jobs.contains(where: { held[$0]?.begunAt != nil }) {
       for job in workers[id]?.begun ?? [] { stopClock(of: job) }
@@ -275,6 +283,7 @@ struct Coordinator {
         noteBegin(of: entry.job)
       }
       held[job]?.begunAt = now
+      held[job]?.hasBegunInGroup = said.count > 1
       held[job]?.storeWait = nil
       held[job]?.timeLeft = nil
       // `CANCEL` may have been on its way when the job began.

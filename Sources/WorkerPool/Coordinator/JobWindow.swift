@@ -9,6 +9,8 @@ struct WindowJob: Equatable, Sendable {
   let queue: String
   /// Higher runs first.
   let priority: Int
+  /// The number of its next attempt.
+  var attempt = 1
   /// Seconds that one attempt may take.
   var timeout: Double?
   /// Jobs of the same key run at most `limit` at a time.

@@ -27,7 +27,7 @@ extension StoreJobSource {
     let kinds = kinds.withLock { $0 }
     return jobs.map { job in
       WindowJob(
-        key: job.key, kind: job.kind, queue: job.queue, priority: Int(job.priority),
+        key: job.key, kind: job.kind, queue: job.queue, priority: Int(job.priority), attempt: job.attempt,
         timeout: job.timeout ?? kinds[job.kind]?.timeout, limitKey: job.limitKey,
         limit: job.limit ?? kinds[job.kind]?.limitPerKey ?? 1, readyAt: job.readyAt?.timeIntervalSinceReferenceDate)
     }
@@ -39,7 +39,8 @@ extension StoreJobSource {
     work { [self] context in
       let adopts = leads
       var ready = adopts ? try adoptPending(context) : []
-      let keys = mustCheckAll ? try store.blockers(in: context) : ended
+      var keys = mustCheckAll ? try store.blockers(in: context) : ended
+      if adopts, !mustCheckAll { keys += try store.batchesThatCame(in: context) }
       ready += try release(after: keys, context)
       mustCheckAll = false
       // The leader of a shared store has adopted all pending jobs. New ones are announced to it.
@@ -58,16 +59,19 @@ extension StoreJobSource {
       guard found.count > 0 else { return ready }
       try context.save()
       context.reset()
-      for job in found.withoutBatch { report(.logged(record(job))) }
+      for job in found.withoutBatch {
+        report(.logged(record(job, nearest: try store.nearestBatch(to: job.batch, in: context))))
+      }
       ready += found.ready + (try release(after: found.cancelled, context))
     }
   }
 
-  private func record(_ job: JobStore.WithoutBatch) -> LogRecord {
+  private func record(_ job: JobStore.WithoutBatch, nearest: String?) -> LogRecord {
     let uri = store.jobURIs[job.job].description
+    let hint = nearest.map { "; did you mean \($0)?" } ?? ""
     return LogRecord(
-      event: .batchUnknown, text: "\(uri) does not wait: there is no job of the batch \(job.batch)",
-      fields: [.jobs([uri])])
+      event: .batchUnknown,
+      text: "\(uri) waits for the batch \(job.batch), which has no job\(hint)", fields: [.jobs([uri])])
   }
 
   /// Checks the dependents of these jobs, then those of the jobs that were cancelled by that, and so on.

@@ -124,12 +124,14 @@ extension StoreJobSource {
       ledger: contents, boot: Boot.id(), orphans: left.finishing, dying: left.killed, isAlive: \.isAlive)
   }
 
-  /// Whether the row does not show an end of the attempt: it is ready, and has no failure since.
+  /// Whether the row does not show an end of the attempt: it is ready, and its next attempt has the same number. Times
+  /// say nothing: a clock may have gone back since.
   private func isUnfinished(_ entry: LedgerEntry, _ job: Job?) -> Bool {
     guard let job, job.state == .available else { return false }
     // Another pool has claimed it since, or may: that one counts its crashes.
     if store.isShared { return false }
-    return (job.failures.last?.date ?? .distantPast) < entry.begunAt
+    // A ledger of an earlier version has no numbers.
+    return entry.attempt == 0 || job.attemptNumber == entry.attempt
   }
 
   private func inherited(_ entry: LedgerEntry, _ job: Job?) -> InheritedJob {

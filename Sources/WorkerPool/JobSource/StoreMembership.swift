@@ -195,9 +195,7 @@ final class StoreMembership: Sendable {
   /// The number of the leader's lock: that of the store's identifier and its place. A copy of the store in another
   /// schema of the database has the same identifier, and a leader of its own.
   private static func leaderLock(_ store: String) -> Int64 {
-    // FNV-1a.
-    let hash = store.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
-    return Int64(bitPattern: hash | 1 << 63)
+    Int64(bitPattern: StableHash.of(store) | 1 << 63)
   }
 
   private func again(

@@ -14,6 +14,8 @@ struct StoreOverview: Equatable, Sendable {
   var times = JobTimes()
   /// Since when the job has been waiting that waits longest, by kind.
   var oldestWaiting: [String: Date] = [:]
+  /// Jobs that wait for something that does not come by itself.
+  var stuck: [StuckJobs] = []
   var rejectedFiles: Int?
   var wal = WALStatus()
   /// The pools that share the store; nil for a SQLite file.
@@ -39,6 +41,7 @@ extension StoreJobSource {
         overview.backlog = counted.backlog
         overview.backlogRest = counted.rest
         overview.oldestWaiting = counted.oldestWaiting
+        overview.stuck = counted.stuck
       }
       if let times = try? store.times(of: ended, in: countingContext) { overview.times = times }
       if store.isShared { overview.members = try? store.members(in: countingContext) }
@@ -78,6 +81,7 @@ extension StoreJobSource {
       backlog: try store.backlog(limit: StoreOverview.mostGroups, in: context),
       running: try store.available(among: running, in: context))
     counted.oldestWaiting = try store.oldestWaiting(except: running, in: context)
+    if counted.jobs[JobState.blocked.name, default: 0] > 0 { counted.stuck = try store.stuckJobs(in: context) }
     return counted
   }
 }
@@ -90,6 +94,8 @@ struct CountedJobs: Equatable, Sendable {
   var rest: [String: Int]
   /// Since when the job has been waiting that waits longest, by kind.
   var oldestWaiting: [String: Date] = [:]
+  /// Jobs that wait for something that does not come by itself.
+  var stuck: [StuckJobs] = []
 
   /// - Parameters:
   ///   - states: the jobs by the state in their rows.

@@ -72,9 +72,11 @@ final class JobLedger: @unchecked Sendable, Equatable {
 
   /// Notes that the worker gets the job. Called before the job is sent. Returns the index of its entry; nil for
   /// a worker that is not known.
-  func handOut(_ job: JobKey, to number: Int) -> Int? {
+  ///
+  /// - Parameter attempt: the number of the attempt.
+  func handOut(_ job: JobKey, attempt: Int, to number: Int) -> Int? {
     guard let process = processes[number] else { return nil }
-    let index = fill(key: job, process, .handedOut)
+    let index = fill(key: job, process, .handedOut, attempt: attempt)
     // Last, so that the job has an entry at every moment.
     if !kept.isEmpty { forget([job]) }
     return index
@@ -152,10 +154,14 @@ final class JobLedger: @unchecked Sendable, Equatable {
   private static let noProcess = ProcessIdentity(pid: 0, start: 0)
 
   private func fill(_ entry: LedgerEntry) -> Int? {
-    fill(key: entry.job, entry.process, entry.state, begunAt: entry.begunAt.timeIntervalSinceReferenceDate)
+    fill(
+      key: entry.job, entry.process, entry.state, begunAt: entry.begunAt.timeIntervalSinceReferenceDate,
+      attempt: entry.attempt)
   }
 
-  private func fill(key: Int64, _ process: ProcessIdentity, _ state: LedgerLayout.State, begunAt: Double = 0) -> Int? {
+  private func fill(
+    key: Int64, _ process: ProcessIdentity, _ state: LedgerLayout.State, begunAt: Double = 0, attempt: Int = 0
+  ) -> Int? {
     if free.isEmpty { grow() }
     guard let index = free.popLast() else { return nil }
     let offset = LedgerLayout.offset(ofEntry: index)
@@ -163,12 +169,15 @@ final class JobLedger: @unchecked Sendable, Equatable {
     file.store(process.start, at: offset + LedgerLayout.Entry.processStart)
     file.store(begunAt, at: offset + LedgerLayout.Entry.begunAt)
     file.store(process.pid, at: offset + LedgerLayout.Entry.pid)
-    set(state, index)
+    let number = UInt32(clamping: attempt) << LedgerLayout.Entry.attemptShift
+    file.storeInOrder(number | state.rawValue, at: offset + LedgerLayout.Entry.state)
     return index
   }
 
   private func set(_ state: LedgerLayout.State, _ index: Int) {
-    file.storeInOrder(state.rawValue, at: LedgerLayout.offset(ofEntry: index) + LedgerLayout.Entry.state)
+    let offset = LedgerLayout.offset(ofEntry: index) + LedgerLayout.Entry.state
+    let number = file.load(at: offset) & ~LedgerLayout.Entry.stateMask
+    file.storeInOrder(number | state.rawValue, at: offset)
   }
 
   private func raise(_ flag: LedgerLayout.Flags) {

@@ -44,7 +44,7 @@ struct IntakeBatch {
       let intake = try store.insertPlain(requests, files: keys, atMost: Self.jobsToTell, into: context)
     {
       outcome.jobs = jobs
-      outcome.someWait = requests.contains { $0.contains { $0.options.waitsForJobs } }
+      outcome.someWait = requests.contains { $0.contains { $0.options.waitsForJobs || $0.batch != nil } }
       outcome.ready = intake.ready
       outcome.keys = intake.keys
       // The jobs that new ones wait for were read.
@@ -68,7 +68,7 @@ struct IntakeBatch {
         continue
       }
       outcome.jobs = self.jobs
-      outcome.someWait = jobs.contains { $0.state == .pending }
+      outcome.someWait = jobs.contains { $0.state == .pending || $0.batch != nil }
       if jobs.count <= Self.jobsToTell { outcome.ready = jobs.compactMap(JobSummary.init) }
       let ids = rows.map(\.objectID)
       context.reset()

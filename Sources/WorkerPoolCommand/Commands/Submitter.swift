@@ -105,6 +105,7 @@ struct Submitter {
     let keys = submission.runs.flatMap(\.keys)
     let follower = try JobFollower(store: submission.store, queue: queue, jobs: keys)
     var progress = progress
+    var toldAttempts: [Int64: Int] = [:]
     try follower.follow { end in
       progress.clear()
       switch end {
@@ -117,9 +118,16 @@ struct Submitter {
     } checked: { failure in
       let tally = follower.tally
       guard tally.unfinished > 0 else { return }
-      let failed = tally.failed > 0 ? ", \(tally.failed) of them without success" : ""
+      // A program that waits for thousands of jobs does not want to read of each failure.
+      let failed = follower.retries.filter { toldAttempts[$0] != $1.attempts }.sorted { $0.key < $1.key }
+      if !failed.isEmpty { progress.clear() }
+      for (key, retry) in failed {
+        toldAttempts[key] = retry.attempts
+        if toldAttempts.count <= Self.mostToldFailures { Output.error(Self.text(retry) + "\n") }
+      }
+      let lost = tally.failed > 0 ? ", \(tally.failed) of them without success" : ""
       let count = tally.succeeded + tally.failed
-      let ended = "\(count) of \(Plural.text(keys.count, "job")) ended\(failed)"
+      let ended = "\(count) of \(Plural.text(keys.count, "job")) ended\(lost)" + Self.text(follower.retries)
       if let failure {
         progress.show("\(ended); \(failure)")
       } else if keys.count == 1, let part = Self.progress(of: submission.jobURIs[keys[0]].description, queue) {
@@ -130,6 +138,28 @@ struct Submitter {
     }
     progress.clear()
     return follower.tally.failed == 0 ? .success : .failure
+  }
+
+  /// Jobs whose failures are told one by one; of further ones only the number is.
+  private static let mostToldFailures = 20
+
+  private static func text(_ retry: JobFollower.Retry) -> String {
+    let attempts = retry.attempts == 1 ? "attempt 1 has" : "\(retry.attempts) attempts have"
+    return TerminalText.escaped(
+      "\(retry.job): \(attempts) failed: \(retry.error); the next one is at \(Timestamp.text(retry.next)), "
+        + Self.wait(until: retry.next))
+  }
+
+  /// How many jobs wait for their next attempt, and until when; empty if none does.
+  private static func text(_ retries: [Int64: JobFollower.Retry]) -> String {
+    guard let next = retries.values.map(\.next).min() else { return "" }
+    let count = retries.count == 1 ? "1 waits for its next attempt" : "\(retries.count) wait for their next attempts"
+    return "; \(count), \(wait(until: next))"
+  }
+
+  private static func wait(until date: Date) -> String {
+    let seconds = date.timeIntervalSinceNow.rounded(.up)
+    return seconds > 0 ? "in \(StatusText.duration(seconds))" : "now"
   }
 
   /// How far the only job is, in the units in which its worker counts: bytes of an import, rows of an export, pages

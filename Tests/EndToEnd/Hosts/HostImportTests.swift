@@ -18,7 +18,7 @@ struct HostImportTests {
       let file = try place.write(text, to: "\(entity)-\(start).json")
       let parameters = #"{"file":"\#(file)","entity":"\#(entity)","key":"\#(key)"\#(more)}"#
       // Two hosts that make the same country at once: one of them runs its job again.
-      return #"{"kind":"import","maxAttempts":100,"parameters":\#(parameters)}"#
+      return #"{"kind":"import","maxAttempts":100,"backoff":0.1,"parameters":\#(parameters)}"#
     }
   }
 

@@ -4,8 +4,8 @@ import Testing
 
 /// Pools with two queue directories take turns on one store, and each is killed while it removes job files.
 @Suite(.serialized) struct QueuesInTurnTests {
-  private static let rounds = 4
-  private static let files = 150
+  private static let rounds = 2
+  private static let files = 60
 
   /// For each pool, while files of one job each come into its queue directory:
   ///

@@ -4,6 +4,8 @@ import WorkerKit
 /// often its job took effect.
 @main struct Increment: Worker {
   static let kind = "increment"
+  static let backoff: Double? = 0.5
+  static let sharesTransactions = true
 
   func run(_ job: Job, in context: NSManagedObjectContext) throws {
     let attribute = try job.parameters["attribute"]?.stringValue ?? "rating"

@@ -5,7 +5,7 @@ import WorkerKit
 /// file.
 ///
 /// The line is written before the save, so an attempt that dies between the two leaves only the line.
-struct Counted: Worker {
+struct Counted: TestKind {
   static let kind = "counted"
   // Jobs that are hit by chance must not be set aside.
   static let maxCrashes: Int? = 1_000_000

@@ -3,7 +3,7 @@ import WorkerKit
 
 /// Adds, and adds a line to the file `lines` of its parameters: what ran twice shows there, whatever became of its
 /// save. It waits at the place `stop`, if there is one, after that.
-struct Append: Worker {
+struct Append: TestKind {
   static let kind = "append"
   init() {}
   func run(_ job: Job, in context: NSManagedObjectContext) throws {
@@ -18,7 +18,7 @@ struct Append: Worker {
 }
 
 /// Like ``Append``, but gives up a commit soon, and waits long before its next attempt.
-struct AppendImpatiently: Worker {
+struct AppendImpatiently: TestKind {
   static let kind = "append-impatiently"
   static let commitTimeout = 0.5
   static let backoff: Double? = 86_400

@@ -2,7 +2,7 @@ import Foundation
 import WorkerKit
 
 /// Adds, and wants to be called again later at its first attempt.
-struct Snooze: Worker {
+struct Snooze: TestKind {
   static let kind = "snooze"
   init() {}
   func run(_ job: Job, in context: NSManagedObjectContext) throws {
@@ -16,7 +16,7 @@ struct Snooze: Worker {
 }
 
 /// Fetches that would take longer than anybody waits, and never asks whether it should stop.
-struct LongFetch: Worker {
+struct LongFetch: TestKind {
   static let kind = "long-fetch"
   static let maxAttempts: Int? = 1
   init() {}
@@ -30,7 +30,7 @@ struct LongFetch: Worker {
 }
 
 /// Never stops, whatever it is asked.
-struct Deaf: Worker {
+struct Deaf: TestKind {
   static let kind = "deaf"
   static let maxAttempts: Int? = 1
   init() {}
@@ -42,7 +42,7 @@ struct Deaf: Worker {
 }
 
 /// Submits a job for each of its objects, with the object's URI as its unique key for an hour.
-struct SpawnUnique: Worker {
+struct SpawnUnique: TestKind {
   static let kind = "spawn-unique"
   init() {}
   func run(_ job: Job, in context: NSManagedObjectContext) throws {
@@ -55,7 +55,7 @@ struct SpawnUnique: Worker {
 }
 
 /// Inserts an item and names it as its result.
-struct Named: Worker {
+struct Named: TestKind {
   static let kind = "named"
   init() {}
   func run(_ job: Job, in context: NSManagedObjectContext) throws {
@@ -67,7 +67,7 @@ struct Named: Worker {
 }
 
 /// Fails like ``Fail``, and is tried again within an hour.
-struct FailPatiently: Worker {
+struct FailPatiently: TestKind {
   static let kind = "fail-patiently"
   static let maxAttempts: Int? = 2
   static let backoff: Double? = 3600
@@ -76,7 +76,7 @@ struct FailPatiently: Worker {
 }
 
 /// Reads all items, waits like ``Wait``, and reads them again as other workers have left them.
-struct Follow: Worker {
+struct Follow: TestKind {
   static let kind = "follow"
   init() {}
   func run(_ job: Job, in context: NSManagedObjectContext) throws {

@@ -3,7 +3,7 @@ import WorkerKit
 
 /// A job that does something bad at its first attempt, as `how` in its parameters says, and adds to its objects at the
 /// next.
-struct Misbehave: Worker {
+struct Misbehave: TestKind {
   static let kind = "misbehave"
   init() {}
 

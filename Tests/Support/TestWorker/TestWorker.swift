@@ -21,15 +21,23 @@ import WorkerKit
   }
 }
 
+/// A kind of the tests: short jobs share transactions, and failed ones are tried again soon.
+protocol TestKind: Worker {}
+
+extension TestKind {
+  static var sharesTransactions: Bool { true }
+  static var backoff: Double? { 0.5 }
+}
+
 /// Does nothing, as quickly as it can.
-struct Nothing: Worker {
+struct Nothing: TestKind {
   static let kind = "nothing"
   init() {}
   func run(_ job: Job, in context: NSManagedObjectContext) throws {}
 }
 
 /// Adds one to `value` of each of the job's objects: what ran twice shows.
-struct Add: Worker {
+struct Add: TestKind {
   static let kind = "add"
   init() {}
   func run(_ job: Job, in context: NSManagedObjectContext) throws {
@@ -40,7 +48,7 @@ struct Add: Worker {
 }
 
 /// Like ``Add``, but never in one transaction with others, since it works for longer than such a transaction may take.
-struct AddSlowly: Worker {
+struct AddSlowly: TestKind {
   static let kind = "add-slowly"
   init() {}
   func run(_ job: Job, in context: NSManagedObjectContext) throws {
@@ -51,7 +59,7 @@ struct AddSlowly: Worker {
 }
 
 /// Changes its objects and throws.
-struct Fail: Worker {
+struct Fail: TestKind {
   static let kind = "fail"
   static let maxAttempts: Int? = 2
   init() {}
@@ -65,7 +73,7 @@ struct Fail: Worker {
   }
 }
 
-struct FailForGood: Worker {
+struct FailForGood: TestKind {
   static let kind = "fail-for-good"
   init() {}
   func run(_ job: Job, in context: NSManagedObjectContext) throws {
@@ -74,7 +82,7 @@ struct FailForGood: Worker {
 }
 
 /// Changes its objects and dies.
-struct Crash: Worker {
+struct Crash: TestKind {
   static let kind = "crash"
   init() {}
   func run(_ job: Job, in context: NSManagedObjectContext) throws {
@@ -85,7 +93,7 @@ struct Crash: Worker {
 }
 
 /// Dies at the first attempt.
-struct CrashOnce: Worker {
+struct CrashOnce: TestKind {
   static let kind = "crash-once"
   init() {}
   func run(_ job: Job, in context: NSManagedObjectContext) throws {
@@ -95,7 +103,7 @@ struct CrashOnce: Worker {
 }
 
 /// Waits until it is asked to stop, or until the file exists that its parameters name.
-struct Wait: Worker {
+struct Wait: TestKind {
   static let kind = "wait"
   init() {}
   func run(_ job: Job, in context: NSManagedObjectContext) throws {
@@ -120,7 +128,7 @@ struct Wait: Worker {
 }
 
 /// Adds to each of its objects in a chunk of its own, and dies in the middle at its first attempt.
-struct Chunks: Worker {
+struct Chunks: TestKind {
   static let kind = "chunks"
   init() {}
   func run(_ job: Job, in context: NSManagedObjectContext) throws {
@@ -136,7 +144,7 @@ struct Chunks: Worker {
 }
 
 /// Submits an `add` job for each of its objects, in its own save.
-struct Spawn: Worker {
+struct Spawn: TestKind {
   static let kind = "spawn"
   init() {}
   func run(_ job: Job, in context: NSManagedObjectContext) throws {
@@ -146,7 +154,7 @@ struct Spawn: Worker {
 }
 
 /// Takes longer than it may, and notices.
-struct Late: Worker {
+struct Late: TestKind {
   static let kind = "late"
   static let timeout: Double? = 0.05
   static let maxAttempts: Int? = 1
@@ -161,7 +169,7 @@ struct Late: Worker {
 }
 
 /// Undoes what the jobs before it in its transaction did.
-struct Selfish: Worker {
+struct Selfish: TestKind {
   static let kind = "selfish"
   init() {}
   func run(_ job: Job, in context: NSManagedObjectContext) throws {

@@ -6,7 +6,7 @@ import WorkerKit
 
 /// A job that tries what a confined worker must not. Its output says what came of it: a name and an error number on
 /// each line, 0 for what it was let do.
-struct Trespass: Worker {
+struct Trespass: TestKind {
   static let kind = "trespass"
   /// The true(1) of a place of its own is declared, the shell is not.
   static let needs = WorkerNeeds(read: ["/usr/share/declared"], execute: ["/usr/bin/true"])

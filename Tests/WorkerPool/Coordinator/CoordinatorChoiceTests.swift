@@ -298,6 +298,24 @@ import WorkerProtocol
     #expect(scene.runs() == [worker: [uri(6), uri(7)]], "the store was asked before the job was there")
   }
 
+  /// Otherwise a worker that says the same again and again would never be out of time.
+  @Test func aRepeatedBeginPutsOffNoDeadline() {
+    var scene = Scene()
+    let worker = scene.worker(credit: 2)
+    scene.coordinator.becameReady([job(1, timeout: 10), job(2, timeout: 10)])
+    scene.coordinator.workerSaid(.begin([uri(1), uri(2)]), worker)
+    let first = scene.coordinator.nextDeadline
+    scene.coordinator.now = 3
+    scene.coordinator.workerSaid(.begin([uri(1), uri(2)]), worker)
+    #expect(scene.coordinator.nextDeadline == first)
+    // The group failed, so the job begins once more, alone.
+    scene.coordinator.workerSaid(.begin([uri(1)]), worker)
+    #expect(scene.coordinator.nextDeadline == first.map { $0 + 3 })
+    scene.coordinator.now = 6
+    scene.coordinator.workerSaid(.begin([uri(1)]), worker)
+    #expect(scene.coordinator.nextDeadline == first.map { $0 + 3 })
+  }
+
   @Test func aRunningJobThatIgnoresItsCancellationIsStoppedWithItsProcess() {
     var scene = Scene()
     let worker = scene.worker(credit: 1)

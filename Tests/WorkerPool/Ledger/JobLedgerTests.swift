@@ -31,7 +31,7 @@ import WorkerProtocol
     let ledger = try make()
     defer { unlink(path) }
     ledger.add(worker: 1, alive)
-    let index = try #require(ledger.handOut(1, to: 1))
+    let index = try #require(ledger.handOut(1, attempt: 1, to: 1))
     let whole = try Data(contentsOf: URL(fileURLWithPath: path))
     var garbage = whole
     garbage[LedgerLayout.offset(ofEntry: index) + LedgerLayout.Entry.state] = 77
@@ -48,9 +48,9 @@ import WorkerProtocol
   @Test func eachStepOfAJobIsInTheFileAtOnce() throws {
     let ledger = try make()
     defer { unlink(path) }
-    #expect(ledger.handOut(1, to: 1) == nil, "the worker is not known")
+    #expect(ledger.handOut(1, attempt: 1, to: 1) == nil, "the worker is not known")
     ledger.add(worker: 1, alive)
-    let indices = try (1...3).map { try #require(ledger.handOut($0, to: 1)) }
+    let indices = try (1...3).map { try #require(ledger.handOut($0, attempt: 1, to: 1)) }
     #expect(try states() == [1: .handedOut, 2: .handedOut, 3: .handedOut])
     ledger.begin([indices[0], indices[1]])
     #expect(try states() == [1: .begun, 2: .begun, 3: .handedOut])
@@ -73,11 +73,11 @@ import WorkerProtocol
     ledger.add(worker: 1, dead)
     ledger.add(worker: 2, alive)
     for key in [Int64(1), 2] {
-      let index = try #require(ledger.handOut(key, to: 1))
+      let index = try #require(ledger.handOut(key, attempt: 1, to: 1))
       ledger.begin([index])
       ledger.keep(index, of: key, isSuspect: true)
     }
-    _ = ledger.handOut(1, to: 2)
+    _ = ledger.handOut(1, attempt: 1, to: 2)
     #expect(try states() == [1: .handedOut, 2: .suspect])
     let succession = try succession()
     #expect(succession.held.map(\.job) == [1] && succession.suspects.map(\.job) == [2] && succession.crashed == [])
@@ -88,7 +88,7 @@ import WorkerProtocol
     defer { unlink(path) }
     ledger.add(worker: 1, alive)
     let count = Int64(2 * LedgerLayout.firstCapacity + 1)
-    let indices = (1...count).compactMap { ledger.handOut($0, to: 1) }
+    let indices = (1...count).compactMap { ledger.handOut($0, attempt: 1, to: 1) }
     #expect(indices.count == Int(count) && Set(indices).count == indices.count)
     #expect(try states().count == indices.count)
     for index in indices { ledger.end(index) }
@@ -100,11 +100,11 @@ import WorkerProtocol
     defer { unlink(path) }
     let other = ProcessIdentity(pid: 12, start: 120)
     for (number, process) in [(1, dead), (2, other), (3, alive)] { ledger.add(worker: number, process) }
-    ledger.begin([try #require(ledger.handOut(1, to: 1))])
-    _ = ledger.handOut(2, to: 1)
-    for key in [Int64(3), 4] { ledger.begin([try #require(ledger.handOut(key, to: 2))]) }
-    ledger.begin([try #require(ledger.handOut(5, to: 3))])
-    _ = ledger.handOut(6, to: 3)
+    ledger.begin([try #require(ledger.handOut(1, attempt: 1, to: 1))])
+    _ = ledger.handOut(2, attempt: 1, to: 1)
+    for key in [Int64(3), 4] { ledger.begin([try #require(ledger.handOut(key, attempt: 1, to: 2))]) }
+    ledger.begin([try #require(ledger.handOut(5, attempt: 1, to: 3))])
+    _ = ledger.handOut(6, attempt: 1, to: 3)
     let left = try succession(orphans: [alive, ProcessIdentity(pid: 13, start: 130)])
     #expect(left.crashed.map(\.job) == [1], "the second of that worker had not begun")
     #expect(left.suspects.map(\.job).sorted() == [3, 4])
@@ -112,11 +112,25 @@ import WorkerProtocol
     #expect(left.unlisted.isEmpty, "an orphan that is not in the ledger holds nothing")
   }
 
+  /// The state changes several times, and the number stays: by it the next pool sees whether the row shows the end.
+  @Test func theNumberOfTheAttemptOutlivesThePool() throws {
+    let ledger = try make()
+    defer { unlink(path) }
+    ledger.add(worker: 1, dead)
+    let index = try #require(ledger.handOut(1, attempt: 3, to: 1))
+    ledger.begin([index])
+    #expect(try succession().crashed.map(\.attempt) == [3])
+    ledger.keep(index, of: 1, isSuspect: true)
+    #expect(try succession().suspects.map(\.attempt) == [3])
+    ledger.inheritDead(LedgerEntry(job: 7, process: dead, state: .crashed, begunAt: Date(), attempt: 1000))
+    #expect(try succession().crashed.map(\.attempt) == [1000])
+  }
+
   @Test func aBootAndAStopBlameNoJob() throws {
     let ledger = try make()
     defer { unlink(path) }
     ledger.add(worker: 1, dead)
-    let index = try #require(ledger.handOut(1, to: 1))
+    let index = try #require(ledger.handOut(1, attempt: 1, to: 1))
     ledger.begin([index])
     #expect(try succession(boot: "another") == Succession())
     ledger.stop()
@@ -146,9 +160,9 @@ import WorkerProtocol
     defer { unlink(path) }
     ledger.add(worker: 1, dead)
     ledger.add(worker: 2, alive)
-    let begun = try #require(ledger.handOut(1, to: 1))
+    let begun = try #require(ledger.handOut(1, attempt: 1, to: 1))
     ledger.begin([begun])
-    _ = ledger.handOut(2, to: 2)
+    _ = ledger.handOut(2, attempt: 1, to: 2)
     for job in [Int64(1), 1, 2] { ledger.cancel(job) }
     let left = try succession()
     #expect(left.cancelled == [1, 2] && left.crashed == [] && left.held.map(\.job) == [2])
@@ -168,11 +182,11 @@ import WorkerProtocol
     let ledger = try make()
     defer { unlink(path) }
     ledger.add(worker: 1, alive)
-    _ = ledger.handOut(1, to: 1)
+    _ = ledger.handOut(1, attempt: 1, to: 1)
     var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
     let copy = path + ".copy"
     defer { unlink(copy) }
-    for (version, isRead) in [(UInt8(0), false), (1, true), (2, true), (3, false)] {
+    for (version, isRead) in [(UInt8(0), false), (1, true), (2, true), (3, true), (4, false)] {
       bytes[LedgerLayout.Header.version] = version
       try bytes.write(to: URL(fileURLWithPath: copy))
       #expect((try? LedgerContents(path: copy))?.entries.count == (isRead ? 1 : nil))
@@ -184,10 +198,10 @@ import WorkerProtocol
     let ledger = try make()
     defer { unlink(path) }
     ledger.add(worker: 1, alive)
-    _ = ledger.handOut(1, to: 1)
+    _ = ledger.handOut(1, attempt: 1, to: 1)
     #expect(try !ledger.restoreIfNeeded())
     #expect(truncate(path, 0) == 0)
-    let index = try #require(ledger.handOut(2, to: 1))
+    let index = try #require(ledger.handOut(2, attempt: 1, to: 1))
     #expect(try ledger.restoreIfNeeded())
     #expect(try states() == [1: .handedOut, 2: .handedOut])
     unlink(path)

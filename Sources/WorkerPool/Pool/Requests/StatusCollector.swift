@@ -163,6 +163,7 @@ extension PoolStatus {
     runTime = Spread(overview.times.running)
     rejectedFiles = overview.rejectedFiles
     fullDisks = overview.fullDisks.isEmpty ? nil : overview.fullDisks
+    stuck = overview.stuck.isEmpty ? nil : overview.stuck
     for (name, since) in overview.oldestWaiting.sorted(by: { $0.key < $1.key }) {
       set(kind: name, \.oldestWaiting, to: max(0, -since.timeIntervalSinceNow))
     }

@@ -1,0 +1,28 @@
+import Jobs
+
+extension StatusAdvice {
+  /// Jobs that wait for something that does not come by itself.
+  static func stuck(_ status: PoolStatus) -> [String] { (status.stuck ?? []).map(line) }
+
+  private static func line(_ stuck: StuckJobs) -> String {
+    let names = stuck.jobs.map { ObjectURI($0)?.name ?? $0 }
+    let first = names.first ?? ""
+    guard let batch = stuck.batch else {
+      let named = zip(names, stuck.batches ?? []).map { $1.isEmpty ? $0 : "\($0) (batch \($1))" }
+      return "\(circle(named)): none of them ever runs; cancel one (workerpool cancel \(first)), or run one anyway: "
+        + "workerpool retry \(first)"
+    }
+    let hint = stuck.nearest.map { "; did you mean \($0)?" } ?? ""
+    let jobs = names.count == 1 ? "\(first) waits" : "\(first) and others wait"
+    return "\(jobs) for the batch \(batch), which has no job\(hint.isEmpty ? ";" : hint) "
+      + "to run it anyway: workerpool retry \(first)"
+  }
+
+  /// "a and b wait for each other", or "a waits for b, b for c, c for a".
+  private static func circle(_ names: [String]) -> String {
+    if names.count == 2 { return "\(names[0]) and \(names[1]) wait for each other" }
+    let rest = names.indices.dropFirst().map { "\(names[$0]) for \(names[($0 + 1) % names.count])" }
+    return "\(names.first ?? "") waits for \(names.dropFirst().first ?? names.first ?? "")"
+      + rest.map { ", \($0)" }.joined()
+  }
+}
