@@ -60,7 +60,8 @@ extension SQLiteStore {
     guard !obsoleteFiles.isEmpty else { return }
     let files = obsoleteFiles
     obsoleteFiles = []
-    database.withWriter { connection in
+    // A database that was closed meanwhile leaves them.
+    try? database.withWriter { connection in
       for file in files {
         // A part of the transaction may have been taken back.
         let query = "SELECT 1 FROM \(file.table) WHERE Z_PK = ? AND \(file.column) = ?"
