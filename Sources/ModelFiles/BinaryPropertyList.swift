@@ -128,7 +128,8 @@ package struct BinaryPropertyList {
       let values = try objects(at: body + count * referenceSize, count, depth: depth)
       var dictionary: [String: PropertyListValue] = [:]
       for case (.string(let key), let value) in zip(keys, values) {
-        dictionary[key] = value
+        // Readers differ in which of two values they take. What is checked here must be what another one decodes.
+        guard dictionary.updateValue(value, forKey: key) == nil else { throw Self.damaged }
       }
       return .dictionary(dictionary)
     default: throw Self.damaged

@@ -126,7 +126,8 @@ extension NSPersistentStore {
 
 /// An NSNumber: whether the store may only be read. Default: false.
 public let NSReadOnlyPersistentStoreOption = "NSReadOnlyPersistentStoreOption"
-/// An NSNumber: seconds to wait for another process's lock. Default: 30 for a coordinator, 240 for a description.
+/// An NSNumber: seconds to wait for another process's lock, and for the turn to write. Infinity waits without a limit.
+/// Default: 30 for a coordinator, 240 for a description.
 public let NSPersistentStoreTimeoutOption = "NSPersistentStoreTimeoutOption"
 /// A dictionary: the pragmas of SQLite to run on each connection, by their names.
 public let NSSQLitePragmasOption = "NSSQLitePragmasOption"

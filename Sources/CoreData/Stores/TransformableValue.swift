@@ -11,7 +11,24 @@ enum TransformableValue {
 
   /// The object of a keyed archive; nil for other data, and if the program lacks one of its classes.
   static func unarchived(_ data: Data) -> Any? {
-    guard hasClasses(of: data), let unarchiver = try? NSKeyedUnarchiver(forReadingFrom: data) else { return nil }
+    // An archive in another form than a binary property list has classes that are not known before.
+    if let classes = classes(of: data), classes.contains(where: { $0 == nil }) { return nil }
+    return decoded(data)
+  }
+
+  /// The object of a keyed archive; nil if it names a class that neither is one of these nor inherits from one. No
+  /// object is made before all classes are known to be allowed.
+  static func unarchived(_ data: Data, ofClasses allowed: [AnyClass]) -> Any? {
+    guard let classes = classes(of: data) else { return nil }
+    for named in classes {
+      guard let named, allowed.contains(where: { inherits(named, from: $0) }) else { return nil }
+    }
+    return decoded(data)
+  }
+
+  private static func decoded(_ data: Data) -> Any? {
+    // An error means that the data is no archive, or that an object refused to be decoded.
+    guard let unarchiver = try? NSKeyedUnarchiver(forReadingFrom: data) else { return nil }
     unarchiver.requiresSecureCoding = false
     // The default policy ends the process for a class that is not in this program.
     unarchiver.decodingFailurePolicy = .setErrorAndReturn
@@ -19,19 +36,22 @@ enum TransformableValue {
     return unarchiver.error == nil ? value : nil
   }
 
-  /// Whether the program has the classes that a keyed archive names. For one that it lacks Foundation would write to
-  /// standard error, with each value, that the data may be corrupt.
-  private static func hasClasses(of data: Data) -> Bool {
+  /// The class for each class name of a keyed archive, nil for one that the program lacks: for that Foundation would
+  /// write to standard error, with each value, that the data may be corrupt. Nil for data that is no keyed archive in a
+  /// binary property list, or a damaged one.
+  private static func classes(of data: Data) -> [AnyClass?]? {
+    // An error means the same as another content: it is no such archive.
     guard case .dictionary(let archive)? = try? BinaryPropertyList(data).root(),
       case .array(let objects)? = archive["$objects"]
-    else { return true }
-    return objects.allSatisfy { object in
-      guard case .dictionary(let kind) = object, case .string(let name)? = kind["$classname"] else { return true }
+    else { return nil }
+    return objects.compactMap { object -> AnyClass?? in
+      guard case .dictionary(let kind) = object, case .string(let name)? = kind["$classname"] else { return nil }
       var names = [name]
       if case .array(let hints)? = kind["$classhints"] {
         for case .string(let hint) in hints { names.append(hint) }
       }
-      return names.contains { NSKeyedUnarchiver.class(forClassName: $0) != nil || NSClassFromString($0) != nil }
+      // Foundation takes the first that the program has.
+      return .some(names.lazy.compactMap { NSKeyedUnarchiver.class(forClassName: $0) ?? NSClassFromString($0) }.first)
     }
   }
 

@@ -55,25 +55,35 @@ extension ValueTransformerLookup where Self: ValueTransformer {
   }
 }
 
-/// Stores objects as keyed archives, and only returns objects of the allowed classes. Nested objects are not checked.
+/// Stores objects as keyed archives, and only reads those whose classes are allowed, before any object is made.
+///
+/// Objects inside of the archived one are of the allowed classes, too, or of Foundation's classes for values and
+/// collections. A subclass whose objects have others inside names the classes of these as well: `[Palette.self,
+/// Colour.self]`. This is stricter than Apple's class, which leaves it to an object's `init(coder:)` what it reads.
 ///
 /// Its directions follow its name and so are the opposite of other transformers': `transformedValue(_:)` reads the
 /// stored archive, `reverseTransformedValue(_:)` writes it. Source: Apple's documentation of
 /// `NSSecureUnarchiveFromDataTransformer`.
 open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
   /// The classes that an archive's object may have, or inherit from. A subclass overrides it.
-  open class var allowedTopLevelClasses: [AnyClass] {
+  open class var allowedTopLevelClasses: [AnyClass] { foundationClasses }
+
+  /// The classes of values and collections, which hold nothing but what their archive says.
+  private static var foundationClasses: [AnyClass] {
     [
       NSArray.self, NSDictionary.self, NSSet.self, NSString.self, NSNumber.self, NSDate.self, NSData.self, NSURL.self,
       NSUUID.self, NSNull.self,
     ]
   }
 
-  /// The object of an archive; nil if the value is not an archive, or the object is of another class.
+  /// The object of an archive; nil if the value is not an archive, or has an object of another class.
   open override func transformedValue(_ value: Any?) -> Any? {
-    // Checked after decoding: where Foundation on Linux checks classes itself, a forbidden one ends the process.
-    guard let data = value as? Data, let object = TransformableValue.unarchived(data) as? NSObject else { return nil }
-    return Self.allowedTopLevelClasses.contains { object.isKind(of: $0) } ? object : nil
+    // Foundation on Linux ends the process for a forbidden class where it checks classes itself.
+    let allowed = Self.allowedTopLevelClasses
+    guard let data = value as? Data,
+      let object = TransformableValue.unarchived(data, ofClasses: allowed + Self.foundationClasses) as? NSObject
+    else { return nil }
+    return allowed.contains { object.isKind(of: $0) } ? object : nil
   }
 
   /// The archive of an object; nil if it does not support secure coding.

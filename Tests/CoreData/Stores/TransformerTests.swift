@@ -1,4 +1,5 @@
 import CoreData
+import Synchronization
 import TestFiles
 import Testing
 
@@ -11,6 +12,25 @@ final class Paint: NSObject, NSSecureCoding {
   init(_ name: String) { self.name = name }
   required init?(coder: NSCoder) { name = coder.decodeObject(of: NSString.self, forKey: "name") as String? ?? "" }
   func encode(with coder: NSCoder) { coder.encode(name as NSString, forKey: "name") }
+}
+
+/// A class that no transformer of these tests allows. It notes that an archive has made one.
+final class Intruder: NSObject, NSSecureCoding {
+  static var supportsSecureCoding: Bool { true }
+  static let decoded = Atomic(0)
+
+  override init() {}
+  required init?(coder: NSCoder) { Intruder.decoded.add(1, ordering: .relaxed) }
+  func encode(with coder: NSCoder) {}
+}
+
+/// Writes what looks like a paint, with an intruder as its name.
+final class Disguise: NSObject, NSSecureCoding {
+  static var supportsSecureCoding: Bool { true }
+
+  override init() {}
+  required init?(coder: NSCoder) { nil }
+  func encode(with coder: NSCoder) { coder.encode(Intruder(), forKey: "name") }
 }
 
 /// Transformable attributes with a transformer that the program registers.
@@ -80,6 +100,28 @@ final class Paint: NSObject, NSSecureCoding {
     let list = NSSecureUnarchiveFromDataTransformer().reverseTransformedValue(NSArray(array: ["a"]))
     #expect(NSSecureUnarchiveFromDataTransformer().transformedValue(list) as? [String] == ["a"])
     #expect(PaintTransformer().transformedValue(list) == nil)
+  }
+
+  /// As the archive's object, inside a list, and instead of the text that an allowed object reads.
+  @Test func aSecureTransformerMakesNoObjectOfAnotherClass() throws {
+    func archive(_ object: Any) throws -> Data {
+      try NSKeyedArchiver.archivedData(withRootObject: object, requiringSecureCoding: true)
+    }
+    let archiver = NSKeyedArchiver(requiringSecureCoding: true)
+    archiver.setClassName(NSStringFromClass(Paint.self), for: Disguise.self)
+    archiver.encode(Disguise(), forKey: NSKeyedArchiveRootObjectKey)
+    archiver.finishEncoding()
+    let made = Intruder.decoded.load(ordering: .relaxed)
+    for data in [try archive(Intruder()), try archive(NSArray(array: ["a", Intruder()])), archiver.encodedData] {
+      #expect(NSSecureUnarchiveFromDataTransformer().transformedValue(data) == nil)
+      #expect(PaintTransformer().transformedValue(data) == nil)
+    }
+    #expect(Intruder.decoded.load(ordering: .relaxed) == made)
+    // In another form the classes are not known before.
+    let list = try PropertyListSerialization.propertyList(from: archive(Intruder()), options: [], format: nil)
+    let xml = try PropertyListSerialization.data(fromPropertyList: list, format: .xml, options: 0)
+    #expect(PaintTransformer().transformedValue(xml) == nil)
+    #expect(Intruder.decoded.load(ordering: .relaxed) == made)
   }
 
   @Test func anOrdinaryTransformerWritesWithTransformedValue() throws {

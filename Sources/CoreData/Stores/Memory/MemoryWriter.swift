@@ -113,12 +113,12 @@ final class MemoryWriter {
       if row.members.isEmpty { return }
       guard let stored else { return noteConflict(.updated(index), row.storedEntity, row.key) }
       let touched = stored.copy()
-      touched.version = stored.version == .max ? 1 : stored.version + 1
+      touched.version = stored.version.nextVersion
       return set(touched, index, entity)
     }
     let changed = entity.storedSlots.filter { !base.isEqual(values, slot: $0) }
     guard !changed.isEmpty || !row.members.isEmpty else { return saved.versions.append(base.version) }
-    let version = base.version == .max ? 1 : base.version + 1
+    let version = base.version.nextVersion
     saved.versions.append(version)
     guard let stored, stored.version == base.version else {
       return noteConflict(.updated(index), row.storedEntity, row.key)

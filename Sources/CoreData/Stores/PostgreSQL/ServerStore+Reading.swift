@@ -156,22 +156,27 @@ final class PinnedServer: PinnedStore, @unchecked Sendable {
 
   /// Ends the transaction with the last state that uses it.
   private final class Session {
-    let connection: any ServerConnection
+    let database: ServerDatabase
+    let pooled: PooledServerConnection
     let lock = NSLock()
 
-    init(_ connection: any ServerConnection) { self.connection = connection }
-    deinit { connection.close() }
+    init(_ database: ServerDatabase) throws {
+      self.database = database
+      pooled = try database.adoptConnection { connection in
+        // The transaction is idle until the program reads, for as long as it keeps the state.
+        try connection.run("\(ServerDatabase.settings); SET idle_in_transaction_session_timeout = 0")
+        if connection.version >= 170_000 { try connection.run("SET transaction_timeout = 0") }
+        // The first statement takes the snapshot.
+        try connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1")
+      }
+    }
+
+    deinit { database.release(pooled) }
   }
 
   init(_ database: ServerDatabase) throws {
     self.database = database
-    session = Session(try database.connect(database.address.connectionString))
-    let connection = session.connection
-    // The transaction is idle until the program reads, for as long as it keeps the state.
-    try connection.run("\(ServerDatabase.settings); SET idle_in_transaction_session_timeout = 0")
-    if connection.version >= 170_000 { try connection.run("SET transaction_timeout = 0") }
-    // The first statement takes the snapshot.
-    try connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1")
+    session = try Session(database)
   }
 
   init(sharing other: PinnedServer) {
@@ -179,7 +184,10 @@ final class PinnedServer: PinnedStore, @unchecked Sendable {
     session = other.session
   }
 
-  func use<T>(_ body: (any ServerConnection) throws -> T) rethrows -> T {
-    try session.lock.withLock { try body(session.connection) }
+  func use<T>(_ body: (any ServerConnection) throws -> T) throws -> T {
+    try session.lock.withLock {
+      try database.checkOpen()
+      return try body(session.pooled.connection)
+    }
   }
 }

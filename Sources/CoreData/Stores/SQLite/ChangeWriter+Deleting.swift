@@ -54,7 +54,7 @@ extension ChangeWriter {
     let version = row.version ?? -1
     try connection.execute(writer.deleteSQL, [.integer(row.key), .integer(version), .integer(version)])
     if connection.changes == 0, try connection.integer(writer.versionSQL, [.integer(row.key)]) != nil {
-      noteConflict(.deleted(index), row.storedEntity, row.key)
+      try noteConflict(.deleted(index), row.storedEntity, row.key)
     }
     for case .join(_, let table, let ownerColumn, _, _) in writer.mapping.toManys.values {
       try connection.execute("DELETE FROM \(table) WHERE \(ownerColumn) = ?", [.integer(row.key)])

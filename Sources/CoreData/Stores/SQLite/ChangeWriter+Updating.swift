@@ -6,7 +6,7 @@ extension ChangeWriter {
     saved.versions = Array(repeating: 0, count: changes.updated.count)
     var waiting = WaitingUpdates()
     for index in changes.updated.indices {
-      if let kind = groupKind(of: index) {
+      if let kind = try groupKind(of: index) {
         if let full = waiting.add(index, to: kind, size: groups.updates[0]) { try write(full) }
       } else {
         saved.versions[index] = try update(index)
@@ -22,7 +22,7 @@ extension ChangeWriter {
   }
 
   /// The group for a row; nil if it is written by itself.
-  private func groupKind(of index: Int) -> WaitingUpdates.Kind? {
+  private func groupKind(of index: Int) throws -> WaitingUpdates.Kind? {
     // Only another program writes the largest version, after which the count restarts.
     guard !groups.updates.isEmpty, let values = changes.updated[index].values, let base = changes.updated[index].base,
       base.version != .max
@@ -32,7 +32,7 @@ extension ChangeWriter {
     let writer = store.writer(changes.updated[index].storedEntity.number)
     let changed = writer.changedSteps(base, values)
     guard !changed.isEmpty || !changes.updated[index].members.isEmpty,
-      changed.isDisjoint(with: uniqueSteps(of: writer)), updatesGroups(of: writer)
+      changed.isDisjoint(with: uniqueSteps(of: writer)), try updatesGroups(of: writer)
     else { return nil }
     return WaitingUpdates.Kind(writer: writer, changed: changed)
   }
@@ -81,15 +81,14 @@ extension ChangeWriter {
       // The row was never read: it cannot conflict, only members changed.
       guard !row.members.isEmpty else { return 0 }
       try connection.execute(writer.touchSQL, [.integer(row.key)])
-      if connection.changes == 0 { noteConflict(.updated(index), row.storedEntity, row.key) }
+      if connection.changes == 0 { try noteConflict(.updated(index), row.storedEntity, row.key) }
       return 0
     }
     let changed = writer.changedSteps(base, values)
     guard !changed.isEmpty || !row.members.isEmpty else { return base.version }
     let statement = try statement(writer.updateSQL(changed))
     connection.boundTexts.clear()
-    // Only another program writes the largest number. After it the count restarts at 1.
-    let version = base.version == .max ? 1 : base.version + 1
+    let version = base.version.nextVersion
     statement.bind(version, at: 1)
     var column: Int32 = 2
     for position in changed.positions {
@@ -98,7 +97,7 @@ extension ChangeWriter {
     statement.bind(row.key, at: column)
     statement.bind(base.version, at: column + 1)
     if try run(statement, for: .updated(index)), connection.changes == 0 {
-      noteConflict(.updated(index), row.storedEntity, row.key)
+      try noteConflict(.updated(index), row.storedEntity, row.key)
     }
     return version
   }
@@ -122,9 +121,9 @@ extension ChangeWriter {
     for case .updated(let index) in waiting { saved.versions[index] = try update(index) }
   }
 
-  private func updatesGroups(of writer: RowWriter) -> Bool {
+  private func updatesGroups(of writer: RowWriter) throws -> Bool {
     if let known = writer.updatesGroups { return known }
-    let triggers = try? connection.integer(
+    let triggers = try connection.integer(
       "SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND lower(tbl_name) = lower(?) AND sql NOT LIKE '%AFTER%'",
       [.text(writer.mapping.table)])
     writer.updatesGroups = triggers == 0

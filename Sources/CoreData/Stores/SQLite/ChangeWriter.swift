@@ -108,7 +108,7 @@ final class ChangeWriter {
     let row = changes.checked[index]
     let version = try connection.integer(
       store.writer(row.storedEntity.number).versionSQL, [.integer(row.key)])
-    if version != row.version { noteConflict(.checked(index), row.storedEntity, row.key) }
+    if version != row.version { try noteConflict(.checked(index), row.storedEntity, row.key) }
   }
 
   /// Whether the rows are in the file and have the expected versions. That stays true until this save writes them,
@@ -175,9 +175,9 @@ final class ChangeWriter {
 
   // MARK: Refused rows
 
-  func noteConflict(_ place: RowChanges.Place, _ storedEntity: StoredEntity, _ key: Int64) {
-    let stored =
-      (try? store.row(NSManagedObjectID(storedEntity: storedEntity, key: key), connection)) ?? nil
+  /// - Throws: an error of reading the row, which says nothing of a conflict.
+  func noteConflict(_ place: RowChanges.Place, _ storedEntity: StoredEntity, _ key: Int64) throws {
+    let stored = try store.row(NSManagedObjectID(storedEntity: storedEntity, key: key), connection)
     conflicts.append(
       RowConflicts.Conflict(
         place: place, stored: stored, cached: store.rowCache.find(key, storedEntity.table)))

@@ -17,10 +17,13 @@ final class PinnedFile: @unchecked Sendable {
     self.connection = connection
   }
 
-  deinit { connection.close() }
+  deinit { database.release(connection) }
 
   func read<T>(_ control: FetchControl?, _ body: (SQLiteConnection) throws -> T) throws -> T {
-    try lock.withLock { try connection.listening(to: control, body) }
+    try lock.withLock {
+      try database.checkOpen()
+      return try connection.listening(to: control, body)
+    }
   }
 }
 
@@ -61,11 +64,19 @@ extension SQLiteDatabase {
   /// A new connection in a read transaction that has begun.
   fileprivate func pinnedConnection() throws -> SQLiteConnection? {
     if configuration.isInMemory { return nil }
-    let connection = try makeReader()
-    guard try connection.rows("PRAGMA journal_mode").first == [.text("wal")] else { return nil }
-    try connection.execute("BEGIN")
-    // The first read fixes the state that the transaction sees.
-    _ = try connection.integer("SELECT count(*) FROM sqlite_master")
-    return connection
+    let connection = try adoptReader()
+    do {
+      if try connection.rows("PRAGMA journal_mode").first == [.text("wal")] {
+        try connection.execute("BEGIN")
+        // The first read fixes the state that the transaction sees.
+        _ = try connection.integer("SELECT count(*) FROM sqlite_master")
+        return connection
+      }
+    } catch {
+      release(connection)
+      throw error
+    }
+    release(connection)
+    return nil
   }
 }

@@ -62,7 +62,7 @@ final class RowWriter: @unchecked Sendable {
     shapes = InsertShapes(table: mapping.table, steps: steps, columns: columns)
     deleteSQL = "DELETE FROM \(mapping.table) WHERE Z_PK = ? AND (Z_OPT = ? OR ? < 0)"
     versionSQL = "SELECT Z_OPT FROM \(mapping.table) WHERE Z_PK = ?"
-    touchSQL = "UPDATE \(mapping.table) SET Z_OPT = Z_OPT + 1 WHERE Z_PK = ?"
+    touchSQL = "UPDATE \(mapping.table) SET Z_OPT = \("Z_OPT".nextVersion) WHERE Z_PK = ?"
   }
 
   // MARK: Changed columns
@@ -179,7 +179,11 @@ final class RowWriter: @unchecked Sendable {
       if let related { statement.bind(related.number, at: index + 1) } else { statement.bindNull(at: index + 1) }
       return index + 2
     }
-    if step.type == .compositeAttributeType { return bindElements(slot, of: snapshot, to: statement, at: index) }
+    if step.type == .compositeAttributeType {
+      let next = bindElements(slot, of: snapshot, to: statement, at: index)
+      if statement.hasRefusedValue { nameRefusedValue(of: statement, slot, snapshot) }
+      return next
+    }
     switch step.kind {
     case .integer, .boolean: bind(snapshot.load(slot, as: Int64.self), statement, index) { $0.bind($1, at: index) }
     case .double, .float, .date: bind(snapshot.load(slot, as: Double.self), statement, index) { $0.bind($1, at: index) }
@@ -195,7 +199,13 @@ final class RowWriter: @unchecked Sendable {
       }
     case .toOne: break
     }
+    if statement.hasRefusedValue { nameRefusedValue(of: statement, slot, snapshot) }
     return index + 1
+  }
+
+  @inline(never)
+  private func nameRefusedValue(of statement: SQLiteStatement, _ slot: Int, _ snapshot: Snapshot) {
+    statement.nameRefusedValue("\(snapshot.layout.name).\(snapshot.layout.slots[slot].name)")
   }
 
   /// What the row stores for a value of an attribute with external storage.

@@ -36,7 +36,7 @@ extension SQLiteStore {
     }
     try CoreDataErrors.translating("Destroying \(url.path)") {
       let connection = try SQLiteConnection(
-        path: url.path, access: .readWrite, busyTimeout: SQLiteDatabase.Configuration.busyTimeout(options))
+        path: url.path, access: .readWrite, busyTimeout: try SQLiteDatabase.Configuration.busyTimeout(options))
       defer { connection.close() }
       try connection.erase()
       try closing()
@@ -55,7 +55,7 @@ extension SQLiteStore {
       try copyFiles(of: source.url, from, to: destination.url) {
         let to = try SQLiteConnection(
           path: destination.url.path, access: .create,
-          busyTimeout: SQLiteDatabase.Configuration.busyTimeout(destination.options))
+          busyTimeout: try SQLiteDatabase.Configuration.busyTimeout(destination.options))
         defer { to.close() }
         try to.copy(from: from)
       }
@@ -77,7 +77,7 @@ extension SQLiteStore {
   // MARK: Copying to another place
 
   func copy(to opening: StoreOpening) throws -> (any ObjectStore)? {
-    var configuration = SQLiteDatabase.Configuration(opening)
+    var configuration = try SQLiteDatabase.Configuration(opening)
     // A copy is a separate store, even if others share a store in memory under that name.
     configuration.sharedName = nil
     let new = try CoreDataErrors.translating("Migrating \(url?.path ?? "") to \(opening.place)") {

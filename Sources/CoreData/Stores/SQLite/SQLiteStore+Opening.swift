@@ -21,7 +21,7 @@ extension SQLiteStore {
         throw CoreDataErrors.error(.persistentStoreOpen, "The store at \(url.path) is open already.")
       }
       // Stores of one file share its database, and so one transaction.
-      let configuration = SQLiteDatabase.Configuration(opening)
+      let configuration = try SQLiteDatabase.Configuration(opening)
       let shared = siblings.lazy.map(\.database).first { $0.configuration.isSameDatabase(as: configuration) }
       let mayHaveUnusedFiles = shared == nil && Self.mayHaveUnusedFiles(configuration)
       let database = try shared ?? SharedMemoryDatabases.database(configuration)

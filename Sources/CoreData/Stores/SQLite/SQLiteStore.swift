@@ -29,6 +29,8 @@ final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   /// Opens the store in a database, or creates it there.
   init(_ database: SQLiteDatabase, _ opening: StoreOpening) throws {
     let opened = try SQLiteStore.prepare(database, opening)
+    // Later reads are compared with this state of the file.
+    try database.followCommits()
     self.database = database
     // Two generations of rows.
     let cachedRows = (opening.options?[NSPersistentStoreRowCacheOption] as? NSNumber)?.intValue ?? 131_072
@@ -64,7 +66,6 @@ final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
     identifier = opened.identifier
     openMetadata.load(opened.metadata)
     reference.store = self
-    // Later reads are compared with this state of the file.
     validateRowCache()
   }
 

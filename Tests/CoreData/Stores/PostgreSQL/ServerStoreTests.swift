@@ -184,6 +184,58 @@ struct ServerStoreTests {
     try #expect(connection.execute("SELECT label FROM \(place.qualified("Tag"))").text(0, 0) == "c")
   }
 
+  @Test(.timeLimit(.minutes(5)))
+  func interruptingStatementsEndsAFetchOfAPinnedContext() throws {
+    let stack = try StoreStack(.server)
+    let store = try #require(stack.store as? ServerStore)
+    let pinned = try PinnedServer(store.database)
+    let coordinator = stack.coordinator
+    nonisolated(unsafe) let observer = try connect()
+    let runs = "SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND query = 'SELECT pg_sleep(9.25)'"
+    Thread {
+      while (try? observer.execute(runs).rowCount) == 0 {}
+      coordinator.interruptStatements()
+    }.start()
+    let error = #expect(throws: ServerError.self) { try pinned.use { try $0.execute("SELECT pg_sleep(9.25)") } }
+    #expect(error?.state == "57014")
+  }
+
+  /// After the largest number the count restarts, as in a file: in a save of one row and of several, and in batches.
+  @Test(arguments: [1, 3])
+  func aRowOfTheLargestVersionCanBeChanged(rows: Int) throws {
+    let stack = try StoreStack(.server)
+    let connection = try connect()
+    let tags = try address(stack).qualified("Tag")
+    let largest = "UPDATE \(tags) SET _version = 9223372036854775807"
+    func versions() throws -> [Int64] {
+      let result = try connection.execute("SELECT _version FROM \(tags)")
+      return (0..<result.rowCount).map { result.integer($0, 0) }
+    }
+    try stack.perform { context in
+      for _ in 1...rows { context.make("Tag", ["label": "a"]) }
+      try context.save()
+      try connection.run(largest)
+      context.reset()
+      for label in ["b", "c"] {
+        for tag in try context.all("Tag") { tag.setValue(label, forKey: "label") }
+        try context.save()
+      }
+      #expect(try versions() == Array(repeating: 2, count: rows))
+      try connection.run(largest)
+      let update = NSBatchUpdateRequest(entityName: "Tag")
+      update.propertiesToUpdate = ["label": "d"]
+      try context.execute(update)
+      #expect(try versions() == Array(repeating: 1, count: rows))
+      // Members change a row of which nothing else was read.
+      try connection.run(largest)
+      context.reset()
+      let all = try context.all("Tag")
+      for tag in all { tag.mutableOrderedSetValue(forKey: "ordered").add(all[0]) }
+      try context.save()
+      #expect(try versions().allSatisfy { $0 == 1 })
+    }
+  }
+
   @Test func aStoreThatCannotBeOpenedSaysWhatToDo() throws {
     let connection = try connect()
     try connection.run("DROP ROLE IF EXISTS guest; CREATE ROLE guest LOGIN")

@@ -222,7 +222,7 @@ extension TemporaryStore {
 
   /// How often the writer's statements have run.
   fileprivate var statementRuns: Int {
-    sqliteStore?.database.withWriter { connection in
+    let runs = try? sqliteStore?.database.withWriter { connection in
       var runs = 0
       var statement = sqlite3_next_stmt(connection.handle, nil)
       while let current = statement {
@@ -230,6 +230,7 @@ extension TemporaryStore {
         statement = sqlite3_next_stmt(connection.handle, current)
       }
       return runs
-    } ?? 0
+    }
+    return runs ?? 0
   }
 }

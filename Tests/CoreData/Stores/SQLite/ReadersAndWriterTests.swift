@@ -1,3 +1,5 @@
+import CSQLite
+import Synchronization
 import Testing
 
 @testable import CoreData
@@ -139,5 +141,148 @@ import Testing
       }
     }
     try #expect(store.sql("SELECT count(*) FROM ZTAG WHERE ZLABEL = 'new'") == [["3"]])
+  }
+
+  // MARK: Faults during a save
+
+  /// Stops a save where it finds the file locked.
+  private final class BusyGate: Sendable {
+    let isWaiting = DispatchSemaphore(value: 0)
+    let mayGoOn = DispatchSemaphore(value: 0)
+
+    func install(on connection: SQLiteConnection) {
+      sqlite3_busy_handler(
+        connection.handle,
+        { context, _ in
+          guard let context else { return 0 }
+          let gate = Unmanaged<BusyGate>.fromOpaque(context).takeUnretainedValue()
+          gate.isWaiting.signal()
+          gate.mayGoOn.wait()
+          return 1
+        }, Unmanaged.passUnretained(self).toOpaque())
+    }
+  }
+
+  /// saver                 | rival             | reader
+  /// ----------------------+-------------------+-----------------
+  ///                       | commits a change  |
+  ///                       | begins to write   |
+  /// waits for the rival   |                   |
+  ///                       |                   | fills a fault
+  ///                       | ends              |
+  /// saves                 |                   |
+  @Test func aFaultWaitsForNoSaveThatWaitsForAnotherProcess() throws {
+    let (store, file, id) = try library()
+    let rival = try SQLiteConnection(path: store.url.path, access: .readWrite)
+    let gate = BusyGate()
+    try file.database.write { gate.install(on: $0) }
+    try rival.execute("UPDATE ZBOOK SET ZTITLE = 'foreign', Z_OPT = Z_OPT + 1 WHERE Z_PK = 50")
+    try rival.execute("BEGIN IMMEDIATE")
+    let (hasSaved, hasRead) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let title = Mutex<String?>(nil)
+    let failure = Mutex<(any Error)?>(nil)
+    Thread {
+      do { try store.save { $0.make("Tag", ["label": "new"]) } } catch { failure.withLock { $0 = error } }
+      hasSaved.signal()
+    }.start()
+    gate.isWaiting.wait()
+    Thread {
+      do {
+        let read = try store.read { $0.object(with: id).text("title") }
+        title.withLock { $0 = read }
+      } catch { failure.withLock { $0 = error } }
+      hasRead.signal()
+    }.start()
+    let isFilled = hasRead.wait(timeout: .now() + 5) == .success
+    #expect(isFilled)
+    #expect(title.withLock { $0 } == "foreign")
+    try rival.execute("COMMIT")
+    gate.mayGoOn.signal()
+    hasSaved.wait()
+    if !isFilled { hasRead.wait() }
+    #expect(failure.withLock { $0 } == nil)
+    try #expect(store.sql("SELECT ZLABEL FROM ZTAG") == [["new"]])
+    try file.database.write { BusyHandler.install(on: $0.handle, timeout: 1) }
+  }
+
+  /// A coordinator's own saves leave its cache valid, others' do not, in whatever order they come.
+  @Test(arguments: ["WAL", "DELETE"])
+  func onlyForeignCommitsEmptyTheCache(journal: String) throws {
+    let store = try TemporaryStore(options: [NSSQLitePragmasOption: ["journal_mode": journal]])
+    let file = try #require(store.coordinator.persistentStores[0] as? SQLiteStore)
+    let id = try store.save { $0.make("Book", ["title": "0"]) }.objectID
+    func isCached() throws -> Bool {
+      try store.read { _ = $0.object(with: id).text("title") }
+      let epoch = file.rowCache.epoch
+      file.validateRowCache()
+      return file.rowCache.epoch == epoch && file.rowCache.find(id.key, id.storedEntity.table) != nil
+    }
+    func emptied(_ body: () throws -> Void) throws -> Bool {
+      #expect(try isCached())
+      try body()
+      file.validateRowCache()
+      return file.rowCache.find(id.key, id.storedEntity.table) == nil
+    }
+    func foreign() throws {
+      let rival = try SQLiteConnection(path: store.url.path, access: .readWrite)
+      defer { rival.close() }
+      try rival.execute("UPDATE ZBOOK SET ZPAGES = ZPAGES + 1, Z_OPT = Z_OPT + 1")
+    }
+    func own() throws { try store.save { $0.make("Tag", ["label": "own"]) } }
+    for _ in 0..<3 {
+      #expect(try !emptied { try own() })
+      #expect(try emptied { try foreign() })
+      #expect(
+        try emptied {
+          try foreign(); try own()
+        })
+      #expect(
+        try emptied {
+          try own(); try foreign()
+        })
+      #expect(
+        try emptied {
+          try foreign(); try own(); try foreign(); try own()
+        })
+      // A transaction that writes nothing.
+      #expect(try !emptied { try file.database.write { _ in } })
+      #expect(
+        try emptied {
+          try foreign(); try file.database.write { _ in }
+        })
+      // One that is taken back.
+      #expect(throws: CancellationError.self) {
+        try file.database.write { connection in
+          try connection.execute("UPDATE ZBOOK SET ZPAGES = 0")
+          throw CancellationError()
+        }
+      }
+      #expect(try emptied { try foreign() })
+    }
+    // Many commits, after which the log starts anew.
+    try store.read { context in
+      for number in 0..<50 {
+        context.object(with: id).setValue(String(repeating: "a", count: 40_000 + number), forKey: "title")
+        try context.save()
+        #expect(context.object(with: id).text("title")?.utf8.count == 40_000 + number)
+      }
+    }
+    #expect(try emptied { try foreign() })
+  }
+
+  // MARK: Interruption
+
+  @Test(.timeLimit(.minutes(5)))
+  func interruptingStatementsEndsAFetchOfAPinnedContext() throws {
+    let (store, file, _) = try library()
+    let pinned = try #require(try PinnedFile(file.database))
+    let timer = DispatchSource.makeTimerSource()
+    timer.schedule(deadline: .now(), repeating: .milliseconds(5))
+    timer.setEventHandler { [coordinator = store.coordinator] in coordinator.interruptStatements() }
+    timer.resume()
+    defer { timer.cancel() }
+    let long = "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000000) SELECT count(*) FROM n"
+    let error = #expect(throws: SQLiteError.self) { try pinned.read(nil) { try $0.integer(long) } }
+    #expect(error?.primaryCode == SQLITE_INTERRUPT)
   }
 }

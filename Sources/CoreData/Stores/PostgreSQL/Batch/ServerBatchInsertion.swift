@@ -189,7 +189,7 @@ final class ServerBatchInsertion {
     }
     let names = mapping.names
     return """
-      UPDATE \(mapping.table) t SET \(names.version) = t.\(names.version) + 1\(sets) \
+      UPDATE \(mapping.table) t SET \(names.version) = \("t.\(names.version)".nextVersion)\(sets) \
       FROM unnest(\(places)) AS u (\(aliases)) WHERE \(matches.joined(separator: " OR ")) RETURNING t.\(names.key)
       """
   }

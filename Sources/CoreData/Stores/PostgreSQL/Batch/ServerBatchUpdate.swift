@@ -38,7 +38,7 @@ struct ServerBatchUpdate {
     let needsRows = history != nil || request.resultType == .updatedObjectIDsResultType
     let sql = """
       UPDATE \(mapping.table) AS t0 SET \(assignments.map(\.text).joined(separator: ", ")), \
-      \(own.version) = t0.\(own.version) + 1\(condition.text)\
+      \(own.version) = \("t0.\(own.version)".nextVersion)\(condition.text)\
       \(needsRows ? " RETURNING t0.\(own.key), t0.\(own.entity)" : "")
       """
     var parameters = ServerParameters()

@@ -5,30 +5,26 @@ internal import Synchronization
 /// All stores of one coordinator in the same database share one `ServerDatabase`, so that a save to several of them is
 /// one transaction. Connections are opened when they are needed, and again when they were lost.
 ///
-/// `@unchecked Sendable`: the writer and everything about its transaction are used under `writeLock`, the list of
-/// connections under `condition`.
+/// `@unchecked Sendable`: the writer and everything about its transaction are used under `writeLock`; the pool of
+/// connections, the clock and the commits do their own locking.
 final class ServerDatabase: @unchecked Sendable {
   let address: ServerAddress
-  private let maximumReaders: Int
   /// Recursive: a save may obtain keys, and a merge policy may read, inside the transaction.
   private let writeLock = NSRecursiveLock()
   private var writer: ServerWriter?
+  /// The writer's connection in the pool.
+  private var pooledWriter: PooledServerConnection?
   /// What is the same as long as the writer's server continues the same transactions.
   private var lineage: String?
   private var isWriting = false
   /// The number of the open transaction at the server, once something has asked for it.
   private var transaction: String?
-  private let condition = NSCondition()
-  private var idleReaders: [any ServerConnection] = []
-  private var readerCount = 0
-  /// All open connections, to be interrupted.
-  private var connections: [any ServerConnection] = []
-  private var isClosed = false
+  private let pool: ConnectionPool<PooledServerConnection>
   /// How often a connection was found lost.
   private let losses = Atomic<Int>(0)
   var lossCount: Int { losses.load(ordering: .acquiring) }
   let commits = OwnCommits()
-  private let clock = ServerClock()
+  private let clock: ServerClock
   /// The thread whose reads go to the writer, inside its transaction; 0 for none.
   private let threadInside = Atomic<UInt>(0)
   /// A test's own way to open connections.
@@ -39,43 +35,48 @@ final class ServerDatabase: @unchecked Sendable {
     connect: @escaping (String) throws -> any ServerConnection = ServerDriver.open
   ) {
     self.address = address
-    self.maximumReaders = max(1, maximumReaders)
     self.connect = connect
+    let clock = ServerClock()
+    self.clock = clock
+    // `nonisolated(unsafe)`: opens a connection of its own with each call.
+    nonisolated(unsafe) let connect = connect
+    pool = ConnectionPool(place: address.description, maximumReaders: maximumReaders) {
+      PooledServerConnection(try Self.open(address, clock, connect))
+    }
   }
-
-  deinit { for connection in connections { connection.close() } }
 
   /// Makes the running statements fail, from any thread. Later statements are not affected.
-  func interrupt() {
-    let all = condition.withLock { connections }
-    for connection in all { connection.cancel() }
-  }
+  func interrupt() { pool.interrupt() }
 
-  /// Closes all connections that nobody uses now, and the others when they are given back.
+  /// Closes the connections: those in use when their use ends. Later uses are errors.
   func close() {
     writeLock.withLock {
-      condition.withLock { isClosed = true }
-      dropConnections()
+      pool.close()
+      if !isWriting { dropConnections() }
     }
   }
 
   /// Closes the connections that nobody uses now.
   private func dropConnections() {
-    condition.withLock {
-      for connection in idleReaders { discard(connection) }
-      readerCount -= idleReaders.count
-      idleReaders = []
-      if let writer { discard(writer) }
-      writer = nil
-    }
+    pool.closeIdleReaders()
+    dropWriter()
   }
 
-  private func open() throws -> any ServerConnection {
+  private func dropWriter() {
+    if let pooledWriter { pool.release(pooledWriter) }
+    (writer, pooledWriter) = (nil, nil)
+  }
+
+  private static func open(
+    _ address: ServerAddress, _ clock: ServerClock, _ connect: (String) throws -> any ServerConnection
+  ) throws -> any ServerConnection {
     let connection = try connect(address.connectionString)
-    try connection.run(Self.settings)
+    try connection.run(settings)
     try clock.read(connection)
     return connection
   }
+
+  private func open() throws -> any ServerConnection { try Self.open(address, clock, connect) }
 
   /// Rounded as seldom as possible; and no statement of ours depends on the user's settings. Versions of rows and
   /// constraints detect conflicts, so a stricter isolation would only add failures.
@@ -90,12 +91,6 @@ final class ServerDatabase: @unchecked Sendable {
 
   /// The time by the server's clock; nil if it was never reached.
   var serverDate: Date? { clock.date { try read { connection, _ in try clock.read(connection) } } }
-
-  /// Called under `condition`.
-  private func discard(_ connection: any ServerConnection) {
-    connections.removeAll { $0 === connection }
-    connection.close()
-  }
 
   // MARK: Reading
 
@@ -113,54 +108,36 @@ final class ServerDatabase: @unchecked Sendable {
     } catch let error as ServerError where error.isConnectionLost && !hasBegun {
       noteLoss()
       // The others were lost with it.
-      condition.withLock {
-        for connection in idleReaders { discard(connection) }
-        readerCount -= idleReaders.count
-        idleReaders = []
-      }
+      pool.closeIdleReaders()
       return try readOnce(control) { try body($0, &hasBegun) }
     }
   }
 
   private func readOnce<T>(_ control: FetchControl?, _ body: (any ServerConnection) throws -> T) throws -> T {
-    let reader = try takeReader()
-    defer { giveBack(reader) }
-    return try reader.listening(to: control, body)
+    let reader = try pool.take()
+    defer { pool.giveBack(reader) }
+    return try reader.connection.listening(to: control, body)
   }
 
-  /// A reader that belongs to the caller until it is given back.
-  func takeReader() throws -> any ServerConnection {
-    let idle: (any ServerConnection)? = condition.withLock {
-      while idleReaders.isEmpty && readerCount >= maximumReaders { condition.wait() }
-      if let reader = idleReaders.popLast() { return reader }
-      readerCount += 1
-      return nil
-    }
-    if let idle { return idle }
+  // MARK: Connections of one owner
+
+  /// A new connection that its owner uses and releases. The body prepares it.
+  func adoptConnection(_ prepare: (any ServerConnection) throws -> Void) throws -> PooledServerConnection {
+    let connection = PooledServerConnection(try connect(address.connectionString))
+    try pool.adopt(connection)
     do {
-      let reader = try open()
-      condition.withLock { connections.append(reader) }
-      return reader
+      try prepare(connection.connection)
+      return connection
     } catch {
-      condition.withLock {
-        readerCount -= 1
-        condition.signal()
-      }
+      pool.release(connection)
       throw error
     }
   }
 
-  func giveBack(_ reader: any ServerConnection) {
-    condition.withLock {
-      if reader.isLost || isClosed || reader.isInTransaction {
-        discard(reader)
-        readerCount -= 1
-      } else {
-        idleReaders.append(reader)
-      }
-      condition.signal()
-    }
-  }
+  /// Throws 134070 once the database is closed: owners of connections ask before each use.
+  func checkOpen() throws { try pool.checkOpen() }
+
+  func release(_ connection: PooledServerConnection) { pool.release(connection) }
 
   // MARK: Writing
 
@@ -174,18 +151,22 @@ final class ServerDatabase: @unchecked Sendable {
   func write<T>(_ body: (ServerWriter) throws -> T) throws -> T {
     try withWriter {
       if isWriting, let writer { return try body(writer) }
+      try pool.checkOpen()
       let connection = try begin()
       isWriting = true
       transaction = nil
       defer {
         isWriting = false
         connection.end()
+        // The transaction's own thread has closed the database meanwhile.
+        if pool.isClosed { dropConnections() }
       }
       do {
         let result = try body(connection)
         try commit(connection)
         return result
       } catch {
+        // If it fails, the connection is lost, and the server takes the transaction back.
         if connection.isInTransaction { try? connection.run("ROLLBACK") }
         dropLostWriter()
         throw error
@@ -218,9 +199,10 @@ final class ServerDatabase: @unchecked Sendable {
         dropLostWriter()
       }
     }
-    let made = ServerWriter(try open())
-    condition.withLock { connections.append(made) }
-    writer = made
+    let pooled = PooledServerConnection(try open())
+    try pool.adopt(pooled)
+    let made = ServerWriter(pooled.connection)
+    (writer, pooledWriter) = (made, pooled)
     lineage = Self.lineage(of: made)
     try made.begin()
     return made
@@ -233,6 +215,7 @@ final class ServerDatabase: @unchecked Sendable {
   /// WAL file's name.
   private static func lineage(of connection: any ServerConnection) -> String? {
     let timeline = "SELECT CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END"
+    // An error of either question means that the server does not say it. A lost connection is noticed at its next use.
     return (try? connection.execute(timeline).text(0, 0))
       ?? (try? connection.execute("SELECT pg_postmaster_start_time()::text").text(0, 0))
   }
@@ -245,8 +228,7 @@ final class ServerDatabase: @unchecked Sendable {
   private func dropLostWriter() {
     guard let writer, writer.isLost else { return }
     noteLoss()
-    condition.withLock { discard(writer) }
-    self.writer = nil
+    dropWriter()
   }
 
   /// Lets the open transaction ask for the number by which its end can be found out, and announce itself on a channel,
@@ -370,4 +352,15 @@ extension ServerConnection {
     defer { control.whenCancelled(nil) }
     return try body(self)
   }
+}
+
+/// A server's connection as the pool keeps it.
+final class PooledServerConnection: PooledConnection {
+  let connection: any ServerConnection
+
+  init(_ connection: any ServerConnection) { self.connection = connection }
+
+  func interrupt() { connection.cancel() }
+  func close() { connection.close() }
+  var isReusable: Bool { !connection.isLost && !connection.isInTransaction }
 }

@@ -206,7 +206,7 @@ extension ServerRowWriter {
     let sets = columns.enumerated().map { ", \($1.name) = $\($0 + 3)" }.joined()
     let names = mapping.names
     return """
-      UPDATE \(mapping.table) SET \(names.version) = \(names.version) + 1\(sets) \
+      UPDATE \(mapping.table) SET \(names.version) = \(names.version.nextVersion)\(sets) \
       WHERE \(names.key) = $1 AND ($2 < 0 OR \(names.version) = $2)
       """
   }
@@ -218,7 +218,7 @@ extension ServerRowWriter {
     let sets = columns.enumerated().map { ", \($1.name) = u.c\($0)" }.joined()
     let names = mapping.names
     return """
-      UPDATE \(mapping.table) t SET \(names.version) = t.\(names.version) + 1\(sets) \
+      UPDATE \(mapping.table) t SET \(names.version) = \("t.\(names.version)".nextVersion)\(sets) \
       FROM unnest(\(places)) AS u (key, version\(aliases)) \
       WHERE t.\(names.key) = u.key AND (u.version < 0 OR t.\(names.version) = u.version) RETURNING t.\(names.key)
       """

@@ -115,7 +115,7 @@ extension ServerChangeWriter {
         versions[index] = base.version
       }
       if changed.isEmpty && updated[index].members.isEmpty { continue }
-      if updated[index].base != nil { versions[index] += 1 }
+      if updated[index].base != nil { versions[index] = versions[index].nextVersion }
       if changed.isDisjoint(with: writer.uniqueSteps) {
         let kind = Kind(number: number, changed: changed)
         if last < 0 || groups[last].kind != kind {
@@ -165,7 +165,7 @@ extension ServerChangeWriter {
       if result.rowCount == rows.count { return }
       let written = Set((0..<result.rowCount).map { result.integer($0, 0) })
       for index in rows where !written.contains(changes.updated[index].key) {
-        noteConflict(.updated(index), changes.updated[index].storedEntity, changes.updated[index].key)
+        try noteConflict(.updated(index), changes.updated[index].storedEntity, changes.updated[index].key)
       }
     }
   }
@@ -179,7 +179,7 @@ extension ServerChangeWriter {
       try addValues(kind.changed.positions.map { writer.steps[$0] }, writer, values, to: &parameters)
     }
     add(writer.updateRowSQL(kind.changed), parameters) { [self] result in
-      if result.affectedRows == 0 { noteConflict(.updated(index), row.storedEntity, row.key) }
+      if result.affectedRows == 0 { try noteConflict(.updated(index), row.storedEntity, row.key) }
     }
   }
 

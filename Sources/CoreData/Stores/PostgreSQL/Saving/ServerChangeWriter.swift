@@ -116,7 +116,7 @@ final class ServerChangeWriter {
         var versions: [Int64: Int64] = [:]
         for row in 0..<result.rowCount { versions[result.integer(row, 0)] = result.integer(row, 1) }
         for index in indexes where versions[changes.checked[index].key] != changes.checked[index].version {
-          noteConflict(.checked(index), changes.checked[index].storedEntity, changes.checked[index].key)
+          try noteConflict(.checked(index), changes.checked[index].storedEntity, changes.checked[index].key)
         }
       }
     }
@@ -183,15 +183,16 @@ final class ServerChangeWriter {
         "SELECT \(mapping.names.key) FROM \(mapping.table) WHERE \(mapping.names.key) = ANY($1)", parameters)
       let left = Set((0..<found.rowCount).map { found.integer($0, 0) })
       for index in indexes where left.contains(changes.deleted[index].key) {
-        noteConflict(.deleted(index), changes.deleted[index].storedEntity, changes.deleted[index].key)
+        try noteConflict(.deleted(index), changes.deleted[index].storedEntity, changes.deleted[index].key)
       }
     }
   }
 
   // MARK: Refused rows
 
-  func noteConflict(_ place: RowChanges.Place, _ storedEntity: StoredEntity, _ key: Int64) {
-    let stored = (try? store.row(NSManagedObjectID(storedEntity: storedEntity, key: key), connection)) ?? nil
+  /// - Throws: an error of reading the row, which says nothing of a conflict.
+  func noteConflict(_ place: RowChanges.Place, _ storedEntity: StoredEntity, _ key: Int64) throws {
+    let stored = try store.row(NSManagedObjectID(storedEntity: storedEntity, key: key), connection)
     conflicts.append(
       RowConflicts.Conflict(place: place, stored: stored, cached: store.rowCache.find(key, storedEntity.table)))
   }

@@ -143,7 +143,7 @@ struct BatchDeletion<Transaction: BatchTransaction> {
         SQL(
           raw: """
             UPDATE \(destination.table) SET \(columns.map { "\($0) = NULL" }.joined(separator: ", ")), \
-            \(own.version) = \(own.version) + 1 \(staying) RETURNING \(own.key), \(own.entity)
+            \(own.version) = \(own.version.nextVersion) \(staying) RETURNING \(own.key), \(own.entity)
             """))
       for row in rows {
         guard let changed = schema.entitiesByNumber[Int(row[1])] else { continue }

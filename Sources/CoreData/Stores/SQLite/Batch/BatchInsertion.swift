@@ -197,7 +197,7 @@ final class BatchInsertion {
         writer.columns[$0]
       }
       let assignments = columns.map { ", \($0) = excluded.\($0)" }.joined()
-      action = "DO UPDATE SET Z_OPT = Z_OPT + 1\(assignments)"
+      action = "DO UPDATE SET Z_OPT = \("Z_OPT".nextVersion)\(assignments)"
     }
     return constraints.map { columns in
       " ON CONFLICT (\(columns.joined(separator: ", ")))\(mapping.uniqueCondition(columns)) \(action)"

@@ -34,7 +34,7 @@ struct BatchUpdate {
     try replaceFiles(assignments, restriction, bindings, connection)
     let needsRows = recorder != nil || request.resultType == .updatedObjectIDsResultType
     let sql = """
-      UPDATE \(mapping.table) AS t0 SET \(assignments.map(text).joined(separator: ", ")), Z_OPT = Z_OPT + 1\
+      UPDATE \(mapping.table) AS t0 SET \(assignments.map(text).joined(separator: ", ")), Z_OPT = \("Z_OPT".nextVersion)\
       \(restriction)\(needsRows ? " RETURNING Z_PK, Z_ENT" : "")
       """
     let statement = try connection.statement(sql)
@@ -94,6 +94,12 @@ struct BatchUpdate {
     case .expression(let column, _), .external(let column, _): [column]
     case .columns(let columns): columns.map(\.name)
     }
+  }
+
+  /// The attributes of an assignment, for errors.
+  private func names(_ assignment: Assignment) -> String {
+    let columns = columns(assignment)
+    return mapping.attributes.filter { columns.contains($0.value.column) }.keys.joined(separator: ", ")
   }
 
   // MARK: Values
@@ -193,5 +199,6 @@ struct BatchUpdate {
       statement.bind(value, at: index)
       index += 1
     }
+    if statement.hasRefusedValue { statement.nameRefusedValue("\(mapping.name).\(names(assignment))") }
   }
 }

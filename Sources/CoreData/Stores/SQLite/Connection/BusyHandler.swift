@@ -7,7 +7,7 @@ internal import CSQLite
 enum BusyHandler {
   static func install(on connection: OpaquePointer, timeout: TimeInterval) {
     // The limit is passed as the context pointer's value, so that no memory has to be owned.
-    let milliseconds = max(1, min(Int(timeout * 1000), Int(Int32.max)))
+    let milliseconds = milliseconds(timeout)
     sqlite3_busy_handler(
       connection,
       { context, attempt in
@@ -16,6 +16,11 @@ enum BusyHandler {
         usleep(UInt32(BusyHandler.pause(Int(attempt))))
         return 1
       }, UnsafeMutableRawPointer(bitPattern: milliseconds))
+  }
+
+  /// The milliseconds of a time in seconds: 1 for a negative one, and 24 days for all that are longer.
+  static func milliseconds(_ timeout: TimeInterval) -> Int {
+    timeout > 0 ? Int(min(timeout * 1000, Double(Int32.max)).rounded(.up)) : 1
   }
 
   /// The microseconds to wait before attempt number `attempt`: 50, 100, 200, … up to 5,000.

@@ -1,12 +1,16 @@
 internal import CSQLite
+internal import Synchronization
 
 /// One connection to a database file, with its prepared statements.
 ///
 /// `@unchecked Sendable`: the connection is opened without SQLite's own locks (SQLITE_OPEN_NOMUTEX), and
-/// `SQLiteDatabase` hands it to one user at a time. SQLite allows `interrupt()` from other threads.
-final class SQLiteConnection: @unchecked Sendable {
+/// `SQLiteDatabase` hands it to one user at a time. SQLite allows `interrupt()` from other threads, while the
+/// connection is open.
+final class SQLiteConnection: PooledConnection, @unchecked Sendable {
   let handle: OpaquePointer
   let path: String
+  /// Whether the file is read as one that nobody changes.
+  let isImmutable: Bool
   let interruption = StatementInterruption()
   private var statements: [String: SQLiteStatement] = [:]
   /// The statements of the last few look-ups by key, found without their text.
@@ -37,6 +41,7 @@ final class SQLiteConnection: @unchecked Sendable {
     }
     var connection: OpaquePointer?
     let name = access == .readOnly ? Self.readOnlyName(of: path) : path
+    isImmutable = name != path
     let code = sqlite3_open_v2(name, &connection, flags, nil)
     guard code == SQLITE_OK, let connection else {
       let message = connection.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) } ?? "out of memory"
@@ -56,12 +61,15 @@ final class SQLiteConnection: @unchecked Sendable {
 
   deinit { close() }
 
-  private var isClosed = false
+  private let isClosed = Mutex(false)
 
   /// Finalises every statement and closes the file. Further calls do nothing.
   func close() {
-    guard !isClosed else { return }
-    isClosed = true
+    let wasClosed = isClosed.withLock { isClosed in
+      defer { isClosed = true }
+      return isClosed
+    }
+    if wasClosed { return }
     statements.removeAll()
     lookUps.removeAll()
     sqlite3_close_v2(handle)
@@ -128,6 +136,9 @@ final class SQLiteConnection: @unchecked Sendable {
   /// The number of rows that the last INSERT, UPDATE or DELETE changed.
   var changes: Int { Int(sqlite3_changes(handle)) }
 
+  /// The number of rows that statements have changed since the connection was opened.
+  var totalChanges: Int64 { sqlite3_total_changes64(handle) }
+
   /// Whether SQLite opened the file for reading only. Even then a writing transaction can begin.
   ///
   /// Source: https://www.sqlite.org/c3ref/db_readonly.html
@@ -154,11 +165,16 @@ final class SQLiteConnection: @unchecked Sendable {
   /// Source: https://www.sqlite.org/c3ref/db_release_memory.html
   func releaseMemory() { sqlite3_db_release_memory(handle) }
 
-  /// Makes the running statement end with SQLITE_INTERRUPT. Any thread, while the connection is open.
+  /// Makes the running statement end with SQLITE_INTERRUPT. Any thread.
   func interrupt() {
     interruption.request()
-    sqlite3_interrupt(handle)
+    isClosed.withLock { isClosed in
+      if !isClosed { sqlite3_interrupt(handle) }
+    }
   }
+
+  /// A transaction of a reader, and the one that look-ups share, end with the next use.
+  var isReusable: Bool { true }
 
   func lastError(sql: String?) -> SQLiteError {
     SQLiteError(code: sqlite3_extended_errcode(handle), message: String(cString: sqlite3_errmsg(handle)), sql: sql)

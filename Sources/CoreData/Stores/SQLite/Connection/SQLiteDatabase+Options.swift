@@ -1,12 +1,12 @@
 extension SQLiteDatabase.Configuration {
   /// The configuration for a store's options.
-  init(_ opening: StoreOpening) {
+  init(_ opening: StoreOpening) throws {
     self.init(path: opening.url?.realPath ?? "")
     let options = opening.options
     isInMemory = opening.isInMemory
     sharedName = isInMemory ? opening.url?.inMemoryStoreName : nil
     isReadOnly = (options?[NSReadOnlyPersistentStoreOption] as? NSNumber)?.boolValue ?? false
-    busyTimeout = Self.busyTimeout(options)
+    busyTimeout = try Self.busyTimeout(options)
     if let readers = options?[NSPersistentStoreConnectionPoolMaxSizeKey] as? NSNumber {
       maximumReaders = max(1, readers.intValue)
     }
@@ -27,9 +27,16 @@ extension SQLiteDatabase.Configuration {
     return URL(fileURLWithPath: path).isSamePlace(as: URL(fileURLWithPath: other.path))
   }
 
-  /// The seconds to wait for another connection's lock.
-  static func busyTimeout(_ options: [AnyHashable: Any]?) -> TimeInterval {
-    (options?[NSPersistentStoreTimeoutOption] as? NSNumber)?.doubleValue ?? 30
+  /// The seconds to wait for another connection's lock, and for the turn to write.
+  static func busyTimeout(_ options: [AnyHashable: Any]?) throws -> TimeInterval {
+    guard let timeout = (options?[NSPersistentStoreTimeoutOption] as? NSNumber)?.doubleValue else { return 30 }
+    guard !timeout.isNaN else {
+      throw CoreDataErrors.error(
+        .persistentStoreOpen,
+        "NSPersistentStoreTimeoutOption is not a number (NaN): give the seconds to wait for a lock, infinity to wait "
+          + "without a limit.")
+    }
+    return timeout
   }
 }
 

@@ -7,8 +7,8 @@ internal import Synchronization
 /// of one coordinator on the same file share one `SQLiteDatabase`, so that a save to several of them is one
 /// transaction.
 ///
-/// `@unchecked Sendable`: the writer, the observers and the number of commits are used under `writeLock`, the readers
-/// and the list of connections under `condition`; the handy reader and the number of waiting users are atomic.
+/// `@unchecked Sendable`: the writer, its uses and the observers are used under `writeLock`; the pool of connections
+/// and the commits do their own locking.
 final class SQLiteDatabase: @unchecked Sendable {
   struct Configuration: Sendable {
     var path: String
@@ -33,20 +33,15 @@ final class SQLiteDatabase: @unchecked Sendable {
   private let writeTurn: WriteTurn?
   /// Recursive: a save may obtain keys, and a merge policy may read, inside the transaction.
   private let writeLock = NSRecursiveLock()
-  private let condition = NSCondition()
-  private var idleReaders: [SQLiteConnection] = []
-  private var readerCount = 0
-  /// The reader that was given back last, to be taken without the lock: an owned reference, or 0.
-  private let handyReader = Atomic<UInt>(0)
-  /// The users who look for a reader under the lock, and may wait for one.
-  private let seekers = Atomic<Int>(0)
+  private let pool: ConnectionPool<SQLiteConnection>
+  /// How many uses of the writer are under way, one inside the other, and whether it is used no more after them.
+  private var writerUses = 0
+  private var isClosed = false
+  private let commits = ForeignCommits()
   /// Whether `endSharedReads` will be called.
   private let watchesSharedReads = Atomic(false)
   /// The observers of commits to a database in memory, which no other process can make. Used under `writeLock`.
   private var commitObservers: [ObjectIdentifier: @Sendable (SQLiteConnection) -> Void] = [:]
-  private var commitCount: Int64 = 0
-  /// All open connections, to be interrupted. Used under `condition`.
-  private var connections: [SQLiteConnection] = []
 
   init(_ configuration: Configuration) throws {
     self.configuration = configuration
@@ -55,25 +50,32 @@ final class SQLiteDatabase: @unchecked Sendable {
       path: configuration.isInMemory ? ":memory:" : configuration.path,
       access: configuration.isReadOnly ? .readOnly : configuration.mustExist ? .readWrite : .create,
       busyTimeout: configuration.busyTimeout)
+    pool = ConnectionPool(place: configuration.path, maximumReaders: configuration.maximumReaders) {
+      try Self.makeReader(configuration)
+    }
     for pragma in configuration.connectionPragmas { try writer.execute(pragma) }
-    connections = [writer]
+    try pool.adopt(writer)
   }
-
-  deinit { _ = takeHandyReader() }
 
   /// Makes the running statements fail with SQLITE_INTERRUPT, from any thread. Later statements are not affected.
   ///
   /// Source: https://www.sqlite.org/c3ref/interrupt.html
-  func interrupt() {
-    condition.withLock { for connection in connections { connection.interrupt() } }
-  }
+  func interrupt() { pool.interrupt() }
 
   // MARK: Writing
 
   /// Runs the body with the writer, for set-up and for reading the latest state. Waits for its current user.
-  func withWriter<T>(_ body: (SQLiteConnection) throws -> T) rethrows -> T {
+  ///
+  /// - Throws: 134070 once the database is closed.
+  func withWriter<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
     writeLock.lock()
     defer { writeLock.unlock() }
+    if isClosed && writerUses == 0 { try pool.checkOpen() }
+    writerUses += 1
+    defer {
+      writerUses -= 1
+      if isClosed { closeWriter() }
+    }
     return try body(writer)
   }
 
@@ -82,12 +84,31 @@ final class SQLiteDatabase: @unchecked Sendable {
     try withWriter { connection in
       if connection.isReadOnly, !configuration.isReadOnly { return try writeAnew(body) }
       if connection.isInTransaction { return try body(connection) }
-      guard let writeTurn else {
-        let result = try connection.immediateTransaction { try body(connection) }
-        if configuration.isInMemory { noteCommit(connection) }
+      guard let writeTurn else { return try transaction(connection, body) }
+      return try writeTurn.take(within: configuration.busyTimeout) { try transaction(connection, body) }
+    }
+  }
+
+  /// Runs the body in a transaction, whose commit is noted as one of this coordinator.
+  private func transaction<T>(_ connection: SQLiteConnection, _ body: (SQLiteConnection) throws -> T) throws -> T {
+    if configuration.isInMemory {
+      let result = try connection.immediateTransaction { try body(connection) }
+      noteCommit(connection)
+      return result
+    }
+    do {
+      let result = try connection.immediateTransaction {
+        commits.begin(connection)
+        let changes = connection.totalChanges
+        let result = try body(connection)
+        if connection.totalChanges != changes { commits.willCommit() }
         return result
       }
-      return try writeTurn.take { try connection.immediateTransaction { try body(connection) } }
+      commits.didCommit(connection)
+      return result
+    } catch {
+      commits.didFail()
+      throw error
     }
   }
 
@@ -98,37 +119,31 @@ final class SQLiteDatabase: @unchecked Sendable {
   private func writeAnew<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
     let new = try SQLiteConnection(
       path: configuration.path, access: .readWrite, busyTimeout: configuration.busyTimeout)
-    let old: [SQLiteConnection]? = condition.withLock {
-      if let reader = takeHandyReader() { idleReaders.append(reader) }
-      guard !new.isReadOnly, idleReaders.count == readerCount else { return nil }
-      defer {
-        connections = [new]
-        idleReaders = []
-        readerCount = 0
-      }
-      return connections
-    }
-    guard let old else {
+    guard !new.isReadOnly, pool.closeAll(except: writer) else {
       throw SQLiteError(code: SQLITE_READONLY, message: "attempt to write a readonly database", sql: nil)
     }
+    commits.stop()
+    pool.release(writer)
     writer = new
-    for connection in old { connection.close() }
+    try pool.adopt(new)
     for pragma in configuration.connectionPragmas { try writer.execute(pragma) }
+    try commits.follow(writer)
     return try write(body)
   }
 
   private func noteCommit(_ connection: SQLiteConnection) {
-    commitCount += 1
+    // Coordinators that share a database in memory cannot tell their own commits from others'.
+    if configuration.sharedName != nil { commits.noteForeign() }
     for observer in commitObservers.values { observer(connection) }
   }
 
   /// Registers a body that is called after each commit to a database in memory, on the thread that commits.
   func observeCommits(_ observer: AnyObject, _ body: @escaping @Sendable (SQLiteConnection) -> Void) {
-    withWriter { _ in commitObservers[ObjectIdentifier(observer)] = body }
+    writeLock.withLock { commitObservers[ObjectIdentifier(observer)] = body }
   }
 
   func stopObservingCommits(_ observer: AnyObject) {
-    withWriter { _ in commitObservers[ObjectIdentifier(observer)] = nil }
+    writeLock.withLock { commitObservers[ObjectIdentifier(observer)] = nil }
   }
 
   // MARK: Reading
@@ -137,8 +152,8 @@ final class SQLiteDatabase: @unchecked Sendable {
   /// cancelled `control` ends the body's statements.
   func read<T>(_ control: FetchControl? = nil, _ body: (SQLiteConnection) throws -> T) throws -> T {
     if configuration.isInMemory { return try withWriter { try $0.listening(to: control, body) } }
-    let reader = try takeReader()
-    defer { giveBack(reader) }
+    let reader = try pool.take()
+    defer { pool.giveBack(reader) }
     reader.endSharedRead()
     return try reader.listening(to: control, body)
   }
@@ -147,8 +162,8 @@ final class SQLiteDatabase: @unchecked Sendable {
   /// commits.
   func lookUp<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
     if configuration.isInMemory { return try withWriter(body) }
-    let reader = try takeReader()
-    defer { giveBack(reader) }
+    let reader = try pool.take()
+    defer { pool.giveBack(reader) }
     if try reader.shareRead() { watchSharedReads() }
     return try body(reader)
   }
@@ -165,53 +180,30 @@ final class SQLiteDatabase: @unchecked Sendable {
   /// Ends the shared transactions that nobody has used since the last call.
   private func endSharedReads() {
     watchesSharedReads.store(false, ordering: .relaxed)
-    let mayBeLeft = condition.withLock {
-      if let reader = takeHandyReader() { idleReaders.append(reader) }
-      for reader in idleReaders { reader.endSharedReadUnlessUsed() }
-      // A reader in use may have one. A closed database has no connections.
-      return !connections.isEmpty
-        && (idleReaders.count < readerCount || idleReaders.contains { $0.sharedRead.isOpen })
+    var isOpen = false
+    let areInUse = pool.forEachIdleReader { reader in
+      reader.endSharedReadUnlessUsed()
+      if reader.sharedRead.isOpen { isOpen = true }
     }
-    if mayBeLeft { watchSharedReads() }
+    // A reader in use may have one.
+    if isOpen || areInUse { watchSharedReads() }
   }
 
-  private func takeReader() throws -> SQLiteConnection {
-    if let reader = takeHandyReader() ?? takeIdleReader() { return reader }
-    do {
-      let reader = try makeReader()
-      condition.withLock { connections.append(reader) }
-      return reader
-    } catch {
-      condition.withLock { readerCount -= 1 }
-      condition.signal()
-      throw error
-    }
+  // MARK: Connections of one owner
+
+  /// A new connection for reading that its owner uses and releases.
+  func adoptReader() throws -> SQLiteConnection {
+    let reader = try Self.makeReader(configuration)
+    try pool.adopt(reader)
+    return reader
   }
 
-  /// Waits until a reader is idle or may be made; nil in the second case.
-  private func takeIdleReader() -> SQLiteConnection? {
-    condition.lock()
-    defer { condition.unlock() }
-    // A thread that returns a reader now sees this count, or stores the reader where the search below finds it.
-    seekers.add(1, ordering: .sequentiallyConsistent)
-    defer { seekers.subtract(1, ordering: .sequentiallyConsistent) }
-    while true {
-      if let reader = idleReaders.popLast() ?? takeHandyReader() { return reader }
-      if readerCount < configuration.maximumReaders { break }
-      condition.wait()
-    }
-    readerCount += 1
-    return nil
-  }
+  /// Throws 134070 once the database is closed: owners of connections ask before each use.
+  func checkOpen() throws { try pool.checkOpen() }
 
-  @inline(__always)
-  private func takeHandyReader() -> SQLiteConnection? {
-    let bits = handyReader.exchange(0, ordering: .sequentiallyConsistent)
-    return UnsafeRawPointer(bitPattern: bits).map { Unmanaged<SQLiteConnection>.fromOpaque($0).takeRetainedValue() }
-  }
+  func release(_ reader: SQLiteConnection) { pool.release(reader) }
 
-  /// A new connection for reading, outside of the pool of readers.
-  func makeReader() throws -> SQLiteConnection {
+  private static func makeReader(_ configuration: Configuration) throws -> SQLiteConnection {
     // Opened read-write, because a reader may have to create or recover the WAL's index; query_only keeps it from
     // writing.
     let reader = try SQLiteConnection(
@@ -222,52 +214,55 @@ final class SQLiteDatabase: @unchecked Sendable {
     return reader
   }
 
-  private func giveBack(_ reader: SQLiteConnection) {
-    var reader = reader
-    let bits = UInt(bitPattern: Unmanaged.passRetained(reader).toOpaque())
-    if handyReader.compareExchange(expected: 0, desired: bits, ordering: .sequentiallyConsistent).exchanged {
-      guard seekers.load(ordering: .sequentiallyConsistent) > 0, let taken = takeHandyReader() else { return }
-      reader = taken
-    } else {
-      Unmanaged.passUnretained(reader).release()
-    }
-    condition.withLock { idleReaders.append(reader) }
-    condition.signal()
+  // MARK: Others' commits
+
+  /// Notes the file's state, with which later ones are compared.
+  func followCommits() throws {
+    if configuration.isInMemory { return }
+    try withWriter { try commits.follow($0) }
   }
 
-  /// Changes when a connection of another process or coordinator has committed.
-  ///
-  /// Asked on the writer, whose own commits do not count (https://www.sqlite.org/pragma.html#pragma_data_version).
+  /// Changes when a connection of another process or coordinator has committed. Does not wait for the writer.
   func foreignVersion() -> Int64 {
-    // Coordinators that share a database in memory cannot tell their own commits from others'.
-    if configuration.sharedName != nil { return withWriter { _ in commitCount } }
-    return withWriter { (try? $0.integer("PRAGMA data_version")) ?? 0 }
+    if configuration.isInMemory { return commits.latestVersion }
+    if let version = commits.version() { return version }
+    do {
+      return try read { commits.version(at: $0.fileMark()) }
+    } catch {
+      // A file that cannot be read now may have changed.
+      return commits.noteForeign()
+    }
   }
 
   /// Frees the pages that connections keep which nobody uses now.
   func releaseMemory() {
     if writeLock.try() {
-      writer.releaseMemory()
+      if !isClosed { writer.releaseMemory() }
       writeLock.unlock()
     }
-    condition.withLock {
-      if let reader = takeHandyReader() { idleReaders.append(reader) }
-      for reader in idleReaders { reader.releaseMemory() }
-    }
+    pool.forEachIdleReader { $0.releaseMemory() }
   }
+
+  // MARK: Closing
 
   /// Ends a coordinator's use. A shared database closes with its last user.
   func giveUp() {
     if let name = configuration.sharedName { SharedMemoryDatabases.giveUp(self, named: name) } else { close() }
   }
 
+  /// Closes the connections: those in use when their use ends. Later uses are errors.
   func close() {
-    condition.withLock {
-      connections.removeAll()
-      takeHandyReader()?.close()
-      for reader in idleReaders { reader.close() }
-      idleReaders.removeAll()
+    writeLock.withLock {
+      isClosed = true
+      pool.close()
+      closeWriter()
     }
-    withWriter { $0.close() }
+  }
+
+  /// Closes the writer unless it is in use, by the thread that closes the database.
+  private func closeWriter() {
+    guard writerUses == 0 else { return }
+    commits.stop()
+    pool.release(writer)
   }
 }

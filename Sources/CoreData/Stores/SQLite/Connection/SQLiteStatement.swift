@@ -11,6 +11,10 @@ final class SQLiteStatement {
   /// The memory for bound texts; nil to let SQLite copy each into its own. The code that sets it clears the memory
   /// before it binds a run's values.
   var texts: BoundTexts?
+  /// The first value since the last run that SQLite has refused to bind. The next step throws it: the parameter is
+  /// NULL, which no row and no condition may have instead.
+  private var refusedValue: RefusedValue?
+  private(set) var hasRefusedValue = false
   /// Of a row's values; see `SQLiteRow`.
   let valueStride = SQLiteRow.valueStride
 
@@ -29,6 +33,7 @@ final class SQLiteStatement {
 
   // MARK: Binding; indexes start at 1
 
+  // These three cannot fail for a parameter that the statement has.
   @inline(__always) func bind(_ value: Int64, at index: Int32) { sqlite3_bind_int64(handle, index, value) }
   @inline(__always) func bind(_ value: Double, at index: Int32) { sqlite3_bind_double(handle, index, value) }
   @inline(__always) func bindNull(at index: Int32) { sqlite3_bind_null(handle, index) }
@@ -48,21 +53,32 @@ final class SQLiteStatement {
       return
     }
     let kept = texts?.copy(bytes)
-    (kept ?? base).withMemoryRebound(to: CChar.self, capacity: bytes.count) {
-      // No destructor means SQLITE_STATIC.
+    let code = (kept ?? base).withMemoryRebound(to: CChar.self, capacity: bytes.count) {
+      // No destructor means SQLITE_STATIC. The length is of 64 bits: SQLite refuses a longer text than it can store.
       let destructor = kept == nil ? SQLiteStatement.transient : nil
-      _ = sqlite3_bind_text(handle, index, $0, Int32(bytes.count), destructor)
+      return sqlite3_bind_text64(handle, index, $0, UInt64(bytes.count), destructor, UInt8(SQLITE_UTF8))
     }
+    if code != SQLITE_OK { noteRefusal(code, index) }
   }
 
   func bind(_ value: Data, at index: Int32) {
-    value.withUnsafeBytes { bytes in
-      if bytes.isEmpty {
-        _ = sqlite3_bind_zeroblob(handle, index, 0)
-      } else {
-        _ = sqlite3_bind_blob(handle, index, bytes.baseAddress, Int32(bytes.count), SQLiteStatement.transient)
-      }
+    let code = value.withUnsafeBytes { bytes in
+      bytes.isEmpty
+        ? sqlite3_bind_zeroblob(handle, index, 0)
+        : sqlite3_bind_blob64(handle, index, bytes.baseAddress, UInt64(bytes.count), SQLiteStatement.transient)
     }
+    if code != SQLITE_OK { noteRefusal(code, index) }
+  }
+
+  @inline(never)
+  private func noteRefusal(_ code: Int32, _ index: Int32) {
+    hasRefusedValue = true
+    if refusedValue == nil { refusedValue = RefusedValue(code: code, index: index) }
+  }
+
+  /// Says which attribute the parameter belongs to that was bound last.
+  func nameRefusedValue(_ name: String) {
+    if refusedValue?.name == nil { refusedValue?.name = name }
   }
 
   func bind(_ value: SQLiteValue, at index: Int32) {
@@ -87,11 +103,18 @@ final class SQLiteStatement {
   /// Steps to the next row; false if there is none.
   @inline(__always)
   func step() throws -> Bool {
+    if hasRefusedValue { throw refusal() }
     isRunning = true
     let code = sqlite3_step(handle)
     if code == SQLITE_ROW { return true }
     if code == SQLITE_DONE { return false }
     throw failure()
+  }
+
+  @inline(never)
+  private func refusal() -> SQLiteError {
+    defer { (refusedValue, hasRefusedValue) = (nil, false) }
+    return refusedValue?.error(sql: sql) ?? failure()
   }
 
   private func failure() -> SQLiteError {
@@ -148,4 +171,25 @@ final class SQLiteStatement {
   }
 
   var columnCount: Int32 { sqlite3_column_count(handle) }
+}
+
+/// A value that SQLite did not take: it is longer than the connection's limit (SQLITE_TOOBIG), or there was no memory
+/// for it (SQLITE_NOMEM).
+///
+/// Source: https://www.sqlite.org/c3ref/bind_blob.html, https://www.sqlite.org/limits.html
+struct RefusedValue {
+  let code: Int32
+  /// The number of the parameter.
+  let index: Int32
+  /// Entity and attribute, such as `Book.title`; nil for a value that belongs to none.
+  var name: String?
+
+  func error(sql: String) -> SQLiteError {
+    let value = name.map { "the value of \($0)" } ?? "the value of parameter \(index)"
+    let reason =
+      code == SQLITE_TOOBIG
+      ? "is longer than SQLite can store in a row: keep it in a file, or divide it"
+      : "cannot be kept until it is written: \(String(cString: sqlite3_errstr(code)))"
+    return SQLiteError(code: code, message: "\(value) \(reason)", sql: sql)
+  }
 }

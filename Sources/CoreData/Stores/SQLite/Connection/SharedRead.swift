@@ -17,9 +17,6 @@ struct SharedRead {
   /// The look-ups without a commit before one begins.
   private static let fewestLookUps = 16
 
-  /// The first of the two copies of the header: 48 bytes, of which the second eight count the commits.
-  fileprivate typealias Header = (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64)
-
   private(set) var isOpen = false
   /// Whether a look-up used the transaction since this was cleared.
   fileprivate var isUsed = false
@@ -27,11 +24,11 @@ struct SharedRead {
   private var isSearched = false
   private var memory: UnsafeRawPointer?
   /// The header before the transaction began.
-  private var header: Header = (0, 0, 0, 0, 0, 0)
+  private var header = CommitMark()
 
   /// Whether nobody has committed since the transaction began.
   @inline(__always)
-  private var isCurrent: Bool { memory.map { $0.loadUnaligned(as: Header.self) == header } ?? false }
+  private var isCurrent: Bool { memory.map { CommitMark(walIndex: $0) == header } ?? false }
 
   /// Prepares a look-up. True if a transaction begins with it.
   @inline(__always)
@@ -54,7 +51,7 @@ struct SharedRead {
     }
     guard let memory else { return false }
     // Before the transaction: it may see a later state than this header's, but never an earlier one.
-    header = memory.loadUnaligned(as: Header.self)
+    header = CommitMark(walIndex: memory)
     try connection.execute("BEGIN")
     (isOpen, isUsed) = (true, true)
     return true
@@ -62,7 +59,7 @@ struct SharedRead {
 
   fileprivate mutating func end(_ connection: SQLiteConnection) {
     (isOpen, lookUps) = (false, 0)
-    // An error may have ended it.
+    // An error may have ended it. A transaction that only reads has nothing that its end could lose.
     if connection.isInTransaction { try? connection.execute("COMMIT") }
   }
 }

@@ -27,15 +27,45 @@ final class WriteTurn: Sendable {
 
   /// Waits for the turn, runs the body and passes the turn on. The writer at the door is next, even if others ask.
   func take<T>(_ body: () throws -> T) rethrows -> T {
-    apply(Int16(F_WRLCK), to: .door)
-    apply(Int16(F_WRLCK), to: .turn)
-    apply(Int16(F_UNLCK), to: .door)
-    defer { apply(Int16(F_UNLCK), to: .turn) }
+    // Without a limit of time there is no error.
+    _ = lock(.door, until: -1)
+    _ = lock(.turn, until: -1)
+    unlock(.door)
+    defer { unlock(.turn) }
     return try body()
   }
 
-  private func apply(_ type: Int16, to part: Part) {
-    var lock = flock(l_type: type, l_whence: Int16(SEEK_SET), l_start: part.rawValue, l_len: 1, l_pid: 0)
+  /// Waits for the turn, for as many seconds at most.
+  ///
+  /// - Throws: SQLITE_BUSY if another process keeps the turn, or the place at the door, for longer.
+  func take<T>(within timeout: TimeInterval, _ body: () throws -> T) throws -> T {
+    let until = csystem_nanoseconds() + Int64(BusyHandler.milliseconds(timeout)) * 1_000_000
+    guard lock(.door, until: until) else { throw failure(timeout) }
+    let isMine = lock(.turn, until: until)
+    let error = isMine ? nil : failure(timeout)
+    unlock(.door)
+    if let error { throw error }
+    defer { unlock(.turn) }
+    return try body()
+  }
+
+  private func failure(_ timeout: TimeInterval) -> SQLiteError {
+    guard errno == EAGAIN else {
+      return SQLiteError(
+        code: 5, message: "cannot lock the write-turn file: \(String(cString: strerror(errno)))", sql: nil)
+    }
+    return SQLiteError(
+      code: 5,
+      message: "another process has kept the turn to write for \(timeout) s (NSPersistentStoreTimeoutOption)", sql: nil)
+  }
+
+  private func lock(_ part: Part, until time: Int64) -> Bool {
+    csystem_lock_byte(descriptor, Int64(part.rawValue), time) == 0
+  }
+
+  private func unlock(_ part: Part) {
+    var lock = flock(
+      l_type: Int16(F_UNLCK), l_whence: Int16(SEEK_SET), l_start: part.rawValue, l_len: 1, l_pid: 0)
     while fcntl(descriptor, F_OFD_SETLKW, &lock) == -1 && errno == EINTR {}
   }
 }

@@ -48,6 +48,7 @@ extension SQLiteStore {
   /// Removes the files of values that are gone, as far as nobody can need them.
   func removeReplacedFiles() {
     guard let externalFiles, hasExternalData, !externalFiles.isIdle else { return }
-    database.withWriter { externalFiles.didCommit($0) }
+    // A database that was closed meanwhile leaves them.
+    try? database.withWriter { externalFiles.didCommit($0) }
   }
 }

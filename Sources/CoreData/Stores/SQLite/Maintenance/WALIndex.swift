@@ -48,8 +48,22 @@ extension SQLiteConnection {
     guard case .text("wal")? = try rows("PRAGMA journal_mode").first?.first else { return nil }
     guard let file = mainFile, let map = file.pointee.pMethods?.pointee.xShmMap else { return nil }
     var region: UnsafeMutableRawPointer?
-    guard map(file, 0, 32_768, 0, &region) == SQLITE_OK, let region else { return nil }
+    // An index that may only be read is there, too.
+    let code = map(file, 0, 32_768, 0, &region)
+    guard code == SQLITE_OK || code == SQLITE_READONLY, let region else { return nil }
     return UnsafeRawPointer(region)
+  }
+
+  /// What the file's header says of commits; nil for a database with a log, whose commits come into the file later.
+  ///
+  /// Read through SQLite's own file, for the same reason.
+  func fileMark() throws -> CommitMark? {
+    if isImmutable { return CommitMark() }
+    guard let file = mainFile, let read = file.pointee.pMethods?.pointee.xRead else { return nil }
+    var header = [UInt8](repeating: 0, count: 40)
+    let code = header.withUnsafeMutableBytes { read(file, $0.baseAddress, Int32($0.count), 0) }
+    guard code == SQLITE_OK else { throw lastError(sql: nil) }
+    return header[18] == 2 ? nil : header.withUnsafeBytes { CommitMark(fileHeader: $0) }
   }
 
   /// Syncs the database's file to the disk.

@@ -1,0 +1,96 @@
+// Waiting for a lock of a file for a limited time, which fcntl(2) does not offer.
+#ifndef WORKERPOOL_CTIMEDLOCK_H
+#define WORKERPOOL_CTIMEDLOCK_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+// Open-file-description locks, which fcntl.h shows under _GNU_SOURCE only. Source: fcntl(2), <asm-generic/fcntl.h>.
+#ifndef F_OFD_SETLK
+#define F_OFD_SETLK 37
+#endif
+#ifndef F_OFD_SETLKW
+#define F_OFD_SETLKW 38
+#endif
+
+static inline void csystem_ignore(int signal) { (void)signal; }
+
+static inline int64_t csystem_nanoseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+// Makes a timer that interrupts this thread's system call at a time, and every 10 ms after it: a signal that comes just
+// before the call is lost. Returns the timer, or -1 with errno.
+//
+// The signal is SIGURG, which the kernel ignores by default, so that nobody else uses it for anything that matters. A
+// handler without SA_RESTART is what makes it end a call.
+static inline int csystem_interrupt_at(int64_t time) {
+  // The kernel's own layout: <asm-generic/siginfo.h>. SIGEV_THREAD_ID is 4.
+  struct { union sigval value; int signal, notify; int thread; int unused[11]; } event;
+  _Static_assert(sizeof(event) == 64, "the size of the kernel's struct sigevent");
+  struct sigaction action;
+  struct itimerspec when;
+  int timer;
+  memset(&event, 0, sizeof(event));
+  memset(&action, 0, sizeof(action));
+  memset(&when, 0, sizeof(when));
+  action.sa_handler = csystem_ignore;
+  if (sigaction(SIGURG, &action, NULL) != 0) return -1;
+  event.signal = SIGURG;
+  event.notify = 4;
+  event.thread = (int)syscall(SYS_gettid);
+  if (syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) != 0) return -1;
+  when.it_value.tv_sec = time / 1000000000;
+  when.it_value.tv_nsec = time % 1000000000;
+  when.it_interval.tv_nsec = 10000000;
+  if (syscall(SYS_timer_settime, timer, TIMER_ABSTIME, &when, NULL) != 0) {
+    syscall(SYS_timer_delete, timer);
+    return -1;
+  }
+  return timer;
+}
+
+// Locks one byte of a file for the owner of the descriptor. Returns 0, or -1 with errno: EAGAIN if another has it until
+// the time, in nanoseconds of CLOCK_MONOTONIC; negative for no limit.
+static inline int csystem_lock_byte(int descriptor, int64_t byte, int64_t until) {
+  struct flock lock;
+  memset(&lock, 0, sizeof(lock));
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = byte;
+  lock.l_len = 1;
+  int result, error, timer;
+  if (until < 0) {
+    do result = fcntl(descriptor, F_OFD_SETLKW, &lock); while (result == -1 && errno == EINTR);
+    return result;
+  }
+  result = fcntl(descriptor, F_OFD_SETLK, &lock);
+  if (result == 0 || (errno != EAGAIN && errno != EACCES)) return result;
+  if (csystem_nanoseconds() >= until) {
+    errno = EAGAIN;
+    return -1;
+  }
+  sigset_t urgent, before;
+  sigemptyset(&urgent);
+  sigaddset(&urgent, SIGURG);
+  timer = csystem_interrupt_at(until);
+  if (timer < 0) return -1;
+  pthread_sigmask(SIG_UNBLOCK, &urgent, &before);
+  do result = fcntl(descriptor, F_OFD_SETLKW, &lock);
+  while (result == -1 && errno == EINTR && csystem_nanoseconds() < until);
+  error = errno == EINTR ? EAGAIN : errno;
+  syscall(SYS_timer_delete, timer);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  errno = error;
+  return result;
+}
+
+#endif
