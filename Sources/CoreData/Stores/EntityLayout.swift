@@ -96,7 +96,12 @@ final class EntityLayout: @unchecked Sendable {
     let kinds = UnsafeMutablePointer<SlotKind>.allocate(capacity: max(1, slots.count))
     for (index, slot) in slots.enumerated() { (kinds + index).initialize(to: slot.kind) }
     self.kinds = UnsafePointer(kinds)
-    assert(MemoryLayout<String?>.size <= 16 && MemoryLayout<Data?>.size <= 16, "A value does not fit its slot.")
+    // The compiler knows the sizes: the check costs nothing.
+    require(
+      MemoryLayout<String?>.size <= MemoryLayout<SnapshotSlot>.size
+        && MemoryLayout<Data?>.size <= MemoryLayout<SnapshotSlot>.size,
+      "A String or Data does not fit into a slot of a row: this version of CoreData does not know Swift's layout of them."
+    )
     self.toManys = toManys
     self.fetchedProperties = fetched
     self.locations = KeyTable(locations)
