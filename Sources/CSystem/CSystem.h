@@ -287,6 +287,8 @@ struct csystem_program {
   int is_subreaper;
   // A place in the environment for its process ID, ten digits and a zero; null for none.
   char *own_pid;
+  // The mark of its descendants, without its process ID; 0 for none.
+  uint64_t mark;
   // The Landlock ruleset and the filter that confine it; 0 and null for none.
   int ruleset;
   const struct sock_filter *filter;
@@ -310,6 +312,13 @@ static inline void csystem_become(const struct csystem_program *program, pid_t p
     for (pid_t id = getpid(); id > 0; id /= 10) digits[count++] = (char)('0' + id % 10);
     while (count > 0) *place++ = digits[--count];
     *place = 0;
+  }
+  if (program->mark) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_LOCKS, &limit) == 0) {
+      limit.rlim_cur = program->mark | (uint64_t)getpid();
+      setrlimit(RLIMIT_LOCKS, &limit);
+    }
   }
   // Neither it nor what it starts gains rights through a set-user-ID file.
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);

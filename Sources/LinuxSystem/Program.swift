@@ -17,6 +17,8 @@ package struct Program: Sendable {
   /// The environment variable in which the process finds its own process ID. Processes that it starts inherit the
   /// variable, and have other IDs.
   package var pidVariable: String?
+  /// What the process passes on to all that it starts; nil for nothing.
+  package var mark: ProcessMark?
   /// What the process and all that it starts may do, and nobody can take back; nil for what this process may.
   package var confinement: Confinement?
 
@@ -63,7 +65,7 @@ package struct Program: Sendable {
                 limits: limits.baseAddress, limit_count: Int32(limits.count), standard_input: input?.number ?? 0,
                 inherited: inherited?.number ?? 0, directory: folder.map { UnsafePointer($0) },
                 is_subreaper: isSubreaper ? 1 : 0,
-                own_pid: (pidText ?? nil).map { $0 + (pidVariable ?? "").utf8.count + 1 },
+                own_pid: (pidText ?? nil).map { $0 + (pidVariable ?? "").utf8.count + 1 }, mark: mark?.bits ?? 0,
                 ruleset: bounds?.ruleset.number ?? 0, filter: filter.baseAddress, filter_length: Int32(filter.count))
               return csystem_spawn(&program, &pid)
             }

@@ -22,12 +22,14 @@ package final class ReplacingFile {
   /// Temporary names that writers of this process have now: two of them may write to the same path.
   private static let taken = Mutex<Set<String>>([])
 
-  /// - Parameter temporaryName: the name that the file has until it is complete; nil for a name of this process. With a
-  ///   fixed name the next writer replaces what a killed process left: use it for files that one process writes at a
-  ///   time.
+  /// - Parameters:
+  ///   - mode: without what the process's umask denies, unless the file is for all users.
+  ///   - isForAll: whether the umask does not count.
+  ///   - temporaryName: the name that the file has until it is complete; nil for a name of this process. With a fixed
+  ///     name the next writer replaces what a killed process left: use it for files that one process writes at a time.
   /// - Throws: ``FileError`` when no file can be made in that directory, and when something other than a regular file
   ///   stands at the path.
-  package init(_ path: String, mode: mode_t, temporaryName: String? = nil) throws(FileError) {
+  package init(_ path: String, mode: mode_t, isForAll: Bool = false, temporaryName: String? = nil) throws(FileError) {
     try checkReplaceable(path)
     self.path = path
     let parts = path.split(separator: "/", omittingEmptySubsequences: false)
@@ -46,6 +48,16 @@ package final class ReplacingFile {
       let reason = error.number == ENOENT ? "cannot be created: its directory is not there" : nil
       throw FileError(path: path, action: "be created", errno: error.number, reason: reason)
     }
+    if isForAll, fchmod(descriptor.number, mode) != 0 {
+      throw FileError(path: path, action: "be made readable for all users", errno: errno)
+    }
+  }
+
+  /// Whether a name is one that a file of this type has by default before it is complete.
+  package static func isTemporaryName(_ name: String) -> Bool {
+    guard name.hasPrefix("."), name.hasSuffix(".tmp") else { return false }
+    let parts = name.dropLast(".tmp".count).split(separator: ".")
+    return parts.count > 1 && parts[parts.count - 1].utf8.allSatisfy { 0x30...0x39 ~= $0 }
   }
 
   /// Removes what was written, unless it is in place.
@@ -84,10 +96,10 @@ package final class ReplacingFile {
 
   /// Writes a whole file.
   package static func write(
-    _ bytes: some Collection<UInt8>, to path: String, mode: mode_t, temporaryName: String? = nil,
-    surviving durability: Durability
+    _ bytes: some Collection<UInt8>, to path: String, mode: mode_t, isForAll: Bool = false,
+    temporaryName: String? = nil, surviving durability: Durability
   ) throws(FileError) {
-    let file = try ReplacingFile(path, mode: mode, temporaryName: temporaryName)
+    let file = try ReplacingFile(path, mode: mode, isForAll: isForAll, temporaryName: temporaryName)
     try file.write(bytes)
     try file.complete(surviving: durability)
   }

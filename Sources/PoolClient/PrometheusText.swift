@@ -65,9 +65,10 @@ public enum PrometheusText {
     return text.lines
   }
 
-  /// Writes the metrics to a file in one step: a reader never sees half of them.
+  /// Writes the metrics to a file in one step: a reader never sees half of them. Every user may read it, since the node
+  /// exporter is another one, and nothing in it is private.
   package static func write(_ status: PoolStatus, to path: String) throws {
-    try ReplacingFile.write(text(status).utf8, to: path, mode: 0o644, surviving: .processes)
+    try ReplacingFile.write(text(status).utf8, to: path, mode: 0o644, isForAll: true, surviving: .processes)
   }
 
   private static func addKinds(_ kinds: [PoolStatus.Kind], to text: inout Text) {

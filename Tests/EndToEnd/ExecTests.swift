@@ -8,7 +8,7 @@ import WorkerPool
 @Suite(.serialized) struct ExecTests {
   /// A pool with `worker-exec` that allows one script by the name `script`.
   private func pool(
-    _ place: TestPlace, script: String, _ settings: String = "", options: [String] = []
+    _ place: TestPlace, script: String, _ settings: String = "", options: [String] = [], behind prefix: [String] = []
   ) throws -> RunningPool {
     let path = try place.write("#!/bin/sh\n" + script, to: "script.sh")
     #expect(chmod(path, 0o755) == 0)
@@ -16,7 +16,8 @@ import WorkerPool
     #expect(chmod(place.path("queue/exec.json"), 0o600) == 0)
     return try RunningPool(
       place, store: place.path("items.sqlite"), model: try ISOCodesModel.write(into: place),
-      plugins: try place.plugins("worker-exec", "worker-import"), workers: 2, options: options)
+      plugins: try place.plugins("worker-exec", "worker-import"), workers: 2, options: options,
+      behind: prefix)
   }
 
   /// The job of that number as `workerpool jobs --json` shows it.
@@ -228,6 +229,55 @@ import WorkerPool
     try pool.wait { $0.jobs?["cancelled"] == 1 }
     for process in others { process.waitForEnd() }
     try pool.stop()
+  }
+
+  /// The pool took the place of a shell that had a child, so not every orphan that comes to it is a worker's.
+  @Test(.timeLimit(.minutes(20))) func onlyWhatAWorkerHasStartedEndsWithItWhereThePoolHasOtherChildren() throws {
+    let place = try TestPlace()
+    let (pipe, told, gate) = (place.path("pipe"), place.path("told"), place.path("gate"))
+    for path in [pipe, told, gate] { #expect(mkfifo(path, 0o600) == 0) }
+    let child = "sleep 1000 & echo $$ $! >\(told); read line <\(gate)"
+    let pool = try pool(
+      place, script: scatter(pipe), behind: ["/bin/sh", "-c", "sh -c '\(child)' 2>&- & exec \"$0\" \"$@\""])
+    let words = try read(told).split(whereSeparator: \.isWhitespace)
+    let (shell, other) = try (
+      WatchedProcess(try #require(Int32(words[0]))), WatchedProcess(try #require(Int32(words[1])))
+    )
+    // The child ends, and what it has started comes to the pool.
+    close(open(gate, O_WRONLY | O_CLOEXEC))
+    shell.waitForEnd()
+    try pool.submit("exec", "--set", "command=script", "--max-attempts", "1")
+    let processes = try scattered(pipe)
+    let worker = try #require(try pool.status().workers.first { !$0.running.isEmpty })
+    kill(worker.pid, SIGKILL)
+    for process in processes { process.waitForEnd() }
+    let next = try scattered(pipe)
+    #expect(try pool.command("cancel", "p1").code == 0)
+    try pool.wait { $0.jobs?["cancelled"] == 1 }
+    for process in next { process.waitForEnd() }
+    #expect(other.isAlive, "no worker has started it")
+    kill(other.pid, SIGKILL)
+    try pool.stop()
+  }
+
+  /// Stopped first, so that neither notices the other's end.
+  @Test(.timeLimit(.minutes(20))) func whatAProgramScattersEndsWithTheNextPoolWhenPoolAndWorkerAreKilledAtOnce() throws
+  {
+    let place = try TestPlace()
+    let pipe = place.path("pipe")
+    #expect(mkfifo(pipe, 0o600) == 0)
+    let first = try pool(place, script: scatter(pipe))
+    try first.submit("exec", "--set", "command=script", "--max-attempts", "1")
+    let processes = try scattered(pipe)
+    let workers = try first.status().workers.map(\.pid)
+    for pid in workers + [first.pid] { kill(pid, SIGSTOP) }
+    for pid in workers + [first.pid] { kill(pid, SIGKILL) }
+    #expect(first.waitForExit() == SIGKILL)
+    try place.write("#!/bin/sh\nexit 0", to: "script.sh")
+    let next = try RunningPool(place, store: first.store, model: first.model, plugins: place.path("plugins"))
+    for process in processes { process.waitForEnd() }
+    try next.wait { $0.jobs?["succeeded"] == 1 }
+    try next.stop()
   }
 
   @Test(.timeLimit(.minutes(20))) func whatAProgramScattersEndsWithThePool() throws {

@@ -29,6 +29,18 @@ import Testing
     #expect(try Data(contentsOf: URL(fileURLWithPath: path)).count == 1_000_000)
   }
 
+  @Test func temporaryNamesAreToldFromOthers() throws {
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let path = directory.path + "/out.csv"
+    let files = try (0..<2).map { _ in try ReplacingFile(path, mode: 0o600) }
+    let names = try names()
+    #expect(names.count == 2 && names.allSatisfy(ReplacingFile.isTemporaryName))
+    for name in ["out.csv", ".out.csv", ".out.csv.tmp", "out.csv.1.tmp", ".tmp", ".1.tmp", "..tmp", ".a.1x.tmp"] {
+      #expect(!ReplacingFile.isTemporaryName(name), "\(name)")
+    }
+    withExtendedLifetime(files) {}
+  }
+
   @Test func whatLiesUnderTheTemporaryNameIsNotWrittenTo() throws {
     defer { try? FileManager.default.removeItem(at: directory) }
     let victim = directory.path + "/victim"

@@ -15,8 +15,8 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   open var shouldAddStoreAsynchronously = false
   /// Whether opening a store of another model version migrates it; otherwise it throws 134100. Default: true.
   open var shouldMigrateStoreAutomatically = true
-  /// Whether a migration infers its mapping; otherwise it throws 134140, since mapping models cannot be read. Default:
-  /// true.
+  /// Whether a migration infers its mapping where the program's bundles have no mapping model for it; otherwise it throws
+  /// 134140 there. Default: true.
   open var shouldInferMappingModelAutomatically = true
 
   /// The place in iCloud to which Apple's framework mirrors the store. Without effect, except that an

@@ -32,9 +32,11 @@ extension CocoaError.Code {
   /// not deleted too.
   public static let validationRelationshipDeniedDelete = CocoaError.Code(
     rawValue: NSValidationRelationshipDeniedDeleteError)
-  /// A number is above its maximum. A save raises it for the maximum that a model file sets.
+  /// A number is above its maximum. A save raises it for the maximum that a model file sets. A save and batch requests
+  /// raise it for a number that is too large for an Integer 16 or Integer 32 attribute.
   public static let validationNumberTooLarge = CocoaError.Code(rawValue: NSValidationNumberTooLargeError)
-  /// A number is below its minimum. A save raises it for the minimum that a model file sets.
+  /// A number is below its minimum. A save raises it for the minimum that a model file sets. A save and batch requests
+  /// raise it for a number that is too small for an Integer 16 or Integer 32 attribute.
   public static let validationNumberTooSmall = CocoaError.Code(rawValue: NSValidationNumberTooSmallError)
   /// A date is after the latest one allowed. A save raises it for the latest date that a model file sets.
   public static let validationDateTooLate = CocoaError.Code(rawValue: NSValidationDateTooLateError)
@@ -59,7 +61,8 @@ extension CocoaError.Code {
   public static let persistentStoreCoordinatorLocking = CocoaError.Code(
     rawValue: NSPersistentStoreCoordinatorLockingError)
   /// An object has no row in its store. `existingObject(with:)` raises it, and the save of a child context whose object
-  /// the parent has deleted; `NSAffectedObjectsErrorKey` has the object or its ID.
+  /// the parent has deleted; `NSAffectedObjectsErrorKey` has the object or its ID. A save at a server raises it when an
+  /// object that it refers to was deleted meanwhile.
   public static let managedObjectReferentialIntegrity = CocoaError.Code(
     rawValue: NSManagedObjectReferentialIntegrityError)
   /// A relationship leads to another store. Nothing here raises it: a save refuses such a relationship with
@@ -75,17 +78,21 @@ extension CocoaError.Code {
   /// No class is registered for a store type. The coordinator's operations on store files raise it; the description
   /// names the types that can be opened.
   public static let persistentStoreInvalidType = CocoaError.Code(rawValue: NSPersistentStoreInvalidTypeError)
-  /// A file is not of the store type that was asked for. Opening raises it for a file that is not an SQLite database.
+  /// A file is not of the store type that was asked for. Opening raises it for a file that is not an SQLite database, a
+  /// binary or XML store that cannot be read as one, and an app's own store whose metadata names another type.
   public static let persistentStoreTypeMismatch = CocoaError.Code(rawValue: NSPersistentStoreTypeMismatchError)
-  /// A file's tables do not fit the model. Opening raises it for an SQLite file that belongs to another program and for
-  /// a model that cannot be laid out as tables; writing raises it when the store's own tables lack a row.
+  /// A file's tables do not fit the model. Opening raises it for an SQLite file that belongs to another program, for a
+  /// damaged store or copy of its model, and for a model that the type of store cannot hold; writing raises it when the
+  /// store's own tables lack a row.
   public static let persistentStoreIncompatibleSchema = CocoaError.Code(
     rawValue: NSPersistentStoreIncompatibleSchemaError)
   /// A store cannot take the changes. A save raises it for a store that is read-only or no longer open, an entity that
   /// no store holds, a relationship between stores, a context without a coordinator, and `willSave()` methods that
   /// never come to rest. Writing batch requests and deletions of history raise it for read-only stores.
   public static let persistentStoreSave = CocoaError.Code(rawValue: NSPersistentStoreSaveError)
-  /// Only some of several stores were saved. Nothing here raises it: the first store's own error is thrown.
+  /// Only some of several stores were saved. A save raises it when a store has its part for good, such as an app's own
+  /// store, and another one fails then; `NSAffectedStoresErrorKey` and `NSAffectedObjectsErrorKey` have what is not
+  /// saved, and `NSUnderlyingErrorKey` the reason.
   public static let persistentStoreIncompleteSave = CocoaError.Code(rawValue: NSPersistentStoreIncompleteSaveError)
   /// Conflicts kept objects from being saved. Nothing here raises it: conflicts are `managedObjectMerge` and
   /// `managedObjectConstraintMerge`.
@@ -107,16 +114,19 @@ extension CocoaError.Code {
   public static let persistentStoreUnsupportedRequestType = CocoaError.Code(
     rawValue: NSPersistentStoreUnsupportedRequestTypeError)
   /// The model is not the one that a store was made with. Opening raises it when the version hashes differ and no
-  /// migration was asked for; the description names the entities that differ, and the store's metadata is under the key
-  /// "metadata".
+  /// migration was asked for, or the store is an app's own; the description names the entities that differ, and the
+  /// store's metadata is under the key "metadata". A store at a server raises it when another program has migrated or
+  /// replaced it.
   public static let persistentStoreIncompatibleVersionHash = CocoaError.Code(
     rawValue: NSPersistentStoreIncompatibleVersionHashError)
-  /// A store could not be migrated. A migration raises it for every failure of SQLite without a code of its own, and
-  /// for two store types that differ.
+  /// A store could not be migrated. A migration raises it for failures of SQLite and of writing a file without a code of
+  /// their own, for a binary or XML store that changed meanwhile, for a store in memory, and at a server for objects of
+  /// others that it would drop.
   public static let migration = CocoaError.Code(rawValue: NSMigrationError)
   /// Migrated objects violate a new uniqueness constraint. A migration raises it; the file stays as it was.
   public static let migrationConstraintViolation = CocoaError.Code(rawValue: NSMigrationConstraintViolationError)
-  /// A migration was cancelled. Nothing here raises it: migrations cannot be cancelled.
+  /// A migration was cancelled. Nothing here raises it: a cancelled migration throws the error that
+  /// `NSMigrationManager.cancelMigrationWithError(_:)` was given.
   public static let migrationCancelled = CocoaError.Code(rawValue: NSMigrationCancelledError)
   /// The model that a store was made with was not found. A migration raises it when neither the models in use nor those
   /// in the program's bundles have the hashes of the store.
@@ -129,7 +139,9 @@ extension CocoaError.Code {
   /// The migrated store cannot be written. `NSMigrationManager` raises it.
   public static let migrationManagerDestinationStore = CocoaError.Code(
     rawValue: NSMigrationManagerDestinationStoreError)
-  /// A migration policy failed. Nothing here raises it: there are no migration policies.
+  /// An entity could not be migrated by its policy. A migration raises it when the program has no class of the policy's
+  /// name, and when a mapping's expression calls a method that the policy or the migration manager does not have. What a
+  /// policy throws itself is thrown as it is.
   public static let entityMigrationPolicy = CocoaError.Code(rawValue: NSEntityMigrationPolicyError)
   /// SQLite failed in a way that no other code describes. Any access to a store raises it; `NSSQLiteErrorDomain` has
   /// SQLite's code.
@@ -142,14 +154,16 @@ extension CocoaError.Code {
   public static let externalRecordImport = CocoaError.Code(rawValue: NSExternalRecordImportError)
   /// The history after a token was deleted. A fetch of history raises it; fetch after nil to begin again.
   public static let persistentHistoryTokenExpired = CocoaError.Code(rawValue: NSPersistentHistoryTokenExpiredError)
-  /// The model of a migration stage was not found. Nothing here raises it: there are no staged migrations.
+  /// The model of a migration stage was not found. A staged migration raises it when a model reference leads to no
+  /// model, or to one with another checksum.
   public static let managedObjectModelReferenceNotFound = CocoaError.Code(
     rawValue: NSManagedObjectModelReferenceNotFoundError)
-  /// A store was written by a newer framework than the stages know. Nothing here raises it: there are no staged
-  /// migrations.
+  /// A store was written by a newer framework than the stages know. Nothing here raises it: stages depend on models only,
+  /// not on a version of this framework.
   public static let stagedMigrationFrameworkVersionMismatch = CocoaError.Code(
     rawValue: NSStagedMigrationFrameworkVersionMismatchError)
-  /// Migration stages lead back to an earlier model. Nothing here raises it: there are no staged migrations.
+  /// Migration stages lead back to an earlier model. A staged migration raises it when no stage begins at the version of
+  /// the store.
   public static let stagedMigrationBackwardMigration = CocoaError.Code(
     rawValue: NSStagedMigrationBackwardMigrationError)
 }

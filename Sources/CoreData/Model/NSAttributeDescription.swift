@@ -55,6 +55,9 @@ open class NSAttributeDescription: NSPropertyDescription, @unchecked Sendable {
   /// Whether validation can refuse a value or the lack of one.
   var hasRules: Bool { !isOptional || !validationPredicates.isEmpty }
 
+  /// Whether the attribute holds integers of fewer bits than `Int64`, whose width validation checks.
+  var isNarrow: Bool { integerRange != nil }
+
   override func makeEmpty() -> NSPropertyDescription {
     NSAttributeDescription()
   }

@@ -47,6 +47,8 @@ open class NSCompositeAttributeDescription: NSAttributeDescription, @unchecked S
 
   override var hasRules: Bool { super.hasRules || elements.contains(where: \.hasRules) }
 
+  override var isNarrow: Bool { elements.contains(where: \.isNarrow) }
+
   func element(_ name: String) -> NSAttributeDescription? { elements.first { $0.name == name } }
 
   /// The elements that hold a value, those inside composite elements included, ordered by name, each with its key path

@@ -80,6 +80,13 @@ extension NSManagedObject {
       "\(layout.name).\(property.name) holds a \(type(of: value)), and its accessor is of the type \(Value.self).")
   }
 
+  @inline(never)
+  fileprivate final func tooWide<Value: FixedWidthInteger>(_ property: ManagedPropertyKey) -> Value {
+    fatalError(
+      "\(layout.name).\(property.name) holds a number that its accessor's type \(Value.self) cannot hold: read it with "
+        + "value(forKey:), or widen the attribute's type in the model.")
+  }
+
   @usableFromInline
   final func missing(_ property: ManagedPropertyKey) -> Never {
     fatalError("\(layout.name).\(property.name) is nil, and its accessor's type is not optional.")
@@ -102,9 +109,9 @@ extension Int64: ManagedValue {
 }
 
 extension Int32: ManagedValue {
-  /// The value of an integer or Boolean attribute, without the bits that do not fit; nil for no value.
+  /// The value of an integer or Boolean attribute; nil for no value. Traps if the number does not fit.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> Int32? {
-    object.read(property, .integer, Int64.self).map { Int32(truncatingIfNeeded: $0) }
+    object.read(property, .integer, Int64.self).map { Int32(exactly: $0) ?? object.tooWide(property) }
   }
   /// Writes the attribute and marks the object as updated.
   public static func write(_ value: Int32?, to property: ManagedPropertyKey, of object: NSManagedObject) {
@@ -115,9 +122,9 @@ extension Int32: ManagedValue {
 }
 
 extension Int16: ManagedValue {
-  /// The value of an integer or Boolean attribute, without the bits that do not fit; nil for no value.
+  /// The value of an integer or Boolean attribute; nil for no value. Traps if the number does not fit.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> Int16? {
-    object.read(property, .integer, Int64.self).map { Int16(truncatingIfNeeded: $0) }
+    object.read(property, .integer, Int64.self).map { Int16(exactly: $0) ?? object.tooWide(property) }
   }
   /// Writes the attribute and marks the object as updated.
   public static func write(_ value: Int16?, to property: ManagedPropertyKey, of object: NSManagedObject) {

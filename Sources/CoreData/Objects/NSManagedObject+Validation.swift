@@ -10,7 +10,7 @@ extension NSManagedObject {
     } else if let values {
       for checked in layout.validatedSlots {
         let slot = checked.slot
-        if checked.onlyHasToBeThere && !values.slots[slot].isNil(layout.kinds[slot]) { continue }
+        if checked.isPlainlyValid(in: values) { continue }
         if isUnsetTransient(slot, values) { continue }
         let description = layout.slots[slot]
         let value = description.kind == .toOne ? related(slot) : values.value(slot)
@@ -64,6 +64,13 @@ extension NSManagedObject {
   }
 
   private func validate(_ value: Any, against property: NSPropertyDescription, key: String) throws {
+    if let attribute = property as? NSAttributeDescription, attribute.integerRange != nil,
+      let number = AttributeValue.integer(value), let code = attribute.attributeType.widthError(number)
+    {
+      throw validationError(
+        code, key: key, value: value,
+        message: "\(layout.name).\(key): \(attribute.attributeType.widthExplanation(code))")
+    }
     for (index, predicate) in property.validationPredicates.enumerated() where !predicate.evaluate(with: value) {
       let warning = property.validationWarnings.indices.contains(index) ? property.validationWarnings[index] : nil
       let code = (warning as? NSNumber)?.intValue ?? CocoaError.Code.managedObjectValidation.rawValue
@@ -79,7 +86,7 @@ extension NSManagedObject {
   /// Validates the elements of a composite attribute that has a value, each under its key path.
   private func validate(_ values: [String: Any], of composite: NSCompositeAttributeDescription, key: String) throws {
     var errors: [any Error] = []
-    for element in composite.elements where element.hasRules {
+    for element in composite.elements where element.hasRules || element.isNarrow {
       do {
         try validate(values[element.name], element, key: "\(key).\(element.name)")
       } catch { errors.append(error) }

@@ -22,7 +22,6 @@ open class NSFetchedResultsController<ResultType>: NSObject {
   ///   - sectionNameKeyPath: the key path of an object's section name; nil makes one section. The first sort descriptor
   ///     must sort the objects by section. Use an attribute or transient attribute of the model: other Swift properties
   ///     are not found.
-  ///     put objects into the order of their sections.
   ///   - name: the name of a file that caches the sections until the store changes; nil for none. Use a name for one
   ///     configuration only.
   public init(

@@ -36,11 +36,13 @@ enum AttributeValue {
     if type == .integer64AttributeType && smallNumbers.indices.contains(Int(truncatingIfNeeded: integer)) {
       return smallNumbers[Int(truncatingIfNeeded: integer)]
     }
-    return switch type {
-    case .integer16AttributeType: NSNumber(value: Int16(truncatingIfNeeded: integer))
-    case .integer32AttributeType: NSNumber(value: Int32(truncatingIfNeeded: integer))
-    default: NSNumber(value: integer)
+    // A number that does not fit stays what it is: predicates and the store see it, too.
+    switch type {
+    case .integer16AttributeType: if let short = Int16(exactly: integer) { return NSNumber(value: short) }
+    case .integer32AttributeType: if let short = Int32(exactly: integer) { return NSNumber(value: short) }
+    default: break
     }
+    return NSNumber(value: integer)
   }
 
   /// A number as key-value coding returns it from an attribute of the type; nil if the value is not a number.

@@ -96,7 +96,12 @@ final class EntityLayout: @unchecked Sendable {
     let kinds = UnsafeMutablePointer<SlotKind>.allocate(capacity: max(1, slots.count))
     for (index, slot) in slots.enumerated() { (kinds + index).initialize(to: slot.kind) }
     self.kinds = UnsafePointer(kinds)
-    assert(MemoryLayout<String?>.size <= 16 && MemoryLayout<Data?>.size <= 16, "A value does not fit its slot.")
+    // The compiler knows the sizes: the check costs nothing.
+    require(
+      MemoryLayout<String?>.size <= MemoryLayout<SnapshotSlot>.size
+        && MemoryLayout<Data?>.size <= MemoryLayout<SnapshotSlot>.size,
+      "A String or Data does not fit into a slot of a row: this version of CoreData does not know Swift's layout of them."
+    )
     self.toManys = toManys
     self.fetchedProperties = fetched
     self.locations = KeyTable(locations)
@@ -108,12 +113,7 @@ final class EntityLayout: @unchecked Sendable {
     self.hasDerived = slots.contains(where: \.isDerived)
     self.toOneSlots = slots.indices.filter { slots[$0].kind == .toOne }
     self.hasRelationships = !toOneSlots.isEmpty || !toManys.isEmpty
-    self.validatedSlots = slots.indices.filter { slots[$0].needsValidation }.map {
-      ValidatedSlot(
-        slot: $0,
-        onlyHasToBeThere: slots[$0].property.validationPredicates.isEmpty
-          && slots[$0].attributeType != .compositeAttributeType)
-    }
+    self.validatedSlots = slots.indices.compactMap { ValidatedSlot(slot: $0, slots[$0]) }
     self.validatedToManys = toManys.indices.filter {
       toManys[$0].minCount > 0 || toManys[$0].maxCount > 1 || !toManys[$0].validationPredicates.isEmpty
     }
@@ -188,8 +188,31 @@ enum PropertyLocation {
 /// A slot that validation checks.
 struct ValidatedSlot {
   let slot: Int
-  /// Whether any value will do: it need not be converted for the model's rules.
-  let onlyHasToBeThere: Bool
+  private let kind: SlotKind
+  /// Whether any value will do that fits the type: it need not be converted for the model's rules.
+  private let hasNoPredicates: Bool
+  private let isOptional: Bool
+  private let integerRange: ClosedRange<Int64>?
+
+  /// Nil for a slot that needs no validation.
+  init?(slot: Int, _ description: SlotDescription) {
+    let attribute = description.property as? NSAttributeDescription
+    guard description.needsValidation || attribute?.isNarrow == true else { return nil }
+    self.slot = slot
+    kind = description.kind
+    hasNoPredicates =
+      description.property.validationPredicates.isEmpty && description.attributeType != .compositeAttributeType
+    isOptional = description.isOptional
+    integerRange = attribute?.integerRange
+  }
+
+  /// Whether the value is seen to be valid where it lies. If not, the model's rules tell.
+  func isPlainlyValid(in values: Snapshot) -> Bool {
+    guard hasNoPredicates else { return false }
+    if values.slots[slot].isNil(kind) { return isOptional }
+    guard let integerRange, let number = values.load(slot, as: Int64.self) else { return true }
+    return integerRange.contains(number)
+  }
 }
 
 /// The use of a slot's sixteen bytes.

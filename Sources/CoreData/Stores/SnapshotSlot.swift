@@ -144,8 +144,16 @@ extension String: ReferenceSlotValue {
   }
 
   static func initialize(_ slot: UnsafeMutablePointer<SnapshotSlot>, to value: String) {
+    checkUnlikePacked(value)
     memory(slot).initialize(to: value)
-    assert(slot.pointee.second != PackedText.mark, "A String looks like a packed text.")
+  }
+
+  /// A String whose second word is the mark would be read as the place of a text, wherever that leads.
+  @inline(__always)
+  private static func checkUnlikePacked(_ value: String) {
+    require(
+      unsafeBitCast(value, to: SnapshotSlot.self).second != PackedText.mark,
+      "A String looks like a packed text: this version of CoreData does not know Swift's layout of it.")
   }
 
   @inline(__always)
@@ -153,6 +161,7 @@ extension String: ReferenceSlotValue {
     if slot.pointee.second == PackedText.mark {
       initialize(slot, to: value)
     } else {
+      checkUnlikePacked(value)
       memory(slot).pointee = value
     }
   }

@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import LinuxSystem
 import Synchronization
 
 /// Where job files come from, `incoming/`, and where the pool keeps those that it has made its own, `taken/`.
@@ -45,7 +46,26 @@ final class IncomingDirectory: Sendable {
   /// whose names are unusable.
   func names() throws(FileError) -> (names: [String], unusable: [Unusable]) {
     guard let incoming = incoming.current else { return ([], []) }
-    return try names(in: incoming)
+    var temporary: [String] = []
+    let names = try names(in: incoming) { name in
+      if let name = String(validatingCString: name), ReplacingFile.isTemporaryName(name) { temporary.append(name) }
+    }
+    removeAbandoned(temporary, in: incoming)
+    return names
+  }
+
+  /// Seconds after its last change at which a file of `submit` or an app counts as abandoned by a killed process. They
+  /// write one without pauses. A process that was stopped for so long gets an error when it renames its file.
+  static let abandonedAge = 3600.0
+
+  private func removeAbandoned(_ names: [String], in incoming: OpenDirectory) {
+    let limit = Int64((Date().timeIntervalSince1970 - Self.abandonedAge) * 1e9)
+    for name in names {
+      guard let status = incoming.status(of: name), status.isRegularFile,
+        OpenDirectory.nanoseconds(status.st_mtim) < limit
+      else { continue }
+      unlinkat(incoming.descriptor, name, 0)
+    }
   }
 
   /// The files in `taken/`, in the same order.
@@ -54,7 +74,10 @@ final class IncomingDirectory: Sendable {
     return try names(in: taken).names.map { TakenJobFile(name: $0, directory: taken, source: nil) }
   }
 
-  private func names(in directory: OpenDirectory) throws(FileError) -> (names: [String], unusable: [Unusable]) {
+  /// - Parameter skip: gets the names that are not for the pool.
+  private func names(
+    in directory: OpenDirectory, skip: (UnsafePointer<CChar>) -> Void = { _ in }
+  ) throws(FileError) -> (names: [String], unusable: [Unusable]) {
     let isTaken = directory.path == taken.path
     var names: [String] = []
     var unusable: [Unusable] = []
@@ -63,6 +86,8 @@ final class IncomingDirectory: Sendable {
         names.append(name)
       } else if Self.isForPool(String(cString: bytes)) {
         unusable.append(Unusable(bytes: Array(UnsafeBufferPointer(start: bytes, count: strlen(bytes) + 1))))
+      } else {
+        skip(bytes)
       }
     }
     return (names.count <= Self.mostInOrder ? inOrder(names, directory) : names, unusable)

@@ -65,7 +65,6 @@ public enum SystemdUnit {
       NoNewPrivileges=yes
       PrivateTmp=yes
       ProtectSystem=full
-      UMask=0077
       \(place)
 
       [Install]

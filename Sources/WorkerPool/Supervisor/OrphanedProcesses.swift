@@ -14,7 +14,7 @@ final class OrphanedProcesses {
   private let log: Log
   private let pool: String?
   /// This process has other children, too: it replaced a program that had some, or is the first of its container. Then
-  /// only processes that their environment marks as a worker's are ended.
+  /// only processes that descend from a worker of the pool are ended, as their mark or their environment tells.
   private let hasOtherChildren: Bool
   /// Descriptors of processes that were killed, by process ID.
   private var dying: [pid_t: Descriptor] = [:]

@@ -88,6 +88,7 @@ final class SpawnRequest: Sendable {
     var program = program
     program.isSubreaper = true
     program.pidVariable = WorkerVariable.pid.rawValue
+    program.mark = program.environment[WorkerVariable.pool.rawValue].map(ProcessMark.init)
     do throws(SystemCallError) {
       let pid = try program.start(output: output, errors: errors, inherited: connection)
       guard isAbandoned.load(ordering: .relaxed) else { return .success(pid) }

@@ -25,12 +25,10 @@ enum StrayProcesses {
     var left = Left()
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
     for pid in names.compactMap({ Int32($0) }) where pid != getpid() && getpgid(pid) != getpgrp() {
-      guard let process = ProcessIdentity(of: pid), let variables = variables(of: pid),
-        let worker = worker(in: variables, pool: pool)
-      else { continue }
+      guard let process = ProcessIdentity(of: pid), let worker = worker(of: pid, pool: pool) else { continue }
       if ProcFile.isAlive(worker), self.worker(of: worker, pool: pool) == worker {
-        let isOurs = variables.contains(Data("\(WorkerVariable.store.rawValue)=\(store)".utf8))
-        if worker == pid, isOurs { left.finishing.insert(process) }
+        let variable = Data("\(WorkerVariable.store.rawValue)=\(store)".utf8)
+        if worker == pid, variables(of: pid)?.contains(variable) ?? false { left.finishing.insert(process) }
       } else if ProcFile.isAlive(pid), kill(pid, SIGKILL) == 0 {
         left.killed.insert(process)
       }
@@ -38,10 +36,10 @@ enum StrayProcesses {
     return left
   }
 
-  /// The process ID of the worker, of the pool of this identity, that the process is or that started it, as its
-  /// environment says; `nil` for all other processes.
+  /// The process ID of the worker, of the pool of this identity, that the process is or that started it, as its mark or
+  /// its environment says; `nil` for all other processes.
   static func worker(of pid: Int32, pool: String) -> Int32? {
-    variables(of: pid).flatMap { worker(in: $0, pool: pool) }
+    ProcessMark(pool).process(of: pid) ?? variables(of: pid).flatMap { worker(in: $0, pool: pool) }
   }
 
   private static func worker(in variables: [Data], pool: String) -> Int32? {

@@ -8,6 +8,11 @@ private let defaults = PoolConfiguration(store: "", model: "", queue: "")
 private func text(_ number: Double?) -> String? { number.map { text(Int($0)) } ?? nil }
 private func text(_ number: Int?) -> String? { number.map(String.init) }
 
+/// Jobs hold parameters and the store an app's data: both are for the pool's user alone.
+private let defaultMask: mode_t = 0o077
+
+private func octal(_ mask: mode_t) -> String { "0" + String(mask, radix: 8) }
+
 let runCommand = CommandDescription(
   name: "run", summary: "Run a pool: keep worker processes alive and hand jobs to them",
   discussion: """
@@ -73,6 +78,12 @@ let runCommand = CommandDescription(
         "take job files of other users, too, if their group is the pool's, and only the group may write them and put "
         + "files into incoming/"
     ),
+    CommandOption(
+      name: "umask", value: "MODE",
+      help:
+        "what new files of the pool and its workers deny to others, as for umask(1): 027 lets the group read them; the "
+        + "metrics file is for all users",
+      defaultText: octal(defaultMask)),
     CommandOption(
       name: "store-wait", value: "SECONDS",
       help:
@@ -175,7 +186,20 @@ let systemdUnitCommand = CommandDescription(
   for directory in arguments.strings("plugins") where access(directory, F_OK) != 0 {
     Output.error("workerpool run: there is no directory \(directory) for plugins yet\n")
   }
+  umask(try mask(arguments))
   return ExitCode(rawValue: try Pool.run(pool)) ?? .failure
+}
+
+private func mask(_ arguments: ParsedArguments) throws(UsageError) -> mode_t {
+  guard let text = arguments.string("umask") else { return defaultMask }
+  guard let mask = mode_t(text, radix: 8), mask <= 0o777, text.first?.isNumber == true else {
+    throw UsageError("--umask must be an octal mode from 000 to 777, as in 027, not \"\(text)\"")
+  }
+  // The pool itself reads and writes what it makes.
+  guard mask & 0o700 == 0 else {
+    throw UsageError("--umask \(text) would deny the pool its own files: begin with 0, as in 027 or 077")
+  }
+  return mask
 }
 
 private func configuration(_ arguments: ParsedArguments) throws -> PoolConfiguration {
@@ -204,6 +228,8 @@ private func configuration(_ arguments: ParsedArguments) throws -> PoolConfigura
   if let seconds = try arguments.seconds("heartbeat", in: 0...86_400) { configuration.heartbeat = seconds }
   if let seconds = try arguments.seconds("orphan-deadline", in: 0...86_400) { configuration.orphanDeadline = seconds }
   if try arguments.word("log-format", among: ["text", "json"]) == "json" { configuration.log = .jsonLines }
+  // The process gets it when it starts the pool.
+  _ = try mask(arguments)
   configuration.allowsGroup = arguments.has("allow-group")
   configuration.confinesWorkers = arguments.has("confine")
   configuration.confinedNeeds = try confinedNeeds(arguments)

@@ -35,9 +35,9 @@ struct IntakePlace {
   }
 
   /// Makes a file look as if it had been written a while ago.
-  func age(_ name: String) throws {
+  func age(_ name: String, by seconds: Double = 60) throws {
     try FileManager.default.setAttributes(
-      [.modificationDate: Date() - 60], ofItemAtPath: layout.incoming + "/" + name)
+      [.modificationDate: Date() - seconds], ofItemAtPath: layout.incoming + "/" + name)
   }
 
   var incoming: [String] { names(layout.incoming) }

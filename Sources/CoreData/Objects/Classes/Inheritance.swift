@@ -11,7 +11,9 @@ extension Sequence where Element: AnyObject {
   func first(notOf wanted: AnyClass) -> Element? {
     var known: AnyClass?
     for object in self {
-      let type: AnyClass = type(of: object)
+      // As an existential: in the code that the optimiser specialises for elements of the type AnyObject, the type of
+      // the element itself is AnyObject, and not the object's class.
+      let type: AnyClass = type(of: object as AnyObject)
       if type == known { continue }
       guard inherits(type, from: wanted) else { return object }
       known = type

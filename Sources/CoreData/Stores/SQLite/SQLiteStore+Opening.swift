@@ -48,7 +48,8 @@ extension SQLiteStore {
   }
 
   func close(beside others: [any ObjectStore]) {
-    if let externalFiles { database.withWriter { externalFiles.close($0) } }
+    // A database that was closed meanwhile leaves the files.
+    if let externalFiles { try? database.withWriter { externalFiles.close($0) } }
     guard !others.contains(where: { ($0 as? SQLiteStore)?.database === database }) else { return }
     database.giveUp()
   }

@@ -50,9 +50,7 @@ extension PlainColumn {
   func value(of name: String) -> NSObject? {
     if isNull { return nil }
     switch name {
-    case "small": return NSNumber(value: Int16(truncatingIfNeeded: integer))
-    case "middle": return NSNumber(value: Int32(truncatingIfNeeded: integer))
-    case "large": return NSNumber(value: integer)
+    case "small", "middle", "large": return NSNumber(value: integer)
     case "flag": return NSNumber(value: integer != 0)
     case "real": return NSNumber(value: real)
     case "single": return NSNumber(value: Float(real))

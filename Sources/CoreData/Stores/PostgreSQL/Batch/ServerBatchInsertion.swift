@@ -8,8 +8,7 @@ final class ServerBatchInsertion {
   private let storedEntity: StoredEntity
   private let layout: EntityLayout
   private let writer: ServerRowWriter
-  /// Attributes that must have a value.
-  private let mandatorySlots: [Int]
+  private let rules: BatchRowRules
   private var named: [Bool]
   private var result = BatchResult()
   private var keys: ArraySlice<Int64> = []
@@ -31,9 +30,7 @@ final class ServerBatchInsertion {
     self.storedEntity = storedEntity
     layout = storedEntity.layout
     writer = store.writer(mapping.number)
-    mandatorySlots = writer.steps.map(\.slot).filter { [layout] in
-      layout.slots[$0].kind != .toOne && !layout.slots[$0].isOptional
-    }
+    rules = BatchRowRules(layout, slots: writer.steps.map(\.slot))
     named = Array(repeating: false, count: layout.slotCount)
   }
 
@@ -50,11 +47,7 @@ final class ServerBatchInsertion {
     for step in writer.steps { row.assign(slot: step.slot, from: defaults) }
     for slot in named.indices { named[slot] = false }
     guard try source.next(row, &named) else { return false }
-    for slot in mandatorySlots where row.isNil(slot) {
-      throw CoreDataErrors.error(
-        .validationMissingMandatoryProperty, "\(layout.name).\(layout.slots[slot].name) needs a value.",
-        [NSValidationKeyErrorKey: layout.slots[slot].name])
-    }
+    try rules.check(row)
     return true
   }
 

@@ -5,10 +5,15 @@ struct ServerBatchUpdate {
   private let mapping: TableMapping
   private let targets: BatchUpdateTargets
 
-  /// A column's new value: `column = text`, with question marks for the parameters.
+  /// A column's new value, with question marks for the parameters.
   private struct Assignment {
-    let text: String
+    let column: String
+    let value: String
     let values: [Value]
+    /// The attribute if the server computes the value, which may not fit the attribute's type.
+    var narrow: AttributeColumn?
+
+    var text: String { "\(column) = \(value)" }
   }
 
   private enum Value {
@@ -35,6 +40,17 @@ struct ServerBatchUpdate {
     let assignments = try wanted.flatMap { try self.assignments(of: $1, to: $0) }
     let own = mapping.names
     let condition = try condition(fetch)
+    for assignment in assignments {
+      guard let attribute = assignment.narrow else { continue }
+      var parameters = ServerParameters()
+      for value in assignment.values + condition.values.map(Value.plain) { add(value, to: &parameters) }
+      let results = "SELECT (\(assignment.value))::bigint AS result FROM \(mapping.table) AS t0\(condition.text)"
+      let extremes = try connection.execute(
+        ServerStatement.numbered("SELECT min(result), max(result) FROM (\(results)) AS updated", from: 1), parameters)
+      if extremes.bytes(0, 0) != nil {
+        try targets.checkWidth([extremes.integer(0, 0), extremes.integer(0, 1)], attribute)
+      }
+    }
     let needsRows = history != nil || request.resultType == .updatedObjectIDsResultType
     let sql = """
       UPDATE \(mapping.table) AS t0 SET \(assignments.map(\.text).joined(separator: ", ")), \
@@ -97,6 +113,7 @@ struct ServerBatchUpdate {
       throw targets.failure("\(mapping.name).\(attribute.name) was given a value that it cannot hold.")
     }
     let elements = CompositeValue.converted(constant, composite) ?? [:]
+    try composite.checkWidth(elements, "\(mapping.name).\(attribute.name)")
     return try leaves.map { leaf in try encoded(leaf.value(in: elements), leaf.column, leaf.attribute) }
   }
 
@@ -116,6 +133,7 @@ struct ServerBatchUpdate {
         "\(mapping.name).\(column.name) holds \(column.type.valueDescription), and was given a "
           + "\(type(of: constant)).")
     }
+    try attribute.checkWidth(converted, "\(mapping.name).\(column.name)")
     return try encoded(converted, column, attribute)
   }
 
@@ -125,7 +143,7 @@ struct ServerBatchUpdate {
     var bytes: [UInt8] = []
     let hasValue = try ServerValue.append(value, attribute, to: &bytes)
     let type = ServerType(attribute) ?? .text
-    return Assignment(text: "\(column.column) = ?", values: [.encoded(hasValue ? bytes : nil, type)])
+    return Assignment(column: column.column, value: "?", values: [.encoded(hasValue ? bytes : nil, type)])
   }
 
   private func assignment(of expression: NSExpression, to column: AttributeColumn) throws -> Assignment {
@@ -138,14 +156,16 @@ struct ServerBatchUpdate {
     } else {
       text = sql.text
     }
-    return Assignment(text: "\(column.column) = \(text)", values: sql.values.map(Value.plain))
+    return Assignment(
+      column: column.column, value: text, values: sql.values.map(Value.plain),
+      narrow: column.type.integerRange == nil ? nil : column)
   }
 
   private func assignments(of value: Any, to relationship: NSRelationshipDescription) throws -> [Assignment] {
     try targets.columns(value, relationship).map { name, number in
       var bytes: [UInt8] = []
       if let number { bytes.append(bigEndian: number) }
-      return Assignment(text: "\(name) = ?", values: [.encoded(number == nil ? nil : bytes, .int8)])
+      return Assignment(column: name, value: "?", values: [.encoded(number == nil ? nil : bytes, .int8)])
     }
   }
 }

@@ -66,6 +66,16 @@ struct BatchUpdateTargets {
       [NSValidationKeyErrorKey: name])
   }
 
+  /// Fails for results of an expression that do not fit the attribute's type.
+  func checkWidth(_ results: [Int64], _ attribute: AttributeColumn) throws {
+    for result in results {
+      guard let code = attribute.type.widthError(result) else { continue }
+      throw CoreDataErrors.error(
+        code, "\(mapping.name).\(attribute.name): a row's new value: \(attribute.type.widthExplanation(code)).",
+        [NSValidationKeyErrorKey: attribute.name])
+    }
+  }
+
   /// An expression over a row's own values, for a column.
   func sql(of expression: NSExpression, for column: AttributeColumn) throws -> (
     sql: SQL, type: SQLType

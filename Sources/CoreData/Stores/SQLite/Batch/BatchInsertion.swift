@@ -11,8 +11,7 @@ final class BatchInsertion {
   private let onDuplicate: BatchRows.OnDuplicate
   /// The columns of each constraint that the file's indexes keep.
   private let constraints: [[String]]
-  /// Attributes that must have a value.
-  private let mandatorySlots: [Int]
+  private let rules: BatchRowRules
   /// The rows of the next statement, and the one under construction.
   private let rows: [Snapshot]
   /// The number of complete rows.
@@ -43,9 +42,7 @@ final class BatchInsertion {
     constraints =
       source.onDuplicate == .fail ? [] : try store.uniqueColumns(of: mapping, connection)
     onDuplicate = constraints.isEmpty ? .fail : source.onDuplicate
-    mandatorySlots = writer.steps.map(\.slot).filter { [layout] in
-      layout.slots[$0].kind != .toOne && !layout.slots[$0].isOptional
-    }
+    rules = BatchRowRules(layout, slots: writer.steps.map(\.slot))
     let size = onDuplicate == .fail ? store.writeGroups.inserts.first ?? 1 : 1
     rows = (0..<size).map { [layout] _ in layout.defaults.copy() }
     named = Array(repeating: false, count: layout.slotCount)
@@ -85,12 +82,7 @@ final class BatchInsertion {
     for slot in named.indices { named[slot] = false }
     do {
       guard try source.next(row, &named) else { return false }
-      for slot in mandatorySlots where row.isNil(slot) {
-        throw CoreDataErrors.error(
-          .validationMissingMandatoryProperty,
-          "\(layout.name).\(layout.slots[slot].name) needs a value.",
-          [NSValidationKeyErrorKey: layout.slots[slot].name])
-      }
+      try rules.check(row)
       return true
     } catch {
       // An error of a row before comes first.

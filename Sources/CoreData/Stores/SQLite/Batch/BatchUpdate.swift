@@ -10,7 +10,7 @@ struct BatchUpdate {
   private enum Assignment {
     /// The value of the step's slot in `constants`.
     case constant(position: Int)
-    case expression(column: String, SQL)
+    case expression(AttributeColumn, SQL)
     /// Each row gets a file of its own for a large value, which goes with the row.
     case external(column: String, Data)
     /// The columns of a relationship, with the values for them.
@@ -31,6 +31,15 @@ struct BatchUpdate {
     let constants = Snapshot.make(mapping.entity.layout)
     let assignments = try wanted.map { key, value in try assignment(of: value, to: key, constants) }
     let (restriction, bindings) = try condition()
+    for case .expression(let attribute, let sql) in assignments where attribute.type.integerRange != nil {
+      let results = "SELECT \(sql.text) AS result FROM \(mapping.table) AS t0\(restriction)"
+      let extremes = try connection.statement("SELECT min(result), max(result) FROM (\(results))")
+      defer { extremes.reset() }
+      for (index, value) in (sql.values + bindings).enumerated() { extremes.bind(value, at: Int32(index + 1)) }
+      if try extremes.step(), !extremes.isNull(0) {
+        try targets.checkWidth([extremes.integer(0), extremes.integer(1)], attribute)
+      }
+    }
     try replaceFiles(assignments, restriction, bindings, connection)
     let needsRows = recorder != nil || request.resultType == .updatedObjectIDsResultType
     let sql = """
@@ -91,7 +100,8 @@ struct BatchUpdate {
   private func columns(_ assignment: Assignment) -> [String] {
     switch assignment {
     case .constant(let position): writer.columns[position]
-    case .expression(let column, _), .external(let column, _): [column]
+    case .expression(let attribute, _): [attribute.column]
+    case .external(let column, _): [column]
     case .columns(let columns): columns.map(\.name)
     }
   }
@@ -124,6 +134,8 @@ struct BatchUpdate {
       throw targets.failure(
         "\(mapping.name).\(property.name) holds \(mapping.entity.layout.slots[slot].attributeType.valueDescription), "
           + "and was given a \(type(of: constant)).")
+    } else {
+      try (property as? NSAttributeDescription)?.checkWidth(constant, "\(mapping.name).\(property.name)")
     }
     if writer.steps[position].external, let value = constants.load(slot, as: Data.self) {
       return .external(column: writer.columns[position][0], value)
@@ -149,6 +161,7 @@ struct BatchUpdate {
       throw targets.failure(
         "\(name) holds \(element.column.type.valueDescription), and was given a \(type(of: constant)).")
     }
+    try element.attribute.checkWidth(converted, name)
     if element.attribute.allowsExternalBinaryDataStorage, let value = converted as? Data {
       return .external(column: element.column.column, value)
     }
@@ -170,7 +183,7 @@ struct BatchUpdate {
   private func assignment(of expression: NSExpression, to attribute: AttributeColumn) throws -> Assignment {
     let sql = try targets.sql(of: expression, for: attribute).sql
     let isInteger = SQLType(attribute.type) == .integer && attribute.type != .booleanAttributeType
-    return .expression(column: attribute.column, isInteger ? "CAST(\(sql) AS INTEGER)" : sql)
+    return .expression(attribute, isInteger ? "CAST(\(sql) AS INTEGER)" : sql)
   }
 
   // MARK: SQL
@@ -178,7 +191,7 @@ struct BatchUpdate {
   private func text(_ assignment: Assignment) -> String {
     switch assignment {
     case .constant(let position): writer.columns[position].map { "\($0) = ?" }.joined(separator: ", ")
-    case .expression(let column, let sql): "\(column) = \(sql.text)"
+    case .expression(let attribute, let sql): "\(attribute.column) = \(sql.text)"
     case .external(let column, _): "\(column) = \(Self.storedExternally)(?)"
     case .columns(let columns): columns.map { "\($0.name) = ?" }.joined(separator: ", ")
     }

@@ -1,0 +1,34 @@
+/// What each new row of a batch insertion must have: values where the model demands them, and numbers that fit.
+struct BatchRowRules {
+  private let layout: EntityLayout
+  private let mandatorySlots: [Int]
+  private let narrowSlots: [(slot: Int, attribute: NSAttributeDescription, range: ClosedRange<Int64>?)]
+
+  /// - Parameter slots: those that are stored.
+  init(_ layout: EntityLayout, slots: [Int]) {
+    self.layout = layout
+    let attributes = slots.filter { layout.slots[$0].kind != .toOne }
+    mandatorySlots = attributes.filter { !layout.slots[$0].isOptional }
+    narrowSlots = attributes.compactMap { slot in
+      guard let attribute = layout.slots[slot].property as? NSAttributeDescription, attribute.isNarrow else {
+        return nil
+      }
+      return (slot, attribute, attribute.integerRange)
+    }
+  }
+
+  /// Throws 1570, 1610 or 1620.
+  func check(_ row: Snapshot) throws {
+    for slot in mandatorySlots where row.isNil(slot) {
+      throw CoreDataErrors.error(
+        .validationMissingMandatoryProperty, "\(layout.name).\(layout.slots[slot].name) needs a value.",
+        [NSValidationKeyErrorKey: layout.slots[slot].name])
+    }
+    for (slot, attribute, range) in narrowSlots {
+      if let range, let number = row.load(slot, as: Int64.self), range.contains(number) {
+        continue
+      }
+      if let value = row.value(slot) { try attribute.checkWidth(value, "\(layout.name).\(attribute.name)") }
+    }
+  }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import Testing
+
+/// The documentation of each error's code, beside the sources that raise it.
+@Suite struct ErrorDocumentationTests {
+  private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
+
+  private struct Code {
+    let name: String
+    let constant: String
+    let documentation: String
+  }
+
+  /// The codes, as the first extension of `CocoaError+CoreData.swift` declares them.
+  private static func codes() throws -> [Code] {
+    let text = try String(
+      contentsOf: root.appendingPathComponent("\(errors)/CocoaError+CoreData.swift"), encoding: .utf8)
+    let declaration = /((?:  \/\/\/.*\n)+)  public static let (\w+) = CocoaError\.Code\(\s*rawValue: (\w+)\)/
+    return text.matches(of: declaration).map { match in
+      let lines = match.output.1.split(separator: "\n").map { $0.dropFirst("  /// ".count) }
+      return Code(
+        name: String(match.output.2), constant: String(match.output.3), documentation: lines.joined(separator: " "))
+    }
+  }
+
+  private static let errors = "Sources/CoreData/Errors"
+
+  /// The sources of both modules by file name, without the files that list all codes.
+  private static func sources() throws -> [String: String] {
+    var sources: [String: String] = [:]
+    for module in ["CoreData", "CoreDataPostgreSQL"] {
+      let folder = root.appendingPathComponent("Sources/\(module)")
+      let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".swift") }
+      for path in paths {
+        let name = URL(fileURLWithPath: path).lastPathComponent
+        if ["CocoaError+CoreData.swift", "ErrorNumbers.swift", "CoreDataErrors+Explanation.swift"].contains(name) {
+          continue
+        }
+        sources[path] = try String(contentsOf: folder.appendingPathComponent(path), encoding: .utf8)
+      }
+    }
+    return sources
+  }
+
+  private static func withoutComments(_ text: String) -> String { text.replacing(/\/\/.*/, with: "") }
+
+  /// The files that name the code outside of comparisons.
+  private static func files(raising code: Code, in sources: [String: String]) throws -> [String] {
+    let use = try Regex("([^\\w) ]|[^=] |[^=!]= |Code)\\.\(code.name)\\b|\\b\(code.constant)\\b")
+    return sources.filter { $0.value.contains(use) }.map(\.key).sorted()
+  }
+
+  @Test func theDocumentationSaysOfEachCodeWhetherItIsRaised() throws {
+    let sources = try Self.sources().mapValues(Self.withoutComments)
+    let codes = try Self.codes()
+    #expect(codes.count > 45 && sources.count > 300)
+    for code in codes {
+      let files = try Self.files(raising: code, in: sources)
+      let isDenied = code.documentation.contains("Nothing here raises it")
+      #expect(isDenied == files.isEmpty, "\(code.name), which \(files) raise, is documented as: \(code.documentation)")
+      #expect(isDenied || code.documentation.contains("raise"), "\(code.name): who raises it? \(code.documentation)")
+    }
+  }
+
+  /// `- Throws: 134140 without a mapping model` and the like.
+  @Test func codesThatDocumentationNamesAreRaised() throws {
+    let numbers = try String(
+      contentsOf: Self.root.appendingPathComponent("\(Self.errors)/ErrorNumbers.swift"), encoding: .utf8
+    )
+    .matches(of: /public let (\w+) = (\d+)/).map { (String($0.output.1), String($0.output.2)) }
+    let numberOf = Dictionary(uniqueKeysWithValues: numbers)
+    let sources = try Self.sources()
+    let code = sources.mapValues(Self.withoutComments)
+    let raised = try Self.codes().filter { try !Self.files(raising: $0, in: code).isEmpty }.map {
+      numberOf[$0.constant]
+    }
+    for (file, text) in sources {
+      let comments = text.matches(of: /\/\/\/ (.*)/).map { $0.output.1 }.joined(separator: " ")
+      for named in comments.matches(of: /\b(?:1[56]\d0|13[234]\d{3})\b/).map({ String($0.output) }) {
+        #expect(raised.contains(named), "\(file) documents the code \(named), which nothing raises")
+      }
+    }
+  }
+}
