@@ -16,15 +16,17 @@ extension Supervisor {
     demandHistory.started(plugin.name)
     var environment = configuration.environment
     environment[.token] = worker.token
-    var program = Program(
+    let program = Program(
       path: plugin.path, environment: environment, limits: limits.resources,
       // A worker asks for another signal when it is ready to go on alone.
       parentDeathSignal: SIGTERM)
-    program.confinement = configuration.confinement?.bounds(of: plugin.path, needs: plugin.description.needs)
+    let bounds = configuration.confinement.map { confinement in
+      { @Sendable [path = plugin.path, needs = plugin.description.needs] in confinement.bounds(of: path, needs: needs) }
+    }
     do throws(SystemCallError) {
       try OpenFileLimit.requireRoomForStart(connections: workers.count(in: [.spawning, .greeting]))
       worker.process = try ChildProcess(
-        program, loop: loop, starter: starter,
+        program, confinement: bounds, loop: loop, starter: starter,
         onStart: { [weak self, weak worker] error in
           guard let self, let worker else { return }
           apply(error.map(WorkerLife.Event.couldNotStart) ?? .started, to: worker)
@@ -69,12 +71,12 @@ extension Supervisor {
     }
   }
 
-  /// A machine that has run out of processes, memory or descriptors may have some later; a file that is not a program
-  /// stays one.
+  /// A machine that has run out of processes, memory or descriptors may have some later. A file that was a program and is
+  /// none now is being replaced.
   func couldNotSpawn(_ plugin: Plugin, _ error: SystemCallError) {
     guard error.isShortage else {
       let reason = String(cString: strerror(error.number))
-      return failedToStart(plugin.name, .notExecutable(path: plugin.path, reason: reason))
+      return isAway(plugin.name, .notExecutable(path: plugin.path, reason: reason))
     }
     tryAgainLater(plugin.name, .shortage(error.explained))
   }
@@ -108,6 +110,7 @@ extension Supervisor {
   private func giveUp(_ name: String, _ failure: StartFailure, after what: String) {
     failures[name] = failure
     log(.pluginGivenUp, "plugin \(name) is given up after \(what)", .plugin(name))
+    discovery?.askWhenChanged(name)
     // Processes that were retiring stay: they are better than none.
     for worker in workers.values where worker.plugin.name == name { apply(.keep, to: worker) }
     delegate?.pluginsChanged(usablePlugins)
