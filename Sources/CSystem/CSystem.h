@@ -182,6 +182,29 @@ struct csystem_credentials {
   uint32_t gid;
 };
 
+// Where a file is: its device and inode, and the number of its mount, 0 on kernels that do not tell it (before 5.8).
+struct csystem_mounted_file {
+  uint32_t device_major;
+  uint32_t device_minor;
+  uint64_t inode;
+  uint64_t mount;
+};
+
+// statx(2), whose structure sys/stat.h shows under _GNU_SOURCE only: the members' places are those of <linux/stat.h>.
+static inline int csystem_find_mounted_file(const char *path, struct csystem_mounted_file *found) {
+  unsigned char status[256];
+  // AT_FDCWD; STATX_INO and STATX_MNT_ID
+  if (syscall(SYS_statx, -100, path, 0, 0x100 | 0x1000, status) != 0) return -1;
+  uint32_t mask;
+  __builtin_memcpy(&mask, status, sizeof mask);
+  __builtin_memcpy(&found->inode, status + 32, sizeof found->inode);
+  __builtin_memcpy(&found->device_major, status + 136, sizeof found->device_major);
+  __builtin_memcpy(&found->device_minor, status + 140, sizeof found->device_minor);
+  __builtin_memcpy(&found->mount, status + 144, sizeof found->mount);
+  if (!(mask & 0x1000)) found->mount = 0;
+  return 0;
+}
+
 // SO_PEERCRED, unix(7): who was at the other end when the connection was made.
 static inline int csystem_peer_credentials(int descriptor, struct csystem_credentials *credentials) {
   socklen_t size = sizeof *credentials;
@@ -190,6 +213,9 @@ static inline int csystem_peer_credentials(int descriptor, struct csystem_creden
 
 // gettid(2)
 static inline pid_t csystem_thread_id(void) { return (pid_t)syscall(SYS_gettid); }
+
+// PR_SET_NAME, prctl(2): what tools call the thread; the kernel keeps 15 bytes.
+static inline void csystem_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 
 // PR_SET_PDEATHSIG, prctl(2): the kernel sends `signal` when the thread that started this process ends.
 static inline int csystem_signal_on_parent_death(int signal) { return prctl(PR_SET_PDEATHSIG, signal, 0, 0, 0); }

@@ -195,6 +195,10 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   public var storeFailure: String?
   /// Workers of an earlier pool, which was killed, that still finish their jobs: survivors.
   public var survivors: [Survivor]?
+  /// The longest turn of the pool's loop in the last minutes: for so long everything else waited.
+  public var longestTurn: Turn?
+  /// What does not answer, such as a plugin directory on a server that is gone. The pool goes on without it.
+  public var hangs: [Hang]?
 
   package init(
     pid: Int32, store: String, model: String, phase: String, age: Double, isPaused: Bool, pausedQueues: [String],
@@ -244,6 +248,35 @@ public struct PoolStatus: Codable, Equatable, Sendable {
     package init(path: String, freeBytes: Int) {
       self.path = path
       self.freeBytes = freeBytes
+    }
+  }
+
+  /// A turn of the pool's loop, in which it handles the events that have come.
+  public struct Turn: Codable, Equatable, Sendable {
+    /// How long it took.
+    public var seconds: Double
+    /// The part of the pool that took most of it, by the name of its source file.
+    public var handler: String
+    /// Seconds since its end.
+    public var age: Double
+
+    package init(seconds: Double, handler: String, age: Double) {
+      self.seconds = seconds
+      self.handler = handler
+      self.age = age
+    }
+  }
+
+  /// Something that a thread beside the loop waits for.
+  public struct Hang: Codable, Equatable, Sendable {
+    /// What it waits for, as in "the plugin directory /srv/plugins".
+    public var subject: String
+    /// For how long, so far.
+    public var seconds: Double
+
+    package init(subject: String, seconds: Double) {
+      self.subject = subject
+      self.seconds = seconds
     }
   }
 

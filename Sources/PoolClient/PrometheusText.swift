@@ -59,6 +59,14 @@ public enum PrometheusText {
       text.add(
         "store_locked", "gauge", "1 while a process keeps others from writing.", [([:], holders.isEmpty ? 0 : 1)])
     }
+    if let turn = status.longestTurn {
+      text.add(
+        "loop_longest_turn_seconds", "gauge", "The longest turn of the pool's loop in the last minutes.",
+        [([:], turn.seconds)])
+    }
+    text.add(
+      "hanging", "gauge", "Things that do not answer, such as plugin directories, which the pool goes on without.",
+      [([:], Double(status.hangs?.count ?? 0))])
     if let files = status.rejectedFiles {
       text.add("rejected_files", "gauge", "Bad files in the queue directory.", [([:], Double(files))])
     }

@@ -6,11 +6,28 @@ public enum StatusAdvice {
   static let longLog = 64 << 20
   /// Seconds after which a job that reports no progress may hang.
   static let longJob = 600.0
+  /// Seconds from which a turn of the loop counts as too long: people notice it, and a second of it delays the start
+  /// of thousands of short jobs.
+  static let longTurn = 0.5
 
   /// One sentence for each thing; empty when all is well.
   public static func lines(_ status: PoolStatus) -> [String] {
     opening(status) + plugins(status) + pauses(status) + survivors(status) + jobs(status) + stuck(status)
-      + workers(status) + starved(status) + store(status)
+      + workers(status) + starved(status) + store(status) + loop(status)
+  }
+
+  private static func loop(_ status: PoolStatus) -> [String] {
+    var lines = (status.hangs ?? []).map { hang in
+      "\(hang.subject) has not answered for \(StatusText.duration(hang.seconds)); the pool goes on without it: see that "
+        + "its disk or server answers"
+    }
+    if let turn = status.longestTurn, turn.seconds >= longTurn {
+      lines.append(
+        "the pool did nothing else for \(StatusText.shortTime(turn.seconds)), \(StatusText.duration(turn.age)) ago, "
+          + "because of one thing (\(turn.handler)): the machine has too much to do, or it is a fault of the pool; "
+          + "report it if it comes back")
+    }
+    return lines
   }
 
   private static func opening(_ status: PoolStatus) -> [String] {

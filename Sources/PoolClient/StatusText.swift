@@ -58,6 +58,9 @@ public enum StatusText {
       lines.append(
         "store     process \(holder.pid) (\(TerminalText.escaped(holder.command))) has it locked; writers wait")
     }
+    if let turn = status.longestTurn {
+      lines.append("loop      longest turn \(shortTime(turn.seconds)) in the last minutes (\(turn.handler))")
+    }
     return lines.flatMap { layout.wrapped($0, indentation: 10) }
   }
 

@@ -85,10 +85,12 @@ struct WorkerProgram {
       connection.interruptStatements = { [coordinator = store.coordinator] in coordinator.interruptStatements() }
       let runner = JobRunner(workers: workers, store: store, connection: connection)
       // Jobs get a thread with a stack like the main thread's; the main thread listens.
-      let thread = Thread { runner.run() }
-      thread.stackSize = 8 << 20
-      thread.name = "jobs"
-      thread.start()
+      do throws(SystemCallError) {
+        try BackgroundThread.start("jobs") { runner.run() }
+      } catch {
+        complain("no thread can be started for jobs: \(error)")
+        return WorkerExit.tryLater
+      }
       let code = connection.serve()
       // No supervisor is left to end the processes that the jobs have started, in this group or elsewhere.
       if connection.isOrphan, getpgrp() == getpid() {
@@ -115,8 +117,8 @@ struct WorkerProgram {
   private func openStore(_ environment: WorkerEnvironment) -> Opening {
     let isOpen = DispatchSemaphore(value: 0)
     defer { isOpen.signal() }
-    // SQLite blocks this thread while another process has the store locked.
-    Thread.detachNewThread {
+    // SQLite blocks this thread while another process has the store locked. Without the other one it does so silently.
+    try? BackgroundThread.start("store notice") {
       guard isOpen.wait(timeout: .now() + Self.storeNotice) == .timedOut else { return }
       complain("the store is not open yet: it waits for a lock, or is being recovered or upgraded")
     }

@@ -1,6 +1,8 @@
 import Foundation
+import Jobs
 import Testing
-import WorkerPool
+
+@testable import WorkerPool
 
 /// Another process has the store locked when the pool starts: the pool says so, obeys meanwhile, and does not wait for
 /// ever.
@@ -124,5 +126,29 @@ import WorkerPool
     try #require(pool.line(with: "is not open after 1 s") != nil)
     let ending = pool.end()
     #expect(ending.code == 5 && ending.lines.last?.contains("could not be opened within 3 s") == true)
+  }
+
+  /// An inode has its number on one file system only.
+  @Test(.timeLimit(.minutes(20)), .enabled(if: SmallDisk.isPossible, "needs root, to mount two file systems"))
+  func aLockOnAFileOfTheSameNumberElsewhereIsNotTakenForOneOnTheStore() throws {
+    // Given a store, and a file with the same inode number on another file system
+    let places = try [TestPlace(), TestPlace()]
+    let disks = try places.map { try SmallDisk($0) }
+    let numbers = try disks.map { disk in
+      try Dictionary(
+        uniqueKeysWithValues: (0..<200).map { number in
+          let path = "\(disk.path)/\(number)"
+          try Data().write(to: URL(fileURLWithPath: path))
+          return (try #require(FileID(path: path)).inode, path)
+        })
+    }
+    let inode = try #require(numbers[0].keys.first { numbers[1][$0] != nil }, "the numbers have nothing in common")
+    let (store, other) = (try #require(numbers[0][inode]), try #require(numbers[1][inode]))
+    // When a process locks the other file
+    let holder = try StoreShell(store: other, "CREATE TABLE t (a); BEGIN EXCLUSIVE;")
+    // Then it has that one locked, and not the store
+    #expect(StoreLocks.named(store: other) == "process \(holder.pid) (sqlite3) has it locked")
+    #expect(StoreLocks.named(store: store) == nil)
+    try holder.letGo()
   }
 }

@@ -21,11 +21,14 @@ final class EventLoop {
   /// may close a descriptor whose number the kernel gives out again: a report for the old one then calls no handler.
   private final class Watch {
     let handler: Handler
+    /// The file that registers it.
+    let place: StaticString
     var interest: Interest
     var isActive = true
 
-    init(interest: Interest, handler: @escaping Handler) {
+    init(interest: Interest, place: StaticString, handler: @escaping Handler) {
       self.interest = interest
+      self.place = place
       self.handler = handler
     }
   }
@@ -33,33 +36,44 @@ final class EventLoop {
   private let epoll: Descriptor
   private var watches: [Int32: Watch] = [:]
   private var reports = [csystem_readiness](repeating: csystem_readiness(), count: 64)
-  private var endOfTurn: [Handler] = []
-  private var nextTurn: [Handler] = []
+  private var endOfTurn: [(handler: Handler, place: StaticString)] = []
+  private var nextTurn: [(handler: Handler, place: StaticString)] = []
   private var isStopped = false
   let timers: TimerQueue
+  let meter = TurnMeter()
+  /// Where handlers leave what may block.
+  let blocking: BlockingWork
 
   init() throws(SystemCallError) {
     epoll = try Descriptor(csystem_epoll_create(), "epoll_create1")
-    timers = try TimerQueue()
+    timers = try TimerQueue(meter)
+    blocking = try BlockingWork(timers: timers)
     try watch(timers.descriptor, for: .readable) { [timers] in timers.fire() }
+    try watch(blocking.descriptor, for: .readable) { [blocking] in blocking.deliver() }
   }
 
   /// Calls `handler` whenever the descriptor is ready, or its other end is gone. The descriptor stays the caller's.
   ///
   /// Throws when the kernel has no memory for one more, or the user's limit is reached (epoll_ctl(2): ENOMEM, ENOSPC);
   /// then the descriptor is not watched.
-  func watch(_ descriptor: Int32, for interest: Interest, handler: @escaping Handler) throws(SystemCallError) {
+  ///
+  /// - Parameter place: the file that a long turn is put down to.
+  func watch(
+    _ descriptor: Int32, for interest: Interest, from place: StaticString = #fileID, handler: @escaping Handler
+  ) throws(SystemCallError) {
     precondition(watches[descriptor] == nil, "descriptor \(descriptor) is watched already")
     guard csystem_epoll_add(epoll.number, descriptor, interest.rawValue) == 0 else {
       precondition(errno != EBADF, "descriptor \(descriptor) was watched after it was closed")
       throw SystemCallError("epoll_ctl")
     }
-    watches[descriptor] = Watch(interest: interest, handler: handler)
+    watches[descriptor] = Watch(interest: interest, place: place, handler: handler)
   }
 
   /// Calls `handler` once in the next turn, which does not wait for events: for a source that has more than its share
   /// of a turn.
-  func inNextTurn(_ handler: @escaping Handler) { nextTurn.append(handler) }
+  func inNextTurn(from place: StaticString = #fileID, _ handler: @escaping Handler) {
+    nextTurn.append((handler, place))
+  }
 
   /// Changes what the descriptor's handler is called for.
   func setInterest(_ interest: Interest, of descriptor: Int32) {
@@ -76,8 +90,8 @@ final class EventLoop {
   }
 
   /// Calls `handler` after each batch of handlers, once: to write what they have gathered.
-  func atEndOfTurn(_ handler: @escaping Handler) {
-    endOfTurn.append(handler)
+  func atEndOfTurn(from place: StaticString = #fileID, _ handler: @escaping Handler) {
+    endOfTurn.append((handler, place))
   }
 
   /// Handles events until `stop` is called.
@@ -95,13 +109,20 @@ final class EventLoop {
     nextTurn = []
     let wait = postponed.isEmpty ? milliseconds : 0
     let count = csystem_epoll_wait(epoll.number, &reports, Int32(reports.count), wait)
+    meter.begin()
     if count > 0 {
       let batch = reports[..<Int(count)].compactMap { watches[$0.descriptor] }
-      for watch in batch where watch.isActive { watch.handler() }
+      for watch in batch where watch.isActive {
+        watch.handler()
+        meter.ran(watch.place)
+      }
     } else if count < 0 {
       precondition(errno == EINTR, "epoll_wait: \(String(cString: strerror(errno)))")
     }
-    for handler in postponed { handler() }
-    for handler in endOfTurn { handler() }
+    for (handler, place) in postponed + endOfTurn {
+      handler()
+      meter.ran(place)
+    }
+    meter.end()
   }
 }

@@ -50,9 +50,9 @@ extension EventLoop {
 
   /// Calls `handler` on the loop for each letter of the mailbox.
   func deliver<Letter>(
-    from mailbox: Mailbox<Letter>, to handler: @escaping (Letter) -> Void
+    from mailbox: Mailbox<Letter>, place: StaticString = #fileID, to handler: @escaping (Letter) -> Void
   ) throws(SystemCallError) {
-    try watch(mailbox.descriptor, for: .readable) {
+    try watch(mailbox.descriptor, for: .readable, from: place) {
       for letter in mailbox.collect(atMost: Self.lettersPerTurn) { handler(letter) }
     }
   }

@@ -22,6 +22,8 @@ final class SignalSource {
   }
 
   deinit {
+    // What came last and was not read must not end the process now.
+    _ = collect()
     pthread_sigmask(SIG_SETMASK, &previousMask, nil)
   }
 

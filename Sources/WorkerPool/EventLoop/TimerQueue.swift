@@ -13,6 +13,8 @@ final class TimerQueue {
   private struct Entry {
     let deadline: Int64
     let token: Token
+    /// The file that starts it.
+    let place: StaticString
     let action: () -> Void
   }
 
@@ -23,20 +25,22 @@ final class TimerQueue {
   private var nextNumber: UInt64 = 0
   /// The time that the descriptor is set to; 0 for none.
   private var armed: Int64 = 0
+  private let meter: TurnMeter
 
-  init() throws(SystemCallError) {
+  init(_ meter: TurnMeter) throws(SystemCallError) {
+    self.meter = meter
     file = try Descriptor(csystem_timerfd(), "timerfd_create")
   }
 
   /// Calls `action` once, `seconds` from now.
   @discardableResult
-  func after(_ seconds: Double, _ action: @escaping () -> Void) -> Token {
+  func after(_ seconds: Double, from place: StaticString = #fileID, _ action: @escaping () -> Void) -> Token {
     nextNumber += 1
     let token = Token(number: nextNumber)
     let nanoseconds = Int64(min(max(seconds, 0), 1e9) * 1e9)
     let deadline = csystem_monotonic_nanoseconds() + nanoseconds
     let index = entries.firstIndex { $0.deadline <= deadline } ?? entries.endIndex
-    entries.insert(Entry(deadline: deadline, token: token, action: action), at: index)
+    entries.insert(Entry(deadline: deadline, token: token, place: place, action: action), at: index)
     arm()
     return token
   }
@@ -57,6 +61,7 @@ final class TimerQueue {
     while let last = entries.last, last.deadline <= now {
       entries.removeLast()
       last.action()
+      meter.ran(last.place)
     }
     arm()
   }

@@ -67,6 +67,8 @@ final class LogWriter: @unchecked Sendable {
     let end = Clock.now + timeout
     condition.lock()
     defer { condition.unlock() }
+    startThread()
+    if !hasThread { writeHere() }
     while isWriting || !pending.isEmpty || omitted > 0 {
       if !condition.wait(until: end) { return false }
     }
@@ -86,12 +88,20 @@ final class LogWriter: @unchecked Sendable {
     omitted = 0
   }
 
+  /// Lines wait while the machine has no thread to give; the next line, or `flush`, tries again.
   private func startThread() {
-    guard !hasThread else { return }
-    hasThread = true
-    let thread = Thread { [self] in run() }
-    thread.name = "log"
-    thread.start()
+    guard !hasThread, !pending.isEmpty else { return }
+    hasThread = (try? BackgroundThread.start("log") { [self] in run() }) != nil
+  }
+
+  /// Writes what waits on the caller's thread, since there is no other.
+  private func writeHere() {
+    tellOmitted()
+    let bytes = pending
+    pending = []
+    condition.unlock()
+    sink(bytes)
+    condition.lock()
   }
 
   // MARK: The thread

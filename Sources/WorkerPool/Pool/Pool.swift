@@ -117,12 +117,13 @@ public enum Pool {
       storeLock?.release()
     }
     let claims = ClaimMemory()
-    var code = try runOnce(&configuration, layout, claims, signals)
+    let manager = configuration.handlesSignals ? ServiceManager(ProcessInfo.processInfo.environment) : nil
+    var code = try runOnce(&configuration, layout, claims, signals, manager)
     hasStarted = true
     while code == PoolEnding.cutOff.rawValue {
       // The server may be away for long; the pool has to be there when it is back.
-      configuration.storeTimeout = .greatestFiniteMagnitude
-      code = try runOnce(&configuration, layout, claims, signals)
+      configuration.storeTimeout = nil
+      code = try runOnce(&configuration, layout, claims, signals, manager)
     }
     log(.poolStopped, "stopped", .pid(getpid()))
     return code
@@ -130,8 +131,10 @@ public enum Pool {
 
   /// Runs a pool until it ends, or until the server of its store has ended its session. Returns the exit code.
   private static func runOnce(
-    _ configuration: inout PoolConfiguration, _ layout: QueueLayout, _ claims: ClaimMemory, _ signals: SignalSource?
+    _ configuration: inout PoolConfiguration, _ layout: QueueLayout, _ claims: ClaimMemory, _ signals: SignalSource?,
+    _ manager: ServiceManager?
   ) throws -> Int32 {
+    manager?.giveSignOfLife()
     let identity = configuration.identity ?? ""
     // Before the store is opened: these processes may have it locked.
     let left = StrayProcesses.end(pool: identity, store: configuration.place.absolute.text)
@@ -142,14 +145,16 @@ public enum Pool {
     let successor = Successor(
       queue: StoreLock.resolve(configuration.queue) ?? configuration.queue, identity: identity, left: left,
       claims: claims)
-    if configuration.migratesStore { try migrate(configuration) }
-    let opening = try StoreOpening(configuration, signals: signals, isAgain: claims.claims != nil) { [configuration] in
+    if configuration.migratesStore { try migrate(configuration, manager) }
+    let opening = try StoreOpening(
+      configuration, signals: signals, manager: manager, isAgain: claims.claims != nil
+    ) { [configuration] in
       try openSource(configuration, layout, successor)
     }
     let source = try opening.run()
     configuration.workers = opening.workers
     guard let source else { return 0 }
-    return try PoolServer(configuration, source: source, signals: signals).run()
+    return try PoolServer(configuration, source: source, signals: signals, manager: manager).run()
   }
 
   /// Makes this the one pool of a SQLite file, of which the configuration gets the real path. A store at a server has
@@ -164,7 +169,7 @@ public enum Pool {
   }
 
   /// Migrates the store if its model is an older one.
-  private static func migrate(_ configuration: PoolConfiguration) throws {
+  private static func migrate(_ configuration: PoolConfiguration, _ manager: ServiceManager?) throws {
     if configuration.place.isServer {
       throw StartError.store(
         path: configuration.store,
@@ -182,10 +187,7 @@ public enum Pool {
       .storeMigrated,
       "the store is being migrated: \(migration.changes.count) of its entities change; the backup is \(backup)",
       .path(configuration.store))
-    let manager = configuration.handlesSignals ? ServiceManager(ProcessInfo.processInfo.environment) : nil
-    try migration.run(backup: backup) { _ in
-      manager?.opening(within: configuration.storeTimeout + ServiceManager.timeToEnd)
-    }
+    try migration.run(backup: backup) { _ in manager?.giveSignOfLife() }
     log(.storeMigrated, "the store is migrated", .path(configuration.store))
   }
 
@@ -226,7 +228,7 @@ public enum Pool {
     do {
       return try StoreLock.take(path)
     } catch let taken as StoreLock.Taken {
-      let holder = StoreLockHolder.of(taken.file)
+      let holder = StoreLockHolder.of(taken.file, at: path)
       // The kernel does not list the processes of another container. The store names its owner.
       let owner = holder?.queue == nil ? try? StoreReader(poolStore: path).owner() : nil
       throw StartError.storeIsTaken(path: path, pid: holder?.pid ?? owner?.pid, queue: holder?.queue ?? owner?.queue)

@@ -33,8 +33,9 @@ public struct PoolConfiguration: Sendable {
   public var allowsGroup = false
   /// How long finished jobs are kept.
   public var retention = JobRetention()
-  /// Seconds that the store may take to open, which others may have locked; then the pool ends. Default 60.
-  public var storeTimeout = 60.0
+  /// Seconds that the store may take to open, which others may have locked; then the pool ends. Nil: without a limit.
+  /// Default 60.
+  public var storeTimeout: Double? = 60
   /// Seconds that jobs in hand may take to finish when the pool is stopped. Default 30.
   public var stopDeadline = 30.0
   /// A file to which the conversation of coordinator and workers is appended; default none.

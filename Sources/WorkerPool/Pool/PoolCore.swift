@@ -49,6 +49,12 @@ final class PoolCore {
     stop(0)
   }
 
+  /// Ends the pool because a person or a program wants it, also one that was cut off and was about to begin again.
+  func stopAsTold(_ deadline: Double) {
+    if ending == .cutOff { ending = .stopped }
+    stop(deadline)
+  }
+
   /// Hands the coordinator jobs that may run now, without those that are being deleted.
   func becameReady(_ jobs: [WindowJob]) { coordinator.becameReady(notWithheld(jobs)) }
 

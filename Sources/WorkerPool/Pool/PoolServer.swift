@@ -10,8 +10,10 @@ import WorkerProtocol
 ///
 /// Each part owns its state and refers only to parts that are made before it, so that no cycle keeps them alive.
 final class PoolServer {
-  /// The signals that a pool takes.
-  static let signals = [SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGTTIN, SIGTTOU, SIGCHLD]
+  /// The signals that a pool takes: those that it obeys, and all others whose default is to end a process, but for those
+  /// of its own faults. People and programs send them by mistake, or to a whole group.
+  static let signals: [Int32] =
+    [SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGTTIN, SIGTTOU, SIGCHLD] + SignalName.meaningless
   /// Seconds that the store has to finish its work when all workers are gone: a disk that hangs must not keep the pool
   /// from ending.
   static let finishTimeout = 20.0
@@ -30,6 +32,10 @@ final class PoolServer {
   private let runtime: RuntimeDirectoryWatch
   private let serviceManager: ServiceManager?
   private let signals: SignalSource?
+  /// Whether the service manager knows that the pool ends.
+  private var hasToldEnd = false
+  /// Signals without a meaning that have come.
+  private var ignoredSignals: Set<Int32> = []
   /// How often a signal has asked for the end.
   private var stopRequests = 0
   /// Whether the demand has changed since the end of the last turn.
@@ -37,7 +43,10 @@ final class PoolServer {
   private var deadlineTimer: (at: Double, token: TimerQueue.Token)?
 
   /// - Parameter signals: a source of ``signals``; `nil` when the process has other uses for them.
-  init(_ configuration: PoolConfiguration, source: any JobSource, signals: SignalSource? = nil) throws {
+  init(
+    _ configuration: PoolConfiguration, source: any JobSource, signals: SignalSource? = nil,
+    manager: ServiceManager? = nil
+  ) throws {
     let problems = RecentProblems()
     let output = WorkerOutputQueue()
     let log = Log.records { [log = configuration.log] record in
@@ -54,7 +63,7 @@ final class PoolServer {
     survivors = Survivors(core, ready)
     let recorder = try configuration.recording.map { path in try ConversationRecorder(path: path) }
     sockets = WorkerServer(loop: core.loop, log: log, recorder: recorder)
-    serviceManager = configuration.handlesSignals ? ServiceManager(ProcessInfo.processInfo.environment) : nil
+    serviceManager = manager
     supervisor = try Supervisor(loop: core.loop, log: log, configuration: .init(configuration))
     if configuration.handlesSignals {
       supervisor.orphans = OrphanedProcesses(loop: core.loop, log: log, pool: configuration.identity)
@@ -69,6 +78,9 @@ final class PoolServer {
 
   private func connect() throws {
     core.stop = { [weak self] deadline in self?.stop(deadline: deadline) }
+    core.loop.blocking.whenShort = { [log = core.log] error in
+      log(.trouble, "no thread can be started for work that may block: \(error.explained); it is tried again")
+    }
     workers.whenGone = { [weak self] in self?.finish() }
     if let signals {
       try core.loop.watch(signals.descriptor, for: .readable) { [weak self, unowned signals] in
@@ -81,7 +93,7 @@ final class PoolServer {
 
   /// Runs until the pool has been stopped. Returns the exit code.
   func run() -> Int32 {
-    serviceManager?.opening(within: core.configuration.storeTimeout + ServiceManager.timeToEnd)
+    serviceManager?.watch(core.loop)
     core.source.start { [mailbox] event in mailbox.post(event) }
     core.loop.run()
     workers.writeOutput()
@@ -108,7 +120,7 @@ final class PoolServer {
     upkeep.checkpoints.walWasWritten()
     status.metrics.start()
     history.start()
-    serviceManager?.ready(loop: core.loop)
+    serviceManager?.ready()
     let configuration = core.configuration
     core.log(
       .poolStarted,
@@ -289,6 +301,8 @@ final class PoolServer {
     case SIGCHLD: supervisor.childEnded()
     case SIGTTIN: scale(by: 1)
     case SIGTTOU: scale(by: -1)
+    case _ where SignalName.meaningless.contains(signal):
+      if ignoredSignals.insert(signal).inserted { core.log(.note, SignalName.ignored(signal)) }
     default:
       // A pool that was cut off does not begin again.
       if core.ending == .cutOff { core.ending = .stopped }
@@ -313,12 +327,16 @@ final class PoolServer {
   private func stop(deadline: Double) {
     if !core.isStopping {
       core.phase = .stopping
-      serviceManager?.stopping(within: deadline + ServiceManager.timeToEnd)
       incoming.stop()
       schedule.stop()
       upkeep.commits.stop()
       core.coordinator.close()
       core.coordinator.ledger?.stop()
+    }
+    // A pool that was cut off from its server begins again.
+    if core.ending != .cutOff, !hasToldEnd {
+      hasToldEnd = true
+      serviceManager?.stopping(within: deadline + ServiceManager.timeToEnd)
     }
     supervisor.stop(deadline: deadline)
   }
@@ -329,9 +347,8 @@ final class PoolServer {
     core.phase = .finishing
     // The last worker may have crashed: the store gets that before the pool ends.
     carryOut()
-    status.metrics.end()
     workers.failures.askForRest()
-    core.source.finish()
+    status.metrics.end { [core] in core.source.finish() }
     // A pool that begins again must not overtake a transaction of this one.
     if core.ending == .cutOff { return }
     core.loop.timers.after(Self.finishTimeout) { [weak self] in

@@ -1,5 +1,6 @@
 import CSystem
 import Glibc
+import LinuxSystem
 
 /// Tells systemd, or another service manager, how the pool is doing: ready, alive, stopping.
 ///
@@ -10,9 +11,14 @@ final class ServiceManager {
   /// pool some to write down what happened.
   static let timeToEnd = 30.0
 
+  /// Seconds between two extensions of the time to start, each for ``timeToEnd``.
+  static let extensionInterval = 10.0
+
   private let socket: Int32
-  /// Seconds between two signs of life: half of what the manager waits for.
+  /// Seconds between two signs of life: half of what the manager waits for; nil when it wants none.
   private let interval: Double?
+  private var isReady = false
+  private var lastExtension = -Double.infinity
 
   /// Nil when no service manager waits for messages.
   init?(_ environment: [String: String], pid: Int32 = getpid()) {
@@ -25,29 +31,41 @@ final class ServiceManager {
 
   deinit { close(socket) }
 
-  /// The pool opens its store, which may take so many seconds. The manager's own limit may be shorter.
-  func opening(within seconds: Double) { send("EXTEND_TIMEOUT_USEC=\(Self.microseconds(seconds))") }
-
-  /// The pool takes jobs. From now on the loop gives signs of life, if they are wanted.
-  func ready(loop: EventLoop) {
-    send("READY=1")
-    giveSignOfLife(loop)
+  /// Gives signs of life as long as the loop turns, whatever the pool waits for in it.
+  func watch(_ loop: EventLoop) {
+    giveSignOfLife()
+    guard !isReady || interval != nil else { return }
+    loop.timers.after(min(interval ?? Self.extensionInterval, Self.extensionInterval)) { [weak self, weak loop] in
+      if let loop { self?.watch(loop) }
+    }
   }
 
-  /// The pool lets its workers finish, which may take so many seconds. The manager's own limit may be shorter.
+  /// The pool is alive. Until it is ready it asks for more time to start, again and again: nobody knows how long its
+  /// store is locked, or the store's server is away. The manager's own limit may be shorter.
+  func giveSignOfLife() {
+    var lines: [String] = []
+    if !isReady, Clock.now - lastExtension >= Self.extensionInterval {
+      lastExtension = Clock.now
+      lines.append("EXTEND_TIMEOUT_USEC=\(Self.microseconds(Self.timeToEnd))")
+    }
+    if interval != nil { lines.append("WATCHDOG=1") }
+    if !lines.isEmpty { send(lines.joined(separator: "\n")) }
+  }
+
+  /// The pool takes jobs.
+  func ready() {
+    isReady = true
+    send("READY=1")
+  }
+
+  /// The pool lets its workers finish, which may take so many seconds, and ends. The manager's own limit may be
+  /// shorter.
   func stopping(within seconds: Double) {
     send("STOPPING=1\nEXTEND_TIMEOUT_USEC=\(Self.microseconds(seconds))")
   }
 
-  private static func microseconds(_ seconds: Double) -> Int { Int(seconds * 1e6) }
-
-  private func giveSignOfLife(_ loop: EventLoop) {
-    guard let interval else { return }
-    send("WATCHDOG=1")
-    loop.timers.after(interval) { [weak self, weak loop] in
-      if let loop { self?.giveSignOfLife(loop) }
-    }
-  }
+  /// systemd takes 64 bits, of which the largest value means no limit.
+  private static func microseconds(_ seconds: Double) -> Int64 { Int64(min(max(seconds, 0), 1e12) * 1e6) }
 
   /// The pool does not stop for a service manager that does not listen.
   private func send(_ text: String) {

@@ -3,7 +3,7 @@ import Foundation
 /// A unit file that runs a pool under systemd.
 public enum SystemdUnit {
   /// The text of the unit, for a pool with these arguments of `workerpool run`.
-  public static func text(executable: String, arguments: [String], storeTimeout: Double, stopDeadline: Double)
+  public static func text(executable: String, arguments: [String], storeTimeout: Double?, stopDeadline: Double)
     -> String
   {
     let words = [quoted(executable, isProgram: true)] + (["run"] + arguments).map { quoted($0) }
@@ -16,7 +16,7 @@ public enum SystemdUnit {
   /// The text of a unit with instances: `workerpool@NAME` runs a pool with the options in `/etc/workerpool/NAME.conf`.
   ///
   /// The file may have longer limits than the unit, so the pool asks systemd for the time that it needs.
-  public static func template(executable: String, storeTimeout: Double, stopDeadline: Double) -> String {
+  public static func template(executable: String, storeTimeout: Double?, stopDeadline: Double) -> String {
     let options = "/etc/workerpool/%i.conf"
     return unit(
       head: "Put this into /etc/systemd/system/workerpool@.service, write /etc/workerpool/NAME.conf, then:\n"
@@ -33,10 +33,10 @@ public enum SystemdUnit {
   }
 
   private static func unit(
-    head: String, condition: String, command: String, storeTimeout: Double, stopDeadline: Double, place: String
+    head: String, condition: String, command: String, storeTimeout: Double?, stopDeadline: Double, place: String
   ) -> String {
     // The pool is ready when its store is open.
-    let startTime = Int(storeTimeout) + 30
+    let startTime = storeTimeout.map { String(Int($0) + 30) } ?? "infinity"
     let stopTime = Int(stopDeadline) + Int(ServiceManager.timeToEnd)
     return """
       # \(head)

@@ -229,7 +229,7 @@ public struct ModelMigration {
     // Coordinators find the old model among those in use.
     let models = (source, destination)
     let url = store
-    Thread.detachNewThread {
+    try BackgroundThread.start("migration") {
       outcome.end(
         with: Result {
           let coordinator = NSPersistentStoreCoordinator(managedObjectModel: models.1)

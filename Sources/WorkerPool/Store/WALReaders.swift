@@ -20,16 +20,13 @@ enum WALReaders {
 
   /// The processes that hold these read locks of the store at `path`.
   static func readers(store path: String, at pins: [WALCheckpointer.Pin]) -> Set<PinnedReader> {
-    var status = stat()
-    guard !pins.isEmpty, stat(path + "-shm", &status) == 0,
-      let locks = KernelLock.list()
-    else { return [] }
-    return readers(locks: locks, inode: UInt64(status.st_ino), at: pins)
+    guard !pins.isEmpty, let file = LockedFile(path: path + "-shm"), let locks = KernelLock.list() else { return [] }
+    return readers(locks: locks, of: file, at: pins)
   }
 
   /// The owners of these read locks, out of the text of `/proc/locks`.
-  static func readers(locks: String, inode: UInt64, at pins: [WALCheckpointer.Pin]) -> Set<PinnedReader> {
-    let held = KernelLock.all(in: locks).filter { $0.inode == inode && !$0.isWrite }
+  static func readers(locks: String, of file: LockedFile, at pins: [WALCheckpointer.Pin]) -> Set<PinnedReader> {
+    let held = KernelLock.all(in: locks).filter { file.has($0) && !$0.isWrite }
     return Set(
       held.flatMap { lock in
         pins.filter { lock.covers(firstReadLock + $0.readLock) }.map { PinnedReader(pid: lock.pid, pin: $0) }
@@ -41,14 +38,12 @@ enum WALReaders {
 enum StoreLocks {
   /// The process IDs of those that hold a write lock on the store at `path` or on its index, without this process.
   static func holders(store path: String) -> Set<Int32> {
-    let inodes = Set(
-      ["", "-shm"].compactMap { suffix in
-        var status = stat()
-        return stat(path + suffix, &status) == 0 ? UInt64(status.st_ino) : nil
-      })
+    let files = ["", "-shm"].compactMap { LockedFile(path: path + $0) }
     for _ in 0..<reads {
       guard let locks = KernelLock.list() else { return [] }
-      let held = KernelLock.all(in: locks).filter { $0.isWrite && $0.pid != getpid() && inodes.contains($0.inode) }
+      let held = KernelLock.all(in: locks).filter { lock in
+        lock.isWrite && lock.pid != getpid() && files.contains { $0.has(lock) }
+      }
       if !held.isEmpty { return Set(held.map(\.pid)) }
     }
     return []
@@ -62,38 +57,6 @@ enum StoreLocks {
   static func named(store path: String) -> String? {
     let names = holders(store: path).sorted().map { "process \($0) (\(ProcFile.command($0)))" }
     return names.isEmpty ? nil : "\(names.joined(separator: ", ")) has it locked"
-  }
-}
-
-/// A lock that a process holds on a file or on a part of it.
-struct KernelLock {
-  let pid: Int32
-  let inode: UInt64
-  let isWrite: Bool
-  let first: Int
-  let last: Int
-
-  func covers(_ byte: Int) -> Bool { first <= byte && byte <= last }
-
-  /// The text of `/proc/locks`.
-  static func list() -> String? { KernelFile.text("/proc/locks") }
-
-  /// The locks of processes, out of the text of `/proc/locks`; those that are waited for are not among them.
-  ///
-  /// - Parameter ofWholeFiles: locks of flock(2) instead of those of fcntl(2).
-  ///
-  /// Source: proc_locks(5): `1: POSIX  ADVISORY  READ 1234 08:01:131073 123 123`.
-  static func all(in text: String, ofWholeFiles: Bool = false) -> [KernelLock] {
-    let type = ofWholeFiles ? "FLOCK" : "POSIX"
-    return text.split(separator: "\n").compactMap { line in
-      let fields = line.split(separator: " ", omittingEmptySubsequences: true)
-      guard fields.count >= 8, fields[1] == type, let pid = Int32(fields[4]), pid > 0,
-        let inode = fields[5].split(separator: ":").last.flatMap({ UInt64($0) }), let first = Int(fields[6])
-      else { return nil }
-      // "EOF" for a lock without end.
-      return KernelLock(
-        pid: pid, inode: inode, isWrite: fields[3] == "WRITE", first: first, last: Int(fields[7]) ?? Int.max)
-    }
   }
 }
 

@@ -22,13 +22,13 @@ final class ChildProcess {
   /// ENOENT, EACCES and ENOEXEC say that the file is not a program. `onLine` gets each line of its output and whether
   /// it came from standard error; `onDeath` is called once, after the last line.
   ///
-  /// A line of its standard output that is longer than `longestLine` is handed over in pieces. Throws when there are no
-  /// pipes for it.
+  /// A line of its standard output that is longer than `longestLine` is handed over in pieces. `confinement` is called
+  /// on another thread; nil confines nothing. Throws when there are no pipes for it.
   ///
   /// - Parameter connection: a descriptor that the process inherits; no other process holds it.
   init(
-    _ program: Program, connection: Descriptor? = nil, longestLine: Int = OutputReader.longestLine, loop: EventLoop,
-    starter: ProcessStarter,
+    _ program: Program, confinement: (@Sendable () -> Confinement)? = nil, connection: Descriptor? = nil,
+    longestLine: Int = OutputReader.longestLine, loop: EventLoop, starter: ProcessStarter,
     onStart: @escaping (SystemCallError?) -> Void,
     onLine: @escaping (OutputLine) -> Void, onDeath: @escaping (Death) -> Void
   ) throws(SystemCallError) {
@@ -44,7 +44,8 @@ final class ChildProcess {
       try OutputReader(err.reading, loop: loop) { onLine(OutputLine(text: $0, isError: true)) },
     ]
     self.onDeath = onDeath
-    let request = SpawnRequest(program, output: out.writing, errors: err.writing, connection: connection)
+    let request = SpawnRequest(
+      program, confinement: confinement, output: out.writing, errors: err.writing, connection: connection)
     ticket = starter.start(request) { [weak self] in self?.started($0) }
   }
 
@@ -52,7 +53,7 @@ final class ChildProcess {
     if let ticket { starter.abandon(ticket) }
     guard pid > 0, onDeath != nil else { return }
     if let process { loop.unwatch(process.number) }
-    OwnChildren.end(pid)
+    starter.end(pid)
   }
 
   /// Whether there is no process yet: the file system of its program has not answered.
@@ -77,7 +78,7 @@ final class ChildProcess {
       (pid, process) = (child, descriptor)
     } catch {
       // Out of descriptors or memory: a child whose end cannot be observed is ended.
-      OwnChildren.end(child)
+      starter.end(child)
       throw error
     }
   }

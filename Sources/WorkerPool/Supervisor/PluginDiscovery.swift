@@ -6,7 +6,8 @@ import WorkerProtocol
 /// Finds `worker-NAME` files and asks each for its description: all at the same time, and without blocking the loop.
 ///
 /// What plugins answer is reported together if all answer soon, and as it comes if some do not. A plugin that has not
-/// answered is asked again and again, with more and more time, for as long as this object lives.
+/// answered is asked again and again, with more and more time, for as long as this object lives. A directory that does
+/// not answer keeps its plugins as they were, and holds up no other.
 final class PluginDiscovery {
   /// What became known.
   struct News: Equatable {
@@ -16,6 +17,8 @@ final class PluginDiscovery {
     var failures: [String: StartFailure] = [:]
     /// Whether each plugin has answered or failed for the first time; true for one report.
     var endsFirstRound = false
+    /// Directories that have not answered for long. Their plugins stay as they were.
+    var silentDirectories: [String] = []
   }
 
   /// How long plugins have, in seconds.
@@ -31,7 +34,13 @@ final class PluginDiscovery {
     var longestPause = 300.0
     /// Between two tries while the machine lacks a resource, or after the process was killed.
     var retryDelay = 0.5
+    /// Before a plugin whose file has gone is asked for the first time; doubles up to ``longestAbsence``. A change in its
+    /// directory makes it shorter.
+    var absence = 0.2
+    var longestAbsence = 30.0
 
+    /// How long the pool waits for such a file before it looks for the next time.
+    func absence(afterLooks count: Int) -> Double { min(longestAbsence, absence * Double(1 << min(count, 20))) }
     /// The time of a plugin that has been late this many times.
     func time(afterLate count: Int) -> Double { min(longest, first * Double(1 << min(count, 20))) }
     /// How long it is left alone before that.
@@ -51,15 +60,27 @@ final class PluginDiscovery {
   private let environment: [String: String]
   private let confinement: WorkerConfinement?
   private let patience: Patience
+  private let directories: [String]
+  /// What each directory holds: the paths of its plugins' files by name. One that has not answered yet has none.
+  private var listings: [String: [String: String]] = [:]
+  /// What those held before that have not answered.
+  private let formerListings: [String: [String: String]]
+  /// Whether directories that have not answered still hold up what needs all of them.
+  private var waitsForDirectories = true
   /// The paths of the plugins' files by name.
-  let files: [String: String]
+  private(set) var files: [String: String] = [:]
+  /// Plugins whose files are waited for, with the number of looks.
+  private var absent: [String: Int] = [:]
+  /// Plugins that are asked again when their files change.
+  private var watched: Set<String> = []
+  private var watch: PluginFileWatch?
   private var probes: [String: Probe] = [:]
   /// Plugins that wait to be asked again.
   private var pauses: [String: TimerQueue.Token] = [:]
   /// How often plugins did not answer in time, by name.
   private var late: [String: Int] = [:]
   /// Plugins without a first answer or failure.
-  private var open: Set<String>
+  private var open: Set<String> = []
   private var news = News()
   /// Whether what is known is reported at once.
   private var isImpatient = false
@@ -67,7 +88,9 @@ final class PluginDiscovery {
   private(set) var isFirstRoundOver = false
   private var isStopped = false
   private var togetherTimer: TimerQueue.Token?
+  private var directoryTimer: TimerQueue.Token?
   private let report: (News) -> Void
+  private let listed: () -> Void
 
   /// A plugin that is being asked.
   struct Probe {
@@ -99,22 +122,27 @@ final class PluginDiscovery {
   /// something is known, at least once.
   ///
   /// - Parameters:
+  ///   - former: the discovery before this one.
   ///   - environment: what the plugins' processes get.
   ///   - confinement: what confines them; nil for nothing.
+  ///   - listed: called on the loop when a directory has answered.
   init(
-    directories: [String], environment: [String: String], confinement: WorkerConfinement? = nil,
-    patience: Patience = Patience(), loop: EventLoop, starter: ProcessStarter, report: @escaping (News) -> Void
+    directories: [String], former: PluginDiscovery? = nil, environment: [String: String],
+    confinement: WorkerConfinement? = nil, patience: Patience = Patience(), loop: EventLoop, starter: ProcessStarter,
+    listed: @escaping () -> Void = {}, report: @escaping (News) -> Void
   ) {
+    self.directories = directories
+    formerListings = former.map { $0.formerListings.merging($0.listings) { $1 } } ?? [:]
     self.confinement = confinement
     self.patience = patience
     self.loop = loop
     self.starter = starter
     self.environment = environment
     self.report = report
-    files = Self.files(in: directories)
-    open = Set(files.keys)
-    for name in files.keys { ask(name, triesLeft: Self.retries) }
-    togetherTimer = loop.timers.after(open.isEmpty ? 0 : patience.together) { [weak self] in self?.becomeImpatient() }
+    self.listed = listed
+    for directory in Set(directories) { list(directory) }
+    togetherTimer = loop.timers.after(patience.together) { [weak self] in self?.becomeImpatient() }
+    directoryTimer = loop.timers.after(patience.first) { [weak self] in self?.waitNoLongerForDirectories() }
   }
 
   /// The processes that are being asked.
@@ -135,33 +163,154 @@ final class PluginDiscovery {
     ask(name, triesLeft: Self.retries)
   }
 
-  /// Paths of the plugin files by name.
-  static func files(in directories: [String]) -> [String: String] {
-    var files: [String: String] = [:]
+  // MARK: Directories
+
+  /// How a directory is named where its silence is told.
+  static func subject(_ directory: String) -> String { "the plugin directory \(directory)" }
+
+  /// Whether a directory has not answered.
+  var hasSilentDirectories: Bool { listings.count < Set(directories).count }
+
+  /// Whether there is a file of this name, or may be one in a directory that has not answered.
+  func mayHave(_ name: String) -> Bool {
+    files[name] != nil || silentDirectories.contains { formerListings[$0]?[name] != nil }
+  }
+
+  private var silentDirectories: [String] { directories.filter { listings[$0] == nil } }
+
+  private func list(_ directory: String) {
+    loop.blocking.run(on: Self.subject(directory)) {
+      Self.files(in: directory)
+    } then: { [weak self] files in
+      guard let self, !isStopped else { return }
+      listings[directory] = files
+      if !hasSilentDirectories { loop.timers.cancel(directoryTimer) }
+      askListed()
+      if !hasSilentDirectories, open.isEmpty { becomeImpatient() }
+      listed()
+    }
+  }
+
+  /// Asks the plugins of the directories that have answered. While one before them has not, what it held before comes
+  /// first, and for a moment it may hold anything.
+  private func askListed() {
+    var taken: Set<String> = []
     for directory in directories {
-      for file in (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [] {
-        let name = String(file.dropFirst(prefix.count))
-        let path = directory + "/" + file
-        var status = stat()
-        // A link that leads nowhere is found, too: its failure says that it cannot be executed.
-        let isDirectory = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-        guard file.hasPrefix(prefix), isProtocolName(name), !name.contains("."), files[name] == nil, !isDirectory
-        else { continue }
-        files[name] = path
+      guard let files = listings[directory] else {
+        guard isImpatient else { return }
+        taken.formUnion(formerListings[directory]?.keys.map(\.self) ?? [])
+        continue
       }
+      for (name, path) in files where taken.insert(name).inserted && self.files[name] != path {
+        // Its process ends with the probe.
+        if let probe = probes.removeValue(forKey: name) { loop.timers.cancel(probe.timer) }
+        loop.timers.cancel(pauses.removeValue(forKey: name))
+        self.files[name] = path
+        if !isFirstRoundOver { open.insert(name) }
+        ask(name, triesLeft: Self.retries)
+      }
+    }
+  }
+
+  private func waitNoLongerForDirectories() {
+    guard !isStopped else { return }
+    waitsForDirectories = false
+    news.silentDirectories = silentDirectories
+    tell()
+  }
+
+  /// Paths of a directory's plugin files by name. Blocks as long as its file system does.
+  static func files(in directory: String) -> [String: String] {
+    var files: [String: String] = [:]
+    // A directory that is not there has no plugins yet.
+    for file in (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [] {
+      let name = String(file.dropFirst(prefix.count))
+      guard file.hasPrefix(prefix), isProtocolName(name), !name.contains(".") else { continue }
+      let path = directory + "/" + file
+      var status = stat()
+      // A link that leads nowhere is found, too: its failure says that it cannot be executed.
+      let isDirectory = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+      if !isDirectory { files[name] = path }
     }
     return files
   }
 
+  // MARK: Files that have gone
+
+  /// Whether the plugin's file is waited for.
+  func awaits(_ name: String) -> Bool { absent[name] != nil }
+
+  /// Whether any plugin's file is waited for.
+  var awaitsFiles: Bool { !absent.isEmpty }
+
+  /// Asks a plugin whose file cannot be started any more until it can: it is being replaced.
+  func awaitFile(of name: String) {
+    guard absent[name] == nil, files[name] != nil else { return }
+    absent[name] = 0
+    lookLater(name)
+    askWhenChanged(name)
+  }
+
+  /// Asks a plugin again when its file has changed.
+  func askWhenChanged(_ name: String) {
+    guard let path = files[name], watched.insert(name).inserted else { return }
+    let directory = String(path.dropLast(Self.prefix.count + name.count + 1))
+    do throws(SystemCallError) {
+      if watch == nil {
+        let new = try PluginFileWatch()
+        try loop.watch(new.descriptor, for: .readable) { [weak self] in self?.filesChanged() }
+        watch = new
+      }
+      loop.blocking.run(on: Self.subject(directory), { [watch] in watch?.add(directory) }, then: { _ in })
+    } catch {
+      // No inotify instance is left. The looks at longer and longer intervals remain.
+    }
+  }
+
+  private func filesChanged() {
+    for file in watch?.collect() ?? [] where file.hasPrefix(Self.prefix) {
+      lookSoon(String(file.dropFirst(Self.prefix.count)))
+    }
+  }
+
+  private func lookSoon(_ name: String) {
+    guard !isStopped, watched.contains(name), probes[name] == nil else { return }
+    loop.timers.cancel(pauses[name])
+    askLater(name, after: patience.retryDelay / 5, triesLeft: Self.retries)
+  }
+
+  private func lookLater(_ name: String) {
+    let looks = absent[name] ?? 0
+    absent[name] = looks + 1
+    loop.timers.cancel(pauses[name])
+    askLater(name, after: patience.absence(afterLooks: looks), triesLeft: Self.retries)
+  }
+
+  /// The plugin has answered.
+  private func isBack(_ name: String) {
+    absent[name] = nil
+    watched.remove(name)
+    if watched.isEmpty { endWatch() }
+  }
+
+  private func endWatch() {
+    if let watch { loop.unwatch(watch.descriptor) }
+    watch = nil
+  }
+
+  deinit { endWatch() }
+
   // MARK: Asking
 
   private func ask(_ name: String, triesLeft: Int) {
-    guard let path = files[name] else { return }
+    guard let path = files[name], probes[name] == nil else { return }
     do {
-      var program = Program(path: path, arguments: ["describe"], environment: environment)
-      program.confinement = confinement?.bounds(of: path, needs: nil)
+      let program = Program(path: path, arguments: ["describe"], environment: environment)
+      let bounds = confinement.map { confinement in
+        { @Sendable in confinement.bounds(of: path, needs: nil) }
+      }
       let process = try ChildProcess(
-        program, longestLine: Self.outputLimit, loop: loop, starter: starter,
+        program, confinement: bounds, longestLine: Self.outputLimit, loop: loop, starter: starter,
         onStart: { [weak self] error in
           if let error { self?.couldNotStart(name, error) }
         },
@@ -241,25 +390,31 @@ final class PluginDiscovery {
 
   private func found(_ answer: Result<Plugin, StartFailure>, _ name: String) {
     switch answer {
-    case .success(let plugin): news.plugins.append(plugin)
-    case .failure(let failure): news.failures[name] = failure
+    case .success(let plugin):
+      isBack(name)
+      news.plugins.append(plugin)
+    case .failure(let failure):
+      if absent[name] != nil, pauses[name] == nil { lookLater(name) }
+      news.failures[name] = failure
     }
     open.remove(name)
     if isImpatient { return tell() }
-    // Nothing is reported before the initialiser has returned.
-    guard open.isEmpty, togetherTimer != nil else { return }
+    guard open.isEmpty, !hasSilentDirectories, togetherTimer != nil else { return }
     loop.timers.cancel(togetherTimer)
     togetherTimer = loop.timers.after(0) { [weak self] in self?.becomeImpatient() }
   }
 
   private func becomeImpatient() {
-    isImpatient = true
+    loop.timers.cancel(togetherTimer)
     togetherTimer = nil
+    isImpatient = true
+    askListed()
     tell()
   }
 
   private func tell() {
-    news.endsFirstRound = open.isEmpty && !isFirstRoundOver
+    let isWaiting = waitsForDirectories && hasSilentDirectories
+    news.endsFirstRound = open.isEmpty && !isWaiting && !isFirstRoundOver
     if news.endsFirstRound { isFirstRoundOver = true }
     guard news != News() else { return }
     var told = News()
@@ -272,6 +427,8 @@ final class PluginDiscovery {
   func stop() {
     isStopped = true
     loop.timers.cancel(togetherTimer)
+    loop.timers.cancel(directoryTimer)
+    endWatch()
     for timer in pauses.values { loop.timers.cancel(timer) }
     pauses = [:]
     for (name, probe) in probes {

@@ -8,7 +8,7 @@ import WorkerProtocol
 /// Starts processes on threads of their own: execve(2) waits for the program's file system, and the loop must not wait
 /// with it.
 ///
-/// Each program has a thread, so that one that hangs keeps no other. The threads live as long as the starter: the
+/// Each program has a thread, so that one that hangs keeps no other. Looks at the program's file belong there, too. The threads live as long as the starter: the
 /// kernel tells a child of its parent's death when the thread ends that started it (PR_SET_PDEATHSIG, prctl(2)).
 final class ProcessStarter {
   /// The child's process ID, or why there is none.
@@ -25,6 +25,10 @@ final class ProcessStarter {
   private var threads: [String: StarterThread] = [:]
   private var requests: [Int: (request: SpawnRequest, completion: (Outcome) -> Void)] = [:]
   private var lastTicket = 0
+  /// Children that were killed and are not waited for yet, with what tells their end where that is known.
+  private var dying: [pid_t: Descriptor?] = [:]
+  /// Seconds between two looks at such a child whose end cannot be watched.
+  private static let reapInterval = 0.1
   /// Called with the path of a program when an abandoned start has ended.
   var whenBack: (String) -> Void = { _ in }
 
@@ -37,6 +41,10 @@ final class ProcessStarter {
   deinit {
     loop.unwatch(answers.descriptor)
     for thread in threads.values { thread.end() }
+    for process in dying.values { if let process { loop.unwatch(process.number) } }
+    let left = Array(dying.keys)
+    // Without a thread they stay zombies until this process ends, which is soon.
+    if !left.isEmpty { try? BackgroundThread.start("reaping") { for pid in left { OwnChildren.end(pid) } } }
   }
 
   /// Starts a program; calls `completion` once on the loop, unless the start is abandoned. Returns its ticket.
@@ -44,9 +52,15 @@ final class ProcessStarter {
     lastTicket += 1
     requests[lastTicket] = (request, completion)
     let path = request.program.path
-    let thread = threads[path] ?? StarterThread(answers)
-    threads[path] = thread
-    thread.take(request, ticket: lastTicket)
+    do throws(SystemCallError) {
+      if threads[path] == nil { threads[path] = try StarterThread(answers) }
+      threads[path]?.take(request, ticket: lastTicket)
+    } catch {
+      // The caller takes a failure for one of the process itself: there may be room for both later.
+      loop.inNextTurn { [weak self, ticket = lastTicket] in
+        self?.requests.removeValue(forKey: ticket)?.completion(.failure(error))
+      }
+    }
     return lastTicket
   }
 
@@ -55,12 +69,46 @@ final class ProcessStarter {
     requests.removeValue(forKey: ticket)?.request.isAbandoned.store(true, ordering: .relaxed)
   }
 
+  /// Kills a child and its process group. It is waited for when it has died, which takes as long as a system call of it
+  /// cannot be interrupted.
+  func end(_ pid: pid_t) {
+    kill(-pid, SIGKILL)
+    kill(pid, SIGKILL)
+    dying[pid] = .some(nil)
+    reap(pid)
+    guard dying[pid] != nil else { return }
+    guard let process = try? Descriptor.ofProcess(pid),
+      (try? loop.watch(process.number, for: .readable, handler: { [weak self] in self?.reap(pid) })) != nil
+    else {
+      // Out of descriptors or memory.
+      return reapLater(pid)
+    }
+    dying[pid] = process
+  }
+
+  /// The children that were killed and are not waited for yet.
+  var ending: Set<pid_t> { Set(dying.keys) }
+
+  private func reap(_ pid: pid_t) {
+    var status: Int32 = 0
+    guard waitpid(pid, &status, WNOHANG) != 0, let process = dying.removeValue(forKey: pid) else { return }
+    if let process { loop.unwatch(process.number) }
+  }
+
+  private func reapLater(_ pid: pid_t) {
+    loop.timers.after(Self.reapInterval) { [weak self] in
+      guard let self else { return }
+      reap(pid)
+      if dying[pid] != nil { reapLater(pid) }
+    }
+  }
+
   /// The threads whose children are processes that were started here.
   var threadIDs: Set<Int32> { Set(threads.values.map(\.id)) }
 
   private func handle(_ answer: Answer) {
     if let request = requests.removeValue(forKey: answer.ticket) { return request.completion(answer.outcome) }
-    if case .success(let pid) = answer.outcome { OwnChildren.end(pid) }
+    if case .success(let pid) = answer.outcome { end(pid) }
     whenBack(answer.path)
   }
 }
@@ -69,13 +117,19 @@ final class ProcessStarter {
 /// them.
 final class SpawnRequest: Sendable {
   let program: Program
+  /// Says what confines the process. That needs looks at the program's file.
+  private let confinement: (@Sendable () -> Confinement)?
   private let output: Descriptor
   private let errors: Descriptor
   private let connection: Descriptor?
   fileprivate let isAbandoned = Atomic(false)
 
-  init(_ program: Program, output: Descriptor, errors: Descriptor, connection: Descriptor?) {
+  init(
+    _ program: Program, confinement: (@Sendable () -> Confinement)?, output: Descriptor, errors: Descriptor,
+    connection: Descriptor?
+  ) {
     self.program = program
+    self.confinement = confinement
     self.output = output
     self.errors = errors
     self.connection = connection
@@ -86,14 +140,13 @@ final class SpawnRequest: Sendable {
   fileprivate func spawn() -> ProcessStarter.Outcome {
     if isAbandoned.load(ordering: .relaxed) { return .failure(cancelled) }
     var program = program
+    program.confinement = confinement?()
     program.isSubreaper = true
     program.pidVariable = WorkerVariable.pid.rawValue
     program.mark = program.environment[WorkerVariable.pool.rawValue].map(ProcessMark.init)
     do throws(SystemCallError) {
-      let pid = try program.start(output: output, errors: errors, inherited: connection)
-      guard isAbandoned.load(ordering: .relaxed) else { return .success(pid) }
-      OwnChildren.end(pid)
-      return .failure(cancelled)
+      // The loop ends the process of a start that it has abandoned.
+      return .success(try program.start(output: output, errors: errors, inherited: connection))
     } catch {
       return .failure(error)
     }
@@ -113,8 +166,8 @@ private final class StarterThread: Sendable {
   private let work = DispatchSemaphore(value: 0)
   private let thread = Atomic<Int32>(0)
 
-  init(_ answers: Mailbox<ProcessStarter.Answer>) {
-    Thread.detachNewThread { [self] in run(answers) }
+  init(_ answers: Mailbox<ProcessStarter.Answer>) throws(SystemCallError) {
+    try BackgroundThread.start("starter") { [self] in run(answers) }
   }
 
   /// The kernel's number of the thread; 0 until it runs.

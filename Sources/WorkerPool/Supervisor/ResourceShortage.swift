@@ -45,7 +45,11 @@ enum OpenFileLimit {
   }
 
   /// How many descriptors this process has; nil when there is none left to count them with.
+  ///
+  /// Since Linux 6.2 the kernel tells the number as the size of the directory (proc(5), `/proc/PID/fd`).
   private static var openFiles: Int? {
+    var status = stat()
+    if stat("/proc/self/fd", &status) == 0, status.st_size > 0 { return Int(status.st_size) }
     guard let directory = opendir("/proc/self/fd") else { return errno == EMFILE ? nil : 0 }
     defer { closedir(directory) }
     var entries = 0

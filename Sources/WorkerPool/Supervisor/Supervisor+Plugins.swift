@@ -8,16 +8,16 @@ extension Supervisor {
   /// chance.
   func reload() {
     guard !stopping else { return }
+    let former = discovery
     endDiscovery()
-    let discovery = PluginDiscovery(
-      directories: configuration.pluginDirectories, environment: configuration.environment,
-      confinement: configuration.confinement, patience: configuration.patience, loop: loop, starter: starter
+    discovery = PluginDiscovery(
+      directories: configuration.pluginDirectories, former: former, environment: configuration.environment,
+      confinement: configuration.confinement, patience: configuration.patience, loop: loop, starter: starter,
+      listed: { [weak self] in self?.forgetPluginsThatAreGone() }
     ) { [weak self] news in
       guard let self, !stopping else { return }
       take(news)
     }
-    self.discovery = discovery
-    forgetPlugins { discovery.files[$0] == nil }
   }
 
   /// Asks no plugin any more.
@@ -46,15 +46,18 @@ extension Supervisor {
   var hasAskedAll: Bool { discovery?.isFirstRoundOver == true }
 
   func endIfNothingCanBeStarted() {
-    // A file system that hangs may answer again, and so may a plugin that did not describe itself in time.
+    // A file system that hangs may answer again, and so may a plugin that did not describe itself in time. A file that
+    // is being replaced comes back.
     guard !stopping, workers.isEmpty, !failures.values.contains(where: \.isHang),
-      discovery?.unanswered.isEmpty ?? true
+      discovery?.unanswered.isEmpty ?? true, discovery?.hasSilentDirectories != true
     else { return }
     if plugins.allSatisfy({ failures[$0.name] != nil }) { delegate?.nothingCanBeStarted() }
   }
 
-  /// Forgets plugins whose file is gone.
-  private func forgetPlugins(_ isGone: (String) -> Bool) {
+  /// Forgets plugins that their directory does not list any more.
+  private func forgetPluginsThatAreGone() {
+    guard !stopping, let discovery else { return }
+    let isGone = { (name: String) in !discovery.mayHave(name) }
     for name in failures.keys where isGone(name) { failures[name] = nil }
     let count = plugins.count
     plugins.removeAll { isGone($0.name) }
@@ -87,6 +90,12 @@ extension Supervisor {
       }
     }
     plugins.sort { $0.name < $1.name }
+    for directory in news.silentDirectories {
+      log(
+        .trouble,
+        "\(PluginDiscovery.subject(directory)) has not answered for \(Clock.text(configuration.patience.first)): its "
+          + "plugins stay as they were, and it is still waited for", .path(directory))
+    }
     if news.endsFirstRound { tellMissing() }
     delegate?.pluginsChanged(usablePlugins)
     for worker in workers.values where news.plugins.contains(where: { $0.name == worker.plugin.name }) {
@@ -99,16 +108,30 @@ extension Supervisor {
 
   /// A plugin cannot be used. One that may answer later keeps the description that it gave before.
   private func note(_ failure: StartFailure, of name: String) {
+    let isKnown = plugins.contains { $0.name == name }
+    if isKnown, discovery?.awaits(name) == true || failure.isOfFile { return isAway(name, failure) }
     let again = failure.mayPass ? "; it is asked again until it answers" : ""
     let isToldAlready = failure.mayPass && failures[name]?.mayPass == true
     if !isToldAlready { log(.pluginFailed, "plugin \(name): \(failure)\(again)", .plugin(name)) }
-    if failure.mayPass, plugins.contains(where: { $0.name == name }) { return }
+    if failure.mayPass, isKnown { return }
     failures[name] = failure
     plugins.removeAll { $0.name == name }
   }
 
+  /// A plugin that has described itself before cannot be started now: its file is missing, or not whole. It is being
+  /// replaced, and is waited for.
+  func isAway(_ name: String, _ failure: StartFailure) {
+    guard plugins.contains(where: { $0.name == name }) else { return }
+    if failures[name] == nil {
+      log(.pluginFailed, "plugin \(name): \(failure); it is asked again until it answers", .plugin(name))
+    }
+    failures[name] = failure
+    discovery?.awaitFile(of: name)
+    delegate?.pluginsChanged(usablePlugins)
+  }
+
   private func tellMissing() {
-    if plugins.isEmpty, unknownPlugins.isEmpty {
+    if plugins.isEmpty, unknownPlugins.isEmpty, discovery?.hasSilentDirectories != true {
       log(.pluginsMissing, "no plugins in \(configuration.pluginDirectories.joined(separator: ", "))")
     }
     for name in configuration.fixedWorkers.keys.sorted()

@@ -13,17 +13,19 @@ extension Supervisor {
     worker.jobLimit = limits.jobs(jitter: .random(in: 0...1))
     worker.replaces = workers.retiring(of: plugin.name).first { workers.successor(of: $0) == nil }?.id
     demandHistory.started(plugin.name)
-    var program = Program(
+    let program = Program(
       path: plugin.path, environment: configuration.environment, limits: limits.resources,
       // A worker asks for another signal when it is ready to go on alone.
       parentDeathSignal: SIGTERM)
-    program.confinement = configuration.confinement?.bounds(of: plugin.path, needs: plugin.description.needs)
+    let bounds = configuration.confinement.map { confinement in
+      { @Sendable [path = plugin.path, needs = plugin.description.needs] in confinement.bounds(of: path, needs: needs) }
+    }
     do throws(SystemCallError) {
       try OpenFileLimit.requireRoomForStart(others: workers.count(in: [.spawning]))
       let ends = try UnixSocket.pair()
       worker.connection = ends.near
       worker.process = try ChildProcess(
-        program, connection: ends.far, loop: loop, starter: starter,
+        program, confinement: bounds, connection: ends.far, loop: loop, starter: starter,
         onStart: { [weak self, weak worker] error in
           guard let self, let worker else { return }
           apply(error.map(WorkerLife.Event.couldNotStart) ?? .started, to: worker)
@@ -68,12 +70,12 @@ extension Supervisor {
     }
   }
 
-  /// A machine that has run out of processes, memory or descriptors may have some later; a file that is not a program
-  /// stays one.
+  /// A machine that has run out of processes, memory or descriptors may have some later. A file that was a program and is
+  /// none now is being replaced.
   func couldNotSpawn(_ plugin: Plugin, _ error: SystemCallError) {
     guard error.isShortage else {
       let reason = String(cString: strerror(error.number))
-      return failedToStart(plugin.name, .notExecutable(path: plugin.path, reason: reason))
+      return isAway(plugin.name, .notExecutable(path: plugin.path, reason: reason))
     }
     tryAgainLater(plugin.name, .shortage(error.explained))
   }
@@ -107,6 +109,7 @@ extension Supervisor {
   private func giveUp(_ name: String, _ failure: StartFailure, after what: String) {
     failures[name] = failure
     log(.pluginGivenUp, "plugin \(name) is given up after \(what)", .plugin(name))
+    discovery?.askWhenChanged(name)
     // Processes that were retiring stay: they are better than none.
     for worker in workers.values where worker.plugin.name == name { apply(.keep, to: worker) }
     delegate?.pluginsChanged(usablePlugins)

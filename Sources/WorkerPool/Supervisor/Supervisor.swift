@@ -95,7 +95,9 @@ final class Supervisor {
 
   /// The processes that were started here and are not waited for yet.
   private var children: Set<pid_t> {
-    ([discovery].compactMap(\.self) + formerDiscoveries).reduce(into: workers.pids) { $0.formUnion($1.processes) }
+    ([discovery].compactMap(\.self) + formerDiscoveries).reduce(into: workers.pids.union(starter.ending)) {
+      $0.formUnion($1.processes)
+    }
   }
 
   /// A child of this process has died. Children that were started here are observed one by one; the others are only

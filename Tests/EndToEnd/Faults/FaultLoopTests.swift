@@ -24,6 +24,17 @@ import Testing
     print("fault loop: \(faults.count) faults of the \(program)")
   }
 
+  /// The machine has no thread to give for a moment, for each thread that the pool itself starts.
+  @Test(.timeLimit(.minutes(20)))
+  func aPoolThatGetsNoThreadTriesAgain() throws {
+    let place = try TestPlace()
+    let library = try FaultyPool.library(in: place)
+    let calls = try self.calls(of: .supervisor, library, place)
+      .filter { $0.group == "thread" && $0.file.hasPrefix("workerpool") }
+    #expect(calls.count >= 4, "the log, the store, the plugin directory and the plugin each have one")
+    for call in calls { try check(FaultyPool.Fault(program: .supervisor, call: call, error: EAGAIN), library) }
+  }
+
   /// The pool is killed before each call with which it takes files, makes them durable, removes and forgets them: no
   /// job is lost or taken twice, and bad files go where they belong.
   @Test(.timeLimit(.minutes(600)))
@@ -90,7 +101,9 @@ import Testing
     if let part = Self.part {
       let all = calls.flatMap { call in
         call.errors.flatMap { error in
-          [.once, .ever].map { FaultyPool.Fault(program: program, call: call, mode: $0, error: error) }
+          // Without any thread Dispatch, which runs the store's work, tries for ever.
+          let modes: [FaultyPool.Fault.Mode] = call.group == "thread" ? [.once] : [.once, .ever]
+          return modes.map { FaultyPool.Fault(program: program, call: call, mode: $0, error: error) }
         }
       }
       return all.enumerated().filter { $0.offset % part.of == part.number - 1 }.map(\.element)

@@ -51,6 +51,7 @@ final class FaultyPool {
       case "open": [EMFILE, ENOSPC]
       case "accept": [EMFILE]
       case "spawn": [EAGAIN, EMFILE]
+      case "thread": [EAGAIN]
       case "send": [ENOBUFS]
       case "socket": [EMFILE]
       case "read": [EIO]

@@ -114,6 +114,42 @@ struct HostServerTests {
     }
   }
 
+  /// A service manager ends a unit that gives no sign of life, and what it takes for stopping it does not restart.
+  @Test func aServerThatIsAwayForLongIsWaitedForWithSignsOfLife() throws {
+    try withNew("ROLE", "LOGIN") { role in
+      // Given a pool under a service manager
+      try server.psql("GRANT CREATE ON DATABASE postgres TO \(role)")
+      let hosts = try HostPools(at: server.address(), pools: server.address(user: role))
+      let manager = try NotifySocket(hosts.place)
+      let pool = try hosts.start(
+        "a", options: ["--store-wait", "1"], environment: ["NOTIFY_SOCKET": manager.path, "WATCHDOG_USEC": "100000"])
+      var said: [String] = []
+      func listen(until isEnough: ([String]) -> Bool) throws {
+        let start = said.count
+        while !isEnough(Array(said[start...])) { said.append(try #require(manager.next(), "\(pool.lastLines)")) }
+      }
+      try listen { $0.contains("READY=1") }
+      // When the server lets the pool in no more, and ends its sessions
+      try server.psql("ALTER ROLE \(role) CONNECTION LIMIT 0")
+      try server.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '\(role)'")
+      try waitUntil("the pool waits for the server") { pool.lastLines.contains("is not open after") }
+      // Then it gives signs of life for as long as that takes, longer than --store-wait
+      try listen { $0.count { $0.contains("WATCHDOG=1") } >= 20 }
+      #expect(pool.isRunning)
+      // And goes on when the server is back
+      try server.psql("ALTER ROLE \(role) CONNECTION LIMIT -1")
+      try hosts.submit(0..<3, to: "a")
+      try hosts.waitForEffects(3)
+      try hosts.checkEffects(0..<3)
+      try listen { $0.contains("WATCHDOG=1") }
+      #expect(!said.contains { $0.contains("STOPPING=1") }, "it does not stop")
+      pool.signal(SIGTERM)
+      try listen { $0.contains { $0.contains("STOPPING=1") } }
+      #expect(pool.waitForExit() == 0)
+      try hosts.drop()
+    }
+  }
+
   /// A copy of a store has the same identifier. In the same database it has a leader of its own all the same.
   @Test func aCopyInTheSameDatabaseHasALeaderOfItsOwn() throws {
     let (hosts, copies) = (try HostPools(), try HostPools())

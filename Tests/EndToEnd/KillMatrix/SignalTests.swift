@@ -92,4 +92,24 @@ import Testing
     worker.waitForEnd()
     try finish(items, stop)
   }
+
+  /// Signals that a pool gives no meaning to: people and programs send them by mistake, or to a whole group.
+  @Test(.timeLimit(.minutes(20)))
+  func signalsWithoutAMeaningCostNothing() throws {
+    let items = try ItemPool()
+    let stop = try StopPoint(items.place)
+    let (pool, worker) = try poolWithAJobInFlight(items, stop)
+    let signals = [
+      SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPWR, SIGXFSZ, SIGSTKFLT, SIGWINCH, SIGURG,
+      SIGPIPE, SIGCONT, 40,
+    ]
+    for signal in signals { pool.signal(signal) }
+    #expect(try pool.status().phase == "running")
+    #expect(pool.isRunning && worker.isAlive)
+    stop.release()
+    try pool.waitForJobs(1)
+    #expect(try items.rows() == "3|1|0")
+    try waitUntil("the pool says what it was sent") { pool.lastLines.contains("SIGUSR1") }
+    try pool.stop()
+  }
 }

@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -223,6 +224,14 @@ OPENS_AT(openat64)
   }
 LOCKS(fcntl)
 LOCKS(fcntl64)
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument) {
+  REAL(int, pthread_create, pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+  Dl_info place;
+  // What a thread begins with tells who wanted it: Dispatch, Foundation or the program.
+  const char *path = dladdr((void *)body, &place) ? place.dli_fname : 0;
+  return fails("thread", "pthread_create", -1, path) ? fault_errno : real(thread, attributes, body, argument);
+}
 
 // This function could not return twice into memory that both share, so the child gets a copy; the parent waits as for vfork(2).
 pid_t vfork(void) {

@@ -18,12 +18,15 @@ import Testing
       5: POSIX  ADVISORY  READ 1240 08:01:77 124 125
       6: POSIX  ADVISORY  READ 1238 08:01:77 127 127
       6: -> POSIX  ADVISORY  READ 1239 08:01:77 127 127
+      7: POSIX  ADVISORY  READ 1241 08:02:77 123 127
       nonsense
       """
-    // Byte 128 is the lock of those that have the file open; a line with an arrow waits for its lock.
+    // Process 1241 reads a file of the same number on another file system. Byte 128 is the lock of those that have
+    // the file open; a line with an arrow waits for its lock.
     let (first, second, last) = (pin(0, mark: 1), pin(1, mark: 1), pin(4, mark: 1))
     func readers(_ pins: WALCheckpointer.Pin...) -> Set<PinnedReader> {
-      WALReaders.readers(locks: locks, inode: 77, at: pins)
+      WALReaders.readers(
+        locks: locks, of: LockedFile(device: KernelDevice(major: 8, minor: 1), inode: 77), at: pins)
     }
     #expect(readers(first, second, last) == [reader(1234, first), reader(1240, second), reader(1238, last)])
     #expect(readers(pin(2, mark: 1)) == [reader(1240, pin(2, mark: 1))], "one lock may cover two read locks")

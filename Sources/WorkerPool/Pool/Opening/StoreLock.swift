@@ -92,11 +92,13 @@ struct StoreLockHolder: Hashable, Sendable {
   let queue: String?
 
   /// Nil when the kernel lists no process: one of another container is not listed.
-  static func of(_ file: FileID) -> StoreLockHolder? {
-    guard let text = KernelLock.list() else { return nil }
+  ///
+  /// - Parameter path: a path of the file.
+  static func of(_ file: FileID, at path: String) -> StoreLockHolder? {
+    guard let text = KernelLock.list(), let locked = LockedFile(path: path) else { return nil }
     let locks = KernelLock.all(in: text, ofWholeFiles: true)
-    let candidates = locks.filter { $0.inode == file.inode }.map(\.pid)
-    // An inode has its number on one device only.
+    let candidates = locks.filter(locked.has).map(\.pid)
+    // Where the file systems cannot be told apart, the files that a process has open can.
     guard let pid = candidates.first(where: { files(of: $0)?.contains { $0.file == file } ?? true }) else { return nil }
     // A pool locks its queue directory in the same way.
     let own = Set(locks.filter { $0.pid == pid }.map(\.inode))

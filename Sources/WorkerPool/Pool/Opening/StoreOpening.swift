@@ -19,10 +19,10 @@ final class StoreOpening {
   private let configuration: PoolConfiguration
   private let open: @Sendable () throws -> any JobSource
   private let loop: EventLoop
-  private let results: Mailbox<Result<any JobSource, any Error>>
   private let signals: SignalSource?
   /// Whether the server has let this process in before.
   private let isAgain: Bool
+  private let manager: ServiceManager?
   private let log: Log
   private let problems = RecentProblems()
   private let startedAt = Clock.now
@@ -37,12 +37,13 @@ final class StoreOpening {
   ///     it in any more, as after a change of the password.
   ///   - open: opens the store; may be called again after it has thrown. It is called on a thread of its own.
   init(
-    _ configuration: PoolConfiguration, signals: SignalSource?, isAgain: Bool = false,
+    _ configuration: PoolConfiguration, signals: SignalSource?, manager: ServiceManager?, isAgain: Bool = false,
     open: @escaping @Sendable () throws -> any JobSource
   ) throws {
     self.configuration = configuration
     self.isAgain = isAgain
     self.signals = signals
+    self.manager = manager
     self.open = open
     workers = configuration.workers
     log = .records { [problems, log = configuration.log] record in
@@ -50,19 +51,22 @@ final class StoreOpening {
       log(record)
     }
     loop = try EventLoop()
-    results = try Mailbox()
   }
 
   /// Returns the open store's source, or nil if the pool was told to end. Throws ``Pool/StartError`` or `FileError`.
   func run() throws -> (any JobSource)? {
-    try loop.deliver(from: results) { [weak self] in self?.handle($0) }
+    loop.blocking.whenShort = { [weak self] error in
+      self?.lastReason = error.explained
+      self?.log(.trouble, "the store cannot be opened yet: \(error.explained); it is tried again")
+    }
     if let signals {
       try loop.watch(signals.descriptor, for: .readable) { [weak self] in
         for signal in signals.collect() { self?.handle(signal: signal) }
       }
     }
     loop.atEndOfTurn { [weak self] in self?.statusServer?.flush() }
-    loop.timers.after(configuration.storeTimeout) { [weak self] in self?.giveUp() }
+    if let seconds = configuration.storeTimeout { loop.timers.after(seconds) { [weak self] in self?.giveUp(seconds) } }
+    manager?.watch(loop)
     sayLater(Self.firstNotice)
     tryToOpen()
     loop.run()
@@ -72,7 +76,11 @@ final class StoreOpening {
   }
 
   private func tryToOpen() {
-    Thread.detachNewThread { [results, open] in results.post(Result { try open() }) }
+    loop.blocking.run(on: "the store \(configuration.store)") { [open] in
+      Result { try open() }
+    } then: { [weak self] in
+      self?.handle($0)
+    }
   }
 
   private func handle(_ result: Result<any JobSource, any Error>) {
@@ -142,11 +150,8 @@ final class StoreOpening {
       ?? "it waits for a lock, or is being recovered or upgraded"
   }
 
-  private func giveUp() {
-    end(
-      .failure(
-        Pool.StartError.storeIsLocked(
-          path: configuration.store, seconds: configuration.storeTimeout, reason: reason)))
+  private func giveUp(_ seconds: Double) {
+    end(.failure(Pool.StartError.storeIsLocked(path: configuration.store, seconds: seconds, reason: reason)))
   }
 
   private func listen() {
@@ -182,12 +187,14 @@ final class StoreOpening {
     case SIGTTOU: workers = max(0, workers - 1)
     // The pool looks for plugins when the store is open; there are no processes yet.
     case SIGHUP, SIGCHLD: break
+    case _ where SignalName.meaningless.contains(signal): break
     default: stop()
     }
   }
 
   private func stop() {
     log(.poolStopping, "stopping: the store is not open yet")
+    manager?.stopping(within: ServiceManager.timeToEnd)
     end(.success(nil))
   }
 }

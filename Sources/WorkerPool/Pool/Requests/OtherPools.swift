@@ -128,7 +128,7 @@ final class OtherPools {
     guard let request = decoded(StatusRequest.self, notice.text) else { return }
     var reply = StatusReply()
     switch request.command {
-    case .status: reply.status = collector.status()
+    case .status: return collector.collectHere { [weak self] in self?.reply(StatusReply(status: $0), to: notice) }
     case .observe: if request.count == 0 { observers.remove(notice.sender) } else { observers.insert(notice.sender) }
     case .cancel:
       let jobs = (request.jobs ?? []).compactMap { ObjectURI($0) }.compactMap(core.coordinator.jobURIs.key)
@@ -136,9 +136,13 @@ final class OtherPools {
       core.coordinator.now = Clock.now
       for job in inHand { core.coordinator.cancel(job) }
       reply.count = inHand.count
-    case .stop: core.stop(request.deadline ?? core.configuration.stopDeadline)
+    case .stop: core.stopAsTold(request.deadline ?? core.configuration.stopDeadline)
     default: reply = StatusReply(ok: false, error: "another pool may not ask for \(request.command.rawValue)")
     }
+    self.reply(reply, to: notice)
+  }
+
+  private func reply(_ reply: StatusReply, to notice: PoolNotice) {
     guard notice.ticket != 0 else { return }
     send(StatusText.json(reply), ticket: notice.ticket, isReply: true, to: [notice.sender])
   }

@@ -4,15 +4,33 @@ import Jobs
 import LinuxSystem
 import WorkerProtocol
 
-/// Collects a status of the whole pool: first what this process knows, then what the store says.
+/// Collects a status of the whole pool: first what this process knows, then what the store says and what the kernel
+/// does.
 final class StatusCollector {
   /// What is collected for a status, until the store has answered.
   private struct Collection {
     var status: PoolStatus
-    /// Who had the store locked at the beginning.
-    let lockHolders: Set<Int32>
+    var isStoreRead = false
+    /// What the kernel says of the processes.
+    var sample: ProcessSample?
     let timeout: TimerQueue.Token
     let completion: (PoolStatus) -> Void
+  }
+
+  /// What the kernel says of processes. A thousand workers have thousands of files under `/proc`.
+  fileprivate struct ProcessSample: Sendable {
+    var memory: [Int32: Int] = [:]
+    var processorTime: [Int32: Double] = [:]
+    /// Who has the store locked.
+    var lockHolders: Set<Int32> = []
+
+    init(of workers: [Int32], store: String) {
+      for pid in workers {
+        memory[pid] = ProcessUsage.residentBytes(of: pid)
+        processorTime[pid] = ProcessUsage.processorSeconds(of: pid)
+      }
+      lockHolders = StoreLocks.holders(store: store)
+    }
   }
 
   /// Seconds that the store has to answer. After that the status is complete without its part.
@@ -50,31 +68,66 @@ final class StatusCollector {
   func collect(alsoRunning others: [JobKey] = [], completion: @escaping (PoolStatus) -> Void) {
     let ticket = collections.next()
     let timeout = core.loop.timers.after(Self.storeTimeout) { [weak self] in self?.complete(ticket) }
-    collections[ticket] = Collection(
-      status: status(), lockHolders: StoreLocks.holders(store: core.configuration.store), timeout: timeout,
-      completion: completion)
+    let status = status()
+    collections[ticket] = Collection(status: status, timeout: timeout, completion: completion)
+    lookAtProcesses(of: status) { [weak self] sample in
+      self?.collections[ticket]?.sample = sample
+      self?.completeIfComplete(ticket)
+    }
     let running = core.coordinator.held.values.filter { $0.begunAt != nil }.map(\.job.key)
     core.source.readOverview(at: history.lastEnded, running: running + survivors.jobs + others) { [mailbox] in
       mailbox.post(.overview(ticket: ticket, $0))
     }
   }
 
-  /// The store has answered.
-  func storeAnswered(_ ticket: Int, _ overview: StoreOverview) {
-    guard let collection = collections[ticket] else { return }
-    collections[ticket]?.status.take(overview)
-    if collection.lockHolders.isEmpty { return complete(ticket) }
-    core.loop.timers.after(Self.lockInterval) { [weak self] in self?.complete(ticket) }
+  /// Collects a status without what the store says, and hands it over on the loop.
+  func collectHere(completion: @escaping (PoolStatus) -> Void) {
+    var status = status()
+    lookAtProcesses(of: status) { sample in
+      status.take(sample)
+      completion(status)
+    }
   }
 
+  private func lookAtProcesses(of status: PoolStatus, completion: @escaping (ProcessSample) -> Void) {
+    let pids = status.workers.map(\.pid).filter { $0 > 0 }
+    core.loop.blocking.run(
+      on: Self.processes, { [store = core.configuration.store] in ProcessSample(of: pids, store: store) },
+      then: completion)
+  }
+
+  /// The store has answered.
+  func storeAnswered(_ ticket: Int, _ overview: StoreOverview) {
+    collections[ticket]?.status.take(overview)
+    collections[ticket]?.isStoreRead = true
+    completeIfComplete(ticket)
+  }
+
+  private func completeIfComplete(_ ticket: Int) {
+    guard let collection = collections[ticket], collection.isStoreRead, let sample = collection.sample else { return }
+    let readers = collection.status.walReaders ?? []
+    if sample.lockHolders.isEmpty, readers.isEmpty { return complete(ticket) }
+    core.loop.timers.after(sample.lockHolders.isEmpty ? 0 : Self.lockInterval) { [weak self] in
+      guard let self else { return }
+      let (store, holders) = (core.configuration.store, sample.lockHolders)
+      core.loop.blocking.run(on: Self.processes) {
+        let lasting = holders.isEmpty ? holders : holders.intersection(StoreLocks.holders(store: store))
+        let named = lasting.union(readers.map(\.pid)).map { ($0, ProcFile.command($0)) }
+        return (lasting, Dictionary(uniqueKeysWithValues: named))
+      } then: { [weak self] (holders: Set<Int32>, names: [Int32: String]) in
+        self?.collections[ticket]?.status.name(holders, names)
+        self?.complete(ticket)
+      }
+    }
+  }
+
+  private static let processes = "the list of processes"
+
+  /// Hands a status over, also one that lacks what did not answer in time.
   private func complete(_ ticket: Int) {
     guard var collection = collections.redeem(ticket) else { return }
     core.loop.timers.cancel(collection.timeout)
-    var holders = collection.lockHolders
-    if !holders.isEmpty { holders.formIntersection(StoreLocks.holders(store: core.configuration.store)) }
-    collection.status.lockHolders = holders.sorted().map {
-      PoolStatus.LockHolder(pid: $0, command: ProcFile.command($0))
-    }
+    if let sample = collection.sample { collection.status.take(sample) }
     collection.completion(collection.status)
   }
 
@@ -103,6 +156,10 @@ final class StatusCollector {
     }
     status.host = core.configuration.place.isServer ? ProcessInfo.processInfo.hostName : nil
     status.storeFailure = storeFiles.failure
+    status.lockHolders = []
+    status.longestTurn = core.loop.meter.longestTurn
+    let hangs = core.loop.blocking.hangs
+    status.hangs = hangs.isEmpty ? nil : hangs
     status.survivors = survivors.all.sorted { $0.key < $1.key }.map { pid, survivor in
       PoolStatus.Survivor(pid: pid, jobs: coordinator.jobURIs.texts(survivor.jobs.map(\.key)).sorted())
     }
@@ -117,6 +174,7 @@ final class StatusCollector {
       var status = PoolStatus.Plugin(
         name: name, version: plugin?.description.version, kinds: plugin?.description.kinds.map(\.kind) ?? [],
         workers: workers.count { $0.plugin == name }, failure: supervisor.failures[name].map { "\($0)" })
+      if supervisor.discovery?.awaits(name) == true { status.isAsked = true }
       guard let asked = unknown[name] else { return status }
       status.isAsked = true
       let seconds = asked.map {
@@ -139,20 +197,33 @@ final class StatusCollector {
       age: Clock.now - worker.startedAt, credit: known?.credit ?? 0, holding: known?.held.count ?? 0,
       running: coordinator.jobURIs.texts(known?.begun ?? []).sorted(), progressDone: progress?.done,
       progressTotal: progress?.total, busy: begunAt.map { Clock.now - $0 }, jobsDone: worker.jobsDone,
-      memory: ProcessUsage.residentBytes(of: worker.pid),
-      processorTime: ProcessUsage.processorSeconds(of: worker.pid), isRetiring: worker.life.hasGivenSlotAway,
+      isRetiring: worker.life.hasGivenSlotAway,
       path: worker.plugin.path, lastLines: worker.lastLines, waitsForStore: wait?.rawValue)
   }
 }
 
 extension PoolStatus {
+  /// Takes over what the kernel says of the workers.
+  fileprivate mutating func take(_ sample: StatusCollector.ProcessSample) {
+    for index in workers.indices {
+      workers[index].memory = sample.memory[workers[index].pid]
+      workers[index].processorTime = sample.processorTime[workers[index].pid]
+    }
+  }
+
+  /// Takes over who keeps others from writing, and what their programs and those of long readers are called.
+  fileprivate mutating func name(_ holders: Set<Int32>, _ names: [Int32: String]) {
+    lockHolders = holders.sorted().map { LockHolder(pid: $0, command: names[$0] ?? "") }
+    walReaders = walReaders?.map { WALReader(pid: $0.pid, command: names[$0.pid] ?? "", age: $0.age) }
+  }
+
   /// Takes over what the store says of itself and its jobs.
   fileprivate mutating func take(_ overview: StoreOverview) {
     jobs = overview.jobs
     walBytes = overview.wal.bytes
     walIsHeldByOthers = overview.wal.isHeldByOthers
     walReaders = overview.wal.readers.sorted { $0.value < $1.value }.map { pid, since in
-      WALReader(pid: pid, command: ProcFile.command(pid), age: Clock.now - since)
+      WALReader(pid: pid, command: "", age: Clock.now - since)
     }
     hosts = overview.members?.map {
       Host(name: $0.host, pid: $0.pid, queue: $0.queue, age: max(0, -$0.startedAt.timeIntervalSinceNow))

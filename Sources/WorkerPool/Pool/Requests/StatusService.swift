@@ -133,7 +133,7 @@ final class StatusService {
     let deadline = request.deadline ?? core.configuration.stopDeadline
     guard request.all == true, !others.members.isEmpty else {
       client.reply(StatusReply(count: request.all == true ? 0 : nil))
-      return core.stop(deadline)
+      return core.stopAsTold(deadline)
     }
     let count = others.members.count
     // What the others give back stays in the store.
@@ -141,7 +141,7 @@ final class StatusService {
     others.stop(request, within: deadline + Self.timeToEnd) { [core] left in
       let error = "\(left) of \(count) other pools have not ended; `workerpool status` names them"
       client.reply(StatusReply(ok: left == 0, error: left == 0 ? nil : error, count: count - left))
-      core.stop(deadline)
+      core.stopAsTold(deadline)
     }
   }
 

@@ -1,3 +1,5 @@
+internal import LinuxSystem
+
 /// Waits for the announcements of commits to a store, on a connection and a thread of its own.
 ///
 /// `@unchecked Sendable`: everything is set in `init`, except the connection, which is used under `lock`.
@@ -18,9 +20,7 @@ final class CommitListener: @unchecked Sendable {
     self.identifier = identifier
     self.body = body
     connection = try listen()
-    let thread = Thread { [self] in run() }
-    thread.name = "NSPersistentStoreRemoteChange"
-    thread.start()
+    try BackgroundThread.start("remote changes") { [self] in run() }
   }
 
   func cancel() {

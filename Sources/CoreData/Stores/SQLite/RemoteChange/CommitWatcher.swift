@@ -1,4 +1,5 @@
 internal import CSystem
+internal import LinuxSystem
 
 /// Reports commits to database files, by this process or another.
 ///
@@ -111,11 +112,9 @@ final class CommitWatcher: @unchecked Sendable {
 
   private func start() throws -> DirectoryEvents {
     let events = try DirectoryEvents()
-    self.events = events
     let descriptor = events.descriptor
-    let thread = Thread { [self] in run(descriptor) }
-    thread.name = "CoreData commits"
-    thread.start()
+    try BackgroundThread.start("CoreData commits") { [self] in run(descriptor) }
+    self.events = events
     return events
   }
 

@@ -1,0 +1,62 @@
+import Foundation
+import Glibc
+import Testing
+import WorkerPool
+
+/// A plugin's file that is replaced while the pool runs: whatever is seen in between costs nothing.
+@Suite(.serialized) struct UpgradeTests {
+  /// How the new version comes.
+  enum Way: String, CaseIterable {
+    /// The file is removed, and comes back.
+    case removed
+    /// Half of it is there for a while.
+    case halfWritten
+    /// It lies elsewhere, and the plugin directory has a link to it: no event of the directory tells.
+    case linked
+    /// It may not be executed for a while.
+    case notExecutable
+  }
+
+  @Test(.timeLimit(.minutes(5)), arguments: Way.allCases)
+  func aPluginWhoseFileIsReplacedGoesOn(way: Way) throws {
+    // Given a pool with one plugin, whose file is a program of its own
+    let items = try ItemPool()
+    let link = items.plugins + "/worker-test"
+    let file = way == .linked ? items.place.path("elsewhere") : link
+    let script = "#!/bin/bash\nexec -a \"$0\" '\(Built.path("test-worker"))' \"$@\"\n"
+    func write(_ text: String, mode: Int = 0o755) throws {
+      try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+      try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+    }
+    if way == .linked {
+      unlink(link)
+      try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
+    }
+    unlink(file)
+    try write(script)
+    let pool = try items.start()
+    try pool.wait { $0.workers.contains { $0.phase == "up" } }
+    // When its file cannot be started any more, and its worker ends
+    switch way {
+    case .removed, .linked: unlink(file)
+    // A program that cannot be executed, as a binary of which the first bytes are missing
+    case .halfWritten: try write("\u{7f}ELF")
+    case .notExecutable: try write(script, mode: 0o644)
+    }
+    let worker = try #require(pool.status().workers.first)
+    #expect(kill(worker.pid, SIGKILL) == 0)
+    // Then the pool says so
+    try pool.wait { $0.plugins.contains { $0.name == "test" && $0.failure != nil } }
+    try items.submit("add")
+    let advice = try pool.command("status").output
+    #expect(advice.contains("plugin test is not in use"), "\(advice)")
+    // And goes on when the new version is there
+    unlink(file)
+    try write(script)
+    try pool.waitForJobs(1)
+    #expect(try pool.status().plugins.allSatisfy { $0.failure == nil })
+    #expect(try items.rows() == "3|1|0")
+    try pool.stop()
+    try items.checkNothingIsLeft(of: pool)
+  }
+}
