@@ -26,8 +26,14 @@ final class DemoPool {
     var client: StatusClient?
     while client == nil {
       guard process.isRunning else { throw DemoError.poolDidNotStart(log: Self.text(directory)) }
-      client = try? StatusClient(queue: directory.queue)
-      if client == nil { Thread.sleep(forTimeInterval: 0.02) }
+      // A pool whose store is not open yet answers, and closes these connections when it is.
+      if let asked = try? StatusClient(queue: directory.queue),
+        (try? asked.request(StatusRequest(.status), within: 10))?.status?.phase == "running"
+      {
+        client = asked
+      } else {
+        Thread.sleep(forTimeInterval: 0.02)
+      }
     }
     guard let client else { throw DemoError.poolDidNotStart(log: Self.text(directory)) }
     self.client = client
