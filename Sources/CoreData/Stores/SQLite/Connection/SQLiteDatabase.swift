@@ -227,7 +227,7 @@ final class SQLiteDatabase: @unchecked Sendable {
     if configuration.isInMemory { return commits.latestVersion }
     if let version = commits.version() { return version }
     do {
-      return try read { commits.version(at: $0.fileMark()) }
+      return try read { commits.version(at: try $0.fileMark()) }
     } catch {
       // A file that cannot be read now may have changed.
       return commits.noteForeign()
