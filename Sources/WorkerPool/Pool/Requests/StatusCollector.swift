@@ -90,7 +90,7 @@ final class StatusCollector {
   }
 
   private func lookAtProcesses(of status: PoolStatus, completion: @escaping (ProcessSample) -> Void) {
-    let pids = status.workers.map(\.pid).filter { $0 > 0 }
+    let pids = status.workers.compactMap(\.pid)
     core.loop.blocking.run(
       on: Self.processes, { [store = core.configuration.store] in ProcessSample(of: pids, store: store) },
       then: completion)
@@ -206,8 +206,9 @@ extension PoolStatus {
   /// Takes over what the kernel says of the workers.
   fileprivate mutating func take(_ sample: StatusCollector.ProcessSample) {
     for index in workers.indices {
-      workers[index].memory = sample.memory[workers[index].pid]
-      workers[index].processorTime = sample.processorTime[workers[index].pid]
+      guard let pid = workers[index].pid else { continue }
+      workers[index].memory = sample.memory[pid]
+      workers[index].processorTime = sample.processorTime[pid]
     }
   }
 
