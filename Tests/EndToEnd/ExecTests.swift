@@ -249,7 +249,7 @@ import WorkerPool
     try pool.submit("exec", "--set", "command=script", "--max-attempts", "1")
     let processes = try scattered(pipe)
     let worker = try #require(try pool.status().workers.first { !$0.running.isEmpty })
-    kill(worker.pid, SIGKILL)
+    kill(try #require(worker.pid), SIGKILL)
     for process in processes { process.waitForEnd() }
     let next = try scattered(pipe)
     #expect(try pool.command("cancel", "p1").code == 0)
@@ -269,7 +269,7 @@ import WorkerPool
     let first = try pool(place, script: scatter(pipe))
     try first.submit("exec", "--set", "command=script", "--max-attempts", "1")
     let processes = try scattered(pipe)
-    let workers = try first.status().workers.map(\.pid)
+    let workers = try first.status().workers.compactMap(\.pid)
     for pid in workers + [first.pid] { kill(pid, SIGSTOP) }
     for pid in workers + [first.pid] { kill(pid, SIGKILL) }
     #expect(first.waitForExit() == SIGKILL)

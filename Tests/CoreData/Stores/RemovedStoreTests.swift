@@ -55,9 +55,7 @@ import Testing
     let (stack, store, _) = try library(kind)
     let mayRemove = DispatchSemaphore(value: 0)
     let isRemoved = DispatchSemaphore(value: 0)
-    // `nonisolated(unsafe)`: removing a store is allowed on any thread.
-    nonisolated(unsafe) let removed = stack.store
-    Thread { [coordinator = stack.coordinator] in
+    Thread { [coordinator = stack.coordinator, removed = stack.store] in
       mayRemove.wait()
       #expect(throws: Never.self) { try coordinator.remove(removed) }
       isRemoved.signal()

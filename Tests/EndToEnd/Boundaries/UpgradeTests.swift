@@ -44,7 +44,7 @@ import WorkerPool
     case .notExecutable: try write(script, mode: 0o644)
     }
     let worker = try #require(pool.status().workers.first)
-    #expect(kill(worker.pid, SIGKILL) == 0)
+    #expect(try kill(#require(worker.pid), SIGKILL) == 0)
     // Then the pool says so
     try pool.wait { $0.plugins.contains { $0.name == "test" && $0.failure != nil } }
     try items.submit("add")

@@ -89,7 +89,8 @@ import Testing
       try store.read { context in
         context.make("Book", ["title": "short", "cover": Data(count: Int(Int32.max) + 1)])
         let error = #expect(throws: NSError.self) { try context.save() }
-        #expect("\(error?.userInfo ?? [:])".contains("Book.cover"))
+        let information = "\(error?.userInfo ?? [:])"
+        #expect(information.contains("Book.cover"))
       }
       try #expect(store.sql("SELECT count(*) FROM ZBOOK") == [["0"]])
     }

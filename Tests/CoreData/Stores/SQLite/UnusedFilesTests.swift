@@ -17,15 +17,14 @@ import Testing
     let store = try ExternalPhotos.store()
     try store.save { $0.make("Photo", ["name": "a", "data": ExternalPhotos.large(1)]) }
     for round in 0..<2 {
-      let place = store.url.path
-      _ = await #expect(processExitsWith: .signal(SIGKILL)) { [place] in
+      await #expect(processExitsWith: .signal(SIGKILL)) { [place = store.url.path as String] in
         let coordinator = NSPersistentStoreCoordinator(managedObjectModel: ExternalPhotos.model())
         try coordinator.addPersistentStore(
           ofType: NSSQLiteStoreType, configurationName: nil, at: URL(fileURLWithPath: place), options: nil)
         let opened = try #require(coordinator.persistentStores.first as? SQLiteStore)
         try opened.database.write { connection in
           // The files are there, and the transaction is not committed.
-          for byte in 0..<3 { _ = opened.externalFiles?.stored(ExternalPhotos.large(byte)) }
+          for byte: UInt8 in 0..<3 { _ = opened.externalFiles?.stored(ExternalPhotos.large(byte)) }
           kill(getpid(), SIGKILL)
         }
       }
