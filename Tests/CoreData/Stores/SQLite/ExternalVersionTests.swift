@@ -28,7 +28,10 @@ import Testing
     try store.save { context in
       for name in ["a", "b", "c"] { context.make("Photo", ["name": name, "data": large(1)]) }
     }
-    let fetched = try #require(try store.otherCoordinator().persistentStores.first as? SQLiteStore)
+    // Kept: the store of a coordinator that is gone is closed.
+    let other = try store.otherCoordinator()
+    defer { withExtendedLifetime(other) {} }
+    let fetched = try #require(other.persistentStores.first as? SQLiteStore)
     var values: [Data?] = []
     try fetched.fetch(RowFetch(entityName: "Photo")) { storedEntity, _, row in
       // When the first row is read, all are replaced.
