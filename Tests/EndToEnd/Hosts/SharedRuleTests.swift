@@ -17,7 +17,10 @@ struct SharedRuleTests {
 
   @Test func aLimitOfAKindHoldsOverAllHosts() throws {
     let hosts = try HostPools()
-    let pools = try ["a", "b"].map { try hosts.start($0, workers: 2, options: ["--limit", "counted=2"]) }
+    // One worker of a cannot have both places, so that b gets jobs, too.
+    let pools = try [("a", 1), ("b", 2)].map {
+      try hosts.start($0.0, workers: $0.1, options: ["--limit", "counted=2"])
+    }
     try hosts.submit(0..<60, to: "a", milliseconds: 20)
     try hosts.waitForEffects(60)
     try hosts.checkEffects(0..<60)
