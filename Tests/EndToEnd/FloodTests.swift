@@ -18,7 +18,8 @@ import WorkerPool
     var isRunning: Bool { process.isRunning }
 
     deinit {
-      process.terminate()
+      // SIGTERM may be blocked: a process inherits the mask of the thread that starts it.
+      kill(process.processIdentifier, SIGKILL)
       process.waitUntilExit()
     }
   }

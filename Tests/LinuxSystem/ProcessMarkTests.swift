@@ -14,7 +14,9 @@ import Testing
 
   @Test func aProcessPassesItsMarkOnThroughNewSessionsAndEmptyEnvironments() throws {
     let (mark, other) = (ProcessMark("one pool"), ProcessMark("another pool"))
-    let shell = try start("env -i setsid /bin/sh -c 'echo $$; read line' <&0 & cat >/dev/null; wait", mark: mark)
+    let shell = try start(
+      // A shell gives background commands /dev/null for descriptor 0.
+      "exec 3<&0; env -i setsid /bin/sh -c 'echo $$; read line' <&3 & cat >/dev/null; wait", mark: mark)
     defer { OwnChildren.end(shell.pid) }
     let text = String(decoding: shell.said.availableData, as: UTF8.self).trimmingCharacters(in: .newlines)
     let descendant = try #require(pid_t(text))

@@ -11,7 +11,7 @@ struct HangingPluginTests {
   /// Describes itself, and is no worker beyond that.
   private static let farPlugin = """
     #!/bin/sh
-    echo '{"name":"far","version":"1","protocolVersions":[1],"kinds":[{"kind":"far"}]}'
+    echo '{"name":"far","version":"1","protocolVersions":[2],"kinds":[{"kind":"far"}]}'
     """
 
   private func start(_ items: ItemPool, _ files: HangingFiles, _ options: String...) throws -> RunningPool {

@@ -195,7 +195,7 @@ import Testing
       try #expect(
         context.all("Book", where: "title == '\(title)'")[0].value(forKey: "cover") as? Data == Data("large".utf8))
     }
-    let maintenance = StoreMaintenance(url: store.url)
+    let maintenance = try StoreMaintenance(url: store.url)
     _ = try execute(delete("Book", where: "title != '\(title)'"), store)
     try #expect(maintenance.removeUnusedFiles() == 0)
     #expect(FileManager.default.fileExists(atPath: file.path))
