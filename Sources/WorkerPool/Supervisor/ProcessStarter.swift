@@ -8,8 +8,9 @@ import WorkerProtocol
 /// Starts processes on threads of their own: execve(2) waits for the program's file system, and the loop must not wait
 /// with it.
 ///
-/// Each program has a thread, so that one that hangs keeps no other. Looks at the program's file belong there, too. The threads live as long as the starter: the
-/// kernel tells a child of its parent's death when the thread ends that started it (PR_SET_PDEATHSIG, prctl(2)).
+/// Each program has a thread, so that one that hangs keeps no other. Looks at the program's file belong there, too. The
+/// threads live as long as the starter: the kernel tells a child of its parent's death when the thread ends that started
+/// it (PR_SET_PDEATHSIG, prctl(2)).
 final class ProcessStarter {
   /// The child's process ID, or why there is none.
   typealias Outcome = Result<pid_t, SystemCallError>
@@ -42,7 +43,11 @@ final class ProcessStarter {
     loop.unwatch(answers.descriptor)
     for thread in threads.values { thread.end() }
     for process in dying.values { if let process { loop.unwatch(process.number) } }
-    let left = Array(dying.keys)
+    // What the threads start from now on they end themselves. These have come, and nobody takes them any more.
+    let unclaimed = answers.collect().compactMap { answer in
+      if case .success(let pid) = answer.outcome { pid } else { nil as pid_t? }
+    }
+    let left = Array(dying.keys) + unclaimed
     // Without a thread they stay zombies until this process ends, which is soon.
     if !left.isEmpty { try? BackgroundThread.start("reaping") { for pid in left { OwnChildren.end(pid) } } }
   }
@@ -193,8 +198,14 @@ private final class StarterThread: Sendable {
       work.wait()
       guard let (request, ticket) = state.withLock({ $0.isOver ? nil : $0.requests.first }) else { return }
       let outcome = request.spawn()
-      state.withLock { _ = $0.requests.removeFirst() }
-      answers.post(.init(ticket: ticket, path: request.program.path, outcome: outcome))
+      let isTaken = state.withLock { state in
+        state.requests.removeFirst()
+        if state.isOver { return false }
+        answers.post(.init(ticket: ticket, path: request.program.path, outcome: outcome))
+        return true
+      }
+      // The starter is gone, so nobody else waits for the child: it would stay a zombie.
+      if !isTaken, case .success(let pid) = outcome { OwnChildren.end(pid) }
     }
   }
 }
