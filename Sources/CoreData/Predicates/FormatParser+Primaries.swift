@@ -126,7 +126,7 @@ extension FormatParser {
     guard parts.count >= 2, let name = parts[1].constant as? String else {
       throw failure("FUNCTION takes an operand, a name in quotes, and arguments", at: start)
     }
-    guard PredicateFunction(rawValue: name) != nil || PredicateMethod.exists(name) else {
+    guard PredicateFunction(rawValue: name) != nil || PredicateMethod.exists(name, of: parts[0]) else {
       throw failure("There is no method \"\(name)\" for FUNCTION", at: start)
     }
     let count = name.split(separator: ":", omittingEmptySubsequences: false).count - 1

@@ -91,9 +91,10 @@ open class NSExpression: NSObject, NSCopying {
 
   /// A method of the value of `target`: `FUNCTION(name, "uppercaseString")`. Common methods of strings, numbers, dates
   /// and collections exist, `valueForKeyPath:`, and the predefined functions with `target` as their first argument. An
-  /// unknown name traps.
+  /// unknown name traps; for a variable only when the expression is evaluated, since mapping models call methods of
+  /// `$manager` and `$entityPolicy`.
   public convenience init(forFunction target: NSExpression, selectorName name: String, arguments: [Any]?) {
-    guard PredicateFunction(rawValue: name) != nil || PredicateMethod.exists(name) else {
+    guard PredicateFunction(rawValue: name) != nil || PredicateMethod.exists(name, of: target) else {
       fatalError("NSExpression(forFunction:selectorName:arguments:): there is no method \"\(name)\" here.")
     }
     self.init(node: .function(name: name, operand: target, arguments: (arguments ?? []).map(NSExpression.wrapping)))
