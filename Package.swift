@@ -47,11 +47,15 @@ let package = Package(
       name: "Jobs",
       dependencies: ["CoreData", "CoreDataPostgreSQL", "LinuxSystem", "ObjectIdentity", "WorkerProtocol"],
       plugins: ["ModelCompilerPlugin"]),
-    .target(name: "WorkerKit", dependencies: ["CoreData", "Jobs", "LinuxSystem", "WorkerProtocol", "CSystem"]),
+    .target(
+      name: "WorkerKit",
+      dependencies: ["CoreData", "CoreDataPostgreSQL", "Jobs", "LinuxSystem", "WorkerProtocol", "CSystem"]),
     .target(name: "PoolClient", dependencies: ["CoreData", "Jobs", "WorkerProtocol", "CSystem", "LinuxSystem"]),
     .target(
       name: "WorkerPool",
-      dependencies: ["CoreData", "Documents", "Jobs", "PoolClient", "WorkerProtocol", "CSystem", "LinuxSystem"]),
+      dependencies: [
+        "CoreData", "CoreDataPostgreSQL", "Documents", "Jobs", "PoolClient", "WorkerProtocol", "CSystem", "LinuxSystem",
+      ]),
     .target(
       name: "WorkerPoolWeb",
       dependencies: ["CoreData", "Jobs", "LinuxSystem", "PoolClient", "WorkerProtocol", "CMicroHTTPD"],

@@ -4,7 +4,7 @@
 /// that the next one uses again. Then its size is known, and it moves to its place. The first few rows lie alone, so
 /// that a look-up or a small fetch keeps nothing that it does not use; the size of the slabs follows the number of
 /// rows.
-final class RowPacker {
+package final class RowPacker {
   /// The most bytes of a text that is packed. A longer one becomes a `String` at once.
   static let textLimit = 1024
   /// The most bytes of all packed texts of a row.
@@ -32,7 +32,7 @@ final class RowPacker {
   private let state: UnsafeMutablePointer<State>
 
   /// - Parameter keepsRowsApart: whether all rows lie alone.
-  init(keepsRowsApart: Bool = false) {
+  package init(keepsRowsApart: Bool = false) {
     state = .allocate(capacity: 1)
     state.initialize(
       to: State(keepsRowsApart: keepsRowsApart, workplace: .allocate(byteCount: 0, alignment: 16), workplaceSize: 0))
@@ -47,18 +47,18 @@ final class RowPacker {
   var isBusy: Bool { state.pointee.isBusy }
 
   /// A row that is being written. Its texts are added one by one.
-  struct Row {
-    let slots: UnsafeMutablePointer<SnapshotSlot>
+  package struct Row {
+    package let slots: UnsafeMutablePointer<SnapshotSlot>
     fileprivate var end: UnsafeMutableRawPointer
     fileprivate let limit: UnsafeMutableRawPointer
     /// Whether the row is written at its place.
     fileprivate let isInPlace: Bool
     /// Whether a slot got a reference.
-    var holdsReferences = false
+    package var holdsReferences = false
 
     /// Writes a text into a slot that is nil.
     @inline(__always)
-    mutating func add(_ text: UnsafeBufferPointer<UInt8>, to slot: UnsafeMutablePointer<SnapshotSlot>) {
+    package mutating func add(_ text: UnsafeBufferPointer<UInt8>, to slot: UnsafeMutablePointer<SnapshotSlot>) {
       guard text.count <= RowPacker.textLimit, limit - end >= text.count else {
         String.initialize(slot, to: String(decoding: text, as: UTF8.self))
         holdsReferences = true
@@ -72,7 +72,7 @@ final class RowPacker {
 
   /// A new row, whose slots are nil. `finish` ends it; no other begins before.
   @inline(__always)
-  func begin(_ layout: EntityLayout) -> Row {
+  package func begin(_ layout: EntityLayout) -> Row {
     state.pointee.isBusy = true
     let size = layout.fixedByteCount + RowPacker.textsLimit
     let isInPlace = state.pointee.serial == layout.serial && size <= state.pointee.room
@@ -91,7 +91,7 @@ final class RowPacker {
 
   /// Ends the row, which is at its place then.
   @inline(__always)
-  func finish(_ row: Row, _ layout: EntityLayout, version: Int64) -> Snapshot {
+  package func finish(_ row: Row, _ layout: EntityLayout, version: Int64) -> Snapshot {
     let start = UnsafeMutableRawPointer(row.slots) - MemoryLayout<RowStart>.size
     let byteCount = (row.end - start + 7) & ~7
     start.assumingMemoryBound(to: RowStart.self).initialize(to: RowStart(version: version, byteCount: byteCount))

@@ -75,10 +75,10 @@ struct RowStart {
 }
 
 /// A text among the bytes of its row.
-enum PackedText {
+package enum PackedText {
   /// The second half of a slot whose text is in the row. No `String?` has it there: it would be a reference to an odd
   /// address.
-  static let mark: UInt64 = 1
+  package static let mark: UInt64 = 1
 
   /// Makes the slot refer to bytes after it in the same row.
   @inline(__always)
@@ -89,7 +89,7 @@ enum PackedText {
 
   /// The bytes of a slot with the mark.
   @inline(__always)
-  static func bytes(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> UnsafeBufferPointer<UInt8> {
+  package static func bytes(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> UnsafeBufferPointer<UInt8> {
     let place = slot.pointee.first
     let start = (UnsafeRawPointer(slot) + Int(place >> 32)).assumingMemoryBound(to: UInt8.self)
     return UnsafeBufferPointer(start: start, count: Int(place & 0xffff_ffff))

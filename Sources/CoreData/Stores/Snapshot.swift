@@ -4,10 +4,10 @@
 /// It refers to its row, which lies in a slab with others or alone; copies of the structure are the same row. Only its
 /// creator writes a row before it is shared, or the one object that owns it. After that it is immutable, and the row
 /// cache and contexts pass it on as it is.
-struct Snapshot {
+package struct Snapshot {
   let slab: RowSlab
   /// The slots, which stay at their address as long as the slab lives.
-  let slots: UnsafeMutablePointer<SnapshotSlot>
+  package let slots: UnsafeMutablePointer<SnapshotSlot>
 
   @inline(__always)
   init(slab: RowSlab, slots: UnsafeMutablePointer<SnapshotSlot>) {
@@ -22,7 +22,7 @@ struct Snapshot {
   }
 
   /// A snapshot without values.
-  static func make(_ layout: EntityLayout, version: Int64 = 0) -> Snapshot {
+  package static func make(_ layout: EntityLayout, version: Int64 = 0) -> Snapshot {
     let snapshot = alone(layout, version: version, byteCount: layout.fixedByteCount)
     // Nil holds no reference in any kind of slot, so its bytes can be copied.
     snapshot.slots.initialize(from: layout.nilSlots, count: layout.slotCount)
@@ -37,13 +37,13 @@ struct Snapshot {
     return snapshot
   }
 
-  var layout: EntityLayout { slab.head.pointee.layout }
+  package var layout: EntityLayout { slab.head.pointee.layout }
 
   private var start: UnsafeMutablePointer<RowStart> {
     (UnsafeMutableRawPointer(slots) - MemoryLayout<RowStart>.size).assumingMemoryBound(to: RowStart.self)
   }
 
-  var version: Int64 {
+  package var version: Int64 {
     get { start.pointee.version }
     nonmutating set { start.pointee.version = newValue }
   }
@@ -82,11 +82,11 @@ struct Snapshot {
 
   /// The slot's value, or nil.
   @inline(__always)
-  func load<T: SlotValue>(_ slot: Int, as type: T.Type) -> T? {
+  package func load<T: SlotValue>(_ slot: Int, as type: T.Type) -> T? {
     withExtendedLifetime(slab) { T.load(slots + slot) }
   }
 
-  func related(_ slot: Int) -> RelatedKey? { load(slot, as: RelatedKey.self) }
+  package func related(_ slot: Int) -> RelatedKey? { load(slot, as: RelatedKey.self) }
 }
 
 /// Whether both are the same row in the same memory.
@@ -94,18 +94,23 @@ func === (left: Snapshot?, right: Snapshot?) -> Bool { left?.slots == right?.slo
 func !== (left: Snapshot?, right: Snapshot?) -> Bool { left?.slots != right?.slots }
 
 /// The content of a to-one slot: a row of the same store, or an unsaved object.
-struct RelatedKey: Hashable {
+package struct RelatedKey: Hashable {
   /// `Z_PK`, or the negative number of a temporary ID. Never 0.
-  var key: Int64
+  package var key: Int64
   /// `Z_ENT`, or 0 for a temporary one.
-  var number: Int64
+  package var number: Int64
+
+  package init(key: Int64, number: Int64) {
+    self.key = key
+    self.number = number
+  }
 }
 
 /// A value that is too large or too varied to be in the slot itself.
 ///
 /// `@unchecked Sendable`: the value never changes. Core Data requires that transformable values are treated as
 /// immutable.
-final class Boxed: @unchecked Sendable {
-  let value: Any
-  init(_ value: Any) { self.value = value }
+package final class Boxed: @unchecked Sendable {
+  package let value: Any
+  package init(_ value: Any) { self.value = value }
 }

@@ -1,7 +1,7 @@
 /// Sixteen bytes, the size of the largest kinds (a String, Data, a related key). The layout tells their kind.
-struct SnapshotSlot {
-  var first: UInt64 = 0
-  var second: UInt64 = 0
+package struct SnapshotSlot {
+  package var first: UInt64 = 0
+  package var second: UInt64 = 0
 
   /// The slot of a kind, holding nil.
   static func nilSlot(_ kind: SlotKind) -> SnapshotSlot {
@@ -55,7 +55,7 @@ struct SnapshotSlot {
 }
 
 /// A type of value that a slot holds directly.
-protocol SlotValue {
+package protocol SlotValue {
   static func load(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> Self?
   /// Writes a slot that is nil.
   static func initialize(_ slot: UnsafeMutablePointer<SnapshotSlot>, to value: Self)
@@ -64,69 +64,71 @@ protocol SlotValue {
 }
 
 /// Numbers: the value, and whether there is one.
-protocol NumberSlotValue: SlotValue {
+package protocol NumberSlotValue: SlotValue {
   init(slotBits: UInt64)
   var slotBits: UInt64 { get }
 }
 
 extension NumberSlotValue {
   @inline(__always)
-  static func load(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> Self? {
+  package static func load(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> Self? {
     slot.pointee.second == 0 ? nil : Self(slotBits: slot.pointee.first)
   }
 
   @inline(__always)
-  static func initialize(_ slot: UnsafeMutablePointer<SnapshotSlot>, to value: Self) { assign(slot, value) }
+  package static func initialize(_ slot: UnsafeMutablePointer<SnapshotSlot>, to value: Self) { assign(slot, value) }
 
   @inline(__always)
-  static func assign(_ slot: UnsafeMutablePointer<SnapshotSlot>, _ value: Self) {
+  package static func assign(_ slot: UnsafeMutablePointer<SnapshotSlot>, _ value: Self) {
     slot.pointee = SnapshotSlot(first: value.slotBits, second: 1)
   }
 }
 
 extension Int64: NumberSlotValue {
-  init(slotBits: UInt64) { self = Int64(bitPattern: slotBits) }
-  var slotBits: UInt64 { UInt64(bitPattern: self) }
+  package init(slotBits: UInt64) { self = Int64(bitPattern: slotBits) }
+  package var slotBits: UInt64 { UInt64(bitPattern: self) }
 }
 
 extension Double: NumberSlotValue {
-  init(slotBits: UInt64) { self.init(bitPattern: slotBits) }
-  var slotBits: UInt64 { bitPattern }
+  package init(slotBits: UInt64) { self.init(bitPattern: slotBits) }
+  package var slotBits: UInt64 { bitPattern }
 }
 
 extension RelatedKey: SlotValue {
   @inline(__always)
-  static func load(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> RelatedKey? {
+  package static func load(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> RelatedKey? {
     let key = Int64(bitPattern: slot.pointee.first)
     return key == 0 ? nil : RelatedKey(key: key, number: Int64(bitPattern: slot.pointee.second))
   }
 
-  static func initialize(_ slot: UnsafeMutablePointer<SnapshotSlot>, to value: RelatedKey) { assign(slot, value) }
+  package static func initialize(_ slot: UnsafeMutablePointer<SnapshotSlot>, to value: RelatedKey) {
+    assign(slot, value)
+  }
 
-  static func assign(_ slot: UnsafeMutablePointer<SnapshotSlot>, _ value: RelatedKey) {
+  package static func assign(_ slot: UnsafeMutablePointer<SnapshotSlot>, _ value: RelatedKey) {
     slot.pointee = SnapshotSlot(first: UInt64(bitPattern: value.key), second: UInt64(bitPattern: value.number))
   }
 }
 
 /// Values that are references or hold one. The slot holds the optional itself, which fits.
-protocol ReferenceSlotValue: SlotValue {}
+package protocol ReferenceSlotValue: SlotValue {}
 
 extension ReferenceSlotValue {
   @inline(__always)
-  static func memory(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> UnsafeMutablePointer<Self?> {
+  package static func memory(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> UnsafeMutablePointer<Self?> {
     UnsafeMutableRawPointer(slot).assumingMemoryBound(to: Self?.self)
   }
 
   @inline(__always)
-  static func load(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> Self? { memory(slot).pointee }
+  package static func load(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> Self? { memory(slot).pointee }
 
   @inline(__always)
-  static func initialize(_ slot: UnsafeMutablePointer<SnapshotSlot>, to value: Self) {
+  package static func initialize(_ slot: UnsafeMutablePointer<SnapshotSlot>, to value: Self) {
     memory(slot).initialize(to: value)
   }
 
   @inline(__always)
-  static func assign(_ slot: UnsafeMutablePointer<SnapshotSlot>, _ value: Self) { memory(slot).pointee = value }
+  package static func assign(_ slot: UnsafeMutablePointer<SnapshotSlot>, _ value: Self) { memory(slot).pointee = value }
 
   static func duplicate(_ slot: UnsafeMutablePointer<SnapshotSlot>) {
     let value = memory(slot).pointee
@@ -137,13 +139,13 @@ extension ReferenceSlotValue {
 /// A text is a `String`, or bytes of a row that was read.
 extension String: ReferenceSlotValue {
   @inline(__always)
-  static func load(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> String? {
+  package static func load(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> String? {
     guard slot.pointee.second == PackedText.mark else { return memory(slot).pointee }
     // It repairs bytes that are not UTF-8.
     return String(decoding: PackedText.bytes(slot), as: UTF8.self)
   }
 
-  static func initialize(_ slot: UnsafeMutablePointer<SnapshotSlot>, to value: String) {
+  package static func initialize(_ slot: UnsafeMutablePointer<SnapshotSlot>, to value: String) {
     checkUnlikePacked(value)
     memory(slot).initialize(to: value)
   }
@@ -157,7 +159,7 @@ extension String: ReferenceSlotValue {
   }
 
   @inline(__always)
-  static func assign(_ slot: UnsafeMutablePointer<SnapshotSlot>, _ value: String) {
+  package static func assign(_ slot: UnsafeMutablePointer<SnapshotSlot>, _ value: String) {
     if slot.pointee.second == PackedText.mark {
       initialize(slot, to: value)
     } else {
@@ -167,7 +169,8 @@ extension String: ReferenceSlotValue {
   }
 
   /// Whether two slots hold equal texts.
-  static func areEqual(_ left: UnsafeMutablePointer<SnapshotSlot>, _ right: UnsafeMutablePointer<SnapshotSlot>) -> Bool
+  package static func areEqual(_ left: UnsafeMutablePointer<SnapshotSlot>, _ right: UnsafeMutablePointer<SnapshotSlot>)
+    -> Bool
   {
     if left.pointee.second == PackedText.mark && right.pointee.second == PackedText.mark {
       let bytes = PackedText.bytes(left)
