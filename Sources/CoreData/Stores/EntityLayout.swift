@@ -7,15 +7,16 @@ internal import Synchronization
 ///
 /// `@unchecked Sendable`: everything is set in `init`; the default snapshot is immutable; looking up the class by name
 /// always gives the same answer. `endWithModel` runs when no context has the model any more.
+@usableFromInline
 package final class EntityLayout: @unchecked Sendable {
   let entity: NSEntityDescription
   package let name: String
   package let slots: [SlotDescription]
-  package let slotCount: Int
+  @usableFromInline package let slotCount: Int
   /// The bytes of a row without texts.
-  let fixedByteCount: Int
+  @usableFromInline let fixedByteCount: Int
   /// The bytes of a snapshot without values.
-  let nilSlots: UnsafePointer<SnapshotSlot>
+  @usableFromInline let nilSlots: UnsafePointer<SnapshotSlot>
   /// The kind of each slot.
   let kinds: UnsafePointer<SlotKind>
   let toManys: [NSRelationshipDescription]
@@ -50,7 +51,7 @@ package final class EntityLayout: @unchecked Sendable {
   private var keptDefaults: Snapshot?
 
   /// The layout's number, unique in the process, by which accessors recognise it.
-  package let serial: UInt64
+  @usableFromInline package let serial: UInt64
   private static let lastSerial = Atomic<UInt64>(0)
 
   init(_ entity: NSEntityDescription) {

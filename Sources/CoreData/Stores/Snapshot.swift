@@ -4,11 +4,13 @@
 /// It refers to its row, which lies in a slab with others or alone; copies of the structure are the same row. Only its
 /// creator writes a row before it is shared, or the one object that owns it. After that it is immutable, and the row
 /// cache and contexts pass it on as it is.
+@usableFromInline
 package struct Snapshot {
-  let slab: RowSlab
+  @usableFromInline let slab: RowSlab
   /// The slots, which stay at their address as long as the slab lives.
-  package let slots: UnsafeMutablePointer<SnapshotSlot>
+  @usableFromInline package let slots: UnsafeMutablePointer<SnapshotSlot>
 
+  @inlinable
   @inline(__always)
   init(slab: RowSlab, slots: UnsafeMutablePointer<SnapshotSlot>) {
     self.slab = slab
@@ -16,6 +18,7 @@ package struct Snapshot {
   }
 
   /// The row that begins at an address in the slab.
+  @inlinable
   @inline(__always)
   init(slab: RowSlab, start: UnsafeMutableRawPointer) {
     self.init(slab: slab, slots: (start + MemoryLayout<RowStart>.size).assumingMemoryBound(to: SnapshotSlot.self))
@@ -81,11 +84,13 @@ package struct Snapshot {
   func assign<T: SlotValue>(slot: Int, to value: T) { T.assign(slots + slot, value) }
 
   /// The slot's value, or nil.
+  @inlinable
   @inline(__always)
   package func load<T: SlotValue>(_ slot: Int, as type: T.Type) -> T? {
     withExtendedLifetime(slab) { T.load(slots + slot) }
   }
 
+  @inlinable
   package func related(_ slot: Int) -> RelatedKey? { load(slot, as: RelatedKey.self) }
 }
 
@@ -94,12 +99,14 @@ func === (left: Snapshot?, right: Snapshot?) -> Bool { left?.slots == right?.slo
 func !== (left: Snapshot?, right: Snapshot?) -> Bool { left?.slots != right?.slots }
 
 /// The content of a to-one slot: a row of the same store, or an unsaved object.
+@usableFromInline
 package struct RelatedKey: Hashable {
   /// `Z_PK`, or the negative number of a temporary ID. Never 0.
-  package var key: Int64
+  @usableFromInline package var key: Int64
   /// `Z_ENT`, or 0 for a temporary one.
-  package var number: Int64
+  @usableFromInline package var number: Int64
 
+  @inlinable
   package init(key: Int64, number: Int64) {
     self.key = key
     self.number = number
@@ -110,6 +117,7 @@ package struct RelatedKey: Hashable {
 ///
 /// `@unchecked Sendable`: the value never changes. Core Data requires that transformable values are treated as
 /// immutable.
+@usableFromInline
 package final class Boxed: @unchecked Sendable {
   package let value: Any
   package init(_ value: Any) { self.value = value }

@@ -1,7 +1,14 @@
 /// Sixteen bytes, the size of the largest kinds (a String, Data, a related key). The layout tells their kind.
+@usableFromInline
 package struct SnapshotSlot {
-  package var first: UInt64 = 0
-  package var second: UInt64 = 0
+  @usableFromInline package var first: UInt64
+  @usableFromInline package var second: UInt64
+
+  @inlinable
+  init(first: UInt64 = 0, second: UInt64 = 0) {
+    self.first = first
+    self.second = second
+  }
 
   /// The slot of a kind, holding nil.
   static func nilSlot(_ kind: SlotKind) -> SnapshotSlot {
@@ -55,6 +62,7 @@ package struct SnapshotSlot {
 }
 
 /// A type of value that a slot holds directly.
+@usableFromInline
 package protocol SlotValue {
   static func load(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> Self?
   /// Writes a slot that is nil.
@@ -64,20 +72,24 @@ package protocol SlotValue {
 }
 
 /// Numbers: the value, and whether there is one.
+@usableFromInline
 package protocol NumberSlotValue: SlotValue {
   init(slotBits: UInt64)
   var slotBits: UInt64 { get }
 }
 
 extension NumberSlotValue {
+  @inlinable
   @inline(__always)
   package static func load(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> Self? {
     slot.pointee.second == 0 ? nil : Self(slotBits: slot.pointee.first)
   }
 
+  @inlinable
   @inline(__always)
   package static func initialize(_ slot: UnsafeMutablePointer<SnapshotSlot>, to value: Self) { assign(slot, value) }
 
+  @inlinable
   @inline(__always)
   package static func assign(_ slot: UnsafeMutablePointer<SnapshotSlot>, _ value: Self) {
     slot.pointee = SnapshotSlot(first: value.slotBits, second: 1)
@@ -85,48 +97,60 @@ extension NumberSlotValue {
 }
 
 extension Int64: NumberSlotValue {
+  @inlinable
   package init(slotBits: UInt64) { self = Int64(bitPattern: slotBits) }
+  @inlinable
   package var slotBits: UInt64 { UInt64(bitPattern: self) }
 }
 
 extension Double: NumberSlotValue {
+  @inlinable
   package init(slotBits: UInt64) { self.init(bitPattern: slotBits) }
+  @inlinable
   package var slotBits: UInt64 { bitPattern }
 }
 
 extension RelatedKey: SlotValue {
+  @inlinable
   @inline(__always)
   package static func load(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> RelatedKey? {
     let key = Int64(bitPattern: slot.pointee.first)
     return key == 0 ? nil : RelatedKey(key: key, number: Int64(bitPattern: slot.pointee.second))
   }
 
+  @inlinable
   package static func initialize(_ slot: UnsafeMutablePointer<SnapshotSlot>, to value: RelatedKey) {
     assign(slot, value)
   }
 
+  @inlinable
   package static func assign(_ slot: UnsafeMutablePointer<SnapshotSlot>, _ value: RelatedKey) {
     slot.pointee = SnapshotSlot(first: UInt64(bitPattern: value.key), second: UInt64(bitPattern: value.number))
   }
 }
 
 /// Values that are references or hold one. The slot holds the optional itself, which fits.
+@usableFromInline
 package protocol ReferenceSlotValue: SlotValue {}
 
 extension ReferenceSlotValue {
+  @inlinable
   @inline(__always)
   package static func memory(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> UnsafeMutablePointer<Self?> {
     UnsafeMutableRawPointer(slot).assumingMemoryBound(to: Self?.self)
   }
 
+  @inlinable
   @inline(__always)
   package static func load(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> Self? { memory(slot).pointee }
 
+  @inlinable
   @inline(__always)
   package static func initialize(_ slot: UnsafeMutablePointer<SnapshotSlot>, to value: Self) {
     memory(slot).initialize(to: value)
   }
 
+  @inlinable
   @inline(__always)
   package static func assign(_ slot: UnsafeMutablePointer<SnapshotSlot>, _ value: Self) { memory(slot).pointee = value }
 
@@ -138,6 +162,7 @@ extension ReferenceSlotValue {
 
 /// A text is a `String`, or bytes of a row that was read.
 extension String: ReferenceSlotValue {
+  @inlinable
   @inline(__always)
   package static func load(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> String? {
     guard slot.pointee.second == PackedText.mark else { return memory(slot).pointee }
@@ -145,6 +170,7 @@ extension String: ReferenceSlotValue {
     return String(decoding: PackedText.bytes(slot), as: UTF8.self)
   }
 
+  @usableFromInline
   package static func initialize(_ slot: UnsafeMutablePointer<SnapshotSlot>, to value: String) {
     checkUnlikePacked(value)
     memory(slot).initialize(to: value)
@@ -158,7 +184,7 @@ extension String: ReferenceSlotValue {
       "A String looks like a packed text: this version of CoreData does not know Swift's layout of it.")
   }
 
-  @inline(__always)
+  @usableFromInline
   package static func assign(_ slot: UnsafeMutablePointer<SnapshotSlot>, _ value: String) {
     if slot.pointee.second == PackedText.mark {
       initialize(slot, to: value)
