@@ -47,11 +47,15 @@ let package = Package(
       name: "Jobs",
       dependencies: ["CoreData", "CoreDataPostgreSQL", "LinuxSystem", "ObjectIdentity", "WorkerProtocol"],
       plugins: ["ModelCompilerPlugin"]),
-    .target(name: "WorkerKit", dependencies: ["CoreData", "Jobs", "LinuxSystem", "WorkerProtocol", "CSystem"]),
+    .target(
+      name: "WorkerKit",
+      dependencies: ["CoreData", "CoreDataPostgreSQL", "Jobs", "LinuxSystem", "WorkerProtocol", "CSystem"]),
     .target(name: "PoolClient", dependencies: ["CoreData", "Jobs", "WorkerProtocol", "CSystem", "LinuxSystem"]),
     .target(
       name: "WorkerPool",
-      dependencies: ["CoreData", "Documents", "Jobs", "PoolClient", "WorkerProtocol", "CSystem", "LinuxSystem"]),
+      dependencies: [
+        "CoreData", "CoreDataPostgreSQL", "Documents", "Jobs", "PoolClient", "WorkerProtocol", "CSystem", "LinuxSystem",
+      ]),
     .target(
       name: "WorkerPoolWeb",
       dependencies: ["CoreData", "Jobs", "LinuxSystem", "PoolClient", "WorkerProtocol", "CMicroHTTPD"],
@@ -59,8 +63,13 @@ let package = Package(
         .embedInCode("Assets/style.css"), .embedInCode("Assets/script.js"), .embedInCode("Assets/icon.svg"),
       ]),
     .executableTarget(name: "workerpool-web", dependencies: ["WorkerPoolWeb"]),
+    // The programs that it starts are built with it: the plugins, and what `workerpool web` turns into.
     .executableTarget(
-      name: "WorkerPoolCommand", dependencies: ["LinuxSystem", "PoolClient", "WorkerPool", "WorkerProtocol"],
+      name: "WorkerPoolCommand",
+      dependencies: [
+        "LinuxSystem", "PoolClient", "WorkerPool", "WorkerProtocol", "worker-import", "worker-export", "worker-index",
+        "worker-exec", "worker-maintain", "workerpool-web",
+      ],
       resources: [.embedInCode("Monitoring/dashboard.json"), .embedInCode("Monitoring/alerts.yml")]),
     .target(name: "CCounters"),
     .executableTarget(

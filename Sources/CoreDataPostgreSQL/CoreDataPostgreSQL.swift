@@ -10,9 +10,8 @@
 /// The URL is that of libpq with its parameters (https://www.postgresql.org/docs/15/libpq-connect.html), and one of
 /// our own: `schema`, the schema of the store's tables, which is `app` by default.
 public let NSPostgreSQLStoreType: String = {
-  let type = "PostgreSQL"
-  ServerDriver.register(type) { try ConnectionPooler.open($0) }
-  return type
+  StoreTypes.shared.set(ServerStore.self, StoreTypes.serverType)
+  return StoreTypes.serverType
 }()
 
 extension NSPersistentStore.StoreType {

@@ -68,7 +68,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     ofType storeType: String, configurationName configuration: String?, at storeURL: URL?,
     options: [AnyHashable: Any]? = nil
   ) throws -> NSPersistentStore {
-    let kind = try Self.storeClass(storeType)
+    let kind = try Self.storeClass(storeType, at: storeURL)
     let store = try lock.withLock {
       try migrateBeforeOpening(storeType, configuration, storeURL, options)
       return try adopt(kind.open(opening(storeType, configuration, storeURL, options)))

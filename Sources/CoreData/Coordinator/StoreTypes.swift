@@ -4,8 +4,8 @@ internal import Synchronization
 ///
 /// The classes of this framework are in `builtInStores`. Programs add their own with
 /// `registerStoreClass(_:forStoreType:)`.
-final class StoreTypes: Sendable {
-  static let shared = StoreTypes()
+package final class StoreTypes: Sendable {
+  package static let shared = StoreTypes()
 
   private let classes: Mutex<[String: any ObjectStore.Type]>
 
@@ -20,18 +20,30 @@ final class StoreTypes: Sendable {
   var all: [String: any ObjectStore.Type] { classes.withLock { $0 } }
 
   /// Replaces the class of a type; nil removes the type.
-  func set(_ kind: (any ObjectStore.Type)?, _ type: String) { classes.withLock { $0[type] = kind } }
+  package func set(_ kind: (any ObjectStore.Type)?, _ type: String) { classes.withLock { $0[type] = kind } }
 
-  /// The class for stores of a type. Throws 134000 for an unknown type.
-  func find(_ type: String) throws -> any ObjectStore.Type {
+  /// The class for stores of a type at a place. Throws 134000 for an unknown type, and for a place at a server with the
+  /// type of a store in a file.
+  func find(_ type: String, at url: URL? = nil) throws -> any ObjectStore.Type {
     let all = all
-    if let found = all[type] { return found }
+    let isAtServer = ["postgresql", "postgres"].contains(url?.scheme)
+    if let found = all[type], !isAtServer || !builtInStores.contains(where: { $0 == found }) { return found }
+    if isAtServer || type == Self.serverType {
+      throw CoreDataErrors.error(
+        .persistentStoreInvalidType,
+        "A store of the type \(type) cannot be opened at a PostgreSQL server: let the target depend on the product "
+          + "CoreDataPostgreSQL of this package, import CoreDataPostgreSQL, and open the store with the type "
+          + "NSPostgreSQLStoreType.")
+    }
     throw CoreDataErrors.error(
       .persistentStoreInvalidType,
       "No class is registered for stores of the type \(type); known types: "
         + "\(all.keys.sorted().joined(separator: ", "))."
     )
   }
+
+  /// `NSPostgreSQLStoreType` of the module `CoreDataPostgreSQL`, which registers it.
+  package static let serverType = "PostgreSQL"
 
   /// The first class, by type name, that can read the file. Throws 134080 if none can.
   func find(reading url: URL) throws -> any ObjectStore.Type {
@@ -43,7 +55,9 @@ final class StoreTypes: Sendable {
 }
 
 extension NSPersistentStoreCoordinator {
-  static func storeClass(_ storeType: String) throws -> any ObjectStore.Type { try StoreTypes.shared.find(storeType) }
+  static func storeClass(_ storeType: String, at url: URL? = nil) throws -> any ObjectStore.Type {
+    try StoreTypes.shared.find(storeType, at: url)
+  }
 
   /// The classes of stores by type name. Any thread.
   public class var registeredStoreTypes: [String: NSPersistentStore.Type] {

@@ -6,7 +6,7 @@ extension NSManagedObject: KeyValueReadable, PersistentKeyed {
     return value(forKey: key)
   }
 
-  final var persistentKey: (entityName: String, key: Int64)? { objectID.persistentKey }
+  package final var persistentKey: (entityName: String, key: Int64)? { objectID.persistentKey }
 }
 
 extension NSManagedObjectID: KeyValueReadable, PersistentKeyed {
@@ -18,7 +18,7 @@ extension NSManagedObjectID: KeyValueReadable, PersistentKeyed {
     }
   }
 
-  var persistentKey: (entityName: String, key: Int64)? { isTemporaryID ? nil : (storedEntity.layout.name, key) }
+  package var persistentKey: (entityName: String, key: Int64)? { isTemporaryID ? nil : (storedEntity.layout.name, key) }
 }
 
 extension NSEntityDescription: KeyValueReadable {

@@ -11,7 +11,7 @@ protocol OrderedValue: AnyObject {
 }
 
 /// A managed object or an object ID, identified by its row.
-protocol PersistentKeyed: AnyObject {
+package protocol PersistentKeyed: AnyObject {
   /// The name of the object's own entity, and its primary key; nil while the ID is temporary.
   var persistentKey: (entityName: String, key: Int64)? { get }
 }

@@ -1,5 +1,5 @@
 /// The kind of a predicate, Foundation's own classes included.
-enum PredicateKind {
+package enum PredicateKind {
   case comparison(NSComparisonPredicate)
   case compound(NSCompoundPredicate.LogicalType, [NSPredicate])
   case truth(Bool)
@@ -8,7 +8,7 @@ enum PredicateKind {
 }
 
 extension NSPredicate {
-  final var kind: PredicateKind {
+  package final var kind: PredicateKind {
     switch self {
     case let comparison as NSComparisonPredicate: .comparison(comparison)
     case let compound as NSCompoundPredicate: .compound(compound.compoundPredicateType, compound.subpredicates)

@@ -182,7 +182,7 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
 }
 
 /// The settings of a fetch request, without its result type.
-struct FetchSettings {
+package struct FetchSettings {
   var entity: NSEntityDescription?
   var entityName: String?
   var predicate: NSPredicate?
@@ -196,10 +196,10 @@ struct FetchSettings {
   var returnsObjectsAsFaults = true
   var includesPendingChanges = true
   var prefetchedKeyPaths: [String]?
-  var propertiesToFetch: [Any]?
+  package var propertiesToFetch: [Any]?
   var returnsDistinctResults = false
-  var propertiesToGroupBy: [Any]?
-  var havingPredicate: NSPredicate?
+  package var propertiesToGroupBy: [Any]?
+  package var havingPredicate: NSPredicate?
   var shouldRefreshRefetchedObjects = false
 
   /// The properties that fetched objects have; nil for all.

@@ -4,8 +4,8 @@
 /// mostly follow each other: then the table is an array.
 ///
 /// Used by one thread at a time, like the save that it belongs to.
-final class AssignedKeys {
-  typealias Pair = (temporary: Int64, permanent: RelatedKey)
+package final class AssignedKeys {
+  package typealias Pair = (temporary: Int64, permanent: RelatedKey)
 
   private var pairs: [Pair] = []
   /// The number of pairs in the table.
@@ -16,11 +16,11 @@ final class AssignedKeys {
   /// The permanent keys, if the array would be mostly gaps.
   private var dictionary: [Int64: RelatedKey] = [:]
 
-  func add(_ more: [Pair]) {
+  package func add(_ more: [Pair]) {
     if pairs.isEmpty { pairs = more } else { pairs += more }
   }
 
-  subscript(temporary: Int64) -> RelatedKey? {
+  package subscript(temporary: Int64) -> RelatedKey? {
     get {
       if tabled < pairs.count { makeTable() }
       if array.isEmpty { return dictionary[temporary] }

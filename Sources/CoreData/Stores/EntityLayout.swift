@@ -7,15 +7,16 @@ internal import Synchronization
 ///
 /// `@unchecked Sendable`: everything is set in `init`; the default snapshot is immutable; looking up the class by name
 /// always gives the same answer. `endWithModel` runs when no context has the model any more.
-final class EntityLayout: @unchecked Sendable {
+@usableFromInline
+package final class EntityLayout: @unchecked Sendable {
   let entity: NSEntityDescription
-  let name: String
-  let slots: [SlotDescription]
-  let slotCount: Int
+  package let name: String
+  package let slots: [SlotDescription]
+  @usableFromInline package let slotCount: Int
   /// The bytes of a row without texts.
-  let fixedByteCount: Int
+  @usableFromInline let fixedByteCount: Int
   /// The bytes of a snapshot without values.
-  let nilSlots: UnsafePointer<SnapshotSlot>
+  @usableFromInline let nilSlots: UnsafePointer<SnapshotSlot>
   /// The kind of each slot.
   let kinds: UnsafePointer<SlotKind>
   let toManys: [NSRelationshipDescription]
@@ -46,11 +47,11 @@ final class EntityLayout: @unchecked Sendable {
   var temporaryEntity: StoredEntity { keptTemporaryEntity ?? makeTemporaryEntity() }
   private var keptTemporaryEntity: StoredEntity?
   /// A snapshot of the default values, copied for each new object.
-  var defaults: Snapshot { keptDefaults ?? makeDefaults() }
+  package var defaults: Snapshot { keptDefaults ?? makeDefaults() }
   private var keptDefaults: Snapshot?
 
   /// The layout's number, unique in the process, by which accessors recognise it.
-  let serial: UInt64
+  @usableFromInline package let serial: UInt64
   private static let lastSerial = Atomic<UInt64>(0)
 
   init(_ entity: NSEntityDescription) {
@@ -216,7 +217,7 @@ struct ValidatedSlot {
 }
 
 /// The use of a slot's sixteen bytes.
-enum SlotKind: UInt8 {
+package enum SlotKind: UInt8 {
   /// Int64 in the first eight bytes: the integer attributes.
   case integer
   case boolean
@@ -240,17 +241,17 @@ enum SlotKind: UInt8 {
   }
 }
 
-struct SlotDescription {
-  let property: NSPropertyDescription
-  let kind: SlotKind
+package struct SlotDescription {
+  package let property: NSPropertyDescription
+  package let kind: SlotKind
   let attributeType: NSAttributeType
   let isTransient: Bool
   /// Whether the store computes the value: it is never written, and known only after it was read.
-  let isDerived: Bool
+  package let isDerived: Bool
   let isOptional: Bool
   let needsValidation: Bool
 
-  var name: String { property.name }
+  package var name: String { property.name }
   var relationship: NSRelationshipDescription? { property as? NSRelationshipDescription }
   var composite: NSCompositeAttributeDescription? {
     attributeType == .compositeAttributeType ? property as? NSCompositeAttributeDescription : nil
@@ -314,5 +315,5 @@ final class EntityLayoutCache: Sendable {
 }
 
 extension NSEntityDescription {
-  var layout: EntityLayout { layoutCache.layout(of: self) }
+  package var layout: EntityLayout { layoutCache.layout(of: self) }
 }

@@ -1,10 +1,10 @@
 /// The facts about its entities that a store in memory needs, computed once when it is opened.
 ///
 /// `@unchecked Sendable`: immutable after `init`.
-final class MemorySchema: @unchecked Sendable {
+package final class MemorySchema: @unchecked Sendable {
   /// A to-many relationship, which has a list of its members' keys for each owner.
-  struct ToManyList {
-    let number: Int
+  package struct ToManyList {
+    package let number: Int
     let relationship: NSRelationshipDescription
     /// The numbers of the entities that members may have.
     let destinations: [Int]
@@ -14,7 +14,7 @@ final class MemorySchema: @unchecked Sendable {
     /// Whether the members' to-one relationships determine the members.
     let followsToOne: Bool
 
-    var isOrdered: Bool { relationship.isOrdered }
+    package var isOrdered: Bool { relationship.isOrdered }
   }
 
   /// A to-one relationship of an entity.
@@ -25,7 +25,7 @@ final class MemorySchema: @unchecked Sendable {
     let destinations: [Int]
   }
 
-  struct Entity {
+  package struct Entity {
     let storedEntity: StoredEntity
     /// The number of the counter for the hierarchy's keys.
     let root: Int
@@ -33,7 +33,7 @@ final class MemorySchema: @unchecked Sendable {
     let numbers: [Int]
     let toOnes: [ToOneSlot]
     /// The to-many relationships by name.
-    let toManys: [String: ToManyList]
+    package let toManys: [String: ToManyList]
     /// The numbers of the constraints on the entity's rows.
     let constraints: [Int]
     /// The slots that the store holds.
@@ -69,7 +69,7 @@ final class MemorySchema: @unchecked Sendable {
   }
 
   /// For rows of another store.
-  init(_ storedEntities: StoredEntities, sharesKeys: Bool = false) {
+  package init(_ storedEntities: StoredEntities, sharesKeys: Bool = false) {
     self.storedEntities = storedEntities
     let all = storedEntities.byNumber.compactMap(\.self)
     hasDerived = all.contains(where: \.layout.hasDerived)
@@ -108,7 +108,7 @@ final class MemorySchema: @unchecked Sendable {
     isOrdered = lists.ordered
   }
 
-  func entity(_ number: Int) -> Entity {
+  package func entity(_ number: Int) -> Entity {
     guard entities.indices.contains(number), let entity = entities[number] else {
       preconditionFailure("The store holds no entity number \(number).")
     }

@@ -1,13 +1,15 @@
 /// A set of a row writer's steps, by position: one bit for each.
-struct StepSet: Hashable {
+package struct StepSet: Hashable {
   /// The steps 0 to 63. Most entities have no more.
   private var first: UInt64 = 0
   private var others: [UInt64] = []
 
-  var isEmpty: Bool { first == 0 && (others.isEmpty || others.allSatisfy { $0 == 0 }) }
+  package var isEmpty: Bool { first == 0 && (others.isEmpty || others.allSatisfy { $0 == 0 }) }
+
+  package init() {}
 
   /// The steps in ascending order.
-  var positions: [Int] {
+  package var positions: [Int] {
     var positions: [Int] = []
     forEach { positions.append($0) }
     return positions
@@ -29,7 +31,7 @@ struct StepSet: Hashable {
     }
   }
 
-  mutating func insert(_ position: Int) {
+  package mutating func insert(_ position: Int) {
     let (word, bit) = position.quotientAndRemainder(dividingBy: UInt64.bitWidth)
     if word == 0 {
       first |= 1 << bit
@@ -39,7 +41,7 @@ struct StepSet: Hashable {
     }
   }
 
-  func isDisjoint(with other: StepSet) -> Bool {
+  package func isDisjoint(with other: StepSet) -> Bool {
     first & other.first == 0
       && (others.isEmpty || other.others.isEmpty || zip(others, other.others).allSatisfy { $0 & $1 == 0 })
   }

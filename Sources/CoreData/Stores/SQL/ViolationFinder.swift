@@ -1,5 +1,5 @@
 /// The rows of one database among which violated constraints are looked for.
-protocol UniqueRows {
+package protocol UniqueRows {
   associatedtype Store: SQLStore
   /// A value in the form in which the database compares it.
   associatedtype Value: Hashable
@@ -15,13 +15,13 @@ protocol UniqueRows {
 }
 
 /// Finds the rows behind violated constraints: rows of the save among themselves, and rows of the store.
-struct ViolationFinder<Rows: UniqueRows> {
+package struct ViolationFinder<Rows: UniqueRows> {
   private let rows: Rows
   private let changes: RowChanges
   /// The save's rows that the store has already, by key and table.
   private var known: [Int32: [Int64: RowChanges.Place]] = [:]
 
-  init(_ changes: RowChanges, in rows: Rows) {
+  package init(_ changes: RowChanges, in rows: Rows) {
     self.rows = rows
     self.changes = changes
     for (index, row) in changes.updated.enumerated() {
@@ -32,7 +32,7 @@ struct ViolationFinder<Rows: UniqueRows> {
     }
   }
 
-  func violations(of rejected: [RowChanges.Place]) throws -> [ConstraintViolation] {
+  package func violations(of rejected: [RowChanges.Place]) throws -> [ConstraintViolation] {
     var constraints: [(root: TableMapping, constraint: UniqueConstraint)] = []
     for place in rejected {
       guard let mapping = values(at: place).map({ rows.store.mapping($0.layout.name) }),

@@ -1,13 +1,18 @@
 /// What a batch update of an entity may set, and to which values, in any SQL database.
 ///
 /// Errors name the entity, the property and the reason: 134070, or 1570 for a mandatory property without a value.
-struct BatchUpdateTargets {
+package struct BatchUpdateTargets {
   let store: any SQLStore
   let mapping: TableMapping
 
+  package init(store: any SQLStore, mapping: TableMapping) {
+    self.store = store
+    self.mapping = mapping
+  }
+
   // MARK: Names
 
-  func property(_ key: AnyHashable) throws -> NSPropertyDescription {
+  package func property(_ key: AnyHashable) throws -> NSPropertyDescription {
     let name = key.base as? String ?? (key.base as? NSPropertyDescription)?.name
     guard let name, let property = mapping.entity.propertiesByName[name] else {
       throw failure("The entity \(mapping.name) has no property \"\(name ?? "\(key.base)")\".")
@@ -16,7 +21,7 @@ struct BatchUpdateTargets {
   }
 
   /// The element of a composite attribute for a key such as "address.city".
-  func element(_ key: AnyHashable) -> CompositeColumns.Leaf? {
+  package func element(_ key: AnyHashable) -> CompositeColumns.Leaf? {
     guard let name = key.base as? String, name.contains(".") else { return nil }
     return mapping.composites[name.components(separatedBy: ".")[0]]?.leaves.first {
       $0.column.name == name
@@ -24,7 +29,7 @@ struct BatchUpdateTargets {
   }
 
   /// The names of the properties that a request changes, for the history.
-  func names(_ keys: some Collection<AnyHashable>) throws -> [String] {
+  package func names(_ keys: some Collection<AnyHashable>) throws -> [String] {
     guard !keys.isEmpty else {
       throw failure("The batch update of \(mapping.name) names no property.")
     }
@@ -36,7 +41,7 @@ struct BatchUpdateTargets {
   // MARK: Rows
 
   /// The fetch that finds the request's rows; nil for all rows of the entity.
-  func rows(of request: NSBatchUpdateRequest) -> RowFetch? {
+  package func rows(of request: NSBatchUpdateRequest) -> RowFetch? {
     guard request.predicate != nil || request.limit > 0 else { return nil }
     return RowFetch(
       entityName: mapping.name, includesSubentities: request.includesSubentities,
@@ -45,7 +50,7 @@ struct BatchUpdateTargets {
   }
 
   /// The WHERE clause for all rows of the entity.
-  func restriction(of request: NSBatchUpdateRequest) -> SQL {
+  package func restriction(of request: NSBatchUpdateRequest) -> SQL {
     let generator = store.generator(for: mapping.name)
     let restriction = generator.entityRestriction(includesSubentities: request.includesSubentities)
     return SQL(raw: restriction.map { " WHERE \($0)" } ?? "")
@@ -54,12 +59,12 @@ struct BatchUpdateTargets {
   // MARK: Values
 
   /// A constant, which may be in an expression.
-  static func constant(_ value: Any) -> Any {
+  package static func constant(_ value: Any) -> Any {
     (value as? NSExpression).map { $0.constantValue ?? NSNull() } ?? value
   }
 
   /// Fails for no value of a property that needs one.
-  func checkOptional(_ property: NSPropertyDescription, _ name: String) throws {
+  package func checkOptional(_ property: NSPropertyDescription, _ name: String) throws {
     if property.isOptional { return }
     throw CoreDataErrors.error(
       .validationMissingMandatoryProperty, "\(mapping.name).\(name) needs a value.",
@@ -67,7 +72,7 @@ struct BatchUpdateTargets {
   }
 
   /// Fails for results of an expression that do not fit the attribute's type.
-  func checkWidth(_ results: [Int64], _ attribute: AttributeColumn) throws {
+  package func checkWidth(_ results: [Int64], _ attribute: AttributeColumn) throws {
     for result in results {
       guard let code = attribute.type.widthError(result) else { continue }
       throw CoreDataErrors.error(
@@ -77,7 +82,7 @@ struct BatchUpdateTargets {
   }
 
   /// An expression over a row's own values, for a column.
-  func sql(of expression: NSExpression, for column: AttributeColumn) throws -> (
+  package func sql(of expression: NSExpression, for column: AttributeColumn) throws -> (
     sql: SQL, type: SQLType
   ) {
     let generator = store.generator(for: mapping.name)
@@ -104,7 +109,7 @@ struct BatchUpdateTargets {
   }
 
   /// The columns of a to-one relationship and the numbers for them; nil for NULL.
-  func columns(_ value: Any, _ relationship: NSRelationshipDescription) throws -> [(
+  package func columns(_ value: Any, _ relationship: NSRelationshipDescription) throws -> [(
     name: String, value: Int64?
   )] {
     let name = "\(mapping.name).\(relationship.name)"
@@ -139,7 +144,7 @@ struct BatchUpdateTargets {
     return columns
   }
 
-  func failure(_ message: String) -> NSError {
+  package func failure(_ message: String) -> NSError {
     CoreDataErrors.error(.persistentStoreOperation, message)
   }
 }

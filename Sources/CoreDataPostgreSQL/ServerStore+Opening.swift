@@ -11,7 +11,7 @@ struct OpenedSchema {
 }
 
 extension ServerStore {
-  /// The driver registers the type.
+  /// `NSPostgreSQLStoreType` registers the class.
   static var storeTypes: [String] { [] }
 
   static func open(_ opening: StoreOpening) throws -> any ObjectStore {

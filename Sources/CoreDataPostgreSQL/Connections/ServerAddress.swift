@@ -58,11 +58,3 @@ struct ServerAddress: Hashable, Sendable {
   /// The name of a table, type or sequence of the store in SQL.
   func qualified(_ name: String) -> String { "\(schema.quotedName).\(name.quotedName)" }
 }
-
-extension String {
-  /// The text as a name in SQL.
-  var quotedName: String { "\"\(replacingOccurrences(of: "\"", with: "\"\""))\"" }
-
-  /// The text as a constant in SQL.
-  var quotedText: String { "'\(replacingOccurrences(of: "'", with: "''"))'" }
-}

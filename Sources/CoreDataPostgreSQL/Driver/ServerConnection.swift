@@ -1,6 +1,6 @@
 /// A session with a PostgreSQL server. One thread at a time uses it, except for `cancel()`.
 ///
-/// The module `CoreDataPostgreSQL` has the only implementation, so that programs without it need no libpq.
+/// `PostgreSQLConnection` is the only implementation; tests put others around it.
 ///
 /// All methods throw `ServerError`. Statements have parameters `$1`, `$2`, …; they are prepared at their first use and
 /// known by their text. Parameters and results are in the server's binary format.
