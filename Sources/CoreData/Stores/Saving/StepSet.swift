@@ -1,4 +1,4 @@
-/// A set of a row writer's steps, by position: one bit for each.
+/// A set of properties by their positions: one bit for each.
 package struct StepSet: Hashable {
   /// The steps 0 to 63. Most entities have no more.
   private var first: UInt64 = 0
@@ -17,7 +17,7 @@ package struct StepSet: Hashable {
 
   /// Calls the body with each step, in ascending order.
   @inline(__always)
-  func forEach(_ body: (Int) -> Void) {
+  package func forEach(_ body: (Int) -> Void) {
     StepSet.forEach(first, body)
     for index in others.indices { StepSet.forEach(others[index]) { body((index + 1) * UInt64.bitWidth + $0) } }
   }
@@ -29,6 +29,13 @@ package struct StepSet: Hashable {
       body(rest.trailingZeroBitCount)
       rest &= rest - 1
     }
+  }
+
+  package func intersection(_ other: StepSet) -> StepSet {
+    var common = StepSet()
+    common.first = first & other.first
+    common.others = zip(others, other.others).map { $0 & $1 }
+    return common
   }
 
   package mutating func insert(_ position: Int) {
