@@ -270,7 +270,7 @@ extension ObjectStore {
   }
 
   /// The IDs of new rows, whose keys the body gives.
-  func ids(of rows: [Snapshot], _ key: (StoredEntity) throws -> Int64) throws -> [NSManagedObjectID] {
+  package func ids(of rows: [Snapshot], _ key: (StoredEntity) throws -> Int64) throws -> [NSManagedObjectID] {
     try rows.map { row in
       let storedEntity = try storedEntity(of: row.layout)
       return NSManagedObjectID(storedEntity: storedEntity, key: try key(storedEntity))

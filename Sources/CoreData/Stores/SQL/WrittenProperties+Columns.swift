@@ -1,6 +1,6 @@
 extension WrittenProperties {
   /// - Parameter columns: the slot and the columns of each property.
-  convenience init(
+  package convenience init(
     _ layout: EntityLayout, _ columns: some Sequence<(slot: Int, columns: [String])>, _ constraints: [UniqueConstraint]
   ) {
     let constrained = Set(constraints.flatMap(\.columns))

@@ -2,7 +2,7 @@
 extension ChangeWriter {
   // MARK: Keys
 
-  func assignKeys() throws {
+  package func assignKeys() throws {
     let inserted = changes.inserted
     if inserted.isEmpty { return }
     var needed: [(group: Int, count: Int)] = []
@@ -52,7 +52,7 @@ extension ChangeWriter {
   }
 
   /// The row to which a key leads that may be a temporary one of this save, or of an earlier one.
-  func resolve(_ related: RelatedKey) -> RelatedKey? {
+  package func resolve(_ related: RelatedKey) -> RelatedKey? {
     if related.key > 0 { return related }
     return progress.saved.assigned[related.key] ?? changes.permanentIDs[related.key]?.relatedKey
   }
@@ -61,7 +61,7 @@ extension ChangeWriter {
 
   /// Writes table by table, the rows of each in the save's order: of two rows with the same unique values the later one
   /// is rejected.
-  func writeInserts() throws {
+  package func writeInserts() throws {
     var tables: [(table: Int32, runs: [(storedEntity: StoredEntity, rows: [Int])])] = []
     for (storedEntity, rows) in progress.insertRuns {
       let table = tables.firstIndex { $0.table == storedEntity.table } ?? tables.count
@@ -80,7 +80,7 @@ extension ChangeWriter {
 
   // MARK: Members
 
-  func writeMembers() throws {
+  package func writeMembers() throws {
     let inserted = changes.inserted
     for (storedEntity, rows) in progress.insertRuns {
       for index in rows where !inserted[index].members.isEmpty {
@@ -96,9 +96,9 @@ extension ChangeWriter {
 }
 
 /// The positions that ordered members get in a database: so far apart that other programs can put rows between.
-enum MemberPosition {
-  static let first: Int64 = 2048
-  static let distance: Int64 = 1024
+package enum MemberPosition {
+  package static let first: Int64 = 2048
+  package static let distance: Int64 = 1024
 }
 
 extension MemberChange {

@@ -2,7 +2,7 @@
 extension ChangeWriter {
   /// Rows that change unique values are written by themselves, since they may take those that another row of the save
   /// gives up.
-  func writeUpdates() throws {
+  package func writeUpdates() throws {
     // In a property each use would be checked for overlaps, and a copied row would be counted.
     let updated = changes.updated
     if updated.isEmpty { return }
@@ -52,10 +52,10 @@ private struct UpdateGroups {
   /// The group of the row before, which mostly is that of the next one, too.
   private var last = -1
 
-  init(size: Int) { self.size = size }
+  package init(size: Int) { self.size = size }
 
   /// Adds a row. Returns the rows of its group if that is full, and begins a new one.
-  mutating func add(_ row: Int, to kind: UpdateKind) -> [Int]? {
+  package mutating func add(_ row: Int, to kind: UpdateKind) -> [Int]? {
     if last < 0 || groups[last].kind != kind {
       last = places[kind] ?? groups.count
       if last == groups.count {
@@ -70,7 +70,7 @@ private struct UpdateGroups {
   }
 
   /// The groups that are not full, in the order of the entities' numbers.
-  var rest: [(kind: UpdateKind, rows: [Int])] {
+  package var rest: [(kind: UpdateKind, rows: [Int])] {
     groups.filter { !$0.rows.isEmpty }.sorted { one, other in
       (one.kind.storedEntity.number, one.rows[0]) < (other.kind.storedEntity.number, other.rows[0])
     }

@@ -3,7 +3,7 @@
 /// All stores save in one way, which stands here: the order of work, keys, groups of rows that are written alike, the
 /// exchange of unique values, conflicts and refusals. A store supplies what writes its rows: statements, or changes in
 /// memory.
-protocol ChangeWriter: AnyObject {
+package protocol ChangeWriter: AnyObject {
   associatedtype Store: ObjectStore
   var store: Store { get }
   var changes: RowChanges { get }
@@ -66,29 +66,31 @@ protocol ChangeWriter: AnyObject {
 }
 
 /// What was found out while the rows of a save are written.
-struct SaveProgress {
-  var saved = SavedRows()
+package struct SaveProgress {
+  package var saved = SavedRows()
   /// The inserted rows, divided where the entity changes.
-  var insertRuns: [(storedEntity: StoredEntity, rows: Range<Int>)] = []
+  package var insertRuns: [(storedEntity: StoredEntity, rows: Range<Int>)] = []
   fileprivate var conflicts: [RowConflicts.Conflict] = []
   /// The rows whose unique values another row has, with the store's sentence.
   fileprivate var rejected: [(place: RowChanges.Place, message: String)] = []
 
-  mutating func reject(_ place: RowChanges.Place, _ message: String) { rejected.append((place, message)) }
+  package init() {}
+
+  package mutating func reject(_ place: RowChanges.Place, _ message: String) { rejected.append((place, message)) }
 }
 
 /// Updated rows of one entity that change the same properties. Those that were never read apart from the others: only
 /// their members change.
-struct UpdateKind: Hashable {
-  let storedEntity: StoredEntity
-  let changed: StepSet
-  let isRead: Bool
+package struct UpdateKind: Hashable {
+  package let storedEntity: StoredEntity
+  package let changed: StepSet
+  package let isRead: Bool
 
-  static func == (one: UpdateKind, other: UpdateKind) -> Bool {
+  package static func == (one: UpdateKind, other: UpdateKind) -> Bool {
     one.storedEntity === other.storedEntity && one.changed == other.changed && one.isRead == other.isRead
   }
 
-  func hash(into hasher: inout Hasher) {
+  package func hash(into hasher: inout Hasher) {
     hasher.combine(storedEntity.number)
     hasher.combine(changed)
   }
@@ -96,7 +98,7 @@ struct UpdateKind: Hashable {
 
 extension ChangeWriter {
   /// Writes everything. Throws the conflicts after all were found, those of versions first.
-  func write() throws -> SavedRows {
+  package func write() throws -> SavedRows {
     try assignKeys()
     try begin()
     try writeChecks()
@@ -109,7 +111,7 @@ extension ChangeWriter {
     return progress.saved
   }
 
-  func begin() throws {}
+  package func begin() throws {}
 
   // MARK: Checks and deletions
 
@@ -154,14 +156,14 @@ extension ChangeWriter {
 
   // MARK: Refusals
 
-  func noteConflict(_ place: RowChanges.Place, _ storedEntity: StoredEntity, _ key: Int64) throws {
+  package func noteConflict(_ place: RowChanges.Place, _ storedEntity: StoredEntity, _ key: Int64) throws {
     let stored = try currentRow(NSManagedObjectID(storedEntity: storedEntity, key: key))
     let cached = store.rowCache.find(key, storedEntity.table)
     progress.conflicts.append(RowConflicts.Conflict(place: place, stored: stored, cached: cached))
   }
 
   /// Throws the conflicts, or else the rejected rows, in the save's order: groups may have found them in another one.
-  func throwRefusals() throws {
+  package func throwRefusals() throws {
     if !progress.conflicts.isEmpty {
       throw RowConflicts(store: store, conflicts: progress.conflicts.sorted { $0.place < $1.place })
     }
@@ -196,7 +198,7 @@ extension ChangeWriter {
 
 extension [Int] {
   /// The rows in the order of their keys, which mostly is theirs.
-  func inOrder(of key: (Int) -> Int64) -> [Int] {
+  package func inOrder(of key: (Int) -> Int64) -> [Int] {
     let isSorted = indices.dropFirst().allSatisfy { key(self[$0 - 1]) <= key(self[$0]) }
     return isSorted ? self : sorted { key($0) < key($1) }
   }

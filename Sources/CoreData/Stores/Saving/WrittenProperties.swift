@@ -2,15 +2,15 @@
 /// and which are unique.
 ///
 /// `@unchecked Sendable`: everything is set in `init`.
-final class WrittenProperties: @unchecked Sendable {
+package final class WrittenProperties: @unchecked Sendable {
   /// The properties that belong to a uniqueness constraint.
-  let unique: StepSet
+  package let unique: StepSet
   private let layout: EntityLayout
   /// In memory of their own: comparing rows costs no reference counting.
   private let places: UnsafeMutableBufferPointer<(kind: SlotKind, slot: Int)>
 
   /// - Parameter slots: the slots of the properties, in the order of their positions.
-  init(_ layout: EntityLayout, slots: [Int], unique: StepSet) {
+  package init(_ layout: EntityLayout, slots: [Int], unique: StepSet) {
     self.layout = layout
     self.unique = unique
     places = .allocate(capacity: slots.count)
@@ -20,7 +20,7 @@ final class WrittenProperties: @unchecked Sendable {
   deinit { places.deallocate() }
 
   /// The properties whose values differ.
-  func changed(_ base: Snapshot, _ values: Snapshot) -> StepSet {
+  package func changed(_ base: Snapshot, _ values: Snapshot) -> StepSet {
     var changed = StepSet()
     withExtendedLifetime((base, values)) {
       for position in places.indices {
@@ -40,7 +40,7 @@ final class WrittenProperties: @unchecked Sendable {
     return changed
   }
 
-  func names(of properties: StepSet) -> [String] {
+  package func names(of properties: StepSet) -> [String] {
     properties.positions.map { layout.slots[places[$0].slot].name }
   }
 }
