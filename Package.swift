@@ -45,12 +45,15 @@ let package = Package(
     .target(name: "Documents", dependencies: ["CoreData"], plugins: ["ModelCompilerPlugin"]),
     .target(
       name: "Jobs",
-      dependencies: ["CoreData", "CoreDataPostgreSQL", "LinuxSystem", "ObjectIdentity", "WorkerProtocol"],
+      dependencies: ["CoreData", "LinuxSystem", "ObjectIdentity", "WorkerProtocol"],
       plugins: ["ModelCompilerPlugin"]),
     .target(
       name: "WorkerKit",
       dependencies: ["CoreData", "CoreDataPostgreSQL", "Jobs", "LinuxSystem", "WorkerProtocol", "CSystem"]),
-    .target(name: "PoolClient", dependencies: ["CoreData", "Jobs", "WorkerProtocol", "CSystem", "LinuxSystem"]),
+    // Its code needs CoreData only; the pool's store may be at a server.
+    .target(
+      name: "PoolClient",
+      dependencies: ["CoreData", "CoreDataPostgreSQL", "Jobs", "WorkerProtocol", "CSystem", "LinuxSystem"]),
     .target(
       name: "WorkerPool",
       dependencies: [

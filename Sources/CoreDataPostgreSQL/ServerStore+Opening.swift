@@ -11,7 +11,7 @@ struct OpenedSchema {
 }
 
 extension ServerStore {
-  /// `NSPostgreSQLStoreType` registers the class.
+  /// The coordinators find the class by its name.
   static var storeTypes: [String] { [] }
 
   static func open(_ opening: StoreOpening) throws -> any ObjectStore {

@@ -4,8 +4,8 @@ internal import Synchronization
 ///
 /// The classes of this framework are in `builtInStores`. Programs add their own with
 /// `registerStoreClass(_:forStoreType:)`.
-package final class StoreTypes: Sendable {
-  package static let shared = StoreTypes()
+final class StoreTypes: Sendable {
+  static let shared = StoreTypes()
 
   private let classes: Mutex<[String: any ObjectStore.Type]>
 
@@ -14,13 +14,14 @@ package final class StoreTypes: Sendable {
     for kind in builtInStores {
       for type in kind.storeTypes { classes[type] = kind }
     }
+    classes[NSPostgreSQLStoreType] = serverStoreClass
     self.classes = Mutex(classes)
   }
 
   var all: [String: any ObjectStore.Type] { classes.withLock { $0 } }
 
   /// Replaces the class of a type; nil removes the type.
-  package func set(_ kind: (any ObjectStore.Type)?, _ type: String) { classes.withLock { $0[type] = kind } }
+  func set(_ kind: (any ObjectStore.Type)?, _ type: String) { classes.withLock { $0[type] = kind } }
 
   /// The class for stores of a type at a place. Throws 134000 for an unknown type, and for a place at a server with the
   /// type of a store in a file.
@@ -28,7 +29,7 @@ package final class StoreTypes: Sendable {
     let all = all
     let isAtServer = ["postgresql", "postgres"].contains(url?.scheme)
     if let found = all[type], !isAtServer || !builtInStores.contains(where: { $0 == found }) { return found }
-    if isAtServer || type == Self.serverType {
+    if isAtServer || type == NSPostgreSQLStoreType {
       throw CoreDataErrors.error(
         .persistentStoreInvalidType,
         "A store of the type \(type) cannot be opened at a PostgreSQL server: let the target depend on the product "
@@ -41,9 +42,6 @@ package final class StoreTypes: Sendable {
         + "\(all.keys.sorted().joined(separator: ", "))."
     )
   }
-
-  /// `NSPostgreSQLStoreType` of the module `CoreDataPostgreSQL`, which registers it.
-  package static let serverType = "PostgreSQL"
 
   /// The first class, by type name, that can read the file. Throws 134080 if none can.
   func find(reading url: URL) throws -> any ObjectStore.Type {

@@ -57,7 +57,7 @@ package final class RowPacker {
     /// Whether the row is written at its place.
     @usableFromInline let isInPlace: Bool
     /// Whether a slot got a reference.
-    @usableFromInline package var holdsReferences = false
+    @usableFromInline package var holdsReferences: Bool
 
     @inlinable
     init(
@@ -68,6 +68,7 @@ package final class RowPacker {
       self.end = end
       self.limit = limit
       self.isInPlace = isInPlace
+      holdsReferences = false
     }
 
     /// Writes a text into a slot that is nil.

@@ -1,5 +1,3 @@
-public import CoreData
-
 extension URL {
   /// The URL of a PostgreSQL store from the text that libpq takes, which may name several hosts with ports:
   ///
