@@ -8,7 +8,10 @@ extension NSManagedObject {
     guard let location = layout.locations[key] else { return unmodelledValue(key) }
     switch location {
     case .slot(let slot):
-      return layout.kinds[slot] == .toOne ? related(slot) : layout.value(slot, in: accessSlots(reading: slot))
+      let kind = layout.kinds[slot]
+      if kind == .toOne { return related(slot) }
+      let slots = accessSlots(reading: slot)
+      return kind == .string ? text(slot, among: slots) : layout.value(slot, in: slots)
     case .toMany(let index): return toMany(index).asCollection
     case .fetched(let index): return fetchedValue(layout.fetchedProperties[index])
     }
