@@ -108,7 +108,7 @@ let package = Package(
     .target(name: "TestFiles", dependencies: ["PostgreSQLServers"], path: "Tests/Support/TestFiles"),
     .testTarget(
       name: "CoreDataTests", dependencies: ["CoreData", "CoreDataPostgreSQL", "CSQLite", "TestFiles"],
-      path: "Tests/CoreData"),
+      path: "Tests/CoreData", exclude: ["Surface/AppleNames.txt"]),
     .testTarget(
       name: "ModelCompilerTests", dependencies: ["ClassGenerator", "ModelFiles", "TestFiles"],
       path: "Tests/ModelCompiler"),

@@ -28,6 +28,9 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     queue.setSpecific(key: Self.queueKey, value: ObjectIdentifier(self))
   }
 
+  /// A coordinator of a model without entities.
+  public override convenience init() { self.init(managedObjectModel: NSManagedObjectModel()) }
+
   deinit {
     for (index, store) in stores.enumerated() {
       store.stopPostingRemoteChanges()

@@ -248,6 +248,14 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// Called after the object dropped its values.
   open func didTurnIntoFault() {}
 
+  /// The value for a key that the entity does not have. Override it for computed properties: `value(forKey:)`,
+  /// predicates in memory, sort descriptors and sections ask for them by name, and Swift cannot find them by it. Call
+  /// super for other keys: the default traps, where Core Data raises an exception.
+  open func value(forUndefinedKey key: String) -> Any? { unknownKey(key) }
+
+  /// Sets the value for a key that the entity does not have. The default traps, as above.
+  open func setValue(_ value: Any?, forUndefinedKey key: String) { unknownKey(key) }
+
   /// Validates one value before a save. The default checks the model's rules and throws their errors. Unlike on Apple's
   /// platforms a value that an override puts into `value` is not stored.
   open func validateValue(_ value: inout Any?, forKey key: String) throws {

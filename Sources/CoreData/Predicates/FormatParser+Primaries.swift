@@ -5,6 +5,8 @@ extension FormatParser {
     case .integer(let value): return constant(value)
     case .real(let value): return constant(value)
     case .string(let value): return constant(value)
+    case .data(let value): return constant(value)
+    case .symbol("<>"): return constant(Data())
     case .variable(let name):
       advance()
       return .expression(NSExpression(forVariable: name))
@@ -33,7 +35,7 @@ extension FormatParser {
     }
   }
 
-  private mutating func constant(_ value: Any) -> Node {
+  private mutating func constant(_ value: Any?) -> Node {
     advance()
     return .expression(NSExpression(forConstantValue: value))
   }
@@ -57,7 +59,7 @@ extension FormatParser {
         throw failure("The argument must be a number")
       }
     }
-    return constant(value as Any)
+    return constant(value)
   }
 
   private mutating func word(_ word: String) throws -> Node {

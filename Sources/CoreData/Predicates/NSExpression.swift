@@ -53,9 +53,10 @@ open class NSExpression: NSObject, NSCopying {
     super.init()
   }
 
-  /// A constant. Nil and `NSNull` both mean no value; a collection is one constant.
+  /// A constant. Nil and `NSNull` both mean no value; a collection is one constant. An optional inside of the value
+  /// that is nil is `NSNull`, as on Apple's platforms.
   public convenience init(forConstantValue value: Any?) {
-    self.init(node: .constant(value))
+    self.init(node: .constant(value.map { KeyValueReading.unwrapped($0) ?? NSNull() }))
   }
 
   /// The value at a key path of the evaluated object: "owner.name", "pages.@count".

@@ -19,6 +19,17 @@ extension NSPredicate {
     }
   }
 
+  /// The parts of a chain of ANDs or ORs, however they are grouped: those of compounds of the same kind among the parts
+  /// are parts of the chain.
+  static func chain(of type: NSCompoundPredicate.LogicalType, _ parts: [NSPredicate]) -> [NSPredicate] {
+    var rest = Array(parts.reversed())
+    var flat: [NSPredicate] = []
+    while let part = rest.popLast() {
+      if case .compound(type, let inner) = part.kind { rest += inner.reversed() } else { flat.append(part) }
+    }
+    return flat
+  }
+
   /// The predicate with its variables replaced by values.
   ///
   /// - Parameter variables: the values, by name without `$`. Other variables stay, and so do those that a SUBQUERY

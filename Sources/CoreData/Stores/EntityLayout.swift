@@ -36,6 +36,8 @@ package final class EntityLayout: @unchecked Sendable {
   /// The slots that validation checks: mandatory ones and those with predicates.
   let validatedSlots: [ValidatedSlot]
   let validatedToManys: [Int]
+  /// Whether the class overrides `value(forUndefinedKey:)`.
+  let answersUndefinedKeys: Bool
   /// Whether the class overrides `validateValue(_:forKey:)`.
   let classValidatesValues: Bool
   /// Whether an object does something when it gets its row: it sets transient attributes, or its class overrides
@@ -119,6 +121,7 @@ package final class EntityLayout: @unchecked Sendable {
       toManys[$0].minCount > 0 || toManys[$0].maxCount > 1 || !toManys[$0].validationPredicates.isEmpty
     }
     self.objectClass = EntityLayout.lookUpClass(entity)
+    self.answersUndefinedKeys = OverriddenMethods.overrides(.undefinedValue, objectClass)
     self.classValidatesValues = OverriddenMethods.overrides(.validateValue, objectClass)
     self.wakes = hasTransients || OverriddenMethods.overrides(.awakeFromFetch, objectClass)
     self.saveHooks = SaveHooks(self)

@@ -19,6 +19,13 @@ public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
     super.init()
   }
 
+  /// A temporary ID of no object, equal to no other: a placeholder.
+  public override convenience init() {
+    self.init(storedEntity: Self.noEntity.layout.temporaryEntity, key: Self.nextTemporaryKey())
+  }
+
+  private static let noEntity = NSEntityDescription()
+
   /// The key for a new temporary ID, unique in this process.
   static func nextTemporaryKey() -> Int64 { -temporaryCounter.add(1, ordering: .relaxed).newValue }
 

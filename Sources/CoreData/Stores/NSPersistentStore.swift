@@ -191,3 +191,15 @@ package let NSPersistentStoreAnnouncedKey = "NSPersistentStoreAnnounced"
 public let NSPersistentStoreOSCompatibility = "NSPersistentStoreOSCompatibility"
 /// The URL of the store that a remote-change notification is about.
 public let NSPersistentStoreURLKey = "storeURL"
+/// The classes that the values of a binary store may have, as a set. Accepted and without effect: a binary store here
+/// makes objects of the classes that attributes have, and no others.
+public let NSBinaryStoreSecureDecodingClasses = "NSBinaryStoreSecureDecodingClasses"
+/// Whether a binary store may have values of any class. Accepted and without effect, as above.
+public let NSBinaryStoreInsecureDecodingCompatibilityOption = "NSBinaryStoreInsecureDecodingCompatibilityOption"
+/// Whether an XML store's file is checked against its document type. Accepted and without effect: the file is always
+/// checked as it is read.
+public let NSValidateXMLStoreOption = "NSValidateXMLStoreOption"
+/// The protection of a store's file on Apple's devices. Accepted and without effect.
+public let NSPersistentStoreFileProtectionKey = "NSPersistentStoreFileProtectionKey"
+/// The key of a model's `versionChecksum` in a store's metadata.
+public let NSPersistentStoreModelVersionChecksumKey = StoreMetadata.Key.checksum

@@ -4,13 +4,13 @@
 ///     enum Kind: Int16 { case plain, starred }
 ///
 ///     final class Note: NSManagedObject {
-///       @Managed("kind", default: .plain) var kind: Kind
+///       @ManagedAttribute("kind", default: .plain) var kind: Kind
 ///     }
 ///
 /// It reads and writes like `value(forKey:)` and `setValue(_:forKey:)`, at the same cost, and so on the context's queue
 /// only. It is an addition to Apple's API.
 @propertyWrapper
-public struct Managed<Value> {
+public struct ManagedAttribute<Value> {
   private let key: String
   private let fallback: Value?
   /// The property's value for an attribute's value; nil if there is none.
@@ -52,17 +52,17 @@ public struct Managed<Value> {
   }
 
   /// Never used: the subscript below gets and sets the value.
-  @available(*, unavailable, message: "@Managed is for properties of NSManagedObject's subclasses")
+  @available(*, unavailable, message: "@ManagedAttribute is for properties of NSManagedObject's subclasses")
   public var wrappedValue: Value {
-    get { fatalError("@Managed is for properties of NSManagedObject's subclasses.") }
-    set { fatalError("@Managed is for properties of NSManagedObject's subclasses.") }
+    get { fatalError("@ManagedAttribute is for properties of NSManagedObject's subclasses.") }
+    set { fatalError("@ManagedAttribute is for properties of NSManagedObject's subclasses.") }
   }
 
   /// The value, read from and written to the object that has the property. Reading traps where the attribute holds no
   /// value of the type and there is no default.
   public static subscript<Object: NSManagedObject>(
     _enclosingInstance object: Object, wrapped wrapped: ReferenceWritableKeyPath<Object, Value>,
-    storage storage: ReferenceWritableKeyPath<Object, Managed<Value>>
+    storage storage: ReferenceWritableKeyPath<Object, ManagedAttribute<Value>>
   ) -> Value {
     get {
       let property = object[keyPath: storage]
@@ -75,4 +75,10 @@ public struct Managed<Value> {
       object.setValue(property.encode(newValue), forKey: property.key)
     }
   }
+}
+
+extension NSManagedObject {
+  /// The former name, which programs have for protocols of their own. It stays for one version, inside of classes only.
+  @available(*, deprecated, renamed: "ManagedAttribute")
+  public typealias Managed<Value> = ManagedAttribute<Value>
 }
