@@ -33,7 +33,7 @@ public enum JobFile {
         if !jobs.isEmpty, !lines.isFirstOnLine {
           throw JobFileError(line: line, reason: "each job stands on a line of its own")
         }
-        let job = try request(&parser, line: line)
+        let job = try request(try parser.value(), line: line)
         try checkLabels(of: job, &labels, line: line)
         guard job.submission == nil || jobs.isEmpty else {
           throw JobFileError(

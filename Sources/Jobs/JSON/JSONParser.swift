@@ -11,8 +11,6 @@ public struct JSONParser {
   /// How many bytes are read.
   public internal(set) var position = 0
   private var isFirst = false
-  /// What the last ``compactObject()`` used.
-  var copyMemory = CompactCopy.Memory()
 
   /// How deep arrays and objects may lie in each other: keeps hostile input from exhausting the stack.
   public static let maximumDepth = 128
@@ -126,7 +124,7 @@ extension JSONParser {
     return elements
   }
 
-  mutating func next(closing: UInt8, _ what: String) throws(JSONError) -> Bool {
+  private mutating func next(closing: UInt8, _ what: String) throws(JSONError) -> Bool {
     skipSpace()
     guard position < bytes.count else { throw error("\(what) has no end") }
     if bytes[position] == closing {
@@ -152,7 +150,7 @@ extension JSONParser {
     return name
   }
 
-  mutating func expect(_ character: Unicode.Scalar, _ what: String) throws(JSONError) {
+  private mutating func expect(_ character: Unicode.Scalar, _ what: String) throws(JSONError) {
     skipSpace()
     guard position < bytes.count, bytes[position] == UInt8(ascii: character) else {
       throw error("\(what) is expected")
