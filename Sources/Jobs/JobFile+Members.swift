@@ -13,9 +13,9 @@ extension JobFile {
     var job = JobRequest(kind: "")
     for member in members {
       guard let index = keys.firstIndex(of: member.name) else {
-        let hint = Spelling.nearest(to: member.name, among: keys).map { "; did you mean \"\($0)\"?" }
-        throw JobFileError(
-          line: line, reason: "unknown key \"\(member.name)\"\(hint ?? "; known are \(keys.joined(separator: ", "))")")
+        let all = "known are \(keys.joined(separator: ", "))"
+        let hint = Spelling.hint(to: member.name, among: keys, .quotes, otherwise: all)
+        throw JobFileError(line: line, reason: "unknown key \"\(member.name)\"\(hint)")
       }
       do {
         try JobField.readers[index](member.value, &job)

@@ -63,7 +63,7 @@ public enum JobFile {
     of job: JobRequest, _ labels: inout Set<String>, line: Int
   ) throws(JobFileError) {
     for name in job.options.after where ObjectURI(name) == nil && !labels.contains(name) {
-      let hint = Spelling.nearest(to: name, among: labels).map { "; did you mean \"\($0)\"?" } ?? ""
+      let hint = Spelling.hint(to: name, among: labels, .quotes)
       throw JobFileError(line: line, reason: "\"after\" names \"\(name)\", the label of no earlier line\(hint)")
     }
     guard let label = job.label else { return }

@@ -73,7 +73,7 @@ package struct LedgerEntry: Hashable, Sendable {
   package var state: LedgerLayout.State
   /// When the worker said that it began.
   package var begunAt: Date
-  /// The number of the attempt: that of the job's row as long as the row shows no end of it. 0 in entries of no process.
+  /// The number of the attempt: that of the job's row as long as the row shows no end of it.
   package var attempt: Int
 
   package init(job: Int64, process: ProcessIdentity, state: LedgerLayout.State, begunAt: Date, attempt: Int = 0) {

@@ -112,6 +112,8 @@ extension JSONParser {
       guard isNew else { throw error("\"\(name)\" stands twice in one object") }
       if members.count == 7 { names = Set(members.map(\.name)) }
       if members.count >= 7 { names.insert(name) }
+      // An array that grows from one member to the next is copied each time.
+      if members.isEmpty { members.reserveCapacity(4) }
       members.append(JSONMember(name, try value(depth: depth + 1)))
     }
     return members

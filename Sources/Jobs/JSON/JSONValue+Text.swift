@@ -2,6 +2,8 @@ extension JSONValue: CustomStringConvertible {
   /// The value on one line, without needless spaces, members in their order: the form of JSON Lines.
   public var text: String {
     var bytes: [UInt8] = []
+    // As long as the parameters of most jobs.
+    bytes.reserveCapacity(120)
     write(to: &bytes)
     return String(decoding: bytes, as: UTF8.self)
   }

@@ -4,7 +4,7 @@ import Jobs
 import LinuxSystem
 
 /// A listening socket: a port of 127.0.0.1, or a file.
-struct Listener {
+struct HTTPListener {
   let descriptor: Int32
   /// The port; nil for a Unix socket.
   private(set) var port: UInt16?

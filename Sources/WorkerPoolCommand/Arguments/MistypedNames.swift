@@ -1,7 +1,7 @@
 import PoolClient
 
 /// Keeps a mistyped name from being taken for a new one, as far as a running pool can tell.
-enum NameCheck {
+enum MistypedNames {
   static let option = CommandOption(
     name: "even-if-unknown", help: "accept a name that the pool does not know, even if it resembles a known one")
 
