@@ -51,7 +51,7 @@ let package = Package(
     .target(name: "PoolClient", dependencies: ["CoreData", "Jobs", "WorkerProtocol", "CSystem", "LinuxSystem"]),
     .target(
       name: "WorkerPool",
-      dependencies: ["CoreData", "Documents", "Jobs", "PoolClient", "WorkerProtocol", "CSystem", "LinuxSystem"]),
+      dependencies: ["CoreData", "Jobs", "PoolClient", "WorkerProtocol", "CSystem", "LinuxSystem"]),
     .target(
       name: "WorkerPoolWeb",
       dependencies: ["CoreData", "Jobs", "LinuxSystem", "PoolClient", "WorkerProtocol", "CMicroHTTPD"],
@@ -60,7 +60,8 @@ let package = Package(
       ]),
     .executableTarget(name: "workerpool-web", dependencies: ["WorkerPoolWeb"]),
     .executableTarget(
-      name: "WorkerPoolCommand", dependencies: ["LinuxSystem", "PoolClient", "WorkerPool", "WorkerProtocol"],
+      name: "WorkerPoolCommand",
+      dependencies: ["CoreData", "Documents", "Jobs", "LinuxSystem", "PoolClient", "WorkerPool", "WorkerProtocol"],
       resources: [.embedInCode("Monitoring/dashboard.json"), .embedInCode("Monitoring/alerts.yml")]),
     .target(name: "CCounters"),
     .executableTarget(

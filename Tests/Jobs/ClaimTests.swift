@@ -244,7 +244,7 @@ struct ClaimTests {
         try store.takeBack(claimsOf: member.identity, jobs.map(\.key), in: context)
         context.reset()
         let rows = try store.jobs(keys: jobs.map(\.key), in: context)
-        #expect(rows.allSatisfy { $0.hostDeaths == 0 && $0.claimant == nil })
+        #expect(rows.allSatisfy { ($0.hostDeaths ?? 0) == 0 && $0.claimant == nil })
       }
     }
   }

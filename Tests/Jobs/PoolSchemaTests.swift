@@ -43,7 +43,7 @@ import Testing
       ofType: NSSQLiteStoreType, at: place.earlier,
       options: [NSPersistentStoreTablePrefixOption: JobModel.tablePrefix])
     let hashes = earlier[NSStoreModelVersionHashesKey] as? [String: Data]
-    #expect(hashes?.count == 6)
+    #expect(hashes?.count == 9)
     #expect(JobModel.make().entityVersionHashesByName == hashes)
   }
 
@@ -58,10 +58,19 @@ import Testing
       "progressDone": Int64(0), "progressTotal": Int64(0),
     ]
     #expect(defaults["PoolJob"]?.mapValues { "\($0)" } == job.mapValues { "\($0)" })
-    #expect(defaults.count == 6 && defaults.allSatisfy { $0.key == "PoolJob" || $0.value.isEmpty })
+    #expect(defaults.count == 9 && defaults.allSatisfy { $0.key == "PoolJob" || $0.value.isEmpty })
     #expect(entities["PoolJob"]?.uniquenessConstraints as? [[String]] == [["activeKey"]])
-    for (name, entity) in entities { #expect(entity.managedObjectClassName == "Jobs.\(name)") }
-    #expect(JobModel.make().entities(forConfigurationName: JobModel.poolConfiguration)?.count == 6)
+    // What crosses threads has the name of the entity, and the row another one.
+    let rows = ["PoolMember": "PoolMemberRow", "PoolNotice": "PoolNoticeRow"]
+    for (name, entity) in entities { #expect(entity.managedObjectClassName == "Jobs.\(rows[name] ?? name)") }
+    #expect(JobModel.make().entities(forConfigurationName: JobModel.poolConfiguration)?.count == 9)
+  }
+
+  /// A server announces the jobs that a pool may have to do something about.
+  @Test func theAnnouncedStatesAreThoseFromWhichAJobMayRun() {
+    let states: [JobState] = [.available, .scheduled, .retryable, .pending]
+    let condition = JobModel.make().entitiesByName["PoolJob"]?.userInfo?[NSPersistentStoreAnnouncedKey] as? String
+    #expect(condition == "state = " + states.map { "\($0.rawValue)" }.joined(separator: " ") + "; claimant")
   }
 
   @Test func aStoreOfAnEarlierVersionIsOpenedWithoutAChangeOfItsTables() throws {

@@ -6,7 +6,7 @@ import CoreData
 /// that was there twice is a *suspect*: a pool claims one suspect at a time, and when that pool dies, too, the job gets
 /// the blame, and all deaths count as crashes. A host that dies once, for whatever reason, costs no job anything.
 extension JobStore {
-  static var isNoSuspect: NSPredicate { NSPredicate(format: "hostDeaths < 2") }
+  static var isNoSuspect: NSPredicate { NSPredicate(format: "hostDeaths == nil OR hostDeaths < 2") }
   private static var isSuspect: NSPredicate { NSPredicate(format: "finishedAt == nil AND hostDeaths > 1") }
 
   /// Claims a suspect if there is one, and this pool has none. Returns how many it has claimed.
@@ -16,13 +16,13 @@ extension JobStore {
   ) throws -> Int {
     let request = NSFetchRequest<NSDictionary>(entityName: PoolJob.entityName)
     request.resultType = .dictionaryResultType
-    request.propertiesToFetch = ["kind", PoolMember.claimant]
+    request.propertiesToFetch = ["kind", "claimant"]
     request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [
       Self.isSuspect, JobState.available.filter,
     ])
     let suspects = try context.fetch(request)
     guard suspects.contains(where: { $0["kind"] as? String == query.kind }),
-      !suspects.contains(where: { ($0[PoolMember.claimant] as? NSNumber)?.int64Value == member })
+      !suspects.contains(where: { ($0["claimant"] as? NSNumber)?.int64Value == member })
     else { return 0 }
     return try claimLimited(
       query, atMost: 1, for: member, besides: gone, rules, where: Self.isSuspect, in: context
@@ -47,12 +47,18 @@ extension JobStore {
       if let key = job.objectID.key { blamed.append(key) }
     }
     if !blamed.isEmpty { try context.save() }
-    let update = NSBatchUpdateRequest(entityName: PoolJob.entityName)
-    update.predicate = claimed(by: member)
-    update.propertiesToUpdate = [
-      PoolMember.claimant: NSNull(), PoolMember.hostDeaths: NSExpression(format: "hostDeaths + 1"),
+    // Each job leaves the dead pool's claims with its count: what is cut short here can be done again.
+    let counts: [(condition: String, deaths: Any)] = [
+      ("hostDeaths == nil", 1), ("hostDeaths != nil", NSExpression(format: "hostDeaths + 1")),
     ]
-    _ = try context.execute(update)
+    for (condition, deaths) in counts {
+      let update = NSBatchUpdateRequest(entityName: PoolJob.entityName)
+      update.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [
+        claimed(by: member), NSPredicate(format: condition),
+      ])
+      update.propertiesToUpdate = ["claimant": NSNull(), "hostDeaths": deaths]
+      _ = try context.execute(update)
+    }
     return blamed
   }
 
@@ -67,7 +73,7 @@ extension JobStore {
     guard wasJudged, !ids.isEmpty else { return }
     let update = NSBatchUpdateRequest(entityName: PoolJob.entityName)
     update.predicate = NSPredicate(format: "finishedAt == nil AND hostDeaths > 0 AND self IN %@", ids)
-    update.propertiesToUpdate = [PoolMember.hostDeaths: NSExpression(format: "hostDeaths - 1")]
+    update.propertiesToUpdate = ["hostDeaths": NSExpression(format: "hostDeaths - 1")]
     _ = try context.execute(update)
   }
 }

@@ -51,7 +51,7 @@ extension JobStore {
       update.order = ready.sortDescriptors ?? []
       update.limit = left
       update.skipsLockedRows = true
-      update.propertiesToUpdate = [PoolMember.claimant: member]
+      update.propertiesToUpdate = ["claimant": member]
       left -= try count(update, in: context)
     }
     return limit - left
@@ -93,7 +93,7 @@ extension JobStore {
     let ids = kept.compactMap(objectID(job:))
     if !ids.isEmpty { conditions.append(NSPredicate(format: "NOT self IN %@", ids)) }
     update.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: conditions)
-    update.propertiesToUpdate = [PoolMember.claimant: NSNull()]
+    update.propertiesToUpdate = ["claimant": NSNull()]
     return try count(update, in: context)
   }
 

@@ -46,10 +46,10 @@ extension PoolJob {
   ///
   /// - Throws: ``JobTransitionError`` when the job is not `available`.
   public func markDiedWithHost(_ failure: AttemptFailure, policy: RetryPolicy, at now: Date = Date()) throws {
-    let deaths = hostDeaths + 1
+    let deaths = (hostDeaths ?? 0) + 1
     crashes = max(crashes, deaths - 1)
     try markCrashed(failure, policy: policy, at: now)
-    if state.isUnfinished { setValue(deaths, forKey: PoolMember.hostDeaths) }
+    if state.isUnfinished { hostDeaths = deaths }
   }
 
   /// Puts the job off at its own request: the attempt does not count, and there is another one later.
@@ -162,5 +162,19 @@ public struct JobTransitionError: Error, Hashable, Sendable, CustomStringConvert
       case .retried: "be retried"
       }
     return "\(job) is \(state.name) and cannot \(happened)"
+  }
+}
+
+// MARK: - Pools that share the store
+
+extension PoolJob {
+  /// Lets any pool claim the job when it is available the next time.
+  func dropClaim() {
+    if claimant != nil { claimant = nil }
+  }
+
+  /// An attempt has ended with its host alive.
+  func forgetHostDeaths() {
+    if hostDeaths != nil { hostDeaths = nil }
   }
 }
