@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import LinuxSystem
 import WorkerPool
 
 /// The values without options: the library's own defaults.
@@ -182,12 +183,20 @@ let systemdUnitCommand = CommandDescription(
 
 @Sendable private func run(_ arguments: ParsedArguments) throws -> ExitCode {
   let (arguments, pool) = try arguments.withFile("config") { all in (all, try configuration(all)) }
-  // The pool searches again at SIGHUP, so one that comes later is no mistake.
-  for directory in arguments.strings("plugins") where access(directory, F_OK) != 0 {
-    Output.error("workerpool run: there is no directory \(directory) for plugins yet\n")
-  }
+  try sayWhichAreMissing(arguments.strings("plugins"))
   umask(try mask(arguments))
   return ExitCode(rawValue: try Pool.run(pool)) ?? .failure
+}
+
+/// Says which directories of plugins are not there. The pool searches again at SIGHUP, so one that comes later is no
+/// mistake. On a thread of its own: a directory on a file system that hangs keeps the pool from nothing.
+private func sayWhichAreMissing(_ directories: [String]) throws {
+  if directories.isEmpty { return }
+  try BackgroundThread.start("plugin directories") {
+    for directory in directories where access(directory, F_OK) != 0 {
+      Output.error("workerpool run: there is no directory \(directory) for plugins yet\n")
+    }
+  }
 }
 
 private func mask(_ arguments: ParsedArguments) throws(UsageError) -> mode_t {
