@@ -1,7 +1,7 @@
 /// Access to values by name: key-value coding.
 extension NSManagedObject {
-  /// The property's value, which fires a fault: numbers as NSNumber, to-many relationships as an NSSet or NSOrderedSet
-  /// of this moment, nil for no value.
+  /// The property's value, which fires a fault: numbers as NSNumber, to-many relationships as an NSMutableSet or
+  /// NSMutableOrderedSet of this moment, whose changes do not change the relationship, nil for no value.
   ///
   /// Traps for a key that the entity does not have, as Core Data does.
   public final func value(forKey key: String) -> Any? {
@@ -9,7 +9,8 @@ extension NSManagedObject {
     switch location {
     case .slot(let slot):
       return layout.kinds[slot] == .toOne ? related(slot) : layout.value(slot, in: accessSlots(reading: slot))
-    case .toMany(let index): return toMany(index).asCollection
+    // Copies share their memory until one is changed.
+    case .toMany(let index): return toMany(index).asCollection.mutableCopy()
     case .fetched(let index): return fetchedValue(layout.fetchedProperties[index])
     }
   }
