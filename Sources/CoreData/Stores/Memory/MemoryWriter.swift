@@ -168,9 +168,10 @@ final class MemoryWriter {
     memory.set(nil, row.key, entity)
   }
 
+  /// The store's rows are those of its coordinator: no other program changes them.
   private func noteConflict(_ place: RowChanges.Place, _ storedEntity: StoredEntity, _ key: Int64) {
     let stored = memory.reader.contents.row(key, storedEntity.number)
-    conflicts.append(RowConflicts.Conflict(place: place, stored: stored, cached: nil))
+    conflicts.append(RowConflicts.Conflict(place: place, stored: stored, cached: stored))
   }
 
   // MARK: Unique values
