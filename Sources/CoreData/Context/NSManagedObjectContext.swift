@@ -122,6 +122,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   final let confinementThread: Thread?
   /// Whether the end of an event is being posted.
   final var isProcessing = false
+  /// Whether the event that ends is that of a merge.
+  final var isMerging = false
   final var isEndOfEventScheduled = false
   final lazy var legacyLock = NSRecursiveLock()
 

@@ -21,9 +21,10 @@ extension NSManagedObjectContext {
     let event = changes.endEvent()
     // A save keeps the sets, for what it posts itself.
     var sets = notificationSets ?? NotificationSets()
-    let info = event.userInfo(&sets)
+    var info = event.userInfo(&sets)
     if notificationSets != nil { notificationSets = sets }
     guard !info.isEmpty else { return }
+    if isMerging { info[UserInfoKey.changedByMerge] = NSSet() }
     changes.posting(event) { post(.NSManagedObjectContextObjectsDidChange, info) }
   }
 
