@@ -262,6 +262,20 @@ extension ObjectStore {
   func contextDidRegister(_ ids: [NSManagedObjectID]) {}
   func contextDidUnregister(_ ids: [NSManagedObjectID]) {}
 
+  /// The entity of rows with a layout.
+  func storedEntity(of layout: EntityLayout) throws -> StoredEntity {
+    if let storedEntity = storedEntities.byName[layout.name] { return storedEntity }
+    throw CoreDataErrors.error(.persistentStoreOperation, "The store holds no entity \(layout.name).")
+  }
+
+  /// The IDs of new rows, whose keys the body gives.
+  func ids(of rows: [Snapshot], _ key: (StoredEntity) throws -> Int64) throws -> [NSManagedObjectID] {
+    try rows.map { row in
+      let storedEntity = try storedEntity(of: row.layout)
+      return NSManagedObjectID(storedEntity: storedEntity, key: try key(storedEntity))
+    }
+  }
+
   func holds(_ entity: NSEntityDescription) -> Bool { storedEntities.byName[entity.name ?? ""] != nil }
 
   /// The cache for rows of the generation.

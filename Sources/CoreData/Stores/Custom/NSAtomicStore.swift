@@ -139,7 +139,7 @@ extension NSAtomicStore: CustomStore, MemoryBacked {
       let updated = try changes.updated.map(scratch.object)
       let (named, assigned) = try identified(changes, inserted, scratch)
       // This finds conflicts before any node changes.
-      let saved = try MemoryWriter(named, to: self, memory).write()
+      let saved = try MemoryChangeWriter(named, to: self, memory).write()
       for (key, related) in assigned { saved.assigned[key] = related }
       scratch.setMembers(changes, inserted, updated)
       nodeChanges.append { [unowned self] in

@@ -66,7 +66,7 @@ extension MemoryBacked {
 
   var writeScope: any WriteScope { memory }
 
-  func write(_ changes: RowChanges) throws -> SavedRows { try MemoryWriter(changes, to: self, memory).write() }
+  func write(_ changes: RowChanges) throws -> SavedRows { try MemoryChangeWriter(changes, to: self, memory).write() }
 
   func didCommit() { if memory.postsCommits { postRemoteChange(lastTransaction) } }
 
@@ -79,11 +79,7 @@ extension MemoryBacked {
   func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID] {
     var ids: [NSManagedObjectID] = []
     try memory.exclusively {
-      ids = try rows.map { row in
-        let entity = try memory.schema.entity(named: row.layout.name)
-        memory.lastKeys[entity.root] += 1
-        return NSManagedObjectID(storedEntity: entity.storedEntity, key: memory.lastKeys[entity.root])
-      }
+      ids = try self.ids(of: rows) { memory.takeKeys(1, memory.schema.entity($0.number).root).lowerBound }
     }
     return ids
   }

@@ -67,6 +67,13 @@ final class MemoryRows: @unchecked Sendable {
     }
   }
 
+  /// Gives keys of a hierarchy.
+  func takeKeys(_ count: Int, _ root: Int) -> Range<Int64> {
+    let first = lastKeys[root] + 1
+    lastKeys[root] += Int64(count)
+    return first..<first + Int64(count)
+  }
+
   /// The row with the unique values; nil for none.
   func owner(of values: [PredicateValue], _ constraint: Int) -> Int64? { unique[constraint][values] }
 

@@ -38,6 +38,8 @@ final class MemorySchema: @unchecked Sendable {
     let constraints: [Int]
     /// The slots that the store holds.
     let storedSlots: [Int]
+    /// Their positions are those of the stored slots.
+    let properties: WrittenProperties
     let derivedSlots: [Int]
     /// The attributes that history preserves of a deleted row.
     let preserved: [Int]
@@ -89,15 +91,17 @@ final class MemorySchema: @unchecked Sendable {
       })
     var lists = ListNumbers()
     for storedEntity in all {
+      let constraints = constraints(of: storedEntity, all)
+      let storedSlots = storedEntity.layout.slots.indices.filter {
+        !storedEntity.layout.slots[$0].isTransient && !storedEntity.layout.slots[$0].isDerived
+      }
       entities[storedEntity.number] = Entity(
         storedEntity: storedEntity, root: roots[storedEntity.table] ?? 0,
         numbers: numbers[storedEntity.layout.name] ?? [],
         toOnes: MemorySchema.toOnes(storedEntity.layout, numbers, &lists),
         toManys: MemorySchema.toManys(storedEntity.layout, numbers, &lists),
-        constraints: constraints(of: storedEntity, all),
-        storedSlots: storedEntity.layout.slots.indices.filter {
-          !storedEntity.layout.slots[$0].isTransient && !storedEntity.layout.slots[$0].isDerived
-        },
+        constraints: constraints, storedSlots: storedSlots,
+        properties: properties(storedEntity.layout, storedSlots, constraints),
         derivedSlots: storedEntity.layout.slots.indices.filter { storedEntity.layout.slots[$0].isDerived },
         preserved: storedEntity.layout.slots.indices.filter {
           (storedEntity.layout.slots[$0].property as? NSAttributeDescription)?.preservesValueInHistoryOnDeletion
@@ -185,6 +189,13 @@ final class MemorySchema: @unchecked Sendable {
         followsToOne: inverse.map { !$0.isToMany } ?? false)
     }
     return found
+  }
+
+  private func properties(_ layout: EntityLayout, _ slots: [Int], _ constraints: [Int]) -> WrittenProperties {
+    let constrained = Set(constraints.flatMap { self.constraints[$0].places.map(\.slot) })
+    var unique = StepSet()
+    for (position, slot) in slots.enumerated() where constrained.contains(slot) { unique.insert(position) }
+    return WrittenProperties(layout, slots: slots, unique: unique)
   }
 
   /// The constraints of a row's hierarchy on properties of the entity.

@@ -22,14 +22,7 @@ extension ServerStore {
   func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID] {
     try CoreDataErrors.fromServer("Reserving keys in \(address.description)") {
       try database.read { connection, _ in
-        try rows.map { row in
-          let name = row.layout.name
-          guard let storedEntity = storedEntities.byName[name] else {
-            throw CoreDataErrors.error(.persistentStoreOperation, "The store holds no entity \(name).")
-          }
-          let key = try keys.take(1, connection)[0]
-          return NSManagedObjectID(storedEntity: storedEntity, key: key)
-        }
+        try ids(of: rows) { _ in try keys.take(1, connection)[0].lowerBound }
       }
     }
   }

@@ -11,7 +11,7 @@ final class ServerBatchInsertion {
   private let rules: BatchRowRules
   private var named: [Bool]
   private var result = BatchResult()
-  private var keys: ArraySlice<Int64> = []
+  private var keys = KeySupply()
 
   /// The number of rows of one INSERT, and of keys that are reserved at once.
   private static let rowsAtOnce = 1024
@@ -53,11 +53,10 @@ final class ServerBatchInsertion {
 
   /// On another connection, because this one may be in the middle of a COPY.
   private func nextKey() throws -> Int64 {
-    if let key = keys.popFirst() { return key }
-    keys = try store.database.read { reader, _ in
-      try store.keys.take(Self.rowsAtOnce, reader)[...]
+    while true {
+      if let key = keys.next() { return key }
+      keys = KeySupply(try store.database.read { reader, _ in try store.keys.take(Self.rowsAtOnce, reader) })
     }
-    return keys.removeFirst()
   }
 
   private func note(_ key: Int64) {
@@ -101,7 +100,7 @@ final class ServerBatchInsertion {
         }
       }
       note(key)
-      history?.noteInsert(mapping, key)
+      history?.noteInsert(number: mapping.number, key: key)
       return true
     }
   }
@@ -135,7 +134,7 @@ final class ServerBatchInsertion {
     let written = Set((0..<answer.rowCount).map { answer.integer($0, 0) })
     for row in rows where written.contains(row.key) {
       note(row.key)
-      history?.noteInsert(mapping, row.key)
+      history?.noteInsert(number: mapping.number, key: row.key)
     }
     if source.onDuplicate == .update { try update(rows.filter { !written.contains($0.key) }) }
   }
@@ -165,7 +164,8 @@ final class ServerBatchInsertion {
     for (row, answer) in zip(rows, answers) where answer.rowCount > 0 {
       let key = answer.integer(0, 0)
       note(key)
-      history?.noteUpdate(mapping, key, layout.slots.indices.filter { row.named[$0] }.map { layout.slots[$0].name })
+      let names = layout.slots.indices.filter { row.named[$0] }.map { layout.slots[$0].name }
+      history?.noteUpdate(number: mapping.number, key: key, changed: names)
     }
   }
 

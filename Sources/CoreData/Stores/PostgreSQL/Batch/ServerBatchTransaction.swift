@@ -17,7 +17,7 @@ struct ServerBatchTransaction: BatchTransaction {
   }
 
   func noteUpdate(of mapping: TableMapping, key: Int64, changed: [String]) {
-    history?.noteUpdate(mapping, key, changed)
+    history?.noteUpdate(number: mapping.number, key: key, changed: changed)
   }
 
   func delete(_ mapping: TableMapping, keys: String) throws {

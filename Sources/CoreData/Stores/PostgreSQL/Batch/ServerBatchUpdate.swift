@@ -66,7 +66,7 @@ struct ServerBatchUpdate {
     for row in 0..<rows.rowCount {
       let (key, number) = (rows.integer(row, 0), Int(rows.integer(row, 1)))
       if let id = store.objectID(number: number, key: key) { result.ids.append(id) }
-      if let changed = store.schema.entitiesByNumber[number] { history?.noteUpdate(changed, key, names) }
+      history?.noteUpdate(number: number, key: key, changed: names)
     }
     return result
   }

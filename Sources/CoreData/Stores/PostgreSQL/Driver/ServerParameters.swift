@@ -62,6 +62,12 @@ package struct ServerArray {
 
   package init(_ type: ServerType) { self.type = type }
 
+  init(_ values: [Int64]) {
+    self.init(.int8)
+    elements.reserveCapacity(values.count * 12)
+    for value in values { append(value) }
+  }
+
   /// An array of encoded elements: for each its length and its bytes, -1 for NULL.
   init(_ type: ServerType, count: Int, hasNull: Bool, elements: [UInt8]) {
     self.type = type

@@ -1,6 +1,6 @@
 /// The changes of one transaction, which are written into the store's history at its end. A transaction without changes
 /// leaves no record.
-final class ServerHistoryNotes {
+final class ServerHistoryNotes: HistoryNotes {
   private let store: ServerStore
   private let origin: ChangeOrigin
   private var types = ServerArray(.int8)
@@ -14,10 +14,10 @@ final class ServerHistoryNotes {
     self.origin = origin
   }
 
-  func noteInsert(_ mapping: TableMapping, _ key: Int64) { note(.insert, mapping.number, key, nil, nil) }
+  func noteInsert(number: Int, key: Int64) { note(.insert, number, key, nil, nil) }
 
-  func noteUpdate(_ mapping: TableMapping, _ key: Int64, _ changed: [String]) {
-    note(.update, mapping.number, key, changed.joined(separator: " "), nil)
+  func noteUpdate(number: Int, key: Int64, changed: [String]) {
+    note(.update, number, key, changed.joined(separator: " "), nil)
   }
 
   /// The attributes of an entity whose values are preserved when a row is deleted.

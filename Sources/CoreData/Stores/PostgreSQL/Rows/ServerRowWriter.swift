@@ -31,15 +31,13 @@ final class ServerRowWriter: @unchecked Sendable {
   let mapping: TableMapping
   let steps: [Step]
   let constraints: [UniqueConstraint]
-  /// The steps with columns of a uniqueness constraint.
-  private(set) var uniqueSteps = StepSet()
+  /// Their positions are those of the steps.
+  let properties: WrittenProperties
   /// The INSERT of rows; parameters: keys, then an array for each column.
   private(set) var insertSQL = ""
   /// The INSERT of one row; parameters: its key, then a value for each column.
   private(set) var insertRowSQL = ""
   private let updates = Mutex<[StepSet: UpdateTexts]>([:])
-  /// What tells whether a step's value has changed, in memory of its own: comparing rows costs no reference counting.
-  private let comparisons: UnsafeMutableBufferPointer<(kind: SlotKind, slot: Int)>
 
   private struct UpdateTexts {
     let rows: String
@@ -67,41 +65,14 @@ final class ServerRowWriter: @unchecked Sendable {
       let key = Column(name: toOne.column, type: .int8, source: .relatedKey)
       return Step(kind: .toOne, slot: slot, attribute: nil, columns: [key] + (entity.map { [$0] } ?? []))
     }
-    comparisons = .allocate(capacity: steps.count)
-    _ = comparisons.initialize(from: steps.map { ($0.kind, $0.slot) })
-    let unique = Set(constraints.flatMap(\.columns))
-    for (position, step) in steps.enumerated() where step.columns.contains(where: { unique.contains($0.name) }) {
-      uniqueSteps.insert(position)
-    }
+    properties = WrittenProperties(layout, steps.map { ($0.slot, $0.columns.map(\.name)) }, constraints)
     insertSQL = makeInsert()
     insertRowSQL = makeRowInsert()
   }
 
-  deinit { comparisons.deallocate() }
-
   /// The columns of steps, in their order.
   func columns(_ steps: some Sequence<Step>) -> [(step: Step, column: Column)] {
     steps.flatMap { step in step.columns.map { (step, $0) } }
-  }
-
-  func changedSteps(_ base: Snapshot, _ values: Snapshot) -> StepSet {
-    var changed = StepSet()
-    withExtendedLifetime((base, values)) {
-      for position in comparisons.indices {
-        let (kind, slot) = comparisons[position]
-        let (old, new) = (base.slots + slot, values.slots + slot)
-        let isChanged =
-          switch kind {
-          case .integer, .boolean: Int64.load(old) != Int64.load(new)
-          case .double, .float, .date: Double.load(old) != Double.load(new)
-          case .toOne: RelatedKey.load(old) != RelatedKey.load(new)
-          case .string: !String.areEqual(old, new)
-          case .data, .boxed: !base.isEqual(values, slot: slot)
-          }
-        if isChanged { changed.insert(position) }
-      }
-    }
-    return changed
   }
 
   /// Appends the column's value of a row; NULL if it returns false.

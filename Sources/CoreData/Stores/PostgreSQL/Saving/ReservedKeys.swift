@@ -22,11 +22,12 @@ final class ReservedKeys: Sendable {
     self.database = database
   }
 
-  func take(_ count: Int, _ connection: any ServerConnection) throws -> [Int64] {
+  /// As many keys, in ranges.
+  func take(_ count: Int, _ connection: any ServerConnection) throws -> [Range<Int64>] {
     let losses = database.lossCount
     reserved.withLock { if $0.losses != losses { $0 = Reserved(losses: losses) } }
     var keys = takeReserved(count)
-    let missing = count - keys.count
+    let missing = count - keys.reduce(0) { $0 + $1.count }
     if missing == 0 { return keys }
     var parameters = ServerParameters()
     parameters.add((Int64(missing) + ServerTables.keysAtOnce - 1) / ServerTables.keysAtOnce)
@@ -36,26 +37,22 @@ final class ReservedKeys: Sendable {
       return first..<(first + ServerTables.keysAtOnce)
     }
     reserved.withLock { $0.ranges += blocks }
-    keys += takeReserved(missing)
-    // Another thread took some of them.
-    return keys.count == count ? keys : try keys + take(count - keys.count, connection)
+    // Another thread may take some of them.
+    keys += try take(missing, connection)
+    return keys
   }
 
-  private func takeReserved(_ count: Int) -> [Int64] {
+  private func takeReserved(_ count: Int) -> [Range<Int64>] {
     reserved.withLock { reserved in
-      var keys: [Int64] = []
-      keys.reserveCapacity(count)
-      var used = 0
-      while keys.count < count, used < reserved.ranges.count {
-        let taken = reserved.ranges[used].prefix(count - keys.count)
-        keys += taken
-        if taken.count == reserved.ranges[used].count {
-          used += 1
-        } else {
-          reserved.ranges[used] = taken.endIndex..<reserved.ranges[used].upperBound
-        }
+      var keys: [Range<Int64>] = []
+      var missing = count
+      while missing > 0, keys.count < reserved.ranges.count {
+        keys.append(reserved.ranges[keys.count].prefix(missing))
+        missing -= keys.last?.count ?? 0
       }
-      reserved.ranges.removeFirst(used)
+      guard let last = keys.last else { return [] }
+      let rest = last.upperBound..<reserved.ranges[keys.count - 1].upperBound
+      reserved.ranges.replaceSubrange(..<keys.count, with: rest.isEmpty ? [] : [rest])
       return keys
     }
   }

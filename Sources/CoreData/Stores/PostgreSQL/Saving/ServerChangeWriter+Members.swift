@@ -1,54 +1,45 @@
-/// The members of to-many relationships: join rows and positions.
-extension ServerChangeWriter {
-  /// The changes of one relationship, of all rows of the save.
-  private struct Changes {
-    var removed: [(owner: Int64, member: Int64)] = []
-    var added: [(owner: Int64, member: Int64)] = []
-    /// The members of owners whose members were all read, with their positions.
-    var placed: [(owner: Int64, member: Int64, position: Int64)] = []
-    /// The members that come after those that the store has, with the distance from the first new position.
-    var appended: [(owner: Int64, member: Int64, position: Int64)] = []
-  }
+/// The changes of one relationship's members, of all rows of a save.
+struct MemberChanges {
+  var removed: [(owner: Int64, member: Int64)] = []
+  var added: [(owner: Int64, member: Int64)] = []
+  /// The members of owners whose members were all read, with their positions.
+  var placed: [(owner: Int64, member: Int64, position: Int64)] = []
+  /// The members that come after those that the store has, with the distance from the first new position.
+  var appended: [(owner: Int64, member: Int64, position: Int64)] = []
 
-  func addMembers() throws {
-    var order: [NSRelationshipDescription] = []
-    var all: [NSRelationshipDescription: (mapping: TableMapping, changes: Changes)] = [:]
-    func collect(_ members: [MemberChange], of owner: Int64, _ mapping: TableMapping) throws {
-      for change in members {
-        if all[change.relationship] == nil {
-          order.append(change.relationship)
-          all[change.relationship] = (mapping, Changes())
-        }
-        try add(change, of: owner, to: &all[change.relationship, default: (mapping, Changes())].changes)
+  mutating func add(_ change: MemberChange, of owner: Int64) {
+    for member in change.removed { removed.append((owner, member)) }
+    for member in change.added { added.append((owner, member)) }
+    for (index, member) in (change.order ?? []).enumerated() {
+      let offset = Int64(index) * MemberPosition.distance
+      if change.isWhole {
+        placed.append((owner, member, MemberPosition.first + offset))
+      } else {
+        appended.append((owner, member, offset))
       }
     }
-    for (index, row) in changes.inserted.enumerated() where !row.members.isEmpty {
-      try collect(row.members, of: saved.keys[index], store.mapping(row.values.layout.name))
+  }
+}
+
+/// The members of to-many relationships: join rows and positions.
+extension ServerChangeWriter {
+  func write(_ members: MemberChange, of owner: Int64, _ storedEntity: StoredEntity) throws {
+    let place = memberPlaces[members.relationship] ?? memberChanges.count
+    if place == memberChanges.count {
+      memberPlaces[members.relationship] = place
+      memberChanges.append((storedEntity, members.relationship, MemberChanges()))
     }
-    for row in changes.updated where !row.members.isEmpty {
-      try collect(row.members, of: row.key, store.writer(row.storedEntity.number).mapping)
-    }
-    for relationship in order {
-      guard let (mapping, changes) = all[relationship], let place = mapping.toManys[relationship.name] else { continue }
+    memberChanges[place].changes.add(members, of: owner)
+  }
+
+  func addMembers() {
+    for (storedEntity, relationship, changes) in memberChanges {
+      guard let place = store.writer(storedEntity.number).mapping.toManys[relationship.name] else { continue }
       addStatements(changes, place)
     }
   }
 
-  private func add(_ change: MemberChange, of owner: Int64, to changes: inout Changes) throws {
-    for member in change.removed where member > 0 { changes.removed.append((owner, member)) }
-    for member in change.added { changes.added.append((owner, try change.permanentKey(member, resolve))) }
-    // 2048 for the first and 1024 more for each, so that other programs can put rows between.
-    for (index, member) in (change.order ?? []).enumerated() {
-      let (member, offset) = (try change.permanentKey(member, resolve), Int64(index) * 1024)
-      if change.isWhole {
-        changes.placed.append((owner, member, 2048 + offset))
-      } else {
-        changes.appended.append((owner, member, offset))
-      }
-    }
-  }
-
-  private func addStatements(_ changes: Changes, _ place: ToManyMapping) {
+  private func addStatements(_ changes: MemberChanges, _ place: ToManyMapping) {
     switch place {
     case .foreignKey(_, let table, let inverse):
       guard let orderColumn = inverse.orderColumn else { return }
@@ -75,36 +66,30 @@ extension ServerChangeWriter {
     }
   }
 
-  private func addOrder(_ changes: Changes, _ table: String, owner: String, member: String, _ orderColumn: String) {
+  private func addOrder(_ changes: MemberChanges, _ table: String, owner: String, member: String, _ orderColumn: String)
+  {
     let source = "FROM unnest($1, $2, $3) AS u (owner, member, position) WHERE \(member)"
     if !changes.placed.isEmpty {
       add("UPDATE \(table) t SET \(orderColumn) = u.position \(source)", parameters(changes.placed))
     }
     if !changes.appended.isEmpty {
-      let last = "SELECT max(o.\(orderColumn)) + 1024 FROM \(table) o WHERE o.\(owner) = u.owner"
+      let last = "SELECT max(o.\(orderColumn)) + \(MemberPosition.distance) FROM \(table) o WHERE o.\(owner) = u.owner"
       add(
-        "UPDATE \(table) t SET \(orderColumn) = u.position + coalesce((\(last)), 2048) \(source)",
+        "UPDATE \(table) t SET \(orderColumn) = u.position + coalesce((\(last)), \(MemberPosition.first)) \(source)",
         parameters(changes.appended))
     }
   }
 
   private func parameters(_ pairs: [(owner: Int64, member: Int64)]) -> ServerParameters {
-    var (owners, members) = (ServerArray(.int8), ServerArray(.int8))
-    for pair in pairs {
-      owners.append(pair.owner)
-      members.append(pair.member)
-    }
     var parameters = ServerParameters()
-    parameters.add(owners)
-    parameters.add(members)
+    parameters.add(ServerArray(pairs.map(\.owner)))
+    parameters.add(ServerArray(pairs.map(\.member)))
     return parameters
   }
 
   private func parameters(_ places: [(owner: Int64, member: Int64, position: Int64)]) -> ServerParameters {
     var parameters = parameters(places.map { ($0.owner, $0.member) })
-    var positions = ServerArray(.int8)
-    for place in places { positions.append(place.position) }
-    parameters.add(positions)
+    parameters.add(ServerArray(places.map(\.position)))
     return parameters
   }
 }

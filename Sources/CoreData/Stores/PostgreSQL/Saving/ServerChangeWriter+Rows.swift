@@ -1,52 +1,28 @@
 /// New and changed rows.
 extension ServerChangeWriter {
-  /// The most rows of one statement.
-  private static let mostRows = 4096
-
   // MARK: New rows
 
-  /// Rows of one entity that follow each other in their table form one statement. Of two rows with the same unique
-  /// values the later one is rejected.
-  func addInserts() throws {
-    var tables: [(root: Int, runs: [(number: Int, rows: [Int])])] = []
-    /// The place of the row before, which mostly is that of the next one, too.
-    var last: (serial: UInt64, table: Int, run: Int)?
-    for index in changes.inserted.indices {
-      let layout = changes.inserted[index].values.layout
-      if let last, last.serial == layout.serial, tables[last.table].runs[last.run].rows.count < Self.mostRows {
-        tables[last.table].runs[last.run].rows.append(index)
-        continue
-      }
-      let mapping = store.mapping(layout.name)
-      let table = tables.firstIndex { $0.root == mapping.rootNumber } ?? tables.count
-      if table == tables.count { tables.append((mapping.rootNumber, [])) }
-      let run = tables[table].runs.count - 1
-      if run >= 0, tables[table].runs[run].number == mapping.number,
-        tables[table].runs[run].rows.count < Self.mostRows
-      {
-        tables[table].runs[run].rows.append(index)
-      } else {
-        tables[table].runs.append((mapping.number, [index]))
-      }
-      last = (layout.serial, table, tables[table].runs.count - 1)
-    }
-    for table in tables {
-      for run in table.runs { try addInsert(run.rows, store.writer(run.number)) }
-    }
+  func insert(_ rows: [Int], of storedEntity: StoredEntity) throws {
+    let writer = store.writer(storedEntity.number)
+    for part in Self.divided(rows) { try addInsert(part, writer) }
   }
 
-  private func addInsert(_ rows: [Int], _ writer: ServerRowWriter) throws {
+  private static func divided(_ rows: [Int]) -> [ArraySlice<Int>] {
+    stride(from: 0, to: rows.count, by: mostRows).map { rows[$0..<min($0 + mostRows, rows.count)] }
+  }
+
+  private func addInsert(_ rows: ArraySlice<Int>, _ writer: ServerRowWriter) throws {
     let mapping = writer.mapping
+    let keys = rows.map { progress.saved.keys[$0] }
+    let values = rows.map { changes.inserted[$0].values }
     var parameters = ServerParameters()
     let isAlone = rows.count == 1
     if isAlone {
-      parameters.add(saved.keys[rows[0]])
-      try addValues(writer.steps, writer, changes.inserted[rows[0]].values, to: &parameters)
+      parameters.add(keys[0])
+      try addValues(writer.steps, writer, values[0], to: &parameters)
     } else {
-      var keys = ServerArray(.int8)
-      for index in rows { keys.append(saved.keys[index]) }
-      parameters.add(keys)
-      try addColumns(writer.steps, writer, rows.map { changes.inserted[$0].values }, to: &parameters)
+      parameters.add(ServerArray(keys))
+      try addColumns(writer.steps, writer, values, to: &parameters)
     }
     let hasConstraints = !writer.constraints.isEmpty
     let sql =
@@ -55,8 +31,8 @@ extension ServerChangeWriter {
     add(sql, parameters) { [self] result in
       guard hasConstraints, result.rowCount < rows.count else { return }
       let written = Set((0..<result.rowCount).map { result.integer($0, 0) })
-      for index in rows where !written.contains(saved.keys[index]) {
-        rejected.append((.inserted(index), "another row of \(mapping.name) has the unique values of a new one"))
+      for index in rows where !written.contains(progress.saved.keys[index]) {
+        progress.reject(.inserted(index), "another row of \(mapping.name) has the unique values of a new one")
       }
     }
   }
@@ -89,134 +65,48 @@ extension ServerChangeWriter {
 
   // MARK: Changed rows
 
-  /// Rows of one entity that change the same columns.
-  private struct Kind: Hashable {
-    let number: Int
-    let changed: StepSet
+  /// All rows that change the same properties wait for each other.
+  var updateGroupSize: Int { .max }
+
+  func update(_ rows: [Int], _ kind: UpdateKind) throws {
+    let rows = rows.inOrder { changes.updated[$0].key }
+    for part in Self.divided(rows) { try addUpdate(part, kind) }
   }
 
-  /// Rows that change unique values are written last and by themselves, since they may take those that another row
-  /// of the save gives up.
-  func addUpdates() throws {
-    // In properties of the class each use would be checked for overlaps, and a copied row would be counted.
-    let updated = changes.updated
-    var versions = [Int64](repeating: 0, count: updated.count)
-    var groups: [(kind: Kind, rows: [Int])] = []
-    var known: [Kind: Int] = [:]
-    /// The group of the row before, which mostly is that of the next one, too.
-    var last = -1
-    var unique: [Int] = []
-    for index in updated.indices {
-      let number = updated[index].storedEntity.number
-      let writer = store.writer(number)
-      var changed = StepSet()
-      if let base = updated[index].base {
-        if let values = updated[index].values { changed = writer.changedSteps(base, values) }
-        versions[index] = base.version
-      }
-      if changed.isEmpty && updated[index].members.isEmpty { continue }
-      if updated[index].base != nil { versions[index] = versions[index].nextVersion }
-      if changed.isDisjoint(with: writer.uniqueSteps) {
-        let kind = Kind(number: number, changed: changed)
-        if last < 0 || groups[last].kind != kind {
-          last = known[kind] ?? groups.count
-          if last == groups.count {
-            known[kind] = last
-            groups.append((kind, []))
-          }
-        }
-        groups[last].rows.append(index)
-      } else {
-        unique.append(index)
-      }
-    }
-    saved.versions = versions
-    for (kind, rows) in groups.sorted(by: { ($0.kind.number, $0.rows[0]) < ($1.kind.number, $1.rows[0]) }) {
-      for start in stride(from: 0, to: rows.count, by: Self.mostRows) {
-        try addUpdate(Array(rows[start..<min(start + Self.mostRows, rows.count)]), kind)
-      }
-    }
-    if !unique.isEmpty {
-      try run()
-      try updateUnique(unique)
-    }
-  }
-
-  private func addUpdate(_ rows: [Int], _ kind: Kind) throws {
-    let writer = store.writer(kind.number)
-    if rows.count == 1 { return try addUpdate(rows[0], kind, writer) }
-    let isSorted = rows.indices.dropFirst().allSatisfy {
-      changes.updated[rows[$0 - 1]].key < changes.updated[rows[$0]].key
-    }
-    let rows = isSorted ? rows : rows.sorted { changes.updated[$0].key < changes.updated[$1].key }
-    var keys = ServerArray(.int8)
-    var versions = ServerArray(.int8)
-    for index in rows {
-      keys.append(changes.updated[index].key)
-      versions.append(changes.updated[index].base?.version ?? -1)
-    }
+  private func addUpdate(_ rows: ArraySlice<Int>, _ kind: UpdateKind) throws {
+    let writer = store.writer(kind.storedEntity.number)
+    let steps = kind.changed.positions.map { writer.steps[$0] }
+    let keys = rows.map { changes.updated[$0].key }
+    let versions = rows.map { kind.isRead ? changes.updated[$0].base?.version ?? -1 : -1 }
+    let values = kind.isRead ? rows.compactMap { changes.updated[$0].values } : []
     var parameters = ServerParameters()
-    parameters.add(keys)
-    parameters.add(versions)
-    try addColumns(
-      kind.changed.positions.map { writer.steps[$0] }, writer, rows.compactMap { changes.updated[$0].values },
-      to: &parameters)
-    add(writer.updateSQL(kind.changed), parameters) { [self] result in
-      if result.rowCount == rows.count { return }
+    if rows.count == 1 {
+      parameters.add(keys[0])
+      parameters.add(versions[0])
+      if let values = values.first { try addValues(steps, writer, values, to: &parameters) }
+    } else {
+      parameters.add(ServerArray(keys))
+      parameters.add(ServerArray(versions))
+      try addColumns(steps, writer, values, to: &parameters)
+    }
+    add(rows.count == 1 ? writer.updateRowSQL(kind.changed) : writer.updateSQL(kind.changed), parameters) {
+      [self] result in
+      if result.affectedRows == rows.count { return }
       let written = Set((0..<result.rowCount).map { result.integer($0, 0) })
       for index in rows where !written.contains(changes.updated[index].key) {
-        try noteConflict(.updated(index), changes.updated[index].storedEntity, changes.updated[index].key)
+        try noteConflict(.updated(index), kind.storedEntity, changes.updated[index].key)
       }
-    }
-  }
-
-  private func addUpdate(_ index: Int, _ kind: Kind, _ writer: ServerRowWriter) throws {
-    let row = changes.updated[index]
-    var parameters = ServerParameters()
-    parameters.add(row.key)
-    parameters.add(row.base?.version ?? -1)
-    if let values = row.values {
-      try addValues(kind.changed.positions.map { writer.steps[$0] }, writer, values, to: &parameters)
-    }
-    add(writer.updateRowSQL(kind.changed), parameters) { [self] result in
-      if result.affectedRows == 0 { try noteConflict(.updated(index), row.storedEntity, row.key) }
     }
   }
 
   // MARK: Unique values
 
-  /// Updates one row after the other. Those that wanted a unique value that another row had at that moment, such as two
-  /// rows that exchange theirs, are repeated through a state in which neither has one.
-  private func updateUnique(_ rows: [Int]) throws {
-    var waiting: [Int] = []
-    for index in rows where try updateAlone(index) != nil { waiting.append(index) }
-    for index in waiting {
-      let row = changes.updated[index]
-      let writer = store.writer(row.storedEntity.number)
-      guard let values = row.values, let base = row.base else { continue }
-      let unique = Set(writer.constraints.flatMap(\.columns))
-      let columns = writer.changedSteps(base, values).positions.flatMap { writer.steps[$0].columns.map(\.name) }
-        .filter(unique.contains)
-      if columns.isEmpty { continue }
-      let sets = columns.map { "\($0) = NULL" }.joined(separator: ", ")
-      var parameters = ServerParameters()
-      parameters.add(row.key)
-      try connection.execute(
-        "UPDATE \(writer.mapping.table) SET \(sets) WHERE \(writer.mapping.names.key) = $1", parameters)
-    }
-    for index in waiting {
-      if let message = try updateAlone(index) { rejected.append((.updated(index), message)) }
-    }
-  }
-
-  /// The server's sentence if another row has the unique values; then nothing is written.
-  private func updateAlone(_ index: Int) throws -> String? {
-    let row = changes.updated[index]
-    let writer = store.writer(row.storedEntity.number)
-    guard let values = row.values, let base = row.base else { return nil }
+  func updateUnique(_ row: Int, _ kind: UpdateKind) throws -> String? {
+    // What was added must stay when this row is taken back.
+    try run()
     do {
       add("SAVEPOINT row")
-      try addUpdate([index], Kind(number: row.storedEntity.number, changed: writer.changedSteps(base, values)))
+      try addUpdate([row], kind)
       add("RELEASE SAVEPOINT row")
       try run()
       return nil
@@ -224,5 +114,16 @@ extension ServerChangeWriter {
       try connection.run("ROLLBACK TO SAVEPOINT row")
       return error.message
     }
+  }
+
+  func clearUnique(_ row: Int, _ kind: UpdateKind) throws {
+    let writer = store.writer(kind.storedEntity.number)
+    let unique = kind.changed.intersection(writer.properties.unique)
+    let columns = writer.columns(unique.positions.map { writer.steps[$0] })
+    let assignments = columns.map { "\($0.column.name) = NULL" }.joined(separator: ", ")
+    var parameters = ServerParameters()
+    parameters.add(changes.updated[row].key)
+    try connection.execute(
+      "UPDATE \(writer.mapping.table) SET \(assignments) WHERE \(writer.mapping.names.key) = $1", parameters)
   }
 }

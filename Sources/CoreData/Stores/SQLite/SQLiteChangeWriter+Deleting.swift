@@ -1,35 +1,18 @@
 /// Deletes a save's rows, in groups.
-extension ChangeWriter {
-  /// Rows of one entity form groups, those that were never read apart from the others: they cannot conflict.
-  func writeDeletes() throws {
-    var kinds: [(number: Int, isRead: Bool, rows: [Int])] = []
-    var last = 0
-    for (index, row) in changes.deleted.enumerated() {
-      let number = row.storedEntity.number
-      let isRead = row.version != nil
-      if last >= kinds.count || kinds[last].number != number || kinds[last].isRead != isRead {
-        last = kinds.firstIndex { $0.number == number && $0.isRead == isRead } ?? kinds.count
-        if last == kinds.count { kinds.append((number, isRead, [])) }
-      }
-      kinds[last].rows.append(index)
-    }
-    for kind in kinds {
-      let writer = store.writer(kind.number)
-      try WriteGroups.divide(kind.rows, groups.deletes) { try delete($0, writer, isRead: kind.isRead) }
-    }
+extension SQLiteChangeWriter {
+  func delete(_ rows: [Int], of storedEntity: StoredEntity, areRead: Bool) throws {
+    let writer = store.writer(storedEntity.number)
+    try WriteGroups.divide(rows, groups.deletes) { try delete($0, writer, areRead: areRead) }
   }
 
-  private func delete(_ rows: ArraySlice<Int>, _ writer: RowWriter, isRead: Bool) throws {
-    let sorted = sorted(rows) { changes.deleted[$0].key }
-    let keys = sorted.map { changes.deleted[$0].key }
+  private func delete(_ rows: ArraySlice<Int>, _ writer: RowWriter, areRead: Bool) throws {
+    let keys = rows.map { changes.deleted[$0].key }
     let shape = KeyShape(keys)
+    let first = rows.startIndex
     guard rows.count > 1,
-      try !isRead || versions(of: keys, shape, writer, are: { changes.deleted[sorted[$0]].version ?? 0 })
+      try !areRead || versions(of: keys, shape, writer, are: { changes.deleted[rows[first + $0]].version ?? 0 }),
+      try deleteGroup(keys, shape, writer)
     else {
-      for index in rows { try delete(index) }
-      return
-    }
-    guard try deleteGroup(keys, shape, writer) else {
       for index in rows { try delete(index) }
       return
     }

@@ -1,5 +1,5 @@
 /// Files of external data go with their values.
-extension ChangeWriter {
+extension SQLiteChangeWriter {
   /// The files of the rows that will be deleted, and of those whose external values may change.
   func replacedFiles() throws -> [ExternalFiles.Replaced] {
     guard store.hasExternalData else { return [] }
@@ -12,7 +12,7 @@ extension ChangeWriter {
     for row in changes.updated where row.values != nil {
       let writer = store.writer(row.storedEntity.number)
       guard let base = row.base, let values = row.values else { continue }
-      let changed = Set(writer.changedSteps(base, values).positions.flatMap { writer.columns[$0] })
+      let changed = Set(writer.properties.changed(base, values).positions.flatMap { writer.columns[$0] })
       if !changed.isDisjoint(with: writer.externalColumns) { try add(row.storedEntity.number, row.key, to: &files) }
     }
     return files

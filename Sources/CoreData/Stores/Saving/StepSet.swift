@@ -1,4 +1,4 @@
-/// A set of a row writer's steps, by position: one bit for each.
+/// A set of properties by their positions: one bit for each.
 struct StepSet: Hashable {
   /// The steps 0 to 63. Most entities have no more.
   private var first: UInt64 = 0
@@ -27,6 +27,13 @@ struct StepSet: Hashable {
       body(rest.trailingZeroBitCount)
       rest &= rest - 1
     }
+  }
+
+  func intersection(_ other: StepSet) -> StepSet {
+    var common = StepSet()
+    common.first = first & other.first
+    common.others = zip(others, other.others).map { $0 & $1 }
+    return common
   }
 
   mutating func insert(_ position: Int) {
