@@ -72,7 +72,9 @@ extension MemoryBacked {
 
   func violations(of rejected: [RowChanges.Place], in changes: RowChanges) throws -> [ConstraintViolation] {
     var found: [ConstraintViolation] = []
-    try memory.exclusively { found = MemoryViolations(memory, changes).find(rejected) }
+    try memory.exclusively {
+      found = try ViolationFinder(changes, in: UniqueMemoryRows(memory: memory)).violations(of: rejected)
+    }
     return found
   }
 
