@@ -36,33 +36,23 @@ final class RowWriter: @unchecked Sendable {
   ) {
     self.mapping = mapping
     self.externalFiles = externalFiles
-    var steps: [RowDecoder.Step] = []
-    var columns: [[String]] = []
-    for (slot, description) in layout.slots.enumerated() {
-      // The file's triggers compute derived attributes.
-      if description.isDerived { continue }
-      if let attribute = mapping.attributes[description.name] {
-        steps.append(
-          RowDecoder.Step(
-            kind: description.kind, type: description.attributeType, slot: slot, column: 0,
-            external: (description.property as? NSAttributeDescription)?.allowsExternalBinaryDataStorage ?? false))
-        columns.append([attribute.column])
-      } else if let composite = mapping.composites[description.name] {
-        steps.append(
-          RowDecoder.Step(kind: .boxed, type: .compositeAttributeType, slot: slot, column: 0))
-        columns.append(composite.leaves.map(\.column.column))
-      } else if let toOne = mapping.toOnes[description.name] {
-        steps.append(
-          RowDecoder.Step(
-            kind: .toOne, type: .undefinedAttributeType, slot: slot, column: 0,
-            entityColumn: toOne.entityColumn == nil ? -1 : 0))
-        columns.append([toOne.column] + (toOne.entityColumn.map { [$0] } ?? []))
+    let written = mapping.writtenProperties(layout)
+    steps = written.map { slot, description, columns in
+      switch columns {
+      case .attribute:
+        RowDecoder.Step(
+          kind: description.kind, type: description.attributeType, slot: slot, column: 0,
+          external: (description.property as? NSAttributeDescription)?.allowsExternalBinaryDataStorage ?? false)
+      case .composite: RowDecoder.Step(kind: .boxed, type: .compositeAttributeType, slot: slot, column: 0)
+      case .toOne(let toOne):
+        RowDecoder.Step(
+          kind: .toOne, type: .undefinedAttributeType, slot: slot, column: 0,
+          entityColumn: toOne.entityColumn == nil ? -1 : 0)
       }
     }
-    self.steps = steps
-    self.columns = columns
+    columns = written.map(\.columns.names)
     columnCounts = columns.map(\.count)
-    properties = WrittenProperties(layout, zip(steps, columns).map { ($0.slot, $1) }, constraints)
+    properties = WrittenProperties(layout, written, constraints)
     shapes = InsertShapes(table: mapping.table, steps: steps, columns: columns)
     deleteSQL = "DELETE FROM \(mapping.table) WHERE Z_PK = ? AND (Z_OPT = ? OR ? < 0)"
     versionSQL = "SELECT Z_OPT FROM \(mapping.table) WHERE Z_PK = ?"

@@ -34,18 +34,19 @@ final class ServerRowPlan: Sendable {
       }
       var steps: [ServerRowDecoder.Step] = []
       var composites: [ServerRowDecoder.Composite] = []
-      for (slot, description) in storedEntity.layout.slots.enumerated() {
-        if let properties, !properties.contains(description.name) { continue }
-        if let attribute = mapping.attributes[description.name] {
+      for (slot, description, stored) in mapping.storedProperties(storedEntity.layout)
+      where properties?.contains(description.name) ?? true {
+        switch stored {
+        case .attribute(let attribute):
           steps.append(
             ServerRowDecoder.Step(
               kind: description.kind, slot: slot, column: index(attribute.column, as: Self.type(description))))
-        } else if let composite = mapping.composites[description.name] {
+        case .composite(let composite):
           composites.append(
             ServerRowDecoder.Composite(
               slot: slot,
               leaves: composite.leaves.map { ($0, index($0.column.column, as: ServerType($0.attribute) ?? .text)) }))
-        } else if let toOne = mapping.toOnes[description.name] {
+        case .toOne(let toOne):
           steps.append(
             ServerRowDecoder.Step(
               kind: .toOne, slot: slot, column: index(toOne.column),

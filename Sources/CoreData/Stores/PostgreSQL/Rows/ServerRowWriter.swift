@@ -47,25 +47,24 @@ final class ServerRowWriter: @unchecked Sendable {
   init(_ mapping: TableMapping, layout: EntityLayout, _ constraints: [UniqueConstraint]) {
     self.mapping = mapping
     self.constraints = constraints
-    steps = layout.slots.enumerated().compactMap { slot, description in
+    let written = mapping.writtenProperties(layout)
+    steps = written.map { slot, description, columns in
       let attribute = description.property as? NSAttributeDescription
-      if description.isDerived { return nil }
-      if let column = mapping.attributes[description.name], let type = attribute.flatMap(ServerType.init) {
-        let column = Column(name: column.column, type: type, source: .value)
-        return Step(kind: description.kind, slot: slot, attribute: attribute, columns: [column])
-      }
-      if let composite = mapping.composites[description.name] {
-        let columns = composite.leaves.compactMap { leaf in
-          ServerType(leaf.attribute).map { Column(name: leaf.column.column, type: $0, source: .element(leaf)) }
+      let made: [Column]
+      switch columns {
+      case .attribute(let column):
+        made = [Column(name: column.column, type: attribute.flatMap(ServerType.init) ?? .text, source: .value)]
+      case .composite(let composite):
+        made = composite.leaves.map { leaf in
+          Column(name: leaf.column.column, type: ServerType(leaf.attribute) ?? .text, source: .element(leaf))
         }
-        return Step(kind: .boxed, slot: slot, attribute: attribute, columns: columns)
+      case .toOne(let toOne):
+        let key = Column(name: toOne.column, type: .int8, source: .relatedKey)
+        made = [key] + (toOne.entityColumn.map { [Column(name: $0, type: .int8, source: .relatedEntity)] } ?? [])
       }
-      guard let toOne = mapping.toOnes[description.name] else { return nil }
-      let entity = toOne.entityColumn.map { Column(name: $0, type: .int8, source: .relatedEntity) }
-      let key = Column(name: toOne.column, type: .int8, source: .relatedKey)
-      return Step(kind: .toOne, slot: slot, attribute: nil, columns: [key] + (entity.map { [$0] } ?? []))
+      return Step(kind: description.kind, slot: slot, attribute: attribute, columns: made)
     }
-    properties = WrittenProperties(layout, steps.map { ($0.slot, $0.columns.map(\.name)) }, constraints)
+    properties = WrittenProperties(layout, written, constraints)
     insertSQL = makeInsert()
     insertRowSQL = makeRowInsert()
   }
