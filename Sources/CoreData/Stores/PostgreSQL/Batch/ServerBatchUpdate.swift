@@ -37,7 +37,7 @@ struct ServerBatchUpdate {
   {
     let wanted = request.propertiesToUpdate ?? [:]
     let names = try targets.names(wanted.keys)
-    let assignments = try wanted.flatMap { try self.assignments(of: $1, to: $0) }
+    let assignments = try targets.assignments(wanted).map(assignment)
     let own = mapping.names
     let condition = try condition(fetch)
     for assignment in assignments {
@@ -97,75 +97,25 @@ struct ServerBatchUpdate {
 
   // MARK: Values
 
-  private func assignments(of value: Any, to key: AnyHashable) throws -> [Assignment] {
-    if let element = targets.element(key) { return [try assignment(of: value, to: element.column, element.attribute)] }
-    let property = try targets.property(key)
-    if let relationship = property as? NSRelationshipDescription { return try assignments(of: value, to: relationship) }
-    guard let attribute = property as? NSAttributeDescription, !attribute.isTransient,
-      !(attribute is NSDerivedAttributeDescription)
-    else { throw targets.failure("\(mapping.name).\(property.name) is not stored, or is computed by the store.") }
-    if let column = mapping.attributes[attribute.name] { return [try assignment(of: value, to: column, attribute)] }
-    guard let composite = attribute as? NSCompositeAttributeDescription,
-      let leaves = mapping.composites[attribute.name]?.leaves
-    else { throw targets.failure("\(mapping.name).\(property.name) is not stored.") }
-    let constant = BatchUpdateTargets.constant(value)
-    guard constant is NSNull || CompositeValue.converted(constant, composite) != nil else {
-      throw targets.failure("\(mapping.name).\(attribute.name) was given a value that it cannot hold.")
-    }
-    let elements = CompositeValue.converted(constant, composite) ?? [:]
-    try composite.checkWidth(elements, "\(mapping.name).\(attribute.name)")
-    return try leaves.map { leaf in try encoded(leaf.value(in: elements), leaf.column, leaf.attribute) }
-  }
-
-  private func assignment(of value: Any, to column: AttributeColumn, _ attribute: NSAttributeDescription) throws
-    -> Assignment
-  {
-    if let expression = value as? NSExpression, expression.expressionType != .constantValue {
-      return try assignment(of: expression, to: column)
-    }
-    let constant = BatchUpdateTargets.constant(value)
-    if constant is NSNull {
-      try targets.checkOptional(attribute, column.name)
-      return try encoded(nil, column, attribute)
-    }
-    guard let converted = AttributeValue.converted(constant, attribute) else {
-      throw targets.failure(
-        "\(mapping.name).\(column.name) holds \(column.type.valueDescription), and was given a "
-          + "\(type(of: constant)).")
-    }
-    try attribute.checkWidth(converted, "\(mapping.name).\(column.name)")
-    return try encoded(converted, column, attribute)
-  }
-
-  private func encoded(_ value: Any?, _ column: AttributeColumn, _ attribute: NSAttributeDescription) throws
-    -> Assignment
-  {
+  private func assignment(_ assignment: BatchAssignment) throws -> Assignment {
     var bytes: [UInt8] = []
-    let hasValue = try ServerValue.append(value, attribute, to: &bytes)
-    let type = ServerType(attribute) ?? .text
-    return Assignment(column: column.column, value: "?", values: [.encoded(hasValue ? bytes : nil, type)])
+    switch assignment.value {
+    case .expression(let sql, let type, let attribute):
+      return Assignment(
+        column: assignment.column, value: Self.text(sql, type, attribute), values: sql.values.map(Value.plain),
+        narrow: attribute.type.integerRange == nil ? nil : attribute)
+    case .constant(let value, let attribute):
+      let hasValue = try ServerValue.append(value, attribute, to: &bytes)
+      let type = ServerType(attribute) ?? .text
+      return Assignment(column: assignment.column, value: "?", values: [.encoded(hasValue ? bytes : nil, type)])
+    case .key(let key):
+      if let key { bytes.append(bigEndian: key) }
+      return Assignment(column: assignment.column, value: "?", values: [.encoded(key == nil ? nil : bytes, .int8)])
+    }
   }
 
-  private func assignment(of expression: NSExpression, to column: AttributeColumn) throws -> Assignment {
-    let (sql, type) = try targets.sql(of: expression, for: column)
-    let text: String
-    if column.type == .booleanAttributeType {
-      text = "(\(sql.text)) <> 0"
-    } else if SQLType(column.type) == .integer, type != .integer {
-      text = "trunc(\(sql.text))::bigint"
-    } else {
-      text = sql.text
-    }
-    return Assignment(
-      column: column.column, value: text, values: sql.values.map(Value.plain),
-      narrow: column.type.integerRange == nil ? nil : column)
-  }
-
-  private func assignments(of value: Any, to relationship: NSRelationshipDescription) throws -> [Assignment] {
-    try targets.columns(value, relationship).map { name, number in
-      var bytes: [UInt8] = []
-      if let number { bytes.append(bigEndian: number) }
-      return Assignment(column: name, value: "?", values: [.encoded(number == nil ? nil : bytes, .int8)])
-    }
+  private static func text(_ sql: SQL, _ type: SQLType, _ attribute: AttributeColumn) -> String {
+    if attribute.type == .booleanAttributeType { return "(\(sql.text)) <> 0" }
+    return SQLType(attribute.type) == .integer && type != .integer ? "trunc(\(sql.text))::bigint" : sql.text
   }
 }
