@@ -157,6 +157,20 @@ import Testing
       store.sql("SELECT ZADDRESS_CITY, ZADDRESS_NUMBER FROM ZPLACE WHERE ZNAME = 'N'") == [[nil, nil]])
   }
 
+  @Test(arguments: StoreKind.batching)
+  func aBatchUpdateLeavesAMandatoryCompositeItsValue(kind: StoreKind) throws {
+    let stack = try StoreStack(kind, PlacesModel.make { $0.isOptional = false })
+    try stack.perform { context in
+      context.make("Place", ["name": "A", "address": ["city": "Rome"]])
+      try context.save()
+      let update = NSBatchUpdateRequest(entityName: "Place")
+      update.propertiesToUpdate = ["address": NSNull()]
+      expectError(1570) { try context.execute(update) }
+      context.reset()
+      try #expect(context.all("Place")[0].address("city") as? String == "Rome")
+    }
+  }
+
   // MARK: Constraints, indexes, history
 
   @Test func elementsCanBeUniqueAndIndexed() throws {
