@@ -9,8 +9,8 @@ import WorkerProtocol
 /// with it.
 ///
 /// Each program has a thread, so that one that hangs keeps no other. Looks at the program's file belong there, too. The
-/// threads live as long as the starter: the kernel tells a child of its parent's death when the thread ends that started
-/// it (PR_SET_PDEATHSIG, prctl(2)).
+/// threads live as long as the starter: the kernel tells a child of its parent's death when the thread ends that
+/// started it (PR_SET_PDEATHSIG, prctl(2)).
 final class ProcessStarter {
   /// The child's process ID, or why there is none.
   typealias Outcome = Result<pid_t, SystemCallError>

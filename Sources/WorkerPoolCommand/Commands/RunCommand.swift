@@ -183,16 +183,17 @@ let systemdUnitCommand = CommandDescription(
 
 @Sendable private func run(_ arguments: ParsedArguments) throws -> ExitCode {
   let (arguments, pool) = try arguments.withFile("config") { all in (all, try configuration(all)) }
-  try sayWhichAreMissing(arguments.strings("plugins"))
+  sayWhichAreMissing(arguments.strings("plugins"))
   umask(try mask(arguments))
   return ExitCode(rawValue: try Pool.run(pool)) ?? .failure
 }
 
 /// Says which directories of plugins are not there. The pool searches again at SIGHUP, so one that comes later is no
 /// mistake. On a thread of its own: a directory on a file system that hangs keeps the pool from nothing.
-private func sayWhichAreMissing(_ directories: [String]) throws {
+private func sayWhichAreMissing(_ directories: [String]) {
   if directories.isEmpty { return }
-  try BackgroundThread.start("plugin directories") {
+  // Without a thread the remark is left out: the pool itself tries again until it gets threads.
+  try? BackgroundThread.start("plugin directories") {
     for directory in directories where access(directory, F_OK) != 0 {
       Output.error("workerpool run: there is no directory \(directory) for plugins yet\n")
     }
