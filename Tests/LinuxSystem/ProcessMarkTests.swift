@@ -18,8 +18,13 @@ import Testing
       // A shell gives background commands /dev/null for descriptor 0.
       "exec 3<&0; env -i setsid /bin/sh -c 'echo $$; read line' <&3 & cat >/dev/null; wait", mark: mark)
     defer { OwnChildren.end(shell.pid) }
-    let text = String(decoding: shell.said.availableData, as: UTF8.self).trimmingCharacters(in: .newlines)
-    let descendant = try #require(pid_t(text))
+    var text = ""
+    while !text.hasSuffix("\n") {
+      let part = shell.said.availableData
+      try #require(!part.isEmpty, "the shell ended: \(text)")
+      text += String(decoding: part, as: UTF8.self)
+    }
+    let descendant = try #require(pid_t(text.dropLast()))
     defer { kill(descendant, SIGKILL) }
     #expect(descendant != shell.pid && getsid(descendant) == descendant)
     #expect(mark.process(of: shell.pid) == shell.pid && mark.process(of: descendant) == shell.pid)
