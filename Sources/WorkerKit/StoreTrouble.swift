@@ -8,46 +8,14 @@ struct StoreTrouble: Error, CustomStringConvertible {
   let description: String
 
   /// Nil for all other errors: those of the job, conflicts, and mistakes in statements.
-  ///
-  /// Source of the codes: https://www.sqlite.org/rescode.html
   init?(_ error: any Error) {
     if let trouble = error as? StoreTrouble {
       (reason, description) = (trouble.reason, trouble.description)
       return
     }
-    if let reason = Self.serverTrouble(error as NSError) {
-      self.reason = reason
-      description = FailureText.text(error)
-      return
-    }
-    guard let code = (error as NSError).userInfo[NSSQLiteErrorDomain] as? NSNumber else { return nil }
-    switch code.intValue & 0xff {
-    // BUSY, LOCKED and PROTOCOL.
-    case 5, 6, 15: reason = .locked
-    // FULL.
-    case 13: reason = .full
-    // PERM, NOMEM, READONLY, IOERR, CORRUPT, CANTOPEN and NOTADB.
-    case 3, 7, 8, 10, 11, 14, 26: reason = .failing
-    default: return nil
-    }
+    guard let reason = StoreWait(error) else { return nil }
+    self.reason = reason
     description = FailureText.text(error)
-  }
-
-  /// What keeps a server from reading or writing for now: a lost connection, a restart, a deadlock, a full disk.
-  ///
-  /// Source of the codes: https://www.postgresql.org/docs/15/errcodes-appendix.html
-  private static func serverTrouble(_ error: NSError) -> StoreWait? {
-    guard let cause = error.userInfo[NSUnderlyingErrorKey] as? NSError, cause.domain == NSPostgreSQLErrorDomain,
-      let state = cause.userInfo["SQLSTATE"] as? String
-    else { return nil }
-    switch state {
-    case "40001", "40P01", "55P03": return .locked
-    case "53100": return .full
-    // Without a code the connection was lost, or none could be opened. 25006: the server is a standby for now. The pool
-    // was let in: class 28 and 3D000 are a password that was changed since, or a database that is being moved.
-    case "", "25006", "3D000": return .failing
-    default: return ["08", "28", "53", "57"].contains(state.prefix(2)) ? .failing : nil
-    }
   }
 
   private init(_ reason: StoreWait, _ description: String) {

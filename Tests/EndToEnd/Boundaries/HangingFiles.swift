@@ -5,6 +5,8 @@ import TestFiles
 /// `Tests/Support/HangingFiles`. Mounting it needs root.
 final class HangingFiles {
   let path: String
+  /// Kept, since its files can only be removed when the directory is unmounted.
+  private let place: TestPlace
   private let server = Process()
   private let input = Pipe()
   private let answers: LineReader
@@ -22,6 +24,7 @@ final class HangingFiles {
   ///
   /// - Parameter scripts: the texts of its files, by name.
   init(_ place: TestPlace, _ scripts: [String: String]) throws {
+    self.place = place
     path = place.path("hanging")
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     server.executableURL = URL(fileURLWithPath: "/usr/bin/env")

@@ -48,6 +48,7 @@ struct HangingPluginTests {
   func aReloadDoesNotWaitForADirectoryThatHangs() throws {
     let items = try ItemPool()
     let files = try HangingFiles(items.place, ["worker-far": Self.farPlugin])
+    defer { withExtendedLifetime(files) {} }
     let pool = try start(items, files)
     files.hang()
     pool.signal(SIGHUP)
@@ -68,6 +69,7 @@ struct HangingPluginTests {
   func aPoolStartsWithoutADirectoryThatHangs() throws {
     let items = try ItemPool()
     let files = try HangingFiles(items.place, ["worker-far": Self.farPlugin])
+    defer { withExtendedLifetime(files) {} }
     files.hang()
     let pool = try items.start(workers: 2, options: ["--plugins", files.path])
     try checkThatOthersGoOn(items, pool)
@@ -80,6 +82,7 @@ struct HangingPluginTests {
   func aConfinedPluginThatHangsKeepsNoOtherJob() throws {
     let items = try ItemPool()
     let files = try HangingFiles(items.place, ["worker-far": Self.farPlugin])
+    defer { withExtendedLifetime(files) {} }
     let pool = try start(items, files, "--confine")
     files.hang()
     let scaled = try StatusClient(queue: pool.queue).request(
@@ -95,6 +98,7 @@ struct HangingPluginTests {
   func aMetricsFileThatHangsKeepsNoJob() throws {
     let items = try ItemPool()
     let files = try HangingFiles(items.place, [:])
+    defer { withExtendedLifetime(files) {} }
     files.hang()
     let pool = try items.start(options: ["--metrics-file", files.path + "/metrics"])
     try checkThatOthersGoOn(items, pool)

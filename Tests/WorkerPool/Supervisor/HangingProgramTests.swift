@@ -118,4 +118,26 @@ private final class HangsWhenFound: SupervisorDelegate {
     turn { delegate.isStopped }
     #expect(supervisor.workers.isEmpty)
   }
+
+  @Test func aStartThatOutlivesItsStarterLeavesNoZombie() throws {
+    var starter: ProcessStarter? = try ProcessStarter(loop: loop)
+    program.hang()
+    let pipe = try PipeEnds()
+    let request = SpawnRequest(
+      Program(path: program.path, environment: [:]), confinement: nil, output: pipe.writing, errors: pipe.writing,
+      connection: nil)
+    _ = starter?.start(request) { _ in Issue.record("it cannot start while its file hangs") }
+    var child: pid_t = 0
+    turn {
+      let children = starter?.threadIDs.compactMap { KernelFile.text("/proc/self/task/\($0)/children") } ?? []
+      child = children.first.flatMap { pid_t($0.trimmingCharacters(in: .whitespacesAndNewlines)) } ?? 0
+      return child > 0
+    }
+    starter = nil
+    program.goOn()
+    let end = Clock.now + 10
+    // A zombie can be sent signals, too.
+    turn { kill(child, 0) != 0 || Clock.now > end }
+    #expect(kill(child, 0) != 0, "its end is waited for")
+  }
 }

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Jobs
 import LinuxSystem
+import WorkerProtocol
 
 /// The time from the start of a pool until its store is open. Another process may have the store locked: the pool then
 /// says so, obeys signals and requests, and gives up after a while.
@@ -86,7 +87,7 @@ final class StoreOpening {
   private func handle(_ result: Result<any JobSource, any Error>) {
     switch result {
     case .success(let source): end(.success(source))
-    case .failure(let error) where Self.isLock(error): tryLater(error, Self.retryDelay)
+    case .failure(let error) where Self.mayPass(error): tryLater(error, Self.retryDelay)
     case .failure(let error) where isAgain && Self.isRefusal(error): tryLater(error, Self.refusalDelay)
     case .failure(let error as FileError): end(.failure(error))
     case .failure(let error as Pool.StartError): end(.failure(error))
@@ -105,30 +106,20 @@ final class StoreOpening {
     loop.stop()
   }
 
-  /// Whether another process's lock was in the way, which may be gone later: SQLITE_BUSY or SQLITE_PROTOCOL; or the
-  /// server could not be reached, starts, or has no room for a connection.
-  ///
-  /// Source: https://www.sqlite.org/rescode.html, https://www.postgresql.org/docs/15/errcodes-appendix.html
-  private static func isLock(_ error: any Error) -> Bool {
-    // A pool of another host opened the store at the same moment.
+  /// Whether what was in the way may be gone later without anybody's doing: another process's lock, another pool that
+  /// opened the store at the same moment, a server that cannot be reached, starts, or has no room for a connection.
+  private static func mayPass(_ error: any Error) -> Bool {
     let conflicts = [CocoaError.Code.managedObjectMerge, .managedObjectConstraintMerge].map(\.rawValue)
     if conflicts.contains((error as NSError).code) { return true }
-    if let state = sqlState(error) {
-      return state.isEmpty || state == "25006" || ["08", "53", "57"].contains(state.prefix(2))
-    }
-    guard let code = (error as NSError).userInfo[NSSQLiteErrorDomain] as? NSNumber else { return false }
-    return [5, 15].contains(code.intValue & 0xff)
+    // A file that cannot be read stays so; SQLite waits for recovery by itself.
+    guard let wait = StoreWait(error) else { return false }
+    return wait == .locked || (StoreWait.serverState(error) != nil && !isRefusal(error))
   }
 
   /// Whether a server does not let this user in, has no such database, or denies a right.
   private static func isRefusal(_ error: any Error) -> Bool {
-    guard let state = sqlState(error) else { return false }
-    return state.hasPrefix("28") || state == "3D000" || state == "42501"
-  }
-
-  private static func sqlState(_ error: any Error) -> String? {
-    let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
-    return cause?.domain == NSPostgreSQLErrorDomain ? cause?.userInfo["SQLSTATE"] as? String : nil
+    guard let state = StoreWait.serverState(error) else { return false }
+    return state.hasPrefix("28") || ["3D000", "42501", "55000"].contains(state)
   }
 
   // MARK: Meanwhile
