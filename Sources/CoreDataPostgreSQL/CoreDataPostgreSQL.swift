@@ -1,23 +1,7 @@
+// A program that imports this module has Core Data, whose coordinators then open stores of `NSPostgreSQLStoreType`.
 @_exported public import CoreData
 
-/// The type of stores in a PostgreSQL database. A coordinator can open such stores once the program has read this name.
-///
-///     import CoreDataPostgreSQL
-///
-///     let url = URL(string: "postgresql://user@host/database?schema=app")!
-///     try coordinator.addPersistentStore(ofType: NSPostgreSQLStoreType, configurationName: nil, at: url)
-///
-/// The URL is that of libpq with its parameters (https://www.postgresql.org/docs/15/libpq-connect.html), and one of
-/// our own: `schema`, the schema of the store's tables, which is `app` by default.
-public let NSPostgreSQLStoreType: String = {
-  let type = "PostgreSQL"
-  ServerDriver.register(type) { try ConnectionPooler.open($0) }
-  return type
-}()
-
-extension NSPersistentStore.StoreType {
-  /// A schema of a PostgreSQL database. It takes batch requests, keeps history and can be used by many machines.
-  public static var postgreSQL: NSPersistentStore.StoreType {
-    NSPersistentStore.StoreType(rawValue: NSPostgreSQLStoreType)
-  }
+/// `CoreData` finds this type by its name.
+package enum ServerModule: StoreModule {
+  package static var storeClass: any ObjectStore.Type { ServerStore.self }
 }

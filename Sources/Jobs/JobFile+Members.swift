@@ -5,51 +5,6 @@ extension JobFile {
   /// Every key that a job file may have, in the order of its documentation.
   public static let keys = JobField.asked.map(\.name)
 
-  private static let keyBytes = keys.map { Array($0.utf8) }
-
-  /// The index of the key that these bytes are.
-  private static func index(of name: Range<Int>, in bytes: [UInt8]) -> Int? {
-    bytes.withUnsafeBufferPointer { bytes in
-      let name = UnsafeBufferPointer(rebasing: bytes[name])
-      guard let first = name.first, let start = name.baseAddress else { return nil }
-      return keyBytes.firstIndex { $0.count == name.count && $0[0] == first && memcmp($0, start, name.count) == 0 }
-    }
-  }
-
-  private static let parameters = keys.firstIndex(of: "parameters")
-
-  /// The job of the JSON object that comes next.
-  static func request(_ parser: inout JSONParser, line: Int) throws -> JobRequest {
-    let start = parser.position
-    if let job = usualRequest(&parser) { return try checked(job, line: line) }
-    parser.position = start
-    return try request(try parser.value(), line: line)
-  }
-
-  /// The job of an object in which nothing is rare; nil for others, and for wrong ones.
-  private static func usualRequest(_ parser: inout JSONParser) -> JobRequest? {
-    var job = JobRequest(kind: "")
-    var seen: UInt64 = 0
-    do {
-      try parser.enterObject()
-      while let name = try parser.nextPlainName() {
-        guard let index = index(of: name, in: parser.bytes),
-          seen & (1 << index) == 0
-        else { return nil }
-        seen |= 1 << index
-        if index == parameters {
-          guard let text = parser.compactObject() else { return nil }
-          job.parameters = text
-        } else {
-          try JobField.readers[index](try parser.value(), &job)
-        }
-      }
-    } catch {
-      return nil
-    }
-    return job
-  }
-
   /// The job of a JSON object.
   static func request(_ value: JSONValue, line: Int) throws(JobFileError) -> JobRequest {
     guard case .object(let members) = value else {
@@ -58,9 +13,9 @@ extension JobFile {
     var job = JobRequest(kind: "")
     for member in members {
       guard let index = keys.firstIndex(of: member.name) else {
-        let hint = Spelling.nearest(to: member.name, among: keys).map { "; did you mean \"\($0)\"?" }
-        throw JobFileError(
-          line: line, reason: "unknown key \"\(member.name)\"\(hint ?? "; known are \(keys.joined(separator: ", "))")")
+        let all = "known are \(keys.joined(separator: ", "))"
+        let hint = Spelling.hint(to: member.name, among: keys, .quotes, otherwise: all)
+        throw JobFileError(line: line, reason: "unknown key \"\(member.name)\"\(hint)")
       }
       do {
         try JobField.readers[index](member.value, &job)

@@ -33,7 +33,7 @@ public enum JobFile {
         if !jobs.isEmpty, !lines.isFirstOnLine {
           throw JobFileError(line: line, reason: "each job stands on a line of its own")
         }
-        let job = try request(&parser, line: line)
+        let job = try request(try parser.value(), line: line)
         try checkLabels(of: job, &labels, line: line)
         guard job.submission == nil || jobs.isEmpty else {
           throw JobFileError(
@@ -63,7 +63,7 @@ public enum JobFile {
     of job: JobRequest, _ labels: inout Set<String>, line: Int
   ) throws(JobFileError) {
     for name in job.options.after where ObjectURI(name) == nil && !labels.contains(name) {
-      let hint = Spelling.nearest(to: name, among: labels).map { "; did you mean \"\($0)\"?" } ?? ""
+      let hint = Spelling.hint(to: name, among: labels, .quotes)
       throw JobFileError(line: line, reason: "\"after\" names \"\(name)\", the label of no earlier line\(hint)")
     }
     guard let label = job.label else { return }

@@ -22,7 +22,7 @@ extension JobStore {
   }
 
   /// The key of the job that was submitted last of those that are there; 0 without any. One row is read.
-  public func newestKey(in context: NSManagedObjectContext) throws -> Int64 {
+  public static func newestKey(in context: NSManagedObjectContext) throws -> Int64 {
     let request = NSFetchRequest<NSManagedObjectID>(entityName: PoolJob.entityName)
     request.resultType = .managedObjectIDResultType
     request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: false)]

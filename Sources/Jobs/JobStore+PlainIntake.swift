@@ -37,12 +37,12 @@ extension JobStore {
       let fileEntity = coordinator.managedObjectModel.entitiesByName["PoolFile"]
     else { return nil }
     let jobs = requests.count == 1 ? requests[0] : requests.flatMap(\.self)
-    let fields = PlainRow(entity, now)
+    let columns = JobField.columns.map { (place: NewRow.Place($0.name, of: entity), value: $0.value) }
     let namePlace = NewRow.Place("name", of: fileEntity)
     let ids = try coordinator.insert(
       [
         NewRows(of: entity, count: jobs.count, keepsIDs: jobs.count <= limit) { row, index in
-          fields.fill(row, jobs[index])
+          for column in columns { column.value(jobs[index], now)?.set(row, at: column.place) }
         },
         NewRows(of: fileEntity, count: files.count, keepsIDs: true) { row, index in
           row.set(files[index].text, at: namePlace)
@@ -50,36 +50,9 @@ extension JobStore {
       ], by: context)
     var intake = PlainIntake(files: ids[1], count: jobs.count)
     if let first = ids[0].first?.key, let last = ids[0].last?.key { intake.keys = first...last }
-    for (id, job) in zip(ids[0], jobs) where fields.state(of: job) == .available {
+    for (id, job) in zip(ids[0], jobs) where job.firstState(at: now) == .available {
       if let key = id.key { intake.ready.append(JobSummary(job, key: key, createdAt: now)) }
     }
     return intake
   }
-}
-
-/// Fills the rows of jobs that come at one time.
-private struct PlainRow {
-  private let fields: [(place: NewRow.Place, put: @Sendable (JobRequest, NewRow, NewRow.Place, Date) -> Void)]
-  private let state: NewRow.Place
-  private let options: NewRow.Place
-  private let createdAt: NewRow.Place
-  private let now: Date
-
-  init(_ entity: NSEntityDescription, _ now: Date) {
-    fields = JobField.putters.map { (NewRow.Place($0.attribute, of: entity), $0.put) }
-    state = NewRow.Place("state", of: entity)
-    options = NewRow.Place("options", of: entity)
-    createdAt = NewRow.Place("createdAt", of: entity)
-    self.now = now
-  }
-
-  func fill(_ row: NewRow, _ job: JobRequest) {
-    row.set(now, at: createdAt)
-    for field in fields { field.put(job, row, field.place, now) }
-    if let text = job.options.text { row.set(text, at: options) }
-    row.set(Int64(state(of: job).rawValue), at: state)
-  }
-
-  /// The state of the new job.
-  func state(of job: JobRequest) -> JobState { job.firstState(at: now) }
 }

@@ -3,7 +3,6 @@ import CoreData
 /// Job files whose jobs are in the store, but which may still lie in the queue directory.
 extension JobStore {
   /// Notes that the jobs of a file are being taken, without saving: see ``PoolFile``.
-  ///
   public func insertTakenFile(_ file: TakenFileKey, into context: NSManagedObjectContext) -> NSManagedObject {
     let row = PoolFile(context: context)
     row.name = file.text
@@ -15,8 +14,8 @@ extension JobStore {
   public func takenFiles(in context: NSManagedObjectContext) throws -> [TakenFileRow] {
     let request = PoolFile.fetchRequest()
     request.returnsObjectsAsFaults = false
-    return try context.fetch(request).map { row in
-      TakenFileRow(objectID: row.objectID, key: TakenFileKey(row.name), earlierIdentity: row.earlierIdentity)
+    return try context.fetch(request).compactMap { row in
+      TakenFileKey(row.name).map { TakenFileRow(objectID: row.objectID, key: $0) }
     }
   }
 
@@ -34,8 +33,8 @@ extension JobStore {
 /// Only a pool that has that very directory before it knows that the file is gone. A pool with another queue directory
 /// leaves the note: its file is still there when the directory is used again.
 public struct TakenFileKey: Hashable, Sendable {
-  /// The identity of the directory; nil in notes of earlier versions on SQLite, whose directory nobody knows.
-  public let directory: String?
+  /// The identity of the directory.
+  public let directory: String
   /// The file's private name; no other file ever gets it.
   public let name: String
 
@@ -45,16 +44,16 @@ public struct TakenFileKey: Hashable, Sendable {
     self.directory = directory
   }
 
-  /// Reads what ``text`` wrote.
-  init(_ text: String) {
+  /// Reads what ``text`` wrote; nil for any other text.
+  init?(_ text: String) {
     // No file's name has a slash.
     let parts = text.split(separator: "/", maxSplits: 1).map(String.init)
-    name = parts.last ?? text
-    directory = parts.count == 2 ? parts[0] : nil
+    guard parts.count == 2 else { return nil }
+    (directory, name) = (parts[0], parts[1])
   }
 
   /// The note in the store.
-  var text: String { (directory.map { $0 + "/" } ?? "") + name }
+  var text: String { directory + "/" + name }
 }
 
 /// The store's row of a taken file.
@@ -63,6 +62,4 @@ public struct TakenFileRow: Sendable {
   public let objectID: NSManagedObjectID
   /// The file.
   public let key: TakenFileKey
-  /// Only in rows that an earlier version of the pool wrote.
-  public let earlierIdentity: EarlierFileIdentity?
 }

@@ -114,8 +114,8 @@ public enum ObjectQueryError: Error, Hashable, Sendable, CustomStringConvertible
   public var description: String {
     switch self {
     case .unknownEntity(let name, let known):
-      let hint = Spelling.nearest(to: name, among: known).map { "did you mean \($0)?" }
-      return "the model has no entity \(name); \(hint ?? "it has \(known.joined(separator: ", "))")"
+      let hint = Spelling.hint(to: name, among: known, otherwise: "it has \(known.joined(separator: ", "))")
+      return "the model has no entity \(name)\(hint)"
     case .badPredicate(let reason): return "the predicate cannot be read: \(reason)"
     }
   }

@@ -119,9 +119,7 @@ public struct UnknownPropertyError: Error, Hashable, Sendable, CustomStringConve
 
   /// A sentence that names the nearest property, or all.
   public var description: String {
-    let hint =
-      Spelling.nearest(to: property, among: known).map { "did you mean \($0)?" }
-      ?? "it has \(known.joined(separator: ", "))"
-    return "\(entity) has no property \(property) that can be used here; \(hint)"
+    let hint = Spelling.hint(to: property, among: known, otherwise: "it has \(known.joined(separator: ", "))")
+    return "\(entity) has no property \(property) that can be used here\(hint)"
   }
 }

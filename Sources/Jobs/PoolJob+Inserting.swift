@@ -45,11 +45,7 @@ extension PoolJob {
       return try insert(permanent, entity, into: context, at: now)
     }
     let job = PoolJob(entity: entity, insertInto: context)
-    job.createdAt = now
-    for keep in JobField.keepers { keep(request, job, now) }
-    if request.options != JobOptions() { job.options = request.options }
-    let state = request.firstState(at: now)
-    if state != .available { job.state = state }
+    for column in JobField.columns { column.value(request, now)?.set(job, column.name) }
     return job
   }
 }

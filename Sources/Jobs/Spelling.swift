@@ -23,6 +23,38 @@ public enum Spelling {
     return best?.candidate
   }
 
+  /// The end of a sentence that says that a word is unknown: "; did you mean NAME?", or else what is known.
+  ///
+  /// - Parameters:
+  ///   - mark: what stands around the name.
+  ///   - otherwise: what to say when no candidate is near; nothing without it.
+  public static func hint(
+    to word: String, among candidates: some Sequence<String>, _ mark: Mark = .none, otherwise: String? = nil
+  ) -> String {
+    let hint = hint(nearest(to: word, among: candidates), mark)
+    return hint.isEmpty ? otherwise.map { "; " + $0 } ?? "" : hint
+  }
+
+  /// The same for a name that is known to be the nearest; empty for nil.
+  public static func hint(_ nearest: String?, _ mark: Mark = .none) -> String {
+    nearest.map { "; did you mean \(mark.prefix)\($0)\(mark.suffix)?" } ?? ""
+  }
+
+  /// How a name is set apart in a sentence.
+  public enum Mark: Sendable {
+    case none, quotes, option
+
+    fileprivate var prefix: String {
+      switch self {
+      case .none: ""
+      case .quotes: "\""
+      case .option: "--"
+      }
+    }
+
+    fileprivate var suffix: String { self == .quotes ? "\"" : "" }
+  }
+
   private static let longestWord = 200
 
   /// How many single edits lead from one word to the other; swapping two neighbours counts as one.

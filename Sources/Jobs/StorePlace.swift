@@ -1,4 +1,4 @@
-import CoreDataPostgreSQL
+import CoreData
 
 /// The place of a store: a SQLite file, or a schema of a PostgreSQL database, which pools of many hosts may share.
 public struct StorePlace: Hashable, Sendable, CustomStringConvertible {

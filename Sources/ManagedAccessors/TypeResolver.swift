@@ -75,11 +75,11 @@ struct TypeResolver {
         throw Unresolved(
           reason:
             "the type that encloses \(syntax.text) is unknown: @NSManaged properties may only hold other modules' "
-            + "classes that are not nested; use @Managed(…) in place of @NSManaged")
+            + "classes that are not nested; use @ManagedAttribute(…) in place of @NSManaged")
       }
       throw Unresolved(
         reason: "it is unknown which module declares \(syntax.text): write the module before it, "
-          + "\"Module.\(syntax.text)\", or use @Managed(…) in place of @NSManaged")
+          + "\"Module.\(syntax.text)\", or use @ManagedAttribute(…) in place of @NSManaged")
     }
     return .nominal(imported, arguments: [])
   }
@@ -94,7 +94,7 @@ struct TypeResolver {
       }
     let advice =
       type.kind == .protocol
-      ? "write the class" : "write @Managed(…) in place of @NSManaged, which stores a raw value"
+      ? "write the class" : "write @ManagedAttribute(…) in place of @NSManaged, which stores a raw value"
     return "\(syntax.text) is \(kind), and @NSManaged properties hold attribute types and classes only: \(advice)"
   }
 
@@ -150,7 +150,7 @@ struct TypeResolver {
         throw Unresolved(
           reason:
             "\(path.joined(separator: ".")) is private, and the file that supplies accessors cannot name it: make it "
-            + "internal, or use @Managed(…) in place of @NSManaged")
+            + "internal, or use @ManagedAttribute(…) in place of @NSManaged")
       }
     }
     return (NominalType(module: module, path: components, isImported: false), nil)

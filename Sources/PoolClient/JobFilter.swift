@@ -1,7 +1,7 @@
 import CoreData
 import Jobs
 
-/// Chooses jobs by their state, kind, queue, batch, or a predicate.
+/// Chooses jobs by their state, kind, queue, batch, a text, or a predicate.
 public struct JobFilter: Hashable, Sendable {
   /// Only jobs in this state; nil for all.
   public var state: JobState?
@@ -18,6 +18,10 @@ public struct JobFilter: Hashable, Sendable {
   public var batch: String?
   /// In the syntax of `NSPredicate(format:)`, over the attributes of `PoolJob`.
   public var predicate: String?
+  /// Only jobs with this text in their parameters, their unique key, their output or their errors; nil for all.
+  public var search: String?
+  /// Only jobs that came after the one with this key; nil for all.
+  public var after: Int64?
 
   /// Makes a filter that leaves no job out.
   public init() {}
@@ -25,16 +29,32 @@ public struct JobFilter: Hashable, Sendable {
   /// Whether it leaves no job out.
   public var isEverything: Bool { self == JobFilter() }
 
-  /// - Parameter running: the jobs that run now.
-  func fetchRequest(running: [NSManagedObjectID]) throws -> NSFetchRequest<Job> {
-    let request = Job.fetchRequest()
-    request.predicate = try condition(running: running)
-    return request
+  /// The names of all states by which a person chooses.
+  public static let stateNames = [JobText.runningName] + JobState.allCases.map(\.name)
+
+  /// The state by the name that a person sees: a job that runs is not `available`. Nil for all, or for a name that is
+  /// none of ``stateNames``.
+  public var stateName: String? {
+    get { isRunning == true ? JobText.runningName : state?.name }
+    set {
+      state = newValue == JobText.runningName ? .available : newValue.flatMap(JobState.init(name:))
+      isRunning = state == .available ? newValue == JobText.runningName : nil
+    }
   }
 
+  /// Whether jobs in one of these states may be among the chosen.
+  public func mayMatch(_ states: [JobState]) -> Bool { state.map(states.contains) ?? true }
+
   /// The predicate of the filter; nil when it leaves no job out.
-  package func condition(running: [NSManagedObjectID]) throws -> NSPredicate? {
+  ///
+  /// - Parameters:
+  ///   - running: the jobs that run now.
+  ///   - objectID: the ID of the job with a key.
+  func condition(
+    running: [NSManagedObjectID], objectID: (JobKey) -> NSManagedObjectID?
+  ) throws -> NSPredicate? {
     var conditions: [NSPredicate] = []
+    if let after, let id = objectID(after) { conditions.append(NSPredicate(format: "self > %@", id)) }
     if let isRunning { conditions.append(NSPredicate(format: isRunning ? "self IN %@" : "NOT self IN %@", running)) }
     if let state { conditions.append(state.predicate) }
     if let states { conditions.append(NSCompoundPredicate(orPredicateWithSubpredicates: states.map(\.predicate))) }
@@ -45,6 +65,12 @@ public struct JobFilter: Hashable, Sendable {
       let query = ObjectQuery(entity: PoolJob.entityName, predicate: predicate)
       let request = try query.fetchRequest(in: JobModel.make(isShared: true), as: PoolJob.self)
       if let checked = request.predicate { conditions.append(checked) }
+    }
+    if let search {
+      let texts = ["parameters", "uniqueKey", "output", "errors"].map {
+        NSPredicate(format: "%K CONTAINS[c] %@", $0, search)
+      }
+      conditions.append(NSCompoundPredicate(orPredicateWithSubpredicates: texts))
     }
     return conditions.isEmpty ? nil : NSCompoundPredicate(andPredicateWithSubpredicates: conditions)
   }

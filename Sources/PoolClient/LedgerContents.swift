@@ -8,10 +8,8 @@ import LinuxSystem
 /// the file lists what workers hold, or more, and never less.
 package enum LedgerLayout {
   package static let magic: UInt64 = 0x5750_4C45_4447_4552
-  /// 2 adds cancellations, 3 the numbers of attempts.
+  /// The version of the layout. The pool before this one may be another release.
   package static let version: UInt32 = 3
-  /// The versions that can be read: the pool before this one may be an older release.
-  package static let readableVersions: ClosedRange<UInt32> = 1...3
   package static let headerSize = 4096
   package static let entrySize = 32
   /// How many jobs a new ledger has room for.
@@ -75,7 +73,7 @@ package struct LedgerEntry: Hashable, Sendable {
   package var state: LedgerLayout.State
   /// When the worker said that it began.
   package var begunAt: Date
-  /// The number of the attempt: that of the job's row as long as the row shows no end of it. 0 where it is not known.
+  /// The number of the attempt: that of the job's row as long as the row shows no end of it.
   package var attempt: Int
 
   package init(job: Int64, process: ProcessIdentity, state: LedgerLayout.State, begunAt: Date, attempt: Int = 0) {
@@ -131,8 +129,7 @@ package struct LedgerContents: Sendable {
       guard bytes.count >= LedgerLayout.offset(ofEntry: LedgerLayout.firstCapacity),
         (bytes.count - LedgerLayout.headerSize) % LedgerLayout.entrySize == 0,
         bytes.load(fromByteOffset: LedgerLayout.Header.magic, as: UInt64.self) == LedgerLayout.magic,
-        LedgerLayout.readableVersions.contains(
-          bytes.load(fromByteOffset: LedgerLayout.Header.version, as: UInt32.self)),
+        bytes.load(fromByteOffset: LedgerLayout.Header.version, as: UInt32.self) == LedgerLayout.version,
         bytes.load(fromByteOffset: LedgerLayout.Header.entrySize, as: UInt32.self) == UInt32(LedgerLayout.entrySize)
       else { return nil }
       return LedgerContents(bytes)
@@ -148,7 +145,7 @@ package struct LedgerContents: Sendable {
     do throws(GuardedFile.Refusal) {
       return try GuardedFile(path, path: path).bytes(atMost: mostBytes)
     } catch {
-      // A pool that doubles it is done with that at once.
+      // The pool was making the file longer. It doubles its size, so that it is not doing so again.
       guard case .changing = error else { throw error }
       return try GuardedFile(path, path: path).bytes(atMost: mostBytes)
     }

@@ -110,7 +110,7 @@ public enum PeriodicReportError: Error, Hashable, Sendable, CustomStringConverti
     switch self {
     case .noDirectory(let path): "there is no directory \(path); `workerpool run` makes it"
     case .noEntry(let name, let nearest):
-      "there is no periodic entry \(name)" + (nearest.map { "; did you mean \($0)?" } ?? "")
+      "there is no periodic entry \(name)\(Spelling.hint(nearest))"
     case .bad(let problem): problem
     }
   }

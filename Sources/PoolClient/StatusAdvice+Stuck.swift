@@ -12,7 +12,7 @@ extension StatusAdvice {
       return "\(circle(named)): none of them ever runs; cancel one (workerpool cancel \(first)), or run one anyway: "
         + "workerpool retry \(first)"
     }
-    let hint = stuck.nearest.map { "; did you mean \($0)?" } ?? ""
+    let hint = Spelling.hint(stuck.nearest)
     let jobs = names.count == 1 ? "\(first) waits" : "\(first) and others wait"
     return "\(jobs) for the batch \(batch), which has no job\(hint.isEmpty ? ";" : hint) "
       + "to run it anyway: workerpool retry \(first)"

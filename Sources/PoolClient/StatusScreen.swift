@@ -28,8 +28,7 @@ public struct StatusScreen: Sendable {
   /// The first line that is shown below the title.
   public private(set) var offset = 0
 
-  private var shares: [Int32: Double] = [:]
-  private var last: (times: [Int32: Double], moment: Double)?
+  private var meter = ProcessorMeter()
 
   /// Makes a screen that shows workers by their number.
   public init() {}
@@ -37,18 +36,7 @@ public struct StatusScreen: Sendable {
   /// Takes the processor times of a status, which become shares of a processor since the one before.
   ///
   /// - Parameter moment: seconds of a monotonic clock at which the status was asked.
-  public mutating func note(_ status: PoolStatus, at moment: Double) {
-    let times = Dictionary(
-      status.workers.compactMap { worker in worker.pid.flatMap { pid in worker.processorTime.map { (pid, $0) } } },
-      uniquingKeysWith: { first, _ in first })
-    if let last, moment > last.moment {
-      shares = times.reduce(into: [:]) { shares, entry in
-        guard let before = last.times[entry.key] else { return }
-        shares[entry.key] = max(0, entry.value - before) / (moment - last.moment)
-      }
-    }
-    last = (times, moment)
-  }
+  public mutating func note(_ status: PoolStatus, at moment: Double) { meter.note(status, at: moment) }
 
   /// Scrolls by lines, downwards for a positive number.
   public mutating func scroll(by lines: Int) { offset = max(0, offset + lines) }
@@ -68,7 +56,7 @@ public struct StatusScreen: Sendable {
     }
     let advice = StatusText.advice(status, layout)
     if !advice.isEmpty { body += [layout.styled("what to do", .warning)] + advice }
-    body += [""] + StatusText.workers(sorted, layout: layout, shares: shares)
+    body += [""] + StatusText.workers(sorted, layout: layout, shares: meter.shares)
     if status.backlog?.isEmpty == false { body += [""] + StatusText.backlog(status, layout) }
     let problems = StatusText.problems(status, layout)
     if !problems.isEmpty { body += ["", layout.styled("what went wrong last", .strong)] + problems }
@@ -87,7 +75,7 @@ public struct StatusScreen: Sendable {
     case .number: status.workers.sorted { $0.id < $1.id }
     case .busy: descending { $0.busy ?? -1 }
     case .memory: descending { Double($0.memory ?? 0) }
-    case .processor: descending { $0.pid.flatMap { shares[$0] } ?? 0 }
+    case .processor: descending { $0.pid.flatMap { meter.shares[$0] } ?? 0 }
     case .done: descending { Double($0.jobsDone) }
     }
   }

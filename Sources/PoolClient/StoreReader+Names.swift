@@ -14,8 +14,7 @@ extension StoreReader {
       for case (let key, let name?) in names {
         let known = try Self.names(key, in: context)
         guard known.count < Self.mostNames, !known.contains(name) else { continue }
-        let hint = Spelling.nearest(to: name, among: known).map { "; did you mean \($0)?" } ?? ""
-        sentences.append("no job has the \(key) \(name)\(hint)")
+        sentences.append("no job has the \(key) \(name)\(Spelling.hint(to: name, among: known))")
       }
     }
     return sentences

@@ -166,7 +166,8 @@ public final class StoreReader {
   ) throws {
     try context.performAndWait {
       let runs = try runs()
-      let request = try filter.fetchRequest(running: ids(of: runs))
+      let request = Job.fetchRequest()
+      request.predicate = try condition(filter, runs)
       request.sortDescriptors = order.descriptors
       request.fetchLimit = limit
       request.fetchBatchSize = limit == 0 ? 500 : 0
@@ -183,34 +184,45 @@ public final class StoreReader {
   /// How many jobs fit, by state. States without one are left out.
   public func counts(_ filter: JobFilter) throws -> [(state: JobState, count: Int)] {
     try context.performAndWait {
-      let running = ids(of: try runs())
+      let runs = try runs()
       return try (filter.states ?? JobState.allCases).compactMap { state in
         guard filter.state ?? state == state else { return nil }
         // One state is found by an index.
         var one = filter
         (one.state, one.states) = (state, nil)
-        let count = try context.count(for: one.fetchRequest(running: running))
+        let request = Job.fetchRequest()
+        request.predicate = try condition(one, runs)
+        let count = try context.count(for: request)
         return count > 0 ? (state, count) : nil
       }
     }
   }
 
-  /// The keys of the jobs that fit, the oldest first.
+  /// The keys of the next jobs that fit, the newest first.
   ///
-  /// - Complexity: one key in memory for each job.
-  public func keys(_ filter: JobFilter) throws -> [Int64] {
-    try context.performAndWait {
+  /// - Parameter end: only jobs that came before this one, or with it.
+  public func keys(_ filter: JobFilter, upTo end: JobKey, limit: Int) throws -> [JobKey] {
+    guard let end = objectID(job: end) else { return [] }
+    return try context.performAndWait {
       defer { context.reset() }
       let request = NSFetchRequest<NSManagedObjectID>(entityName: Job.entityName)
       request.resultType = .managedObjectIDResultType
-      request.predicate = try filter.condition(running: ids(of: try runs()))
-      request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: true)]
+      let parts = [NSPredicate(format: "self <= %@", end), try condition(filter, try runs())]
+      request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: parts.compactMap(\.self))
+      request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: false)]
+      request.fetchLimit = limit
       return try context.fetch(request).compactMap(\.key)
     }
   }
 
-  package func ids(of runs: [Int64: JobRun]) -> [NSManagedObjectID] {
-    runs.keys.compactMap(objectID(job:))
+  /// The key of the newest job; 0 without jobs.
+  public func newestKey() throws -> JobKey { try context.performAndWait { try JobStore.newestKey(in: context) } }
+
+  /// The predicate of a filter; nil when it leaves no job out.
+  ///
+  /// - Parameter runs: who runs what now.
+  package func condition(_ filter: JobFilter, _ runs: [JobKey: JobRun]) throws -> NSPredicate? {
+    try filter.condition(running: runs.keys.compactMap(objectID(job:)), objectID: objectID(job:))
   }
 
   private func objectID(job key: JobKey) -> NSManagedObjectID? { coordinator.objectID(for: jobURIs[key]) }

@@ -25,8 +25,8 @@ struct CommandLineTool {
       let hint =
         Self.bundledKinds.contains(name)
         ? ": \(name) is a kind of job: workerpool submit \(name)"
-        : Spelling.nearest(to: name, among: commands.map(\.name)).map { "; did you mean \($0)?" }
-      Output.error("workerpool has no command \(name)\(hint ?? "; `workerpool --help` lists them")\n")
+        : Spelling.hint(to: name, among: commands.map(\.name), otherwise: "`workerpool --help` lists them")
+      Output.error("workerpool has no command \(name)\(hint)\n")
       return .usage
     }
     do {

@@ -80,7 +80,7 @@ public enum WebProgram {
   }
 
   private static func serve(_ options: Options) throws -> Never {
-    let listener = try options.socket.map { try Listener(socket: $0) } ?? Listener(port: options.port)
+    let listener = try options.socket.map { try HTTPListener(socket: $0) } ?? HTTPListener(port: options.port)
     let access = Access(port: listener.port, names: options.hosts, isReadOnly: options.isReadOnly)
     let monitor = PoolMonitor(queue: options.queue)
     monitor.start()
@@ -102,7 +102,7 @@ public enum WebProgram {
     exit(0)
   }
 
-  private static func tell(_ listener: Listener, _ access: Access, _ monitor: PoolMonitor) {
+  private static func tell(_ listener: HTTPListener, _ access: Access, _ monitor: PoolMonitor) {
     if let socket = listener.socket {
       write(
         "listening on \(socket); for example: curl --unix-socket \(socket) 'http://localhost/?token=\(access.token)'\n",

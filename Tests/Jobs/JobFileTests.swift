@@ -14,7 +14,7 @@ import Testing
     }
   }
 
-  /// Usual parameters are copied without a value for each part; all others take the long way, to the same text.
+  /// The row keeps them as the parser writes them, on one line and without needless spaces.
   @Test(arguments: [
     "{}", "{ }", #"{"a": 1, "b" : [ ] , "c": [1, -2.50e+1 ,"x"], "d": {"e": {"f": [true,false , null]}}}"#,
     #"{"a": {"a": {"a": 1}}, "b": [{"a": 1}, {"a": 2}]}"#, #"{"text": "ünïcode / 😀"}"#, #"{"größe": 1}"#,
@@ -24,7 +24,7 @@ import Testing
     #""text""#, "{", #"{"deep":"# + String(repeating: "[", count: 40) + String(repeating: "]", count: 40) + "}",
     "{" + (0..<100).map { "\"\($0)\":\($0)" }.joined(separator: ",") + "}",
   ])
-  func parametersHaveTheSameTextWhicheverWayTheyAreRead(text: String) throws {
+  func parametersAreKeptAsTheTextOfTheirValue(text: String) throws {
     let value = try? JSONParser.parse(text)
     let job = try? parse(#"{"kind": "a", "parameters": \#(text), "priority": 3}"#).first
     guard case .object? = value else {

@@ -190,7 +190,7 @@ import Testing
       // What this test writes past the framework is in no cache.
       sqlite.rowCache.removeAll()
       #expect(try place.store.readyJobs(ReadyQuery(kind: "a", limit: 9), in: context).isEmpty)
-      try place.store.upgrade(in: context)
+      try place.store.check(in: context)
       #expect(try place.store.readyJobs(ReadyQuery(kind: "a", limit: 9), in: context).map(\.key) == [1])
       #expect(try place.store.counts(in: context) == [.available: 1, .succeeded: 1])
     }

@@ -74,7 +74,7 @@ struct AllowedCommands {
   /// - Throws: ``ExecError`` for a mistake in it, `PermanentFailure` when there is none with this name.
   func command(_ name: String) throws -> Command {
     guard let member = commands.last(where: { $0.name == name }) else {
-      let hint = Spelling.nearest(to: name, among: commands.map(\.name)).map { "; did you mean \"\($0)\"?" } ?? ""
+      let hint = Spelling.hint(to: name, among: commands.map(\.name), .quotes)
       throw PermanentFailure("exec.json allows no command \"\(name)\"\(hint)")
     }
     do {

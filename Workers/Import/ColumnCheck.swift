@@ -57,7 +57,7 @@ enum ColumnError: Error, Hashable, CustomStringConvertible {
   private static func text(missing column: String, _ neededBy: String, _ known: [String]) -> String {
     let list = known.prefix(Self.shown).map { "\"\($0)\"" }.joined(separator: ", ")
     let more = known.count > Self.shown ? " and \(known.count - Self.shown) more" : ""
-    let hint = Spelling.nearest(to: column, among: known).map { "did you mean \"\($0)\"?" }
-    return "the file has no column \"\(column)\", which \(neededBy) needs; \(hint ?? "it has \(list)\(more)")"
+    let hint = Spelling.hint(to: column, among: known, .quotes, otherwise: "it has \(list)\(more)")
+    return "the file has no column \"\(column)\", which \(neededBy) needs\(hint)"
   }
 }

@@ -4,8 +4,8 @@ import WorkerKit
 struct FileMark: Codable, Hashable {
   /// Rows of the file that are in the store.
   var rows: Int
-  /// How many of them made or changed an object; nil in the mark of an earlier version.
-  private var outcome: ImportOutcome?
+  /// How many of them made or changed an object.
+  private var outcome: ImportOutcome
   /// Bytes.
   let size: Int64
   /// Seconds since 2001.
@@ -31,15 +31,14 @@ struct FileMark: Codable, Hashable {
   /// Notes that rows are taken.
   mutating func add(_ outcome: ImportOutcome, upTo row: Int) {
     rows = row
-    self.outcome?.add(outcome)
+    self.outcome.add(outcome)
   }
 
-  /// `5,000 rows read: 20 inserted, 3 changed, 4,977 unchanged`; nil when an earlier version has read some of them.
-  var report: String? {
-    outcome.map {
-      "\(rows) row\(rows == 1 ? "" : "s") read: \($0.inserted) inserted, \($0.changed) changed, "
-        + "\(rows - $0.inserted - $0.changed) unchanged, \($0.skipped) reference\($0.skipped == 1 ? "" : "s") skipped"
-    }
+  /// `5,000 rows read: 20 inserted, 3 changed, 4,977 unchanged, 0 references skipped`
+  var report: String {
+    "\(rows) row\(rows == 1 ? "" : "s") read: \(outcome.inserted) inserted, \(outcome.changed) changed, "
+      + "\(rows - outcome.inserted - outcome.changed) unchanged, "
+      + "\(outcome.skipped) reference\(outcome.skipped == 1 ? "" : "s") skipped"
   }
 
   func data() throws -> Data { try JSONEncoder().encode(self) }

@@ -10,9 +10,9 @@ import Foundation
 struct Benchmarks {
   private static var measures: [Measure] {
     StoreBenchmarks.measures + AccessorBenchmarks.measures + FetchedResultsBenchmark.measures
-      + ContextMemory.measures + CommitLatency.measures + PoolBenchmarks.measures + IdlePool.measures
-      + BacklogBenchmark.measures + QueuesBenchmark.measures + IntakeBenchmark.measures + MemoryBenchmark.measures
-      + WorkingJobs.measures + ManyWorkers.measures
+      + ContextMemory.measures + CampusBenchmarks.measures + CommitLatency.measures + PoolBenchmarks.measures
+      + IdlePool.measures + BacklogBenchmark.measures + QueuesBenchmark.measures + IntakeBenchmark.measures
+      + MemoryBenchmark.measures + WorkingJobs.measures + ManyWorkers.measures
   }
 
   static func main() throws {

@@ -83,16 +83,37 @@ struct Spread: Equatable, Sendable {
 /// - Parameter rows: the number of rows that each side works on.
 func compare(
   _ name: String, _ options: Options, rows: Int? = nil, ours: () throws -> Use, plain: () throws -> Use
-) rethrows -> Figure {
-  var figure = Figure(name: name, unit: .seconds, ours: [], rows: rows ?? options.rows)
-  for round in 0..<options.rounds {
-    if round.isMultiple(of: 2) { figure.oursUse.append(try ours()) }
-    figure.plainUse.append(try plain())
-    if !round.isMultiple(of: 2) { figure.oursUse.append(try ours()) }
+) throws -> Figure {
+  try withoutActuallyEscaping(plain) { plain in
+    try compare(
+      name, options, rows: rows, ours: ours, sides: [Side(suffix: "", comparedWith: "plain C", run: plain)])[0]
   }
-  figure.ours = figure.oursUse.map(\.seconds)
-  figure.plain = figure.plainUse.map(\.seconds)
-  return figure
+}
+
+/// What ours is compared with.
+struct Side {
+  /// What the figure's name ends with.
+  let suffix: String
+  let comparedWith: String
+  let run: () throws -> Use
+}
+
+/// Runs ours and all other sides in turn: a figure for each of them, with the same values of ours.
+func compare(
+  _ name: String, _ options: Options, rows: Int? = nil, ours: () throws -> Use, sides: [Side]
+) throws -> [Figure] {
+  var oursUse: [Use] = []
+  var others: [[Use]] = sides.map { _ in [] }
+  for round in 0..<options.rounds {
+    if round.isMultiple(of: 2) { oursUse.append(try ours()) }
+    for (index, side) in sides.enumerated() { others[index].append(try side.run()) }
+    if !round.isMultiple(of: 2) { oursUse.append(try ours()) }
+  }
+  return zip(sides, others).map { side, uses in
+    Figure(
+      name: name + side.suffix, unit: .seconds, ours: oursUse.map(\.seconds), plain: uses.map(\.seconds),
+      comparedWith: side.comparedWith, oursUse: oursUse, plainUse: uses, rows: rows ?? options.rows)
+  }
 }
 
 extension Array where Element == Double {

@@ -17,7 +17,7 @@ enum Table {
   static func failure(_ name: String, _ reason: String) -> String { line(name, "failed: \(reason)", "", "", "", "") }
 
   private static func line(_ columns: String...) -> String {
-    let widths = [58, 14, 14, 22, 11, 0]
+    let widths = [68, 14, 14, 22, 11, 0]
     let padded = zip(columns, widths).map { text, width in
       text + String(repeating: " ", count: max(text.isEmpty ? 0 : 1, width - text.count))
     }

@@ -22,7 +22,10 @@ final class Stack {
   private let folder: Folder?
 
   /// A stack on a new file in a new folder.
-  convenience init() throws { try self.init(Folder()) }
+  convenience init(_ model: NSManagedObjectModel = PersonModel.make()) throws {
+    let folder = try Folder()
+    try self.init(folder.url, folder: folder, model: model)
+  }
 
   /// A stack on the folder's file, which is created if it is missing.
   convenience init(_ folder: Folder) throws { try self.init(folder.url, folder: folder) }
@@ -32,11 +35,13 @@ final class Stack {
     try self.init(folder, folder: nil, options: options)
   }
 
-  private init(_ url: URL, folder: Folder?, options: [AnyHashable: Any]? = nil) throws {
+  private init(
+    _ url: URL, folder: Folder?, model: NSManagedObjectModel = PersonModel.make(), options: [AnyHashable: Any]? = nil
+  ) throws {
     self.folder = folder
     let file = url.appendingPathComponent(Self.fileName)
     path = file.path
-    coordinator = NSPersistentStoreCoordinator(managedObjectModel: PersonModel.make())
+    coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     try coordinator.addPersistentStore(
       ofType: NSSQLiteStoreType, configurationName: nil, at: file, options: options)
   }

@@ -21,6 +21,11 @@ extension StoreBenchmarks {
     let stack = try FilledStore(rows: options.rows).copy()
     let sqlite = PlainSQLite(stack.path)
     let plain = { selectPlain(sqlite, "SELECT \(columns) FROM ZPERSON") }
+    let steps = Side(suffix: "", comparedWith: "plain C", run: plain)
+    let objects = Side(suffix: ", beside objects in C", comparedWith: "C's objects") {
+      let objects = PlainObjects()
+      return withExtendedLifetime(objects) { Use.of { consume(objects.fetchAndRead(sqlite)) } }
+    }
     func ours(_ read: (Person) -> Int) throws -> Use {
       // A new coordinator, so that no row is in its cache.
       let context = try stack.another().context()
@@ -32,26 +37,30 @@ extension StoreBenchmarks {
         }
       }
     }
-    return [
-      try compare("fetch all, read every property", options, ours: { try ours { $0.readAll() } }, plain: plain),
-      try compare("fetch all, read every property by value(forKey:)", options) {
-        try ours { person in
-          var sum = (person.value(forKey: "name") as? String)?.utf8.count ?? 0
-          sum &+= (person.value(forKey: "age") as? NSNumber)?.intValue ?? 0
-          sum &+= (person.value(forKey: "score") as? NSNumber)?.intValue ?? 0
-          sum &+= Int((person.value(forKey: "joined") as? Date)?.timeIntervalSinceReferenceDate ?? 0)
-          return sum &+ ((person.value(forKey: "email") as? String)?.utf8.count ?? 0)
-        }
-      } plain: {
-        plain()
-      },
-      try compare("fetch all, read every property, on a used heap", options) {
-        let heap = UsedHeap(blocks: options.rows * 8)
-        return try withExtendedLifetime(heap) { try ours { $0.readAll() } }
-      } plain: {
-        plain()
-      },
-    ]
+    func onUsedHeap(_ body: () throws -> Use) rethrows -> Use {
+      let heap = UsedHeap(blocks: options.rows * 8)
+      return try withExtendedLifetime(heap) { try body() }
+    }
+    let fresh = try compare(
+      "fetch all, read every property", options, ours: { try ours { $0.readAll() } }, sides: [steps, objects])
+    let used = try compare(
+      "fetch all, read every property, on a used heap", options,
+      ours: { try onUsedHeap { try ours { $0.readAll() } } },
+      sides: [
+        steps, Side(suffix: objects.suffix, comparedWith: objects.comparedWith) { try onUsedHeap(objects.run) },
+      ])
+    let byKey = try compare("fetch all, read every property by value(forKey:)", options) {
+      try ours { person in
+        var sum = (person.value(forKey: "name") as? String)?.utf8.count ?? 0
+        sum &+= (person.value(forKey: "age") as? NSNumber)?.intValue ?? 0
+        sum &+= (person.value(forKey: "score") as? NSNumber)?.intValue ?? 0
+        sum &+= Int((person.value(forKey: "joined") as? Date)?.timeIntervalSinceReferenceDate ?? 0)
+        return sum &+ ((person.value(forKey: "email") as? String)?.utf8.count ?? 0)
+      }
+    } plain: {
+      plain()
+    }
+    return fresh + [byKey] + used
   }
 
   static func fetchPredicate(_ options: Options) throws -> Figure {

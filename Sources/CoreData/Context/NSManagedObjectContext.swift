@@ -123,7 +123,6 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// Whether the end of an event is being posted.
   final var isProcessing = false
   final var isEndOfEventScheduled = false
-  final lazy var legacyLock = NSRecursiveLock()
 
   // MARK: Making
 

@@ -13,7 +13,7 @@ extension NSPersistentStoreCoordinator {
   public class func metadataForPersistentStore(
     ofType storeType: String, at url: URL, options: [AnyHashable: Any]? = nil
   ) throws -> [String: Any] {
-    try storeClass(storeType).metadata(at: url, options)
+    try storeClass(storeType, at: url).metadata(at: url, options)
   }
 
   /// The metadata in a store's file, in the spelling of newer code.
@@ -28,7 +28,7 @@ extension NSPersistentStoreCoordinator {
     _ metadata: [String: Any]?, forPersistentStoreOfType storeType: String, at url: URL,
     options: [AnyHashable: Any]? = nil
   ) throws {
-    try storeClass(storeType).setMetadata(metadata ?? [:], at: url, options)
+    try storeClass(storeType, at: url).setMetadata(metadata ?? [:], at: url, options)
   }
 
   /// Replaces the metadata in a store's file, in the spelling of newer code.

@@ -28,6 +28,9 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     queue.setSpecific(key: Self.queueKey, value: ObjectIdentifier(self))
   }
 
+  /// A coordinator of a model without entities.
+  public override convenience init() { self.init(managedObjectModel: NSManagedObjectModel()) }
+
   deinit {
     for (index, store) in stores.enumerated() {
       store.stopPostingRemoteChanges()
@@ -68,7 +71,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     ofType storeType: String, configurationName configuration: String?, at storeURL: URL?,
     options: [AnyHashable: Any]? = nil
   ) throws -> NSPersistentStore {
-    let kind = try Self.storeClass(storeType)
+    let kind = try Self.storeClass(storeType, at: storeURL)
     let store = try lock.withLock {
       try migrateBeforeOpening(storeType, configuration, storeURL, options)
       return try adopt(kind.open(opening(storeType, configuration, storeURL, options)))

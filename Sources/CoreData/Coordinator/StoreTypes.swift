@@ -14,6 +14,7 @@ final class StoreTypes: Sendable {
     for kind in builtInStores {
       for type in kind.storeTypes { classes[type] = kind }
     }
+    classes[NSPostgreSQLStoreType] = serverStoreClass
     self.classes = Mutex(classes)
   }
 
@@ -22,10 +23,19 @@ final class StoreTypes: Sendable {
   /// Replaces the class of a type; nil removes the type.
   func set(_ kind: (any ObjectStore.Type)?, _ type: String) { classes.withLock { $0[type] = kind } }
 
-  /// The class for stores of a type. Throws 134000 for an unknown type.
-  func find(_ type: String) throws -> any ObjectStore.Type {
+  /// The class for stores of a type at a place. Throws 134000 for an unknown type, and for a place at a server with the
+  /// type of a store in a file.
+  func find(_ type: String, at url: URL? = nil) throws -> any ObjectStore.Type {
     let all = all
-    if let found = all[type] { return found }
+    let isAtServer = ["postgresql", "postgres"].contains(url?.scheme)
+    if let found = all[type], !isAtServer || !builtInStores.contains(where: { $0 == found }) { return found }
+    if isAtServer || type == NSPostgreSQLStoreType {
+      throw CoreDataErrors.error(
+        .persistentStoreInvalidType,
+        "A store of the type \(type) cannot be opened at a PostgreSQL server: let the target depend on the product "
+          + "CoreDataPostgreSQL of this package, import CoreDataPostgreSQL, and open the store with the type "
+          + "NSPostgreSQLStoreType.")
+    }
     throw CoreDataErrors.error(
       .persistentStoreInvalidType,
       "No class is registered for stores of the type \(type); known types: "
@@ -43,7 +53,9 @@ final class StoreTypes: Sendable {
 }
 
 extension NSPersistentStoreCoordinator {
-  static func storeClass(_ storeType: String) throws -> any ObjectStore.Type { try StoreTypes.shared.find(storeType) }
+  static func storeClass(_ storeType: String, at url: URL? = nil) throws -> any ObjectStore.Type {
+    try StoreTypes.shared.find(storeType, at: url)
+  }
 
   /// The classes of stores by type name. Any thread.
   public class var registeredStoreTypes: [String: NSPersistentStore.Type] {

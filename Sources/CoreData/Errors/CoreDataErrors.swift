@@ -1,7 +1,7 @@
 /// Makes the `NSError`s that Core Data throws.
-enum CoreDataErrors {
+package enum CoreDataErrors {
   /// An error with the code; without a message its description is the code's explanation.
-  static func error(_ code: CocoaError.Code, _ message: String? = nil, _ info: [String: Any] = [:]) -> NSError {
+  package static func error(_ code: CocoaError.Code, _ message: String? = nil, _ info: [String: Any] = [:]) -> NSError {
     var info = info
     let explanation = explanation(code)
     info[NSLocalizedDescriptionKey] =
@@ -10,7 +10,7 @@ enum CoreDataErrors {
   }
 
   /// The error for a place that can be read and holds no store.
-  static func noStore(_ message: String) -> NSError { error(.persistentStoreOpen, message, [noStoreKey: true]) }
+  package static func noStore(_ message: String) -> NSError { error(.persistentStoreOpen, message, [noStoreKey: true]) }
 
   fileprivate static let noStoreKey = "NSPersistentStoreIsMissing"
 

@@ -1,6 +1,7 @@
 /// The functions of the migration manager that expressions in mapping models call.
 enum MappingFunction: String {
   case instancesOfMapping = "destinationInstancesForEntityMappingNamed:sourceInstances:"
+  case sourcesOfMapping = "sourceInstancesForEntityMappingNamed:destinationInstances:"
   case instancesOfRelationship = "destinationInstancesForSourceRelationshipNamed:sourceInstances:"
   case fetchRequest = "fetchRequestForSourceEntityNamed:predicateString:"
 }
@@ -43,21 +44,46 @@ struct MappingEvaluation {
       }
     case .function(let name, let operand?, let arguments):
       let target = try value(operand)
-      guard target is NSMigrationManager || target is NSEntityMigrationPolicy else { break }
-      let values = try arguments.map { try value($0) }
       if let policy = target as? NSEntityMigrationPolicy {
-        return try policy.value(forSelector: name, arguments: values)
+        return try policy.value(forSelector: name, arguments: arguments.map { try value($0) })
       }
-      return try call(name, values)
+      if target is NSMigrationManager { return try call(name, arguments.map { try value($0) }) }
+      // The argument of `valueForKeyPath:` may be the path itself.
+      let isPath = PredicateMethod.keyPathSelectors.contains(name)
+      return plain(
+        .function(
+          name: name, operand: NSExpression(forConstantValue: target),
+          arguments: isPath ? arguments : try arguments.map(constant)))
+    case .function(let name, nil, let arguments):
+      return plain(.function(name: name, operand: nil, arguments: try arguments.map(constant)))
+    case .aggregate(let members): return plain(.aggregate(try members.map(constant)))
+    case .set(let operation, let left, let right):
+      return plain(.set(operation, try constant(left), try constant(right)))
+    case .subquery(let collection, let variable, let predicate):
+      return plain(.subquery(try constant(collection), variable: variable, predicate))
+    case .conditional(let predicate, let chosen, let otherwise):
+      return try value(plain(.conditional(predicate, .yes, .no)) as? Bool ?? false ? chosen : otherwise)
+    case .assignment(_, let assigned): return try value(assigned)
     case .block:
       guard let fetch = expression as? NSFetchRequestExpression else { break }
       guard let request = try value(fetch.requestExpression) as? NSFetchRequest<any NSFetchRequestResult>,
         let context = try value(fetch.contextExpression) as? NSManagedObjectContext
       else { break }
       return try fetch.isCountOnlyRequest ? context.count(for: request) : context.fetch(request)
-    default: break
+    case .constant, .evaluatedObject, .keyPath(nil, _), .anyKey: break
     }
-    return expression.expressionValue(
+    return plain(expression.node)
+  }
+
+  /// The value as a constant, so that what calls the manager or a policy may be a part of any expression.
+  private func constant(_ expression: NSExpression) throws -> NSExpression {
+    if case .constant = expression.node { return expression }
+    return NSExpression(forConstantValue: try value(expression))
+  }
+
+  /// The value of an expression that calls neither the manager nor a policy.
+  private func plain(_ node: ExpressionNode) -> Any? {
+    NSExpression(node: node).expressionValue(
       with: variables[NSMigrationSourceObjectKey], context: NSMutableDictionary(dictionary: variables))
   }
 
@@ -67,6 +93,8 @@ struct MappingEvaluation {
     switch MappingFunction(rawValue: name) {
     case .instancesOfMapping:
       return manager.destinationInstances(forEntityMappingName: text, sourceInstances: Self.objects(last))
+    case .sourcesOfMapping:
+      return manager.sourceInstances(forEntityMappingName: text, destinationInstances: Self.objects(last))
     case .instancesOfRelationship: return manager.destinationInstances(of: Self.objects(last))
     case .fetchRequest: return try manager.fetchRequest(forSourceEntityNamed: text, predicate: last as? String)
     case nil:
@@ -99,4 +127,9 @@ struct MappingEvaluation {
       destination?.setValue(NSSet(array: members), forKey: relationship.name)
     }
   }
+}
+
+extension NSExpression {
+  fileprivate static var yes: NSExpression { NSExpression(forConstantValue: true) }
+  fileprivate static var no: NSExpression { NSExpression(forConstantValue: false) }
 }

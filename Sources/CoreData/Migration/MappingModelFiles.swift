@@ -9,18 +9,20 @@ enum MappingModelFiles {
     }
   }
 
-  static func mappings(at url: URL) -> [NSEntityMapping]? {
+  /// The mappings of a file, with the data models that Xcode's source form holds.
+  static func contents(at url: URL) -> (mappings: [NSEntityMapping], models: MappingDocument.Models?)? {
     if url.pathExtension == "xcmappingmodel" {
       guard let data = FileManager.default.contents(atPath: url.appendingPathComponent("xcmapping.xml").path),
         let root = try? ModelNode.parse(data)
       else { return nil }
-      return MappingDocument(root).mappings
+      let document = MappingDocument(root)
+      return (document.mappings, document.models)
     }
     guard let data = FileManager.default.contents(atPath: url.path), let root = try? KeyedArchive(data).root,
       root.className == "NSMappingModel"
     else { return nil }
     let mappings = root.objects("NSEntityMappings").map(mapping)
-    return root.limits.areExceeded ? nil : mappings
+    return root.limits.areExceeded ? nil : (mappings, nil)
   }
 
   /// The mapping model between two models among the files of bundles; compiled ones first.
@@ -69,124 +71,38 @@ enum MappingModelFiles {
 }
 
 extension NSMappingModel {
-  /// Whether the mappings are those between two models: by version hashes, or without these by the names of entities
-  /// and properties.
+  /// Whether the mappings are those between two models. Version hashes decide where the file has them: those of both
+  /// models in Xcode's source form, those of the mapped entities in the compiled form. Otherwise the names of entities
+  /// and attributes decide.
+  fileprivate func leads(from source: NSManagedObjectModel, to destination: NSManagedObjectModel) -> Bool {
+    if let modelHashes {
+      return modelHashes.source == source.entityVersionHashesByName
+        && modelHashes.destination == destination.entityVersionHashesByName
+    }
+    let mappings = entityMappings ?? []
+    let mapped = Set(mappings.compactMap(\.destinationEntityName))
+    return mappings.allSatisfy { $0.leads(from: source, to: destination) }
+      // An abstract entity has no objects.
+      && destination.entities.allSatisfy { $0.isAbstract || mapped.contains($0.name ?? "") }
+  }
+}
+
+extension NSEntityMapping {
   fileprivate func leads(from source: NSManagedObjectModel, to destination: NSManagedObjectModel) -> Bool {
     func fits(_ name: String?, _ hash: Data?, _ model: NSManagedObjectModel) -> Bool {
       guard let name else { return true }
       guard let entity = model.entitiesByName[name] else { return false }
       return hash == nil || hash == entity.versionHash
     }
-    let mappings = entityMappings ?? []
-    guard
-      mappings.allSatisfy({
-        fits($0.sourceEntityName, $0.sourceEntityVersionHash, source)
-          && fits($0.destinationEntityName, $0.destinationEntityVersionHash, destination)
-      })
+    guard fits(sourceEntityName, sourceEntityVersionHash, source),
+      fits(destinationEntityName, destinationEntityVersionHash, destination)
     else { return false }
-    return Set(mappings.compactMap(\.destinationEntityName)) == Set(destination.entities.compactMap(\.name))
-      && mappings.allSatisfy { mapping in
-        guard let entity = mapping.destinationEntityName.flatMap({ destination.entitiesByName[$0] }) else {
-          return true
-        }
-        let attributes = Set(entity.attributesByName.values.filter { !$0.isTransient }.map(\.name))
-        let mapped = Set((mapping.attributeMappings ?? []).compactMap(\.name))
-        return mapped.isSubset(of: entity.attributesByName.keys)
-          && attributes.subtracting(mapped).allSatisfy { entity.attributesByName[$0]?.entity !== entity }
-      }
-  }
-}
-
-/// The document inside a `.xcmappingmodel`: an XML store of Xcode's with one object for each mapping.
-private struct MappingDocument {
-  private struct Object {
-    let kind: String
-    var values: [String: String] = [:]
-    var members: [String: [String]] = [:]
-  }
-
-  private var objects: [String: Object] = [:]
-
-  init(_ root: ModelNode) {
-    for node in root.children(named: "object") {
-      guard let id = node.attributes["id"], let kind = node.attributes["type"] else { continue }
-      var object = Object(kind: kind)
-      for attribute in node.children(named: "attribute") {
-        object.values[attribute.attributes["name"] ?? ""] =
-          attribute.text.trimmingCharacters(in: .whitespacesAndNewlines)
-      }
-      for relationship in node.children(named: "relationship") {
-        object.members[relationship.attributes["name"] ?? ""] =
-          (relationship.attributes["idrefs"] ?? "").split(separator: " ").map(String.init)
-      }
-      objects[id] = object
-    }
-  }
-
-  /// The mappings in Xcode's order.
-  var mappings: [NSEntityMapping] {
-    objects.values.filter { $0.kind == "XDDEVENTITYMAPPING" }
-      .sorted { Int($0.values["mappingnumber"] ?? "") ?? 0 < Int($1.values["mappingnumber"] ?? "") ?? 0 }
-      .map(mapping)
-  }
-
-  private func mapping(_ object: Object) -> NSEntityMapping {
-    func value(_ key: String) -> String? { object.values[key].flatMap { $0.isEmpty ? nil : $0 } }
-    let (source, destination) = (value("sourcename"), value("destinationname"))
-    let mapping = NSEntityMapping()
-    mapping.sourceEntityName = source
-    mapping.destinationEntityName = destination
-    mapping.entityMigrationPolicyClassName = value("migrationpolicyclassname")
-    // Xcode's compiler names and classifies mappings so.
-    mapping.name =
-      value("name") ?? (source.map { from in destination.map { "\(from)To\($0)" } ?? from } ?? destination ?? "")
-    mapping.mappingType =
-      source == nil
-      ? .addEntityMappingType
-      : destination == nil
-        ? .removeEntityMappingType
-        : mapping.entityMigrationPolicyClassName != nil
-          ? .customEntityMappingType : source == destination ? .copyEntityMappingType : .transformEntityMappingType
-    mapping.attributeMappings = properties(object, "attributemappings")
-    mapping.relationshipMappings = properties(object, "relationshipmappings")
-    if let source { mapping.sourceExpression = sourceExpression(source, object) }
-    return mapping
-  }
-
-  /// The objects of an entity that match the mapping's predicate.
-  private func sourceExpression(_ entity: String, _ object: Object) -> NSExpression {
-    let predicate = object.values.first { $0.key.contains("predicate") && !$0.value.isEmpty }?.value ?? "TRUEPREDICATE"
-    let manager = NSExpression(forVariable: NSMigrationManagerKey)
-    return NSFetchRequestExpression.expression(
-      forFetch: NSExpression(
-        node: .function(
-          name: MappingFunction.fetchRequest.rawValue, operand: manager,
-          arguments: [NSExpression(forConstantValue: entity), NSExpression(forConstantValue: predicate)])),
-      context: NSExpression(node: .keyPath(operand: manager, path: KeyPathComponents("sourceContext"))),
-      countOnly: false)
-  }
-
-  private func properties(_ object: Object, _ key: String) -> [NSPropertyMapping] {
-    (object.members[key] ?? []).compactMap { objects[$0] }.map { source in
-      let mapping = NSPropertyMapping()
-      let name = source.values["name"] ?? ""
-      mapping.name = name
-      if let text = source.values["valueexpressiondata"],
-        let data = Data(base64Encoded: text, options: .ignoreUnknownCharacters),
-        let expression = (try? KeyedArchive(data))?.root?.expression
-      {
-        mapping.valueExpression = expression
-      } else if let mappingName = source.values["sourcemappingname"], !mappingName.isEmpty {
-        let path = source.values["sourcekeypath"] ?? ""
-        mapping.valueExpression =
-          NSPropertyMapping.Source.relationship(
-            name, mappingName: mappingName, path: path.hasPrefix("$source.") ? String(path.dropFirst(8)) : path
-          ).expression
-      } else {
-        mapping.isGenerated = true
-      }
-      return mapping
-    }
-    .sorted { ($0.name ?? "").precedesByBytes($1.name ?? "") }
+    guard destinationEntityVersionHash == nil,
+      let entity = destinationEntityName.flatMap({ destination.entitiesByName[$0] })
+    else { return true }
+    let attributes = Set(entity.attributesByName.values.filter { !$0.isTransient }.map(\.name))
+    let mapped = Set((attributeMappings ?? []).compactMap(\.name))
+    return mapped.isSubset(of: entity.attributesByName.keys)
+      && attributes.subtracting(mapped).allSatisfy { entity.attributesByName[$0]?.entity !== entity }
   }
 }

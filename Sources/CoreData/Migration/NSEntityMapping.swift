@@ -122,18 +122,15 @@ open class NSEntityMapping: NSObject {
     sourceEntityVersionHash = sourceEntityVersionHash ?? old?.versionHash
     destinationEntityVersionHash = destinationEntityVersionHash ?? new?.versionHash
     for mapping in attributeMappings ?? [] where mapping.isGenerated {
-      mapping.isGenerated = false
       guard let name = mapping.name, old?.attributesByName[name] != nil else { continue }
-      mapping.valueExpression = NSPropertyMapping.Source.attribute(name).expression
+      mapping.generate(.attribute(name))
     }
     for mapping in relationshipMappings ?? [] where mapping.isGenerated {
-      mapping.isGenerated = false
       guard let name = mapping.name, let was = old?.relationshipsByName[name] else { continue }
       // The only mapping of the objects at the other end is named; several are not.
       let others = mappings.filter { $0.sourceEntityName == was.destinationEntity?.name }
       let isAlone = others.count == 1 && was.destinationEntity?.subentities.isEmpty ?? true
-      mapping.valueExpression =
-        NSPropertyMapping.Source.relationship(name, mappingName: isAlone ? others[0].name : nil, path: name).expression
+      mapping.generate(.relationship(name, mappingName: isAlone ? others[0].name : nil, path: name))
     }
   }
 }
@@ -153,7 +150,12 @@ open class NSPropertyMapping: NSObject {
   open var name: String? { didSet { isEdited = true } }
   /// The value, evaluated with the variables `$source`, `$destination`, `$manager`, `$entityMapping`,
   /// `$propertyMapping` and `$entityPolicy`; nil for a new property, which gets its default value.
-  open var valueExpression: NSExpression? { didSet { isEdited = true } }
+  open var valueExpression: NSExpression? {
+    didSet {
+      isEdited = true
+      isGenerated = false
+    }
+  }
   /// Notes of the developer; the framework does not read them. Default: nil.
   open var userInfo: [AnyHashable: Any]?
 
@@ -171,6 +173,12 @@ open class NSPropertyMapping: NSObject {
   }
 
   open override var hash: Int { name.hashValue }
+
+  /// Sets the expression that Xcode generates for the models that are known now. Others may say more.
+  fileprivate func generate(_ source: Source) {
+    valueExpression = source.expression
+    isGenerated = true
+  }
 
   convenience init(name: String, _ source: Source?) {
     self.init()
@@ -199,10 +207,10 @@ open class NSPropertyMapping: NSObject {
       }
     }
 
+    /// The value at a path of the old object; the old object itself for "".
     private static func path(_ path: String) -> NSExpression {
-      NSExpression(
-        node: .keyPath(
-          operand: NSExpression(forVariable: NSMigrationSourceObjectKey), path: KeyPathComponents(path)))
+      let source = NSExpression(forVariable: NSMigrationSourceObjectKey)
+      return path.isEmpty ? source : NSExpression(node: .keyPath(operand: source, path: KeyPathComponents(path)))
     }
   }
 }

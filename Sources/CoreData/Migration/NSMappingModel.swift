@@ -16,6 +16,8 @@ open class NSMappingModel: NSObject {
   }
 
   private var isInferred = false
+  /// The version hashes of all entities of both models, if the file held the models.
+  private(set) var modelHashes: (source: [String: Data], destination: [String: Data])?
 
   /// Whether the mapping is as it was inferred, so that the migration can be done in the store's file.
   var isLightweight: Bool { isInferred && (entityMappings ?? []).allSatisfy { !$0.isEdited } }
@@ -23,7 +25,8 @@ open class NSMappingModel: NSObject {
   /// A mapping model without mappings.
   public override init() { super.init() }
 
-  /// The mapping model between two models among the files of bundles. Nil if there is none.
+  /// The mapping model between two models among the files of bundles, found by the version hashes that a file has.
+  /// Nil if there is none.
   ///
   /// - Parameter bundles: where to search; nil for the bundles of the program.
   public convenience init?(
@@ -34,16 +37,21 @@ open class NSMappingModel: NSObject {
     else { return nil }
     self.init()
     entityMappings = found.entityMappings
+    modelHashes = found.modelHashes
   }
 
   /// Reads a `.cdm`, or a `.xcmappingmodel`. Nil if the file cannot be read.
   ///
-  /// In a `.xcmappingmodel` Xcode leaves out what it generates itself; that becomes known with the two models, which
-  /// `init?(from:forSourceModel:destinationModel:)` and a migration give.
+  /// In a `.xcmappingmodel` Xcode leaves out what it generates itself. It follows from the two models that the file
+  /// holds; where these cannot be read, from those that `init?(from:forSourceModel:destinationModel:)` and a migration
+  /// give.
   public convenience init?(contentsOf url: URL?) {
-    guard let url, let mappings = MappingModelFiles.mappings(at: url) else { return nil }
+    guard let url, let contents = MappingModelFiles.contents(at: url) else { return nil }
     self.init()
-    entityMappings = mappings
+    entityMappings = contents.mappings
+    guard let models = contents.models else { return }
+    resolve(models.source, models.destination)
+    modelHashes = (models.source.entityVersionHashesByName, models.destination.entityVersionHashesByName)
   }
 
   /// The mapping that lightweight migration uses between two models. Throws 134190 if none can be inferred, naming the

@@ -50,7 +50,7 @@ open class NSAttributeDescription: NSPropertyDescription, @unchecked Sendable {
   }
 
   /// The value of a new object; a composite attribute computes it from its elements.
-  var initialValue: Any? { defaultValue }
+  package var initialValue: Any? { defaultValue }
 
   /// Whether validation can refuse a value or the lack of one.
   var hasRules: Bool { !isOptional || !validationPredicates.isEmpty }

@@ -39,7 +39,7 @@ open class NSCompositeAttributeDescription: NSAttributeDescription, @unchecked S
   }
 
   /// The elements' default values; nil if no element has one.
-  override var initialValue: Any? {
+  package override var initialValue: Any? {
     if let defaultValue { return defaultValue }
     let values = elements.compactMap { element in element.initialValue.map { (element.name, $0) } }
     return values.isEmpty ? nil : Dictionary(values, uniquingKeysWith: { first, _ in first })
@@ -53,7 +53,7 @@ open class NSCompositeAttributeDescription: NSAttributeDescription, @unchecked S
 
   /// The elements that hold a value, those inside composite elements included, ordered by name, each with its key path
   /// from here.
-  var leaves: [(path: [String], attribute: NSAttributeDescription)] {
+  package var leaves: [(path: [String], attribute: NSAttributeDescription)] {
     elements.sorted { $0.name.precedesByBytes($1.name) }.flatMap { element in
       guard let composite = element as? NSCompositeAttributeDescription else { return [([element.name], element)] }
       return composite.leaves.map { ([element.name] + $0.path, $0.attribute) }
@@ -71,7 +71,7 @@ extension NSAttributeDescription {
 
 extension NSEntityDescription {
   /// The attribute at the end of a key path through relationships and composite attributes.
-  func attribute(at keys: some Collection<String>) -> NSAttributeDescription? {
+  package func attribute(at keys: some Collection<String>) -> NSAttributeDescription? {
     guard let key = keys.first else { return nil }
     if let attribute = attributesByName[key] { return attribute.element(at: keys.dropFirst()) }
     return relationshipsByName[key]?.destinationEntity?.attribute(at: keys.dropFirst())

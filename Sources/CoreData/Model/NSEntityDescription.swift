@@ -69,7 +69,7 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   package var productModuleName: String?
 
   /// The properties that this entity declares itself.
-  private(set) var declaredProperties: [NSPropertyDescription] = []
+  package private(set) var declaredProperties: [NSPropertyDescription] = []
   private var declaredSubentities: [NSEntityDescription] = []
   private var className = "NSManagedObject"
   var storedRenamingIdentifier: String?
@@ -215,7 +215,7 @@ extension NSEntityDescription {
   }
 
   /// The property names of a uniqueness constraint or a compound index, which may hold descriptions instead.
-  func names(of constraint: [Any]) -> [String] {
+  package func names(of constraint: [Any]) -> [String] {
     constraint.compactMap { element in
       switch element {
       case let name as String: name

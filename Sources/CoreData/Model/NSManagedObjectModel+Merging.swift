@@ -3,7 +3,7 @@ extension NSManagedObjectModel {
   /// about an entity; Apple's raises an exception for the latter.
   ///
   /// - Parameter bundles: where to look; nil means the main bundle and the resource bundles that SwiftPM puts beside
-  ///   it.
+  ///   it: those of the program's package, or of the packages that it uses if these have no model.
   public class func mergedModel(from bundles: [Bundle]?) -> NSManagedObjectModel? {
     let models = models(in: bundles)
     return models.isEmpty ? nil : NSManagedObjectModel(byMerging: models)
@@ -76,27 +76,20 @@ extension NSManagedObjectModel {
   /// executable, where SwiftPM puts a package's models.
   private static func models(in bundles: [Bundle]?) -> [NSManagedObjectModel] {
     let wanted = bundles ?? [Bundle.main]
-    let beside = wanted.contains { $0.bundleURL == Bundle.main.bundleURL } ? Bundle.besideExecutable : []
-    return (wanted + beside).flatMap { bundle in
-      let folder = bundle.resourceURL ?? bundle.bundleURL
-      let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
-      return names.sorted().map { folder.appendingPathComponent($0) }.filter { fileTypes.contains($0.pathExtension) }
-        .compactMap { NSManagedObjectModel(contentsOf: $0) }
-    }
+    let found = wanted.flatMap(readableModels)
+    guard wanted.contains(where: { $0.bundleURL == Bundle.main.bundleURL }) else { return found }
+    let beside = ProgramBundles.besideExecutable
+    let own = beside.own.flatMap(readableModels)
+    return found + (own.isEmpty && found.isEmpty ? beside.others.flatMap(readableModels) : own)
+  }
+
+  private static func readableModels(in bundle: Bundle) -> [NSManagedObjectModel] {
+    let folder = bundle.resourceURL ?? bundle.bundleURL
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+    return names.sorted().map { folder.appendingPathComponent($0) }.filter { fileTypes.contains($0.pathExtension) }
+      .compactMap { NSManagedObjectModel(contentsOf: $0) }
   }
 
   /// The extensions of model files, the most complete form first.
   static let fileTypes = ["momd", "mom", "xcdatamodeld", "xcdatamodel"]
-}
-
-extension Bundle {
-  /// All bundles in which a program may have resources.
-  static var ofProgram: [Bundle] { [main] + allBundles + besideExecutable }
-
-  /// The resource bundles of a package's targets, which SwiftPM puts beside the executable and the tests.
-  static var besideExecutable: [Bundle] {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: main.bundlePath)) ?? []
-    return names.sorted().filter { $0.hasSuffix(".resources") || $0.hasSuffix(".bundle") }
-      .compactMap { Bundle(path: main.bundleURL.appendingPathComponent($0).path) }
-  }
 }

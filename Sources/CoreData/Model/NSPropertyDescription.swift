@@ -50,7 +50,7 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
   open private(set) var validationWarnings: [Any] = []
 
   private var ownerAnchor: EntityAnchor?
-  final var owner: NSEntityDescription? {
+  package final var owner: NSEntityDescription? {
     get { ownerAnchor?.entity }
     set {
       ownerAnchor = newValue?.anchor

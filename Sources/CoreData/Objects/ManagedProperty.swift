@@ -68,6 +68,12 @@ extension NSManagedObject {
   }
 
   @inline(__always)
+  final func readText(_ property: ManagedPropertyKey) -> String? {
+    let slot = property.slot(in: layout, .string)
+    return text(slot, among: accessSlots(reading: slot))
+  }
+
+  @inline(__always)
   final func write<T: SlotValue>(_ property: ManagedPropertyKey, _ kind: SlotKind, _ value: T?) {
     let slot = property.slot(in: layout, kind)
     let observed = willChangeObserved(property.name)

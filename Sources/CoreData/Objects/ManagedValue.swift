@@ -191,7 +191,7 @@ extension Float: ManagedValue {
 extension String: ManagedValue {
   /// The value of a string attribute; nil for no value.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> String? {
-    object.read(property, .string, String.self)
+    object.readText(property)
   }
   /// Writes the attribute and marks the object as updated.
   public static func write(_ value: String?, to property: ManagedPropertyKey, of object: NSManagedObject) {

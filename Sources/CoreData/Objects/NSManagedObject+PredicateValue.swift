@@ -15,7 +15,9 @@ extension NSManagedObject {
       guard let related = related(slot) else { return .null }
       return rest.isEmpty ? .object(related.objectID) : related.predicateValue(at: rest)
     }
-    return rest.isEmpty ? access(slot: slot).predicateValue(slot) : readPredicateValue(at: keys)
+    guard rest.isEmpty else { return readPredicateValue(at: keys) }
+    guard layout.kinds[slot] == .string else { return access(slot: slot).predicateValue(slot) }
+    return text(slot, among: accessSlots(reading: slot)).map { .string($0) } ?? .null
   }
 
   private func readPredicateValue(at keys: ArraySlice<String>) -> PredicateValue {

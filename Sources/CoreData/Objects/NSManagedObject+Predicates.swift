@@ -2,11 +2,15 @@
 extension NSManagedObject: KeyValueReadable, PersistentKeyed {
   final func readableValue(forKey key: String) -> Any? {
     // A property of a subentity is nil for an object of another entity, as in the shared table.
-    if layout.locations[key] == nil, !["objectID", "self", "SELF", "entity"].contains(key) { return nil }
+    if layout.locations[key] == nil, !layout.answersUndefinedKeys,
+      !["objectID", "self", "SELF", "entity"].contains(key)
+    {
+      return nil
+    }
     return value(forKey: key)
   }
 
-  final var persistentKey: (entityName: String, key: Int64)? { objectID.persistentKey }
+  package final var persistentKey: (entityName: String, key: Int64)? { objectID.persistentKey }
 }
 
 extension NSManagedObjectID: KeyValueReadable, PersistentKeyed {
@@ -18,7 +22,7 @@ extension NSManagedObjectID: KeyValueReadable, PersistentKeyed {
     }
   }
 
-  var persistentKey: (entityName: String, key: Int64)? { isTemporaryID ? nil : (storedEntity.layout.name, key) }
+  package var persistentKey: (entityName: String, key: Int64)? { isTemporaryID ? nil : (storedEntity.layout.name, key) }
 }
 
 extension NSEntityDescription: KeyValueReadable {

@@ -209,7 +209,7 @@ extension NSManagedObject {
 
   private final func fetchedValueRequest(_ property: NSFetchedPropertyDescription) -> NSFetchRequest<NSManagedObject>? {
     guard let template = property.fetchRequest else { return nil }
-    let request = NSFetchRequest<NSManagedObject>(template)
+    let request = NSFetchRequest<NSManagedObject>(settingsOf: template)
     request.predicate = template.predicate?.withSubstitutionVariables([
       "FETCH_SOURCE": self, "FETCHED_PROPERTY": property,
     ])

@@ -3,12 +3,15 @@ extension NSManagedObject {
   /// The property's value, which fires a fault: numbers as NSNumber, to-many relationships as an NSSet or NSOrderedSet
   /// of this moment, nil for no value.
   ///
-  /// Traps for a key that the entity does not have, as Core Data does.
+  /// A key that the entity does not have goes to `value(forUndefinedKey:)`.
   public final func value(forKey key: String) -> Any? {
     guard let location = layout.locations[key] else { return unmodelledValue(key) }
     switch location {
     case .slot(let slot):
-      return layout.kinds[slot] == .toOne ? related(slot) : layout.value(slot, in: accessSlots(reading: slot))
+      let kind = layout.kinds[slot]
+      if kind == .toOne { return related(slot) }
+      let slots = accessSlots(reading: slot)
+      return kind == .string ? text(slot, among: slots) : layout.value(slot, in: slots)
     case .toMany(let index): return toMany(index).asCollection
     case .fetched(let index): return fetchedValue(layout.fetchedProperties[index])
     }
@@ -16,10 +19,10 @@ extension NSManagedObject {
 
   /// Sets the property's value and the inverse of a relationship, and marks the object as updated.
   ///
-  /// Traps for an unknown key, a fetched property, and a value of a type that the property cannot hold. Call it on the
-  /// context's queue.
+  /// A key that the entity does not have goes to `setValue(_:forUndefinedKey:)`. Traps for a fetched property, and a
+  /// value of a type that the property cannot hold. Call it on the context's queue.
   public final func setValue(_ value: Any?, forKey key: String) {
-    guard let location = layout.locations[key] else { unknownKey(key) }
+    guard let location = layout.locations[key] else { return setValue(value, forUndefinedKey: key) }
     switch location {
     case .slot(let slot) where layout.kinds[slot] == .toOne:
       setRelated(managedObject(value, for: key), slot: slot)
@@ -116,7 +119,7 @@ extension NSManagedObject {
     case "isUpdated", "updated": return NSNumber(value: isUpdated)
     case "isDeleted", "deleted": return NSNumber(value: isDeleted)
     case "isFault", "fault": return NSNumber(value: isFault)
-    default: unknownKey(key)
+    default: return value(forUndefinedKey: key)
     }
   }
 

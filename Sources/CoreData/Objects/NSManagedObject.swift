@@ -21,7 +21,9 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   private final var identifier: NSManagedObjectID?
   private final var savedEntity: StoredEntity?
   /// The current values; nil in a fault whose row was not read.
-  final var snapshot: Snapshot?
+  final var snapshot: Snapshot? {
+    didSet { if !state.isDisjoint(with: .hasReadTexts) { forgetTexts() } }
+  }
   /// The last fetched or saved values, while `snapshot` has changes.
   final var committed: Snapshot? {
     get { committedSlab.map { $0.snapshot(at: UInt32(committedPlace) * 8) } }
@@ -45,8 +47,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   final var reference: ContextReference?
   /// The to-many relationships, one each; empty until the first is used.
   @exclusivity(unchecked) final var toManys: [ToMany?] = []
-  /// What a fetch left with this fault: its neighbours in a batch, or some of its values.
-  final var batch: FetchBatch?
+  /// What is kept besides the values, if anything is.
+  @exclusivity(unchecked) final var attachment = Attachment.none
 
   struct State: OptionSet {
     let rawValue: UInt16
@@ -69,6 +71,26 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     static let isNoted = State(rawValue: 1 << 9)
     /// A property of this object may be observed.
     static let isObserved = State(rawValue: 1 << 10)
+    /// A text of the present row was read: one bit for every fourth slot, see `hasReadText(_:)`.
+    static let hasReadTexts = State(rawValue: 0b1111 << 11)
+
+    /// The bit for the text of a slot. Slots that share one are taken for each other.
+    @inline(__always)
+    static func hasReadText(_ slot: Int) -> State { State(rawValue: 1 << (11 + UInt16(slot & 3))) }
+  }
+
+  /// Not both at once: a fault keeps no texts.
+  enum Attachment {
+    case none
+    /// What a fetch left with this fault: its neighbours in a batch, or some of its values.
+    case batch(FetchBatch)
+    /// The texts of `snapshot` that were read more than once.
+    case texts(ReadTexts)
+  }
+
+  final var batch: FetchBatch? {
+    get { if case .batch(let batch) = attachment { batch } else { nil } }
+    set { attachment = newValue.map { .batch($0) } ?? .none }
   }
 
   /// Creates an object with the model's default values and inserts it into a context as a new one. Without a context it
@@ -225,6 +247,14 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
 
   /// Called after the object dropped its values.
   open func didTurnIntoFault() {}
+
+  /// The value for a key that the entity does not have. Override it for computed properties: `value(forKey:)`,
+  /// predicates in memory, sort descriptors and sections ask for them by name, and Swift cannot find them by it. Call
+  /// super for other keys: the default traps, where Core Data raises an exception.
+  open func value(forUndefinedKey key: String) -> Any? { unknownKey(key) }
+
+  /// Sets the value for a key that the entity does not have. The default traps, as above.
+  open func setValue(_ value: Any?, forUndefinedKey key: String) { unknownKey(key) }
 
   /// Validates one value before a save. The default checks the model's rules and throws their errors. Unlike on Apple's
   /// platforms a value that an override puts into `value` is not stored.

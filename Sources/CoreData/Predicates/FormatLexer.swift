@@ -12,6 +12,8 @@ struct FormatToken {
     case integer(Int64)
     case real(Double)
     case string(String)
+    /// `<00ff>`, as which data prints.
+    case data(Data)
     case argument(FormatSpecifier)
     case symbol(String)
     case end
@@ -116,6 +118,7 @@ struct FormatLexer {
     case "#": kind = .escapedWord(try name(after: "#"))
     case "@": kind = .operatorKey("@" + (try name(after: "@")))
     case "%": kind = .argument(try specifier())
+    case "<": kind = try data() ?? .symbol(symbol())
     case _ where isDigit(character): kind = try number()
     case _ where isNameStart(character): kind = word()
     default: kind = .symbol(try symbol())
@@ -258,6 +261,17 @@ struct FormatLexer {
 
   private mutating func digits() {
     while let character = peek(), isDigit(character) { position += 1 }
+  }
+
+  /// Nil if what follows is something else, such as a comparison.
+  private mutating func data() -> FormatToken.Kind? {
+    var end = position + 1
+    while end < text.count, text[end].properties.isASCIIHexDigit { end += 1 }
+    let length = end - position - 1
+    guard end < text.count, text[end] == ">", length > 0, length.isMultiple(of: 2) else { return nil }
+    let bytes = stride(from: position + 1, to: end, by: 2).compactMap { UInt8(string($0..<$0 + 2), radix: 16) }
+    position = end + 1
+    return .data(Data(bytes))
   }
 
   private mutating func specifier() throws -> FormatSpecifier {

@@ -5,6 +5,8 @@ extension FormatParser {
     case .integer(let value): return constant(value)
     case .real(let value): return constant(value)
     case .string(let value): return constant(value)
+    case .data(let value): return constant(value)
+    case .symbol("<>"): return constant(Data())
     case .variable(let name):
       advance()
       return .expression(NSExpression(forVariable: name))
@@ -33,7 +35,7 @@ extension FormatParser {
     }
   }
 
-  private mutating func constant(_ value: Any) -> Node {
+  private mutating func constant(_ value: Any?) -> Node {
     advance()
     return .expression(NSExpression(forConstantValue: value))
   }
@@ -57,7 +59,7 @@ extension FormatParser {
         throw failure("The argument must be a number")
       }
     }
-    return constant(value as Any)
+    return constant(value)
   }
 
   private mutating func word(_ word: String) throws -> Node {
@@ -126,7 +128,7 @@ extension FormatParser {
     guard parts.count >= 2, let name = parts[1].constant as? String else {
       throw failure("FUNCTION takes an operand, a name in quotes, and arguments", at: start)
     }
-    guard PredicateFunction(rawValue: name) != nil || PredicateMethod.exists(name) else {
+    guard PredicateFunction(rawValue: name) != nil || PredicateMethod.exists(name, of: parts[0]) else {
       throw failure("There is no method \"\(name)\" for FUNCTION", at: start)
     }
     let count = name.split(separator: ":", omittingEmptySubsequences: false).count - 1

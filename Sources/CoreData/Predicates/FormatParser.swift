@@ -7,7 +7,7 @@
 ///                | TRUEPREDICATE | FALSEPREDICATE | "(" predicate ")" | %@
 ///
 /// A parenthesis may hold a predicate or an expression, and only its content tells which. So every level returns
-/// either.
+/// either. Groups of predicates are no recursion: `PredicateGroups` finds them beforehand.
 struct FormatParser {
   enum Node {
     case expression(NSExpression)
@@ -21,6 +21,7 @@ struct FormatParser {
 
   private let format: String
   private let tokens: [FormatToken]
+  private let groups: PredicateGroups
   private var arguments: [Any?]
   private var index = 0
   private var depth = 0
@@ -29,6 +30,7 @@ struct FormatParser {
   init(format: String, arguments: FormatArguments) throws {
     self.format = format
     self.tokens = try FormatLexer.tokens(of: format)
+    self.groups = PredicateGroups(tokens)
     let specifiers = tokens.compactMap { token in
       if case .argument(let specifier) = token.kind { specifier } else { nil }
     }
@@ -105,33 +107,51 @@ struct FormatParser {
 
   /// A predicate or an expression.
   mutating func either() throws -> Node {
-    try compound(.or, "||", .or) { try $0.compound(.and, "&&", .and) { try $0.negation() } }
-  }
-
-  private mutating func compound(
-    _ keyword: FormatKeyword, _ symbol: String, _ type: NSCompoundPredicate.LogicalType,
-    _ operand: (inout FormatParser) throws -> Node
-  ) throws -> Node {
-    let first = try operand(&self)
-    var parts: [NSPredicate] = []
-    while self.keyword == keyword || isSymbol(symbol) {
-      if parts.isEmpty { parts.append(try asPredicate(first)) }
-      advance()
-      let node = try operand(&self)
-      parts.append(try asPredicate(node))
+    var group = PredicateGroup()
+    var outer: [PredicateGroup] = []
+    while true {
+      group.negations = try negations()
+      if groups.begin(at: index) {
+        advance()
+        outer.append(group)
+        group = PredicateGroup()
+        continue
+      }
+      let node = try comparison()
+      if case .expression = node, outer.isEmpty, group.isEmpty, !isAnd, !isOr { return node }
+      try add(PredicateOperand(asPredicate(node)), to: &group)
+      while !takeConnective(of: &group) {
+        guard let whole = group.finish() else { throw failure("Expected a comparison operator") }
+        guard let next = outer.popLast() else { return .predicate(whole.predicate) }
+        group = next
+        try expect(")")
+        guard comparisonOperator == nil else { throw failure("Expected AND, OR or the end after a predicate") }
+        try add(whole, to: &group)
+      }
     }
-    return parts.isEmpty ? first : .predicate(ParsedCompoundPredicate(type: type, subpredicates: parts))
   }
 
-  private mutating func negation() throws -> Node {
+  private var isAnd: Bool { keyword == .and || isSymbol("&&") }
+
+  private var isOr: Bool { keyword == .or || isSymbol("||") }
+
+  private mutating func takeConnective(of group: inout PredicateGroup) -> Bool {
+    guard isAnd || isOr else { return false }
+    if isOr { group.endConjunction() }
+    advance()
+    return true
+  }
+
+  private func add(_ operand: PredicateOperand, to group: inout PredicateGroup) throws {
+    group.add(operand)
+    guard group.levels <= FormatParser.maximumDepth else { throw failure("Nested too deeply") }
+  }
+
+  private mutating func negations() throws -> Int {
     var count = 0
     while take(.not) || take("!") { count += 1 }
     guard count < FormatParser.maximumDepth else { throw failure("Nested too deeply") }
-    var node = try comparison()
-    for _ in 0..<count {
-      node = .predicate(ParsedCompoundPredicate(type: .not, subpredicates: [try asPredicate(node)]))
-    }
-    return node
+    return count
   }
 
   private mutating func comparison() throws -> Node {

@@ -11,7 +11,7 @@ protocol OrderedValue: AnyObject {
 }
 
 /// A managed object or an object ID, identified by its row.
-protocol PersistentKeyed: AnyObject {
+package protocol PersistentKeyed: AnyObject {
   /// The name of the object's own entity, and its primary key; nil while the ID is temporary.
   var persistentKey: (entityName: String, key: Int64)? { get }
 }
@@ -41,9 +41,8 @@ enum KeyValueReading {
       return key == "self" ? object : readable.readableValue(forKey: key).flatMap(unwrapped)
     }
     switch object {
-    case let dictionary as [String: Any]:
-      return dictionary[key].flatMap(unwrapped) ?? general(key, of: object)
-    case let dictionary as NSDictionary: return dictionary[key].flatMap(unwrapped) ?? general(key, of: object)
+    case let dictionary as [String: Any]: return entry(dictionary[key]) ?? general(key, of: object)
+    case let dictionary as NSDictionary: return entry(dictionary[key]) ?? general(key, of: object)
     case let string as String: return self.string(key, of: string)
     case let number as NSNumber: return self.number(key, of: number)
     default: break
@@ -55,6 +54,9 @@ enum KeyValueReading {
     }
     return mirrored(key, of: object) ?? general(key, of: object)
   }
+
+  /// A value of a dictionary, in which `NSNull` is a value.
+  private static func entry(_ value: Any?) -> Any? { value is NSNull ? value : value.flatMap(unwrapped) }
 
   private static func string(_ key: String, of string: String) -> Any? {
     switch key {

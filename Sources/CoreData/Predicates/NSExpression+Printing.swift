@@ -71,7 +71,7 @@ extension NSExpression {
 
   private static func printed(constant value: Any?) -> String {
     switch PredicateValue(value) {
-    case .null: return value is NSNull ? "<null>" : "nil"
+    case .null: return value == nil ? "nil" : "<null>"
     case .integer(let number): return String(number)
     case .real(let number): return printed(number)
     case .decimal(let number): return number.description
@@ -80,7 +80,8 @@ extension NSExpression {
     case .uuid(let uuid): return "CAST(\"\(uuid.uuidString)\", \"NSUUID\")"
     case .url(let text): return "CAST(\(quoted(text)), \"NSURL\")"
     case .data(let data): return "<\(data.map { String(format: "%02x", $0) }.joined())>"
-    case .collection(let members): return "{\(members.map { printed(constant: $0) }.joined(separator: ", "))}"
+    case .collection(let members):
+      return "{\(members.map { printed(constant: $0 ?? NSNull()) }.joined(separator: ", "))}"
     case .object(let object): return object.description
     case .opaque: return value.map { String(describing: $0) } ?? "nil"
     }

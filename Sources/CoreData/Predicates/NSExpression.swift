@@ -53,9 +53,10 @@ open class NSExpression: NSObject, NSCopying {
     super.init()
   }
 
-  /// A constant. Nil and `NSNull` both mean no value; a collection is one constant.
+  /// A constant. Nil and `NSNull` both mean no value; a collection is one constant. An optional inside of the value
+  /// that is nil is `NSNull`, as on Apple's platforms.
   public convenience init(forConstantValue value: Any?) {
-    self.init(node: .constant(value))
+    self.init(node: .constant(value.map { KeyValueReading.unwrapped($0) ?? NSNull() }))
   }
 
   /// The value at a key path of the evaluated object: "owner.name", "pages.@count".
@@ -91,9 +92,10 @@ open class NSExpression: NSObject, NSCopying {
 
   /// A method of the value of `target`: `FUNCTION(name, "uppercaseString")`. Common methods of strings, numbers, dates
   /// and collections exist, `valueForKeyPath:`, and the predefined functions with `target` as their first argument. An
-  /// unknown name traps.
+  /// unknown name traps; for a variable only when the expression is evaluated, since mapping models call methods of
+  /// `$manager` and `$entityPolicy`.
   public convenience init(forFunction target: NSExpression, selectorName name: String, arguments: [Any]?) {
-    guard PredicateFunction(rawValue: name) != nil || PredicateMethod.exists(name) else {
+    guard PredicateFunction(rawValue: name) != nil || PredicateMethod.exists(name, of: target) else {
       fatalError("NSExpression(forFunction:selectorName:arguments:): there is no method \"\(name)\" here.")
     }
     self.init(node: .function(name: name, operand: target, arguments: (arguments ?? []).map(NSExpression.wrapping)))

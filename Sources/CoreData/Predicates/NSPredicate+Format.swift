@@ -51,22 +51,29 @@ extension NSPredicate {
   }
 }
 
-extension NSExpression {
+/// Gives `NSExpression` initialisers that return what the text says, which may be an `NSFetchRequestExpression`.
+public protocol ExpressionFormatInitializable {}
+
+extension NSExpression: ExpressionFormatInitializable {}
+
+extension ExpressionFormatInitializable {
   /// An expression from its textual form, with arguments as for `NSPredicate(format:)`. Traps if the format is invalid.
-  public convenience init(format: String, _ arguments: Any?...) {
-    self.init(node: NSExpression.trapping(format, .list(arguments)))
+  public init(format: String, _ arguments: Any?...) {
+    self = NSExpression.trapping(format, .list(arguments)) as! Self  // On NSExpression; not on a subclass.
   }
 
   /// An expression from its textual form with the arguments in an array. Traps if the format is invalid.
-  public convenience init(format: String, argumentArray: [Any]) {
-    self.init(node: NSExpression.trapping(format, .list(argumentArray)))
+  public init(format: String, argumentArray: [Any]) {
+    self = NSExpression.trapping(format, .list(argumentArray)) as! Self  // On NSExpression, as above.
   }
 
   /// An expression from its textual form with the arguments in a C list. Traps if the format is invalid.
-  public convenience init(format: String, arguments: CVaListPointer) {
-    self.init(node: NSExpression.trapping(format, .pointer(arguments)))
+  public init(format: String, arguments: CVaListPointer) {
+    self = NSExpression.trapping(format, .pointer(arguments)) as! Self  // On NSExpression, as above.
   }
+}
 
+extension NSExpression {
   /// An expression from text that may be invalid. An addition to Apple's API, which raises an exception.
   ///
   /// - Throws: `PredicateSyntaxError`, which says where and what was expected.
@@ -75,10 +82,10 @@ extension NSExpression {
     return try parser.parseExpression()
   }
 
-  private static func trapping(_ format: String, _ arguments: FormatArguments) -> ExpressionNode {
+  fileprivate static func trapping(_ format: String, _ arguments: FormatArguments) -> NSExpression {
     do {
       var parser = try FormatParser(format: format, arguments: arguments)
-      return try parser.parseExpression().node
+      return try parser.parseExpression()
     } catch {
       fatalError("NSExpression(format:): \(error)")
     }

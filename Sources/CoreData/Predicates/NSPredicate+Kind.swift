@@ -1,5 +1,5 @@
 /// The kind of a predicate, Foundation's own classes included.
-enum PredicateKind {
+package enum PredicateKind {
   case comparison(NSComparisonPredicate)
   case compound(NSCompoundPredicate.LogicalType, [NSPredicate])
   case truth(Bool)
@@ -8,7 +8,7 @@ enum PredicateKind {
 }
 
 extension NSPredicate {
-  final var kind: PredicateKind {
+  package final var kind: PredicateKind {
     switch self {
     case let comparison as NSComparisonPredicate: .comparison(comparison)
     case let compound as NSCompoundPredicate: .compound(compound.compoundPredicateType, compound.subpredicates)
@@ -17,6 +17,17 @@ extension NSPredicate {
     case _ where isEqual(NSPredicate(value: false)): .truth(false)
     default: .block
     }
+  }
+
+  /// The parts of a chain of ANDs or ORs, however they are grouped: those of compounds of the same kind among the parts
+  /// are parts of the chain.
+  static func chain(of type: NSCompoundPredicate.LogicalType, _ parts: [NSPredicate]) -> [NSPredicate] {
+    var rest = Array(parts.reversed())
+    var flat: [NSPredicate] = []
+    while let part = rest.popLast() {
+      if case .compound(type, let inner) = part.kind { rest += inner.reversed() } else { flat.append(part) }
+    }
+    return flat
   }
 
   /// The predicate with its variables replaced by values.

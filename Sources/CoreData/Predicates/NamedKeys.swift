@@ -1,11 +1,13 @@
 /// The keys that a predicate, its expressions and a fetch's columns may read. There may be too many of them, never too
 /// few.
-struct NamedKeys {
-  private(set) var names: Set<String> = []
+package struct NamedKeys {
+  package private(set) var names: Set<String> = []
 
-  mutating func add(path: String) { names.formUnion(KeyPathComponents(path).keys) }
+  package init() {}
 
-  mutating func add(_ predicate: NSPredicate) {
+  package mutating func add(path: String) { names.formUnion(KeyPathComponents(path).keys) }
+
+  package mutating func add(_ predicate: NSPredicate) {
     switch predicate.kind {
     case .truth, .block: break
     case .compound(_, let parts): for part in parts { add(part) }
@@ -15,7 +17,7 @@ struct NamedKeys {
     }
   }
 
-  mutating func add(_ expression: NSExpression) {
+  package mutating func add(_ expression: NSExpression) {
     switch expression.node {
     // A text may be a path that a function follows.
     case .constant(let value): if let text = value as? String { add(path: text) }

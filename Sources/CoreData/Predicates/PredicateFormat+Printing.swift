@@ -1,6 +1,7 @@
 extension NSPredicate {
   /// The predicate in the syntax of `init(format:)`: double quotes, `==`, upper-case keywords, parentheses around
-  /// compounds inside compounds.
+  /// compounds inside compounds. What it gives is read again, at any length: chains of one kind are one compound then.
+  /// Blocks and objects other than numbers, texts, dates, UUIDs, URLs and data cannot be read.
   ///
   /// It is what `predicateFormat` gives on Apple's platforms. Foundation on Linux deprecates that property, and it is
   /// wrong for compounds that a program builds.
@@ -14,13 +15,21 @@ extension NSPredicate {
   }
 
   private static func printed(_ type: NSCompoundPredicate.LogicalType, _ parts: [NSPredicate]) -> String {
-    let operands = parts.map { part in
-      if case .compound = part.kind { "(\(part.canonicalFormat))" } else { part.canonicalFormat }
-    }
+    if type != .not, parts.count == 1 { return parts[0].canonicalFormat }
+    let operands = parts.map { $0.isPrintedInParentheses ? "(\($0.canonicalFormat))" : $0.canonicalFormat }
     switch type {
     case .not: return "NOT \(operands.first ?? "FALSEPREDICATE")"
     case .and: return operands.isEmpty ? "TRUEPREDICATE" : operands.joined(separator: " AND ")
     case .or: return operands.isEmpty ? "FALSEPREDICATE" : operands.joined(separator: " OR ")
+    }
+  }
+
+  /// Whether the predicate has parentheses as a part of another: not a compound of one part, which prints as that part.
+  private var isPrintedInParentheses: Bool {
+    switch kind {
+    case .compound(.not, _): true
+    case .compound(_, let parts): parts.count == 1 ? parts[0].isPrintedInParentheses : !parts.isEmpty
+    case .comparison, .truth, .block: false
     }
   }
 

@@ -42,6 +42,12 @@ struct PredicateMethod: Sendable {
   /// Whether any value has a method of the name.
   static func exists(_ selector: String) -> Bool { bySelector[selector] != nil || keyPathSelectors.contains(selector) }
 
+  /// Whether the value of an expression may have a method of the name. What a variable will hold is not known before:
+  /// the manager of a migration and its policies have methods of their own.
+  static func exists(_ selector: String, of receiver: NSExpression) -> Bool {
+    if case .variable = receiver.node { true } else { exists(selector) }
+  }
+
   /// The method of a receiver; nil if values of this kind do not have it.
   static func method(_ selector: String, of receiver: Kind) -> PredicateMethod? {
     let methods = bySelector[selector] ?? []

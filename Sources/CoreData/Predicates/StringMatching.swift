@@ -3,8 +3,8 @@
 /// Without options a comparison is binary: by the bytes of UTF-8, which is also the order of code points. `[c]` folds
 /// case by Unicode's full mappings ("ß" equals "SS", "Σ" equals "ς"), `[d]` drops combining marks; both treat
 /// composed and decomposed characters as equal. No locale is used, so every machine gives the same answer.
-enum StringMatching {
-  typealias Options = NSComparisonPredicate.Options
+package enum StringMatching {
+  package typealias Options = NSComparisonPredicate.Options
 
   /// Whether the strings have the same bytes. Swift's `==` would call canonically equivalent strings equal.
   static func isIdentical(_ a: String, _ b: String) -> Bool {
@@ -59,7 +59,7 @@ enum StringMatching {
   }
 
   /// The form that two strings share if they are equal under `options`. Compare the forms with the functions above.
-  static func folded(_ text: String, _ options: Options) -> String {
+  package static func folded(_ text: String, _ options: Options) -> String {
     let ignoresCase = options.contains(.caseInsensitive)
     let ignoresMarks = options.contains(.diacriticInsensitive)
     guard ignoresCase || ignoresMarks else { return text }
@@ -77,7 +77,7 @@ enum StringMatching {
   }
 
   /// What one character of a decomposed text becomes in the folded form, before that is composed again.
-  static func folded(_ scalar: Unicode.Scalar, _ options: Options) -> String {
+  package static func folded(_ scalar: Unicode.Scalar, _ options: Options) -> String {
     if options.contains(.diacriticInsensitive), scalar.properties.canonicalCombiningClass != .notReordered { return "" }
     guard options.contains(.caseInsensitive) else { return String(scalar) }
     var result = String.UnicodeScalarView()

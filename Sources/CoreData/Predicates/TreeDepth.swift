@@ -22,6 +22,11 @@ extension NSExpression {
 }
 
 extension NSPredicate {
+  /// The levels of the tree; one more than a parser allows for each tree that is deeper.
+  final var levels: Int {
+    (1...FormatParser.maximumDepth).first { !isDeeper(than: $0) } ?? FormatParser.maximumDepth + 1
+  }
+
   /// Whether the tree has more than that many levels, as with expressions.
   func isDeeper(than levels: Int) -> Bool {
     guard levels > 0 else { return true }

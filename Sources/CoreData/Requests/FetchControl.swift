@@ -1,7 +1,7 @@
 internal import Synchronization
 
 /// Lets other threads cancel a running fetch and follow its progress.
-final class FetchControl: Sendable {
+package final class FetchControl: Sendable {
   private let isStopped = Atomic(false)
   private let rowsRead = Atomic(0)
   private let isReporting = Atomic(false)
@@ -17,7 +17,7 @@ final class FetchControl: Sendable {
   private let ending = Mutex<(@Sendable () -> Void)?>(nil)
 
   /// Sets what a cancellation ends, as long as it runs; it is ended at once if the fetch is cancelled already.
-  func whenCancelled(_ end: (@Sendable () -> Void)?) {
+  package func whenCancelled(_ end: (@Sendable () -> Void)?) {
     ending.withLock { $0 = end }
     if isCancelled { end?() }
   }
@@ -28,7 +28,7 @@ final class FetchControl: Sendable {
   nonisolated(unsafe) var report: (@Sendable () -> Void)?
 
   /// Counts one row; called by the thread that reads.
-  func countRow() {
+  package func countRow() {
     if rowsRead.wrappingAdd(1, ordering: .relaxed).newValue % 256 == 0 { report?() }
   }
 

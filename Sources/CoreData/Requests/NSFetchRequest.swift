@@ -23,8 +23,12 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
     self.settings = settings
   }
 
+  /// A new request with the settings of another one, and another type of results. An addition to Apple's API, where a
+  /// cast does this: here `NSFetchRequest<Person>` and `NSFetchRequest<any NSFetchRequestResult>` are unrelated.
+  public convenience init<Other>(_ other: NSFetchRequest<Other>) { self.init(settingsOf: other) }
+
   /// Makes a request with the settings of another one; the types of their results may differ.
-  convenience init(_ other: any AnyFetchRequest) {
+  convenience init(settingsOf other: any AnyFetchRequest) {
     self.init(other.settings)
     affectedStores = other.affectedStores
   }
@@ -159,8 +163,8 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
     set { settings.havingPredicate = newValue }
   }
 
-  /// Kept and without effect, as on Apple's platforms: objects whose values were read stay as they are. Use
-  /// `refresh(_:mergeChanges:)`. Default: false.
+  /// Whether objects whose values were read get those that the store has now, as by `refresh(_:mergeChanges:)` with
+  /// `mergeChanges`: unsaved changes stay. Otherwise they stay as they are. Default: false.
   open var shouldRefreshRefetchedObjects: Bool {
     get { settings.shouldRefreshRefetchedObjects }
     set { settings.shouldRefreshRefetchedObjects = newValue }
@@ -177,12 +181,12 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   }
 
   open override func copy(with zone: NSZone? = nil) -> Any {
-    NSFetchRequest<ResultType>(self)
+    NSFetchRequest<ResultType>(settingsOf: self)
   }
 }
 
 /// The settings of a fetch request, without its result type.
-struct FetchSettings {
+package struct FetchSettings {
   var entity: NSEntityDescription?
   var entityName: String?
   var predicate: NSPredicate?
@@ -196,10 +200,10 @@ struct FetchSettings {
   var returnsObjectsAsFaults = true
   var includesPendingChanges = true
   var prefetchedKeyPaths: [String]?
-  var propertiesToFetch: [Any]?
+  package var propertiesToFetch: [Any]?
   var returnsDistinctResults = false
-  var propertiesToGroupBy: [Any]?
-  var havingPredicate: NSPredicate?
+  package var propertiesToGroupBy: [Any]?
+  package var havingPredicate: NSPredicate?
   var shouldRefreshRefetchedObjects = false
 
   /// The properties that fetched objects have; nil for all.

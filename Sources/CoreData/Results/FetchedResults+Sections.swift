@@ -80,7 +80,7 @@ extension FetchedResults {
     count.name = "count"
     count.expression = NSExpression(format: "count:(SELF)")
     count.expressionResultType = .integer64AttributeType
-    let request = NSFetchRequest<NSDictionary>(self.request)
+    let request = NSFetchRequest<NSDictionary>(settingsOf: self.request)
     request.settings = settings
     request.resultType = .dictionaryResultType
     request.fetchBatchSize = 0

@@ -130,11 +130,11 @@ final class FetchedResults: ContextFollower {
 
   private func unchecked(_ settings: FetchSettings) throws -> [AnyObject] {
     guard settings.resultType == .managedObjectResultType else {
-      let request = NSFetchRequest<any NSFetchRequestResult>(request)
+      let request = NSFetchRequest<any NSFetchRequestResult>(settingsOf: request)
       request.settings = settings
       return try context.fetch(request)
     }
-    let request = NSFetchRequest<NSManagedObject>(request)
+    let request = NSFetchRequest<NSManagedObject>(settingsOf: request)
     request.settings = settings
     if settings.fetchBatchSize == 0 { request.settings.prefetchedKeyPaths = prefetchedKeyPaths(settings) }
     return try context.fetch(request)

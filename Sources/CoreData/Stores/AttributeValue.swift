@@ -1,6 +1,6 @@
 /// Converts the values that programs set to those that attributes hold.
-enum AttributeValue {
-  static func integer(_ value: Any) -> Int64? {
+package enum AttributeValue {
+  package static func integer(_ value: Any) -> Int64? {
     switch value {
     case let integer as Int64: integer
     case let integer as Int: Int64(integer)
@@ -9,7 +9,7 @@ enum AttributeValue {
     }
   }
 
-  static func double(_ value: Any) -> Double? {
+  package static func double(_ value: Any) -> Double? {
     switch value {
     case let double as Double: double
     case let float as Float: Double(float)
@@ -19,7 +19,7 @@ enum AttributeValue {
   }
 
   /// A value of a type that is kept in a box.
-  static func boxed(_ value: Any, _ type: NSAttributeType) -> Any? {
+  package static func boxed(_ value: Any, _ type: NSAttributeType) -> Any? {
     switch type {
     case .decimalAttributeType:
       if let decimal = value as? NSDecimalNumber { return decimal }
@@ -46,7 +46,7 @@ enum AttributeValue {
   }
 
   /// A number as key-value coding returns it from an attribute of the type; nil if the value is not a number.
-  static func numeric(_ value: Any, _ type: NSAttributeType) -> NSNumber? {
+  package static func numeric(_ value: Any, _ type: NSAttributeType) -> NSNumber? {
     switch type {
     case .booleanAttributeType: integer(value).map { NSNumber(value: $0 != 0) }
     case .doubleAttributeType: double(value).map { NSNumber(value: $0) }
@@ -59,7 +59,7 @@ enum AttributeValue {
   private static let smallNumbers = (0..<256).map { NSNumber(value: Int64($0)) }
 
   /// The value as key-value coding returns it after it was set; nil if the attribute cannot hold it.
-  static func converted(_ value: Any, _ attribute: NSAttributeDescription) -> Any? {
+  package static func converted(_ value: Any, _ attribute: NSAttributeDescription) -> Any? {
     let type = attribute.attributeType
     switch type {
     case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType, .booleanAttributeType,

@@ -1,11 +1,11 @@
 /// What each new row of a batch insertion must have: values where the model demands them, and numbers that fit.
-struct BatchRowRules {
+package struct BatchRowRules {
   private let layout: EntityLayout
   private let mandatorySlots: [Int]
   private let narrowSlots: [(slot: Int, attribute: NSAttributeDescription, range: ClosedRange<Int64>?)]
 
   /// - Parameter slots: those that are stored.
-  init(_ layout: EntityLayout, slots: [Int]) {
+  package init(_ layout: EntityLayout, slots: [Int]) {
     self.layout = layout
     let attributes = slots.filter { layout.slots[$0].kind != .toOne }
     mandatorySlots = attributes.filter { !layout.slots[$0].isOptional }
@@ -18,7 +18,7 @@ struct BatchRowRules {
   }
 
   /// Throws 1570, 1610 or 1620.
-  func check(_ row: Snapshot) throws {
+  package func check(_ row: Snapshot) throws {
     for slot in mandatorySlots where row.isNil(slot) {
       throw CoreDataErrors.error(
         .validationMissingMandatoryProperty, "\(layout.name).\(layout.slots[slot].name) needs a value.",

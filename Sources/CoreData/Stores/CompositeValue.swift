@@ -1,9 +1,9 @@
 /// Values of composite attributes: dictionaries by element name, nested for composite elements. Nil elements have no
 /// key, and a composite without any value is nil, as in the store.
-enum CompositeValue {
+package enum CompositeValue {
   /// The dictionary in the attribute's form. Nil if the value is not a dictionary, has an unknown key, or a value that
   /// the element cannot hold.
-  static func converted(_ value: Any, _ composite: NSCompositeAttributeDescription) -> [String: Any]? {
+  package static func converted(_ value: Any, _ composite: NSCompositeAttributeDescription) -> [String: Any]? {
     guard let given = value as? [String: Any] else { return nil }
     var elements: [String: Any] = [:]
     for (name, value) in given {
@@ -24,7 +24,7 @@ enum CompositeValue {
   }
 
   /// Sets the element at a path, creating the dictionaries on the way.
-  static func set(_ value: Any?, at path: ArraySlice<String>, in elements: inout [String: Any]) {
+  package static func set(_ value: Any?, at path: ArraySlice<String>, in elements: inout [String: Any]) {
     guard let name = path.first else { return }
     let rest = path.dropFirst()
     if rest.isEmpty {

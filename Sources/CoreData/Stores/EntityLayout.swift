@@ -7,15 +7,16 @@ internal import Synchronization
 ///
 /// `@unchecked Sendable`: everything is set in `init`; the default snapshot is immutable; looking up the class by name
 /// always gives the same answer. `endWithModel` runs when no context has the model any more.
-final class EntityLayout: @unchecked Sendable {
+@usableFromInline
+package final class EntityLayout: @unchecked Sendable {
   let entity: NSEntityDescription
-  let name: String
-  let slots: [SlotDescription]
-  let slotCount: Int
+  package let name: String
+  package let slots: [SlotDescription]
+  @usableFromInline package let slotCount: Int
   /// The bytes of a row without texts.
-  let fixedByteCount: Int
+  @usableFromInline let fixedByteCount: Int
   /// The bytes of a snapshot without values.
-  let nilSlots: UnsafePointer<SnapshotSlot>
+  @usableFromInline let nilSlots: UnsafePointer<SnapshotSlot>
   /// The kind of each slot.
   let kinds: UnsafePointer<SlotKind>
   let toManys: [NSRelationshipDescription]
@@ -35,6 +36,8 @@ final class EntityLayout: @unchecked Sendable {
   /// The slots that validation checks: mandatory ones and those with predicates.
   let validatedSlots: [ValidatedSlot]
   let validatedToManys: [Int]
+  /// Whether the class overrides `value(forUndefinedKey:)`.
+  let answersUndefinedKeys: Bool
   /// Whether the class overrides `validateValue(_:forKey:)`.
   let classValidatesValues: Bool
   /// Whether an object does something when it gets its row: it sets transient attributes, or its class overrides
@@ -46,11 +49,11 @@ final class EntityLayout: @unchecked Sendable {
   var temporaryEntity: StoredEntity { keptTemporaryEntity ?? makeTemporaryEntity() }
   private var keptTemporaryEntity: StoredEntity?
   /// A snapshot of the default values, copied for each new object.
-  var defaults: Snapshot { keptDefaults ?? makeDefaults() }
+  package var defaults: Snapshot { keptDefaults ?? makeDefaults() }
   private var keptDefaults: Snapshot?
 
   /// The layout's number, unique in the process, by which accessors recognise it.
-  let serial: UInt64
+  @usableFromInline package let serial: UInt64
   private static let lastSerial = Atomic<UInt64>(0)
 
   init(_ entity: NSEntityDescription) {
@@ -118,6 +121,7 @@ final class EntityLayout: @unchecked Sendable {
       toManys[$0].minCount > 0 || toManys[$0].maxCount > 1 || !toManys[$0].validationPredicates.isEmpty
     }
     self.objectClass = EntityLayout.lookUpClass(entity)
+    self.answersUndefinedKeys = OverriddenMethods.overrides(.undefinedValue, objectClass)
     self.classValidatesValues = OverriddenMethods.overrides(.validateValue, objectClass)
     self.wakes = hasTransients || OverriddenMethods.overrides(.awakeFromFetch, objectClass)
     self.saveHooks = SaveHooks(self)
@@ -216,7 +220,7 @@ struct ValidatedSlot {
 }
 
 /// The use of a slot's sixteen bytes.
-enum SlotKind: UInt8 {
+package enum SlotKind: UInt8 {
   /// Int64 in the first eight bytes: the integer attributes.
   case integer
   case boolean
@@ -240,17 +244,17 @@ enum SlotKind: UInt8 {
   }
 }
 
-struct SlotDescription {
-  let property: NSPropertyDescription
-  let kind: SlotKind
+package struct SlotDescription {
+  package let property: NSPropertyDescription
+  package let kind: SlotKind
   let attributeType: NSAttributeType
   let isTransient: Bool
   /// Whether the store computes the value: it is never written, and known only after it was read.
-  let isDerived: Bool
+  package let isDerived: Bool
   let isOptional: Bool
   let needsValidation: Bool
 
-  var name: String { property.name }
+  package var name: String { property.name }
   var relationship: NSRelationshipDescription? { property as? NSRelationshipDescription }
   var composite: NSCompositeAttributeDescription? {
     attributeType == .compositeAttributeType ? property as? NSCompositeAttributeDescription : nil
@@ -314,5 +318,5 @@ final class EntityLayoutCache: Sendable {
 }
 
 extension NSEntityDescription {
-  var layout: EntityLayout { layoutCache.layout(of: self) }
+  package var layout: EntityLayout { layoutCache.layout(of: self) }
 }

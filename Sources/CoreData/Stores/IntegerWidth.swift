@@ -5,7 +5,7 @@
 /// value everywhere.
 extension NSAttributeType {
   /// The numbers that fit, for types with fewer bits than `Int64`; nil for others.
-  var integerRange: ClosedRange<Int64>? {
+  package var integerRange: ClosedRange<Int64>? {
     switch self {
     case .integer16AttributeType: Int64(Int16.min)...Int64(Int16.max)
     case .integer32AttributeType: Int64(Int32.min)...Int64(Int32.max)
@@ -37,7 +37,7 @@ extension NSAttributeDescription {
   /// the validation of objects.
   ///
   /// - Parameter path: the names of the entity, the attribute and its elements.
-  func checkWidth(_ value: Any, _ path: String) throws {
+  package func checkWidth(_ value: Any, _ path: String) throws {
     if let composite = self as? NSCompositeAttributeDescription, let values = value as? [String: Any] {
       for element in composite.elements where element.isNarrow {
         if let value = values[element.name] { try element.checkWidth(value, "\(path).\(element.name)") }

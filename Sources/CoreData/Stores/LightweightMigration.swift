@@ -1,7 +1,7 @@
 /// The parts of a lightweight migration that do not depend on the store.
 extension StoreMetadata {
   /// Whether the options let a store of another model be migrated when it is opened.
-  static func asksForMigration(_ options: [AnyHashable: Any]?) -> Bool {
+  package static func asksForMigration(_ options: [AnyHashable: Any]?) -> Bool {
     isSet(NSMigratePersistentStoresAutomaticallyOption, options)
       && !isSet(NSIgnorePersistentStoreVersioningOption, options) && !isSet(NSReadOnlyPersistentStoreOption, options)
   }
@@ -12,12 +12,12 @@ extension StoreMetadata {
   }
 
   /// Whether a store with the metadata holds the entities as they are.
-  static func isCurrent(_ metadata: [String: Any], _ entities: [NSEntityDescription]) -> Bool {
+  package static func isCurrent(_ metadata: [String: Any], _ entities: [NSEntityDescription]) -> Bool {
     StoredVersionHashes(metadata)?.fit(entities) ?? true
   }
 
   /// Throws 134140 unless the mapping may be inferred.
-  static func checkInference(_ options: [AnyHashable: Any]?, _ path: String) throws {
+  package static func checkInference(_ options: [AnyHashable: Any]?, _ path: String) throws {
     if isSet(NSInferMappingModelAutomaticallyOption, options) { return }
     throw CoreDataErrors.error(
       .migrationMissingMappingModel,
@@ -46,7 +46,7 @@ extension StoreFile {
 
 extension CoreDataErrors {
   /// Runs a body that writes migrated rows; throws 134111 if they violate a uniqueness constraint.
-  static func reportingNewConstraints(_ body: () throws -> Void) throws {
+  package static func reportingNewConstraints(_ body: () throws -> Void) throws {
     do {
       try body()
     } catch let rejected as RejectedRows {

@@ -9,15 +9,22 @@ internal import Synchronization
 ///
 /// `@unchecked Sendable`: immutable.
 public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
-  let storedEntity: StoredEntity
+  package let storedEntity: StoredEntity
   /// `Z_PK`; negative for a temporary ID.
-  let key: Int64
+  package let key: Int64
 
-  init(storedEntity: StoredEntity, key: Int64) {
+  package init(storedEntity: StoredEntity, key: Int64) {
     self.storedEntity = storedEntity
     self.key = key
     super.init()
   }
+
+  /// A temporary ID of no object, equal to no other: a placeholder.
+  public override convenience init() {
+    self.init(storedEntity: Self.noEntity.layout.temporaryEntity, key: Self.nextTemporaryKey())
+  }
+
+  private static let noEntity = NSEntityDescription()
 
   /// The key for a new temporary ID, unique in this process.
   static func nextTemporaryKey() -> Int64 { -temporaryCounter.add(1, ordering: .relaxed).newValue }
@@ -74,7 +81,7 @@ public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
     return -number
   }
 
-  var relatedKey: RelatedKey { RelatedKey(key: key, number: Int64(storedEntity.number)) }
+  package var relatedKey: RelatedKey { RelatedKey(key: key, number: Int64(storedEntity.number)) }
 
   /// The ID itself, which never changes.
   public func copy(with zone: NSZone? = nil) -> Any { self }

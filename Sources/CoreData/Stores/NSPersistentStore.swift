@@ -24,7 +24,7 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
   /// The configuration of the model whose entities the store holds.
   public let configurationName: String
   /// The place of the store; nil for a store in memory without a URL.
-  public internal(set) var url: URL?
+  public package(set) var url: URL?
   /// The options that the store was opened with.
   public let options: [AnyHashable: Any]?
   /// Whether the store was opened with `NSReadOnlyPersistentStoreOption`; then saves to it fail (134030).
@@ -43,7 +43,7 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
     set { openMetadata.set(newValue) }
   }
 
-  final let openMetadata = OpenMetadata()
+  package final let openMetadata = OpenMetadata()
 
   /// Makes a store; a coordinator opens it afterwards. For subclasses of `NSAtomicStore` and `NSIncrementalStore`.
   ///
@@ -109,7 +109,7 @@ public let NSXMLStoreType = "XML"
 
 extension NSPersistentStore {
   /// New metadata, with the entries that the store itself needs kept.
-  static func merging(_ metadata: [String: Any], into current: [String: Any]) -> [String: Any] {
+  package static func merging(_ metadata: [String: Any], into current: [String: Any]) -> [String: Any] {
     metadata.merging(current.filter { isOfStore($0.key) }) { $1 }
   }
 
@@ -179,7 +179,7 @@ public let NSPersistentStoreMustExistOption = "NSPersistentStoreMustExist"
 package let NSPersistentStoreIdentifierOption = "NSPersistentStoreIdentifier"
 
 /// The connections that a store at a server shares with others: what `inOneTransaction(ofType:at:_:)` gives its body.
-let NSPersistentStoreConnectionsOption = "NSPersistentStoreConnections"
+package let NSPersistentStoreConnectionsOption = "NSPersistentStoreConnections"
 
 /// A key of an entity's `userInfo`: stores at a server announce new and changed rows of the entity to
 /// `StoreSession`s. With the value "attribute = 1 2 3" they announce, of the changed rows, those whose attribute gets
@@ -191,3 +191,15 @@ package let NSPersistentStoreAnnouncedKey = "NSPersistentStoreAnnounced"
 public let NSPersistentStoreOSCompatibility = "NSPersistentStoreOSCompatibility"
 /// The URL of the store that a remote-change notification is about.
 public let NSPersistentStoreURLKey = "storeURL"
+/// The classes that the values of a binary store may have, as a set. Accepted and without effect: a binary store here
+/// makes objects of the classes that attributes have, and no others.
+public let NSBinaryStoreSecureDecodingClasses = "NSBinaryStoreSecureDecodingClasses"
+/// Whether a binary store may have values of any class. Accepted and without effect, as above.
+public let NSBinaryStoreInsecureDecodingCompatibilityOption = "NSBinaryStoreInsecureDecodingCompatibilityOption"
+/// Whether an XML store's file is checked against its document type. Accepted and without effect: the file is always
+/// checked as it is read.
+public let NSValidateXMLStoreOption = "NSValidateXMLStoreOption"
+/// The protection of a store's file on Apple's devices. Accepted and without effect.
+public let NSPersistentStoreFileProtectionKey = "NSPersistentStoreFileProtectionKey"
+/// The key of a model's `versionChecksum` in a store's metadata.
+public let NSPersistentStoreModelVersionChecksumKey = StoreMetadata.Key.checksum

@@ -6,7 +6,7 @@
 ///
 /// Stores are called on any thread, several at once, once for each request. A closure gets rows one by one, as they are
 /// read.
-protocol ObjectStore: NSPersistentStore {
+package protocol ObjectStore: NSPersistentStore {
   /// The entities that the store holds, by number.
   var storedEntities: StoredEntities { get }
 
@@ -207,12 +207,13 @@ protocol ObjectStore: NSPersistentStore {
 
 /// Most stores take no batch requests.
 extension ObjectStore {
-  var takesBatchRequests: Bool { false }
-  func insert(_ rows: BatchRows, by origin: ChangeOrigin) throws -> BatchResult { throw unsupportedBatch }
-  func update(_ request: NSBatchUpdateRequest, of entity: String, by origin: ChangeOrigin) throws -> BatchResult {
+  package var takesBatchRequests: Bool { false }
+  package func insert(_ rows: BatchRows, by origin: ChangeOrigin) throws -> BatchResult { throw unsupportedBatch }
+  package func update(_ request: NSBatchUpdateRequest, of entity: String, by origin: ChangeOrigin) throws -> BatchResult
+  {
     throw unsupportedBatch
   }
-  func delete(_ fetch: RowFetch, by origin: ChangeOrigin) throws -> BatchResult { throw unsupportedBatch }
+  package func delete(_ fetch: RowFetch, by origin: ChangeOrigin) throws -> BatchResult { throw unsupportedBatch }
 
   private var unsupportedBatch: NSError {
     CoreDataErrors.error(
@@ -221,18 +222,18 @@ extension ObjectStore {
 }
 
 extension ObjectStore {
-  static func openReplacing(_ opening: StoreOpening, closing: () throws -> Void) throws -> any ObjectStore {
+  package static func openReplacing(_ opening: StoreOpening, closing: () throws -> Void) throws -> any ObjectStore {
     if let url = opening.url { try destroy(at: url, opening.options, closing: closing) }
     return try open(opening)
   }
 
-  static func keptModel(at url: URL, _ options: [AnyHashable: Any]?) throws -> NSManagedObjectModel? { nil }
+  package static func keptModel(at url: URL, _ options: [AnyHashable: Any]?) throws -> NSManagedObjectModel? { nil }
 
-  func openSession(
+  package func openSession(
     holding lock: Int64, _ body: @escaping @Sendable (StoreSessionEvent) -> Void
   ) throws -> (any StoreSession)? { nil }
 
-  func memberKeys(
+  package func memberKeys(
     ofEach keys: [Int64], _ storedEntity: StoredEntity, _ relationship: NSRelationshipDescription,
     in generation: QueryGeneration?, _ body: (Int64, StoredEntity, Int64) -> Void
   ) throws {
@@ -241,65 +242,93 @@ extension ObjectStore {
     }
   }
 
-  var serverDate: Date? { nil }
-  func synchronizeCommits() throws {}
+  package var serverDate: Date? { nil }
+  package func synchronizeCommits() throws {}
 
   // Stores that number rows by an app's own references give no key twice.
-  func lastKey(of storedEntity: StoredEntity) throws -> Int64 { 0 }
-  func skipKeys(through key: Int64, of storedEntity: StoredEntity) throws {}
+  package func lastKey(of storedEntity: StoredEntity) throws -> Int64 { 0 }
+  package func skipKeys(through key: Int64, of storedEntity: StoredEntity) throws {}
 
-  func releaseMemory() {}
-  func finishDeferredMigrationTask() throws -> Bool { false }
+  package func releaseMemory() {}
+  package func finishDeferredMigrationTask() throws -> Bool { false }
 
-  static func setModel(
+  package static func setModel(
     _ model: NSManagedObjectModel, identifier: String, at url: URL, _ options: [AnyHashable: Any]?
   ) throws {}
 
-  static func inOneTransaction(at url: URL, _ body: (_ options: [AnyHashable: Any]) throws -> Void) throws {
+  package static func inOneTransaction(at url: URL, _ body: (_ options: [AnyHashable: Any]) throws -> Void) throws {
     try body([:])
   }
 
-  func contextDidRegister(_ ids: [NSManagedObjectID]) {}
-  func contextDidUnregister(_ ids: [NSManagedObjectID]) {}
+  package func contextDidRegister(_ ids: [NSManagedObjectID]) {}
+  package func contextDidUnregister(_ ids: [NSManagedObjectID]) {}
+
+  /// The entity of rows with a layout.
+  package func storedEntity(of layout: EntityLayout) throws -> StoredEntity {
+    if let storedEntity = storedEntities.byName[layout.name] { return storedEntity }
+    throw CoreDataErrors.error(.persistentStoreOperation, "The store holds no entity \(layout.name).")
+  }
+
+  /// The IDs of new rows, whose keys the body gives.
+  package func ids(of rows: [Snapshot], _ key: (StoredEntity) throws -> Int64) throws -> [NSManagedObjectID] {
+    try rows.map { row in
+      let storedEntity = try storedEntity(of: row.layout)
+      return NSManagedObjectID(storedEntity: storedEntity, key: try key(storedEntity))
+    }
+  }
 
   func holds(_ entity: NSEntityDescription) -> Bool { storedEntities.byName[entity.name ?? ""] != nil }
 
   /// The cache for rows of the generation.
   @inline(__always)
-  func cache(_ generation: QueryGeneration?) -> RowCache {
+  package func cache(_ generation: QueryGeneration?) -> RowCache {
     guard let generation else { return rowCache }
     return generation.pinned(self)?.rowCache ?? rowCache
   }
 }
 
 /// The parameters with which a coordinator opens a store.
-struct StoreOpening {
-  let type: String
-  let url: URL?
-  let options: [AnyHashable: Any]?
-  let configurationName: String?
-  let model: NSManagedObjectModel
+package struct StoreOpening {
+  package let type: String
+  package let url: URL?
+  package let options: [AnyHashable: Any]?
+  package let configurationName: String?
+  package let model: NSManagedObjectModel
   /// The entities of the configuration.
-  let entities: [NSEntityDescription]
+  package let entities: [NSEntityDescription]
   /// The stores that the coordinator has open.
-  var others: [any ObjectStore]
+  package var others: [any ObjectStore]
   /// The coordinator, which stores of an app's own classes are told.
   weak var coordinator: NSPersistentStoreCoordinator?
+
+  package init(
+    type: String, url: URL?, options: [AnyHashable: Any]?, configurationName: String?, model: NSManagedObjectModel,
+    entities: [NSEntityDescription], others: [any ObjectStore], coordinator: NSPersistentStoreCoordinator? = nil
+  ) {
+    self.type = type
+    self.url = url
+    self.options = options
+    self.configurationName = configurationName
+    self.model = model
+    self.entities = entities
+    self.others = others
+    self.coordinator = coordinator
+  }
 
   var isInMemory: Bool { url?.isInMemoryStore ?? false }
 
   /// The place as the initialisers of stores are told it.
-  var placeURL: URL { url ?? URL(fileURLWithPath: "/dev/null") }
+  package var placeURL: URL { url ?? URL(fileURLWithPath: "/dev/null") }
 
   /// The UUID for a store that is made.
-  var newIdentifier: String { options?[NSPersistentStoreIdentifierOption] as? String ?? UUID().uuidString }
+  package var newIdentifier: String { options?[NSPersistentStoreIdentifierOption] as? String ?? UUID().uuidString }
 
   /// For errors.
   var place: String { url?.path ?? "a store in memory" }
 }
 
 /// A store's file, with the options to open it with.
-struct StoreFile {
+package struct StoreFile {
   let url: URL
   let options: [AnyHashable: Any]?
 }

@@ -1,7 +1,7 @@
 /// The metadata of an open store: any thread reads and sets it, also while a save writes it.
 ///
 /// `@unchecked Sendable`: everything is used under `lock`.
-final class OpenMetadata: @unchecked Sendable {
+package final class OpenMetadata: @unchecked Sendable {
   private let lock = NSLock()
   private var values: [String: Any]?
   /// The number of the present values, of those that the last transaction wrote, and of those that the file has.
@@ -23,7 +23,7 @@ final class OpenMetadata: @unchecked Sendable {
   }
 
   /// Sets the values that the file has.
-  func load(_ saved: [String: Any]?) {
+  package func load(_ saved: [String: Any]?) {
     lock.withLock {
       values = saved
       revision += 1
@@ -35,7 +35,7 @@ final class OpenMetadata: @unchecked Sendable {
   func forget(_ key: String) { lock.withLock { values?[key] = nil } }
 
   /// The values that a transaction has to write; nil if the file has them. `didCommit` follows when it is committed.
-  func takeUnsaved() -> [String: Any]? {
+  package func takeUnsaved() -> [String: Any]? {
     lock.withLock {
       writtenRevision = revision
       return savedRevision == revision ? nil : values
@@ -43,5 +43,5 @@ final class OpenMetadata: @unchecked Sendable {
   }
 
   /// The file has what the last transaction wrote. Values that were set since are unsaved.
-  func didCommit() { lock.withLock { savedRevision = max(savedRevision, writtenRevision) } }
+  package func didCommit() { lock.withLock { savedRevision = max(savedRevision, writtenRevision) } }
 }

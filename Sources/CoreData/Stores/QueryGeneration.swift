@@ -1,7 +1,7 @@
 /// The states of a coordinator's stores at one moment. Stores are pinned one after the other, not at the same instant.
 ///
 /// `@unchecked Sendable`: everything is set in `init`.
-final class QueryGeneration: @unchecked Sendable {
+package final class QueryGeneration: @unchecked Sendable {
   /// The coordinator.
   private(set) weak var owner: AnyObject?
   private var pinned: [ObjectIdentifier: any PinnedStore] = [:]
@@ -13,11 +13,11 @@ final class QueryGeneration: @unchecked Sendable {
   }
 
   /// The pinned state of a store; nil if it is read as it is.
-  func pinned(_ store: any ObjectStore) -> (any PinnedStore)? { pinned[ObjectIdentifier(store)] }
+  package func pinned(_ store: any ObjectStore) -> (any PinnedStore)? { pinned[ObjectIdentifier(store)] }
 }
 
 /// A store's state at one moment, which only the store itself can read.
-protocol PinnedStore: AnyObject, Sendable {
+package protocol PinnedStore: AnyObject, Sendable {
   /// The rows read in this state, which never change.
   var rowCache: RowCache { get }
 }

@@ -6,7 +6,7 @@ extension NSPersistentStore {
   /// Posts that the store changed.
   ///
   /// - Parameter number: the last transaction of the store's history; nil without a history.
-  final func postRemoteChange(_ number: Int64?) {
+  package final func postRemoteChange(_ number: Int64?) {
     let token = number.map { NSPersistentHistoryToken([identifier: $0]) }
     Self.postingQueue.async { [weak self] in
       guard let self, let coordinator = self.persistentStoreCoordinator else { return }

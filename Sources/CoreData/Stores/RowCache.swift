@@ -6,7 +6,7 @@ internal import Synchronization
 /// other connection writes, which `validate` finds out.
 ///
 /// `@unchecked Sendable`: `state` is used under `lock`; the snapshots in it are shared and never written.
-final class RowCache: @unchecked Sendable {
+package final class RowCache: @unchecked Sendable {
   private struct State {
     /// The rows' slabs, with their places in them.
     var young = ObjectIndex<RowSlab>()
@@ -45,16 +45,16 @@ final class RowCache: @unchecked Sendable {
   /// - Parameters:
   ///   - generationSize: the number of rows of the younger generation; 0 keeps no rows.
   ///   - now: seconds from any origin, which never decrease.
-  init(generationSize: Int = 65_536, now: @escaping @Sendable () -> TimeInterval = RowCache.uptime) {
+  package init(generationSize: Int = 65_536, now: @escaping @Sendable () -> TimeInterval = RowCache.uptime) {
     self.generationSize = generationSize
     self.now = now
   }
 
   static func uptime() -> TimeInterval { ProcessInfo.processInfo.systemUptime }
 
-  var epoch: Int { changes.load(ordering: .acquiring) }
+  package var epoch: Int { changes.load(ordering: .acquiring) }
 
-  func find(_ key: Int64, _ table: Int32) -> Snapshot? {
+  package func find(_ key: Int64, _ table: Int32) -> Snapshot? {
     lock.withLock { _ in
       if let found = state.young.row(key, table) { return found }
       guard let found = state.old.row(key, table) else { return nil }
@@ -81,7 +81,7 @@ final class RowCache: @unchecked Sendable {
   }
 
   /// Adds rows of a statement that began at the epoch; none if rows have changed since.
-  func add(_ rows: [(key: Int64, table: Int32, snapshot: Snapshot)], since epoch: Int) {
+  package func add(_ rows: [(key: Int64, table: Int32, snapshot: Snapshot)], since epoch: Int) {
     lock.withLock { _ in
       guard self.epoch == epoch else { return }
       for row in rows { insert(row.snapshot, row.key, row.table) }
@@ -89,7 +89,7 @@ final class RowCache: @unchecked Sendable {
   }
 
   /// Adds a row of a statement that began at the epoch, unless rows have changed since.
-  func add(_ snapshot: Snapshot, _ key: Int64, _ table: Int32, since epoch: Int) {
+  package func add(_ snapshot: Snapshot, _ key: Int64, _ table: Int32, since epoch: Int) {
     lock.withLock { _ in if self.epoch == epoch { insert(snapshot, key, table) } }
   }
 
@@ -155,14 +155,14 @@ final class RowCache: @unchecked Sendable {
   }
 
   /// Drops everything if another connection may have written since the last call, or since the store was opened.
-  func validate(_ foreignVersion: Int64) {
+  package func validate(_ foreignVersion: Int64) {
     lock.withLock { _ in
       if state.foreignVersion != foreignVersion { clear() }
       state.foreignVersion = foreignVersion
     }
   }
 
-  func removeAll() { lock.withLock { _ in clear() } }
+  package func removeAll() { lock.withLock { _ in clear() } }
 
   private func clear() {
     state.young.removeAll()

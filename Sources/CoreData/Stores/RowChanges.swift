@@ -2,49 +2,49 @@
 ///
 /// New rows have temporary keys, which are negative. The store assigns permanent ones and replaces the temporary keys
 /// in all rows of the save.
-struct RowChanges {
+package struct RowChanges {
   /// The author of the save, for the store's history.
-  var origin: ChangeOrigin
+  package var origin: ChangeOrigin
   /// The IDs that rows got before this save, by temporary key.
-  var permanentIDs: [Int64: NSManagedObjectID] = [:]
-  var inserted: [Insertion] = []
-  var updated: [Update] = []
-  var deleted: [Deletion] = []
+  package var permanentIDs: [Int64: NSManagedObjectID] = [:]
+  package var inserted: [Insertion] = []
+  package var updated: [Update] = []
+  package var deleted: [Deletion] = []
   /// Rows that are not written but must be unchanged.
-  var checked: [Check] = []
+  package var checked: [Check] = []
 
-  struct Insertion {
+  package struct Insertion {
     /// The temporary key, or a permanent one that the row got before.
-    let key: Int64
-    let values: Snapshot
-    let members: [MemberChange]
+    package let key: Int64
+    package let values: Snapshot
+    package let members: [MemberChange]
   }
 
-  struct Update {
-    let storedEntity: StoredEntity
-    let key: Int64
+  package struct Update {
+    package let storedEntity: StoredEntity
+    package let key: Int64
     /// The row as it was read; nil if it was never read and only members change.
-    let base: Snapshot?
+    package let base: Snapshot?
     /// The new row.
-    let values: Snapshot?
-    let members: [MemberChange]
+    package let values: Snapshot?
+    package let members: [MemberChange]
   }
 
-  struct Deletion {
-    let storedEntity: StoredEntity
-    let key: Int64
+  package struct Deletion {
+    package let storedEntity: StoredEntity
+    package let key: Int64
     /// Nil if the row was never read.
-    let version: Int64?
+    package let version: Int64?
   }
 
-  struct Check {
-    let storedEntity: StoredEntity
-    let key: Int64
-    let version: Int64?
+  package struct Check {
+    package let storedEntity: StoredEntity
+    package let key: Int64
+    package let version: Int64?
   }
 
   /// One of the rows, by its index in its list.
-  enum Place: Hashable {
+  package enum Place: Hashable {
     case inserted(Int)
     case updated(Int)
     case deleted(Int)
@@ -54,7 +54,7 @@ struct RowChanges {
 
 extension RowChanges.Place: Comparable {
   /// The order in which a save writes its rows.
-  static func < (one: Self, other: Self) -> Bool { one.order < other.order }
+  package static func < (one: Self, other: Self) -> Bool { one.order < other.order }
 
   private var order: (Int, Int) {
     switch self {
@@ -67,20 +67,20 @@ extension RowChanges.Place: Comparable {
 }
 
 /// The changes of a to-many relationship of a row.
-struct MemberChange {
-  let relationship: NSRelationshipDescription
+package struct MemberChange {
+  package let relationship: NSRelationshipDescription
   /// The keys of the added and removed members. Both are empty if the members' own to-one relationships tell them.
-  var added: [Int64] = []
-  var removed: [Int64] = []
+  package var added: [Int64] = []
+  package var removed: [Int64] = []
   /// The keys in the new order; nil for no change.
-  var order: [Int64]?
+  package var order: [Int64]?
   /// Whether `order` has all members. If not, its keys come after those that the store has.
-  var isWhole = true
+  package var isWhole = true
 
   /// The permanent key of a member.
   ///
   /// - Parameter assigned: the permanent keys of the save's new rows.
-  func permanentKey(_ member: Int64, _ assigned: (RelatedKey) -> RelatedKey?) throws -> Int64 {
+  package func permanentKey(_ member: Int64, _ assigned: (RelatedKey) -> RelatedKey?) throws -> Int64 {
     if member > 0 { return member }
     if let assigned = assigned(RelatedKey(key: member, number: 0)) { return assigned.key }
     throw CoreDataErrors.error(
@@ -90,54 +90,79 @@ struct MemberChange {
 }
 
 /// The author of a change, as persistent history records it.
-struct ChangeOrigin {
-  let author: String?
-  let contextName: String?
+package struct ChangeOrigin {
+  package let author: String?
+  package let contextName: String?
 }
 
 // MARK: The store's answers
 
 /// The store's answer to a save.
-struct SavedRows {
+package struct SavedRows {
   /// The permanent keys of the inserted rows, in order.
-  var keys: [Int64] = []
+  package var keys: [Int64] = []
   /// The versions of the updated rows, in order; 0 if the row was never read.
-  var versions: [Int64] = []
+  package var versions: [Int64] = []
   /// The versions of the inserted rows, in their order; empty where all are 1.
   var insertedVersions: [Int64] = []
   /// The permanent keys for temporary keys of this save.
-  let assigned = AssignedKeys()
+  package let assigned = AssignedKeys()
+
+  package init() {}
 }
 
 /// The error for rows that were changed or deleted since they were read. Nothing of the save was written.
 ///
 /// `@unchecked Sendable`: rows are never written once they are read.
-struct RowConflicts: Error, @unchecked Sendable {
+package struct RowConflicts: Error, @unchecked Sendable {
   let store: NSPersistentStore
   let conflicts: [Conflict]
 
-  struct Conflict {
-    let place: RowChanges.Place
+  package init(store: NSPersistentStore, conflicts: [Conflict]) {
+    self.store = store
+    self.conflicts = conflicts
+  }
+
+  package struct Conflict {
+    package let place: RowChanges.Place
     /// The current row; nil if it is gone.
     let stored: Snapshot?
     /// The row in the store's cache.
     let cached: Snapshot?
+
+    package init(place: RowChanges.Place, stored: Snapshot?, cached: Snapshot?) {
+      self.place = place
+      self.stored = stored
+      self.cached = cached
+    }
   }
 }
 
 /// The error for rows whose unique values other rows have. Nothing of the save was written.
-struct RejectedRows: Error {
+package struct RejectedRows: Error {
   let store: NSPersistentStore
   let places: [RowChanges.Place]
   /// The store's sentence about the first of them.
   let message: String
+
+  package init(store: NSPersistentStore, places: [RowChanges.Place], message: String) {
+    self.store = store
+    self.places = places
+    self.message = message
+  }
 }
 
 /// A uniqueness constraint that rows of a save violate together.
-struct ConstraintViolation {
+package struct ConstraintViolation {
   let names: [String]
   /// The save's rows with the same values, changed ones before new ones, without `stored`.
   let rivals: [RowChanges.Place]
   /// The stored row with the values; nil if only rows of the save conflict.
   let stored: (id: NSManagedObjectID, values: Snapshot?)?
+
+  package init(names: [String], rivals: [RowChanges.Place], stored: (id: NSManagedObjectID, values: Snapshot?)?) {
+    self.names = names
+    self.rivals = rivals
+    self.stored = stored
+  }
 }

@@ -1,19 +1,36 @@
 /// The parameters of a fetch of rows, as a store sees it.
-struct RowFetch {
-  var entityName: String
-  var includesSubentities = true
-  var predicate: NSPredicate?
-  var sortDescriptors: [NSSortDescriptor] = []
-  var limit = 0
-  var offset = 0
+package struct RowFetch {
+  package var entityName: String
+  package var includesSubentities = true
+  package var predicate: NSPredicate?
+  package var sortDescriptors: [NSSortDescriptor] = []
+  package var limit = 0
+  package var offset = 0
   /// Whether the rows' values are read, or only their keys.
-  var includesValues = true
+  package var includesValues = true
   /// The properties to read; nil for all.
-  var properties: Set<String>?
+  package var properties: Set<String>?
   /// The state of the store to read; nil for the newest.
-  var generation: QueryGeneration?
+  package var generation: QueryGeneration?
   /// Cancels and counts an asynchronous fetch.
-  var control: FetchControl?
+  package var control: FetchControl?
+
+  package init(
+    entityName: String, includesSubentities: Bool = true, predicate: NSPredicate? = nil,
+    sortDescriptors: [NSSortDescriptor] = [], limit: Int = 0, offset: Int = 0, includesValues: Bool = true,
+    properties: Set<String>? = nil, generation: QueryGeneration? = nil, control: FetchControl? = nil
+  ) {
+    self.entityName = entityName
+    self.includesSubentities = includesSubentities
+    self.predicate = predicate
+    self.sortDescriptors = sortDescriptors
+    self.limit = limit
+    self.offset = offset
+    self.includesValues = includesValues
+    self.properties = properties
+    self.generation = generation
+    self.control = control
+  }
 
   /// The number of matching rows after which a search may end; `Int.max` for none.
   var mostMatches: Int {
@@ -32,25 +49,25 @@ extension RowFetch {
 }
 
 /// The part of a store's history to read.
-struct HistoryQuery {
+package struct HistoryQuery {
   /// Read the transactions after this place.
-  let place: NSPersistentHistoryChangeRequest.Place
+  package let place: NSPersistentHistoryChangeRequest.Place
   /// Whether transactions get their changes.
-  let includesChanges: Bool
+  package let includesChanges: Bool
   /// Whether changes are returned without their transactions and therefore have to hold them.
-  let changesAreAlone: Bool
+  package let changesAreAlone: Bool
 }
 
 /// The new rows of one entity for a batch insertion, created one by one.
-struct BatchRows {
+package struct BatchRows {
   /// What to do with a row whose unique values exist already.
-  enum OnDuplicate {
+  package enum OnDuplicate {
     case fail, skip, update
   }
 
-  let entityName: String
-  let onDuplicate: OnDuplicate
-  let keepsIDs: Bool
+  package let entityName: String
+  package let onDuplicate: OnDuplicate
+  package let keepsIDs: Bool
   /// Fills a row, which has the default values, and marks the slots that it sets. False if there are no more rows.
-  let next: (_ row: Snapshot, _ named: inout [Bool]) throws -> Bool
+  package let next: (_ row: Snapshot, _ named: inout [Bool]) throws -> Bool
 }

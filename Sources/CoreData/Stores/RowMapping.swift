@@ -1,9 +1,9 @@
 /// Makes rows of a new model from rows of an old one, as an inferred mapping says.
-struct RowMapping {
+package struct RowMapping {
   private let inferred: InferredMapping
 
   /// - Throws: 134190 (`inferredMappingModel`) if no mapping can be inferred.
-  init(from sources: [NSEntityDescription], to destinations: [NSEntityDescription]) throws {
+  package init(from sources: [NSEntityDescription], to destinations: [NSEntityDescription]) throws {
     inferred = try InferredMapping(from: sources, to: destinations)
     inferred.writeWarnings()
   }

@@ -4,35 +4,37 @@
 /// that the next one uses again. Then its size is known, and it moves to its place. The first few rows lie alone, so
 /// that a look-up or a small fetch keeps nothing that it does not use; the size of the slabs follows the number of
 /// rows.
-final class RowPacker {
+@usableFromInline
+package final class RowPacker {
   /// The most bytes of a text that is packed. A longer one becomes a `String` at once.
-  static let textLimit = 1024
+  @inlinable static var textLimit: Int { 1024 }
   /// The most bytes of all packed texts of a row.
-  private static let textsLimit = 4096
+  @inlinable static var textsLimit: Int { 4096 }
   private static let rowsAlone = 8
   private static let largestSlab = 32768
 
-  private struct State {
+  @usableFromInline
+  struct State {
     let keepsRowsApart: Bool
     /// Whether a row is being written.
-    var isBusy = false
-    var workplace: UnsafeMutableRawPointer
-    var workplaceSize: Int
+    @usableFromInline var isBusy = false
+    @usableFromInline var workplace: UnsafeMutableRawPointer
+    @usableFromInline var workplaceSize: Int
     var rowsApart = 0
     var slabSize = 4096
     /// The slab that rows of the last layout are added to, and the bytes that are left in it.
-    var slab: RowSlab?
-    var room = 0
-    var serial: UInt64 = 0
+    @usableFromInline var slab: RowSlab?
+    @usableFromInline var room = 0
+    @usableFromInline var serial: UInt64 = 0
     /// The slabs for rows of other layouts, by their serial numbers.
     var others: [UInt64: (slab: RowSlab, room: Int)] = [:]
   }
 
   /// Behind a pointer, so that no access is checked for overlaps: there are several for each row.
-  private let state: UnsafeMutablePointer<State>
+  @usableFromInline let state: UnsafeMutablePointer<State>
 
   /// - Parameter keepsRowsApart: whether all rows lie alone.
-  init(keepsRowsApart: Bool = false) {
+  package init(keepsRowsApart: Bool = false) {
     state = .allocate(capacity: 1)
     state.initialize(
       to: State(keepsRowsApart: keepsRowsApart, workplace: .allocate(byteCount: 0, alignment: 16), workplaceSize: 0))
@@ -47,18 +49,32 @@ final class RowPacker {
   var isBusy: Bool { state.pointee.isBusy }
 
   /// A row that is being written. Its texts are added one by one.
-  struct Row {
-    let slots: UnsafeMutablePointer<SnapshotSlot>
-    fileprivate var end: UnsafeMutableRawPointer
-    fileprivate let limit: UnsafeMutableRawPointer
+  @usableFromInline
+  package struct Row {
+    @usableFromInline package let slots: UnsafeMutablePointer<SnapshotSlot>
+    @usableFromInline var end: UnsafeMutableRawPointer
+    @usableFromInline let limit: UnsafeMutableRawPointer
     /// Whether the row is written at its place.
-    fileprivate let isInPlace: Bool
+    @usableFromInline let isInPlace: Bool
     /// Whether a slot got a reference.
-    var holdsReferences = false
+    @usableFromInline package var holdsReferences: Bool
+
+    @inlinable
+    init(
+      slots: UnsafeMutablePointer<SnapshotSlot>, end: UnsafeMutableRawPointer, limit: UnsafeMutableRawPointer,
+      isInPlace: Bool
+    ) {
+      self.slots = slots
+      self.end = end
+      self.limit = limit
+      self.isInPlace = isInPlace
+      holdsReferences = false
+    }
 
     /// Writes a text into a slot that is nil.
+    @inlinable
     @inline(__always)
-    mutating func add(_ text: UnsafeBufferPointer<UInt8>, to slot: UnsafeMutablePointer<SnapshotSlot>) {
+    package mutating func add(_ text: UnsafeBufferPointer<UInt8>, to slot: UnsafeMutablePointer<SnapshotSlot>) {
       guard text.count <= RowPacker.textLimit, limit - end >= text.count else {
         String.initialize(slot, to: String(decoding: text, as: UTF8.self))
         holdsReferences = true
@@ -71,8 +87,9 @@ final class RowPacker {
   }
 
   /// A new row, whose slots are nil. `finish` ends it; no other begins before.
+  @inlinable
   @inline(__always)
-  func begin(_ layout: EntityLayout) -> Row {
+  package func begin(_ layout: EntityLayout) -> Row {
     state.pointee.isBusy = true
     let size = layout.fixedByteCount + RowPacker.textsLimit
     let isInPlace = state.pointee.serial == layout.serial && size <= state.pointee.room
@@ -83,15 +100,17 @@ final class RowPacker {
     return Row(slots: slots, end: start + layout.fixedByteCount, limit: start + size, isInPlace: isInPlace)
   }
 
-  private func enlargeWorkplace(_ size: Int) {
+  @usableFromInline
+  func enlargeWorkplace(_ size: Int) {
     state.pointee.workplace.deallocate()
     state.pointee.workplaceSize = size
     state.pointee.workplace = .allocate(byteCount: size, alignment: 16)
   }
 
   /// Ends the row, which is at its place then.
+  @inlinable
   @inline(__always)
-  func finish(_ row: Row, _ layout: EntityLayout, version: Int64) -> Snapshot {
+  package func finish(_ row: Row, _ layout: EntityLayout, version: Int64) -> Snapshot {
     let start = UnsafeMutableRawPointer(row.slots) - MemoryLayout<RowStart>.size
     let byteCount = (row.end - start + 7) & ~7
     start.assumingMemoryBound(to: RowStart.self).initialize(to: RowStart(version: version, byteCount: byteCount))
@@ -104,8 +123,9 @@ final class RowPacker {
   }
 
   /// A slab with room for the row.
+  @inlinable
   @inline(__always)
-  private func slab(for layout: EntityLayout, _ byteCount: Int) -> RowSlab {
+  func slab(for layout: EntityLayout, _ byteCount: Int) -> RowSlab {
     guard state.pointee.serial == layout.serial, byteCount <= state.pointee.room else {
       return RowPacker.otherSlab(layout, byteCount, &state.pointee)
     }
@@ -113,8 +133,9 @@ final class RowPacker {
     return state.pointee.slab.unsafelyUnwrapped
   }
 
+  @usableFromInline
   @inline(never)
-  private static func otherSlab(_ layout: EntityLayout, _ byteCount: Int, _ state: inout State) -> RowSlab {
+  static func otherSlab(_ layout: EntityLayout, _ byteCount: Int, _ state: inout State) -> RowSlab {
     if state.keepsRowsApart || state.rowsApart < RowPacker.rowsAlone {
       state.rowsApart += 1
       return RowSlab.make(layout, byteCount: byteCount)

@@ -4,13 +4,15 @@
 /// relative to the slot, so a row can be moved and copied as bytes.
 ///
 /// Only the reader that fills it writes it, or the one object that owns its only row.
+@usableFromInline
 final class RowSlab: ManagedBuffer<RowSlab.Header, UInt64> {
+  @usableFromInline
   struct Header {
-    let layout: EntityLayout
+    @usableFromInline let layout: EntityLayout
     /// The bytes of all rows.
-    var used: UInt32
+    @usableFromInline var used: UInt32
     /// Whether a slot may hold a reference, which must be released.
-    var holdsReferences: Bool
+    @usableFromInline var holdsReferences: Bool
   }
 
   /// Memory for rows, still without any.
@@ -34,18 +36,22 @@ final class RowSlab: ManagedBuffer<RowSlab.Header, UInt64> {
   }
 
   /// The header, without a check for overlapping accesses: each is a read or write of one word.
+  @inlinable
   @inline(__always)
   var head: UnsafeMutablePointer<Header> { withUnsafeMutablePointerToHeader { $0 } }
 
   /// The first row. The memory stays at its address as long as the slab lives.
+  @inlinable
   @inline(__always)
-  private var start: UnsafeMutableRawPointer { withUnsafeMutablePointerToElements { UnsafeMutableRawPointer($0) } }
+  var start: UnsafeMutableRawPointer { withUnsafeMutablePointerToElements { UnsafeMutableRawPointer($0) } }
 
   /// The place of the next row.
+  @inlinable
   @inline(__always)
   var end: UnsafeMutableRawPointer { start + Int(head.pointee.used) }
 
   /// Adds a row, for which there is room, and returns its start. Its bytes are not set yet.
+  @inlinable
   @inline(__always)
   func add(byteCount: Int) -> UnsafeMutableRawPointer {
     let place = head.pointee.used
@@ -67,20 +73,30 @@ final class RowSlab: ManagedBuffer<RowSlab.Header, UInt64> {
 }
 
 /// The first bytes of a row.
+@usableFromInline
 struct RowStart {
   /// `Z_OPT` of the row; 0 for an object that is not saved.
-  var version: Int64
+  @usableFromInline var version: Int64
   /// The bytes of the whole row, a multiple of eight.
-  var byteCount: Int
+  @usableFromInline var byteCount: Int
+
+  @inlinable
+  init(version: Int64, byteCount: Int) {
+    self.version = version
+    self.byteCount = byteCount
+  }
 }
 
 /// A text among the bytes of its row.
-enum PackedText {
+@usableFromInline
+package enum PackedText {
   /// The second half of a slot whose text is in the row. No `String?` has it there: it would be a reference to an odd
   /// address.
-  static let mark: UInt64 = 1
+  @inlinable
+  package static var mark: UInt64 { 1 }
 
   /// Makes the slot refer to bytes after it in the same row.
+  @inlinable
   @inline(__always)
   static func refer(_ slot: UnsafeMutablePointer<SnapshotSlot>, to bytes: UnsafeMutableRawPointer, count: Int) {
     let distance = UInt64(UInt(bitPattern: bytes - UnsafeMutableRawPointer(slot)))
@@ -88,8 +104,9 @@ enum PackedText {
   }
 
   /// The bytes of a slot with the mark.
+  @inlinable
   @inline(__always)
-  static func bytes(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> UnsafeBufferPointer<UInt8> {
+  package static func bytes(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> UnsafeBufferPointer<UInt8> {
     let place = slot.pointee.first
     let start = (UnsafeRawPointer(slot) + Int(place >> 32)).assumingMemoryBound(to: UInt8.self)
     return UnsafeBufferPointer(start: start, count: Int(place & 0xffff_ffff))

@@ -89,7 +89,7 @@ extension Snapshot {
 
   /// Whether both have the same value in a slot. Transformable values are compared as objects; other boxed values
   /// without equality are unequal.
-  func isEqual(_ other: Snapshot, slot: Int) -> Bool {
+  package func isEqual(_ other: Snapshot, slot: Int) -> Bool {
     switch layout.kinds[slot] {
     case .integer, .boolean: return load(slot, as: Int64.self) == other.load(slot, as: Int64.self)
     case .double, .float, .date: return load(slot, as: Double.self) == other.load(slot, as: Double.self)
@@ -109,7 +109,7 @@ extension Snapshot {
   }
 
   /// Copies the value of a slot from another snapshot of the same layout.
-  func assign(slot: Int, from other: Snapshot) { assign(slot: slot, fromAlike: other, at: slot) }
+  package func assign(slot: Int, from other: Snapshot) { assign(slot: slot, fromAlike: other, at: slot) }
 
   /// Copies the value of an attribute's slot from a snapshot of another layout. Returns false without writing if the
   /// values of both are not kept alike.
@@ -171,7 +171,7 @@ extension Snapshot {
 
 extension NSAttributeType {
   /// The Swift type that programs set and get.
-  var valueDescription: String {
+  package var valueDescription: String {
     switch self {
     case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType: "an integer"
     case .decimalAttributeType: "an NSDecimalNumber"

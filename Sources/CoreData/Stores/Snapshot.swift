@@ -4,11 +4,13 @@
 /// It refers to its row, which lies in a slab with others or alone; copies of the structure are the same row. Only its
 /// creator writes a row before it is shared, or the one object that owns it. After that it is immutable, and the row
 /// cache and contexts pass it on as it is.
-struct Snapshot {
-  let slab: RowSlab
+@usableFromInline
+package struct Snapshot {
+  @usableFromInline let slab: RowSlab
   /// The slots, which stay at their address as long as the slab lives.
-  let slots: UnsafeMutablePointer<SnapshotSlot>
+  @usableFromInline package let slots: UnsafeMutablePointer<SnapshotSlot>
 
+  @inlinable
   @inline(__always)
   init(slab: RowSlab, slots: UnsafeMutablePointer<SnapshotSlot>) {
     self.slab = slab
@@ -16,13 +18,14 @@ struct Snapshot {
   }
 
   /// The row that begins at an address in the slab.
+  @inlinable
   @inline(__always)
   init(slab: RowSlab, start: UnsafeMutableRawPointer) {
     self.init(slab: slab, slots: (start + MemoryLayout<RowStart>.size).assumingMemoryBound(to: SnapshotSlot.self))
   }
 
   /// A snapshot without values.
-  static func make(_ layout: EntityLayout, version: Int64 = 0) -> Snapshot {
+  package static func make(_ layout: EntityLayout, version: Int64 = 0) -> Snapshot {
     let snapshot = alone(layout, version: version, byteCount: layout.fixedByteCount)
     // Nil holds no reference in any kind of slot, so its bytes can be copied.
     snapshot.slots.initialize(from: layout.nilSlots, count: layout.slotCount)
@@ -37,13 +40,13 @@ struct Snapshot {
     return snapshot
   }
 
-  var layout: EntityLayout { slab.head.pointee.layout }
+  package var layout: EntityLayout { slab.head.pointee.layout }
 
   private var start: UnsafeMutablePointer<RowStart> {
     (UnsafeMutableRawPointer(slots) - MemoryLayout<RowStart>.size).assumingMemoryBound(to: RowStart.self)
   }
 
-  var version: Int64 {
+  package var version: Int64 {
     get { start.pointee.version }
     nonmutating set { start.pointee.version = newValue }
   }
@@ -81,12 +84,14 @@ struct Snapshot {
   func assign<T: SlotValue>(slot: Int, to value: T) { T.assign(slots + slot, value) }
 
   /// The slot's value, or nil.
+  @inlinable
   @inline(__always)
-  func load<T: SlotValue>(_ slot: Int, as type: T.Type) -> T? {
+  package func load<T: SlotValue>(_ slot: Int, as type: T.Type) -> T? {
     withExtendedLifetime(slab) { T.load(slots + slot) }
   }
 
-  func related(_ slot: Int) -> RelatedKey? { load(slot, as: RelatedKey.self) }
+  @inlinable
+  package func related(_ slot: Int) -> RelatedKey? { load(slot, as: RelatedKey.self) }
 }
 
 /// Whether both are the same row in the same memory.
@@ -94,18 +99,26 @@ func === (left: Snapshot?, right: Snapshot?) -> Bool { left?.slots == right?.slo
 func !== (left: Snapshot?, right: Snapshot?) -> Bool { left?.slots != right?.slots }
 
 /// The content of a to-one slot: a row of the same store, or an unsaved object.
-struct RelatedKey: Hashable {
+@usableFromInline
+package struct RelatedKey: Hashable {
   /// `Z_PK`, or the negative number of a temporary ID. Never 0.
-  var key: Int64
+  @usableFromInline package var key: Int64
   /// `Z_ENT`, or 0 for a temporary one.
-  var number: Int64
+  @usableFromInline package var number: Int64
+
+  @inlinable
+  package init(key: Int64, number: Int64) {
+    self.key = key
+    self.number = number
+  }
 }
 
 /// A value that is too large or too varied to be in the slot itself.
 ///
 /// `@unchecked Sendable`: the value never changes. Core Data requires that transformable values are treated as
 /// immutable.
-final class Boxed: @unchecked Sendable {
-  let value: Any
-  init(_ value: Any) { self.value = value }
+@usableFromInline
+package final class Boxed: @unchecked Sendable {
+  package let value: Any
+  package init(_ value: Any) { self.value = value }
 }

@@ -1,7 +1,14 @@
 /// Sixteen bytes, the size of the largest kinds (a String, Data, a related key). The layout tells their kind.
-struct SnapshotSlot {
-  var first: UInt64 = 0
-  var second: UInt64 = 0
+@usableFromInline
+package struct SnapshotSlot {
+  @usableFromInline package var first: UInt64
+  @usableFromInline package var second: UInt64
+
+  @inlinable
+  init(first: UInt64 = 0, second: UInt64 = 0) {
+    self.first = first
+    self.second = second
+  }
 
   /// The slot of a kind, holding nil.
   static func nilSlot(_ kind: SlotKind) -> SnapshotSlot {
@@ -55,7 +62,8 @@ struct SnapshotSlot {
 }
 
 /// A type of value that a slot holds directly.
-protocol SlotValue {
+@usableFromInline
+package protocol SlotValue {
   static func load(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> Self?
   /// Writes a slot that is nil.
   static func initialize(_ slot: UnsafeMutablePointer<SnapshotSlot>, to value: Self)
@@ -64,69 +72,87 @@ protocol SlotValue {
 }
 
 /// Numbers: the value, and whether there is one.
-protocol NumberSlotValue: SlotValue {
+@usableFromInline
+package protocol NumberSlotValue: SlotValue {
   init(slotBits: UInt64)
   var slotBits: UInt64 { get }
 }
 
 extension NumberSlotValue {
+  @inlinable
   @inline(__always)
-  static func load(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> Self? {
+  package static func load(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> Self? {
     slot.pointee.second == 0 ? nil : Self(slotBits: slot.pointee.first)
   }
 
+  @inlinable
   @inline(__always)
-  static func initialize(_ slot: UnsafeMutablePointer<SnapshotSlot>, to value: Self) { assign(slot, value) }
+  package static func initialize(_ slot: UnsafeMutablePointer<SnapshotSlot>, to value: Self) { assign(slot, value) }
 
+  @inlinable
   @inline(__always)
-  static func assign(_ slot: UnsafeMutablePointer<SnapshotSlot>, _ value: Self) {
+  package static func assign(_ slot: UnsafeMutablePointer<SnapshotSlot>, _ value: Self) {
     slot.pointee = SnapshotSlot(first: value.slotBits, second: 1)
   }
 }
 
 extension Int64: NumberSlotValue {
-  init(slotBits: UInt64) { self = Int64(bitPattern: slotBits) }
-  var slotBits: UInt64 { UInt64(bitPattern: self) }
+  @inlinable
+  package init(slotBits: UInt64) { self = Int64(bitPattern: slotBits) }
+  @inlinable
+  package var slotBits: UInt64 { UInt64(bitPattern: self) }
 }
 
 extension Double: NumberSlotValue {
-  init(slotBits: UInt64) { self.init(bitPattern: slotBits) }
-  var slotBits: UInt64 { bitPattern }
+  @inlinable
+  package init(slotBits: UInt64) { self.init(bitPattern: slotBits) }
+  @inlinable
+  package var slotBits: UInt64 { bitPattern }
 }
 
 extension RelatedKey: SlotValue {
+  @inlinable
   @inline(__always)
-  static func load(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> RelatedKey? {
+  package static func load(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> RelatedKey? {
     let key = Int64(bitPattern: slot.pointee.first)
     return key == 0 ? nil : RelatedKey(key: key, number: Int64(bitPattern: slot.pointee.second))
   }
 
-  static func initialize(_ slot: UnsafeMutablePointer<SnapshotSlot>, to value: RelatedKey) { assign(slot, value) }
+  @inlinable
+  package static func initialize(_ slot: UnsafeMutablePointer<SnapshotSlot>, to value: RelatedKey) {
+    assign(slot, value)
+  }
 
-  static func assign(_ slot: UnsafeMutablePointer<SnapshotSlot>, _ value: RelatedKey) {
+  @inlinable
+  package static func assign(_ slot: UnsafeMutablePointer<SnapshotSlot>, _ value: RelatedKey) {
     slot.pointee = SnapshotSlot(first: UInt64(bitPattern: value.key), second: UInt64(bitPattern: value.number))
   }
 }
 
 /// Values that are references or hold one. The slot holds the optional itself, which fits.
-protocol ReferenceSlotValue: SlotValue {}
+@usableFromInline
+package protocol ReferenceSlotValue: SlotValue {}
 
 extension ReferenceSlotValue {
+  @inlinable
   @inline(__always)
-  static func memory(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> UnsafeMutablePointer<Self?> {
+  package static func memory(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> UnsafeMutablePointer<Self?> {
     UnsafeMutableRawPointer(slot).assumingMemoryBound(to: Self?.self)
   }
 
+  @inlinable
   @inline(__always)
-  static func load(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> Self? { memory(slot).pointee }
+  package static func load(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> Self? { memory(slot).pointee }
 
+  @inlinable
   @inline(__always)
-  static func initialize(_ slot: UnsafeMutablePointer<SnapshotSlot>, to value: Self) {
+  package static func initialize(_ slot: UnsafeMutablePointer<SnapshotSlot>, to value: Self) {
     memory(slot).initialize(to: value)
   }
 
+  @inlinable
   @inline(__always)
-  static func assign(_ slot: UnsafeMutablePointer<SnapshotSlot>, _ value: Self) { memory(slot).pointee = value }
+  package static func assign(_ slot: UnsafeMutablePointer<SnapshotSlot>, _ value: Self) { memory(slot).pointee = value }
 
   static func duplicate(_ slot: UnsafeMutablePointer<SnapshotSlot>) {
     let value = memory(slot).pointee
@@ -136,14 +162,16 @@ extension ReferenceSlotValue {
 
 /// A text is a `String`, or bytes of a row that was read.
 extension String: ReferenceSlotValue {
+  @inlinable
   @inline(__always)
-  static func load(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> String? {
+  package static func load(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> String? {
     guard slot.pointee.second == PackedText.mark else { return memory(slot).pointee }
     // It repairs bytes that are not UTF-8.
     return String(decoding: PackedText.bytes(slot), as: UTF8.self)
   }
 
-  static func initialize(_ slot: UnsafeMutablePointer<SnapshotSlot>, to value: String) {
+  @usableFromInline
+  package static func initialize(_ slot: UnsafeMutablePointer<SnapshotSlot>, to value: String) {
     checkUnlikePacked(value)
     memory(slot).initialize(to: value)
   }
@@ -156,8 +184,8 @@ extension String: ReferenceSlotValue {
       "A String looks like a packed text: this version of CoreData does not know Swift's layout of it.")
   }
 
-  @inline(__always)
-  static func assign(_ slot: UnsafeMutablePointer<SnapshotSlot>, _ value: String) {
+  @usableFromInline
+  package static func assign(_ slot: UnsafeMutablePointer<SnapshotSlot>, _ value: String) {
     if slot.pointee.second == PackedText.mark {
       initialize(slot, to: value)
     } else {
@@ -167,7 +195,8 @@ extension String: ReferenceSlotValue {
   }
 
   /// Whether two slots hold equal texts.
-  static func areEqual(_ left: UnsafeMutablePointer<SnapshotSlot>, _ right: UnsafeMutablePointer<SnapshotSlot>) -> Bool
+  package static func areEqual(_ left: UnsafeMutablePointer<SnapshotSlot>, _ right: UnsafeMutablePointer<SnapshotSlot>)
+    -> Bool
   {
     if left.pointee.second == PackedText.mark && right.pointee.second == PackedText.mark {
       let bytes = PackedText.bytes(left)

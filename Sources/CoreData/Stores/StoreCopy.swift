@@ -2,7 +2,7 @@
 ///
 /// If the copies keep the keys, up to 1,024 rows are in memory at a time; if they get new keys, all rows are. It does
 /// not copy history.
-struct StoreCopy {
+package struct StoreCopy {
   /// The rows of one entity, and the entity of their copies.
   struct Group {
     let storedEntity: StoredEntity
@@ -31,7 +31,7 @@ struct StoreCopy {
   /// - Parameters:
   ///   - mapping: makes rows of the destination's model; nil if both stores have the same model.
   ///   - keepsKeys: whether the copies have the keys of the original rows.
-  init(
+  package init(
     _ source: any ObjectStore, to destination: any ObjectStore, mapping: RowMapping? = nil, keepsKeys: Bool = false,
     generation: QueryGeneration? = nil
   ) {
@@ -56,7 +56,7 @@ struct StoreCopy {
   }
 
   /// Writes the copies and the program's own metadata in one transaction.
-  mutating func run() throws {
+  package mutating func run() throws {
     try findRows()
     try destination.writeScope.exclusively {
       try destination.writeScope.transaction("Copying") { try write() }

@@ -1,7 +1,7 @@
 /// The metadata of a store.
 ///
 /// Keys and their meaning were learnt from files that Apple's frameworks wrote. A program's own keys are beside them.
-enum StoreMetadata {
+package enum StoreMetadata {
   /// Keys of the dictionary.
   enum Key {
     static let storeType = "NSStoreType"
@@ -25,7 +25,8 @@ enum StoreMetadata {
   /// The metadata of a new store for the given entities.
   ///
   /// - Parameter identifiers: the model's version identifiers.
-  static func new(entities: [NSEntityDescription], identifiers: Set<AnyHashable>, type: String) -> [String: Any] {
+  package static func new(entities: [NSEntityDescription], identifiers: Set<AnyHashable>, type: String) -> [String: Any]
+  {
     var metadata: [String: Any] = [Key.storeType: type, Key.frameworkVersion: frameworkVersion]
     setModel(entities: entities, identifiers: identifiers, in: &metadata)
     return metadata
@@ -40,7 +41,7 @@ enum StoreMetadata {
   }
 
   /// Replaces the model's entries, after a migration.
-  static func setModel(
+  package static func setModel(
     entities: [NSEntityDescription], identifiers: Set<AnyHashable>, in metadata: inout [String: Any]
   ) {
     let hashes = Dictionary(
@@ -55,7 +56,7 @@ enum StoreMetadata {
   }
 
   /// Throws 134100 if a store's metadata have other version hashes for the entities, unless the options skip the check.
-  static func checkVersion(
+  package static func checkVersion(
     _ metadata: [String: Any], _ entities: [NSEntityDescription], _ options: [AnyHashable: Any]?, _ place: String
   ) throws {
     if (options?[NSIgnorePersistentStoreVersioningOption] as? NSNumber)?.boolValue == true { return }

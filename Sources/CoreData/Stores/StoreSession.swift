@@ -45,4 +45,6 @@ package enum StoreSessionEvent: Sendable {
 }
 
 /// A lock that a session should hold is held by another one.
-package struct StoreLockTaken: Error {}
+package struct StoreLockTaken: Error {
+  package init() {}
+}

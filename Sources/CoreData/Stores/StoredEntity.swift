@@ -4,17 +4,17 @@ internal import Synchronization
 ///
 /// `@unchecked Sendable`: immutable after `init`. `collection` is only followed while its store's coordinator lives,
 /// which keeps it.
-final class StoredEntity: @unchecked Sendable {
-  let layout: EntityLayout
+package final class StoredEntity: @unchecked Sendable {
+  package let layout: EntityLayout
   /// The layout's entity, kept here because each object that is made asks for it.
   let entity: NSEntityDescription
   /// The same for uses that count no reference. Fetch requests refer weakly to the entity, and from then on counting
   /// takes a detour.
   let uncountedEntity: Unmanaged<NSEntityDescription>
   /// The entity's number in the store (`Z_ENT`); 0 for unsaved objects.
-  let number: Int
+  package let number: Int
   /// Identifies the table of the root entity in this store, across the stores of the process.
-  let table: Int32
+  package let table: Int32
   /// The store's part of URIs; nil for unsaved objects.
   let storeReference: StoreReference?
   /// The entities of the same store; nil for unsaved objects.
@@ -41,12 +41,12 @@ final class StoredEntity: @unchecked Sendable {
 /// The entities of one store, by entity number.
 ///
 /// `@unchecked Sendable`: filled while the store is opened, before anything else uses it.
-final class StoredEntities: @unchecked Sendable {
+package final class StoredEntities: @unchecked Sendable {
   let reference: StoreReference
   /// Whether the store is told which of its objects contexts have.
   let isFollowed: Bool
-  private(set) var byNumber: [StoredEntity?] = [nil]
-  private(set) var byName: [String: StoredEntity] = [:]
+  package private(set) var byNumber: [StoredEntity?] = [nil]
+  package private(set) var byName: [String: StoredEntity] = [:]
 
   init(reference: StoreReference, isFollowed: Bool = false) {
     self.reference = reference
@@ -64,20 +64,20 @@ final class StoredEntities: @unchecked Sendable {
 ///
 /// `@unchecked Sendable`: `store` is set when the store is opened and cleared when it is removed, under the
 /// coordinator's lock; reading a weak reference is atomic.
-final class StoreReference: @unchecked Sendable {
+package final class StoreReference: @unchecked Sendable {
   let identifier: String
   /// The names of keys in URIs, for a store that knows its objects by references of its own.
   let names: (any KeyNames)?
-  weak var store: (any ObjectStore)?
+  package weak var store: (any ObjectStore)?
 
-  init(identifier: String, names: (any KeyNames)? = nil) {
+  package init(identifier: String, names: (any KeyNames)? = nil) {
     self.identifier = identifier
     self.names = names
   }
 }
 
 /// The names of a store's keys in URIs.
-protocol KeyNames: AnyObject, Sendable {
+package protocol KeyNames: AnyObject, Sendable {
   /// The last part of the URI.
   func name(_ key: Int64) -> String
 

@@ -1,7 +1,7 @@
 /// Transformable attributes as bytes: by their transformer, or as keyed archives.
-enum TransformableValue {
+package enum TransformableValue {
   /// The value, or the stored bytes if it cannot be decoded because its class is not in this program.
-  static func decode(_ data: Data, _ transformerName: String?) -> Any {
+  package static func decode(_ data: Data, _ transformerName: String?) -> Any {
     if let transformer = ValueTransformer.named(transformerName) {
       let isReader = transformer is NSSecureUnarchiveFromDataTransformer
       return (isReader ? transformer.transformedValue(data) : transformer.reverseTransformedValue(data)) ?? data
@@ -10,7 +10,7 @@ enum TransformableValue {
   }
 
   /// The object of a keyed archive; nil for other data, and if the program lacks one of its classes.
-  static func unarchived(_ data: Data) -> Any? {
+  package static func unarchived(_ data: Data) -> Any? {
     // An archive in another form than a binary property list has classes that are not known before.
     if let classes = classes(of: data), classes.contains(where: { $0 == nil }) { return nil }
     return decoded(data)
@@ -55,7 +55,7 @@ enum TransformableValue {
     }
   }
 
-  static func encode(_ value: Any, _ transformerName: String?) -> Data? {
+  package static func encode(_ value: Any, _ transformerName: String?) -> Data? {
     if let transformer = ValueTransformer.named(transformerName) {
       let isReader = transformer is NSSecureUnarchiveFromDataTransformer
       return (isReader ? transformer.reverseTransformedValue(value) : transformer.transformedValue(value)) as? Data

@@ -1,5 +1,5 @@
 /// The place that stores share when they write in one transaction: a file, or memory.
-protocol WriteScope: AnyObject {
+package protocol WriteScope: AnyObject {
   /// A name that is equal for the same file in all coordinators and processes; empty in memory.
   var name: String { get }
 
@@ -24,7 +24,7 @@ protocol WriteScope: AnyObject {
 }
 
 extension WriteScope {
-  func repeating(_ body: () throws -> Void) throws { try body() }
-  var rollsBack: Bool { true }
-  func prepareToCommit() throws {}
+  package func repeating(_ body: () throws -> Void) throws { try body() }
+  package var rollsBack: Bool { true }
+  package func prepareToCommit() throws {}
 }

@@ -10,13 +10,18 @@ extension JobField {
   /// Functions that read each of ``asked`` from a job file, in their order.
   static let readers = asked.compactMap { $0.request?.read }
 
-  /// Functions that copy each field of a request into a new row.
-  static let keepers = asked.compactMap { $0.attribute == nil ? nil : $0.request?.keep }
-
-  /// For each of them that a column keeps: the attribute, and the function that puts it into a row.
-  static let putters = asked.compactMap { field in
-    field.attribute.flatMap { attribute in field.request.map { (attribute: attribute, put: $0.put) } }
-  }
+  /// What a new job's row gets: the value of each field that an attribute keeps, and what follows from several fields.
+  static let columns: [NewJobAttribute] =
+    asked.compactMap { field in
+      field.attribute.flatMap { name in field.request.map { NewJobAttribute(name, $0.column) } }
+    } + [
+      NewJobAttribute("activeKey") { job, _ in job.uniqueKey?.column },
+      NewJobAttribute("options") { job, _ in job.options.text?.column },
+      NewJobAttribute("state") { job, now in
+        let state = job.firstState(at: now)
+        return state == .available ? nil : Int(state.rawValue).column
+      }, NewJobAttribute("createdAt") { _, now in now.column },
+    ]
 
   private static let kindsOwn = "the kind's own"
 
@@ -25,44 +30,38 @@ extension JobField {
 
   private static let work: [JobField] = [
     .attribute(
-      "kind", .name, get: { $0.kind }, set: { $0.kind = $1 }, keep: { $0.kind = $1 },
+      "kind", .name, get: { $0.kind }, set: { $0.kind = $1 },
       value: { $0.kind }),
     .attribute(
       "objects", .objects, isLong: true, get: { $0.objects.isEmpty ? nil : $0.objects }, set: { $0.objects = $1 },
-      keep: { $0.objectURIs = $1 }, value: { $0.objectURIs }),
+      value: { $0.objectURIs }),
     .attribute(
       "parameters", .object, isLong: true, get: { $0.parameters }, set: { $0.parameters = $1 },
-      keep: { $0.parametersText = $1 }, value: { $0.parametersText ?? "{}" }),
+      value: { $0.parametersText ?? "{}" }),
     .attribute(
       "priority", .int16, option: Option("N", "higher runs first", default: "0"),
-      get: { $0.priority == 0 ? nil : $0.priority }, set: { $0.priority = $1 },
-      keep: { $0.priority = $1 }, value: { $0.priority }),
+      get: { $0.priority == 0 ? nil : $0.priority }, set: { $0.priority = $1 }, value: { $0.priority }),
     .attribute(
       "queue", .name,
       option: Option("NAME", "the queue that the jobs wait in", default: JobRequest.defaultQueue, name: "job-queue"),
-      get: { $0.queue == JobRequest.defaultQueue ? nil : $0.queue }, set: { $0.queue = $1 },
-      keep: { $0.queue = $1 }, value: { $0.queue }),
+      get: { $0.queue == JobRequest.defaultQueue ? nil : $0.queue }, set: { $0.queue = $1 }, value: { $0.queue }),
     .attribute(
       "runAt", .time, isForPeriodicJobs: false, option: Option("TIME", "not before this time: 2026-01-01T00:00:00Z"),
-      applies: { $0 > $1 }, get: { $0.runAt }, set: { $0.runAt = $1 }, keep: { $0.runAt = $1 }, value: { $0.runAt }),
+      applies: { $0 > $1 }, get: { $0.runAt }, set: { $0.runAt = $1 }, value: { $0.runAt }),
   ]
 
   private static let conditions: [JobField] = [
     .attribute(
       "unique", .text, attribute: "uniqueKey",
       option: Option("KEY", "submit nothing while a job with this key is unfinished"), get: { $0.uniqueKey },
-      set: { $0.uniqueKey = $1 },
-      keep: {
-        $0.uniqueKey = $1
-        $0.activeKey = $1
-      }, value: { $0.uniqueKey }),
+      set: { $0.uniqueKey = $1 }, value: { $0.uniqueKey }),
     .options(
       "uniqueFor", .seconds(atMost: 366 * 86_400),
       option: Option("SECONDS", "submit nothing for this long after a job with this key came, finished or not"),
       get: { $0.uniqueFor }, set: { $0.uniqueFor = $1 }),
     .attribute(
       "maxAttempts", .int(1...1000), option: Option("N", "attempts that may fail", default: kindsOwn),
-      get: { $0.maxAttempts }, set: { $0.maxAttempts = $1 }, keep: { $0.maxAttempts = $1 },
+      get: { $0.maxAttempts }, set: { $0.maxAttempts = $1 },
       value: { $0.maxAttempts }),
     .options(
       "backoff", .seconds(atMost: 30 * 86_400),
@@ -77,10 +76,10 @@ extension JobField {
     .attribute(
       "timeout", .seconds(atMost: 30 * 86_400),
       option: Option("SECONDS", "what one attempt may take", default: kindsOwn), get: { $0.timeout },
-      set: { $0.timeout = $1 }, keep: { $0.timeout = $1 }, value: { $0.timeout }),
+      set: { $0.timeout = $1 }, value: { $0.timeout }),
     .attribute(
       "limitKey", .text, option: Option("KEY", "jobs of the same key run a few at a time"), get: { $0.limitKey },
-      set: { $0.limitKey = $1 }, keep: { $0.limitKey = $1 }, value: { $0.limitKey }),
+      set: { $0.limitKey = $1 }, value: { $0.limitKey }),
     .options(
       "limit", .int(1...10_000),
       option: Option("N", "how many of the same key run at a time", default: "\(kindsOwn), or 1"), get: { $0.limit },
@@ -95,7 +94,7 @@ extension JobField {
       get: { $0.after.isEmpty ? nil : $0.after }, set: { $0.after = $1 }),
     .attribute(
       "batch", .text, option: Option("NAME", "the batch that the jobs belong to"), get: { $0.batch },
-      set: { $0.batch = $1 }, keep: { $0.batch = $1 }, value: { $0.batch }),
+      set: { $0.batch = $1 }, value: { $0.batch }),
     .options(
       "afterBatch", .text, option: Option("NAME", "run it when all jobs of this batch have succeeded"),
       get: { $0.afterBatch }, set: { $0.afterBatch = $1 }),

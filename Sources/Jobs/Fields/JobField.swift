@@ -26,10 +26,8 @@ public struct JobField: Sendable {
     let read: @Sendable (JSONValue, inout JobRequest) throws(JobFieldError) -> Void
     /// The value of the member; nil when the request leaves the field at its default.
     let write: @Sendable (JobRequest) throws(JSONError) -> JSONValue?
-    /// Copies the field into the row of a new job, which came at that time, unless the field is at its default.
-    let keep: @Sendable (JobRequest, PoolJob, Date) -> Void
-    /// The same for a row without an object.
-    let put: @Sendable (JobRequest, NewRow, NewRow.Place, Date) -> Void
+    /// The value for the row of a new job, which came at that time; nil when the row keeps its default.
+    let column: @Sendable (JobRequest, Date) -> JobColumn?
     /// The JSON value that the text of a command-line option stands for.
     let argument: @Sendable (String) -> JSONValue
     /// What a value must be, as in "must be a whole number".
@@ -103,19 +101,19 @@ extension JobField {
   /// - Parameters:
   ///   - applies: whether the value counts for a new job, which came at that time.
   ///   - get: the field of a request; nil at its default.
-  ///   - keep: puts the value into a new job.
+  ///   - value: the field of a job in the store.
   static func attribute<Value: JobColumnValue>(
     _ name: String, _ form: JobFieldForm<Value>, attribute: String? = nil, isLong: Bool = false,
     isForPeriodicJobs: Bool = true, option: Option? = nil,
     applies: @escaping @Sendable (Value, Date) -> Bool = { _, _ in true },
     get: @escaping @Sendable (JobRequest) -> Value?, set: @escaping @Sendable (inout JobRequest, Value) -> Void,
-    keep: @escaping @Sendable (PoolJob, Value) -> Void, value: @escaping @Sendable (PoolJob) -> Value?
+    value: @escaping @Sendable (PoolJob) -> Value?
   ) -> JobField {
     var field = requested(
       name, form, isForPeriodicJobs: isForPeriodicJobs, option: option, get: get, set: set,
-      keep: { request, job, now in if let value = get(request), applies(value, now) { keep(job, value) } },
-      put: { request, row, place, now in
-        if let value = get(request), applies(value, now) { value.put(into: row, at: place) }
+      column: { request, now in
+        guard let value = get(request), applies(value, now) else { return nil }
+        return value.column
       })
     field.attribute = attribute ?? name
     field.isLong = isLong
@@ -159,8 +157,7 @@ extension JobField {
   private static func requested<Value>(
     _ name: String, _ form: JobFieldForm<Value>, isForPeriodicJobs: Bool, option: Option?,
     get: @escaping @Sendable (JobRequest) -> Value?, set: @escaping @Sendable (inout JobRequest, Value) -> Void,
-    keep: @escaping @Sendable (JobRequest, PoolJob, Date) -> Void = { _, _, _ in },
-    put: @escaping @Sendable (JobRequest, NewRow, NewRow.Place, Date) -> Void = { _, _, _, _ in }
+    column: @escaping @Sendable (JobRequest, Date) -> JobColumn? = { _, _ in nil }
   ) -> JobField {
     var field = JobField(name: name)
     field.option = option
@@ -170,7 +167,7 @@ extension JobField {
         guard let value = get(job) else { return nil }
         return try form.encode(value)
       },
-      keep: keep, put: put, argument: form.argument, expected: form.expected, isForPeriodicJobs: isForPeriodicJobs)
+      column: column, argument: form.argument, expected: form.expected, isForPeriodicJobs: isForPeriodicJobs)
     return field
   }
 
@@ -179,34 +176,71 @@ extension JobField {
 
 // MARK: - Values in rows
 
+/// An attribute of a new job's row, and its value for a job that came at a time: nil leaves the attribute's default.
+struct NewJobAttribute: Sendable {
+  let name: String
+  let value: @Sendable (JobRequest, Date) -> JobColumn?
+
+  init(_ name: String, _ value: @escaping @Sendable (JobRequest, Date) -> JobColumn?) {
+    self.name = name
+    self.value = value
+  }
+}
+
+/// A value of a new job's row, in the type of its attribute.
+enum JobColumn {
+  case integer(Int64)
+  case double(Double)
+  case string(String)
+  case date(Date)
+
+  /// Sets the attribute of a row without an object.
+  func set(_ row: NewRow, at place: NewRow.Place) {
+    switch self {
+    case .integer(let value): row.set(value, at: place)
+    case .double(let value): row.set(value, at: place)
+    case .string(let value): row.set(value, at: place)
+    case .date(let value): row.set(value, at: place)
+    }
+  }
+
+  /// Sets the attribute with that name of an object.
+  func set(_ object: NSManagedObject, _ attribute: String) {
+    switch self {
+    case .integer(let value): object.setValue(NSNumber(value: value), forKey: attribute)
+    case .double(let value): object.setValue(NSNumber(value: value), forKey: attribute)
+    case .string(let value): object.setValue(value, forKey: attribute)
+    case .date(let value): object.setValue(value, forKey: attribute)
+    }
+  }
+}
+
 /// A field's value that an attribute keeps.
 protocol JobColumnValue: Sendable {
-  func put(into row: NewRow, at place: NewRow.Place)
+  var column: JobColumn { get }
 }
 
 extension String: JobColumnValue {
-  func put(into row: NewRow, at place: NewRow.Place) { row.set(self, at: place) }
+  var column: JobColumn { .string(self) }
 }
 
 extension Int: JobColumnValue {
-  func put(into row: NewRow, at place: NewRow.Place) { row.set(Int64(self), at: place) }
+  var column: JobColumn { .integer(Int64(self)) }
 }
 
 extension Int16: JobColumnValue {
-  func put(into row: NewRow, at place: NewRow.Place) { row.set(Int64(self), at: place) }
+  var column: JobColumn { .integer(Int64(self)) }
 }
 
 extension Double: JobColumnValue {
-  func put(into row: NewRow, at place: NewRow.Place) { row.set(self, at: place) }
+  var column: JobColumn { .double(self) }
 }
 
 extension Date: JobColumnValue {
-  func put(into row: NewRow, at place: NewRow.Place) { row.set(self, at: place) }
+  var column: JobColumn { .date(self) }
 }
 
 /// Lines of a text.
 extension [String]: JobColumnValue {
-  func put(into row: NewRow, at place: NewRow.Place) {
-    if let text = PoolJob.text(self) { row.set(text, at: place) }
-  }
+  var column: JobColumn { .string(joined(separator: "\n")) }
 }

@@ -79,7 +79,7 @@ public struct JSONFields {
     guard let stranger = strangers.first(where: { Spelling.nearest(to: $0, among: [name]) != nil }) else {
       return JSONFieldError("\"\(name)\" is missing in \(objectName)")
     }
-    return JSONFieldError("\(objectName) have no \"\(stranger)\"; did you mean \"\(name)\"?")
+    return JSONFieldError("\(objectName) have no \"\(stranger)\"\(Spelling.hint(name, .quotes))")
   }
 
   /// The whole number with this name; nil if it is missing or null.
@@ -127,9 +127,8 @@ public struct JSONFields {
     guard let text = try string(name) else { return nil }
     if let choice = Choice(rawValue: text) { return choice }
     let words = Choice.allCases.map(\.rawValue)
-    let hint = Spelling.nearest(to: text, among: words).map { "did you mean \"\($0)\"?" }
-    throw JSONFieldError(
-      "\"\(name)\" in \(objectName) cannot be \"\(text)\"; \(hint ?? "it is \(words.joined(separator: " or "))")")
+    let hint = Spelling.hint(to: text, among: words, .quotes, otherwise: "it is \(words.joined(separator: " or "))")
+    throw JSONFieldError("\"\(name)\" in \(objectName) cannot be \"\(text)\"\(hint)")
   }
 
   /// The format of a file: the member "format", or else the ending of the file's name.
@@ -147,9 +146,9 @@ public struct JSONFields {
   /// - Throws: ``JSONFieldError`` for a member that no caller asked for.
   public func finish() throws(JSONFieldError) {
     guard let stranger = names.first(where: { !known.contains($0) }) else { return }
-    let hint = Spelling.nearest(to: stranger, among: known).map { "did you mean \"\($0)\"?" }
+    let all = "known are \(known.sorted().joined(separator: ", "))"
     throw JSONFieldError(
-      "\(objectName) have no \"\(stranger)\"; \(hint ?? "known are \(known.sorted().joined(separator: ", "))")")
+      "\(objectName) have no \"\(stranger)\"\(Spelling.hint(to: stranger, among: known, .quotes, otherwise: all))")
   }
 
   private func wrong(_ name: String, _ expected: String, _ found: JSONValue) -> JSONFieldError {

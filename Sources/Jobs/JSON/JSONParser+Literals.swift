@@ -3,7 +3,7 @@ extension JSONParser {
   mutating func number() throws(JSONError) -> String {
     let start = position
     try skipNumber()
-    return String(decoding: bytes[start..<position], as: UTF8.self)
+    return ascii(start..<position)
   }
 
   mutating func skipNumber() throws(JSONError) {
@@ -33,20 +33,32 @@ extension JSONParser {
   }
 
   mutating func string() throws(JSONError) -> String {
-    position += 1
-    let start = position
-    while position < bytes.count {
-      switch bytes[position] {
-      case UInt8(ascii: "\""):
-        let text = try utf8(bytes[start..<position])
-        position += 1
-        return text
-      case UInt8(ascii: "\\"): return try escapedString(from: start)
-      case 0..<0x20: throw error("a control character in a string must be escaped")
-      default: position += 1
+    let start = position + 1
+    var isASCII = true
+    position = bytes.withUnsafeBufferPointer { bytes in
+      var end = start
+      while end < bytes.count {
+        let byte = bytes[end]
+        if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte < 0x20 { break }
+        if byte >= 0x80 { isASCII = false }
+        end += 1
       }
+      return end
     }
-    throw error("a string has no closing quote")
+    guard position < bytes.count else { throw error("a string has no closing quote") }
+    switch bytes[position] {
+    case UInt8(ascii: "\""):
+      let text = isASCII ? ascii(start..<position) : try utf8(bytes[start..<position])
+      position += 1
+      return text
+    case UInt8(ascii: "\\"): return try escapedString(from: start)
+    default: throw error("a control character in a string must be escaped")
+    }
+  }
+
+  /// What is ASCII needs no check.
+  private func ascii(_ range: Range<Int>) -> String {
+    bytes.withUnsafeBufferPointer { String(decoding: UnsafeBufferPointer(rebasing: $0[range]), as: UTF8.self) }
   }
 
   private mutating func escapedString(from start: Int) throws(JSONError) -> String {

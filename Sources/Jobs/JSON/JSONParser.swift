@@ -11,8 +11,6 @@ public struct JSONParser {
   /// How many bytes are read.
   public internal(set) var position = 0
   private var isFirst = false
-  /// What the last ``compactObject()`` used.
-  var copyMemory = CompactCopy.Memory()
 
   /// How deep arrays and objects may lie in each other: keeps hostile input from exhausting the stack.
   public static let maximumDepth = 128
@@ -114,6 +112,8 @@ extension JSONParser {
       guard isNew else { throw error("\"\(name)\" stands twice in one object") }
       if members.count == 7 { names = Set(members.map(\.name)) }
       if members.count >= 7 { names.insert(name) }
+      // An array that grows from one member to the next is copied each time.
+      if members.isEmpty { members.reserveCapacity(4) }
       members.append(JSONMember(name, try value(depth: depth + 1)))
     }
     return members
@@ -126,7 +126,7 @@ extension JSONParser {
     return elements
   }
 
-  mutating func next(closing: UInt8, _ what: String) throws(JSONError) -> Bool {
+  private mutating func next(closing: UInt8, _ what: String) throws(JSONError) -> Bool {
     skipSpace()
     guard position < bytes.count else { throw error("\(what) has no end") }
     if bytes[position] == closing {
@@ -152,7 +152,7 @@ extension JSONParser {
     return name
   }
 
-  mutating func expect(_ character: Unicode.Scalar, _ what: String) throws(JSONError) {
+  private mutating func expect(_ character: Unicode.Scalar, _ what: String) throws(JSONError) {
     skipSpace()
     guard position < bytes.count, bytes[position] == UInt8(ascii: character) else {
       throw error("\(what) is expected")

@@ -2,6 +2,8 @@ extension JSONValue: CustomStringConvertible {
   /// The value on one line, without needless spaces, members in their order: the form of JSON Lines.
   public var text: String {
     var bytes: [UInt8] = []
+    // As long as the parameters of most jobs.
+    bytes.reserveCapacity(120)
     write(to: &bytes)
     return String(decoding: bytes, as: UTF8.self)
   }
@@ -37,22 +39,36 @@ extension JSONValue: CustomStringConvertible {
 
   private static func writeQuoted(_ value: String, to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "\""))
-    for byte in value.utf8 {
-      switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-        bytes.append(UInt8(ascii: "\\"))
-        bytes.append(byte)
-      case UInt8(ascii: "\n"): bytes += "\\n".utf8
-      case UInt8(ascii: "\r"): bytes += "\\r".utf8
-      case UInt8(ascii: "\t"): bytes += "\\t".utf8
-      case 0..<0x20, 0x7F:
-        bytes += "\\u00".utf8
-        bytes.append(hexDigit(byte >> 4))
-        bytes.append(hexDigit(byte & 15))
-      default: bytes.append(byte)
+    var value = value
+    value.withUTF8 { text in
+      var start = 0
+      for (index, byte) in text.enumerated() where needsEscape(byte) {
+        bytes += text[start..<index]
+        writeEscaped(byte, to: &bytes)
+        start = index + 1
       }
+      bytes += text[start...]
     }
     bytes.append(UInt8(ascii: "\""))
+  }
+
+  private static func needsEscape(_ byte: UInt8) -> Bool {
+    byte < 0x20 || byte == 0x7F || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+  }
+
+  private static func writeEscaped(_ byte: UInt8, to bytes: inout [UInt8]) {
+    switch byte {
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+      bytes.append(UInt8(ascii: "\\"))
+      bytes.append(byte)
+    case UInt8(ascii: "\n"): bytes += "\\n".utf8
+    case UInt8(ascii: "\r"): bytes += "\\r".utf8
+    case UInt8(ascii: "\t"): bytes += "\\t".utf8
+    default:
+      bytes += "\\u00".utf8
+      bytes.append(hexDigit(byte >> 4))
+      bytes.append(hexDigit(byte & 15))
+    }
   }
 
   private static func hexDigit(_ value: UInt8) -> UInt8 {

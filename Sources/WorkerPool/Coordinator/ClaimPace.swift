@@ -25,7 +25,7 @@ struct ClaimPace: Equatable, Sendable {
 
   /// How many claimed jobs should wait here.
   ///
-  /// - Parameter slow: worker processes whose running job takes long: nobody knows how long yet.
+  /// - Parameter slow: worker processes whose running job takes long, and has not ended yet.
   func size(slow: Int = 0, now: Double) -> Int {
     let idle = max(0, workers - slow)
     if idle == 0 { return 0 }

@@ -16,7 +16,7 @@ struct WindowJob: Equatable, Sendable {
   /// Jobs of the same key run at most `limit` at a time.
   var limitKey: String?
   var limit = 1
-  /// Since when it could begin, in seconds since the reference date; nil where nobody knows.
+  /// Since when it could begin, in seconds since the reference date; nil where it is not known.
   var readyAt: Double?
 
   var position: JobPosition { JobPosition(priority: priority, key: key) }

@@ -16,7 +16,7 @@ extension Coordinator {
     kindTimes[job.kind, default: KindTimes()].waiting.add(wallClock - readyAt)
   }
 
-  /// These attempts end now, all in one way. A worker that says nothing of a job's begin has run it for no time.
+  /// These attempts end now, all in one way. An attempt whose beginning the worker did not report has taken no time.
   mutating func noteEnd(of jobs: [JobKey], _ counter: WritableKeyPath<KindCounters, Int>) {
     for job in jobs {
       guard let entry = held[job] else { continue }

@@ -18,7 +18,7 @@ extension StoreJobSource {
   func findNewestJob() {
     // The next commit asks again.
     work { [self] context in
-      report(.newest(try store.newestKey(in: context)))
+      report(.newest(try JobStore.newestKey(in: context)))
     } onFailure: { _ in
     }
   }
@@ -68,10 +68,10 @@ extension StoreJobSource {
 
   private func record(_ job: JobStore.WithoutBatch, nearest: String?) -> LogRecord {
     let uri = store.jobURIs[job.job].description
-    let hint = nearest.map { "; did you mean \($0)?" } ?? ""
     return LogRecord(
       event: .batchUnknown,
-      text: "\(uri) waits for the batch \(job.batch), which has no job\(hint)", fields: [.jobs([uri])])
+      text: "\(uri) waits for the batch \(job.batch), which has no job\(Spelling.hint(nearest))", fields: [.jobs([uri])]
+    )
   }
 
   /// Checks the dependents of these jobs, then those of the jobs that were cancelled by that, and so on.

@@ -130,8 +130,7 @@ extension StoreJobSource {
     guard let job, job.state == .available else { return false }
     // Another pool has claimed it since, or may: that one counts its crashes.
     if store.isShared { return false }
-    // A ledger of an earlier version has no numbers.
-    return entry.attempt == 0 || job.attemptNumber == entry.attempt
+    return job.attemptNumber == entry.attempt
   }
 
   private func inherited(_ entry: LedgerEntry, _ job: Job?) -> InheritedJob {

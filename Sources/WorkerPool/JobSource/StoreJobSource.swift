@@ -84,7 +84,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   func prepare() throws {
     try context.performAndWait {
       defer { context.rollback() }
-      try store.upgrade(in: context)
+      try store.check(in: context)
     }
     try intake.recover()
     try context.performAndWait {

@@ -9,7 +9,8 @@ final class RuntimeDirectoryWatch {
   private let core: PoolCore
   private let status: StatusService
   private let layout: QueueLayout
-  /// The queue directory that the pool has locked. What stands at its path when it was moved belongs to others.
+  /// The queue directory that the pool has locked. When somebody has moved it, another pool may use its path, so that
+  /// nothing is written there.
   private let queue: FileID?
   private var events: FileEvents?
   private var retry: TimerQueue.Token?

@@ -58,7 +58,7 @@ final class ServiceManager {
     send("READY=1")
   }
 
-  /// The pool lets its workers finish, which may take so many seconds, and ends. The manager's own limit may be
+  /// The pool lets its workers finish, which may take these seconds, and ends. The manager's own limit may be
   /// shorter.
   func stopping(within seconds: Double) {
     send("STOPPING=1\nEXTEND_TIMEOUT_USEC=\(Self.microseconds(seconds))")

@@ -25,7 +25,7 @@ extension StatusRequest {
       throw StatusRequestError(reason: "a request is one JSON object on a line: \(error)")
     }
     for member in members where !keys.contains(member.name) {
-      let hint = Spelling.nearest(to: member.name, among: keys).map { "; did you mean \"\($0)\"?" } ?? ""
+      let hint = Spelling.hint(to: member.name, among: keys, .quotes)
       throw StatusRequestError(reason: "unknown key \"\(member.name)\"\(hint)")
     }
     let request: StatusRequest

@@ -55,7 +55,7 @@ public struct ModelMigration {
   public enum Progress: Equatable, Sendable {
     /// So many pages of all pages are in the backup.
     case backingUp(Int, of: Int)
-    /// The migration runs, and has written so many bytes to the write-ahead log.
+    /// The migration runs; the number of bytes that it has written to the write-ahead log.
     case migrating(Int)
   }
 
@@ -265,7 +265,7 @@ private final class MigrationOutcome: @unchecked Sendable {
     }
   }
 
-  /// The result, or nil after so many seconds without one.
+  /// The result; nil when there is none after these seconds.
   func wait(_ seconds: Double) -> Result<Void, any Error>? {
     condition.withLock {
       let end = Date(timeIntervalSinceNow: seconds)

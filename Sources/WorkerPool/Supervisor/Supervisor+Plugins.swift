@@ -36,7 +36,7 @@ extension Supervisor {
     }
   }
 
-  /// Plugins of which nobody knows yet which kinds they run, with how long they have been asked; nil for those that are
+  /// Plugins that have not told yet which kinds they run, with how long they have been asked; nil for those that are
   /// asked again later.
   var unknownPlugins: [String: Double?] {
     (discovery?.unanswered ?? [:]).filter { name, _ in !plugins.contains { $0.name == name } }

@@ -14,7 +14,7 @@ struct WorkerConfinement: Equatable, Sendable {
   /// What the operator allows to all workers, beside what plugins declare.
   let extra: PluginDescription.Needs
 
-  /// The bounds of a plugin's processes. `describe` runs without needs, since nobody knows them yet.
+  /// The bounds of a plugin's processes. `describe` runs without needs: its answer tells them.
   func bounds(of path: String, needs: PluginDescription.Needs?) -> Confinement {
     var confinement = Confinement()
     for place in Self.system + readable + Self.librariesOfThisProcess { confinement.allow(.read, place) }

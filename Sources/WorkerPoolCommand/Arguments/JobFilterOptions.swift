@@ -1,11 +1,10 @@
-import Jobs
 import PoolClient
 
 /// The options by which commands choose jobs.
 enum JobFilterOptions {
   static let all = [
     CommandOption(
-      name: "state", value: "STATE", help: "only jobs that are \(states.joined(separator: ", "))"),
+      name: "state", value: "STATE", help: "only jobs that are \(JobFilter.stateNames.joined(separator: ", "))"),
     CommandOption(name: "kind", value: "KIND", help: "only jobs of this kind"),
     CommandOption(name: "job-queue", value: "NAME", help: "only jobs that wait in this queue"),
     CommandOption(name: "batch", value: "NAME", help: "only jobs of this batch"),
@@ -13,13 +12,9 @@ enum JobFilterOptions {
       name: "where", value: "PREDICATE", help: "only jobs that match, as in NSPredicate(format:): \"attempt > 2\""),
   ]
 
-  private static let states = [JobText.runningName] + JobState.allCases.map(\.name)
-
   static func filter(_ arguments: ParsedArguments) throws(UsageError) -> JobFilter {
     var filter = JobFilter()
-    let state = try arguments.word("state", among: states)
-    filter.state = state == JobText.runningName ? .available : state.flatMap(JobState.init(name:))
-    if filter.state == .available { filter.isRunning = state == JobText.runningName }
+    filter.stateName = try arguments.word("state", among: JobFilter.stateNames)
     filter.kind = arguments.string("kind")
     filter.queue = arguments.string("job-queue")
     filter.batch = arguments.string("batch")

@@ -37,7 +37,7 @@ struct ParsedArguments: Sendable {
     guard let option = command.options.first(where: { isLong ? $0.name == word : $0.short.map(String.init) == word })
     else {
       let known = command.options.map(\.name) + ["help"]
-      let hint = Spelling.nearest(to: word, among: known).map { "; did you mean --\($0)?" } ?? ""
+      let hint = Spelling.hint(to: word, among: known, .option)
       throw UsageError("workerpool \(command.name) has no option \(parts[0])\(hint)")
     }
     let name = option.name
@@ -149,8 +149,8 @@ struct ParsedArguments: Sendable {
   func word(_ name: String, among words: [String]) throws(UsageError) -> String? {
     guard let value = string(name) else { return nil }
     guard words.contains(value) else {
-      let hint = Spelling.nearest(to: value, among: words).map { "did you mean \($0)?" }
-      throw UsageError("--\(name) cannot be \"\(value)\"; \(hint ?? "it is one of \(words.joined(separator: ", "))")")
+      let hint = Spelling.hint(to: value, among: words, otherwise: "it is one of \(words.joined(separator: ", "))")
+      throw UsageError("--\(name) cannot be \"\(value)\"\(hint)")
     }
     return value
   }

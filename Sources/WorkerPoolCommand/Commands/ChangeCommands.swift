@@ -40,41 +40,32 @@ private func discussion(_ name: String, _ state: String) -> String {
   """
 }
 
-/// A change to jobs that a person names or chooses.
-private struct JobChange {
-  let command: StatusRequest.Command
-  /// The states of jobs that can be changed so.
-  let states: [JobState]
-  /// As in "3 of 4 jobs deleted".
-  let done: String
+extension JobChange {
   /// As in "Delete 4 jobs?".
-  let question: String
+  private var question: String {
+    switch self {
+    case .retry: "Run again"
+    case .cancel: "Cancel"
+    case .delete: "Delete"
+    }
+  }
 
-  static let retry = JobChange(
-    command: .retry, states: [.dead, .cancelled, .retryable, .scheduled, .pending, .blocked], done: "will run again",
-    question: "Run again")
-  static let cancel = JobChange(
-    command: .cancel, states: JobState.allCases.filter(\.isUnfinished), done: "cancelled", question: "Cancel")
-  static let delete = JobChange(
-    command: .delete, states: JobState.allCases, done: "deleted", question: "Delete")
-
-  /// Jobs of one request, which is one line of bounded length and a short piece of work for the pool.
-  private static let jobsOfRequest = 1000
-
-  func run(_ arguments: ParsedArguments) throws -> ExitCode {
+  fileprivate func run(_ arguments: ParsedArguments) throws -> ExitCode {
     var filter = try JobFilterOptions.filter(arguments)
     guard !arguments.operands.isEmpty || !filter.isEverything else {
       throw UsageError(
-        "workerpool \(command.rawValue) needs jobs: name them (p17), or choose them by options such as --state")
+        "workerpool \(rawValue) needs jobs: name them (p17), or choose them by options such as --state")
     }
     guard arguments.operands.isEmpty || filter.isEverything else {
       throw UsageError("name jobs, or choose them by options such as --state, but not both")
     }
     let pool = try arguments.pool()
+    let evenIfAwaited = arguments.has("even-if-awaited")
     guard arguments.operands.isEmpty else {
       var named: Set<String> = []
       let jobs = try arguments.operands.map { try arguments.jobURI($0) }.filter { named.insert($0).inserted }
-      return try change(jobs, nil, pool, arguments)
+      let result = try carryOut(on: jobs, by: pool, evenIfAwaited: evenIfAwaited)
+      return try tell(result, areNamed: true, arguments)
     }
     filter.states = states
     let reader = try StoreReader(poolStore: try arguments.storePath())
@@ -95,11 +86,8 @@ private struct JobChange {
       tell(matching: count, result: nil, arguments, text: "nothing is changed")
       return .failure
     }
-    // Jobs whose state has changed since were not chosen.
-    let chosen = command == .delete ? filter.state.map { [$0.name] } : nil
-    // The newest jobs come first: workers take the oldest, so those would be running before the change reaches them.
-    let keys = try reader.keys(filter).reversed()
-    return try change(keys.lazy.map { reader.jobURIs[$0].description }, chosen, pool, arguments)
+    let result = try carryOut(on: filter, of: reader, by: pool, evenIfAwaited: evenIfAwaited)
+    return try tell(result, areNamed: false, arguments)
   }
 
   /// Asks the person at the terminal.
@@ -113,51 +101,26 @@ private struct JobChange {
     return ["y", "yes"].contains(readLine()?.lowercased() ?? "")
   }
 
-  // MARK: Carrying it out
+  // MARK: The result
 
-  /// The result of all requests together.
-  private struct Result {
-    var done = 0
-    var running = 0
-    var awaited = 0
-    var missing = 0
-    var refusal: String?
-  }
-
-  private func change(
-    _ jobs: some RandomAccessCollection<String>, _ states: [String]?, _ pool: StatusClient,
-    _ arguments: ParsedArguments
-  ) throws -> ExitCode {
-    var result = Result()
-    var rest = jobs[...]
-    while !rest.isEmpty {
-      let part = Array(rest.prefix(Self.jobsOfRequest))
-      rest = rest.dropFirst(part.count)
-      let request = StatusRequest(
-        command, jobs: part, evenIfAwaited: arguments.has("even-if-awaited") ? true : nil, states: states)
-      let reply = try pool.request(request)
-      if reply.ok { result.done += reply.count ?? part.count } else { result.refusal = reply.error }
-      result.running += reply.kept?.running ?? 0
-      result.awaited += reply.kept?.awaited ?? 0
-      result.missing += reply.kept?.missing ?? 0
-    }
+  private func tell(_ result: JobChangeResult, areNamed: Bool, _ arguments: ParsedArguments) throws -> ExitCode {
     if result.done == 0, let refusal = result.refusal { throw PoolRefusal(reason: refusal) }
-    var text = "\(result.done) of \(Plural.text(jobs.count, "job")) \(done)"
+    var text = "\(result.done) of \(Plural.text(result.jobs, "job")) \(done)"
     if result.running > 0 { text += "; \(result.running) run now: workerpool cancel" }
     if result.awaited > 0 {
       text += "; unfinished jobs wait for \(result.awaited): --even-if-awaited deletes those, too"
     }
     if result.missing > 0 {
-      text += "; \(result.missing) \(states == nil ? "not found" : "gone, or in another state by now")"
+      text += "; \(result.missing) \(areNamed ? "not found" : "gone, or in another state by now")"
     }
-    tell(matching: jobs.count, result: result, arguments, text: text)
-    return result.done == jobs.count ? .success : .failure
+    tell(matching: result.jobs, result: result, arguments, text: text)
+    return result.done == result.jobs ? .success : .failure
   }
 
-  private func tell(matching: Int, result: Result?, _ arguments: ParsedArguments, text: String) {
+  private func tell(matching: Int, result: JobChangeResult?, _ arguments: ParsedArguments, text: String) {
     guard arguments.has("json") else { return Output.line(text) }
     var members = [JSONMember("jobs", .number(matching)), JSONMember("done", .number(result?.done ?? 0))]
-    if command == .delete {
+    if self == .delete {
       members.append(JSONMember("running", .number(result?.running ?? 0)))
       members.append(JSONMember("awaited", .number(result?.awaited ?? 0)))
     }

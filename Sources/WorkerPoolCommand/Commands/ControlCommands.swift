@@ -6,7 +6,8 @@ let pauseCommand = CommandDescription(
   discussion: "What runs goes on. Without an argument the whole pool pauses.",
   operands: [Operand(name: "QUEUE", help: "only jobs of this queue", isOptional: true)],
   options: [
-    CommonOptions.queue, CommandOption(name: "kind", value: "KIND", help: "only jobs of this kind"), NameCheck.option,
+    CommonOptions.queue, CommandOption(name: "kind", value: "KIND", help: "only jobs of this kind"),
+    MistypedNames.option,
   ],
   run: { try pause($0, .pause) })
 
@@ -18,7 +19,7 @@ let resumeCommand = CommandDescription(
     CommonOptions.queue, CommandOption(name: "kind", value: "KIND", help: "only jobs of this kind"),
     CommandOption(
       name: "all", help: "the whole pool; queues and kinds that were paused by their names stay so"),
-    NameCheck.option,
+    MistypedNames.option,
   ],
   run: resume)
 
@@ -98,7 +99,7 @@ private func pause(_ arguments: ParsedArguments, _ command: StatusRequest.Comman
   if let name = [queue, kind].compactMap(\.self).first(where: { !JobFile.isName($0) }) {
     throw UsageError("no queue and no kind has the name \"\(name)\": names are letters, digits, \".\", \"_\" and \"-\"")
   }
-  let unknown = try NameCheck.check(arguments, kind: kind, queue: queue)
+  let unknown = try MistypedNames.check(arguments, kind: kind, queue: queue)
   _ = try send(StatusRequest(command, queue: queue, kind: kind), to: try arguments.pool())
   let what = queue.map { "queue \($0)" } ?? kind.map { "kind \($0)" } ?? "the pool"
   Output.line("\(what) \(command == .pause ? "pauses" : "goes on")")

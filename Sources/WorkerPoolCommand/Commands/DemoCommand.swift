@@ -17,7 +17,7 @@ let demoCommand = CommandDescription(
   options: [
     CommandOption(name: "keep", help: "keep the temporary folder with the store, and say where it is"),
     CommandOption(
-      name: "seconds", value: "N", help: "let the jobs come over so many seconds; 0 submits all at once",
+      name: "seconds", value: "N", help: "seconds over which the jobs come; 0 submits all at once",
       defaultText: "\(demoPace) on a terminal, else 0"),
   ],
   run: { arguments in

@@ -13,7 +13,7 @@ let periodicCommand = CommandDescription(
     Operand(name: "run", help: "submit the job of an entry now", isOptional: true),
     Operand(name: "NAME", help: "the entry: the name of its file, without .json", isOptional: true),
   ],
-  options: [CommonOptions.queue, CommonOptions.store] + Submitter.options + [NameCheck.option],
+  options: [CommonOptions.queue, CommonOptions.store] + Submitter.options + [MistypedNames.option],
   run: periodic)
 
 @Sendable private func periodic(_ arguments: ParsedArguments) throws -> ExitCode {

@@ -17,7 +17,7 @@ let submitCommand = CommandDescription(
     Operand(
       name: "URI", help: "the objects of the job; all of them make one job", isOptional: true, isRepeating: true),
   ],
-  options: [CommonOptions.queue] + Submitter.options + jobOptions + [NameCheck.option],
+  options: [CommonOptions.queue] + Submitter.options + jobOptions + [MistypedNames.option],
   run: submit)
 
 private let jobOptions: [CommandOption] =
@@ -61,7 +61,7 @@ private let jobOptions: [CommandOption] =
 /// Without a pool it is not known which plugins and jobs there will be.
 func checkNames(of request: JobRequest, _ arguments: ParsedArguments) throws {
   do {
-    try NameCheck.check(
+    try MistypedNames.check(
       arguments, kind: request.kind, queue: arguments.has("job-queue") ? request.queue : nil,
       batch: request.options.afterBatch, isStrict: { $0.what != "queue" })
   } catch is StatusClient.Failure {

@@ -66,7 +66,7 @@ extension Site {
     guard !access.isReadOnly else { throw PageError.forbidden(Access.readOnlyText) }
     let (byState, fields, back) = try chosen(change, query)
     let count = byState.reduce(0) { $0 + $1.1 }
-    let selection = JobSelection(query)
+    let filter = JobFilter(query)
     guard count > 0 else {
       return Layout.Page(
         title: change.title, part: "Jobs",
@@ -90,10 +90,10 @@ extension Site {
             }
           }
         },
-        selection.isEverything
+        filter.isEverything
           ? .nothing
           : tag("p", .class("quiet")) {
-            selection.parameters.compactMap { name, value in value.map { "\(name): \($0)" } }.joined(separator: ", ")
+            filter.parameters.compactMap { name, value in value.map { "\(name): \($0)" } }.joined(separator: ", ")
           },
         change == .delete
           ? tag("p") { "Deleted jobs are gone for good. Jobs that unfinished ones wait for stay." } : .nothing,
@@ -111,11 +111,11 @@ extension Site {
   private func change(_ change: JobChange, _ form: Parameters) throws -> HTTPResponse {
     let jobReader = try openJobReader()
     if let key = form["job"].flatMap({ ObjectURI.key(name: $0) }) {
-      let reply = try send(
-        StatusRequest(
-          change.command, jobs: jobReader.reader.jobURIs.texts([key]),
-          states: change == .delete ? change.states.map(\.name) : nil))
-      guard reply.count ?? 1 > 0 else {
+      let result = try change.carryOut(
+        on: jobReader.reader.jobURIs.texts([key]), by: StatusClient(queue: queue), within: Self.timeout)
+      if let refusal = result.refusal { throw PageError(text: refusal, advice: nil) }
+      monitor.askNow()
+      guard result.done > 0 else {
         return done("p\(key) is left alone: it runs, is awaited, or is in another state by now.", ["jobs", "p\(key)"])
       }
       return done("p\(key) \(change.done).", change == .delete ? ["jobs"] : ["jobs", "p\(key)"])
@@ -125,14 +125,14 @@ extension Site {
     }
     let (byState, _, _) = try chosen(change, form)
     let number = changes.start(
-      change, JobSelection(form), count: byState.reduce(0) { $0 + $1.1 }, store: jobReader.path
+      change, JobFilter(form), count: byState.reduce(0) { $0 + $1.1 }, store: jobReader.path
     ) { [monitor] in monitor.askNow() }
     guard let number else {
       throw PageError(
         text: "\(JobChanges.mostAtOnce) other changes go on; wait until one of them is over.", advice: nil)
     }
     return HTTPResponse(
-      seeOther: Address(path: ["jobs"], query: JobSelection(form).parameters + [("change", String(number))]))
+      seeOther: Address(path: ["jobs"], query: JobFilter(form).parameters + [("change", String(number))]))
   }
 
   /// How many jobs of a change are in each state, the fields that name them, and the way back.
@@ -146,10 +146,10 @@ extension Site {
       let fits = state.map(change.states.contains) ?? false
       return (fits ? [(state ?? .dead, 1)] : [], [("job", "p\(key)")], Address("jobs", "p\(key)"))
     }
-    let selection = JobSelection(parameters)
-    guard !selection.isEverything else {
+    let filter = JobFilter(parameters)
+    guard !filter.isEverything else {
       throw PageError(text: "Choose the jobs by a filter first.", advice: nil)
     }
-    return (try jobReader.counts(selection, in: change.states), selection.parameters, selection.address())
+    return (try jobReader.counts(filter, in: change.states), filter.parameters, filter.address())
   }
 }

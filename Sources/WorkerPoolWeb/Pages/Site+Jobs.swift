@@ -3,73 +3,69 @@ import Jobs
 import PoolClient
 
 extension Site {
-  func jobs(_ selection: JobSelection, before: Int64?) throws -> Layout.Page {
+  func jobs(_ filter: JobFilter, before: Int64?) throws -> Layout.Page {
     let jobReader = try openJobReader()
     let page: JobReader.Page
     do {
-      page = try jobReader.page(selection, before: before)
+      page = try jobReader.page(filter, before: before)
     } catch let error as ObjectQueryError {
-      return refused(selection, PageError(text: "The condition cannot be used: \(error).", advice: nil), status: 400)
+      return refused(filter, PageError(text: "The condition cannot be used: \(error).", advice: nil), status: 400)
     } catch let error as PageError where !error.passes {
-      return refused(selection, error, status: 503)
+      return refused(filter, error, status: 503)
     }
     return Layout.Page(
       title: "Jobs", part: "Jobs",
       content: HTML([
         tag("h1") { "Jobs" },
-        filter(selection),
+        form(filter),
         tag("p", .class("quiet"), .id("count")) {
           page.count >= JobReader.countedAtMost
             ? "\(Count.number(JobReader.countedAtMost)) jobs or more" : Count.text(page.count, "job")
           before.map { ", those before p\($0)" } ?? ""
-          selection.search == nil
+          filter.search == nil
             ? "" : "; a text is searched in the newest \(Count.number(Int(JobReader.searched))) jobs"
         },
-        page.count > 0 ? bulk(selection) : .nothing,
-        page.rows.isEmpty ? try nothing(selection, jobReader) : table(page.rows),
-        pages(selection, before: before, next: page.next),
+        page.count > 0 ? bulk(filter) : .nothing,
+        page.rows.isEmpty ? try nothing(filter, jobReader) : table(page.rows),
+        pages(filter, before: before, next: page.next),
       ]))
   }
 
   /// The filter as it was filled in, and what is wrong with it.
-  private func refused(_ selection: JobSelection, _ error: PageError, status: UInt32) -> Layout.Page {
+  private func refused(_ filter: JobFilter, _ error: PageError, status: UInt32) -> Layout.Page {
     Layout.Page(
       title: "Jobs", part: "Jobs",
-      content: HTML([tag("h1") { "Jobs" }, filter(selection), problem(error.text, error.advice)]), isLive: false,
+      content: HTML([tag("h1") { "Jobs" }, form(filter), problem(error.text, error.advice)]), isLive: false,
       status: status)
   }
 
-  private func nothing(_ selection: JobSelection, _ jobReader: JobReader) throws -> HTML {
-    var filter = JobFilter()
-    filter.kind = selection.kind
-    filter.queue = selection.queue
-    filter.batch = selection.batch
+  private func nothing(_ filter: JobFilter, _ jobReader: JobReader) throws -> HTML {
     let hints = filter.isEverything ? [] : try jobReader.reader.unknownNames(in: filter)
     return message((["No job fits"] + hints).joined(separator: "; "))
   }
 
-  private func filter(_ selection: JobSelection) -> HTML {
+  private func form(_ filter: JobFilter) -> HTML {
     tag("form", Attribute("method", "get"), .action(Address("jobs")), .class("filter"), .id("filter")) {
       tag("label") {
         tag("span") { "State" }
         tag("select", .name("state")) {
           tag("option", .value("")) { "all" }
           for state in StateMark.order {
-            tag("option", with: [.value(state)] + (state == selection.state ? [Attribute("selected")] : [])) { state }
+            tag("option", with: [.value(state)] + (state == filter.stateName ? [Attribute("selected")] : [])) { state }
           }
         }
       }
-      field("Kind", name: "kind", value: selection.kind)
-      field("Queue", name: "queue", value: selection.queue)
-      field("Batch", name: "batch", value: selection.batch)
+      field("Kind", name: "kind", value: filter.kind)
+      field("Queue", name: "queue", value: filter.queue)
+      field("Batch", name: "batch", value: filter.batch)
       tag("div", .class("wide")) {
         field(
-          "Search", name: "search", value: selection.search, type: "search",
+          "Search", name: "search", value: filter.search, type: "search",
           more: [Attribute("placeholder", "p17, or any text")])
       }
       tag("div", .class("wide")) {
         field(
-          "Condition", name: "where", value: selection.condition,
+          "Condition", name: "where", value: filter.predicate,
           more: [Attribute("placeholder", "attempt > 2 AND priority < 0")])
       }
       tag("div") { tag("button", .class("first")) { "Show" } }
@@ -77,14 +73,14 @@ extension Site {
   }
 
   /// What can be done with all jobs that fit; each button first shows how many they are.
-  private func bulk(_ selection: JobSelection) -> HTML {
-    guard !access.isReadOnly, !selection.isEverything else { return .nothing }
+  private func bulk(_ filter: JobFilter) -> HTML {
+    guard !access.isReadOnly, !filter.isEverything else { return .nothing }
     return tag("div", .class("actions")) {
       tag("span", .class("quiet")) { "All that fit:" }
-      for change in JobChange.allCases where selection.mayMatch(change.states) {
+      for change in JobChange.allCases where filter.mayMatch(change.states) {
         tag(
           "a", .class("button"),
-          .href(Address(path: ["change"], query: [("do", change.rawValue)] + selection.parameters))
+          .href(Address(path: ["change"], query: [("do", change.rawValue)] + filter.parameters))
         ) { "\(change.title)…" }
       }
     }
@@ -142,12 +138,12 @@ extension Site {
     }
   }
 
-  private func pages(_ selection: JobSelection, before: Int64?, next: Int64?) -> HTML {
+  private func pages(_ filter: JobFilter, before: Int64?, next: Int64?) -> HTML {
     guard before != nil || next != nil else { return .nothing }
     return tag("nav", .class("actions"), Attribute("aria-label", "Pages of the list")) {
-      if before != nil { tag("a", .class("button"), .href(selection.address())) { "Newest" } }
+      if before != nil { tag("a", .class("button"), .href(filter.address())) { "Newest" } }
       if let next {
-        tag("a", .class("button"), .href(selection.address(before: next)), Attribute("rel", "next")) { "Older" }
+        tag("a", .class("button"), .href(filter.address(before: next)), Attribute("rel", "next")) { "Older" }
       }
     }
   }

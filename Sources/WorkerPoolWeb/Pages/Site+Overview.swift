@@ -130,29 +130,30 @@ extension Site {
     }
   }
 
-  /// How the pool stood: what this program saw by itself, for each interval the mean of its samples, and before that
-  /// what the pool has kept.
+  /// How the pool stood: what it has kept in the store, and for the last minutes what this program saw, for each
+  /// interval the mean.
   private func samplePlots(_ grid: TimeGrid, _ kept: [HistoryGauges?]) -> [HTML] {
     let times = grid.times
-    var groups = [[StatusHistory.Sample]](repeating: [], count: times.count)
-    for sample in monitor.history.samples(since: times[0]) {
+    var recent = [[HistoryGauges]](repeating: [], count: times.count)
+    for sample in monitor.recent.samples where sample.date >= times[0] {
       let index = Int(sample.date.timeIntervalSince(times[0]) / grid.step)
-      if groups.indices.contains(index) { groups[index].append(sample) }
+      if recent.indices.contains(index) { recent[index].append(sample.gauges) }
     }
     // Where intervals are shorter than the time between two looks, the last value holds; a minute that the pool has
     // kept lasts a minute.
     let held = Int((PoolMonitor.longestPause / grid.step).rounded(.up))
-    let heldMinute = Int((JobStore.HistoryStep.minute.rawValue / grid.step).rounded(.up)) - 1
-    func values(
-      _ value: (StatusHistory.Sample) -> Double, _ keptValue: (HistoryGauges) -> Double
-    ) -> [Double?] {
+    let minute = JobStore.HistoryStep.minute.rawValue
+    let heldMinute = Int((minute / grid.step).rounded(.up)) - 1
+    // In shorter intervals the end of a minute, at which the pool notes how it stands, would show as its beginning.
+    let isFine = grid.step < minute
+    func values(_ value: (HistoryGauges) -> Double) -> [Double?] {
       var last: (index: Int, value: Double, held: Int)?
-      return groups.indices.map { index in
-        let group = groups[index]
-        if !group.isEmpty {
-          last = (index, group.reduce(0) { $0 + value($1) } / Double(group.count), held)
-        } else if kept.indices.contains(index), let gauges = kept[index] {
-          last = (index, keptValue(gauges), heldMinute)
+      return times.indices.map { index in
+        let gauges = kept.indices.contains(index) ? kept[index] : nil
+        if !recent[index].isEmpty, isFine || gauges == nil {
+          last = (index, recent[index].reduce(0) { $0 + value($1) } / Double(recent[index].count), held)
+        } else if let gauges {
+          last = (index, value(gauges), heldMinute)
         } else if let known = last, index - known.index > known.held {
           last = nil
         }
@@ -173,13 +174,13 @@ extension Site {
       plot(
         "Queue depth", "jobs",
         [
-          .init(name: "can run", values: values(\.waiting, \.waiting)),
-          .init(name: "wait for a time or others", values: values(\.later, \.later)),
+          .init(name: "can run", values: values(\.waiting)),
+          .init(name: "wait for a time or others", values: values(\.later)),
         ], count),
       plot(
         "Memory", "MiB of all workers",
-        [.init(name: "resident", values: values({ $0.memory / 1_048_576 }, { $0.memory / 1_048_576 }))], count),
-      plot("Processor", "processors kept busy", [.init(name: "workers", values: values(\.processors, \.processors))]) {
+        [.init(name: "resident", values: values { $0.memory / 1_048_576 })], count),
+      plot("Processor", "processors kept busy", [.init(name: "workers", values: values(\.processors))]) {
         $0 == 0 ? "0" : String(format: "%.3g", $0)
       },
     ]

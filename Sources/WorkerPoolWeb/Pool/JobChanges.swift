@@ -4,27 +4,8 @@ import Jobs
 import PoolClient
 import Synchronization
 
-/// What a person may do with jobs.
-enum JobChange: String, CaseIterable, Sendable {
-  case retry, cancel, delete
-
-  var command: StatusRequest.Command {
-    switch self {
-    case .retry: .retry
-    case .cancel: .cancel
-    case .delete: .delete
-    }
-  }
-
-  /// The states of jobs that can be changed so.
-  var states: [JobState] {
-    switch self {
-    case .retry: [.dead, .cancelled, .retryable, .scheduled, .pending, .blocked]
-    case .cancel: JobState.allCases.filter(\.isUnfinished)
-    case .delete: JobState.allCases.filter { !$0.isUnfinished }
-    }
-  }
-
+extension JobChange {
+  /// On buttons.
   var title: String {
     switch self {
     case .retry: "Retry"
@@ -32,31 +13,24 @@ enum JobChange: String, CaseIterable, Sendable {
     case .delete: "Delete"
     }
   }
-
-  /// As in "3 jobs …".
-  var done: String {
-    switch self {
-    case .retry: "will run again"
-    case .cancel: "cancelled"
-    case .delete: "deleted"
-    }
-  }
 }
 
-/// Changes jobs in the background, a thousand at a time: the pool goes on meanwhile, and so do the pages.
+/// Changes jobs in the background: the pool goes on meanwhile, and so do the pages.
 final class JobChanges: Sendable {
   /// How far a change has come.
   struct Progress: Sendable {
     var change: JobChange
     var total: Int
-    var done = 0
-    var kept = 0
-    var problem: String?
+    var result = JobChangeResult()
+    var failure: String?
     var isOver = false
+
+    var problem: String? { failure ?? result.refusal.map(StatusText.named) }
 
     var text: String {
       var text = isOver ? "" : "\(change.title): working on \(Count.text(total, "job")). "
-      text += "\(Count.text(done, "job")) \(change.done)"
+      text += "\(Count.text(result.done, "job")) \(change.done)"
+      let kept = result.jobs - result.done
       if kept > 0 { text += "; \(Count.text(kept, "job")) left alone, because they run, are awaited or have changed" }
       if let problem { text += "; \(problem)" }
       return text + "."
@@ -67,7 +41,6 @@ final class JobChanges: Sendable {
   private let worker = DispatchQueue(label: "workerpool-web.changes", attributes: .concurrent)
   private let state = Mutex<[Progress]>([])
 
-  private static let atATime = 1000
   private static let timeout = 60.0
 
   init(queue: String) { self.queue = queue }
@@ -85,7 +58,7 @@ final class JobChanges: Sendable {
   ///   - then: called when it is over.
   /// - Returns: its number; nil while too many others go on.
   func start(
-    _ change: JobChange, _ selection: JobSelection, count: Int, store: String, then: @escaping @Sendable () -> Void
+    _ change: JobChange, _ filter: JobFilter, count: Int, store: String, then: @escaping @Sendable () -> Void
   ) -> Int? {
     let number: Int? = state.withLock { state in
       guard state.filter({ !$0.isOver }).count < Self.mostAtOnce else { return nil }
@@ -95,9 +68,9 @@ final class JobChanges: Sendable {
     guard let number else { return nil }
     worker.async { [self] in
       do {
-        try carryOut(change, selection, JobReader(path: store), number)
+        try carryOut(change, filter, JobReader(path: store), number)
       } catch {
-        state.withLock { $0[number].problem = (error as? PageError)?.text ?? ErrorText.text(error) }
+        state.withLock { $0[number].failure = (error as? PageError)?.text ?? ErrorText.text(error) }
       }
       state.withLock { $0[number].isOver = true }
       then()
@@ -108,25 +81,11 @@ final class JobChanges: Sendable {
   /// Changes that wait or go on at a time.
   static let mostAtOnce = 4
 
-  private func carryOut(_ change: JobChange, _ selection: JobSelection, _ jobReader: JobReader, _ number: Int) throws {
-    let pool = try StatusClient(queue: queue)
-    // The newest jobs come first: workers take the oldest, so those would be running before the change reaches them.
-    var end = try jobReader.newest()
-    while true {
-      let keys = try jobReader.keys(selection, in: change.states, upTo: end, limit: Self.atATime)
-      guard let last = keys.last else { return }
-      end = last - 1
-      let request = StatusRequest(
-        change.command, jobs: jobReader.reader.jobURIs.texts(keys),
-        states: change == .delete ? change.states.map(\.name) : nil)
-      let reply = try pool.request(request, within: Self.timeout)
-      let count = reply.ok ? reply.count ?? keys.count : 0
-      state.withLock { state in
-        state[number].done += count
-        state[number].kept += keys.count - count
-        if let error = reply.error { state[number].problem = StatusText.named(error) }
-      }
-    }
+  private func carryOut(_ change: JobChange, _ filter: JobFilter, _ jobReader: JobReader, _ number: Int) throws {
+    _ = try change.carryOut(
+      on: jobReader.bounded(filter), of: jobReader.reader, by: StatusClient(queue: queue), within: Self.timeout,
+      reading: { try jobReader.within(JobReader.longestChange, $0) },
+      note: { result in state.withLock { $0[number].result = result } })
   }
 }
 

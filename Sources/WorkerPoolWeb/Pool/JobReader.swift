@@ -47,27 +47,30 @@ final class JobReader {
   /// The jobs that fit, newest first.
   ///
   /// - Parameter before: the key of the last job of the page before.
-  func page(_ selection: JobSelection, before: Int64?) throws -> Page {
+  func page(_ filter: JobFilter, before: Int64?) throws -> Page {
     var page = Page()
-    try perform { context, objectID in
-      let runs = try reader.runs()
-      let condition = try condition(selection, running: runs, context, objectID)
-      let request = Job.fetchRequest()
-      request.predicate = Self.and(condition, before.flatMap(objectID).map { NSPredicate(format: "self < %@", $0) })
-      request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: false)]
-      request.fetchLimit = Self.pageSize + 1
-      request.propertiesToFetch = Job.shortAttributes + ["errors"]
-      let jobs = try context.fetch(request)
-      page.rows = jobs.prefix(Self.pageSize).map { Self.row($0, runs[$0.objectID.key ?? 0]) }
-      if jobs.count > Self.pageSize { page.next = page.rows.last?.key }
-      if before == nil, page.next == nil {
-        page.count = page.rows.count
-        return
+    let filter = try bounded(filter)
+    try within(Self.longest) {
+      try reader.perform { context, objectID in
+        let runs = try reader.runs()
+        let condition = try reader.condition(filter, runs)
+        let request = Job.fetchRequest()
+        request.predicate = Self.and(condition, before.flatMap(objectID).map { NSPredicate(format: "self < %@", $0) })
+        request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: false)]
+        request.fetchLimit = Self.pageSize + 1
+        request.propertiesToFetch = Job.shortAttributes + ["errors"]
+        let jobs = try context.fetch(request)
+        page.rows = jobs.prefix(Self.pageSize).map { Self.row($0, runs[$0.objectID.key ?? 0]) }
+        if jobs.count > Self.pageSize { page.next = page.rows.last?.key }
+        if before == nil, page.next == nil {
+          page.count = page.rows.count
+          return
+        }
+        let counted = Job.fetchRequest()
+        counted.predicate = condition
+        counted.fetchLimit = Self.countedAtMost
+        page.count = try context.count(for: counted)
       }
-      let counted = Job.fetchRequest()
-      counted.predicate = condition
-      counted.fetchLimit = Self.countedAtMost
-      page.count = try context.count(for: counted)
     }
     return page
   }
@@ -78,76 +81,29 @@ final class JobReader {
   }
 
   /// How many of the jobs that fit are in each of these states; states without jobs are left out.
-  func counts(_ selection: JobSelection, in states: [JobState]) throws -> [(state: JobState, count: Int)] {
-    var counts: [(state: JobState, count: Int)] = []
-    try perform { context, objectID in
-      let condition = try condition(selection, running: try reader.runs(), context, objectID)
-      for state in states {
-        let request = Job.fetchRequest()
-        request.predicate = Self.and(condition, state.predicate)
-        counts.append((state, try context.count(for: request)))
-      }
-    }
-    return counts.filter { $0.count > 0 }
+  func counts(_ filter: JobFilter, in states: [JobState]) throws -> [(state: JobState, count: Int)] {
+    var filter = try bounded(filter)
+    filter.states = states
+    return try within(Self.longest) { try reader.counts(filter) }
   }
 
-  /// The keys of the next jobs that fit and are in one of these states, the newest first.
-  ///
-  /// - Parameter end: only jobs that came before this one, or with it.
-  func keys(_ selection: JobSelection, in states: [JobState], upTo end: Int64, limit: Int) throws -> [Int64] {
-    var keys: [Int64] = []
-    try perform(within: Self.longestChange) { context, objectID in
-      guard let end = objectID(end) else { return }
-      let request = NSFetchRequest<NSManagedObjectID>(entityName: Job.entityName)
-      request.resultType = .managedObjectIDResultType
-      let part = NSPredicate(format: "self <= %@", end)
-      let stated = NSCompoundPredicate(orPredicateWithSubpredicates: states.map(\.predicate))
-      request.predicate = Self.and(
-        Self.and(try condition(selection, running: try reader.runs(), context, objectID), part), stated)
-      request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: false)]
-      request.fetchLimit = limit
-      keys = try context.fetch(request).compactMap(\.key)
-    }
-    return keys
+  /// The filter, which searches a text in the newest jobs only: it has no index.
+  func bounded(_ filter: JobFilter) throws -> JobFilter {
+    guard filter.search != nil else { return filter }
+    var filter = filter
+    filter.after = max(0, try reader.newestKey() - Self.searched)
+    return filter
   }
 
-  /// The key of the newest job; 0 without jobs.
-  func newest() throws -> Int64 {
-    var newest: Int64 = 0
-    try reader.perform { context, _ in newest = try Self.newest(in: context) }
-    return newest
-  }
-
-  private static func newest(in context: NSManagedObjectContext) throws -> Int64 {
-    let request = NSFetchRequest<NSManagedObjectID>(entityName: Job.entityName)
-    request.resultType = .managedObjectIDResultType
-    request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: false)]
-    request.fetchLimit = 1
-    return try context.fetch(request).first?.key ?? 0
-  }
-
-  /// The condition of a selection. A text is searched in the newest jobs only: it has no index.
-  private func condition(
-    _ selection: JobSelection, running runs: [Int64: JobRun], _ context: NSManagedObjectContext,
-    _ objectID: (Int64) -> NSManagedObjectID?
-  ) throws -> NSPredicate? {
-    let condition = try selection.predicate(running: reader.ids(of: runs))
-    guard selection.search != nil else { return condition }
-    let floor = objectID(max(0, try Self.newest(in: context) - Self.searched))
-    return Self.and(floor.map { NSPredicate(format: "self > %@", $0) }, condition)
-  }
-
-  /// Runs `body` on the reader's queue, and ends its statements when they take too long: a condition may look at each
-  /// job, and a pattern such as `(a+)+$` at each text for seconds.
+  /// Runs `body`, and ends its statements when they take too long: a condition may look at each job, and a pattern such
+  /// as `(a+)+$` at each text for seconds.
   ///
   /// - Throws: ``PageError/tooLong(_:)``, and what `body` throws.
-  private func perform(
-    within seconds: Double = longest, _ body: (NSManagedObjectContext, (Int64) -> NSManagedObjectID?) throws -> Void
-  ) throws {
+  func within<Result>(_ seconds: Double, _ body: () throws -> Result) throws -> Result {
     let limit = TimeLimit(seconds, end: reader.interruptStatements)
     do {
       defer { limit.stop() }
-      try reader.perform(body)
+      return try body()
     } catch {
       throw limit.isOver ? PageError.tooLong(seconds) : error
     }
@@ -156,7 +112,7 @@ final class JobReader {
   /// Seconds that a page's statements get.
   private static let longest = 10.0
   /// Seconds to find the next jobs of a change.
-  private static let longestChange = 60.0
+  static let longestChange = 60.0
 
   /// Jobs that are searched for a text: the newest.
   static let searched: Int64 = 50_000

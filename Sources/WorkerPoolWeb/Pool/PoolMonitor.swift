@@ -18,7 +18,7 @@ final class PoolMonitor: Sendable {
 
   private struct State {
     var latest = Observation()
-    var history = StatusHistory()
+    var recent = RecentGauges()
     var spans = WorkerTimeline()
     var rounds = 0
     var lastRead = -Double.infinity
@@ -65,8 +65,8 @@ final class PoolMonitor: Sendable {
     return state.withLock { $0.latest }
   }
 
-  /// What was heard over the last days.
-  var history: StatusHistory { state.withLock { $0.history } }
+  /// How the pool stood in the last minutes.
+  var recent: RecentGauges { state.withLock { $0.recent } }
 
   /// What each worker ran in the last minutes.
   var spans: WorkerTimeline { state.withLock { $0.spans } }
@@ -104,7 +104,7 @@ final class PoolMonitor: Sendable {
       state.latest.date = Date()
       if let heard {
         state.latest.status = heard
-        state.history.add(heard, at: state.latest.date)
+        state.recent.add(heard, at: state.latest.date)
         state.spans.add(heard, at: state.latest.date)
       }
       state.rounds += 1

@@ -257,7 +257,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func whatWasReadStaysAsItIsWhenFetchedAgain(shouldRefresh: Bool) throws {
+  func whatWasReadStaysAsItIsUnlessTheRequestRefreshes(shouldRefresh: Bool) throws {
     let store = try library()
     try store.read { context in
       let book = try context.all("Book", where: "pages == 0")[0]
@@ -267,8 +267,11 @@ import Testing
         $0.predicate = NSPredicate(format: "title == 'theirs'")
         $0.shouldRefreshRefetchedObjects = shouldRefresh
       }
+      book.setValue(7, forKey: "pages")
+      again.includesPendingChanges = false
       try #expect(context.fetch(again) == [book])
-      #expect(book.text("title") == "b0")
+      #expect(book.text("title") == (shouldRefresh ? "theirs" : "b0"))
+      #expect(book.value(forKey: "pages") as? Int == 7)
     }
   }
 

@@ -30,12 +30,44 @@ import Testing
     return "\(fetch.requestExpression) in \(fetch.contextExpression)"
   }
 
+  @Test("A mapping model of Xcode's is found by the version hashes of the models that it holds, and by no others")
+  func finding() throws {
+    let plus = try versions("CoreDataPlus-SampleModel")
+    let moody = try versions("objcio-Moody-Migrations")
+    let creatures = try versions("CoreStore-EvolutionDemo-V1").values.sorted {
+      $0.entities[0].attributesByName.count < $1.entities[0].attributesByName.count
+    }
+    let files: [(String, NSManagedObjectModel?, NSManagedObjectModel?)] = [
+      ("CoreDataPlus-V2toV3", plus["SampleModel2"], plus["SampleModel3"]),
+      ("CoreStore-EvolutionV2FromV1", creatures.first, creatures.last),
+      ("CoreStore-EvolutionV1FromV2", creatures.last, creatures.first),
+      // Its new model has an abstract entity that no mapping leads to.
+      ("objcio-Moody2-Moody3", moody["Moody 2"], moody["Moody 3"]),
+      ("objcio-Moody3-Moody4", moody["Moody 3"], moody["Moody 4"]),
+    ]
+    let folder = temporaryURL("mappings")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    for (name, _, _) in files {
+      try FileManager.default.copyItem(
+        at: ModelFixtures.folder("mappings/\(name).xcmappingmodel"),
+        to: folder.appendingPathComponent("\(name).xcmappingmodel"))
+    }
+    let bundle = try #require(Bundle(path: folder.path))
+    for (name, source, destination) in files {
+      let (source, destination) = try (#require(source), #require(destination))
+      let found = NSMappingModel(from: [bundle], forSourceModel: source, destinationModel: destination)
+      try #expect(found == mapping("\(name).xcmappingmodel"), "\(name)")
+      let changed = try #require(destination.copy() as? NSManagedObjectModel)
+      changed.entities[0].versionHashModifier = "changed"
+      #expect(NSMappingModel(from: [bundle], forSourceModel: source, destinationModel: changed) == nil, "\(name)")
+    }
+  }
+
   @Test("A mapping model of Xcode's is what Xcode's compiler makes of it")
   func sourceAndCompiled() throws {
-    let models = try versions("CoreDataPlus-SampleModel")
     let compiled = try mapping("CoreDataPlus-V2toV3.cdm")
     let source = try mapping("CoreDataPlus-V2toV3.xcmappingmodel")
-    try source.resolve(#require(models["SampleModel2"]), #require(models["SampleModel3"]))
     #expect(source.entityMappings.map(\.name) == compiled.entityMappings.map(\.name))
     for (one, other) in zip(source.entityMappings, compiled.entityMappings) {
       #expect(lines(one) == lines(other), "\(one.name ?? "")")

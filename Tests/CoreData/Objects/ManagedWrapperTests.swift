@@ -1,7 +1,7 @@
 import CoreData
 import Testing
 
-/// `@Managed`, for what `@NSManaged` cannot declare.
+/// `@ManagedAttribute`, for what `@NSManaged` cannot declare.
 @Suite struct ManagedWrapperTests {
   private func inContext(_ body: (Wrapped) throws -> Void) throws {
     let entity = LibraryModel.entity(
@@ -48,7 +48,7 @@ final class Wrapped: NSManagedObject {
   }
   enum Mood: String { case good, bad }
 
-  @Managed("kind", default: .plain) var kind: Kind
-  @Managed("mood") var mood: Mood?
-  @Managed("count") var count: Int?
+  @ManagedAttribute("kind", default: .plain) var kind: Kind
+  @ManagedAttribute("mood") var mood: Mood?
+  @ManagedAttribute("count") var count: Int?
 }

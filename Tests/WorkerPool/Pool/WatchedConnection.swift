@@ -14,7 +14,7 @@ final class WatchedConnection: ServerConnection {
   /// Lets the hook see all statements of connections whose URL has `application_name=NAME`.
   static func watch(_ name: String, _ hook: @escaping Hook) {
     hooks.withLock { $0[name] = hook }
-    ServerDriver.register(NSPostgreSQLStoreType) { text in
+    ServerDriver.register { text in
       let connection = try ConnectionPooler.open(text)
       let name = hooks.withLock { $0.keys.first { text.contains("application_name=\($0)") } }
       guard let name else { return connection }

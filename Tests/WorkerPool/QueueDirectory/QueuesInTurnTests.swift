@@ -112,21 +112,6 @@ import Testing
     try expectOneJob(notes: 0)
   }
 
-  /// Earlier versions did not note the directory, so nobody knows whose the file is.
-  @Test func aNoteWithoutADirectoryStaysAndItsFileIsNotTakenAgain() async throws {
-    defer { place.remove() }
-    let context = store.makeContext(name: "earlier")
-    try context.performAndWait {
-      let row = try #require(try context.fetch(PoolFile.fetchRequest()).first)
-      row.name = try #require(row.name.split(separator: "/").last.map(String.init))
-      try context.save()
-    }
-    try await run(on: place.layout("other"))
-    try expectOneJob(notes: 1)
-    try await run(on: place.layout)
-    try expectOneJob(notes: 1)
-  }
-
   /// An identity that was made must outlast the pool, and be written anew where it cannot be read as one.
   @Test func theIdentityOfADirectoryStaysUnlessItsFileIsDamaged() throws {
     defer { place.remove() }

@@ -92,43 +92,6 @@ import Testing
     #expect(try place.takenFiles(store) == 0)
     #expect(try place.kinds(store) == ["a"])
   }
-
-  /// An earlier version noted name, inode, time and size, and the device, whose number changes when a file system is
-  /// mounted again.
-  @Test func aFileThatAnEarlierVersionTookIsNotTakenAgainWhateverItsDevice() async throws {
-    let place = try IntakePlace()
-    defer { place.remove() }
-    let store = try place.store()
-    for name in ["taken.json", "changed.json"] {
-      try place.put(#"{"kind":"new"}"#, name)
-      try place.age(name)
-      var status = stat()
-      #expect(stat(place.layout.incoming + "/" + name, &status) == 0)
-      try noteAsBefore(name, status, inode: name == "taken.json" ? 0 : 1, store)
-    }
-    let intake = try Intake(layout: place.layout, store: store)
-    try intake.recover()
-    let report = await place.take(nil, intake)
-    #expect(report.files == 1 && report.failures.isEmpty)
-    #expect(try place.kinds(store) == ["new"])
-    #expect(place.incoming.isEmpty && place.taken.isEmpty)
-    _ = await place.take(nil, intake)
-    #expect(try place.takenFiles(store) == 0)
-  }
-
-  /// - Parameter inode: what the inode of the row differs by.
-  private func noteAsBefore(_ name: String, _ status: stat, inode: Int64, _ store: JobStore) throws {
-    let context = store.makeContext(name: "earlier")
-    try context.performAndWait {
-      let row = NSEntityDescription.insertNewObject(forEntityName: "PoolFile", into: context)
-      row.setValue(name, forKey: "name")
-      row.setValue(NSNumber(value: Int64(status.st_dev) + 7), forKey: "device")
-      row.setValue(NSNumber(value: Int64(status.st_ino) + inode), forKey: "inode")
-      row.setValue(NSNumber(value: OpenDirectory.nanoseconds(status.st_mtim)), forKey: "modified")
-      row.setValue(NSNumber(value: Int64(status.st_size)), forKey: "size")
-      try context.save()
-    }
-  }
 }
 
 /// Names in `taken/`.

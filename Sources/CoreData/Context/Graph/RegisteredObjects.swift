@@ -172,8 +172,8 @@ final class RegisteredObjects {
     }
     for object in all {
       object.reference = nil
-      object.state = [.fault, .gone]
       object.snapshot = nil
+      object.state = [.fault, .gone]
       object.committed = nil
       object.toManys = []
     }

@@ -60,6 +60,9 @@ extension NSManagedObjectContext {
       let found = try found(
         settings, entity, affectedStores,
         includesValues: settings.includesPropertyValues && settings.fetchBatchSize == 0)
+      if settings.shouldRefreshRefetchedObjects {
+        for object in found.objects where !object.isFault { refresh(object, mergeChanges: true) }
+      }
       try prepare(found.objects, settings)
       return .objects(found)
     }

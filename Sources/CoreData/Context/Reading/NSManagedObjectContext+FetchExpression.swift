@@ -1,7 +1,7 @@
 extension NSManagedObjectContext: FetchEvaluating {
   func value(ofFetch request: Any, countOnly: Bool) -> Any? {
     guard let request = request as? any AnyFetchRequest else { return nil }
-    let copy = NSFetchRequest<any NSFetchRequestResult>(request)
+    let copy = NSFetchRequest<any NSFetchRequestResult>(settingsOf: request)
     do {
       return countOnly ? try count(for: copy) : try fetch(copy) as [Any]
     } catch {

@@ -5,7 +5,7 @@ extension NSPersistentStoreCoordinator {
   /// Throws 134091 for an unknown kind of request, and the stores' errors. Contexts call it; on the context's queue.
   public final func execute(_ request: NSPersistentStoreRequest, with context: NSManagedObjectContext) throws -> Any {
     if let fetch = request as? any AnyFetchRequest {
-      return try context.fetch(NSFetchRequest<any NSFetchRequestResult>(fetch)) as [Any]
+      return try context.fetch(NSFetchRequest<any NSFetchRequestResult>(settingsOf: fetch)) as [Any]
     }
     if let request = request as? any SavingRequest {
       try context.save(only: request.changes)

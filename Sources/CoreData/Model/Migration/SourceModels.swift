@@ -1,11 +1,11 @@
 /// Finds the model that a store was made with: among the models in use, then among all versions of the models in the
 /// program's bundles.
-enum SourceModels {
+package enum SourceModels {
   /// Runs a body with the model's entities that the store holds. They do not keep their model, and nobody else may have
   /// it any more, so it is kept until the body has ended.
   ///
   /// - Throws: 134130 (`migrationMissingSourceModel`) if no model has the store's version hashes; what the body throws.
-  static func withModel<T>(
+  package static func withModel<T>(
     for metadata: [String: Any], path: String, _ body: (NSManagedObjectModel, [NSEntityDescription]) throws -> T
   ) throws -> T {
     if let hashes = StoredVersionHashes(metadata), let model = wholeModel(for: metadata),

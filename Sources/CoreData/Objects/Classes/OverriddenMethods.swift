@@ -1,7 +1,9 @@
-/// The methods of `NSManagedObject` that a class overrides. Others need not be called for each value of each object.
+/// The methods of `NSManagedObject` that a class overrides. Others need not be called for each value of each object: that
+/// would take 9,800 instructions for each inserted row of five attributes.
 enum OverriddenMethods {
   enum Method: CaseIterable {
     case awakeFromFetch, validateValue, willSave, didSave, validateForInsert, validateForUpdate, validateForDelete
+    case undefinedValue
 
     /// A subclass that overrides this method only.
     fileprivate var probe: NSManagedObject.Type {
@@ -13,6 +15,7 @@ enum OverriddenMethods {
       case .validateForInsert: ValidatingNew.self
       case .validateForUpdate: ValidatingChanged.self
       case .validateForDelete: ValidatingDeleted.self
+      case .undefinedValue: Computing.self
       }
     }
   }
@@ -71,6 +74,10 @@ enum OverriddenMethods {
 
   private final class ValidatingDeleted: NSManagedObject {
     override func validateForDelete() throws { try super.validateForDelete() }
+  }
+
+  private final class Computing: NSManagedObject {
+    override func value(forUndefinedKey key: String) -> Any? { super.value(forUndefinedKey: key) }
   }
 
   /// The words before it are the class's kind, superclass, sizes and description.

@@ -33,7 +33,7 @@ public final class NSPersistentHistoryChange: NSObject, NSCopying, @unchecked Se
   /// The transaction of this change; nil if the transaction held this change and was freed.
   public var transaction: NSPersistentHistoryTransaction? { held ?? containing }
 
-  init(
+  package init(
     id: Int64, objectID: NSManagedObjectID, type: NSPersistentHistoryChangeType, tombstone: [AnyHashable: Any]?,
     updatedProperties: Set<NSPropertyDescription>?, transaction: NSPersistentHistoryTransaction, isAlone: Bool
   ) {

@@ -7,7 +7,7 @@
 /// Source: Apple's documentation of `NSPersistentHistoryChangeRequest`.
 open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   /// The place after which history is read, or before which it is deleted.
-  enum Place {
+  package enum Place {
     case date(Date)
     /// Nil stands for the beginning.
     case token(NSPersistentHistoryToken?)

@@ -9,7 +9,7 @@
 /// Source: Apple's documentation of `NSPersistentHistoryToken`; the archive as a store of Apple's holds one.
 public final class NSPersistentHistoryToken: NSObject, NSCopying, NSSecureCoding, Codable, Sendable {
   /// The number of the last transaction before the place, by store identifier.
-  let numbers: [String: Int64]
+  package let numbers: [String: Int64]
 
   private static let key = "NSPersistentHistoryTokenDictionary"
   /// The class name in Apple's archives.

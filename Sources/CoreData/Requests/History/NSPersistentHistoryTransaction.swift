@@ -7,7 +7,7 @@ public final class NSPersistentHistoryTransaction: NSObject, NSCopying, @uncheck
   /// The time of the commit, by the clock of the process that wrote it.
   public let timestamp: Date
   /// The changes in the order in which they were written; nil if only transactions were requested.
-  public internal(set) var changes: [NSPersistentHistoryChange]?
+  public package(set) var changes: [NSPersistentHistoryChange]?
   /// The number of the transaction in its store, from 1 upwards. Numbers of deleted transactions are not used again.
   public let transactionNumber: Int64
   /// The store's UUID.
@@ -22,7 +22,7 @@ public final class NSPersistentHistoryTransaction: NSObject, NSCopying, @uncheck
   /// The `transactionAuthor` of the context that saved; nil if it had none.
   public let author: String?
 
-  init(
+  package init(
     number: Int64, storeID: String, timestamp: Date, author: String?, bundleID: String, contextName: String?,
     processID: String
   ) {

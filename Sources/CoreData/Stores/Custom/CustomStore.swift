@@ -1,6 +1,6 @@
 /// The common part of stores of a program's own classes: references instead of keys, and managed objects instead of
 /// rows.
-protocol CustomStore: ObjectStore {
+package protocol CustomStore: ObjectStore {
   init(
     registeredFor root: NSPersistentStoreCoordinator?, configurationName name: String?, at url: URL,
     options: [AnyHashable: Any]?)
@@ -43,7 +43,7 @@ extension CustomStore {
     return reference
   }
 
-  func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID] { try idsOfNewObjects(for: rows) }
+  package func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID] { try idsOfNewObjects(for: rows) }
 
   private func idsOfNewObjects(for rows: [Snapshot]) throws -> [NSManagedObjectID] {
     let scratch = ScratchObjects(self)
@@ -77,27 +77,27 @@ extension CustomStore {
 
   // MARK: Stores that are not open
 
-  static func metadata(at url: URL, _ options: [AnyHashable: Any]?) throws -> [String: Any] {
+  package static func metadata(at url: URL, _ options: [AnyHashable: Any]?) throws -> [String: Any] {
     try metadataForPersistentStore(with: url)
   }
 
-  static func setMetadata(_ metadata: [String: Any], at url: URL, _ options: [AnyHashable: Any]?) throws {
+  package static func setMetadata(_ metadata: [String: Any], at url: URL, _ options: [AnyHashable: Any]?) throws {
     try setMetadata(merging(metadata, into: metadataForPersistentStore(with: url)), forPersistentStoreAt: url)
   }
 
   /// Removes the file, if the URL is a file URL.
-  static func destroy(at url: URL, _ options: [AnyHashable: Any]?, closing: () throws -> Void) throws {
+  package static func destroy(at url: URL, _ options: [AnyHashable: Any]?, closing: () throws -> Void) throws {
     if url.isFileURL, FileManager.default.fileExists(atPath: url.path) { try FileManager.default.removeItem(at: url) }
     try closing()
   }
 
-  static func replace(_ destination: StoreFile, with source: StoreFile) throws { throw unsupported("replaced") }
+  package static func replace(_ destination: StoreFile, with source: StoreFile) throws { throw unsupported("replaced") }
 
-  static func migrate(
+  package static func migrate(
     _ source: StoreFile, _ old: NSManagedObjectModel, to destination: StoreFile, _ new: NSManagedObjectModel
   ) throws -> Bool { false }
 
-  func copy(to opening: StoreOpening) throws -> (any ObjectStore)? { nil }
+  package func copy(to opening: StoreOpening) throws -> (any ObjectStore)? { nil }
 
   static func unsupported(_ action: String) -> NSError {
     CoreDataErrors.error(.persistentStoreOperation, "Stores of the class \(self) cannot be \(action).")
@@ -106,9 +106,9 @@ extension CustomStore {
 
 /// Where rows in memory do something else, the program's class decides.
 extension CustomStore where Self: MemoryBacked {
-  func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID] { try idsOfNewObjects(for: rows) }
+  package func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID] { try idsOfNewObjects(for: rows) }
 
-  func copy(to opening: StoreOpening) throws -> (any ObjectStore)? { nil }
+  package func copy(to opening: StoreOpening) throws -> (any ObjectStore)? { nil }
 }
 
 extension NSPersistentStore {

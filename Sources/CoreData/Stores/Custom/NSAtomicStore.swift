@@ -104,19 +104,19 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
 // MARK: The coordinator's side
 
 extension NSAtomicStore: CustomStore, MemoryBacked {
-  final var memory: MemoryRows {
+  package final var memory: MemoryRows {
     if let opened { return opened.memory }
     fatalError("\(Swift.type(of: self)) was used before a coordinator has opened it.")
   }
 
-  final var references: ReferenceKeys {
+  package final var references: ReferenceKeys {
     if let opened { return opened.references }
     fatalError("\(Swift.type(of: self)) was used before a coordinator has opened it.")
   }
 
-  static var storeTypes: [String] { [] }
+  package static var storeTypes: [String] { [] }
 
-  static func open(_ opening: StoreOpening) throws -> any ObjectStore {
+  package static func open(_ opening: StoreOpening) throws -> any ObjectStore {
     let (store, reference, references) = try make(opening)
     store.opened = (MemoryRows(MemorySchema(opening.entities, reference, sharesKeys: true)), references)
     reference.store = store
@@ -128,18 +128,18 @@ extension NSAtomicStore: CustomStore, MemoryBacked {
     return store
   }
 
-  final func identify(_ objects: [NSManagedObject]) throws -> [NSManagedObjectID] {
+  package final func identify(_ objects: [NSManagedObject]) throws -> [NSManagedObjectID] {
     objects.map { objectID(for: $0.entity, withReferenceObject: newReferenceObject(for: $0)) }
   }
 
-  func write(_ changes: RowChanges) throws -> SavedRows {
+  package func write(_ changes: RowChanges) throws -> SavedRows {
     let scratch = ScratchObjects(self)
     return try scratch.perform {
       let inserted = changes.inserted.map { scratch.newObject($0.values, $0.key) }
       let updated = try changes.updated.map(scratch.object)
       let (named, assigned) = try identified(changes, inserted, scratch)
       // This finds conflicts before any node changes.
-      let saved = try MemoryWriter(named, to: self, memory).write()
+      let saved = try MemoryChangeWriter(named, to: self, memory).write()
       for (key, related) in assigned { saved.assigned[key] = related }
       scratch.setMembers(changes, inserted, updated)
       nodeChanges.append { [unowned self] in

@@ -1,11 +1,11 @@
 /// Rows and members, made from the values that the program's store returns.
 extension NSIncrementalStore {
-  func understands(_ fetch: RowFetch) throws -> Bool { true }
+  package func understands(_ fetch: RowFetch) throws -> Bool { true }
 
   // MARK: Fetching
 
   /// Rows come without values: each is read when its object is first used, as on Apple's platforms.
-  func fetch(_ fetch: RowFetch, _ body: (StoredEntity, Int64, __owned Snapshot?) -> Void) throws {
+  package func fetch(_ fetch: RowFetch, _ body: (StoredEntity, Int64, __owned Snapshot?) -> Void) throws {
     let scratch = ScratchObjects(self)
     let ids: [NSManagedObjectID] = try scratch.perform {
       try results(of: request(fetch, .managedObjectResultType), scratch).map(identified)
@@ -13,7 +13,7 @@ extension NSIncrementalStore {
     for id in ids { body(id.storedEntity, id.key, nil) }
   }
 
-  func count(_ fetch: RowFetch) throws -> Int {
+  package func count(_ fetch: RowFetch) throws -> Int {
     let scratch = ScratchObjects(self)
     return try scratch.perform {
       let found = try results(of: request(fetch, .countResultType), scratch)
@@ -22,7 +22,7 @@ extension NSIncrementalStore {
     }
   }
 
-  func dictionaries(_ settings: FetchSettings, _ fetch: RowFetch) throws -> [NSDictionary] {
+  package func dictionaries(_ settings: FetchSettings, _ fetch: RowFetch) throws -> [NSDictionary] {
     let scratch = ScratchObjects(self)
     return try scratch.perform {
       let request = try request(fetch, .dictionaryResultType)
@@ -81,7 +81,7 @@ extension NSIncrementalStore {
 
   // MARK: By key
 
-  func row(_ id: NSManagedObjectID, in generation: QueryGeneration?) throws -> Snapshot? {
+  package func row(_ id: NSManagedObjectID, in generation: QueryGeneration?) throws -> Snapshot? {
     let epoch = rowCache.epoch
     guard let row = try readRow(id) else { return nil }
     rowCache.add([(id.key, id.storedEntity.table, row)], since: epoch)
@@ -124,7 +124,7 @@ extension NSIncrementalStore {
     return row
   }
 
-  func rows(
+  package func rows(
     _ keys: [Int64], of storedEntity: StoredEntity, in generation: QueryGeneration?, _ body: (Int64, Snapshot) -> Void
   ) throws {
     for key in keys {
@@ -139,7 +139,7 @@ extension NSIncrementalStore {
 
   // MARK: Members
 
-  func members(
+  package func members(
     of id: NSManagedObjectID, _ relationship: NSRelationshipDescription, in generation: QueryGeneration?,
     _ body: (StoredEntity, Int64, Snapshot) -> Void
   ) throws {
@@ -152,7 +152,7 @@ extension NSIncrementalStore {
     }
   }
 
-  func members(
+  package func members(
     ofEach keys: [Int64], _ storedEntity: StoredEntity, _ relationship: NSRelationshipDescription,
     in generation: QueryGeneration?, _ body: (Int64, StoredEntity, Int64, Snapshot) -> Void
   ) throws {

@@ -1,6 +1,6 @@
 /// Saving: values become the objects of a request, which the program's store carries out.
 extension NSIncrementalStore {
-  func write(_ changes: RowChanges) throws -> SavedRows {
+  package func write(_ changes: RowChanges) throws -> SavedRows {
     try checkVersions(changes)
     state.unreadRows = []
     let scratch = ScratchObjects(self)
@@ -26,7 +26,7 @@ extension NSIncrementalStore {
     }
   }
 
-  func didCommit() { state.forgetUnreadRows() }
+  package func didCommit() { state.forgetUnreadRows() }
 
   /// Reads the rows that the store made of the changes, above all their versions.
   ///

@@ -153,21 +153,21 @@ extension NSIncrementalStore: CustomStore {
     fatalError("\(Swift.type(of: self)) was used before a coordinator has opened it.")
   }
 
-  final var references: ReferenceKeys { state.references }
-  final var storedEntities: StoredEntities { state.storedEntities }
-  final var rowCache: RowCache { state.rowCache }
-  final var writeScope: any WriteScope { state.scope }
+  package final var references: ReferenceKeys { state.references }
+  package final var storedEntities: StoredEntities { state.storedEntities }
+  package final var rowCache: RowCache { state.rowCache }
+  package final var writeScope: any WriteScope { state.scope }
 
-  static var storeTypes: [String] { [] }
+  package static var storeTypes: [String] { [] }
 
-  static func open(_ opening: StoreOpening) throws -> any ObjectStore {
+  package static func open(_ opening: StoreOpening) throws -> any ObjectStore {
     let (store, reference, references) = try make(opening)
     store.opened = OpenedIncrementalStore(opening.entities, reference, references)
     reference.store = store
     return store
   }
 
-  final func identify(_ objects: [NSManagedObject]) throws -> [NSManagedObjectID] {
+  package final func identify(_ objects: [NSManagedObject]) throws -> [NSManagedObjectID] {
     if objects.isEmpty { return [] }
     let ids = try obtainPermanentIDs(for: objects)
     if ids.count == objects.count { return ids }
@@ -176,26 +176,28 @@ extension NSIncrementalStore: CustomStore {
       "\(Swift.type(of: self)).obtainPermanentIDs(for:) gave \(ids.count) IDs for \(objects.count) objects.")
   }
 
-  func contextDidRegister(_ ids: [NSManagedObjectID]) { managedObjectContextDidRegisterObjects(with: ids) }
-  func contextDidUnregister(_ ids: [NSManagedObjectID]) { managedObjectContextDidUnregisterObjects(with: ids) }
+  package func contextDidRegister(_ ids: [NSManagedObjectID]) { managedObjectContextDidRegisterObjects(with: ids) }
+  package func contextDidUnregister(_ ids: [NSManagedObjectID]) { managedObjectContextDidUnregisterObjects(with: ids) }
 
-  func close(beside others: [any ObjectStore]) {}
-  func interrupt() {}
-  var files: [URL] { [] }
-  func startPostingRemoteChanges() throws {}
-  func stopPostingRemoteChanges() {}
+  package func close(beside others: [any ObjectStore]) {}
+  package func interrupt() {}
+  package var files: [URL] { [] }
+  package func startPostingRemoteChanges() throws {}
+  package func stopPostingRemoteChanges() {}
 
   // MARK: Left to the subclass
 
   /// Only the program's store knows whether others have written: it then returns another version.
-  func validateRowCache() {}
+  package func validateRowCache() {}
 
-  func pin(beside others: [any PinnedStore]) throws -> (any PinnedStore)? { nil }
+  package func pin(beside others: [any PinnedStore]) throws -> (any PinnedStore)? { nil }
 
-  func violations(of rejected: [RowChanges.Place], in changes: RowChanges) throws -> [ConstraintViolation] { [] }
+  package func violations(of rejected: [RowChanges.Place], in changes: RowChanges) throws -> [ConstraintViolation] {
+    []
+  }
 
-  var keepsHistory: Bool { false }
-  func lastTransactionNumber() throws -> Int64? { nil }
-  func history(_ query: HistoryQuery) throws -> [NSPersistentHistoryTransaction] { [] }
-  func deleteHistory(before place: NSPersistentHistoryChangeRequest.Place) throws -> Int { 0 }
+  package var keepsHistory: Bool { false }
+  package func lastTransactionNumber() throws -> Int64? { nil }
+  package func history(_ query: HistoryQuery) throws -> [NSPersistentHistoryTransaction] { [] }
+  package func deleteHistory(before place: NSPersistentHistoryChangeRequest.Place) throws -> Int { 0 }
 }

@@ -2,7 +2,7 @@
 ///
 /// Keys are assigned in the order in which references are first seen, so they mean nothing in another process: URIs
 /// contain the reference.
-final class ReferenceKeys: KeyNames, @unchecked Sendable {
+package final class ReferenceKeys: KeyNames, @unchecked Sendable {
   // `@unchecked Sendable`: everything is used under `lock`; references are values, or objects that the store treats
   // like values.
   private struct Place: Hashable {
@@ -38,7 +38,7 @@ final class ReferenceKeys: KeyNames, @unchecked Sendable {
 
   /// Whole numbers and UUIDs are written as they are, everything else as its text. In a text that is a number or a UUID,
   /// the first character is percent-encoded.
-  func name(_ key: Int64) -> String {
+  package func name(_ key: Int64) -> String {
     switch PredicateValue(reference(key)) {
     case .integer(let number): return "p\(number)"
     case .uuid(let uuid): return "p\(uuid.uuidString)"
@@ -47,7 +47,7 @@ final class ReferenceKeys: KeyNames, @unchecked Sendable {
     }
   }
 
-  func key(name: Substring, _ number: Int) -> Int64? {
+  package func key(name: Substring, _ number: Int) -> Int64? {
     let written = name.dropFirst()
     guard name.first == "p", !written.isEmpty, let text = written.removingPercentEncoding else { return nil }
     if let integer = Int64(written) { return key(of: NSNumber(value: integer), number) }

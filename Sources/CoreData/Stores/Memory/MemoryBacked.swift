@@ -1,20 +1,20 @@
 /// The implementation that stores share whose rows are all in memory while they are open.
-protocol MemoryBacked: ObjectStore {
+package protocol MemoryBacked: ObjectStore {
   var memory: MemoryRows { get }
 }
 
 extension MemoryBacked {
-  var storedEntities: StoredEntities { memory.schema.storedEntities }
-  var rowCache: RowCache { memory.rowCache }
+  package var storedEntities: StoredEntities { memory.schema.storedEntities }
+  package var rowCache: RowCache { memory.rowCache }
 
   /// Nobody else writes to the rows.
-  func validateRowCache() {}
+  package func validateRowCache() {}
 
   // MARK: Reading
 
-  func understands(_ fetch: RowFetch) throws -> Bool { memory.schema.understands(fetch) }
+  package func understands(_ fetch: RowFetch) throws -> Bool { memory.schema.understands(fetch) }
 
-  func fetch(_ fetch: RowFetch, _ body: (StoredEntity, Int64, __owned Snapshot?) -> Void) throws {
+  package func fetch(_ fetch: RowFetch, _ body: (StoredEntity, Int64, __owned Snapshot?) -> Void) throws {
     guard memory.schema.understands(fetch) else {
       throw CoreDataErrors.error(
         .persistentStoreOperation,
@@ -25,17 +25,17 @@ extension MemoryBacked {
     }
   }
 
-  func count(_ fetch: RowFetch) throws -> Int { try memory.reader.count(fetch) }
+  package func count(_ fetch: RowFetch) throws -> Int { try memory.reader.count(fetch) }
 
-  func dictionaries(_ settings: FetchSettings, _ fetch: RowFetch) throws -> [NSDictionary] {
+  package func dictionaries(_ settings: FetchSettings, _ fetch: RowFetch) throws -> [NSDictionary] {
     try MemoryDictionaries(memory.reader, settings, fetch).all()
   }
 
-  func row(_ id: NSManagedObjectID, in generation: QueryGeneration?) throws -> Snapshot? {
+  package func row(_ id: NSManagedObjectID, in generation: QueryGeneration?) throws -> Snapshot? {
     memory.reader.contents.row(id.key, id.storedEntity.number)
   }
 
-  func rows(
+  package func rows(
     _ keys: [Int64], of storedEntity: StoredEntity, in generation: QueryGeneration?, _ body: (Int64, Snapshot) -> Void
   ) throws {
     let contents = memory.reader.contents
@@ -44,14 +44,14 @@ extension MemoryBacked {
     }
   }
 
-  func members(
+  package func members(
     of id: NSManagedObjectID, _ relationship: NSRelationshipDescription, in generation: QueryGeneration?,
     _ body: (StoredEntity, Int64, Snapshot) -> Void
   ) throws {
     memory.reader.members(of: id.key, id.storedEntity, relationship, body)
   }
 
-  func members(
+  package func members(
     ofEach keys: [Int64], _ storedEntity: StoredEntity, _ relationship: NSRelationshipDescription,
     in generation: QueryGeneration?, _ body: (Int64, StoredEntity, Int64, Snapshot) -> Void
   ) throws {
@@ -60,41 +60,39 @@ extension MemoryBacked {
   }
 
   /// Only SQLite's files can be pinned, as on Apple's platforms: a context on rows in memory reads the newest state.
-  func pin(beside others: [any PinnedStore]) throws -> (any PinnedStore)? { nil }
+  package func pin(beside others: [any PinnedStore]) throws -> (any PinnedStore)? { nil }
 
   // MARK: Writing
 
-  var writeScope: any WriteScope { memory }
+  package var writeScope: any WriteScope { memory }
 
-  func write(_ changes: RowChanges) throws -> SavedRows { try MemoryWriter(changes, to: self, memory).write() }
+  func write(_ changes: RowChanges) throws -> SavedRows { try MemoryChangeWriter(changes, to: self, memory).write() }
 
-  func didCommit() { if memory.postsCommits { postRemoteChange(lastTransaction) } }
+  package func didCommit() { if memory.postsCommits { postRemoteChange(lastTransaction) } }
 
-  func violations(of rejected: [RowChanges.Place], in changes: RowChanges) throws -> [ConstraintViolation] {
+  package func violations(of rejected: [RowChanges.Place], in changes: RowChanges) throws -> [ConstraintViolation] {
     var found: [ConstraintViolation] = []
-    try memory.exclusively { found = MemoryViolations(memory, changes).find(rejected) }
+    try memory.exclusively {
+      found = try ViolationFinder(changes, in: UniqueMemoryRows(memory: memory)).violations(of: rejected)
+    }
     return found
   }
 
   func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID] {
     var ids: [NSManagedObjectID] = []
     try memory.exclusively {
-      ids = try rows.map { row in
-        let entity = try memory.schema.entity(named: row.layout.name)
-        memory.lastKeys[entity.root] += 1
-        return NSManagedObjectID(storedEntity: entity.storedEntity, key: memory.lastKeys[entity.root])
-      }
+      ids = try self.ids(of: rows) { memory.takeKeys(1, memory.schema.entity($0.number).root).lowerBound }
     }
     return ids
   }
 
-  func lastKey(of storedEntity: StoredEntity) throws -> Int64 {
+  package func lastKey(of storedEntity: StoredEntity) throws -> Int64 {
     var key: Int64 = 0
     try memory.exclusively { key = memory.lastKeys[memory.schema.entity(storedEntity.number).root] }
     return key
   }
 
-  func skipKeys(through key: Int64, of storedEntity: StoredEntity) throws {
+  package func skipKeys(through key: Int64, of storedEntity: StoredEntity) throws {
     try memory.exclusively {
       let root = memory.schema.entity(storedEntity.number).root
       memory.lastKeys[root] = max(memory.lastKeys[root], key)
@@ -103,7 +101,7 @@ extension MemoryBacked {
 
   // MARK: History
 
-  var keepsHistory: Bool { memory.keepsHistory }
+  package var keepsHistory: Bool { memory.keepsHistory }
 
   private var lastTransaction: Int64? {
     var number: Int64?
@@ -111,15 +109,15 @@ extension MemoryBacked {
     return number
   }
 
-  func lastTransactionNumber() throws -> Int64? { lastTransaction }
+  package func lastTransactionNumber() throws -> Int64? { lastTransaction }
 
-  func history(_ query: HistoryQuery) throws -> [NSPersistentHistoryTransaction] {
+  package func history(_ query: HistoryQuery) throws -> [NSPersistentHistoryTransaction] {
     var found: [NSPersistentHistoryTransaction] = []
     try memory.exclusively { found = try memory.history?.transactions(query, identifier) ?? [] }
     return found
   }
 
-  func deleteHistory(before place: NSPersistentHistoryChangeRequest.Place) throws -> Int {
+  package func deleteHistory(before place: NSPersistentHistoryChangeRequest.Place) throws -> Int {
     var count = 0
     try memory.exclusively { count = memory.history?.delete(before: place, identifier) ?? 0 }
     return count
@@ -127,19 +125,19 @@ extension MemoryBacked {
 
   // MARK: Opening and closing
 
-  func startPostingRemoteChanges() throws {
+  package func startPostingRemoteChanges() throws {
     let isWanted = options?[NSPersistentStoreRemoteChangeNotificationPostOptionKey] as? NSNumber
     try memory.exclusively { memory.postsCommits = isWanted?.boolValue ?? false }
   }
 
-  func stopPostingRemoteChanges() { try? memory.exclusively { memory.postsCommits = false } }
+  package func stopPostingRemoteChanges() { try? memory.exclusively { memory.postsCommits = false } }
 
-  func close(beside others: [any ObjectStore]) {}
+  package func close(beside others: [any ObjectStore]) {}
 
   /// Only fetches run long, and their own control cancels them.
-  func interrupt() {}
+  package func interrupt() {}
 
-  var files: [URL] { [] }
+  package var files: [URL] { [] }
 
   func copy(to opening: StoreOpening) throws -> (any ObjectStore)? {
     let kind: any ObjectStore.Type = Swift.type(of: self)

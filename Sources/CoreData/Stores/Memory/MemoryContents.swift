@@ -1,5 +1,5 @@
 /// Rows and the members of their to-many relationships at one moment. It is a value: a copy keeps its state.
-struct MemoryContents {
+package struct MemoryContents {
   /// The rows by the number of their own entity.
   private(set) var rows: [PagedTable<Snapshot>]
   /// The members by list number and owner: their keys in ascending order, or in the relationship's order.
@@ -21,7 +21,7 @@ struct MemoryContents {
 
   /// Adds a member at the end of an ordered list, or at its place in an unordered one. Does nothing for an existing
   /// member.
-  mutating func add(_ member: Int64, to list: Int, of owner: Int64, isOrdered: Bool) {
+  package mutating func add(_ member: Int64, to list: Int, of owner: Int64, isOrdered: Bool) {
     members[list].update(owner) { keys in
       guard let last = keys?.last else { return keys = [member] }
       if isOrdered {

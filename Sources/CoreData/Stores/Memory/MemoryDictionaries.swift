@@ -1,5 +1,5 @@
 /// Dictionary results: columns, aggregates and groups, evaluated on rows in memory.
-struct MemoryDictionaries {
+package struct MemoryDictionaries {
   private let reader: MemoryReader
   private let settings: FetchSettings
   private let fetch: RowFetch
@@ -20,7 +20,7 @@ struct MemoryDictionaries {
     }
   }
 
-  init(_ reader: MemoryReader, _ settings: FetchSettings, _ fetch: RowFetch) throws {
+  package init(_ reader: MemoryReader, _ settings: FetchSettings, _ fetch: RowFetch) throws {
     self.reader = reader
     self.settings = settings
     self.fetch = fetch
@@ -29,7 +29,7 @@ struct MemoryDictionaries {
     columns = try (settings.propertiesToFetch ?? attributeNames).map(column)
   }
 
-  func all() throws -> [NSDictionary] {
+  package func all() throws -> [NSDictionary] {
     guard reader.schema.understands(fetch) else {
       throw Self.failure(
         "A fetch of dictionaries cannot be evaluated on rows with code, transient properties or a class's own "

@@ -19,6 +19,28 @@ struct MemoryHistory {
     }
   }
 
+  /// Takes the changes of one transaction.
+  final class Notes: HistoryNotes {
+    private let storedEntities: StoredEntities
+    private(set) var changes: [Change] = []
+
+    init(_ storedEntities: StoredEntities) { self.storedEntities = storedEntities }
+
+    func noteInsert(number: Int, key: Int64) { note(number) { Change(.insert, $0, key) } }
+
+    func noteUpdate(number: Int, key: Int64, changed: [String]) {
+      note(number) { Change(.update, $0, key, changed: changed) }
+    }
+
+    func noteDelete(number: Int, key: Int64, _ tombstone: [String: Any]) {
+      note(number) { Change(.delete, $0, key, tombstone: tombstone) }
+    }
+
+    private func note(_ number: Int, _ change: (StoredEntity) -> Change) {
+      if let storedEntity = storedEntities.byNumber[number] { changes.append(change(storedEntity)) }
+    }
+  }
+
   private struct Transaction {
     let number: Int64
     let time: Date

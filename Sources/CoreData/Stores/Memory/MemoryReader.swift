@@ -1,7 +1,7 @@
 /// Reads one state of the rows in memory, which no longer changes.
 ///
 /// `@unchecked Sendable`: immutable; the rows are never written.
-final class MemoryReader: @unchecked Sendable {
+package final class MemoryReader: @unchecked Sendable {
   let schema: MemorySchema
   let contents: MemoryContents
 
@@ -11,9 +11,9 @@ final class MemoryReader: @unchecked Sendable {
   }
 
   /// A row that was found.
-  struct Found {
-    let storedEntity: StoredEntity
-    let key: Int64
+  package struct Found {
+    package let storedEntity: StoredEntity
+    package let key: Int64
     let values: Snapshot
   }
 
@@ -50,7 +50,7 @@ final class MemoryReader: @unchecked Sendable {
   // MARK: Fetching
 
   /// The rows of a fetch, in its order and window.
-  func find(_ fetch: RowFetch) throws -> [Found] {
+  package func find(_ fetch: RowFetch) throws -> [Found] {
     let isSorted = !fetch.sortDescriptors.isEmpty
     let limit = isSorted ? .max : fetch.mostMatches
     var found: [Found] = []

@@ -5,8 +5,8 @@
 ///
 /// `@unchecked Sendable`: `committed` is used under `lock`; everything else that changes is used by the thread that has
 /// the `turn`.
-final class MemoryRows: @unchecked Sendable {
-  let schema: MemorySchema
+package final class MemoryRows: @unchecked Sendable {
+  package let schema: MemorySchema
   /// Keeps no rows, which are in memory already. It counts the changes.
   let rowCache = RowCache(generationSize: 0)
   let keepsHistory: Bool
@@ -17,7 +17,7 @@ final class MemoryRows: @unchecked Sendable {
   // The writer's part.
 
   /// The state that the transaction makes.
-  var contents: MemoryContents
+  package var contents: MemoryContents
   /// The keys of the rows with unique values, by constraint number.
   private(set) var unique: [[[PredicateValue]: Int64]]
   /// The last key of each hierarchy.
@@ -37,7 +37,7 @@ final class MemoryRows: @unchecked Sendable {
   /// Called when a transaction was rolled back.
   var discard: (() -> Void)?
 
-  init(_ schema: MemorySchema, keepsHistory: Bool = false) {
+  package init(_ schema: MemorySchema, keepsHistory: Bool = false) {
     self.schema = schema
     self.keepsHistory = keepsHistory
     contents = MemoryContents(schema)
@@ -48,14 +48,14 @@ final class MemoryRows: @unchecked Sendable {
   }
 
   /// The last committed state.
-  var reader: MemoryReader { lock.withLock { committed } }
+  package var reader: MemoryReader { lock.withLock { committed } }
 
   // MARK: Changing rows, in a transaction
 
   func noteChange() { hasChanges = true }
 
   /// Replaces a row, and updates the lists at the other ends of its to-one relationships.
-  func set(_ row: Snapshot?, _ key: Int64, _ entity: MemorySchema.Entity) {
+  package func set(_ row: Snapshot?, _ key: Int64, _ entity: MemorySchema.Entity) {
     let old = contents.row(key, entity.storedEntity.number)
     contents.set(row, key, entity.storedEntity.number)
     for toOne in entity.toOnes {
@@ -65,6 +65,13 @@ final class MemoryRows: @unchecked Sendable {
       if let before { contents.remove(key, from: list, of: before, isOrdered: schema.isOrdered[list]) }
       if let after { contents.add(key, to: list, of: after, isOrdered: schema.isOrdered[list]) }
     }
+  }
+
+  /// Gives keys of a hierarchy.
+  func takeKeys(_ count: Int, _ root: Int) -> Range<Int64> {
+    let first = lastKeys[root] + 1
+    lastKeys[root] += Int64(count)
+    return first..<first + Int64(count)
   }
 
   /// The row with the unique values; nil for none.
@@ -78,7 +85,7 @@ final class MemoryRows: @unchecked Sendable {
   // MARK: Filling
 
   /// Fills the empty memory, before anybody else sees it.
-  func load(_ body: (MemoryRows) throws -> Void) rethrows {
+  package func load(_ body: (MemoryRows) throws -> Void) rethrows {
     try body(self)
     uniqueBefore = []
     commit()
@@ -105,15 +112,15 @@ final class MemoryRows: @unchecked Sendable {
 }
 
 extension MemoryRows: WriteScope {
-  var name: String { "" }
+  package var name: String { "" }
 
-  func exclusively(_ body: () throws -> Void) throws { try turn.withLock(body) }
+  package func exclusively(_ body: () throws -> Void) throws { try turn.withLock(body) }
 
-  func prepareToCommit() throws {
+  package func prepareToCommit() throws {
     if hasChanges { try prepare?(self) }
   }
 
-  func transaction(_ doing: String, _ body: () throws -> Void) throws {
+  package func transaction(_ doing: String, _ body: () throws -> Void) throws {
     try exclusively {
       if isInTransaction { return try body() }
       isInTransaction = true

@@ -1,10 +1,10 @@
 /// The facts about its entities that a store in memory needs, computed once when it is opened.
 ///
 /// `@unchecked Sendable`: immutable after `init`.
-final class MemorySchema: @unchecked Sendable {
+package final class MemorySchema: @unchecked Sendable {
   /// A to-many relationship, which has a list of its members' keys for each owner.
-  struct ToManyList {
-    let number: Int
+  package struct ToManyList {
+    package let number: Int
     let relationship: NSRelationshipDescription
     /// The numbers of the entities that members may have.
     let destinations: [Int]
@@ -14,7 +14,7 @@ final class MemorySchema: @unchecked Sendable {
     /// Whether the members' to-one relationships determine the members.
     let followsToOne: Bool
 
-    var isOrdered: Bool { relationship.isOrdered }
+    package var isOrdered: Bool { relationship.isOrdered }
   }
 
   /// A to-one relationship of an entity.
@@ -25,7 +25,7 @@ final class MemorySchema: @unchecked Sendable {
     let destinations: [Int]
   }
 
-  struct Entity {
+  package struct Entity {
     let storedEntity: StoredEntity
     /// The number of the counter for the hierarchy's keys.
     let root: Int
@@ -33,11 +33,13 @@ final class MemorySchema: @unchecked Sendable {
     let numbers: [Int]
     let toOnes: [ToOneSlot]
     /// The to-many relationships by name.
-    let toManys: [String: ToManyList]
+    package let toManys: [String: ToManyList]
     /// The numbers of the constraints on the entity's rows.
     let constraints: [Int]
     /// The slots that the store holds.
     let storedSlots: [Int]
+    /// Their positions are those of the stored slots.
+    let properties: WrittenProperties
     let derivedSlots: [Int]
     /// The attributes that history preserves of a deleted row.
     let preserved: [Int]
@@ -69,7 +71,7 @@ final class MemorySchema: @unchecked Sendable {
   }
 
   /// For rows of another store.
-  init(_ storedEntities: StoredEntities, sharesKeys: Bool = false) {
+  package init(_ storedEntities: StoredEntities, sharesKeys: Bool = false) {
     self.storedEntities = storedEntities
     let all = storedEntities.byNumber.compactMap(\.self)
     hasDerived = all.contains(where: \.layout.hasDerived)
@@ -89,15 +91,17 @@ final class MemorySchema: @unchecked Sendable {
       })
     var lists = ListNumbers()
     for storedEntity in all {
+      let constraints = constraints(of: storedEntity, all)
+      let storedSlots = storedEntity.layout.slots.indices.filter {
+        !storedEntity.layout.slots[$0].isTransient && !storedEntity.layout.slots[$0].isDerived
+      }
       entities[storedEntity.number] = Entity(
         storedEntity: storedEntity, root: roots[storedEntity.table] ?? 0,
         numbers: numbers[storedEntity.layout.name] ?? [],
         toOnes: MemorySchema.toOnes(storedEntity.layout, numbers, &lists),
         toManys: MemorySchema.toManys(storedEntity.layout, numbers, &lists),
-        constraints: constraints(of: storedEntity, all),
-        storedSlots: storedEntity.layout.slots.indices.filter {
-          !storedEntity.layout.slots[$0].isTransient && !storedEntity.layout.slots[$0].isDerived
-        },
+        constraints: constraints, storedSlots: storedSlots,
+        properties: properties(storedEntity.layout, storedSlots, constraints),
         derivedSlots: storedEntity.layout.slots.indices.filter { storedEntity.layout.slots[$0].isDerived },
         preserved: storedEntity.layout.slots.indices.filter {
           (storedEntity.layout.slots[$0].property as? NSAttributeDescription)?.preservesValueInHistoryOnDeletion
@@ -108,7 +112,7 @@ final class MemorySchema: @unchecked Sendable {
     isOrdered = lists.ordered
   }
 
-  func entity(_ number: Int) -> Entity {
+  package func entity(_ number: Int) -> Entity {
     guard entities.indices.contains(number), let entity = entities[number] else {
       preconditionFailure("The store holds no entity number \(number).")
     }
@@ -185,6 +189,13 @@ final class MemorySchema: @unchecked Sendable {
         followsToOne: inverse.map { !$0.isToMany } ?? false)
     }
     return found
+  }
+
+  private func properties(_ layout: EntityLayout, _ slots: [Int], _ constraints: [Int]) -> WrittenProperties {
+    let constrained = Set(constraints.flatMap { self.constraints[$0].places.map(\.slot) })
+    var unique = StepSet()
+    for (position, slot) in slots.enumerated() where constrained.contains(slot) { unique.insert(position) }
+    return WrittenProperties(layout, slots: slots, unique: unique)
   }
 
   /// The constraints of a row's hierarchy on properties of the entity.

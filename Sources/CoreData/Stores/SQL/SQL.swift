@@ -6,24 +6,24 @@
 ///
 /// Strings cannot be interpolated directly: names of tables and columns are written `\(raw: name)`, and nothing else
 /// is.
-struct SQL: ExpressibleByStringInterpolation {
-  var text: String
-  var values: [SQLiteValue] = []
+package struct SQL: ExpressibleByStringInterpolation {
+  package var text: String
+  package var values: [SQLiteValue] = []
 
-  struct StringInterpolation: StringInterpolationProtocol {
+  package struct StringInterpolation: StringInterpolationProtocol {
     fileprivate var text = ""
     fileprivate var values: [SQLiteValue] = []
 
-    init(literalCapacity: Int, interpolationCount: Int) { text.reserveCapacity(literalCapacity * 2) }
+    package init(literalCapacity: Int, interpolationCount: Int) { text.reserveCapacity(literalCapacity * 2) }
 
-    mutating func appendLiteral(_ literal: String) { text += literal }
+    package mutating func appendLiteral(_ literal: String) { text += literal }
 
-    mutating func appendInterpolation(_ part: SQL) {
+    package mutating func appendInterpolation(_ part: SQL) {
       text += part.text
       values += part.values
     }
 
-    mutating func appendInterpolation(raw name: String) { text += name }
+    package mutating func appendInterpolation(raw name: String) { text += name }
 
     mutating func appendInterpolation(bind value: SQLiteValue) {
       text += "?"
@@ -33,9 +33,9 @@ struct SQL: ExpressibleByStringInterpolation {
 
   init(raw text: String) { self.text = text }
 
-  init(stringLiteral text: String) { self.text = text }
+  package init(stringLiteral text: String) { self.text = text }
 
-  init(stringInterpolation: StringInterpolation) {
+  package init(stringInterpolation: StringInterpolation) {
     text = stringInterpolation.text
     values = stringInterpolation.values
   }
@@ -53,4 +53,12 @@ extension [SQL] {
     result.values = flatMap(\.values)
     return result
   }
+}
+
+extension String {
+  /// The text as a name in SQL.
+  package var quotedName: String { "\"\(replacingOccurrences(of: "\"", with: "\"\""))\"" }
+
+  /// The text as a constant in SQL.
+  package var quotedText: String { "'\(replacingOccurrences(of: "'", with: "''"))'" }
 }

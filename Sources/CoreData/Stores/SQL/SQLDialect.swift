@@ -1,5 +1,5 @@
 /// The differences between databases that predicates meet: one value for each database.
-struct SQLDialect: Sendable {
+package struct SQLDialect: Sendable {
   /// Equality for which NULL equals NULL.
   let nullSafeEqual: String
   /// The opposite.
@@ -35,7 +35,7 @@ struct SQLDialect: Sendable {
   /// Source: https://www.postgresql.org/docs/15/functions-comparison.html (IS DISTINCT FROM),
   /// https://www.postgresql.org/docs/15/queries-order.html (NULLs are greater than any value by default),
   /// https://www.postgresql.org/docs/15/limits.html (65,535 parameters).
-  static let postgreSQL = SQLDialect(
+  package static let postgreSQL = SQLDialect(
     nullSafeEqual: "IS NOT DISTINCT FROM", nullSafeDifferent: "IS DISTINCT FROM", maximumListLength: 100,
     integersOfArray: "SELECT value::bigint FROM json_array_elements_text(?::json)",
     textsOfArray: "SELECT value FROM json_array_elements_text(?::json)",
@@ -43,7 +43,7 @@ struct SQLDialect: Sendable {
     hasFunctions: false, hasTextFunctions: true, hasTypes: true)
 
   /// For a store in which nobody with the right to do so has made the functions yet.
-  static let postgreSQLWithoutFunctions: SQLDialect = {
+  package static let postgreSQLWithoutFunctions: SQLDialect = {
     var dialect = postgreSQL
     dialect.hasTextFunctions = false
     return dialect
@@ -52,7 +52,7 @@ struct SQLDialect: Sendable {
 
 extension SQLDialect {
   /// A parameter for a value that is compared with values of the type.
-  func parameter(_ value: SQLiteValue, _ type: SQLType) -> SQL {
+  package func parameter(_ value: SQLiteValue, _ type: SQLType) -> SQL {
     guard hasTypes else { return "\(bind: value)" }
     switch (type, value) {
     // Dates are bound as seconds: the server rounds them to microseconds, as it does when they are stored.

@@ -1,7 +1,7 @@
 /// The reason why a predicate, a sort order or a list of columns cannot be put into SQL.
 ///
 /// Names keys, entities and functions; never values.
-enum SQLGenerationError: Error, Equatable, CustomStringConvertible {
+package enum SQLGenerationError: Error, Equatable, CustomStringConvertible {
   case unknownKey(String, entity: String)
   case notStored(String, entity: String)
   case toManyWithoutModifier(String)
@@ -19,7 +19,7 @@ enum SQLGenerationError: Error, Equatable, CustomStringConvertible {
   case notGrouped(String)
   case unknownEntity(String)
 
-  var description: String {
+  package var description: String {
     switch self {
     case .unknownKey(let key, let entity): "The entity \(entity) has no property \"\(key)\"."
     case .notStored(let key, let entity): "\(entity).\(key) is not stored, so the store cannot search or sort by it."
@@ -52,7 +52,7 @@ extension SQLGenerationError {
     }
   }
 
-  static func translated(_ error: SQLGenerationError) -> NSError {
+  package static func translated(_ error: SQLGenerationError) -> NSError {
     CoreDataErrors.error(.persistentStoreOperation, error.description)
   }
 }

@@ -1,6 +1,6 @@
 /// A column of a dictionary result.
-struct SQLResultColumn {
-  enum Kind {
+package struct SQLResultColumn {
+  package enum Kind {
     /// A value of the attribute type.
     case value(NSAttributeType, NSAttributeDescription?)
     /// A composite attribute, from a column for each element.
@@ -10,10 +10,10 @@ struct SQLResultColumn {
   }
 
   /// The key in the dictionary.
-  let name: String
-  let kind: Kind
+  package let name: String
+  package let kind: Kind
   /// The index of the value in the SELECT's row, from 0.
-  let index: Int
+  package let index: Int
 }
 
 extension SQLGenerator {
@@ -23,7 +23,9 @@ extension SQLGenerator {
   ///   - properties: names, key paths through to-one relationships, descriptions of attributes, relationships and
   ///     expressions; nil for all stored attributes by name.
   ///   - groupedBy: the argument of `groupClause`. With grouping every other column must be an aggregate.
-  func columns(_ properties: [Any]?, groupedBy: [Any]? = nil) throws -> (text: String, columns: [SQLResultColumn]) {
+  package func columns(_ properties: [Any]?, groupedBy: [Any]? = nil) throws -> (
+    text: String, columns: [SQLResultColumn]
+  ) {
     let properties = properties ?? root.mapping.attributeNames
     let groups = groupedBy.map { Set($0.compactMap(SQLGenerator.name)) }
     var parts: [SQL] = []

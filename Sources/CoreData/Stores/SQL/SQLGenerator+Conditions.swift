@@ -9,8 +9,10 @@ extension SQLGenerator {
       guard let part = parts.first else { return .yes }
       return "(\(try condition(part, environment.negated))) IS NOT TRUE"
     case .compound(let type, let parts):
-      if parts.isEmpty { return type == .and ? .yes : .no }
-      let conditions = try parts.map { part -> SQL in "(\(try condition(part, environment)))" }
+      // A chain that was built two by two is as deep as it is long, too.
+      let chain = NSPredicate.chain(of: type, parts)
+      if chain.isEmpty { return type == .and ? .yes : .no }
+      let conditions = try chain.map { part -> SQL in "(\(try condition(part, environment)))" }
       return joined(conditions, type == .and ? " AND " : " OR ")
     }
   }

@@ -2,7 +2,7 @@ extension SQLGenerator {
   /// The statement of a fetch. The clauses are made in the order of the text, since each appends its values.
   ///
   /// - Parameter groups: the groups and their columns, for a fetch of dictionaries.
-  func select(
+  package func select(
     _ columns: String, _ fetch: RowFetch, isOrdered: Bool = true, groups: FetchSettings? = nil
   ) throws -> String {
     var conditions: [String] = []

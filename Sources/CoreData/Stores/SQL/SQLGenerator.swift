@@ -10,9 +10,9 @@
 ///
 /// The clauses give the same results as the predicates in memory, with one exception: `x != value` omits rows whose x
 /// is nil, as Apple's store does. Predicates that SQL cannot express throw `SQLGenerationError`.
-final class SQLGenerator {
+package final class SQLGenerator {
   /// The key of an object in a predicate; nil if it has no row in this store.
-  typealias Resolver = (any PersistentKeyed) -> (entityName: String, key: Int64)?
+  package typealias Resolver = (any PersistentKeyed) -> (entityName: String, key: Int64)?
 
   let schema: StoreSchema
   let root: SQLScope
@@ -29,7 +29,7 @@ final class SQLGenerator {
   /// The columns of expression descriptions by name, to which HAVING and ORDER BY may refer.
   var namedColumns: [String: SQLOperand] = [:]
 
-  init(
+  package init(
     schema: StoreSchema, entity: TableMapping, dialect: SQLDialect = .sqlite,
     resolve: @escaping Resolver = { $0.persistentKey }
   ) {
@@ -43,7 +43,7 @@ final class SQLGenerator {
   var joins: String { root.joins.map { " " + $0.text }.joined() }
 
   /// The parameters' values: columns first, then WHERE, GROUP BY, HAVING and ORDER BY.
-  var bindings: [SQLiteValue] {
+  package var bindings: [SQLiteValue] {
     columnClause.values + whereSQL.values + groupSQL.values + havingSQL.values + orderSQL.values
   }
 

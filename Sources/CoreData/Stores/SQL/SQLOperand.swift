@@ -12,7 +12,7 @@ enum SQLOperand {
 }
 
 /// The type of an expression's values, as far as comparisons depend on it.
-enum SQLType: Equatable {
+package enum SQLType: Equatable {
   case number
   /// A whole number in every row.
   case integer
@@ -28,7 +28,7 @@ enum SQLType: Equatable {
   /// Bytes in another form: transformables, and binary data that may be stored outside. Only NULL can be recognised.
   case opaque
 
-  init(_ type: NSAttributeType) {
+  package init(_ type: NSAttributeType) {
     self =
       switch type {
       case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType, .booleanAttributeType: .integer
@@ -44,7 +44,7 @@ enum SQLType: Equatable {
       }
   }
 
-  var isNumeric: Bool { self == .number || self == .integer || self == .decimal }
+  package var isNumeric: Bool { self == .number || self == .integer || self == .decimal }
 
   /// Whether values of the two types can be equal, and have an order.
   func isComparable(with other: SQLType) -> Bool {

@@ -1,18 +1,18 @@
 /// A store whose rows are in an SQL database, SQLite's or PostgreSQL's.
-protocol SQLStore: ObjectStore {
+package protocol SQLStore: ObjectStore {
   var schema: StoreSchema { get }
   var dialect: SQLDialect { get }
 }
 
 extension SQLStore {
   /// The mapping of an entity that the store holds.
-  func mapping(_ name: String) -> TableMapping {
+  package func mapping(_ name: String) -> TableMapping {
     guard let mapping = schema.entitiesByName[name] else { preconditionFailure("The store holds no entity \(name).") }
     return mapping
   }
 
   /// The ID of a row; nil for an entity's number that the store does not know.
-  func objectID(number: Int, key: Int64) -> NSManagedObjectID? {
+  package func objectID(number: Int, key: Int64) -> NSManagedObjectID? {
     guard storedEntities.byNumber.indices.contains(number), let storedEntity = storedEntities.byNumber[number] else {
       return nil
     }
@@ -20,7 +20,7 @@ extension SQLStore {
   }
 
   /// The generator for a fetch of the entity. Objects of other stores have no row in this one.
-  func generator(for entityName: String) -> SQLGenerator {
+  package func generator(for entityName: String) -> SQLGenerator {
     SQLGenerator(schema: schema, entity: mapping(entityName), dialect: dialect) { [storedEntities] object in
       guard let id = object as? NSManagedObjectID, id.storedEntity.collection === storedEntities else { return nil }
       return id.persistentKey
@@ -28,7 +28,7 @@ extension SQLStore {
   }
 
   /// The statement of a fetch, with the values of its parameters.
-  func select(_ columns: String, _ fetch: RowFetch, isOrdered: Bool) throws -> SQL {
+  package func select(_ columns: String, _ fetch: RowFetch, isOrdered: Bool) throws -> SQL {
     let generator = generator(for: fetch.entityName)
     var sql = SQL(
       raw: try SQLGenerationError.translated { try generator.select(columns, fetch, isOrdered: isOrdered) })
@@ -39,11 +39,11 @@ extension SQLStore {
 
 extension SQLStore {
   /// The members of a to-many relationship.
-  typealias MemberSource = (entityName: String, tables: String, owner: String, order: String?)
+  package typealias MemberSource = (entityName: String, tables: String, owner: String, order: String?)
 
   /// The tables with the members as `t`, with the columns of their owner's key and of their position; nil if they are
   /// not in this store.
-  func memberSource(_ owner: StoredEntity, _ relationship: NSRelationshipDescription) -> MemberSource? {
+  package func memberSource(_ owner: StoredEntity, _ relationship: NSRelationshipDescription) -> MemberSource? {
     switch mapping(owner.layout.name).toManys[relationship.name] {
     case .foreignKey(let name, let table, let inverse):
       return (name, "\(table) t", "t.\(inverse.column)", inverse.orderColumn.map { "t.\($0)" })
@@ -58,7 +58,7 @@ extension SQLStore {
 
 extension StoredEntities {
   /// The entities of a store with these tables.
-  convenience init(_ schema: StoreSchema, reference: StoreReference) {
+  package convenience init(_ schema: StoreSchema, reference: StoreReference) {
     self.init(reference: reference)
     var tables: [Int: Int32] = [:]
     for mapping in schema.entities {

@@ -1,7 +1,7 @@
 /// A value in one of SQLite's storage classes, to be bound to a parameter.
 ///
 /// Source: https://www.sqlite.org/datatype3.html, storage classes.
-enum SQLiteValue: Hashable, Sendable {
+package enum SQLiteValue: Hashable, Sendable {
   case null
   case integer(Int64)
   case real(Double)

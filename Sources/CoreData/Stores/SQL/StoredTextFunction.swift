@@ -1,5 +1,5 @@
 /// The functions of texts that a server's store has in its schema. Raw values are their names.
-enum StoredTextFunction: String, CaseIterable {
+package enum StoredTextFunction: String, CaseIterable {
   /// `StringMatching.folded` with its options.
   case foldCase = "_fold_case"
   case foldMarks = "_fold_marks"
@@ -10,7 +10,7 @@ enum StoredTextFunction: String, CaseIterable {
   case natural = "_natural"
 
   /// What folding ignores; nothing for the other functions.
-  var options: StringMatching.Options {
+  package var options: StringMatching.Options {
     switch self {
     case .foldCase: [.caseInsensitive]
     case .foldMarks: [.diacriticInsensitive]

@@ -12,8 +12,8 @@ final class RowWriter: @unchecked Sendable {
   let columns: [[String]]
   private let columnCounts: [Int]
   private var known: [Statement: String] = [:]
-  /// The steps with columns of a uniqueness constraint, once they were asked for.
-  var uniqueSteps: StepSet?
+  /// Their positions are those of the steps.
+  let properties: WrittenProperties
   /// Whether groups of rows can be updated, once that was asked for: the table has no trigger that an INSERT would run
   /// before it finds its conflict.
   var updatesGroups: Bool?
@@ -30,62 +30,33 @@ final class RowWriter: @unchecked Sendable {
   /// Where large values go; nil for a store without a file.
   private let externalFiles: ExternalFiles?
 
-  init(_ mapping: TableMapping, layout: EntityLayout, externalFiles: ExternalFiles? = nil) {
+  init(
+    _ mapping: TableMapping, layout: EntityLayout, _ constraints: [UniqueConstraint] = [],
+    externalFiles: ExternalFiles? = nil
+  ) {
     self.mapping = mapping
     self.externalFiles = externalFiles
-    var steps: [RowDecoder.Step] = []
-    var columns: [[String]] = []
-    for (slot, description) in layout.slots.enumerated() {
-      // The file's triggers compute derived attributes.
-      if description.isDerived { continue }
-      if let attribute = mapping.attributes[description.name] {
-        steps.append(
-          RowDecoder.Step(
-            kind: description.kind, type: description.attributeType, slot: slot, column: 0,
-            external: (description.property as? NSAttributeDescription)?.allowsExternalBinaryDataStorage ?? false))
-        columns.append([attribute.column])
-      } else if let composite = mapping.composites[description.name] {
-        steps.append(
-          RowDecoder.Step(kind: .boxed, type: .compositeAttributeType, slot: slot, column: 0))
-        columns.append(composite.leaves.map(\.column.column))
-      } else if let toOne = mapping.toOnes[description.name] {
-        steps.append(
-          RowDecoder.Step(
-            kind: .toOne, type: .undefinedAttributeType, slot: slot, column: 0,
-            entityColumn: toOne.entityColumn == nil ? -1 : 0))
-        columns.append([toOne.column] + (toOne.entityColumn.map { [$0] } ?? []))
+    let written = mapping.writtenProperties(layout)
+    steps = written.map { slot, description, columns in
+      switch columns {
+      case .attribute:
+        RowDecoder.Step(
+          kind: description.kind, type: description.attributeType, slot: slot, column: 0,
+          external: (description.property as? NSAttributeDescription)?.allowsExternalBinaryDataStorage ?? false)
+      case .composite: RowDecoder.Step(kind: .boxed, type: .compositeAttributeType, slot: slot, column: 0)
+      case .toOne(let toOne):
+        RowDecoder.Step(
+          kind: .toOne, type: .undefinedAttributeType, slot: slot, column: 0,
+          entityColumn: toOne.entityColumn == nil ? -1 : 0)
       }
     }
-    self.steps = steps
-    self.columns = columns
+    columns = written.map(\.columns.names)
     columnCounts = columns.map(\.count)
+    properties = WrittenProperties(layout, written, constraints)
     shapes = InsertShapes(table: mapping.table, steps: steps, columns: columns)
     deleteSQL = "DELETE FROM \(mapping.table) WHERE Z_PK = ? AND (Z_OPT = ? OR ? < 0)"
     versionSQL = "SELECT Z_OPT FROM \(mapping.table) WHERE Z_PK = ?"
     touchSQL = "UPDATE \(mapping.table) SET Z_OPT = \("Z_OPT".nextVersion) WHERE Z_PK = ?"
-  }
-
-  // MARK: Changed columns
-
-  func changedSteps(_ base: Snapshot, _ values: Snapshot) -> StepSet {
-    var changed = StepSet()
-    withExtendedLifetime((base, values)) {
-      for position in steps.indices where hasChanged(steps[position], base, values) { changed.insert(position) }
-    }
-    return changed
-  }
-
-  /// The caller keeps both rows.
-  @inline(__always)
-  private func hasChanged(_ step: RowDecoder.Step, _ base: Snapshot, _ values: Snapshot) -> Bool {
-    let (old, new) = (base.slots + step.slot, values.slots + step.slot)
-    return switch step.kind {
-    case .integer, .boolean: Int64.load(old) != Int64.load(new)
-    case .double, .float, .date: Double.load(old) != Double.load(new)
-    case .toOne: RelatedKey.load(old) != RelatedKey.load(new)
-    case .string: !String.areEqual(old, new)
-    case .data, .boxed: !base.isEqual(values, slot: step.slot)
-    }
   }
 
   func columnCount(of steps: StepSet) -> Int {

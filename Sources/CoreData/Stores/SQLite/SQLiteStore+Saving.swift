@@ -6,7 +6,7 @@ extension SQLiteStore {
   func write(_ changes: RowChanges) throws -> SavedRows {
     try CoreDataErrors.translating("Saving to \(database.configuration.path)") {
       try database.write { connection in
-        let saved = try ChangeWriter(changes, to: self, connection).write()
+        let saved = try SQLiteChangeWriter(changes, to: self, connection).writeWithFiles()
         try writeMetadata(connection)
         return saved
       }
@@ -16,14 +16,7 @@ extension SQLiteStore {
   func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID] {
     try CoreDataErrors.translating("Reserving keys in \(database.configuration.path)") {
       try database.write { connection in
-        try rows.map { row in
-          let name = row.layout.name
-          guard let storedEntity = storedEntities.byName[name] else {
-            throw CoreDataErrors.error(.persistentStoreOperation, "The store holds no entity \(name).")
-          }
-          let key = try takeKeys(1, root: mapping(name).rootNumber, connection)
-          return NSManagedObjectID(storedEntity: storedEntity, key: key)
-        }
+        try ids(of: rows) { try takeKeys(1, root: mapping($0.layout.name).rootNumber, connection) }
       }
     }
   }

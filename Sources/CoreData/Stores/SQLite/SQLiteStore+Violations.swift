@@ -3,22 +3,20 @@ extension SQLiteStore {
     try CoreDataErrors.translating("Looking for rows with the same unique values") {
       // On the writer, so that this coordinator's last commits are seen.
       try database.withWriter { connection in
-        let rows = UniqueSQLiteRows(store: self, connection: connection, permanentIDs: changes.permanentIDs)
-        return try ViolationFinder(changes, in: rows).violations(of: rejected)
+        try ViolationFinder(changes, in: UniqueSQLiteRows(store: self, connection: connection)).violations(of: rejected)
       }
     }
   }
 }
 
 /// Values are compared as SQLite stores them.
-private struct UniqueSQLiteRows: UniqueRows {
+private struct UniqueSQLiteRows: SQLUniqueRows {
   let store: SQLiteStore
   let connection: SQLiteConnection
-  let permanentIDs: [Int64: NSManagedObjectID]
 
-  func id(with values: [SQLiteValue], _ constraint: UniqueConstraint, _ table: String) throws -> NSManagedObjectID? {
-    let condition = constraint.columns.map { "\($0) = ?" }.joined(separator: " AND ")
-    let found = try connection.rows("SELECT Z_PK, Z_ENT FROM \(table) WHERE \(condition)", values).first
+  func id(with values: [SQLiteValue], _ constraint: TableConstraint) throws -> NSManagedObjectID? {
+    let condition = constraint.constraint.columns.map { "\($0) = ?" }.joined(separator: " AND ")
+    let found = try connection.rows("SELECT Z_PK, Z_ENT FROM \(constraint.table) WHERE \(condition)", values).first
     guard let found, case .integer(let key) = found[0], case .integer(let number) = found[1] else { return nil }
     return store.objectID(number: Int(number), key: key)
   }
@@ -26,23 +24,23 @@ private struct UniqueSQLiteRows: UniqueRows {
   func row(_ id: NSManagedObjectID) throws -> Snapshot? { try store.row(id, connection) }
 
   func values(
-    of constraint: UniqueConstraint, in snapshot: Snapshot, _ mapping: TableMapping
+    of constraint: TableConstraint, in row: Snapshot, resolving resolve: (RelatedKey) -> RelatedKey?
   ) throws -> [SQLiteValue]? {
+    let mapping = store.mapping(row.layout.name)
     let writer = store.writer(mapping.number)
     var values: [SQLiteValue] = []
-    for name in constraint.names {
+    for name in constraint.constraint.names {
       let path = name.components(separatedBy: ".")
-      guard let slot = snapshot.layout.slot(path[0]), let step = writer.steps.first(where: { $0.slot == slot }) else {
+      guard let slot = row.layout.slot(path[0]), let step = writer.steps.first(where: { $0.slot == slot }) else {
         return nil
       }
       // SQLite converts the values as it would store them. A to-one relationship may bind its entity too.
       let statement = try connection.statement("SELECT ?1, ?2")
       defer { statement.reset() }
-      // New objects keep their temporary keys here, which no row has.
       if let leaf = mapping.composites[path[0]]?.leaves.first(where: { $0.column.name == name }) {
-        StoredValue.bind(snapshot.element(at: name), leaf.attribute, statement, 1)
+        StoredValue.bind(row.element(at: name), leaf.attribute, statement, 1)
       } else {
-        _ = writer.bind(step, of: snapshot, to: statement, at: 1) { permanentIDs[$0.key]?.relatedKey ?? $0 }
+        _ = writer.bind(step, of: row, to: statement, at: 1, resolving: resolve)
       }
       guard try statement.step() else { return nil }
       switch statement.value(0) {

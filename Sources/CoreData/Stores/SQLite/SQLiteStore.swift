@@ -52,7 +52,7 @@ final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
         RowPlan(mapping, schema: schema, storedEntities: storedEntities, includesSubentities: false)
       )
       writers[mapping.number] = RowWriter(
-        mapping, layout: mapping.entity.layout, externalFiles: externalFiles)
+        mapping, layout: mapping.entity.layout, schema.uniqueConstraints(of: mapping), externalFiles: externalFiles)
       rowQueries[mapping.number] = plans[mapping.name].flatMap { RowQueries($0.flat, mapping) }
     }
     self.plans = plans

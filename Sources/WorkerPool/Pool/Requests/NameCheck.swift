@@ -107,5 +107,5 @@ final class NameCheck {
 extension StatusReply.UnknownName {
   /// The known name that was probably meant, as the end of a sentence: "; did you mean NAME?". Empty when no known name
   /// is near.
-  public var hint: String { nearest.map { "; did you mean \($0)?" } ?? "" }
+  public var hint: String { Spelling.hint(nearest) }
 }

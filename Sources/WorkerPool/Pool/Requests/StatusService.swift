@@ -171,9 +171,8 @@ final class StatusService {
     }
     let names = supervisor.plugins.map(\.name) + supervisor.unknownPlugins.keys.sorted()
     if let plugin = request.plugin, !names.contains(plugin) {
-      let hint = Spelling.nearest(to: plugin, among: names).map { "did you mean \($0)?" }
-      let known = hint ?? "there are \(names.joined(separator: ", "))"
-      return client.reply(StatusReply(ok: false, error: "there is no plugin \(plugin); \(known)"))
+      let hint = Spelling.hint(to: plugin, among: names, otherwise: "there are \(names.joined(separator: ", "))")
+      return client.reply(StatusReply(ok: false, error: "there is no plugin \(plugin)\(hint)"))
     }
     supervisor.scale(to: count, plugin: request.plugin)
     client.reply(StatusReply())

@@ -1,4 +1,4 @@
-import CoreDataPostgreSQL
+@testable import CoreDataPostgreSQL
 import TestFiles
 import Testing
 
@@ -68,7 +68,6 @@ struct CommitOutcomeTests {
   private func database(
     _ losses: LossyConnection.Losses, at url: URL = PostgreSQLServer.shared.url(schema: "outcomes")
   ) throws -> ServerDatabase {
-    _ = NSPostgreSQLStoreType
     let address = try ServerAddress(url, nil)
     return ServerDatabase(address, maximumReaders: 1) { LossyConnection(try ServerDriver.open($0), losses) }
   }

@@ -8,7 +8,6 @@ import Testing
 @Suite(.enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"), .timeLimit(.minutes(20)))
 struct CopiedRowsTests {
   private func connect() throws -> any ServerConnection {
-    _ = NSPostgreSQLStoreType
     return try ServerDriver.open(PostgreSQLServer.shared.address())
   }
 

@@ -1,4 +1,4 @@
-import CoreDataPostgreSQL
+@testable import CoreDataPostgreSQL
 import TestFiles
 import Testing
 
@@ -50,7 +50,6 @@ struct PoolerTests {
   @Test func aPoolerThatKeepsItsOnlySessionIsNoError() throws {
     let pooler = try PgBouncer(before: .shared, ["pool_mode = session", "default_pool_size = 1"])
     defer { pooler.stop() }
-    _ = NSPostgreSQLStoreType
     let address = try ServerAddress(pooler.url(schema: "pooled"), nil)
     let connection = try ServerDriver.open(address.connectionString)
     #expect(try connection.execute("SELECT 1::bigint").integer(0, 0) == 1)

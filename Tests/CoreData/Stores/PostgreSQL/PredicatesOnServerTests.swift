@@ -2,6 +2,7 @@ import TestFiles
 import Testing
 
 @testable import CoreData
+@testable import CoreDataPostgreSQL
 
 /// The random predicates of `SQLAgainstMemoryTests` on a PostgreSQL server.
 @Suite(.enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"))

@@ -8,7 +8,6 @@ import Testing
 @Suite(.enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"))
 struct ServerConnectionTests {
   private func connect() throws -> any ServerConnection {
-    _ = NSPostgreSQLStoreType
     return try ServerDriver.open(PostgreSQLServer.shared.address())
   }
 
@@ -210,7 +209,6 @@ struct ServerConnectionTests {
   // MARK: Errors
 
   @Test func errorsSayWhatToDo() throws {
-    _ = NSPostgreSQLStoreType
     let server = PostgreSQLServer.shared
     for (address, advice) in [
       (server.address(database: "nowhere"), "create it with createdb"),
@@ -233,7 +231,6 @@ struct ServerConnectionTests {
     ("53300", "tut mir leid, schon zu viele Verbindungen", "max_connections"),
   ])
   func aRefusalIsKnownByItsCodeInAnyLanguage(code: String, words: String, advice: String) throws {
-    _ = NSPostgreSQLStoreType
     let server = try RefusingServer(code: code, words: words)
     defer { server.stop() }
     let error = #expect(throws: ServerError.self) {
@@ -248,7 +245,6 @@ struct ServerConnectionTests {
     "scheme=x", "sslmode=maybe", "connect_timeout=soon", "target_session_attrs=any-host", "port=70000",
   ])
   func aURLThatLibpqDoesNotUnderstandIsNoLostConnection(parameter: String) throws {
-    _ = NSPostgreSQLStoreType
     let address = PostgreSQLServer.shared.address()
     let error = #expect(throws: ServerError.self) {
       try ServerDriver.open(address + (address.contains("?") ? "&" : "?") + parameter)
@@ -302,13 +298,11 @@ struct ServerConnectionTests {
     let name = "encoding_\(encoding.lowercased())_\(UInt32.random(in: 0 ... .max))"
     try server.psql("CREATE DATABASE \(name) ENCODING '\(encoding)' LOCALE 'C' TEMPLATE template0")
     defer { _ = try? server.psql("DROP DATABASE \(name)") }
-    _ = NSPostgreSQLStoreType
     let error = #expect(throws: ServerError.self) { try ServerDriver.open(server.address(database: name)) }
     #expect(error?.message.contains(encoding) == true && error?.state == "0A000")
   }
 
   @Test func theHostThatAnsweredIsTriedFirst() throws {
-    _ = NSPostgreSQLStoreType
     let directory = PostgreSQLServer.shared.directory
     let address = "postgresql://tests@/postgres?host=/nowhere,\(directory)"
     for _ in 0..<3 {
@@ -330,7 +324,6 @@ struct ServerConnectionTests {
     defer { _ = try? server.psql("DROP DATABASE \(database) WITH (FORCE)") }
     try server.psql("ALTER DATABASE \(database) SET default_transaction_isolation = 'serializable'")
     try server.psql("ALTER DATABASE \(database) SET standard_conforming_strings = off")
-    _ = NSPostgreSQLStoreType
     let store = ServerDatabase(try ServerAddress(server.url(schema: "x", database: database), nil), maximumReaders: 1)
     defer { store.close() }
     let found = try store.write { connection in

@@ -1,4 +1,4 @@
-import CoreDataPostgreSQL
+@testable import CoreDataPostgreSQL
 import Foundation
 import Synchronization
 import TestFiles

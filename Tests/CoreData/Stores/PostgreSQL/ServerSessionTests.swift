@@ -18,7 +18,6 @@ struct ServerSessionTests {
 
     /// - Parameter settings: those of the role that waits.
     init(slice: Int, _ settings: [String] = []) throws {
-      _ = NSPostgreSQLStoreType
       try server.psql("CREATE DATABASE \(name)")
       try server.psql("CREATE ROLE \(name) LOGIN")
       for setting in settings { try server.psql("ALTER ROLE \(name) SET \(setting)") }

@@ -1,4 +1,4 @@
-import CoreDataPostgreSQL
+@testable import CoreDataPostgreSQL
 import TestFiles
 import Testing
 
@@ -8,7 +8,6 @@ import Testing
 @Suite(.enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"))
 struct ServerStoreTests {
   private func connect() throws -> any ServerConnection {
-    _ = NSPostgreSQLStoreType
     return try ServerDriver.open(PostgreSQLServer.shared.address())
   }
 

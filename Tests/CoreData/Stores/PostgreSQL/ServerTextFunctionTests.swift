@@ -1,4 +1,4 @@
-import CoreDataPostgreSQL
+@testable import CoreDataPostgreSQL
 import TestFiles
 import Testing
 

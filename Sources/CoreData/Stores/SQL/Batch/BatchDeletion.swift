@@ -2,19 +2,19 @@
 ///
 /// A temporary table first collects the keys of the doomed rows, round by round along the Cascade rules. Then Deny
 /// rules are checked, references from remaining rows are cleared, and the rows deleted.
-struct BatchDeletion<Transaction: BatchTransaction> {
+package struct BatchDeletion<Transaction: BatchTransaction> {
   private let transaction: Transaction
   private let schema: StoreSchema
   /// The names of the columns of keys, entities and versions are the same in all tables of a store.
   private let own: OwnColumns
 
-  init(_ transaction: Transaction) {
+  package init(_ transaction: Transaction) {
     self.transaction = transaction
     schema = transaction.store.schema
     own = schema.entities.first?.names ?? .apple
   }
 
-  func run(_ fetch: RowFetch) throws -> BatchResult {
+  package func run(_ fetch: RowFetch) throws -> BatchResult {
     try transaction.execute(
       """
       CREATE TEMP TABLE IF NOT EXISTS cd_doomed \

@@ -1,5 +1,5 @@
 /// The transaction of a batch request, in either database.
-protocol BatchTransaction {
+package protocol BatchTransaction {
   associatedtype Store: SQLStore
   var store: Store { get }
 

@@ -1,13 +1,35 @@
+/// A column's new value in a batch update.
+package struct BatchAssignment {
+  package enum Value {
+    /// A value of an attribute; nil for NULL.
+    case constant(Any?, NSAttributeDescription)
+    /// What an expression gives, whose type need not be the column's.
+    case expression(SQL, SQLType, AttributeColumn)
+    /// The key or the entity of a related row, or its position; nil for NULL.
+    case key(Int64?)
+  }
+
+  package let column: String
+  /// The property or the element of a composite one, for errors.
+  package let name: String
+  package let value: Value
+}
+
 /// What a batch update of an entity may set, and to which values, in any SQL database.
 ///
 /// Errors name the entity, the property and the reason: 134070, or 1570 for a mandatory property without a value.
-struct BatchUpdateTargets {
-  let store: any SQLStore
-  let mapping: TableMapping
+package struct BatchUpdateTargets {
+  private let store: any SQLStore
+  private let mapping: TableMapping
+
+  package init(store: any SQLStore, mapping: TableMapping) {
+    self.store = store
+    self.mapping = mapping
+  }
 
   // MARK: Names
 
-  func property(_ key: AnyHashable) throws -> NSPropertyDescription {
+  private func property(_ key: AnyHashable) throws -> NSPropertyDescription {
     let name = key.base as? String ?? (key.base as? NSPropertyDescription)?.name
     guard let name, let property = mapping.entity.propertiesByName[name] else {
       throw failure("The entity \(mapping.name) has no property \"\(name ?? "\(key.base)")\".")
@@ -16,7 +38,7 @@ struct BatchUpdateTargets {
   }
 
   /// The element of a composite attribute for a key such as "address.city".
-  func element(_ key: AnyHashable) -> CompositeColumns.Leaf? {
+  private func element(_ key: AnyHashable) -> CompositeColumns.Leaf? {
     guard let name = key.base as? String, name.contains(".") else { return nil }
     return mapping.composites[name.components(separatedBy: ".")[0]]?.leaves.first {
       $0.column.name == name
@@ -24,7 +46,7 @@ struct BatchUpdateTargets {
   }
 
   /// The names of the properties that a request changes, for the history.
-  func names(_ keys: some Collection<AnyHashable>) throws -> [String] {
+  package func names(_ keys: some Collection<AnyHashable>) throws -> [String] {
     guard !keys.isEmpty else {
       throw failure("The batch update of \(mapping.name) names no property.")
     }
@@ -36,7 +58,7 @@ struct BatchUpdateTargets {
   // MARK: Rows
 
   /// The fetch that finds the request's rows; nil for all rows of the entity.
-  func rows(of request: NSBatchUpdateRequest) -> RowFetch? {
+  package func rows(of request: NSBatchUpdateRequest) -> RowFetch? {
     guard request.predicate != nil || request.limit > 0 else { return nil }
     return RowFetch(
       entityName: mapping.name, includesSubentities: request.includesSubentities,
@@ -45,7 +67,7 @@ struct BatchUpdateTargets {
   }
 
   /// The WHERE clause for all rows of the entity.
-  func restriction(of request: NSBatchUpdateRequest) -> SQL {
+  package func restriction(of request: NSBatchUpdateRequest) -> SQL {
     let generator = store.generator(for: mapping.name)
     let restriction = generator.entityRestriction(includesSubentities: request.includesSubentities)
     return SQL(raw: restriction.map { " WHERE \($0)" } ?? "")
@@ -54,12 +76,73 @@ struct BatchUpdateTargets {
   // MARK: Values
 
   /// A constant, which may be in an expression.
-  static func constant(_ value: Any) -> Any {
+  private static func constant(_ value: Any) -> Any {
     (value as? NSExpression).map { $0.constantValue ?? NSNull() } ?? value
   }
 
+  /// The new values of columns.
+  ///
+  /// - Parameter externalColumns: the columns whose values may be in files, which no expression can compute.
+  package func assignments(_ values: [AnyHashable: Any], externalColumns: [String] = []) throws -> [BatchAssignment] {
+    try values.flatMap { key, value in
+      if let element = element(key) {
+        return try assignments(of: value, to: element.attribute, element.column.name, externalColumns)
+      }
+      let property = try property(key)
+      if let relationship = property as? NSRelationshipDescription {
+        return try columns(value, relationship).map { column, key in
+          BatchAssignment(column: column, name: relationship.name, value: .key(key))
+        }
+      }
+      guard let attribute = property as? NSAttributeDescription else {
+        throw failure("\(mapping.name).\(property.name) is not stored.")
+      }
+      return try assignments(of: value, to: attribute, attribute.name, externalColumns)
+    }
+  }
+
+  /// - Parameter path: the name of the attribute, or the key path of an element of a composite one.
+  private func assignments(
+    of value: Any, to attribute: NSAttributeDescription, _ path: String, _ externalColumns: [String]
+  ) throws -> [BatchAssignment] {
+    let name = "\(mapping.name).\(path)"
+    let leaves = mapping.composites[path]?.leaves ?? []
+    let column = mapping.attributes[path]
+    guard column != nil || !leaves.isEmpty, !(attribute is NSDerivedAttributeDescription) else {
+      throw failure("\(name) is not stored, or is computed by the store.")
+    }
+    if let expression = value as? NSExpression, expression.expressionType != .constantValue {
+      guard let column else { throw failure("\(name) is not in one column.") }
+      guard !externalColumns.contains(column.column) else {
+        throw failure("\(name) may be stored in files, which SQL cannot compute: give the batch update a constant.")
+      }
+      let (sql, type) = try sql(of: expression, for: column)
+      return [BatchAssignment(column: column.column, name: path, value: .expression(sql, type, column))]
+    }
+    let constant = Self.constant(value)
+    var converted: Any?
+    if constant is NSNull {
+      try checkOptional(attribute, path)
+    } else {
+      converted = AttributeValue.converted(constant, attribute)
+      guard let converted else {
+        throw failure(
+          "\(name) holds \(attribute.attributeType.valueDescription), and was given a \(type(of: constant)).")
+      }
+      try attribute.checkWidth(converted, name)
+    }
+    if let column {
+      return [BatchAssignment(column: column.column, name: path, value: .constant(converted, attribute))]
+    }
+    let elements = converted as? [String: Any] ?? [:]
+    return leaves.map { leaf in
+      BatchAssignment(
+        column: leaf.column.column, name: leaf.column.name, value: .constant(leaf.value(in: elements), leaf.attribute))
+    }
+  }
+
   /// Fails for no value of a property that needs one.
-  func checkOptional(_ property: NSPropertyDescription, _ name: String) throws {
+  private func checkOptional(_ property: NSPropertyDescription, _ name: String) throws {
     if property.isOptional { return }
     throw CoreDataErrors.error(
       .validationMissingMandatoryProperty, "\(mapping.name).\(name) needs a value.",
@@ -67,7 +150,7 @@ struct BatchUpdateTargets {
   }
 
   /// Fails for results of an expression that do not fit the attribute's type.
-  func checkWidth(_ results: [Int64], _ attribute: AttributeColumn) throws {
+  package func checkWidth(_ results: [Int64], _ attribute: AttributeColumn) throws {
     for result in results {
       guard let code = attribute.type.widthError(result) else { continue }
       throw CoreDataErrors.error(
@@ -77,7 +160,7 @@ struct BatchUpdateTargets {
   }
 
   /// An expression over a row's own values, for a column.
-  func sql(of expression: NSExpression, for column: AttributeColumn) throws -> (
+  private func sql(of expression: NSExpression, for column: AttributeColumn) throws -> (
     sql: SQL, type: SQLType
   ) {
     let generator = store.generator(for: mapping.name)
@@ -104,7 +187,7 @@ struct BatchUpdateTargets {
   }
 
   /// The columns of a to-one relationship and the numbers for them; nil for NULL.
-  func columns(_ value: Any, _ relationship: NSRelationshipDescription) throws -> [(
+  private func columns(_ value: Any, _ relationship: NSRelationshipDescription) throws -> [(
     name: String, value: Int64?
   )] {
     let name = "\(mapping.name).\(relationship.name)"
@@ -139,7 +222,7 @@ struct BatchUpdateTargets {
     return columns
   }
 
-  func failure(_ message: String) -> NSError {
+  private func failure(_ message: String) -> NSError {
     CoreDataErrors.error(.persistentStoreOperation, message)
   }
 }

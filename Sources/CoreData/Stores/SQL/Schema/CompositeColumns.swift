@@ -1,19 +1,27 @@
 /// The columns of a composite attribute: one for each element that is not composite itself.
-struct CompositeColumns: Sendable {
-  struct Leaf: Sendable {
+package struct CompositeColumns: Sendable {
+  package struct Leaf: Sendable {
     /// The names of the elements on the way to it.
-    let path: [String]
-    let attribute: NSAttributeDescription
+    package let path: [String]
+    package let attribute: NSAttributeDescription
     /// Its name is the key path from the entity: "address.city".
-    let column: AttributeColumn
+    package let column: AttributeColumn
+
+    package init(path: [String], attribute: NSAttributeDescription, column: AttributeColumn) {
+      self.path = path
+      self.attribute = attribute
+      self.column = column
+    }
 
     /// The element's value in a composite's; nil for none.
-    func value(in elements: [String: Any]) -> Any? { CompositeValue.value(at: path[...], in: elements) }
+    package func value(in elements: [String: Any]) -> Any? { CompositeValue.value(at: path[...], in: elements) }
   }
 
-  private(set) var leaves: [Leaf] = []
+  package private(set) var leaves: [Leaf] = []
 
-  mutating func add(_ leaf: Leaf) {
+  package init() {}
+
+  package mutating func add(_ leaf: Leaf) {
     leaves.append(leaf)
     leaves.sort { $0.column.name.precedesByBytes($1.column.name) }
   }

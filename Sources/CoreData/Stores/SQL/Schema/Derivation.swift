@@ -1,5 +1,5 @@
 /// What a derived attribute computes, as far as triggers can.
-enum Derivation {
+package enum Derivation {
   /// The time of the save.
   case now
   /// An attribute's value, of the object itself or at the end of a to-one relationship, through functions of a text,
@@ -8,7 +8,7 @@ enum Derivation {
   /// A value of all members of a to-many relationship.
   case aggregate(Aggregate, relationship: String, attribute: String?)
 
-  enum Aggregate: String {
+  package enum Aggregate: String {
     case count, sum, min, max, average
 
     /// The value in SQL of a column of members; of nothing, a count and a sum are 0.

@@ -1,11 +1,11 @@
 /// The column of a derived attribute, and where the values come from that it is computed from.
-struct DerivedColumn {
+package struct DerivedColumn {
   let schema: StoreSchema
-  let mapping: TableMapping
-  let name: String
-  let column: String
-  let type: NSAttributeType
-  let derivation: Derivation
+  package let mapping: TableMapping
+  package let name: String
+  package let column: String
+  package let type: NSAttributeType
+  package let derivation: Derivation
 
   /// - Returns: nil for an expression of a form that `Derivation` does not know.
   init?(_ attribute: NSDerivedAttributeDescription, of mapping: TableMapping, in schema: StoreSchema) {
@@ -26,7 +26,7 @@ struct DerivedColumn {
   }
 
   /// The condition on rows of the entity and those below it: the table may hold others, too.
-  var ofEntity: String {
+  package var ofEntity: String {
     let numbers = mapping.numbersIncludingSubentities.map(String.init).joined(separator: ", ")
     return "\(mapping.names.entity) IN (\(numbers))"
   }
@@ -34,14 +34,14 @@ struct DerivedColumn {
   // MARK: Sources
 
   /// An attribute at the end of a to-one relationship.
-  struct Source {
-    let table: String
-    let attribute: AttributeColumn
+  package struct Source {
+    package let table: String
+    package let attribute: AttributeColumn
     /// The column of this table with the key that leads there.
-    let key: String
+    package let key: String
   }
 
-  func source(_ relationship: String, _ attribute: String) -> Source? {
+  package func source(_ relationship: String, _ attribute: String) -> Source? {
     guard let toOne = mapping.toOnes[relationship], let other = schema.entitiesByName[toOne.destinationEntityName],
       let source = other.attributes[attribute]
     else { return nil }
@@ -49,17 +49,17 @@ struct DerivedColumn {
   }
 
   /// Where the members of a to-many relationship are.
-  struct Members {
+  package struct Members {
     /// The table whose rows say which objects are members, and the column of it with the owner's key.
-    let links: String
-    let owner: String
+    package let links: String
+    package let owner: String
     /// The table of the members, their attribute, and for a join table its column with their keys.
-    let table: String
-    let attribute: AttributeColumn?
-    let member: String?
+    package let table: String
+    package let attribute: AttributeColumn?
+    package let member: String?
   }
 
-  func members(_ relationship: String, _ attribute: String?) -> Members? {
+  package func members(_ relationship: String, _ attribute: String?) -> Members? {
     func place(_ entity: String) -> (table: String, attribute: AttributeColumn?)? {
       guard let other = schema.entitiesByName[entity] else { return nil }
       guard let attribute else { return (other.table, nil) }
@@ -81,7 +81,7 @@ struct DerivedColumn {
 
 extension StoreSchema {
   /// The columns of all derived attributes that triggers can keep.
-  var derivedColumns: [DerivedColumn] {
+  package var derivedColumns: [DerivedColumn] {
     entities.flatMap { mapping in
       mapping.entity.declaredProperties
         .compactMap { $0 as? NSDerivedAttributeDescription }

@@ -2,14 +2,14 @@
 ///
 /// A new file numbers them depth first through the hierarchy from 1, siblings by name without regard to case. An entity
 /// whose superentity is not in the store is a root.
-struct EntityNumbering {
+package struct EntityNumbering {
   /// The entities in the order of a walk through the hierarchy: every entity after its superentity.
-  let entities: [NSEntityDescription]
+  package let entities: [NSEntityDescription]
   private let numbers: [ObjectIdentifier: Int]
   private let parents: [ObjectIdentifier: NSEntityDescription]
 
   /// Numbers for a new file.
-  init(_ entities: [NSEntityDescription]) {
+  package init(_ entities: [NSEntityDescription]) {
     let walk = Self.walk(entities)
     self.init(walk, numbers: Dictionary(uniqueKeysWithValues: walk.enumerated().map { (ObjectIdentifier($1), $0 + 1) }))
   }
@@ -17,7 +17,7 @@ struct EntityNumbering {
   /// The numbers in an existing file, by entity name. An entity whose name is missing gets the row with the number that
   /// a new file would give it, if the model does not know that row's name: lightweight migration was seen to leave the
   /// old name of a renamed entity.
-  init(_ entities: [NSEntityDescription], rows: [SchemaFile.EntityRow]) throws(StoreSchemaError) {
+  package init(_ entities: [NSEntityDescription], rows: [SchemaFile.EntityRow]) throws(StoreSchemaError) {
     let fresh = Self(entities)
     let byName = Dictionary(rows.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     let known = Set(entities.map { $0.name ?? "" })
@@ -49,7 +49,7 @@ struct EntityNumbering {
   }
 
   /// The number of an entity; 0 for one outside of the store.
-  func number(of entity: NSEntityDescription) -> Int {
+  package func number(of entity: NSEntityDescription) -> Int {
     numbers[ObjectIdentifier(entity)] ?? 0
   }
 
@@ -58,31 +58,31 @@ struct EntityNumbering {
     parents[ObjectIdentifier(entity)]
   }
 
-  func root(of entity: NSEntityDescription) -> NSEntityDescription {
+  package func root(of entity: NSEntityDescription) -> NSEntityDescription {
     var root = entity
     while let parent = parent(of: root) { root = parent }
     return root
   }
 
   /// The roots, in the order of their numbers.
-  var roots: [NSEntityDescription] {
+  package var roots: [NSEntityDescription] {
     entities.filter { parent(of: $0) == nil }.sorted { number(of: $0) < number(of: $1) }
   }
 
   /// An entity and all entities below it in the store, in the order of their numbers.
-  func hierarchy(of entity: NSEntityDescription) -> [NSEntityDescription] {
+  package func hierarchy(of entity: NSEntityDescription) -> [NSEntityDescription] {
     entities
       .filter { candidate in sequence(first: candidate, next: parent(of:)).contains { $0 === entity } }
       .sorted { number(of: $0) < number(of: $1) }
   }
 
-  func hasSubentities(_ entity: NSEntityDescription) -> Bool {
+  package func hasSubentities(_ entity: NSEntityDescription) -> Bool {
     entities.contains { parent(of: $0) === entity }
   }
 
   /// The properties for which an entity adds columns: its own, and for a root those that it inherits from outside of
   /// the store.
-  func properties(of entity: NSEntityDescription) -> [NSPropertyDescription] {
+  package func properties(of entity: NSEntityDescription) -> [NSPropertyDescription] {
     let properties = parent(of: entity) == nil ? entity.properties : entity.declaredProperties
     return properties.filter { !$0.isTransient }.sorted { $0.name.precedesByBytes($1.name) }
   }
@@ -118,25 +118,31 @@ struct EntityNumbering {
 
 /// The reason why a model does not fit a file, with the entity or property. As an `NSError` it is Core Data's
 /// "incompatible schema".
-struct StoreSchemaError: CustomNSError, CustomStringConvertible {
-  let description: String
+package struct StoreSchemaError: CustomNSError, CustomStringConvertible {
+  package let description: String
 
-  init(_ description: String) {
+  package init(_ description: String) {
     self.description = description
   }
 
-  static var errorDomain: String { NSCocoaErrorDomain }
-  var errorCode: Int { CocoaError.Code.persistentStoreIncompatibleSchema.rawValue }
-  var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: description] }
+  package static var errorDomain: String { NSCocoaErrorDomain }
+  package var errorCode: Int { CocoaError.Code.persistentStoreIncompatibleSchema.rawValue }
+  package var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: description] }
 }
 
 /// The schema of an existing file.
-struct SchemaFile: Sendable {
+package struct SchemaFile: Sendable {
   /// A row of `Z_PRIMARYKEY`.
-  struct EntityRow: Sendable {
-    let number: Int
-    let name: String
+  package struct EntityRow: Sendable {
+    package let number: Int
+    package let name: String
     let superNumber: Int
+
+    package init(number: Int, name: String, superNumber: Int) {
+      self.number = number
+      self.name = name
+      self.superNumber = superNumber
+    }
   }
 
   let entities: [EntityRow]

@@ -1,12 +1,23 @@
 /// The join table of a many-to-many relationship, seen from the end that names it.
-struct JoinLayout {
+package struct JoinLayout {
   /// The end that names the table, and its inverse; nil for none.
-  let relationship: NSRelationshipDescription
-  let inverse: NSRelationshipDescription?
-  let table: JoinTable
+  package let relationship: NSRelationshipDescription
+  package let inverse: NSRelationshipDescription?
+  package let table: JoinTable
   /// The columns with the positions of the two ends' members, if they are ordered.
-  let orderColumn: String?
-  let inverseOrderColumn: String?
+  package let orderColumn: String?
+  package let inverseOrderColumn: String?
+
+  package init(
+    relationship: NSRelationshipDescription, inverse: NSRelationshipDescription?, table: JoinTable,
+    orderColumn: String?, inverseOrderColumn: String?
+  ) {
+    self.relationship = relationship
+    self.inverse = inverse
+    self.table = table
+    self.orderColumn = orderColumn
+    self.inverseOrderColumn = inverseOrderColumn
+  }
 
   /// The mapping of one of the two ends.
   func mapping(of end: NSRelationshipDescription) -> ToManyMapping {
@@ -26,10 +37,10 @@ struct JoinLayout {
 ///
 /// The end on the entity with the lower number names the table; of two ends on one entity the one with the later name
 /// does.
-struct JoinLayouts {
-  let layouts: [JoinLayout]
+package struct JoinLayouts {
+  package let layouts: [JoinLayout]
 
-  init(_ numbering: EntityNumbering, prefix: String) {
+  package init(_ numbering: EntityNumbering, prefix: String) {
     var builder = Builder(numbering: numbering, prefix: prefix)
     for entity in numbering.entities.sorted(by: { numbering.number(of: $0) < numbering.number(of: $1) }) {
       for case let relationship as NSRelationshipDescription in numbering.properties(of: entity)

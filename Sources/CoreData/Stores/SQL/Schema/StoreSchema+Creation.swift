@@ -9,7 +9,7 @@ extension StoreSchema {
   }
 
   /// Builds the schema from the layouts.
-  convenience init(
+  package convenience init(
     _ numbering: EntityNumbering, _ layout: some PropertyColumns, _ joins: [JoinLayout], names: OwnColumns = .apple
   ) {
     var joinOfEnd: [ObjectIdentifier: JoinLayout] = [:]
@@ -52,7 +52,7 @@ extension StoreSchema {
 }
 
 /// The tables and columns of a store's properties.
-protocol PropertyColumns {
+package protocol PropertyColumns {
   var numbering: EntityNumbering { get }
   var prefix: String { get }
   var tables: [EntityTable] { get }

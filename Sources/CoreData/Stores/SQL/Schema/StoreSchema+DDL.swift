@@ -142,7 +142,7 @@ extension String {
 
 extension TableMapping {
   /// The columns of attributes and to-one relationships, in the order of the names. Other names are skipped.
-  func columns(of names: [String]) -> [String] {
+  package func columns(of names: [String]) -> [String] {
     names.compactMap { attributes[$0]?.column ?? toOnes[$0]?.column }
   }
 }
@@ -160,7 +160,7 @@ extension JoinTable {
 
 extension NSComparisonPredicate {
   /// The condition of a comparison of an attribute with nil; nil for another comparison.
-  func nullCondition(_ mapping: TableMapping) -> String? {
+  package func nullCondition(_ mapping: TableMapping) -> String? {
     guard leftExpression.expressionType == .keyPath, let column = mapping.columns(of: [leftExpression.keyPath]).first,
       rightExpression.expressionType == .constantValue, rightExpression.constantValue == nil
     else { return nil }

@@ -2,24 +2,24 @@
 ///
 /// It is built from a model for a new file (`init(entities:prefix:)`), or matched with an existing file
 /// (`init(entities:prefix:file:)`). Immutable: the store's connections share it.
-final class StoreSchema: Sendable {
+package final class StoreSchema: Sendable {
   /// "Z" in Apple's files; the pool's own store has "WP".
   let prefix: String
 
   /// One table mapping per entity, in the order of their numbers (`Z_ENT`).
-  let entities: [TableMapping]
+  package let entities: [TableMapping]
 
   /// The mappings by entity name.
-  let entitiesByName: [String: TableMapping]
+  package let entitiesByName: [String: TableMapping]
 
   /// The mappings by entity number (`Z_ENT`).
-  let entitiesByNumber: [Int: TableMapping]
+  package let entitiesByNumber: [Int: TableMapping]
 
   /// The tables of root entities, in the order of their numbers, each with its columns in Apple's order.
-  let tables: [EntityTable]
+  package let tables: [EntityTable]
 
   /// The tables that hold many-to-many relationships.
-  let joinTables: [JoinTable]
+  package let joinTables: [JoinTable]
 
   init(prefix: String, entities: [TableMapping], tables: [EntityTable], joinTables: [JoinTable]) {
     self.prefix = prefix
@@ -32,44 +32,55 @@ final class StoreSchema: Sendable {
 }
 
 /// The table of a root entity and its subentities.
-struct EntityTable: Sendable {
-  let name: String
+package struct EntityTable: Sendable {
+  package let name: String
   /// The root entity's `Z_ENT`.
-  let rootNumber: Int
-  let columns: [Column]
+  package let rootNumber: Int
+  package let columns: [Column]
+
+  package init(name: String, rootNumber: Int, columns: [Column]) {
+    self.name = name
+    self.rootNumber = rootNumber
+    self.columns = columns
+  }
 
   /// A column with its declared type.
-  struct Column: Sendable {
-    let name: String
-    let declaredType: String
+  package struct Column: Sendable {
+    package let name: String
+    package let declaredType: String
+
+    package init(name: String, declaredType: String) {
+      self.name = name
+      self.declaredType = declaredType
+    }
   }
 }
 
 /// The mapping of one entity to its table: which rows are its own, and which column holds each property, inherited ones
 /// included. Core Data's `NSEntityMapping`, for migrations, maps one entity to another.
-final class TableMapping: Sendable {
-  let entity: NSEntityDescription
-  let name: String
+package final class TableMapping: Sendable {
+  package let entity: NSEntityDescription
+  package let name: String
   /// `Z_ENT`.
-  let number: Int
+  package let number: Int
   /// The parent's `Z_ENT`, 0 for a root.
   let superNumber: Int
   /// The root entity's `Z_ENT`. Its row in the primary-key table counts this table's keys.
-  let rootNumber: Int
+  package let rootNumber: Int
   /// `Z_ENT` of this entity and all entities below it: what `includesSubentities` matches.
-  let numbersIncludingSubentities: [Int]
+  package let numbersIncludingSubentities: [Int]
   /// The table of the root entity, which all its sub-entities share.
-  let table: String
+  package let table: String
   /// Persistent attributes by name, without transient ones; elements of composites by key path, "address.city".
-  let attributes: [String: AttributeColumn]
+  package let attributes: [String: AttributeColumn]
   /// Persistent composite attributes by name.
-  let composites: [String: CompositeColumns]
+  package let composites: [String: CompositeColumns]
   /// To-one relationships by name.
-  let toOnes: [String: ToOneColumn]
+  package let toOnes: [String: ToOneColumn]
   /// To-many relationships by name.
-  let toManys: [String: ToManyMapping]
+  package let toManys: [String: ToManyMapping]
   /// The columns that each table has besides those of properties.
-  let names: OwnColumns
+  package let names: OwnColumns
 
   init(
     entity: NSEntityDescription, number: Int, superNumber: Int, rootNumber: Int,
@@ -93,19 +104,31 @@ final class TableMapping: Sendable {
 }
 
 /// The names of the columns that each table has besides those of properties.
-struct OwnColumns: Sendable {
-  let key: String
-  let entity: String
-  let version: String
+package struct OwnColumns: Sendable {
+  package let key: String
+  package let entity: String
+  package let version: String
+
+  package init(key: String, entity: String, version: String) {
+    self.key = key
+    self.entity = entity
+    self.version = version
+  }
 
   static let apple = OwnColumns(key: "Z_PK", entity: "Z_ENT", version: "Z_OPT")
 }
 
 /// The column of a persistent attribute.
-struct AttributeColumn: Sendable {
-  let name: String
-  let column: String
-  let type: NSAttributeType
+package struct AttributeColumn: Sendable {
+  package let name: String
+  package let column: String
+  package let type: NSAttributeType
+
+  package init(name: String, column: String, type: NSAttributeType) {
+    self.name = name
+    self.column = column
+    self.type = type
+  }
 }
 
 extension TableMapping {
@@ -116,19 +139,28 @@ extension TableMapping {
 }
 
 /// The columns of a to-one relationship.
-struct ToOneColumn: Sendable {
-  let name: String
+package struct ToOneColumn: Sendable {
+  package let name: String
   /// The column of the destination row's key (`Z_PK`).
-  let column: String
+  package let column: String
   /// The column of the destination row's actual entity (`Z_ENT`), if the destination entity has subentities.
-  let entityColumn: String?
+  package let entityColumn: String?
   /// The column of this row's position in the inverse, if that is an ordered to-many relationship (`Z_FOK_…`).
-  let orderColumn: String?
-  let destinationEntityName: String
+  package let orderColumn: String?
+  package let destinationEntityName: String
+
+  package init(name: String, column: String, entityColumn: String?, orderColumn: String?, destinationEntityName: String)
+  {
+    self.name = name
+    self.column = column
+    self.entityColumn = entityColumn
+    self.orderColumn = orderColumn
+    self.destinationEntityName = destinationEntityName
+  }
 }
 
 /// The place of a to-many relationship's members.
-enum ToManyMapping: Sendable {
+package enum ToManyMapping: Sendable {
   /// One-to-many: the inverse to-one's columns, in the destination's table.
   case foreignKey(destinationEntityName: String, table: String, inverse: ToOneColumn)
   /// Many-to-many: a join table. `ownerColumn` points at the rows of the entity that has this relationship, and
@@ -139,11 +171,19 @@ enum ToManyMapping: Sendable {
 
 /// A many-to-many relationship's table:
 /// `CREATE TABLE name (first INTEGER, second INTEGER, …, PRIMARY KEY (first, second))`.
-struct JoinTable: Sendable {
-  let name: String
-  let firstColumn: String
-  let secondColumn: String
-  let orderColumns: [String]
+package struct JoinTable: Sendable {
+  package let name: String
+  package let firstColumn: String
+  package let secondColumn: String
+  package let orderColumns: [String]
   /// The number of the entity that names the table. In a new file the table follows that entity's.
-  let ownerNumber: Int
+  package let ownerNumber: Int
+
+  package init(name: String, firstColumn: String, secondColumn: String, orderColumns: [String], ownerNumber: Int) {
+    self.name = name
+    self.firstColumn = firstColumn
+    self.secondColumn = secondColumn
+    self.orderColumns = orderColumns
+    self.ownerNumber = ownerNumber
+  }
 }

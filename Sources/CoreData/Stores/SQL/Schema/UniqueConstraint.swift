@@ -1,13 +1,13 @@
 /// Columns of one table whose values together are unique. NULL differs from every value, even from NULL.
-struct UniqueConstraint: Hashable {
+package struct UniqueConstraint: Hashable {
   let names: [String]
-  let columns: [String]
+  package let columns: [String]
 }
 
 extension StoreSchema {
   /// The constraints on rows of the entity. An index covers the whole table, so constraints that any entity of the
   /// hierarchy declares count, if the entity has their columns.
-  func uniqueConstraints(of mapping: TableMapping) -> [UniqueConstraint] {
+  package func uniqueConstraints(of mapping: TableMapping) -> [UniqueConstraint] {
     var found: [UniqueConstraint] = []
     for other in entities where other.rootNumber == mapping.rootNumber {
       for names in other.entity.uniquenessConstraints.map(other.entity.names(of:)) {

@@ -147,9 +147,7 @@ final class BatchInsertion {
       nextKey += 1
       try recorder?.noteInsert(number: mapping.number, key: key)
     } else if let recorder {
-      let names = layout.slots.indices.lazy.filter { [named] in named[$0] }.map { [layout] in
-        layout.slots[$0].name
-      }
+      let names = layout.slots.indices.filter { named[$0] }.map { layout.slots[$0].name }
       try recorder.noteUpdate(number: mapping.number, key: key, changed: names)
     }
     result.count += 1

@@ -10,13 +10,16 @@ extension SQLiteStore {
 
   func update(_ request: NSBatchUpdateRequest, of entity: String, by origin: ChangeOrigin) throws -> BatchResult {
     try batch("Updating rows of \(request.entityName)", origin) { connection, recorder in
-      try BatchUpdate(self, entity, request).run(connection, recorder)
+      connection.growCacheForFile()
+      return try BatchUpdate(self, entity, request).run(connection, recorder)
     }
   }
 
   func delete(_ fetch: RowFetch, by origin: ChangeOrigin) throws -> BatchResult {
     try batch("Deleting rows of \(fetch.entityName)", origin) { connection, recorder in
-      try BatchDeletion(SQLiteBatchTransaction(store: self, connection: connection, history: recorder)).run(fetch)
+      connection.growCacheForFile()
+      let transaction = SQLiteBatchTransaction(store: self, connection: connection, history: recorder)
+      return try BatchDeletion(transaction).run(fetch)
     }
   }
 

@@ -19,6 +19,8 @@ final class SQLiteConnection: PooledConnection, @unchecked Sendable {
   private let ownPacker = RowPacker(keepsRowsApart: true)
   /// The read transaction that look-ups share.
   @exclusivity(unchecked) var sharedRead = SharedRead()
+  /// The memory for pages, which large transactions enlarge.
+  var pageCache = PageCache()
   /// The memory for the texts that the writer's statements bind.
   private(set) lazy var boundTexts = BoundTexts()
 
@@ -150,6 +152,7 @@ final class SQLiteConnection: PooledConnection, @unchecked Sendable {
   /// reader becomes a writer (https://www.sqlite.org/lang_transaction.html, "IMMEDIATE").
   func immediateTransaction<T>(_ body: () throws -> T) throws -> T {
     try execute("BEGIN IMMEDIATE", [])
+    defer { shrinkCache() }
     do {
       let result = try body()
       try execute("COMMIT", [])

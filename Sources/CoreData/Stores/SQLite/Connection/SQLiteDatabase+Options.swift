@@ -20,6 +20,9 @@ extension SQLiteDatabase.Configuration {
       .map { "PRAGMA \($0.key) = \($0.value)" }
   }
 
+  /// Whether the program has chosen how many pages each connection keeps.
+  var hasCacheSize: Bool { connectionPragmas.contains { $0.lowercased().hasPrefix("pragma cache_size ") } }
+
   /// Whether stores of one coordinator with these two share a database.
   func isSameDatabase(as other: Self) -> Bool {
     guard isInMemory == other.isInMemory else { return false }

@@ -53,8 +53,13 @@ final class SQLiteDatabase: @unchecked Sendable {
     pool = ConnectionPool(place: configuration.path, maximumReaders: configuration.maximumReaders) {
       try Self.makeReader(configuration)
     }
-    for pragma in configuration.connectionPragmas { try writer.execute(pragma) }
+    try prepareWriter()
     try pool.adopt(writer)
+  }
+
+  private func prepareWriter() throws {
+    for pragma in configuration.connectionPragmas { try writer.execute(pragma) }
+    writer.pageCache.hasChosenSize = configuration.hasCacheSize
   }
 
   /// Makes the running statements fail with SQLITE_INTERRUPT, from any thread. Later statements are not affected.
@@ -126,7 +131,7 @@ final class SQLiteDatabase: @unchecked Sendable {
     pool.release(writer)
     writer = new
     try pool.adopt(new)
-    for pragma in configuration.connectionPragmas { try writer.execute(pragma) }
+    try prepareWriter()
     try commits.follow(writer)
     return try write(body)
   }

@@ -127,6 +127,7 @@ final class SQLiteStatement {
   func run() throws {
     while try step() {}
     reset()
+    connection.pageCache.didWrite(connection)
   }
 
   /// Prepares the statement to run again. Bound values stay.

@@ -1,7 +1,7 @@
 internal import CSQLite
 
 /// A read transaction of a reader that look-ups by key share, so that each of many need not begin and end its own: that
-/// takes two calls of the kernel and a third of SQLite's instructions for a look-up.
+/// takes two calls of the kernel and 2,000 of SQLite's 7,100 instructions for a look-up.
 ///
 /// Every look-up sees the newest state nevertheless. Each commit changes the header of the log's index, which is memory
 /// that all processes share; once it has changed, the transaction ends. Outside of WAL mode there is none, because it

@@ -126,9 +126,8 @@ extension SQLiteConnection {
       let columns = list.split(separator: "\n").map(String.init)
       // SQLite knows a value's length without reading it.
       let isNamed = columns.map { "length(\($0)) = \(ExternalData.storedNameLength)" }.joined(separator: " OR ")
-      let quoted = "\"\(name.replacing("\"", with: "\"\""))\""
       let statement = try SQLiteStatement(
-        sql: "SELECT \(columns.joined(separator: ", ")) FROM \(quoted) WHERE \(isNamed)", connection: self)
+        sql: "SELECT \(columns.joined(separator: ", ")) FROM \(name.quotedName) WHERE \(isNamed)", connection: self)
       while try statement.step() {
         for column in 0..<statement.columnCount {
           guard case .blob(let stored) = statement.value(column), let file = ExternalData.fileName(stored) else {

@@ -1,6 +1,6 @@
 /// Records one transaction in a store's history, inside of that transaction. A transaction without changes leaves no
 /// record.
-final class HistoryRecorder {
+final class HistoryRecorder: HistoryNotes {
   private let history: StoreHistory
   private let schema: StoreSchema
   private let connection: SQLiteConnection
@@ -24,7 +24,7 @@ final class HistoryRecorder {
 
   func noteInsert(number: Int, key: Int64) throws { try note(.insert, number, key) }
 
-  func noteUpdate(number: Int, key: Int64, changed: some Sequence<String>) throws {
+  func noteUpdate(number: Int, key: Int64, changed: [String]) throws {
     try note(.update, number, key, mask: history.columns(number)?.mask(of: changed))
   }
 

@@ -28,6 +28,7 @@ struct DeferredMigration {
   /// - Returns: false if nothing was left.
   func performTask() throws -> Bool {
     guard let task = try nextTask() else { return false }
+    connection.growCacheForFile()
     try connection.execute(task)
     return true
   }

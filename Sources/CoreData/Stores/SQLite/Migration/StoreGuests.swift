@@ -33,7 +33,7 @@ struct StoreGuests {
         guests.append(Guest(type: type, name: name, table: table, sql: sql))
         columns[table] = try columns[table] ?? Self.columns(of: table, connection)
       } else if type == "view" {
-        uses.append(("the view \(name)", "SELECT * FROM \(Self.quoted(name))"))
+        uses.append(("the view \(name)", "SELECT * FROM \(name.quotedName)"))
       } else if type == "trigger" {
         uses += try Self.changes(of: table, connection).map { ("the trigger \(name) of \(table)", $0) }
       }
@@ -77,7 +77,7 @@ struct StoreGuests {
     guard guest.type == "trigger" else { return nil }
     let changes = try Self.changes(of: guest.table, connection)
     let reason = try missingColumn(of: guest) ?? changes.lazy.compactMap(failure).first
-    if reason != nil { try connection.execute("DROP TRIGGER \(Self.quoted(guest.name))") }
+    if reason != nil { try connection.execute("DROP TRIGGER \(guest.name.quotedName)") }
     return reason
   }
 
@@ -100,17 +100,15 @@ struct StoreGuests {
 
   /// A statement for each event of a trigger.
   private static func changes(of table: String, _ connection: SQLiteConnection) throws -> [String] {
-    let all = try columns(of: table, connection).sorted().map { "\(quoted($0)) = \(quoted($0))" }
-    return ["INSERT INTO \(quoted(table)) DEFAULT VALUES", "DELETE FROM \(quoted(table))"]
-      + (all.isEmpty ? [] : ["UPDATE \(quoted(table)) SET \(all.joined(separator: ", "))"])
+    let all = try columns(of: table, connection).sorted().map { "\($0.quotedName) = \($0.quotedName)" }
+    return ["INSERT INTO \(table.quotedName) DEFAULT VALUES", "DELETE FROM \(table.quotedName)"]
+      + (all.isEmpty ? [] : ["UPDATE \(table.quotedName) SET \(all.joined(separator: ", "))"])
   }
 
   private static func columns(of table: String, _ connection: SQLiteConnection) throws -> Set<String> {
     let rows = try connection.rows("SELECT name FROM pragma_table_info(?)", [.text(table)])
     return Set(rows.compactMap { if case .text(let name) = $0[0] { name } else { nil } })
   }
-
-  private static func quoted(_ name: String) -> String { "\"\(name.replacing("\"", with: "\"\""))\"" }
 }
 
 extension StoreSchema {

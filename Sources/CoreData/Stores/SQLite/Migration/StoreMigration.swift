@@ -40,6 +40,7 @@ struct StoreMigration {
 
   /// - Parameter isDeferred: whether what no reader needs is left for ``DeferredMigration``.
   func run(isDeferred: Bool = false) throws {
+    connection.growCacheForFile()
     try checkHierarchies()
     // Those of an earlier migration that was not finished.
     try DeferredMigration.dropOldTables(connection)

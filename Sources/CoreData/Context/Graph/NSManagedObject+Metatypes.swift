@@ -1,0 +1,25 @@
+/// Gives `NSManagedObject` the initialiser that a metatype can call: `Self(entity:insertInto:)` in a protocol
+/// extension, `self.init(entity:insertInto:)` in a class function.
+///
+/// On a class Swift allows that only for `required` initialisers, and those every subclass with a designated
+/// initialiser has to repeat. Apple's is neither. So the class has the plain initialiser, which subclasses override or
+/// not, and this protocol has one of the same name, which the compiler takes where it may not take the other.
+public protocol ManagedObjectInitializable {}
+
+extension NSManagedObject: ManagedObjectInitializable {}
+
+extension ManagedObjectInitializable {
+  /// Creates an object of the class that the model gives the entity, or of this one, as the class's own initialiser
+  /// does.
+  @_disfavoredOverload
+  public init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
+    // NSManagedObject alone conforms, and a class function of a subclass has that subclass here.
+    guard let type = Self.self as? NSManagedObject.Type else { fatalError("\(Self.self) is no NSManagedObject.") }
+    // A metatype in a variable gives its static class, while the entity knows its own.
+    let modelled = entity.layout.objectClass
+    let object = (modelled is Self.Type ? modelled : type).init(unborn: entity)
+    context?.insert(object)
+    guard let made = object as? Self else { fatalError("\(type) made an object of another class.") }
+    self = made
+  }
+}

@@ -1,0 +1,10 @@
+extension NSPersistentStoreCoordinator {
+  /// The ID of a URI as text, as `managedObjectID(forURIRepresentation:)` gives it; nil if the text is no URI.
+  ///
+  /// - Parameter length: the number of bytes, without an ending zero.
+  public final func managedObjectID(fromUTF8String utf8String: UnsafePointer<CChar>, length: Int) -> NSManagedObjectID?
+  {
+    let text = String(decoding: UnsafeRawBufferPointer(start: utf8String, count: length), as: UTF8.self)
+    return URL(string: text).flatMap { managedObjectID(forURIRepresentation: $0) }
+  }
+}

@@ -1,0 +1,50 @@
+// Names of iCloud's former way to share stores, which Apple has removed. Programs that still name them compile; nothing
+// here reads the options or posts the notification.
+
+/// The name under which iCloud kept a store.
+@available(*, deprecated, message: "iCloud no longer shares stores.")
+public let NSPersistentStoreUbiquitousContentNameKey = "NSPersistentStoreUbiquitousContentNameKey"
+
+/// The place of a store in a container of iCloud's.
+@available(*, deprecated, message: "iCloud no longer shares stores.")
+public let NSPersistentStoreUbiquitousContentURLKey = "NSPersistentStoreUbiquitousContentURLKey"
+
+/// The token of a peer.
+@available(*, deprecated, message: "iCloud no longer shares stores.")
+public let NSPersistentStoreUbiquitousPeerTokenOption = "NSPersistentStoreUbiquitousPeerTokenOption"
+
+/// Whether a migration drops what iCloud noted.
+@available(*, deprecated, message: "iCloud no longer shares stores.")
+public let NSPersistentStoreRemoveUbiquitousMetadataOption = "NSPersistentStoreRemoveUbiquitousMetadataOption"
+
+/// The container of iCloud's that holds a store.
+@available(*, deprecated, message: "iCloud no longer shares stores.")
+public let NSPersistentStoreUbiquitousContainerIdentifierKey = "NSPersistentStoreUbiquitousContainerIdentifierKey"
+
+/// Whether a store is read again from iCloud.
+@available(*, deprecated, message: "iCloud no longer shares stores.")
+public let NSPersistentStoreRebuildFromUbiquitousContentOption = "NSPersistentStoreRebuildFromUbiquitousContentOption"
+
+/// The key of a `NSPersistentStoreUbiquitousTransitionType` in the notifications about a coordinator's stores.
+@available(*, deprecated, message: "iCloud no longer shares stores.")
+public let NSPersistentStoreUbiquitousTransitionTypeKey = "NSPersistentStoreUbiquitousTransitionTypeKey"
+
+/// What happened to a store in iCloud. Raw values are Apple's.
+@available(*, deprecated, message: "iCloud no longer shares stores.")
+public enum NSPersistentStoreUbiquitousTransitionType: UInt, Sendable {
+  /// An account was added.
+  case accountAdded = 1
+  /// The account was removed.
+  case accountRemoved = 2
+  /// The account's content was removed.
+  case contentRemoved = 3
+  /// The content was imported for the first time.
+  case initialImportCompleted = 4
+}
+
+extension Notification.Name {
+  /// Changes came from iCloud. Never posted here.
+  @available(*, deprecated, message: "iCloud no longer shares stores.")
+  public static let NSPersistentStoreDidImportUbiquitousContentChanges = Notification.Name(
+    "com.apple.coredata.ubiquity.importer.didfinishimport")
+}

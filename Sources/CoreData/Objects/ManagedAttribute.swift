@@ -1,0 +1,84 @@
+/// A property of a managed object that `@NSManaged` cannot declare: enumerations and structures stored by their raw
+/// values, and types that the build plugin cannot resolve.
+///
+///     enum Kind: Int16 { case plain, starred }
+///
+///     final class Note: NSManagedObject {
+///       @ManagedAttribute("kind", default: .plain) var kind: Kind
+///     }
+///
+/// It reads and writes like `value(forKey:)` and `setValue(_:forKey:)`, at the same cost, and so on the context's queue
+/// only. It is an addition to Apple's API.
+@propertyWrapper
+public struct ManagedAttribute<Value> {
+  private let key: String
+  private let fallback: Value?
+  /// The property's value for an attribute's value; nil if there is none.
+  private let decode: (Any) -> Value?
+  private let encode: (Value) -> Any?
+
+  /// A property that stores a raw value in the attribute `key`. If the attribute is nil or has an unknown raw value,
+  /// reading gives `default`; without a default it traps.
+  public init(_ key: String, default fallback: Value? = nil) where Value: RawRepresentable {
+    self.key = key
+    self.fallback = fallback
+    decode = { ($0 as? Value.RawValue).flatMap(Value.init(rawValue:)) }
+    encode = { $0.rawValue }
+  }
+
+  /// An optional property that stores a raw value. Nil and unknown raw values read as nil.
+  public init<Wrapped: RawRepresentable>(_ key: String) where Value == Wrapped? {
+    self.key = key
+    fallback = .some(nil)
+    decode = { ($0 as? Wrapped.RawValue).flatMap(Wrapped.init(rawValue:)) }
+    encode = { $0?.rawValue }
+  }
+
+  /// An optional property of any type. A value of another type reads as nil.
+  public init<Wrapped>(_ key: String) where Value == Wrapped? {
+    self.key = key
+    fallback = .some(nil)
+    decode = { $0 as? Wrapped }
+    encode = { $0 }
+  }
+
+  /// A property of any other type. If the attribute is nil, reading gives `default`; without a default it traps.
+  @_disfavoredOverload
+  public init(_ key: String, default fallback: Value? = nil) {
+    self.key = key
+    self.fallback = fallback
+    decode = { $0 as? Value }
+    encode = { $0 }
+  }
+
+  /// Never used: the subscript below gets and sets the value.
+  @available(*, unavailable, message: "@ManagedAttribute is for properties of NSManagedObject's subclasses")
+  public var wrappedValue: Value {
+    get { fatalError("@ManagedAttribute is for properties of NSManagedObject's subclasses.") }
+    set { fatalError("@ManagedAttribute is for properties of NSManagedObject's subclasses.") }
+  }
+
+  /// The value, read from and written to the object that has the property. Reading traps where the attribute holds no
+  /// value of the type and there is no default.
+  public static subscript<Object: NSManagedObject>(
+    _enclosingInstance object: Object, wrapped wrapped: ReferenceWritableKeyPath<Object, Value>,
+    storage storage: ReferenceWritableKeyPath<Object, ManagedAttribute<Value>>
+  ) -> Value {
+    get {
+      let property = object[keyPath: storage]
+      if let value = object.value(forKey: property.key).flatMap(property.decode) ?? property.fallback { return value }
+      fatalError(
+        "\(object.layout.name).\(property.key) holds nothing that is a \(Value.self), and there is no default.")
+    }
+    set {
+      let property = object[keyPath: storage]
+      object.setValue(property.encode(newValue), forKey: property.key)
+    }
+  }
+}
+
+extension NSManagedObject {
+  /// The former name, which programs have for protocols of their own. It stays for one version, inside of classes only.
+  @available(*, deprecated, renamed: "ManagedAttribute")
+  public typealias Managed<Value> = ManagedAttribute<Value>
+}

@@ -1,0 +1,228 @@
+/// Writes the rows of one save into memory.
+final class MemoryChangeWriter<Store: ObjectStore>: ChangeWriter {
+  let store: Store
+  let changes: RowChanges
+  var progress = SaveProgress()
+  private let memory: MemoryRows
+  private let schema: MemorySchema
+  private let notes: MemoryHistory.Notes?
+  /// Rows whose derived attributes may have changed.
+  private var derived = DerivedRows()
+
+  init(_ changes: RowChanges, to store: Store, _ memory: MemoryRows) {
+    self.store = store
+    self.memory = memory
+    self.changes = changes
+    schema = memory.schema
+    notes = memory.history.map { _ in MemoryHistory.Notes(memory.schema.storedEntities) }
+  }
+
+  // MARK: Beginning and end
+
+  var history: (any HistoryNotes)? { notes }
+
+  func begin() {
+    memory.noteChange()
+    guard let notes else { return }
+    for deletion in changes.deleted {
+      let number = deletion.storedEntity.number
+      guard let row = memory.contents.row(deletion.key, number) else { continue }
+      let values = schema.entity(number).preserved.compactMap { slot in
+        row.value(slot).map { (row.layout.slots[slot].name, $0) }
+      }
+      notes.noteDelete(number: number, key: deletion.key, Dictionary(values, uniquingKeysWith: { $1 }))
+    }
+  }
+
+  func finish(_ noteRows: () throws -> Void) throws {
+    try throwRefusals()
+    if schema.hasDerived { derived.compute(in: memory) }
+    try noteRows()
+    if let notes, !notes.changes.isEmpty { memory.history?.append(notes.changes, changes.origin) }
+  }
+
+  // MARK: Entities and keys
+
+  func properties(_ storedEntity: StoredEntity) -> WrittenProperties { schema.entity(storedEntity.number).properties }
+
+  func keyGroup(_ storedEntity: StoredEntity) -> Int { schema.entity(storedEntity.number).root }
+
+  func takeKeys(_ count: Int, _ group: Int) -> [Range<Int64>] { [memory.takeKeys(count, group)] }
+
+  /// The committed row: this save may have changed the other.
+  func currentRow(_ id: NSManagedObjectID) -> Snapshot? {
+    memory.reader.contents.row(id.key, id.storedEntity.number)
+  }
+
+  // MARK: Checks and deletions
+
+  func check(_ rows: [Int], of storedEntity: StoredEntity) throws {
+    for index in rows {
+      let (key, version) = (changes.checked[index].key, changes.checked[index].version)
+      if memory.contents.row(key, storedEntity.number)?.version == version { continue }
+      try noteConflict(.checked(index), storedEntity, key)
+    }
+  }
+
+  func delete(_ rows: [Int], of storedEntity: StoredEntity, areRead: Bool) throws {
+    let entity = schema.entity(storedEntity.number)
+    for index in rows {
+      let (key, version) = (changes.deleted[index].key, changes.deleted[index].version)
+      guard let row = memory.contents.row(key, storedEntity.number) else { continue }
+      if areRead, row.version != version {
+        try noteConflict(.deleted(index), storedEntity, key)
+      } else {
+        delete(row, key, entity)
+      }
+    }
+  }
+
+  private func delete(_ row: Snapshot, _ key: Int64, _ entity: MemorySchema.Entity) {
+    giveUpUniqueValues(of: row, key, entity)
+    for list in entity.toManys.values where !list.followsToOne {
+      for member in memory.contents.members[list.number][key] ?? [] {
+        guard let inverse = list.inverse else { continue }
+        memory.contents.remove(key, from: inverse, of: member, isOrdered: schema.isOrdered[inverse])
+      }
+      memory.contents.setMembers([], list.number, of: key)
+    }
+    derived.note(row, key, entity, in: schema)
+    memory.set(nil, key, entity)
+  }
+
+  // MARK: New rows
+
+  func insert(_ rows: [Int], of storedEntity: StoredEntity) throws {
+    let entity = schema.entity(storedEntity.number)
+    for index in rows {
+      let row = made(changes.inserted[index].values, entity)
+      let key = progress.saved.keys[index]
+      if let message = takeUniqueValues(of: row, key, entity) { progress.reject(.inserted(index), message) }
+      memory.set(row, key, entity)
+      derived.note(row, key, entity, in: schema)
+    }
+  }
+
+  /// The row for the store: with permanent keys, and without transient values and those that the store computes.
+  private func made(_ values: Snapshot, _ entity: MemorySchema.Entity) -> Snapshot {
+    let row = Snapshot.make(values.layout, version: 1)
+    for slot in entity.storedSlots where values.layout.slots[slot].kind != .toOne {
+      row.assign(slot: slot, from: values)
+    }
+    for toOne in entity.toOnes { assign(values.related(toOne.slot), to: row, toOne) }
+    return row
+  }
+
+  private func assign(_ related: RelatedKey?, to row: Snapshot, _ toOne: MemorySchema.ToOneSlot) {
+    guard !row.layout.slots[toOne.slot].isTransient, var found = related.flatMap(resolve) else {
+      return row.setNil(toOne.slot)
+    }
+    if found.number == 0 {
+      // The relationship's own destination or a subentity.
+      found.number = Int64(
+        memory.contents.number(of: found.key, among: toOne.destinations) ?? toOne.destinations.first ?? 0)
+    }
+    row.assign(slot: toOne.slot, to: found)
+  }
+
+  // MARK: Changed rows
+
+  var updateGroupSize: Int { 1 }
+
+  func update(_ rows: [Int], _ kind: UpdateKind) throws {
+    for index in rows {
+      if let message = try updateUnique(index, kind) { progress.reject(.updated(index), message) }
+    }
+  }
+
+  func updateUnique(_ index: Int, _ kind: UpdateKind) throws -> String? {
+    let (key, number) = (changes.updated[index].key, kind.storedEntity.number)
+    guard let stored = memory.contents.row(key, number),
+      !kind.isRead || stored.version == changes.updated[index].base?.version
+    else {
+      try noteConflict(.updated(index), kind.storedEntity, key)
+      return nil
+    }
+    let entity = schema.entity(number)
+    let new = stored.copy()
+    new.version = stored.version.nextVersion
+    if kind.isRead, let values = changes.updated[index].values { assign(kind.changed, of: values, to: new, entity) }
+    if !kind.changed.isDisjoint(with: entity.properties.unique) {
+      if let message = takeUniqueValues(of: new, key, entity) { return message }
+      giveUpUniqueValues(of: stored, key, entity, unless: new)
+    }
+    derived.note(stored, key, entity, in: schema)
+    memory.set(new, key, entity)
+    derived.note(new, key, entity, in: schema)
+    return nil
+  }
+
+  private func assign(_ changed: StepSet, of values: Snapshot, to row: Snapshot, _ entity: MemorySchema.Entity) {
+    for position in changed.positions {
+      let slot = entity.storedSlots[position]
+      if let toOne = entity.toOnes.first(where: { $0.slot == slot }) {
+        assign(values.related(slot), to: row, toOne)
+      } else {
+        row.assign(slot: slot, from: values)
+      }
+    }
+  }
+
+  // MARK: Unique values
+
+  func clearUnique(_ row: Int, _ kind: UpdateKind) {
+    let key = changes.updated[row].key
+    guard let stored = memory.contents.row(key, kind.storedEntity.number) else { return }
+    giveUpUniqueValues(of: stored, key, schema.entity(kind.storedEntity.number))
+  }
+
+  private func giveUpUniqueValues(
+    of row: Snapshot, _ key: Int64, _ entity: MemorySchema.Entity, unless new: Snapshot? = nil
+  ) {
+    for constraint in entity.constraints {
+      guard let values = schema.uniqueValues(row, constraint), memory.owner(of: values, constraint) == key,
+        new.flatMap({ schema.uniqueValues($0, constraint) }) != values
+      else { continue }
+      memory.setOwner(of: values, constraint, nil)
+    }
+  }
+
+  /// - Returns: a sentence if another row has the values of a constraint. The row takes none then.
+  private func takeUniqueValues(of row: Snapshot, _ key: Int64, _ entity: MemorySchema.Entity) -> String? {
+    let all = entity.constraints.compactMap { constraint in
+      schema.uniqueValues(row, constraint).map { (constraint, values: $0, owner: memory.owner(of: $0, constraint)) }
+    }
+    if all.contains(where: { ($0.owner ?? key) != key }) { return "another row has the same unique values" }
+    for (constraint, values, owner) in all where owner == nil { memory.setOwner(of: values, constraint, key) }
+    return nil
+  }
+
+  // MARK: To-many relationships
+
+  func write(_ change: MemberChange, of owner: Int64, _ storedEntity: StoredEntity) {
+    let entity = schema.entity(storedEntity.number)
+    guard let list = entity.toManys[change.relationship.name] else { return }
+    derived.note(owner, entity)
+    if !list.followsToOne {
+      // Then new members need not be checked one by one.
+      let setsAll = change.order != nil && change.isWhole
+      for member in change.removed {
+        memory.contents.remove(member, from: list.number, of: owner, isOrdered: list.isOrdered)
+        guard let inverse = list.inverse else { continue }
+        memory.contents.remove(owner, from: inverse, of: member, isOrdered: schema.isOrdered[inverse])
+      }
+      for member in change.added {
+        memory.contents.add(member, to: list.number, of: owner, isOrdered: list.isOrdered && !setsAll)
+        guard let inverse = list.inverse else { continue }
+        memory.contents.add(owner, to: inverse, of: member, isOrdered: schema.isOrdered[inverse])
+      }
+    }
+    guard list.isOrdered, let order = change.order else { return }
+    let known = memory.contents.members[list.number][owner] ?? []
+    let (moved, there) = (Set(order), Set(known))
+    // An object that another save removed stays removed.
+    let rest = change.isWhole ? known.filter { !moved.contains($0) } : []
+    let first = change.isWhole ? [] : known.filter { !moved.contains($0) }
+    memory.contents.setMembers(first + order.filter(there.contains) + rest, list.number, of: owner)
+  }
+}

@@ -1,0 +1,49 @@
+/// The columns of a stored property.
+package enum StoredColumns {
+  case attribute(AttributeColumn)
+  case composite(CompositeColumns)
+  case toOne(ToOneColumn)
+
+  /// One, or one for each element, or the key's and the entity's.
+  var names: [String] {
+    switch self {
+    case .attribute(let attribute): [attribute.column]
+    case .composite(let composite): composite.leaves.map(\.column.column)
+    case .toOne(let toOne): [toOne.column] + (toOne.entityColumn.map { [$0] } ?? [])
+    }
+  }
+}
+
+extension TableMapping {
+  /// A stored property of an entity.
+  package typealias StoredProperty = (slot: Int, description: SlotDescription, columns: StoredColumns)
+
+  /// The properties that a row has columns for, in the order of their slots.
+  package func storedProperties(_ layout: EntityLayout) -> [StoredProperty] {
+    layout.slots.enumerated().compactMap { slot, description in
+      let name = description.name
+      let columns: StoredColumns? =
+        attributes[name].map { .attribute($0) } ?? composites[name].map { .composite($0) }
+        ?? toOnes[name].map { .toOne($0) }
+      return columns.map { (slot, description, $0) }
+    }
+  }
+
+  /// The properties that a save writes. The database computes derived attributes.
+  package func writtenProperties(_ layout: EntityLayout) -> [StoredProperty] {
+    storedProperties(layout).filter { !$0.description.isDerived }
+  }
+}
+
+extension WrittenProperties {
+  package convenience init(
+    _ layout: EntityLayout, _ properties: [TableMapping.StoredProperty], _ constraints: [UniqueConstraint]
+  ) {
+    let constrained = Set(constraints.flatMap(\.columns))
+    var unique = StepSet()
+    for (position, property) in properties.enumerated() where !constrained.isDisjoint(with: property.columns.names) {
+      unique.insert(position)
+    }
+    self.init(layout, slots: properties.map(\.slot), unique: unique)
+  }
+}

@@ -1,0 +1,46 @@
+/// Deletes a save's rows, in groups.
+extension SQLiteChangeWriter {
+  func delete(_ rows: [Int], of storedEntity: StoredEntity, areRead: Bool) throws {
+    let writer = store.writer(storedEntity.number)
+    try WriteGroups.divide(rows, groups.deletes) { try delete($0, writer, areRead: areRead) }
+  }
+
+  private func delete(_ rows: ArraySlice<Int>, _ writer: RowWriter, areRead: Bool) throws {
+    let keys = rows.map { changes.deleted[$0].key }
+    let shape = KeyShape(keys)
+    let first = rows.startIndex
+    guard rows.count > 1,
+      try !areRead || versions(of: keys, shape, writer, are: { changes.deleted[rows[first + $0]].version ?? 0 }),
+      try deleteGroup(keys, shape, writer)
+    else {
+      for index in rows { try delete(index) }
+      return
+    }
+  }
+
+  /// False, with nothing deleted, if a constraint refuses.
+  private func deleteGroup(_ keys: [Int64], _ shape: KeyShape, _ writer: RowWriter) throws -> Bool {
+    let statement = try statement(writer.deleteSQL(from: writer.mapping.table, where: "Z_PK", shape))
+    shape.bind(keys, to: statement)
+    guard try runGroup(statement) else { return false }
+    for case .join(_, let table, let ownerColumn, _, _) in writer.mapping.toManys.values {
+      let statement = try self.statement(writer.deleteSQL(from: table, where: ownerColumn, shape))
+      shape.bind(keys, to: statement)
+      try statement.run()
+    }
+    return true
+  }
+
+  private func delete(_ index: Int) throws {
+    let row = changes.deleted[index]
+    let writer = store.writer(row.storedEntity.number)
+    let version = row.version ?? -1
+    try connection.execute(writer.deleteSQL, [.integer(row.key), .integer(version), .integer(version)])
+    if connection.changes == 0, try connection.integer(writer.versionSQL, [.integer(row.key)]) != nil {
+      try noteConflict(.deleted(index), row.storedEntity, row.key)
+    }
+    for case .join(_, let table, let ownerColumn, _, _) in writer.mapping.toManys.values {
+      try connection.execute("DELETE FROM \(table) WHERE \(ownerColumn) = ?", [.integer(row.key)])
+    }
+  }
+}

@@ -1,0 +1,93 @@
+/// Writes a save's changed rows, in groups.
+extension SQLiteChangeWriter {
+  var updateGroupSize: Int { groups.updates.first ?? 1 }
+
+  func update(_ rows: [Int], _ kind: UpdateKind) throws {
+    let writer = store.writer(kind.storedEntity.number)
+    try WriteGroups.divide(rows, try groupSizes(kind, writer)) { try update($0, kind, writer) }
+  }
+
+  func updateUnique(_ row: Int, _ kind: UpdateKind) throws -> String? {
+    try update(row, kind, store.writer(kind.storedEntity.number))
+  }
+
+  func clearUnique(_ row: Int, _ kind: UpdateKind) throws {
+    let writer = store.writer(kind.storedEntity.number)
+    let unique = kind.changed.intersection(writer.properties.unique)
+    let assignments = unique.positions.flatMap { writer.columns[$0] }.map { "\($0) = NULL" }.joined(separator: ", ")
+    try connection.execute(
+      "UPDATE \(writer.mapping.table) SET \(assignments) WHERE Z_PK = ?", [.integer(changes.updated[row].key)])
+  }
+
+  /// The sizes of groups that one statement can update.
+  private func groupSizes(_ kind: UpdateKind, _ writer: RowWriter) throws -> [Int] {
+    guard kind.isRead, try updatesGroups(of: writer) else { return [] }
+    let isWide = writer.columnCount(of: kind.changed) > WriteGroups.mostColumnsOfSmallUpdates
+    return isWide ? Array(groups.updates.prefix(1)) : groups.updates
+  }
+
+  private func updatesGroups(of writer: RowWriter) throws -> Bool {
+    if let known = writer.updatesGroups { return known }
+    let triggers = try connection.integer(
+      "SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND lower(tbl_name) = lower(?) AND sql NOT LIKE '%AFTER%'",
+      [.text(writer.mapping.table)])
+    writer.updatesGroups = triggers == 0
+    return triggers == 0
+  }
+
+  private func update(_ rows: ArraySlice<Int>, _ kind: UpdateKind, _ writer: RowWriter) throws {
+    guard try rows.count < 2 || !updateGroup(rows, kind, writer) else { return }
+    for index in rows {
+      if let message = try update(index, kind, writer) { progress.reject(.updated(index), message) }
+    }
+  }
+
+  /// Writes rows that have the versions they should have: nobody else can write before this save ends. False, with
+  /// nothing written, if one has not, or a constraint refuses.
+  private func updateGroup(_ rows: ArraySlice<Int>, _ kind: UpdateKind, _ writer: RowWriter) throws -> Bool {
+    let updated = changes.updated
+    let rows = Array(rows).inOrder { updated[$0].key }
+    let keys = rows.map { updated[$0].key }
+    let version = { (position: Int) in updated[rows[position]].base?.version ?? 0 }
+    // Only another program writes the largest version, after which the count restarts.
+    guard rows.indices.allSatisfy({ version($0) != .max }),
+      try versions(of: keys, KeyShape(keys), writer, are: version)
+    else { return false }
+    let statement = try statement(writer.updateSQL(kind.changed, rows: rows.count))
+    connection.boundTexts.clear()
+    var column: Int32 = 1
+    let changed = kind.changed.positions
+    for (index, key) in zip(rows, keys) {
+      guard let values = updated[index].values else { return false }
+      statement.bind(key, at: column)
+      column += 1
+      for position in changed {
+        column = writer.bind(writer.steps[position], of: values, to: statement, at: column, resolving: resolve)
+      }
+    }
+    return try runGroup(statement)
+  }
+
+  /// - Returns: SQLite's sentence if another row has the row's unique values.
+  private func update(_ index: Int, _ kind: UpdateKind, _ writer: RowWriter) throws -> String? {
+    let row = changes.updated[index]
+    guard let values = row.values, let base = row.base else {
+      // The row was never read: it cannot conflict, only members changed.
+      try connection.execute(writer.touchSQL, [.integer(row.key)])
+      if connection.changes == 0 { try noteConflict(.updated(index), row.storedEntity, row.key) }
+      return nil
+    }
+    let statement = try statement(writer.updateSQL(kind.changed))
+    connection.boundTexts.clear()
+    statement.bind(base.version.nextVersion, at: 1)
+    var column: Int32 = 2
+    for position in kind.changed.positions {
+      column = writer.bind(writer.steps[position], of: values, to: statement, at: column, resolving: resolve)
+    }
+    statement.bind(row.key, at: column)
+    statement.bind(base.version, at: column + 1)
+    if let message = try run(statement) { return message }
+    if connection.changes == 0 { try noteConflict(.updated(index), row.storedEntity, row.key) }
+    return nil
+  }
+}

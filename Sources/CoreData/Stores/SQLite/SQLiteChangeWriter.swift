@@ -1,0 +1,129 @@
+/// Writes the rows of one save into a store's file with statements, each for a group of rows where that is possible.
+final class SQLiteChangeWriter: ChangeWriter {
+  let store: SQLiteStore
+  let changes: RowChanges
+  let connection: SQLiteConnection
+  let groups: WriteGroups
+  private let recorder: HistoryRecorder?
+  var progress = SaveProgress()
+  /// The statements of the rows before, the last one first.
+  private var recent: [(sql: String, statement: SQLiteStatement)] = []
+
+  init(_ changes: RowChanges, to store: SQLiteStore, _ connection: SQLiteConnection) {
+    self.changes = changes
+    self.store = store
+    self.connection = connection
+    groups = store.writeGroups
+    recorder = HistoryRecorder(store, changes.origin, connection)
+  }
+
+  /// Writes the rows, and the files of their external data.
+  func writeWithFiles() throws -> SavedRows {
+    let replaced = try replacedFiles()
+    do {
+      let saved = try write()
+      try store.externalFiles?.keepWritten()
+      store.externalFiles?.replaced += replaced
+      return saved
+    } catch {
+      store.externalFiles?.removeWritten()
+      throw error
+    }
+  }
+
+  // MARK: History
+
+  var history: (any HistoryNotes)? { recorder }
+
+  func begin() throws {
+    guard let recorder else { return }
+    for row in changes.deleted { try recorder.noteDelete(number: row.storedEntity.number, key: row.key) }
+  }
+
+  func finish(_ noteRows: () throws -> Void) throws {
+    try throwRefusals()
+    try noteRows()
+    try recorder?.finish()
+  }
+
+  // MARK: Entities and keys
+
+  func properties(_ storedEntity: StoredEntity) -> WrittenProperties { store.writer(storedEntity.number).properties }
+
+  func keyGroup(_ storedEntity: StoredEntity) -> Int { store.writer(storedEntity.number).mapping.rootNumber }
+
+  func takeKeys(_ count: Int, _ group: Int) throws -> [Range<Int64>] {
+    let first = try store.takeKeys(count, root: group, connection)
+    return [first..<first + Int64(count)]
+  }
+
+  // MARK: Versions
+
+  func currentRow(_ id: NSManagedObjectID) throws -> Snapshot? { try store.row(id, connection) }
+
+  func check(_ rows: [Int], of storedEntity: StoredEntity) throws {
+    let writer = store.writer(storedEntity.number)
+    for index in rows {
+      let (key, version) = (changes.checked[index].key, changes.checked[index].version)
+      if try connection.integer(writer.versionSQL, [.integer(key)]) != version {
+        try noteConflict(.checked(index), storedEntity, key)
+      }
+    }
+  }
+
+  /// Whether the rows are in the file and have the expected versions. That stays true until this save writes them,
+  /// because no other connection can write during its transaction.
+  ///
+  /// - Parameter keys: in ascending order, which is SQLite's order too.
+  func versions(of keys: [Int64], _ shape: KeyShape, _ writer: RowWriter, are expected: (Int) -> Int64) throws -> Bool {
+    let first = expected(0)
+    let isUniform = keys.indices.allSatisfy { expected($0) == first }
+    let statement = try statement(isUniform ? writer.versionCountSQL(shape) : writer.versionsSQL(shape))
+    defer { statement.reset() }
+    shape.bind(keys, to: statement)
+    if isUniform {
+      statement.bind(first, at: shape.parameterCount + 1)
+      return try statement.step() && statement.integer(0) == keys.count
+    }
+    for (position, key) in keys.enumerated() {
+      guard try statement.step(), statement.integer(0) == key, statement.integer(1) == expected(position) else {
+        return false
+      }
+    }
+    return true
+  }
+
+  // MARK: Statements
+
+  /// The statement for the text, which is mostly one of the rows before.
+  func statement(_ sql: String) throws -> SQLiteStatement {
+    if let known = recent.first(where: { $0.sql == sql }) { return known.statement }
+    let statement = try connection.statement(sql)
+    statement.texts = connection.boundTexts
+    if recent.count == 4 { recent.removeLast() }
+    recent.insert((sql, statement), at: 0)
+    return statement
+  }
+
+  /// Runs a statement for one row.
+  ///
+  /// - Returns: SQLite's sentence if another row has its unique values.
+  func run(_ statement: SQLiteStatement) throws -> String? {
+    do {
+      try statement.run()
+      return nil
+    } catch let error as SQLiteError where error.isViolatedUniqueIndex {
+      return error.message
+    }
+  }
+
+  /// Runs a statement for several rows. False, with nothing written, if a constraint refuses one of them.
+  func runGroup(_ statement: SQLiteStatement) throws -> Bool {
+    do {
+      try statement.run()
+      return true
+    } catch let error as SQLiteError where error.isViolatedConstraint && connection.isInTransaction {
+      return false
+    }
+  }
+}

@@ -1,0 +1,78 @@
+/// Changed rows, in groups of those that change the same properties.
+extension ChangeWriter {
+  /// Rows that change unique values are written by themselves, since they may take those that another row of the save
+  /// gives up.
+  package func writeUpdates() throws {
+    // In a property each use would be checked for overlaps, and a copied row would be counted.
+    let updated = changes.updated
+    if updated.isEmpty { return }
+    var versions = [Int64](repeating: 0, count: updated.count)
+    var groups = UpdateGroups(size: updateGroupSize)
+    var refused: [(row: Int, kind: UpdateKind)] = []
+    for index in updated.indices {
+      let storedEntity = updated[index].storedEntity
+      let properties = properties(storedEntity)
+      var (changed, isRead) = (StepSet(), false)
+      if let base = updated[index].base, let values = updated[index].values {
+        changed = properties.changed(base, values)
+        isRead = true
+        versions[index] = base.version
+      }
+      if changed.isEmpty && updated[index].members.isEmpty { continue }
+      if isRead { versions[index] = versions[index].nextVersion }
+      let kind = UpdateKind(storedEntity: storedEntity, changed: changed, isRead: isRead)
+      if changed.isDisjoint(with: properties.unique) {
+        if let full = groups.add(index, to: kind) { try update(full, kind) }
+      } else if try updateUnique(index, kind) != nil {
+        refused.append((index, kind))
+      }
+    }
+    progress.saved.versions = versions
+    for group in groups.rest { try update(group.rows, group.kind) }
+    try exchangeUniqueValues(of: refused)
+  }
+
+  /// Repeats the updates that wanted a unique value that another row had at that moment, such as two rows that exchange
+  /// theirs: through a state in which neither has one.
+  private func exchangeUniqueValues(of rows: [(row: Int, kind: UpdateKind)]) throws {
+    for (row, kind) in rows { try clearUnique(row, kind) }
+    for (row, kind) in rows {
+      if let message = try updateUnique(row, kind) { progress.reject(.updated(row), message) }
+    }
+  }
+}
+
+/// Updated rows that wait for more of the same kind.
+private struct UpdateGroups {
+  private typealias Group = (kind: UpdateKind, rows: [Int])
+
+  private let size: Int
+  private var groups: [Group] = []
+  private var places: [UpdateKind: Int] = [:]
+  /// The group of the row before, which mostly is that of the next one, too.
+  private var last = -1
+
+  package init(size: Int) { self.size = size }
+
+  /// Adds a row. Returns the rows of its group if that is full, and begins a new one.
+  package mutating func add(_ row: Int, to kind: UpdateKind) -> [Int]? {
+    if last < 0 || groups[last].kind != kind {
+      last = places[kind] ?? groups.count
+      if last == groups.count {
+        places[kind] = last
+        groups.append((kind, []))
+      }
+    }
+    groups[last].rows.append(row)
+    guard groups[last].rows.count == size else { return nil }
+    defer { groups[last].rows.removeAll(keepingCapacity: true) }
+    return groups[last].rows
+  }
+
+  /// The groups that are not full, in the order of the entities' numbers.
+  package var rest: [(kind: UpdateKind, rows: [Int])] {
+    groups.filter { !$0.rows.isEmpty }.sorted { one, other in
+      (one.kind.storedEntity.number, one.rows[0]) < (other.kind.storedEntity.number, other.rows[0])
+    }
+  }
+}

@@ -1,0 +1,7 @@
+/// Takes the written rows of a transaction for a store's history.
+package protocol HistoryNotes: AnyObject {
+  func noteInsert(number: Int, key: Int64) throws
+
+  /// - Parameter changed: the names of the properties whose values or members were written.
+  func noteUpdate(number: Int, key: Int64, changed: [String]) throws
+}

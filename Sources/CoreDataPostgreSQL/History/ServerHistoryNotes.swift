@@ -1,0 +1,89 @@
+/// The changes of one transaction, which are written into the store's history at its end. A transaction without changes
+/// leaves no record.
+final class ServerHistoryNotes: HistoryNotes {
+  private let store: ServerStore
+  private let origin: ChangeOrigin
+  private var types = ServerArray(.int8)
+  private var entities = ServerArray(.int8)
+  private var keys = ServerArray(.int8)
+  private var properties = ServerArray(.text)
+  private var tombstones = ServerArray(.bytes)
+
+  init(_ store: ServerStore, _ origin: ChangeOrigin) {
+    self.store = store
+    self.origin = origin
+  }
+
+  func noteInsert(number: Int, key: Int64) { note(.insert, number, key, nil, nil) }
+
+  func noteUpdate(number: Int, key: Int64, changed: [String]) {
+    note(.update, number, key, changed.joined(separator: " "), nil)
+  }
+
+  /// The attributes of an entity whose values are preserved when a row is deleted.
+  func preserved(_ mapping: TableMapping) -> [AttributeColumn] {
+    mapping.entity.attributesByName.values.filter(\.preservesValueInHistoryOnDeletion).sorted { $0.name < $1.name }
+      .flatMap { mapping.composites[$0.name]?.leaves.map(\.column) ?? mapping.attributes[$0.name].map { [$0] } ?? [] }
+  }
+
+  /// - Parameter row: the row of the answer, which has the preserved values from the second column on.
+  func noteDelete(
+    _ mapping: TableMapping, _ key: Int64, _ result: any ServerResult, _ row: Int, _ preserved: [AttributeColumn]
+  ) {
+    var tombstone: [String: Any] = [:]
+    for (offset, column) in preserved.enumerated() {
+      let path = column.name.components(separatedBy: ".")
+      guard let attribute = mapping.entity.attribute(at: path), let bytes = result.bytes(row, offset + 1),
+        let value = ServerValue.value(bytes, result.type(offset + 1), as: attribute)
+      else { continue }
+      CompositeValue.set(value, at: path[...], in: &tombstone)
+    }
+    let archive =
+      tombstone.isEmpty
+      ? nil : try? NSKeyedArchiver.archivedData(withRootObject: tombstone as NSDictionary, requiringSecureCoding: false)
+    note(.delete, mapping.number, key, nil, archive)
+  }
+
+  private func note(
+    _ type: NSPersistentHistoryChangeType, _ number: Int, _ key: Int64, _ changed: String?, _ tombstone: Data?
+  ) {
+    types.append(Int64(type.rawValue))
+    entities.append(Int64(number))
+    keys.append(key)
+    properties.append {
+      $0 += (changed ?? "").utf8
+      return changed != nil
+    }
+    tombstones.append {
+      $0 += tombstone ?? Data()
+      return tombstone != nil
+    }
+  }
+
+  /// Writes the transaction.
+  func write(_ connection: any ServerConnection) throws {
+    if let (sql, parameters) = statement { try connection.execute(sql, parameters) }
+  }
+
+  /// The statement that writes the transaction; nil for one without changes. It locks the row of the store until the
+  /// commit, so that transactions are numbered in the order of their commits.
+  var statement: (sql: String, parameters: ServerParameters)? {
+    if types.count == 0 { return nil }
+    var parameters = ServerParameters()
+    for array in [types, entities, keys, properties, tombstones] { parameters.add(array) }
+    let process = ProcessInfo.processInfo.processName
+    for name in [origin.author, origin.contextName, Bundle.main.bundleIdentifier ?? process, process] {
+      if let name { parameters.add(name) } else { parameters.addNull(.text) }
+    }
+    let sql = """
+      WITH counted AS (UPDATE \(store.own(.store)) SET last_transaction = last_transaction + 1 \
+      RETURNING last_transaction AS number), \
+      written AS (INSERT INTO \(store.own(.transactions)) (number, at, author, context, bundle, process) \
+      SELECT number, clock_timestamp(), $6, $7, $8, $9 FROM counted) \
+      INSERT INTO \(store.own(.changes)) (transaction, number, type, entity, key, properties, tombstone) \
+      SELECT counted.number, c.number, c.type, c.entity, c.key, c.properties, c.tombstone FROM counted, \
+      unnest($1, $2, $3, $4, $5) WITH ORDINALITY AS c (type, entity, key, properties, tombstone, number)
+      """
+    return (sql, parameters)
+  }
+}

@@ -1,0 +1,95 @@
+/// The changes of one relationship's members, of all rows of a save.
+struct MemberChanges {
+  var removed: [(owner: Int64, member: Int64)] = []
+  var added: [(owner: Int64, member: Int64)] = []
+  /// The members of owners whose members were all read, with their positions.
+  var placed: [(owner: Int64, member: Int64, position: Int64)] = []
+  /// The members that come after those that the store has, with the distance from the first new position.
+  var appended: [(owner: Int64, member: Int64, position: Int64)] = []
+
+  mutating func add(_ change: MemberChange, of owner: Int64) {
+    for member in change.removed { removed.append((owner, member)) }
+    for member in change.added { added.append((owner, member)) }
+    for (index, member) in (change.order ?? []).enumerated() {
+      let offset = Int64(index) * MemberPosition.distance
+      if change.isWhole {
+        placed.append((owner, member, MemberPosition.first + offset))
+      } else {
+        appended.append((owner, member, offset))
+      }
+    }
+  }
+}
+
+/// The members of to-many relationships: join rows and positions.
+extension ServerChangeWriter {
+  func write(_ members: MemberChange, of owner: Int64, _ storedEntity: StoredEntity) throws {
+    let place = memberPlaces[members.relationship] ?? memberChanges.count
+    if place == memberChanges.count {
+      memberPlaces[members.relationship] = place
+      memberChanges.append((storedEntity, members.relationship, MemberChanges()))
+    }
+    memberChanges[place].changes.add(members, of: owner)
+  }
+
+  func addMembers() {
+    for (storedEntity, relationship, changes) in memberChanges {
+      guard let place = store.writer(storedEntity.number).mapping.toManys[relationship.name] else { continue }
+      addStatements(changes, place)
+    }
+  }
+
+  private func addStatements(_ changes: MemberChanges, _ place: ToManyMapping) {
+    switch place {
+    case .foreignKey(_, let table, let inverse):
+      guard let orderColumn = inverse.orderColumn else { return }
+      let member = "t.\(ServerLayout.ownColumns.key) = u.member"
+      addOrder(changes, table, owner: inverse.column, member: member, orderColumn)
+    case .join(_, let table, let ownerColumn, let destinationColumn, let orderColumn):
+      if !changes.removed.isEmpty {
+        add(
+          """
+          DELETE FROM \(table) t USING unnest($1, $2) AS u (owner, member) \
+          WHERE t.\(ownerColumn) = u.owner AND t.\(destinationColumn) = u.member
+          """, parameters(changes.removed))
+      }
+      if !changes.added.isEmpty {
+        add(
+          """
+          INSERT INTO \(table) (\(ownerColumn), \(destinationColumn)) SELECT * FROM unnest($1, $2) \
+          ON CONFLICT DO NOTHING
+          """, parameters(changes.added))
+      }
+      guard let orderColumn else { return }
+      let member = "t.\(destinationColumn) = u.member AND t.\(ownerColumn) = u.owner"
+      addOrder(changes, table, owner: ownerColumn, member: member, orderColumn)
+    }
+  }
+
+  private func addOrder(_ changes: MemberChanges, _ table: String, owner: String, member: String, _ orderColumn: String)
+  {
+    let source = "FROM unnest($1, $2, $3) AS u (owner, member, position) WHERE \(member)"
+    if !changes.placed.isEmpty {
+      add("UPDATE \(table) t SET \(orderColumn) = u.position \(source)", parameters(changes.placed))
+    }
+    if !changes.appended.isEmpty {
+      let last = "SELECT max(o.\(orderColumn)) + \(MemberPosition.distance) FROM \(table) o WHERE o.\(owner) = u.owner"
+      add(
+        "UPDATE \(table) t SET \(orderColumn) = u.position + coalesce((\(last)), \(MemberPosition.first)) \(source)",
+        parameters(changes.appended))
+    }
+  }
+
+  private func parameters(_ pairs: [(owner: Int64, member: Int64)]) -> ServerParameters {
+    var parameters = ServerParameters()
+    parameters.add(ServerArray(pairs.map(\.owner)))
+    parameters.add(ServerArray(pairs.map(\.member)))
+    return parameters
+  }
+
+  private func parameters(_ places: [(owner: Int64, member: Int64, position: Int64)]) -> ServerParameters {
+    var parameters = parameters(places.map { ($0.owner, $0.member) })
+    parameters.add(ServerArray(places.map(\.position)))
+    return parameters
+  }
+}

@@ -1,0 +1,129 @@
+/// New and changed rows.
+extension ServerChangeWriter {
+  // MARK: New rows
+
+  func insert(_ rows: [Int], of storedEntity: StoredEntity) throws {
+    let writer = store.writer(storedEntity.number)
+    for part in Self.divided(rows) { try addInsert(part, writer) }
+  }
+
+  private static func divided(_ rows: [Int]) -> [ArraySlice<Int>] {
+    stride(from: 0, to: rows.count, by: mostRows).map { rows[$0..<min($0 + mostRows, rows.count)] }
+  }
+
+  private func addInsert(_ rows: ArraySlice<Int>, _ writer: ServerRowWriter) throws {
+    let mapping = writer.mapping
+    let keys = rows.map { progress.saved.keys[$0] }
+    let values = rows.map { changes.inserted[$0].values }
+    var parameters = ServerParameters()
+    let isAlone = rows.count == 1
+    if isAlone {
+      parameters.add(keys[0])
+      try addValues(writer.steps, writer, values[0], to: &parameters)
+    } else {
+      parameters.add(ServerArray(keys))
+      try addColumns(writer.steps, writer, values, to: &parameters)
+    }
+    let hasConstraints = !writer.constraints.isEmpty
+    let sql =
+      (isAlone ? writer.insertRowSQL : writer.insertSQL)
+      + (hasConstraints ? " ON CONFLICT DO NOTHING RETURNING \(mapping.names.key)" : "")
+    add(sql, parameters) { [self] result in
+      guard hasConstraints, result.rowCount < rows.count else { return }
+      let written = Set((0..<result.rowCount).map { result.integer($0, 0) })
+      for index in rows where !written.contains(progress.saved.keys[index]) {
+        progress.reject(.inserted(index), "another row of \(mapping.name) has the unique values of a new one")
+      }
+    }
+  }
+
+  /// Adds an array for each column of the steps.
+  private func addColumns(
+    _ steps: [ServerRowWriter.Step], _ writer: ServerRowWriter, _ rows: [Snapshot],
+    to parameters: inout ServerParameters
+  ) throws {
+    // The save keeps the rows.
+    let slots = rows.map(\.slots)
+    for step in steps {
+      for column in step.columns {
+        parameters.add(try writer.array(step, column, of: slots, { rows[$0] }, resolving: resolve))
+      }
+    }
+  }
+
+  /// Adds the value of each column of the steps, for a statement of one row: such a statement is planned once, while
+  /// the server plans one of arrays for each array anew as long as that is cheaper to run.
+  private func addValues(
+    _ steps: [ServerRowWriter.Step], _ writer: ServerRowWriter, _ row: Snapshot, to parameters: inout ServerParameters
+  ) throws {
+    for step in steps {
+      for column in step.columns {
+        try parameters.add(column.type) { try writer.append(step, column, of: row, to: &$0, resolving: resolve) }
+      }
+    }
+  }
+
+  // MARK: Changed rows
+
+  /// All rows that change the same properties wait for each other.
+  var updateGroupSize: Int { .max }
+
+  func update(_ rows: [Int], _ kind: UpdateKind) throws {
+    let rows = rows.inOrder { changes.updated[$0].key }
+    for part in Self.divided(rows) { try addUpdate(part, kind) }
+  }
+
+  private func addUpdate(_ rows: ArraySlice<Int>, _ kind: UpdateKind) throws {
+    let writer = store.writer(kind.storedEntity.number)
+    let steps = kind.changed.positions.map { writer.steps[$0] }
+    let keys = rows.map { changes.updated[$0].key }
+    let versions = rows.map { kind.isRead ? changes.updated[$0].base?.version ?? -1 : -1 }
+    let values = kind.isRead ? rows.compactMap { changes.updated[$0].values } : []
+    var parameters = ServerParameters()
+    if rows.count == 1 {
+      parameters.add(keys[0])
+      parameters.add(versions[0])
+      if let values = values.first { try addValues(steps, writer, values, to: &parameters) }
+    } else {
+      parameters.add(ServerArray(keys))
+      parameters.add(ServerArray(versions))
+      try addColumns(steps, writer, values, to: &parameters)
+    }
+    add(rows.count == 1 ? writer.updateRowSQL(kind.changed) : writer.updateSQL(kind.changed), parameters) {
+      [self] result in
+      if result.affectedRows == rows.count { return }
+      let written = Set((0..<result.rowCount).map { result.integer($0, 0) })
+      for index in rows where !written.contains(changes.updated[index].key) {
+        try noteConflict(.updated(index), kind.storedEntity, changes.updated[index].key)
+      }
+    }
+  }
+
+  // MARK: Unique values
+
+  func updateUnique(_ row: Int, _ kind: UpdateKind) throws -> String? {
+    // What was added must stay when this row is taken back.
+    try run()
+    do {
+      add("SAVEPOINT row")
+      try addUpdate([row], kind)
+      add("RELEASE SAVEPOINT row")
+      try run()
+      return nil
+    } catch let error as ServerError where error.state == "23505" {
+      try connection.run("ROLLBACK TO SAVEPOINT row")
+      return error.message
+    }
+  }
+
+  func clearUnique(_ row: Int, _ kind: UpdateKind) throws {
+    let writer = store.writer(kind.storedEntity.number)
+    let unique = kind.changed.intersection(writer.properties.unique)
+    let columns = writer.columns(unique.positions.map { writer.steps[$0] })
+    let assignments = columns.map { "\($0.column.name) = NULL" }.joined(separator: ", ")
+    var parameters = ServerParameters()
+    parameters.add(changes.updated[row].key)
+    try connection.execute(
+      "UPDATE \(writer.mapping.table) SET \(assignments) WHERE \(writer.mapping.names.key) = $1", parameters)
+  }
+}

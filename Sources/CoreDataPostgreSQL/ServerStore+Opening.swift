@@ -1,0 +1,158 @@
+/// What opening finds in a schema.
+struct OpenedSchema {
+  let schema: StoreSchema
+  let identifier: String
+  let metadata: [String: Any]
+  let keepsHistory: Bool
+  /// The number of the table `_store`.
+  let table: Int64
+  /// Whether the schema has this program's functions of texts.
+  let hasTextFunctions: Bool
+}
+
+extension ServerStore {
+  /// The coordinators find the class by its name.
+  static var storeTypes: [String] { [] }
+
+  static func open(_ opening: StoreOpening) throws -> any ObjectStore {
+    let address = try ServerAddress(opening.url, opening.options)
+    let siblings = opening.others.compactMap { $0 as? ServerStore }
+    if siblings.contains(where: { $0.address == address }) {
+      throw CoreDataErrors.error(.persistentStoreOpen, "The store at \(address.description) is open already.")
+    }
+    return try CoreDataErrors.fromServer("Opening \(address.description)") {
+      // Stores of one database share its connections, and so one transaction.
+      let shared =
+        opening.options?[NSPersistentStoreConnectionsOption] as? ServerDatabase
+        ?? siblings.first { $0.address.connectionString == address.connectionString }?.database
+      let database = shared ?? newDatabase(address, opening.options)
+      do {
+        return try ServerStore(database, address, opening)
+      } catch {
+        if shared == nil { database.close() }
+        throw error
+      }
+    }
+  }
+
+  static func newDatabase(_ address: ServerAddress, _ options: [AnyHashable: Any]?) -> ServerDatabase {
+    let readers = (options?[NSPersistentStoreConnectionPoolMaxSizeKey] as? NSNumber)?.intValue ?? 4
+    return ServerDatabase(address, maximumReaders: readers)
+  }
+
+  func close(beside others: [any ObjectStore]) {
+    // Connections that were given to the store are closed by their owner.
+    guard options?[NSPersistentStoreConnectionsOption] == nil,
+      !others.contains(where: { ($0 as? ServerStore)?.database === database })
+    else { return }
+    database.close()
+  }
+
+  /// Opens the store in its schema, or creates it there.
+  static func prepare(
+    _ database: ServerDatabase, _ address: ServerAddress, _ opening: StoreOpening
+  ) throws -> OpenedSchema {
+    let isReadOnly = (opening.options?[NSReadOnlyPersistentStoreOption] as? NSNumber)?.boolValue ?? false
+    let mustExist = opening.options?[NSPersistentStoreMustExistOption] as? Bool ?? false
+    let exists = try database.read { connection, _ in try hasStore(address, connection) }
+    if !exists {
+      guard !isReadOnly, !mustExist else {
+        throw CoreDataErrors.error(.persistentStoreOpen, "\(address.description) holds no store.")
+      }
+      try database.write { connection in
+        // One creates it, and the others wait and find it.
+        try connection.run("SELECT pg_advisory_xact_lock(\(lockOfCreation), hashtext(\(address.schema.quotedText)))")
+        if try !hasStore(address, connection) { try create(address, opening, connection) }
+      }
+    }
+    if !isReadOnly { try extendIfWanted(database, address, opening) }
+    try migrateIfWanted(database, address, opening)
+    let wantsHistory = (opening.options?[NSPersistentHistoryTrackingKey] as? NSNumber)?.boolValue ?? false
+    if wantsHistory && !isReadOnly {
+      // From now on all programs continue it: unrecorded changes would be lost to everyone who follows it.
+      try database.write {
+        try $0.run("UPDATE \(address.qualified("_store")) SET keeps_history = true WHERE NOT keeps_history")
+      }
+    }
+    return try database.read { connection, _ in
+      let (identifier, metadata) = try readMetadata(address, connection)
+      try StoreMetadata.checkVersion(metadata, opening.entities, opening.options, address.description)
+      let numbering = try EntityNumbering(opening.entities, rows: entityNumbers(address, connection))
+      let schema = try StoreSchema(opening.entities, at: address, numbering)
+      let row = try connection.execute("SELECT keeps_history, tableoid::int8 FROM \(address.qualified("_store"))")
+      return OpenedSchema(
+        schema: schema, identifier: identifier, metadata: metadata, keepsHistory: row.bytes(0, 0)?[0] == 1,
+        table: row.integer(0, 1),
+        hasTextFunctions: isReadOnly
+          ? try ServerTables(schema: schema, address: address).hasTextFunctions(connection)
+          : try renewFunctionsIfNeeded(database, ServerTables(schema: schema, address: address), connection))
+    }
+  }
+
+  /// The first number of the advisory lock under which schemas are created.
+  static let lockOfCreation = 0x4344
+
+  static func hasStore(_ address: ServerAddress, _ connection: any ServerConnection) throws -> Bool {
+    var parameters = ServerParameters()
+    parameters.add(address.qualified(ServerLayout.OwnTable.store.rawValue))
+    return try connection.execute("SELECT to_regclass($1) IS NOT NULL", parameters).bytes(0, 0)?[0] == 1
+  }
+
+  private static func create(
+    _ address: ServerAddress, _ opening: StoreOpening, _ connection: any ServerConnection
+  ) throws {
+    let schema = try StoreSchema(opening.entities, at: address, EntityNumbering(opening.entities))
+    try connection.run(ServerTables(schema: schema, address: address).creation)
+    let metadata = StoreMetadata.new(
+      entities: opening.entities, identifiers: opening.model.versionIdentifiers, type: opening.type)
+    var parameters = ServerParameters()
+    parameters.add(opening.newIdentifier)
+    parameters.add(try encoded(metadata))
+    try connection.execute(
+      "INSERT INTO \(address.qualified("_store")) (identifier, metadata) VALUES ($1, $2)", parameters)
+  }
+
+  static func entityNumbers(
+    _ address: ServerAddress, _ connection: any ServerConnection
+  ) throws -> [SchemaFile.EntityRow] {
+    let rows = try connection.execute("SELECT number, name FROM \(address.qualified("_entities"))")
+    return (0..<rows.rowCount).map { row in
+      SchemaFile.EntityRow(number: Int(rows.integer(row, 0)), name: rows.text(row, 1) ?? "", superNumber: 0)
+    }
+  }
+
+  // MARK: Metadata
+
+  static func readMetadata(
+    _ address: ServerAddress, _ connection: any ServerConnection
+  ) throws -> (identifier: String, metadata: [String: Any]) {
+    guard try hasStore(address, connection) else {
+      throw CoreDataErrors.noStore("\(address.description) holds no store.")
+    }
+    let rows = try connection.execute("SELECT identifier, metadata FROM \(address.qualified("_store"))")
+    guard rows.rowCount == 1, let identifier = rows.text(0, 0), let bytes = rows.bytes(0, 1),
+      var metadata = try StoredPropertyList.read(Data(bytes)) as? [String: Any]
+    else {
+      throw CoreDataErrors.error(
+        .persistentStoreIncompatibleSchema,
+        "\(address.description) is damaged, or was changed by another program: its metadata cannot be read; restore it "
+          + "from a backup")
+    }
+    metadata[NSStoreUUIDKey] = identifier
+    return (identifier, metadata)
+  }
+
+  static func writeMetadata(
+    _ metadata: [String: Any], _ address: ServerAddress, _ connection: any ServerConnection
+  ) throws {
+    var parameters = ServerParameters()
+    parameters.add(try encoded(metadata))
+    try connection.execute("UPDATE \(address.qualified("_store")) SET metadata = $1", parameters)
+  }
+
+  private static func encoded(_ metadata: [String: Any]) throws -> Data {
+    var list = metadata
+    list[NSStoreUUIDKey] = nil
+    return try PropertyListSerialization.data(fromPropertyList: list, format: .binary, options: 0)
+  }
+}

@@ -1,0 +1,51 @@
+/// Writes the changes of a save.
+extension ServerStore {
+  /// Stores of one database share one scope.
+  var writeScope: any WriteScope { database }
+
+  func write(_ changes: RowChanges) throws -> SavedRows {
+    try CoreDataErrors.fromServer("Saving to \(address.description)") {
+      try database.write { connection in
+        let saved = try ServerChangeWriter(changes, to: self, connection).write()
+        if let unsaved = openMetadata.takeUnsaved() { try Self.writeMetadata(unsaved, address, connection) }
+        return saved
+      }
+    }
+  }
+
+  func didCommit() {
+    openMetadata.didCommit()
+    // Triggers have changed rows that the save does not know.
+    if derives { rowCache.removeAll() }
+  }
+
+  func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID] {
+    try CoreDataErrors.fromServer("Reserving keys in \(address.description)") {
+      try database.read { connection, _ in
+        try ids(of: rows) { _ in try keys.take(1, connection)[0].lowerBound }
+      }
+    }
+  }
+
+  /// All hierarchies have one sequence, which gives the first key of a block.
+  func lastKey(of storedEntity: StoredEntity) throws -> Int64 {
+    try CoreDataErrors.fromServer("Reading the keys of \(address.description)") {
+      try database.read { connection, _ in
+        let given = "CASE WHEN is_called THEN last_value + \(ServerTables.keysAtOnce - 1) ELSE 0 END"
+        return try connection.execute("SELECT \(given) FROM \(ServerTables.sequence(address))").integer(0, 0)
+      }
+    }
+  }
+
+  func skipKeys(through key: Int64, of storedEntity: StoredEntity) throws {
+    try CoreDataErrors.fromServer("Reserving keys in \(address.description)") {
+      let sequence = ServerTables.sequence(address)
+      var parameters = ServerParameters()
+      parameters.add(key)
+      try database.write {
+        _ = try $0.execute(
+          "SELECT setval(\(sequence.quotedText), greatest($1 + 1, last_value)) FROM \(sequence)", parameters)
+      }
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import CoreData
+
+/// The version of a store, and rows that were changed by hand.
+extension JobStore {
+  private static let versionName = "version"
+  /// The version of stores that this version of workerpool writes. A change of their format gets the next number, and a
+  /// test with a store of the version before.
+  static let version = 3
+
+  /// Checks the version of the store, which a new one gets here, and mends jobs whose rows were changed by hand so that
+  /// `finishedAt` does not fit the state: the pool would not find them. Saves. Called before workers and producers can
+  /// write to the store.
+  ///
+  /// - Throws: ``JobModelError/storeIsNewer(_:)``, which changes nothing; what a fetch or a save throws.
+  public func check(in context: NSManagedObjectContext) throws {
+    let setting = try PoolSetting.find(Self.versionName, in: context)
+    if let version = setting?.value.flatMap({ Int($0) }), version > Self.version {
+      throw JobModelError.storeIsNewer(url.path)
+    }
+    try fitTimesToStates(in: context)
+    guard setting == nil else { return }
+    try PoolSetting.set(Self.versionName, "\(Self.version)", in: context)
+    try context.save()
+  }
+
+  private func fitTimesToStates(in context: NSManagedObjectContext) throws {
+    let finished = JobState.allCases.filter { !$0.isUnfinished }.map { NSNumber(value: $0.rawValue) }
+    for (states, condition) in [(JobState.unfinishedNumbers, "finishedAt != nil"), (finished, "finishedAt == nil")] {
+      let request = PoolJob.shortFetchRequest()
+      request.predicate = NSPredicate(format: "state IN %@ AND \(condition)", states)
+      request.fetchLimit = 1000
+      while true {
+        let jobs = try context.fetch(request)
+        for job in jobs { job.finishedAt = job.state.isUnfinished ? nil : job.startedAt ?? job.createdAt }
+        guard context.hasChanges else { break }
+        try context.save()
+        context.reset()
+      }
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import Glibc
+import Jobs
+import LinuxSystem
+
+/// A listening socket: a port of 127.0.0.1, or a file.
+struct HTTPListener {
+  let descriptor: Int32
+  /// The port; nil for a Unix socket.
+  private(set) var port: UInt16?
+  /// The path of a Unix socket.
+  private(set) var socket: String?
+  /// The file that this listener has made.
+  private var file: FileID?
+
+  /// - Parameter port: 0 for any that is free.
+  init(port: UInt16) throws {
+    descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { throw SystemCallError("socket") }
+    var one: Int32 = 1
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, size) == 0 }
+    }
+    guard isBound, listen(descriptor, 64) == 0 else {
+      let reason = errno
+      close(descriptor)
+      throw ListenError(
+        description:
+          "port \(port) of 127.0.0.1 cannot be used: \(String(cString: strerror(reason))); --port 0 takes any that is free"
+      )
+    }
+    let isNamed = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &size) == 0 }
+    }
+    guard isNamed else { throw SystemCallError("getsockname") }
+    self.port = UInt16(bigEndian: address.sin_port)
+  }
+
+  /// A socket that this user alone may use. A socket that nobody listens on any more is replaced.
+  init(socket path: String) throws {
+    descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { throw SystemCallError("socket") }
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let bytes = Array(path.utf8) + [0]
+    let room = MemoryLayout.size(ofValue: address.sun_path)
+    guard bytes.count <= room else {
+      close(descriptor)
+      throw ListenError(
+        description: "the path of a socket may have \(room - 1) bytes, this one has \(bytes.count - 1): \(path)")
+    }
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+    let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+    let descriptor = descriptor
+    func call(_ function: (Int32, UnsafePointer<sockaddr>?, socklen_t) -> Int32) -> Int32 {
+      withUnsafePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { function(descriptor, $0, size) }
+      }
+    }
+    if let status = Self.status(path) {
+      let isSocket = status.st_mode & S_IFMT == S_IFSOCK
+      guard isSocket, call(connect) != 0, errno == ECONNREFUSED else {
+        close(descriptor)
+        throw ListenError(
+          description: isSocket
+            ? "\(path) is in use by another program" : "\(path) is there already and is no socket: name another path")
+      }
+      unlink(path)
+    }
+    let mask = umask(0o177)
+    defer { umask(mask) }
+    guard call(bind) == 0, listen(descriptor, 64) == 0 else {
+      let reason = errno
+      close(descriptor)
+      throw ListenError(description: "the socket \(path) cannot be made: \(String(cString: strerror(reason)))")
+    }
+    socket = path
+    file = Self.status(path).map(FileID.init)
+  }
+
+  /// Removes the file of a Unix socket, unless another program has put its own there.
+  func remove() {
+    guard let socket, let file, let there = Self.status(socket), FileID(there) == file else { return }
+    unlink(socket)
+  }
+
+  private static func status(_ path: String) -> stat? {
+    var status = stat()
+    return lstat(path, &status) == 0 ? status : nil
+  }
+}
+
+/// Why nothing can listen there.
+struct ListenError: Error, CustomStringConvertible {
+  let description: String
+}
