@@ -57,7 +57,7 @@ extension ServerStore {
     let exists = try database.read { connection, _ in try hasStore(address, connection) }
     if !exists {
       guard !isReadOnly, !mustExist else {
-        throw CoreDataErrors.error(.persistentStoreOpen, "\(address.description) holds no store.")
+        throw CoreDataErrors.noStore("\(address.description) holds no store.")
       }
       try database.write { connection in
         // One creates it, and the others wait and find it.

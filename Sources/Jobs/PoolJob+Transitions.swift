@@ -3,14 +3,14 @@ import CoreData
 extension PoolJob {
   /// The number of the attempt that comes next, or is under way: attempts that failed and those that crashed count
   /// alike, no matter whether the worker or the pool writes how this one ends.
-  package var attemptNumber: Int { attempt + crashes + 1 }
+  package var attemptNumber: Int { attempt.counting(crashes).counting(1) }
 
   /// Marks the job done. WorkerKit calls it in the context of the plugin's changes, so that one save holds both.
   ///
   /// - Throws: ``JobTransitionError`` when the job is not `available`: another process has finished or cancelled it.
   public func markSucceeded(startedAt: Date, at now: Date = Date()) throws {
     try move(.succeeded, policy: RetryPolicy(), at: now)
-    attempt += 1
+    attempt = attempt.counting(1)
     self.startedAt = startedAt
   }
 
@@ -20,7 +20,7 @@ extension PoolJob {
   public func markFailed(
     _ failure: AttemptFailure, policy: RetryPolicy, startedAt: Date? = nil, at now: Date = Date()
   ) throws {
-    let attempts = attempt + 1
+    let attempts = attempt.counting(1)
     try move(.failed(attempts: attempts), policy: policy, at: now)
     attempt = attempts
     forgetHostDeaths()
@@ -34,7 +34,7 @@ extension PoolJob {
   public func markCrashed(
     _ failure: AttemptFailure, policy: RetryPolicy, startedAt: Date? = nil, at now: Date = Date()
   ) throws {
-    let crashes = crashes + 1
+    let crashes = crashes.counting(1)
     try move(.crashed(crashes: crashes), policy: policy, at: now)
     self.crashes = crashes
     if let startedAt { self.startedAt = startedAt }
@@ -162,5 +162,13 @@ public struct JobTransitionError: Error, Hashable, Sendable, CustomStringConvert
       case .retried: "be retried"
       }
     return "\(job) is \(state.name) and cannot \(happened)"
+  }
+}
+
+extension Int {
+  /// The sum, or the largest number. A row at a server may hold any.
+  fileprivate func counting(_ more: Int) -> Int {
+    let (sum, isTooLarge) = addingReportingOverflow(more)
+    return isTooLarge ? .max : sum
   }
 }

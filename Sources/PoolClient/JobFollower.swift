@@ -195,7 +195,7 @@ extension StoreReader {
         for job in try context.fetch(request) {
           guard let key = job.objectID.key, let next = job.runAt else { continue }
           let error = job.failures.last.map { "\($0.type): \($0.message)" } ?? ""
-          let attempts = job.attempt + job.crashes
+          let attempts = job.attemptNumber - 1
           retries.append((key, .init(job: jobURIs[key], attempts: attempts, error: error, next: next)))
         }
       }

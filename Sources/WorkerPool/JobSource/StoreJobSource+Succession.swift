@@ -20,6 +20,12 @@ struct Successor: Sendable {
 /// back as one that has not died.
 final class ClaimMemory: Sendable {
   private let state = Mutex<(member: Int64?, jobs: [String: [JobKey]])>((nil, [:]))
+  private let identifier = Mutex<String?>(nil)
+
+  /// The identifier of the pool's store in which the claims are; nil before the first session.
+  var store: String? { identifier.withLock(\.self) }
+
+  func begin(in store: String) { identifier.withLock { $0 = store } }
 
   /// The identity under which the jobs are claimed, and their keys; nil before the first session.
   var claims: (member: Int64, jobs: [JobKey])? {

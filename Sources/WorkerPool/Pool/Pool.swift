@@ -242,6 +242,8 @@ public enum Pool {
     _ configuration: PoolConfiguration, _ layout: QueueLayout, _ successor: Successor
   ) throws -> StoreJobSource {
     let model = try loadModel(configuration)
+    // A server's database may be restored meanwhile: nothing is made in it a second time.
+    let known = successor.claims.store
     let store = try openStore(
       configuration, model,
       options: [
@@ -253,7 +255,15 @@ public enum Pool {
         NSPersistentStoreWriteTurnOption: layout.writeTurn,
         // The pool reads each job a few times, and its parameters may be large.
         NSPersistentStoreRowCacheOption: 64,
+        NSPersistentStoreMustExistOption: known != nil,
       ])
+    if let known, known != store.poolIdentifier {
+      throw StartError.store(
+        path: configuration.store,
+        reason: "another store is at this place now than when the pool began; put the right one there, or start the "
+          + "pool anew to use this one")
+    }
+    successor.claims.begin(in: store.poolIdentifier)
     guard store.files.main == configuration.storeFile else {
       throw StartError.store(
         path: configuration.store, reason: "\(StoreParted(path: configuration.store, isReplaced: true))")

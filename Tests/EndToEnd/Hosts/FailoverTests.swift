@@ -2,6 +2,21 @@ import Foundation
 import TestFiles
 import Testing
 
+/// A database of a test alone, so that it can end all sessions in it.
+private struct OwnDatabase {
+  private let server = PostgreSQLServer.shared
+  private let name = "failover_\(UInt32.random(in: 0 ... .max))"
+  var address: String { server.address(database: name) }
+
+  init() throws { try server.psql("CREATE DATABASE \(name)") }
+
+  func endSessions() throws {
+    try server.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '\(name)'")
+  }
+
+  func drop() { _ = try? server.psql("DROP DATABASE \(name) WITH (FORCE)") }
+}
+
 /// All sessions with the server end at once, as when it starts again or a standby takes its place. No pool dies.
 ///
 /// The default run has as many rounds as would make a job dead whose pools had died. `WORKERPOOL_FAILOVERS=20` makes it
@@ -16,11 +31,9 @@ struct FailoverTests {
   ///     begins again, and then the job
   ///                                … four times, then lets the job end
   @Test func failoversDuringALongJobCostItNothing() throws {
-    let server = PostgreSQLServer.shared
-    let database = "failover_\(UInt32.random(in: 0 ... .max))"
-    try server.psql("CREATE DATABASE \(database)")
-    defer { _ = try? server.psql("DROP DATABASE \(database) WITH (FORCE)") }
-    let hosts = try HostPools(at: server.address(database: database))
+    let database = try OwnDatabase()
+    defer { database.drop() }
+    let hosts = try HostPools(at: database.address)
     let pools = try ["a", "b"].map { try hosts.start($0, counts: false) }
     try hosts.psql(#"INSERT INTO \#(hosts.schema)."Item" (value) VALUES (1)"#)
     let (seen, until) = (hosts.place.path("seen"), hosts.place.path("until"))
@@ -29,7 +42,7 @@ struct FailoverTests {
     for round in 1...Self.rounds {
       try waitUntil("the job has begun \(round) times") { FileManager.default.fileExists(atPath: seen) }
       try FileManager.default.removeItem(atPath: seen)
-      try server.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '\(database)'")
+      try database.endSessions()
     }
     try waitUntil("the job has begun for the last time") { FileManager.default.fileExists(atPath: seen) }
     try Data().write(to: URL(fileURLWithPath: until))
@@ -65,6 +78,31 @@ struct FailoverTests {
     try server.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'")
     try waitUntil("the pool says what is wrong") { pool.lastLines.contains("check user and password") }
     try write("two")
+    try hosts.submit(1..<2, to: "a")
+    try hosts.waitForEffects(2)
+    try hosts.checkEffects(0..<2)
+    try pool.stop()
+  }
+
+  /// A backup is restored: for a while there is no store, and nobody else makes an empty one in its place.
+  @Test func aPoolWaitsForItsStoreInsteadOfMakingANewOne() throws {
+    let database = try OwnDatabase()
+    defer { database.drop() }
+    let hosts = try HostPools(at: database.address)
+    let pool = try hosts.start("a")
+    try hosts.submit(0..<1, to: "a")
+    try hosts.waitForEffects(1)
+    func rename(_ suffix: String, to other: String) throws {
+      for end in ["", "_wp"] {
+        try hosts.psql(
+          #"ALTER SCHEMA "\#(hosts.schema)\#(suffix)\#(end)" RENAME TO "\#(hosts.schema)\#(other)\#(end)""#)
+      }
+    }
+    try rename("", to: "_away")
+    try database.endSessions()
+    try waitUntil("the pool says what is missing") { pool.lastLines.contains("holds no store") }
+    #expect(try hosts.psql("SELECT to_regnamespace('\(hosts.schema)') IS NULL") == "t")
+    try rename("_away", to: "")
     try hosts.submit(1..<2, to: "a")
     try hosts.waitForEffects(2)
     try hosts.checkEffects(0..<2)

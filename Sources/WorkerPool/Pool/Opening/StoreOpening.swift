@@ -117,8 +117,9 @@ final class StoreOpening {
     return wait == .locked || (StoreWait.serverState(error) != nil && !isRefusal(error))
   }
 
-  /// Whether a server does not let this user in, has no such database, or denies a right.
+  /// Whether a server does not let this user in, has no such database or no store in it, or denies a right.
   private static func isRefusal(_ error: any Error) -> Bool {
+    if (error as NSError).isForMissingStore { return true }
     guard let state = StoreWait.serverState(error) else { return false }
     return state.hasPrefix("28") || ["3D000", "42501", "55000"].contains(state)
   }
