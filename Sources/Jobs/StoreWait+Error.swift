@@ -26,10 +26,11 @@ extension StoreWait {
     }
   }
 
-  /// The code of a server's error: empty when the connection was lost, or none could be opened. Nil for other errors.
+  /// The code of a server's error: empty when the connection was lost, or none could be opened. Nil for other errors:
+  /// only the server's store has this key.
   package static func serverState(_ error: any Error) -> String? {
     let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError
-    return cause?.domain == NSPostgreSQLErrorDomain ? cause?.userInfo["SQLSTATE"] as? String : nil
+    return cause?.userInfo["SQLSTATE"] as? String
   }
 
   /// What keeps a server from reading or writing for now: a lost connection, a restart, a deadlock, a full disk.

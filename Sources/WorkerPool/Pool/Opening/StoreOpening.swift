@@ -1,4 +1,3 @@
-import CoreDataPostgreSQL
 import Foundation
 import Glibc
 import Jobs
