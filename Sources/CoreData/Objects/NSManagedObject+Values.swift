@@ -112,6 +112,12 @@ extension NSManagedObject {
     switch key {
     case "objectID": return objectID
     case "self", "SELF": return self
+  /// The keys of `unmodelledValue(_:)`.
+  static let unmodelledKeys: Set<String> = [
+    "objectID", "self", "SELF", "entity", "managedObjectContext", "hasChanges", "isInserted", "inserted", "isUpdated",
+    "updated", "isDeleted", "deleted", "isFault", "fault",
+  ]
+
     case "entity": return entity
     case "managedObjectContext": return managedObjectContext
     case "hasChanges": return NSNumber(value: hasChanges)
