@@ -135,14 +135,12 @@ extension NSManagedObject {
     let relationship = layout.toManys[index]
     checkSameContext(object, relationship)
     guard takeMember(object, into: index, isObserved: isObserved) else { return }
-    toManys[index]?.isChangedHere = true
     // In a one-to-many relationship the member leaves its old owner; setting its own end does that.
     if let inverse = relationship.inverseRelationship { object.addInverse(inverse, self) }
   }
 
   final func removeMember(_ object: NSManagedObject, of index: Int, isObserved: Bool = true) {
     guard dropMember(object, of: index, isObserved: isObserved) else { return }
-    toManys[index]?.isChangedHere = true
     if let inverse = layout.toManys[index].inverseRelationship { object.removeInverse(inverse, self) }
   }
 
