@@ -96,7 +96,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// The unsaved changes, and those that observers do not know yet.
   final let changes = PendingChanges()
   /// Changes between `willChangeValue` and `didChangeValue`.
-  final var manualChanges = ManualChanges()
+  final let manualChanges = ManualChanges()
   /// The state of the stores that reads see.
   @exclusivity(unchecked) final var reading = StoreReading()
   /// The errors of unreadable faults.

@@ -102,23 +102,26 @@ extension NSManagedObject {
       let toMany = toMany(index)
       let wanted = MemberList(managedObjects(value, for: key), keepsOrder: toMany.relationship.isOrdered)
       for old in toMany.members?.items ?? [] where !wanted.contains(old) { toMany.remove(old) }
-      for new in wanted.items { toMany.insert(new) }
+      for new in wanted.items {
+        bring(new)
+        toMany.insert(new)
+      }
     case .fetched: break
     }
   }
 
   // MARK: Keys that the model does not have
 
-  private func unmodelledValue(_ key: String) -> Any? {
-    switch key {
-    case "objectID": return objectID
-    case "self", "SELF": return self
   /// The keys of `unmodelledValue(_:)`.
   static let unmodelledKeys: Set<String> = [
     "objectID", "self", "SELF", "entity", "managedObjectContext", "hasChanges", "isInserted", "inserted", "isUpdated",
     "updated", "isDeleted", "deleted", "isFault", "fault",
   ]
 
+  private func unmodelledValue(_ key: String) -> Any? {
+    switch key {
+    case "objectID": return objectID
+    case "self", "SELF": return self
     case "entity": return entity
     case "managedObjectContext": return managedObjectContext
     case "hasChanges": return NSNumber(value: hasChanges)
