@@ -77,8 +77,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     set { setUndoManager(newValue) }
   }
 
-  /// Whether the context merges the saves of its parent's other children, or of other contexts of its coordinator, as
-  /// they happen, on its queue. Default: false.
+  /// Whether the context merges the saves of its parent, or of other contexts of its coordinator, as they happen, on
+  /// its queue. What another child saved into the parent is merged once the parent has saved it. Default: false.
   open var automaticallyMergesChangesFromParent = false {
     didSet { parentObservation = automaticallyMergesChangesFromParent ? ParentObservation(self) : nil }
   }
@@ -96,7 +96,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// The unsaved changes, and those that observers do not know yet.
   final let changes = PendingChanges()
   /// Changes between `willChangeValue` and `didChangeValue`.
-  final var manualChanges = ManualChanges()
+  final let manualChanges = ManualChanges()
   /// The state of the stores that reads see.
   @exclusivity(unchecked) final var reading = StoreReading()
   /// The errors of unreadable faults.

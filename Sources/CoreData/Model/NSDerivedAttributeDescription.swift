@@ -2,7 +2,8 @@
 ///
 /// SQLite stores compute the forms that Apple documents: copies, `canonical:` and the like, `now()`, and aggregates
 /// over a to-many relationship; other derivations stay nil there. Stores in memory compute every derivation. An
-/// object in memory sees the new value after a refresh.
+/// object in memory sees the new value after a refresh. So it must be optional, unless the program sets a value: a new
+/// object without one is refused (1570).
 ///
 /// Source: Apple's documentation of `NSDerivedAttributeDescription`.
 // `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.

@@ -173,7 +173,8 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
     properties.compactMap { $0 as? NSRelationshipDescription }.filter { $0.destinationEntity === entity }
   }
 
-  /// A copy that belongs to no model. Its relationships still lead to the original destination entities.
+  /// A copy that belongs to no model. Its relationships lead to the original destination entities until it comes into a
+  /// model that has entities of these names.
   open func copy(with zone: NSZone? = nil) -> Any {
     copyOfSelf()
   }

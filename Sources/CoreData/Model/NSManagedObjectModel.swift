@@ -149,6 +149,9 @@ extension NSManagedObjectModel {
   /// Makes the model immutable and its lookups quick. Called by a coordinator; further calls do nothing.
   func freeze() {
     guard isEditable else { return }
+    for case let relationship as NSRelationshipDescription in storedEntities.flatMap(\.declaredProperties) {
+      relationship.settleEnds()
+    }
     let lookup = ModelLookup(self)
     for entity in storedEntities {
       entity.freeze()

@@ -4,10 +4,14 @@
 // `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
 open class NSRelationshipDescription: NSPropertyDescription, @unchecked Sendable {
   /// The entity of the related objects. Held weakly, since the model holds its entities.
+  ///
+  /// A copy of a relationship finds its destination and its inverse by name in the model that it comes into. As long as
+  /// it is in none, it leads to those of the original.
   open var destinationEntity: NSEntityDescription? {
-    get { destinationAnchor?.entity }
+    get { copiedEnds.flatMap(destination) ?? destinationAnchor?.entity }
     set {
       checkEditable()
+      copiedEnds?.destination = nil
       destinationAnchor = newValue?.anchor
     }
   }
@@ -16,7 +20,24 @@ open class NSRelationshipDescription: NSPropertyDescription, @unchecked Sendable
 
   /// The relationship that leads back; nil for none. Core Data keeps both ends in step. Held weakly, since its entity
   /// holds it.
-  open weak var inverseRelationship: NSRelationshipDescription? { willSet { checkEditable() } }
+  open var inverseRelationship: NSRelationshipDescription? {
+    get { copiedEnds.flatMap(inverse) ?? inverseReference }
+    set {
+      checkEditable()
+      copiedEnds?.inverse = nil
+      inverseReference = newValue
+    }
+  }
+
+  private weak var inverseReference: NSRelationshipDescription?
+
+  /// The names by which a copy finds its ends; nil for a relationship that is no copy, or whose model is in use.
+  private var copiedEnds: Ends?
+
+  private struct Ends {
+    var destination: String?
+    var inverse: String?
+  }
 
   /// The largest number of related objects that a save accepts; 0 means any number, 1 makes a to-one relationship.
   /// Default: 0.
@@ -44,10 +65,30 @@ open class NSRelationshipDescription: NSPropertyDescription, @unchecked Sendable
     guard let copy = copy as? NSRelationshipDescription else { return }
     copy.destinationEntity = destinationEntity
     copy.inverseRelationship = inverseRelationship
+    copy.copiedEnds = Ends(destination: destinationEntity?.name, inverse: inverseRelationship?.name)
     copy.maxCount = maxCount
     copy.minCount = minCount
     copy.deleteRule = deleteRule
     copy.isOrdered = isOrdered
+  }
+
+  private func destination(_ ends: Ends) -> NSEntityDescription? {
+    ends.destination.flatMap { owner?.model?.entitiesByName[$0] }
+  }
+
+  private func inverse(_ ends: Ends) -> NSRelationshipDescription? {
+    guard let name = ends.inverse, let destination = destinationEntity, destination.model === owner?.model else {
+      return nil
+    }
+    return destination.relationshipsByName[name]
+  }
+
+  /// Keeps the ends that a copy finds by name. Called when the model comes into use: names are looked up no more then.
+  final func settleEnds() {
+    guard copiedEnds != nil else { return }
+    let (destination, inverse) = (destinationEntity, inverseRelationship)
+    (destinationEntity, inverseRelationship) = (destination, inverse)
+    copiedEnds = nil
   }
 
   /// Destination and inverse count by their names: comparing them by value would not end.

@@ -33,7 +33,8 @@ public class ManagedPropertyKey: @unchecked Sendable {
 
   deinit { cache.deallocate() }
 
-  /// The property's slot. Traps if the property is of another kind.
+  /// The property's slot; -1 for an attribute whose values are kept in another way than those of the accessor's type.
+  /// Traps if there is no such property, and if only one of the accessor and the property is a relationship.
   @inline(__always)
   final func slot(in layout: EntityLayout, _ kind: SlotKind) -> Int {
     let known = cache[Int(layout.serial & 3)].load(ordering: .relaxed)
@@ -48,10 +49,11 @@ public class ManagedPropertyKey: @unchecked Sendable {
     }
     let description = layout.slots[slot]
     require(
-      description.kind.storage == kind.storage,
+      (description.kind == .toOne) == (kind == .toOne),
       "\(layout.name).\(name) holds "
         + "\(description.kind == .toOne ? "an object" : description.attributeType.valueDescription)"
         + ", and its accessor is of another type.")
+    if description.kind.storage != kind.storage { return -1 }
     if slot < 0xfff {
       cache[Int(layout.serial & 3)].store(layout.serial << 12 | UInt64(slot), ordering: .relaxed)
     }
@@ -64,18 +66,54 @@ extension NSManagedObject {
   @inline(__always)
   final func read<T: SlotValue>(_ property: ManagedPropertyKey, _ kind: SlotKind, _ type: T.Type) -> T? {
     let slot = property.slot(in: layout, kind)
+    if slot < 0 { return convertedValue(property, kind) }
     return T.load(accessSlots(reading: slot) + slot)
+  }
+
+  /// The value of an attribute that is kept in another way than those of the accessor's type. Traps if it cannot be of
+  /// that type.
+  @inline(never)
+  private final func convertedValue<T: SlotValue>(_ property: ManagedPropertyKey, _ kind: SlotKind) -> T? {
+    guard let value = value(forKey: property.name) else { return nil }
+    let converted: Any? =
+      switch kind {
+      case .integer, .boolean: AttributeValue.integer(value)
+      case .double, .float: AttributeValue.double(value)
+      case .date: (value as? Date)?.timeIntervalSinceReferenceDate
+      case .string: value as? String
+      case .data: value as? Data
+      case .boxed: Boxed(value)
+      case .toOne: nil
+      }
+    guard let converted = converted as? T else {
+      fatalError("\(layout.name).\(property.name) holds a \(type(of: value)), and its accessor is of another type.")
+    }
+    return converted
+  }
+
+  /// Sets an attribute whose values are kept in another way than those of the accessor's type. Traps if it cannot hold
+  /// the value.
+  @inline(never)
+  private final func setConverted<T: SlotValue>(_ property: ManagedPropertyKey, _ kind: SlotKind, _ value: T?) {
+    switch (kind, value) {
+    case (.boxed, let box as Boxed): setValue(box.value, forKey: property.name)
+    case (.date, let seconds as Double):
+      setValue(Date(timeIntervalSinceReferenceDate: seconds), forKey: property.name)
+    default: setValue(value, forKey: property.name)
+    }
   }
 
   @inline(__always)
   final func readText(_ property: ManagedPropertyKey) -> String? {
     let slot = property.slot(in: layout, .string)
+    if slot < 0 { return convertedValue(property, .string) }
     return text(slot, among: accessSlots(reading: slot))
   }
 
   @inline(__always)
   final func write<T: SlotValue>(_ property: ManagedPropertyKey, _ kind: SlotKind, _ value: T?) {
     let slot = property.slot(in: layout, kind)
+    if slot < 0 { return setConverted(property, kind, value) }
     let observed = willChangeObserved(property.name)
     willEdit()
     if let value {

@@ -76,6 +76,10 @@ extension NSManagedObject {
   }
 
   fileprivate final func unsuitable<Value>(_ value: Any, _ property: ManagedPropertyKey) -> Value {
+    // Any number may be read as a decimal one.
+    if let number = value as? NSNumber, let decimal = NSDecimalNumber(decimal: number.decimalValue) as? Value {
+      return decimal
+    }
     fatalError(
       "\(layout.name).\(property.name) holds a \(type(of: value)), and its accessor is of the type \(Value.self).")
   }
@@ -246,9 +250,9 @@ extension UUID: BoxedManagedValue {}
 extension URL: BoxedManagedValue {}
 
 extension Decimal: ManagedValue {
-  /// The value of a decimal attribute; nil for no value.
+  /// The value of a decimal attribute, or of another numeric one; nil for no value.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> Decimal? {
-    (object.read(property, .boxed, Boxed.self)?.value as? NSDecimalNumber)?.decimalValue
+    (object.read(property, .boxed, Boxed.self)?.value as? NSNumber)?.decimalValue
   }
   /// Writes the attribute and marks the object as updated.
   public static func write(_ value: Decimal?, to property: ManagedPropertyKey, of object: NSManagedObject) {

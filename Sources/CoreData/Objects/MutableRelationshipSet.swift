@@ -36,7 +36,9 @@ final class MutableRelationshipSet: NSMutableSet {
 
   override func add(_ object: Any) {
     guard let object = object as? NSManagedObject else { return }
-    if isPrimitive { owner.toMany(index).insert(object) } else { owner.addMember(object, to: index) }
+    guard isPrimitive else { return owner.addMember(object, to: index) }
+    owner.bring(object)
+    owner.toMany(index).insert(object)
   }
 
   override func remove(_ object: Any) {

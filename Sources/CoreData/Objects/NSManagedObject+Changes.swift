@@ -2,15 +2,16 @@
 extension NSManagedObject {
   /// The new values of the properties that were set since the last fetch or save, by name; NSNull for nil.
   ///
-  /// It fires no fault: a to-many relationship that changed only through its members' other ends is missing until it is
-  /// read.
+  /// It reads the members of to-many relationships that changed, through whichever end, and fires no other fault.
   public final func changedValues() -> [String: Any] {
     checkQueue()
     var changes: [String: Any] = [:]
     guard hasChanges, !state.contains(.unborn) else { return changes }
     if let snapshot { addChangedSlots(of: snapshot, to: &changes) }
-    for case let toMany? in toManys where toMany.isShownAsChanged {
-      changes[toMany.relationship.name] = value(forKey: toMany.relationship.name)
+    for index in toManys.indices where toManys[index]?.hasChanges == true {
+      // Reading shows whether the store has the change already.
+      let toMany = toMany(index)
+      if toMany.hasChanges { changes[toMany.relationship.name] = toMany.asCollection }
     }
     return changes
   }
@@ -65,7 +66,8 @@ extension NSManagedObject {
   /// The old values of the properties that changed since `NSManagedObjectContextObjectsDidChange` was last posted;
   /// NSNull for nil.
   ///
-  /// Observers of that notification see the values from before the event that it reports. Fires no fault.
+  /// Observers of that notification see the values from before the event that it reports. It reads the members of
+  /// to-many relationships that changed, and fires no other fault.
   public final func changedValuesForCurrentEvent() -> [String: Any] {
     checkQueue()
     var changes: [String: Any] = [:]
@@ -78,7 +80,8 @@ extension NSManagedObject {
         changes[slot.name] = value ?? NSNull()
       }
     }
-    for case let toMany? in toManys where toMany.members != nil {
+    for index in toManys.indices where toManys[index]?.hasChanges == true || toManys[index]?.members != nil {
+      let toMany = toMany(index)
       let start = event.isOver ? event.toManyStarts[ObjectIdentifier(toMany)] : toMany.eventStart
       let (came, went) = event.isOver ? toMany.changes(since: start) : toMany.changesInEvent
       let isReordered =

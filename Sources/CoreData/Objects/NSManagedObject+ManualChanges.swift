@@ -20,7 +20,8 @@ extension NSManagedObject {
 
   /// Call it after a change of a primitive value: it sets the other end of a relationship and tells observers.
   public final func didChangeValue(forKey key: String) {
-    guard let change = reference?.context?.manualChanges.take(of: self, key) else { return }
+    let known = reference?.context?.manualChanges ?? (reference as? LooseReference)?.manualChanges
+    guard let change = known?.take(of: self, key) else { return }
     if change.isOfRelationship { setInverses(after: change) }
     change.observed?.finish()
   }
@@ -67,7 +68,11 @@ extension NSManagedObject {
   /// Keeps the change for `didChangeValue`, unless nothing will need it: an attribute without observers.
   private func remember(_ change: ManualChange) {
     guard change.isOfRelationship || change.observed != nil else { return }
-    reference?.context?.manualChanges.add(change)
+    if let context = reference?.context {
+      context.manualChanges.add(change)
+    } else {
+      makeLooseReference()?.manualChanges.add(change)
+    }
   }
 
   private func setInverses(after change: ManualChange) {
@@ -100,16 +105,18 @@ struct ManualChange {
   var before: [NSManagedObject] = []
 }
 
-/// The changes of one context between `willChangeValue` and `didChangeValue`.
-struct ManualChanges {
+/// The changes of one context, or of one object without a context, between `willChangeValue` and `didChangeValue`.
+final class ManualChanges {
   private var changes: [ManualChange] = []
 
-  mutating func add(_ change: ManualChange) { changes.append(change) }
+  func add(_ change: ManualChange) { changes.append(change) }
+
+  func add(_ others: ManualChanges) { changes += others.changes }
 
   /// The change of a property that began last; nil if none did.
-  mutating func take(of object: NSManagedObject, _ key: String) -> ManualChange? {
+  func take(of object: NSManagedObject, _ key: String) -> ManualChange? {
     changes.lastIndex { $0.object === object && $0.key == key }.map { changes.remove(at: $0) }
   }
 
-  mutating func removeAll() { changes.removeAll() }
+  func removeAll() { changes.removeAll() }
 }

@@ -5,10 +5,7 @@ extension NSManagedObject {
   /// The object at the other end of a to-one relationship; a fault if it was not registered.
   final func related(_ slot: Int) -> NSManagedObject? {
     guard let key = access(slot: slot).related(slot) else { return nil }
-    guard let context = reference?.context else {
-      if state.contains(.gone) { return nil }
-      fatalError("A relationship of \(objectID) cannot be followed: its context is gone.")
-    }
+    guard let context = reference?.context else { return loosePartner(slot) }
     return context.object(for: key, from: self, slot: slot)
   }
 
@@ -30,16 +27,20 @@ extension NSManagedObject {
     object?.addInverse(inverse, self)
   }
 
-  /// Writes the slot and nothing else.
+  /// Writes the slot and nothing else. An object without a context comes into this one's.
   final func writeRelated(_ object: NSManagedObject?, slot: Int) {
     let values = snapshot.unsafelyUnwrapped
-    guard let object else { return values.setNil(slot) }
+    guard let object else {
+      if reference?.context == nil { setLoosePartner(nil, slot: slot) }
+      return values.setNil(slot)
+    }
     let relationship = layout.slots[slot].relationship!
     if let destination = relationship.destinationEntity, !object.entity.isKindOf(entity: destination) {
       fatalError(
         "Unacceptable object for \(layout.name).\(relationship.name): it holds \(destination.name ?? ""), and was "
           + "given a \(object.layout.name).")
     }
+    if reference?.context == nil { setLoosePartner(object, slot: slot) } else { bring(object) }
     values.assign(slot: slot, to: object.objectID.relatedKey)
   }
 
@@ -50,7 +51,7 @@ extension NSManagedObject {
       guard related(slot) === partner else { return }
       let observed = willChangeObserved(inverse.name)
       willEdit()
-      snapshot.unsafelyUnwrapped.setNil(slot)
+      writeRelated(nil, slot: slot)
       observed?.finish()
     case .toMany(let index): dropMember(partner, of: index)
     default: return
@@ -135,20 +136,19 @@ extension NSManagedObject {
     let relationship = layout.toManys[index]
     checkSameContext(object, relationship)
     guard takeMember(object, into: index, isObserved: isObserved) else { return }
-    toManys[index]?.isChangedHere = true
     // In a one-to-many relationship the member leaves its old owner; setting its own end does that.
     if let inverse = relationship.inverseRelationship { object.addInverse(inverse, self) }
   }
 
   final func removeMember(_ object: NSManagedObject, of index: Int, isObserved: Bool = true) {
     guard dropMember(object, of: index, isObserved: isObserved) else { return }
-    toManys[index]?.isChangedHere = true
     if let inverse = layout.toManys[index].inverseRelationship { object.removeInverse(inverse, self) }
   }
 
   /// Adds an object to this end of a to-many relationship only; false if it is known to be there.
   @discardableResult
   final func takeMember(_ object: NSManagedObject, into index: Int, isObserved: Bool = true) -> Bool {
+    bring(object)
     let toMany = unloadedToMany(index)
     willChangeMembers(toMany)
     let observed = isObserved ? willChangeObserved(inserting: object, into: toMany) : nil

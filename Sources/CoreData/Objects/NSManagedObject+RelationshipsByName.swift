@@ -26,6 +26,7 @@ extension NSManagedObject {
   /// Whether reading the relationship would ask the store. Fires no fault.
   public final func hasFault(forRelationshipNamed key: String) -> Bool {
     checkQueue()
+    if isLoose { return false }
     switch layout.locations[key] {
     case .slot(let slot):
       guard let snapshot else { return true }

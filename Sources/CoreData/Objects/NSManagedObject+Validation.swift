@@ -56,8 +56,8 @@ extension NSManagedObject {
 
   private func validate(_ value: Any?, _ property: NSPropertyDescription, key: String) throws {
     guard let value else {
-      // The store computes derived values later.
-      if property.isOptional || property is NSDerivedAttributeDescription { return }
+      // A new object has no derived value yet, and a changed one may not have read it since the store computed it.
+      if property.isOptional || !isInserted && property is NSDerivedAttributeDescription { return }
       throw validationError(.validationMissingMandatoryProperty, key: key, value: nil)
     }
     try validate(value, against: property, key: key)

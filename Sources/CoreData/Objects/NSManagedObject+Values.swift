@@ -1,7 +1,7 @@
 /// Access to values by name: key-value coding.
 extension NSManagedObject {
-  /// The property's value, which fires a fault: numbers as NSNumber, to-many relationships as an NSSet or NSOrderedSet
-  /// of this moment, nil for no value.
+  /// The property's value, which fires a fault: numbers as NSNumber, to-many relationships as an NSMutableSet or
+  /// NSMutableOrderedSet of this moment, whose changes do not change the relationship, nil for no value.
   ///
   /// A key that the entity does not have goes to `value(forUndefinedKey:)`.
   public final func value(forKey key: String) -> Any? {
@@ -12,7 +12,8 @@ extension NSManagedObject {
       if kind == .toOne { return related(slot) }
       let slots = accessSlots(reading: slot)
       return kind == .string ? text(slot, among: slots) : layout.value(slot, in: slots)
-    case .toMany(let index): return toMany(index).asCollection
+    // Copies share their memory until one is changed.
+    case .toMany(let index): return toMany(index).asCollection.mutableCopy()
     case .fetched(let index): return fetchedValue(layout.fetchedProperties[index])
     }
   }
@@ -101,12 +102,21 @@ extension NSManagedObject {
       let toMany = toMany(index)
       let wanted = MemberList(managedObjects(value, for: key), keepsOrder: toMany.relationship.isOrdered)
       for old in toMany.members?.items ?? [] where !wanted.contains(old) { toMany.remove(old) }
-      for new in wanted.items { toMany.insert(new) }
+      for new in wanted.items {
+        bring(new)
+        toMany.insert(new)
+      }
     case .fetched: break
     }
   }
 
   // MARK: Keys that the model does not have
+
+  /// The keys of `unmodelledValue(_:)`.
+  static let unmodelledKeys: Set<String> = [
+    "objectID", "self", "SELF", "entity", "managedObjectContext", "hasChanges", "isInserted", "inserted", "isUpdated",
+    "updated", "isDeleted", "deleted", "isFault", "fault",
+  ]
 
   private func unmodelledValue(_ key: String) -> Any? {
     switch key {

@@ -93,8 +93,11 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     set { attachment = newValue.map { .batch($0) } ?? .none }
   }
 
-  /// Creates an object with the model's default values and inserts it into a context as a new one. Without a context it
-  /// belongs nowhere until `NSManagedObjectContext.insert(_:)`.
+  /// Creates an object with the model's default values and inserts it into a context as a new one.
+  ///
+  /// Without a context it belongs nowhere until `NSManagedObjectContext.insert(_:)`, or until an object of a context
+  /// refers to it. It has values and relationships before; objects without a context that refer to each other hold each
+  /// other.
   public init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
     layout = entity.layout
     state = [.fault, .unborn]
@@ -311,12 +314,13 @@ public struct NSSnapshotEventType: OptionSet, Sendable {
 @available(*, unavailable)
 extension NSManagedObject: @unchecked Sendable {}
 
-/// An object's reference to its context, which does not keep the context alive.
+/// An object's reference to its context, which does not keep the context alive. An object without a context has none,
+/// or a `LooseReference`.
 ///
 /// `@unchecked Sendable`: set on the context's queue, and cleared by the context's `deinit`, when nothing runs on the
 /// queue any more.
-final class ContextReference: @unchecked Sendable {
-  unowned(unsafe) var context: NSManagedObjectContext?
+class ContextReference: @unchecked Sendable {
+  final unowned(unsafe) var context: NSManagedObjectContext?
 
   init(_ context: NSManagedObjectContext?) { self.context = context }
 }

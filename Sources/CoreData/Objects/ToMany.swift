@@ -10,8 +10,6 @@ final class ToMany {
   private(set) var removed = MemberList()
   /// The order differs from the store's, or may do so.
   var orderChanged = false
-  /// Members were added or removed at this end, not only by their other ends.
-  var isChangedHere = false
   private var collection: NSObject?
   /// A mutable view in use, which is told of each change.
   weak var liveView: MutableRelationshipList?
@@ -36,9 +34,6 @@ final class ToMany {
   init(_ relationship: NSRelationshipDescription) { self.relationship = relationship }
 
   var hasChanges: Bool { !added.isEmpty || !removed.isEmpty || orderChanged }
-
-  /// Whether `changedValues()` shows the relationship: its members are read, or were changed at this end.
-  var isShownAsChanged: Bool { hasChanges && (members != nil || isChangedHere) }
 
   /// Whether the object is a member; nil if only the store knows.
   func knows(_ object: NSManagedObject) -> Bool? {
@@ -136,7 +131,6 @@ final class ToMany {
     added.removeAll()
     removed.removeAll()
     orderChanged = false
-    isChangedHere = false
     eventStart = nil
     hadChangesAtEventStart = false
   }

@@ -151,9 +151,16 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   }
 
   /// The columns by which a dictionary result is grouped: names or property descriptions. Aggregates are computed for
-  /// each group. Any other result type throws 134070. Default: nil.
+  /// each group. Any other result type throws 134070. Names are read as descriptions once the entity is known. Default:
+  /// nil.
   open var propertiesToGroupBy: [Any]? {
-    get { settings.propertiesToGroupBy }
+    get {
+      guard let entity else { return settings.propertiesToGroupBy }
+      let properties = entity.propertiesByName
+      return settings.propertiesToGroupBy?.map { property in
+        (property as? String).flatMap { properties[$0] } ?? property
+      }
+    }
     set { settings.propertiesToGroupBy = newValue }
   }
 

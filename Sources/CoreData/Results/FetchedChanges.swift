@@ -118,14 +118,15 @@ struct FetchedChanges {
     _ delegate: any NSFetchedResultsControllerDelegate,
     _ controller: NSFetchedResultsController<any NSFetchRequestResult>
   ) {
-    for (section, index) in deletedSections.reversed() {
-      delegate.controller(controller, didChange: section, atSectionIndex: index, for: .delete)
-    }
     for (section, index) in insertedSections {
       delegate.controller(controller, didChange: section, atSectionIndex: index, for: .insert)
     }
     for row in deleted + inserted + moved + updated {
       delegate.controller(controller, didChange: row.object, at: row.from, for: row.type, newIndexPath: row.to)
+    }
+    // A section goes when the delegate knows that its objects have gone.
+    for (section, index) in deletedSections.reversed() {
+      delegate.controller(controller, didChange: section, atSectionIndex: index, for: .delete)
     }
   }
 }

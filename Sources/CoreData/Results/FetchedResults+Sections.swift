@@ -25,6 +25,23 @@ extension FetchedResults {
     return sections
   }
 
+  /// Throws 134060 if the section key path begins with, or leads to, a property that the entity does not have.
+  func checkSectionKeyPath(_ settings: FetchSettings) throws {
+    guard let sectionNameKeyPath, settings.resultType == .managedObjectResultType else { return }
+    var entity = settings.entity ?? NSEntityDescription.entity(forEntityName: settings.entityName ?? "", in: context)
+    for key in KeyPathComponents(sectionNameKeyPath).keys {
+      guard let current = entity else { return }
+      guard let property = current.propertyInHierarchy(key) else {
+        if key.hasPrefix("@") || NSManagedObject.unmodelledKeys.contains(key) { return }
+        throw CoreDataErrors.error(
+          .coreData,
+          "The section name key path \"\(sectionNameKeyPath)\" of the fetched results controller cannot be followed: "
+            + "\(current.name ?? "") has no property \"\(key)\".")
+      }
+      entity = (property as? NSRelationshipDescription)?.destinationEntity
+    }
+  }
+
   func sectionName(of row: AnyObject) -> String {
     guard let sectionNameKeyPath else { return "" }
     let object = row as? NSManagedObject
@@ -92,5 +109,12 @@ extension FetchedResults {
       guard let count = group["count"] as? Int else { return nil }
       return (sectionName(of: group), count)
     }
+  }
+}
+
+extension NSEntityDescription {
+  /// The property of the entity or of one of its subentities, whose objects may be among the results.
+  fileprivate func propertyInHierarchy(_ name: String) -> NSPropertyDescription? {
+    propertiesByName[name] ?? subentities.lazy.compactMap { $0.propertyInHierarchy(name) }.first
   }
 }

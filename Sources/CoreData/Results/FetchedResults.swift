@@ -93,6 +93,7 @@ final class FetchedResults: ContextFollower {
     context.processPendingChanges()
     isEndingEvent = false
     let settings = request.settings
+    try checkSectionKeyPath(settings)
     let configuration = try cacheConfiguration(settings)
     let stamp = configuration.flatMap { _ in SectionCache.stamp(of: stores(for: settings)) }
     let found = try fetchRows(settings)

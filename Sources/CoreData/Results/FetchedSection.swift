@@ -1,5 +1,5 @@
 /// A section of fetched results. Its rows are in blocks, so that an insertion or a deletion moves few of them.
-final class FetchedSection {
+final class FetchedSection: NSObject {
   let name: String
   /// The section's index; while changes are applied, its index before them. -1 means none.
   var position = -1
@@ -24,6 +24,7 @@ final class FetchedSection {
   init(name: String, rows: some Collection<AnyObject> = [], results: FetchedResults?) {
     self.name = name
     self.results = results
+    super.init()
     count = rows.count
     var rest = rows[...]
     while !rest.isEmpty {
@@ -41,6 +42,14 @@ final class FetchedSection {
     flat = all
     return all
   }
+
+  /// Sections of one name with the same rows in one order are equal, as those before and after a fetch.
+  override func isEqual(_ object: Any?) -> Bool {
+    guard let other = object as? FetchedSection else { return false }
+    return self === other || name == other.name && rows.elementsEqual(other.rows, by: ===)
+  }
+
+  override var hash: Int { name.hashValue }
 
   var first: AnyObject? { blocks.first?.rows.first }
   var last: AnyObject? { blocks.last?.rows.last }

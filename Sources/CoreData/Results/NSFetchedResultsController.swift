@@ -21,7 +21,7 @@ open class NSFetchedResultsController<ResultType>: NSObject {
   ///   - fetchRequest: must have sort descriptors, if only an empty array of them; traps without.
   ///   - sectionNameKeyPath: the key path of an object's section name; nil makes one section. The first sort descriptor
   ///     must sort the objects by section. Use an attribute or transient attribute of the model: other Swift properties
-  ///     are not found.
+  ///     are not found, and make `performFetch()` throw.
   ///   - name: the name of a file that caches the sections until the store changes; nil for none. Use a name for one
   ///     configuration only.
   public init(
@@ -63,8 +63,8 @@ open class NSFetchedResultsController<ResultType>: NSObject {
   /// Fetches the results and starts to follow changes. The delegate is not called. On another thread than the context's
   /// it runs on the context's queue and waits.
   ///
-  /// - Throws: the fetch's errors; 134060 if an object's section does not fit the order, or if the request was changed
-  ///   and the cache was not deleted.
+  /// - Throws: the fetch's errors; 134060 if the section key path leads to no property, if an object's section does not
+  ///   fit the order, or if the request was changed and the cache was not deleted.
   open func performFetch() throws {
     let context = results.context
     if context.isOnItsQueue || context.concurrencyType == .confinementConcurrencyType { return try results.fetch() }

@@ -93,17 +93,62 @@ import Testing
   /// `@unchecked Sendable`: everything happens on the thread of one test.
   private final class Seen: @unchecked Sendable { var changes: [[String: Any]] = [] }
 
-  @Test func changedValuesNeverFireARelationship() throws {
+  @Test func aToManyThatChangedThroughItsOtherEndIsAmongTheChangedValues() throws {
     let (store, id) = try library()
     try store.read { context in
       let book = try context.existingObject(with: id)
       let author = try #require(book.object("author"))
-      context.make("Book", ["title": "Two", "author": author])
-      #expect(author.hasFault(forRelationshipNamed: "books"))
-      #expect(author.hasChanges && author.changedValues().isEmpty)
-      #expect(author.hasFault(forRelationshipNamed: "books"))
-      author.addObject(context.make("Book", ["title": "Three"]), toRelationship: "books")
-      #expect((author.changedValues()["books"] as? NSSet)?.count == 3)
+      #expect(author.isFault && author.changedValues().isEmpty)
+      let second = context.make("Book", ["title": "Two", "author": author])
+      // A fault, whose members were never read.
+      #expect(author.isFault && author.hasChanges)
+      #expect(author.changedValues() as? [String: Set<NSManagedObject>] == ["books": [book, second]])
+      #expect(author.changedValuesForCurrentEvent() as? [String: Set<NSManagedObject>] == ["books": [book]])
+      context.processPendingChanges()
+      book.setValue(nil, forKey: "author")
+      #expect(author.changedValues() as? [String: Set<NSManagedObject>] == ["books": [second]])
+      #expect(author.changedValuesForCurrentEvent() as? [String: Set<NSManagedObject>] == ["books": [book, second]])
+      // A new one.
+      let new = context.make("Author", ["name": "Bob"])
+      second.setValue(new, forKey: "author")
+      #expect(new.changedValues()["books"] as? Set<NSManagedObject> == [second])
+      #expect(new.changedValuesForCurrentEvent()["books"] as? Set<NSManagedObject> == [])
+      try context.save()
+      // One with values.
+      second.setValue(nil, forKey: "author")
+      #expect(new.changedValues() as? [String: Set<NSManagedObject>] == ["books": []])
+      second.setValue(new, forKey: "author")
+      #expect(new.changedValues().isEmpty)
     }
+  }
+
+  @Test func aMemberThatTheStoreHasAlreadyIsNoChange() throws {
+    let (store, id) = try library()
+    try store.read { context in
+      let book = try context.existingObject(with: id)
+      let author = try #require(book.object("author"))
+      book.setValue(nil, forKey: "author")
+      book.setValue(author, forKey: "author")
+      #expect(author.hasChanges && author.changedValues().isEmpty)
+    }
+  }
+
+  /// As apps keep counts.
+  @Test func aCountIsKeptInWillSave() throws {
+    let store = try TemporaryStore(LibraryModel.makeWithClasses())
+    let author = try store.save { context in
+      let author = context.make("Author", ["name": "Ada"])
+      let first = try #require(context.make("Book", ["title": "One", "author": author]) as? RecordingBook)
+      let tag = context.make("Tag", ["label": "t"])
+      tag.addObject(first, toRelationship: "books")
+      first.onWillSave = { book in
+        guard let tags = book.changedValues()["tags"] as? NSSet, book.value(forKey: "pages") as? Int != tags.count
+        else { return }
+        book.setValue(tags.count, forKey: "pages")
+      }
+      return author
+    }
+    #expect(author.objectID.isTemporaryID == false)
+    try #expect(store.sql("SELECT ZPAGES FROM ZBOOK") == [["1"]])
   }
 }

@@ -25,6 +25,17 @@ import Testing
     }
   }
 
+  @Test func aResetIsToldEvenIfNothingIsHeld() throws {
+    let (store, _) = try library()
+    try store.read { context in
+      let log = NotificationLog(context)
+      context.reset()
+      #expect(log.names == [.NSManagedObjectContextObjectsDidChange])
+      let all = log.last(.NSManagedObjectContextObjectsDidChange)?[NSInvalidatedAllObjectsKey]
+      #expect((all as? [NSManagedObjectID])?.isEmpty == true)
+    }
+  }
+
   @Test func anObjectCanBeTouchedAfterAReset() throws {
     let (store, bookID) = try library()
     try store.read { context in

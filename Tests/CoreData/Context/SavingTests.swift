@@ -92,6 +92,31 @@ import Testing
   }
 }
 
+/// Conflicts in stores without a file.
+@Suite struct MemoryConflictTests {
+  @Test func aConflictOfTwoContextsHasTheCoordinatorsCurrentRow() throws {
+    let first = try libraryContext(NSInMemoryStoreType)
+    let second = NSManagedObjectContext(.privateQueue)
+    second.persistentStoreCoordinator = first.persistentStoreCoordinator
+    let id = try first.performAndWait {
+      let book = first.make("Book", ["title": "One"])
+      try first.save()
+      return book.objectID
+    }
+    second.performAndWait { second.object(with: id).setValue("theirs", forKey: "title") }
+    try first.performAndWait {
+      first.object(with: id).setValue("mine", forKey: "title")
+      try first.save()
+    }
+    try second.performAndWait {
+      let error = #expect(throws: NSError.self) { try second.save() }
+      let conflict = try #require((error?.userInfo["conflictList"] as? [NSMergeConflict])?.first)
+      #expect(conflict.objectSnapshot?["title"] as? String == "One")
+      #expect(conflict.cachedSnapshot?["title"] as? String == "mine" && conflict.persistedSnapshot == nil)
+    }
+  }
+}
+
 extension NSManagedObjectContext {
   func performAndWaitWith<T>(_ body: (NSManagedObjectContext) throws -> T) rethrows -> T {
     try performAndWait { try body(self) }

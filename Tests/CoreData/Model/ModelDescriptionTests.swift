@@ -44,6 +44,52 @@ import Testing
     #expect(entity.renamingIdentifier == "Person")
   }
 
+  @Test("A model of copied entities has relationships of its own, without the original")
+  func copiedRelationships() throws {
+    func copied() -> (NSManagedObjectModel, [NSEntityDescription?]) {
+      let author = Build.entity("Author", Build.attribute("name"))
+      let book = Build.entity("Book", Build.attribute("title"))
+      Build.relate(author, "books", toMany: true, book, "author", inverseToMany: false)
+      let original = Build.model(author, book)
+      original.freeze()
+      let copy = NSManagedObjectModel()
+      copy.entities = original.entities.compactMap { entity in
+        let copy = NSEntityDescription()
+        copy.name = entity.name
+        copy.properties = entity.properties.compactMap { $0.copy() as? NSPropertyDescription }
+        return copy
+      }
+      let other = NSManagedObjectModel()
+      other.entities = original.entities.compactMap { $0.copy() as? NSEntityDescription }
+      #expect(other.entitiesByName["Author"]?.relationshipsByName["books"]?.destinationEntity === other.entities[1])
+      return (copy, other.entities)
+    }
+    let (model, _) = copied()
+    let (author, book) = (try #require(model.entitiesByName["Author"]), try #require(model.entitiesByName["Book"]))
+    for isFrozen in [false, true] {
+      if isFrozen { model.freeze() }
+      let books = try #require(author.relationshipsByName["books"])
+      #expect(books.destinationEntity === book && books.inverseRelationship === book.relationshipsByName["author"])
+      #expect(books.inverseRelationship?.inverseRelationship === books)
+      #expect(author.relationships(forDestination: book) == [books])
+    }
+  }
+
+  @Test("A copy of a relationship leads to the original's ends until it is in a model, and can be set")
+  func copies() throws {
+    let author = Build.entity("Author")
+    let book = Build.entity("Book")
+    Build.relate(author, "books", toMany: true, book, "author", inverseToMany: false)
+    let model = Build.model(author, book)
+    let copy = try #require(author.relationshipsByName["books"]?.copy() as? NSRelationshipDescription)
+    #expect(copy.destinationEntity === book && copy.inverseRelationship === book.relationshipsByName["author"])
+    copy.inverseRelationship = nil
+    #expect(copy.inverseRelationship == nil && copy.destinationEntity === book)
+    copy.destinationEntity = author
+    #expect(copy.destinationEntity === author)
+    withExtendedLifetime(model) {}
+  }
+
   @Test("Lookups give the same before and after the model is frozen") func lookups() {
     let animal = Build.entity("Animal", Build.attribute("name"))
     let dog = Build.entity("Dog", Build.attribute("breed"))

@@ -82,6 +82,25 @@ import Testing
     }
   }
 
+  @Test func anAttributeIsReadThroughAnAccessorOfAnotherTypeThatCanHoldIt() throws {
+    let store = try TemporaryStore(Self.model())
+    try store.save { context in
+      let object = try #require(context.make("Every") as? EveryType)
+      #expect(object.numberAsDecimal == nil && object.numberAsSwiftDecimal == 0 && object.listAsData == nil)
+      object.numberAsDecimal = NSDecimalNumber(value: 7)
+      #expect(object.int64 == 7 && object.numberAsDecimal == 7 && object.numberAsSwiftDecimal == 7)
+      object.numberAsSwiftDecimal = 8
+      #expect(object.int64 == 8)
+      // Transformable values, whose class the model names otherwise or not at all.
+      object.listAsText = "text"
+      #expect(object.listAsText == "text" && object.value(forKey: "list") as? String == "text")
+      object.listAsDate = Date(timeIntervalSinceReferenceDate: 1)
+      #expect(object.listAsDate == Date(timeIntervalSinceReferenceDate: 1))
+      object.listAsData = Data([1, 2])
+      #expect(object.listAsData == Data([1, 2]))
+    }
+  }
+
   @Test func nilIsReadAsNilOrAsZeroOrEmpty() throws {
     let store = try TemporaryStore(Self.model())
     store.context().performAndWaitWith { context in
@@ -124,7 +143,7 @@ import Testing
   @Test func anAccessorOfTheWrongTypeTraps() async {
     let wrongType = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let store = try TemporaryStore(ManagedPropertyTests.model())
-      store.context().performAndWaitWith { _ = ($0.make("Every") as! EveryType).textAsData }
+      store.context().performAndWaitWith { _ = ($0.make("Every", ["text": "one"]) as! EveryType).textAsData }
     }
     expectSentence(wrongType, "Every.text holds a String")
     let missing = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
@@ -157,6 +176,11 @@ class EveryType: NSManagedObject {
     static let url = ManagedProperty<URL?>("url")
     static let decimal = ManagedProperty<NSDecimalNumber?>("decimal")
     static let swiftDecimal = ManagedProperty<Decimal>("decimal")
+    static let numberAsDecimal = ManagedProperty<NSDecimalNumber?>("int64")
+    static let numberAsSwiftDecimal = ManagedProperty<Decimal>("int64")
+    static let listAsData = ManagedProperty<Data?>("list")
+    static let listAsText = ManagedProperty<String?>("list")
+    static let listAsDate = ManagedProperty<Date?>("list")
     static let list = ManagedProperty<[String]?>("list")
     static let next = ManagedProperty<EveryType?>("next")
     static let mandatoryNext = ManagedProperty<EveryType>("next")
@@ -225,6 +249,26 @@ class EveryType: NSManagedObject {
     set { self[Keys.decimal] = newValue }
   }
   var swiftDecimal: Decimal { self[Keys.swiftDecimal] }
+  var numberAsDecimal: NSDecimalNumber? {
+    get { self[Keys.numberAsDecimal] }
+    set { self[Keys.numberAsDecimal] = newValue }
+  }
+  var numberAsSwiftDecimal: Decimal {
+    get { self[Keys.numberAsSwiftDecimal] }
+    set { self[Keys.numberAsSwiftDecimal] = newValue }
+  }
+  var listAsData: Data? {
+    get { self[Keys.listAsData] }
+    set { self[Keys.listAsData] = newValue }
+  }
+  var listAsText: String? {
+    get { self[Keys.listAsText] }
+    set { self[Keys.listAsText] = newValue }
+  }
+  var listAsDate: Date? {
+    get { self[Keys.listAsDate] }
+    set { self[Keys.listAsDate] = newValue }
+  }
   var list: [String]? {
     get { self[Keys.list] }
     set { self[Keys.list] = newValue }

@@ -179,6 +179,25 @@ import Testing
     }
   }
 
+  @Test func theValueOfAToManyIsAMutableSetOfItsOwn() throws {
+    try TemporaryStore().read { context in
+      let book = context.make("Book", ["title": "One"])
+      let (one, two) = (context.make("Tag", ["books": Set([book])]), context.make("Tag"))
+      let tags = try #require(book.value(forKey: "tags") as? NSMutableSet)
+      tags.add(two)
+      tags.remove(one)
+      #expect(book.members("tags") == [one])
+      book.setValue(tags, forKey: "tags")
+      #expect(book.members("tags") == [two])
+      one.setValue([two], forKey: "ordered")
+      let ordered = try #require(one.value(forKey: "ordered") as? NSMutableOrderedSet)
+      ordered.insert(one, at: 0)
+      #expect((one.value(forKey: "ordered") as? NSOrderedSet)?.array as? [NSManagedObject] == [two])
+      one.setValue(ordered, forKey: "ordered")
+      #expect((one.value(forKey: "ordered") as? NSOrderedSet)?.array as? [NSManagedObject] == [one, two])
+    }
+  }
+
   @Test func changedAndCommittedValuesTellTheDifference() throws {
     let store = try TemporaryStore()
     try store.read { context in

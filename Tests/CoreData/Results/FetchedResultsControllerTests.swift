@@ -56,6 +56,46 @@ import Testing
     }
   }
 
+  @Test func aSectionKeyPathThatLeadsNowhereIsAnError() throws {
+    try TemporaryStore().read { context in
+      for path in ["genre", "author.age", "author.passport.colour"] {
+        let controller = NSFetchedResultsController(
+          fetchRequest: request(), managedObjectContext: context, sectionNameKeyPath: path, cacheName: nil)
+        #expect {
+          try controller.performFetch()
+        } throws: { error in
+          let error = error as NSError
+          return error.code == 134060 && error.localizedDescription.contains("\"\(path)\"")
+        }
+      }
+      // A property of a subentity, an element of the object, and an operator.
+      for path in ["artist", "objectID", "author.name.length", "tags.@count"] {
+        let controller = NSFetchedResultsController(
+          fetchRequest: request(), managedObjectContext: context, sectionNameKeyPath: path, cacheName: nil)
+        #expect(throws: Never.self) { try controller.performFetch() }
+      }
+    }
+  }
+
+  @Test func aDeletedSectionIsToldAfterItsObjects() throws {
+    try listing(["a", "bb", "cc"], section: "pages", sort: "pages") { context, controller, mirror in
+      let last = try #require(controller.sections?.last)
+      for book in last.objects as? [NSManagedObject] ?? [] { context.delete(book) }
+      context.processPendingChanges()
+      #expect(mirror.calls.first == "will" && mirror.calls.suffix(2) == ["section", "did"] && mirror.calls.count == 5)
+      #expect(mirror.sectionChanges.map(\.index) == [1])
+    }
+  }
+
+  @Test func sectionsAreEqualByNameAndObjects() throws {
+    try listing(["a", "bb"], section: "pages", sort: "pages") { context, controller, _ in
+      let before = try #require(controller.sections?.map { $0 as? NSObject })
+      try controller.performFetch()
+      #expect(controller.sections?.map { $0 as? NSObject } == before)
+      #expect(before[0] != nil && before[0] != before[1])
+    }
+  }
+
   @Test func aControllerWithoutSortDescriptorsTraps() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let context = try TemporaryStore().context()
@@ -243,8 +283,8 @@ import Testing
       let a = controller.object(at: [0, 0])
       a.setValue(3, forKey: "pages")
       context.processPendingChanges()
-      #expect(mirror.calls == ["will", "section", "section", "move", "did"])
-      #expect(mirror.sectionChanges.map { "\($0.type) \($0.name) \($0.index)" } == ["delete 1 0", "insert 3 1"])
+      #expect(mirror.calls == ["will", "section", "move", "section", "did"])
+      #expect(mirror.sectionChanges.map { "\($0.type) \($0.name) \($0.index)" } == ["insert 3 1", "delete 1 0"])
       #expect(mirror.rowChanges[0].from == [0, 0] && mirror.rowChanges[0].to == [1, 0])
       #expect(mirror.names == ["2", "3"] && mirror.texts == [["bb", "cc"], ["a"]])
     }

@@ -41,8 +41,6 @@ import Testing
       let attribute = NSDerivedAttributeDescription()
       attribute.name = "d_" + derivation.name
       attribute.attributeType = derivation.type
-      // Mandatory: the store gives it a value, not the program.
-      attribute.isOptional = derivation.name != "copied"
       attribute.derivationExpression = NSExpression(format: derivation.format)
       model.entitiesByName[derivation.entity]?.properties.append(attribute)
     }

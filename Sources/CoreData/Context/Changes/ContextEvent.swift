@@ -6,7 +6,8 @@ struct ContextEvent {
   var refreshed = MemberList()
   /// Objects whose deletion was undone: they were in their store all the time.
   var revived = MemberList()
-  var invalidatedAll: [NSManagedObjectID] = []
+  /// The IDs of all objects that the context had before a reset; nil without one.
+  var invalidatedAll: [NSManagedObjectID]?
   /// The values of objects at the beginning of the event, if these are not the last saved ones.
   var starts: [ObjectIdentifier: Snapshot] = [:]
   /// The event is being posted; new changes belong to the next one.
@@ -16,7 +17,7 @@ struct ContextEvent {
   private(set) var toManyStarts: [ObjectIdentifier: ToMany.EventStart] = [:]
 
   var isEmpty: Bool {
-    inserted.isEmpty && updated.isEmpty && deleted.isEmpty && refreshed.isEmpty && invalidatedAll.isEmpty
+    inserted.isEmpty && updated.isEmpty && deleted.isEmpty && refreshed.isEmpty && invalidatedAll == nil
       && revived.isEmpty
   }
 
@@ -76,7 +77,7 @@ struct ContextEvent {
     add(updated, UserInfoKey.updated)
     add(deleted, UserInfoKey.deleted)
     add(refreshed, UserInfoKey.refreshed)
-    if !invalidatedAll.isEmpty { info[NSInvalidatedAllObjectsKey] = invalidatedAll }
+    if let invalidatedAll { info[NSInvalidatedAllObjectsKey] = invalidatedAll }
     return info
   }
 }

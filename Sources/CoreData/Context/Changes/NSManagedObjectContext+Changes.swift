@@ -2,7 +2,8 @@
 extension NSManagedObjectContext {
   /// Inserts a new object into the context, to be saved as a new row. Inserting a deleted object undoes its deletion.
   ///
-  /// Traps for an object of another context.
+  /// An object that was made without a context brings those that it refers to, and they theirs. Traps for an object of
+  /// another context, and for one that refers to an object of another context.
   public final func insert(_ object: NSManagedObject) {
     checkQueue()
     if object.isDeleted, graph.owns(object) { return undelete(object) }
@@ -10,6 +11,15 @@ extension NSManagedObjectContext {
       object.reference?.context == nil || graph.owns(object),
       "\(object.objectID) belongs to another context and cannot be inserted into \(label).")
     guard !object.isInserted else { return }
+    // Most new objects are inserted before they refer to anything.
+    if object.reference != nil || !object.toManys.isEmpty { return insertLoose(object) }
+    enlist(object)
+    scheduleEndOfEvent()
+    object.awakeFromInsert()
+  }
+
+  /// Registers and records a new object.
+  final func enlist(_ object: NSManagedObject) {
     graph.sweepIfDue()
     object.ensureKey()
     // Values may have been set before. An object whose deletion was saved while it was a fault has none.
@@ -18,13 +28,11 @@ extension NSManagedObjectContext {
       object.state.insert(.ownsSnapshot)
     }
     if object.committed != nil { object.committed = nil }
-    let isUnborn = object.state.contains(.unborn)
+    let isNew = object.state.contains(.unborn) || object.isLoose
     object.state.subtract([.fault, .unborn, .gone])
     if ConcurrencyDebug.isEnabled { object.state.insert(.isChecked) }
     graph.add(object)
-    if isUnborn { changes.insert(unborn: object) } else { changes.insert(object) }
-    scheduleEndOfEvent()
-    object.awakeFromInsert()
+    if isNew { changes.insert(new: object) } else { changes.insert(object) }
   }
 
   private func undelete(_ object: NSManagedObject) {

@@ -81,8 +81,9 @@ extension NSManagedObjectContext {
     scheduleEndOfEvent()
   }
 
-  /// Forgets all objects and changes. Objects that are still held belong to no context any more, and read as nil. The
-  /// memory of many objects goes back to the system.
+  /// Forgets all objects and changes, and posts `NSManagedObjectContextObjectsDidChange` with the IDs of the objects
+  /// under `NSInvalidatedAllObjectsKey`. Objects that are still held belong to no context any more, and read as nil.
+  /// The memory of many objects goes back to the system.
   public final func reset() {
     checkQueue()
     let count = graph.count
@@ -102,7 +103,6 @@ extension NSManagedObjectContext {
     permanentIDs.stopAwaiting()
     // Children may still hold objects that were new here.
     permanentIDs.forgetUnlessForChildren()
-    guard !all.isEmpty else { return }
     changes.noteInvalidation(of: all)
     postObjectsDidChange()
   }

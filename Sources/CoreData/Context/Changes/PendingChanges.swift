@@ -48,7 +48,7 @@ final class PendingChanges {
   }
 
   /// Records a new object that has never been in a context.
-  func insert(unborn object: NSManagedObject) {
+  func insert(new object: NSManagedObject) {
     noteInserted(object)
     event.inserted.append(unlisted: object)
   }

@@ -41,6 +41,7 @@ extension BatchRows {
       object.snapshot = nil
       object.committed = nil
       object.toManys = []
+      object.reference = nil
       object.state = [.fault, .unborn]
       if handler(object) { return false }
       guard object.toManys.allSatisfy({ !($0?.hasChanges ?? false) }) else {

@@ -19,8 +19,8 @@ final class ParentObservation {
   /// Whether a save of one context changes what another one reads from its parent or its coordinator.
   private static func concerns(_ context: NSManagedObjectContext, _ saved: NSManagedObjectContext) -> Bool {
     if saved === context { return false }
-    // The parent's own saves, and those of its other children.
-    if let parent = context.parentContext { return saved === parent || saved.parentContext === parent }
+    // What other children saved into the parent follows when the parent saves: it may still be rolled back.
+    if let parent = context.parentContext { return saved === parent }
     return saved.parentContext == nil && saved.coordinator != nil && saved.coordinator === context.coordinator
   }
 }

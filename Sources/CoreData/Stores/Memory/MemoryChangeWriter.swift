@@ -54,6 +54,9 @@ final class MemoryChangeWriter<Store: ObjectStore>: ChangeWriter {
     memory.reader.contents.row(id.key, id.storedEntity.number)
   }
 
+  /// The store's rows are those of its coordinator: no other program changes them.
+  func cachedRow(_ id: NSManagedObjectID) -> Snapshot? { currentRow(id) }
+
   // MARK: Checks and deletions
 
   func check(_ rows: [Int], of storedEntity: StoredEntity) throws {

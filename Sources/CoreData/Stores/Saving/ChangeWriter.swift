@@ -29,6 +29,9 @@ package protocol ChangeWriter: AnyObject {
   /// - Throws: an error of reading the row, which says nothing of a conflict.
   func currentRow(_ id: NSManagedObjectID) throws -> Snapshot?
 
+  /// The row as the store's coordinator has it; nil for one that it does not keep. Default: the row of the cache.
+  func cachedRow(_ id: NSManagedObjectID) -> Snapshot?
+
   /// Called when the keys of new rows are known and no row is written yet. Deleted rows are still there.
   func begin() throws
 
@@ -157,10 +160,12 @@ extension ChangeWriter {
   // MARK: Refusals
 
   package func noteConflict(_ place: RowChanges.Place, _ storedEntity: StoredEntity, _ key: Int64) throws {
-    let stored = try currentRow(NSManagedObjectID(storedEntity: storedEntity, key: key))
-    let cached = store.rowCache.find(key, storedEntity.table)
-    progress.conflicts.append(RowConflicts.Conflict(place: place, stored: stored, cached: cached))
+    let id = NSManagedObjectID(storedEntity: storedEntity, key: key)
+    let stored = try currentRow(id)
+    progress.conflicts.append(RowConflicts.Conflict(place: place, stored: stored, cached: cachedRow(id)))
   }
+
+  package func cachedRow(_ id: NSManagedObjectID) -> Snapshot? { store.rowCache.find(id.key, id.storedEntity.table) }
 
   /// Throws the conflicts, or else the rejected rows, in the save's order: groups may have found them in another one.
   package func throwRefusals() throws {
