@@ -32,6 +32,9 @@ public struct QueueLayout: Hashable, Sendable {
   /// The file by whose lock the pool's processes take turns at writing to the store.
   package var writeTurn: String { URL(fileURLWithPath: run).path + "/write-turn" }
 
+  /// What a pool that ended while its server was away had claimed there.
+  var claims: String { run + "/claims" }
+
   /// The file in which a pool notes who holds which job.
   package func ledger(_ name: String) -> String { run + "/" + Self.ledgerPrefix + name }
   package static let ledgerPrefix = "ledger-"

@@ -84,13 +84,6 @@ extension NSManagedObject {
       "\(layout.name).\(property.name) holds a \(type(of: value)), and its accessor is of the type \(Value.self).")
   }
 
-  @inline(never)
-  fileprivate final func tooWide<Value: FixedWidthInteger>(_ property: ManagedPropertyKey) -> Value {
-    fatalError(
-      "\(layout.name).\(property.name) holds a number that its accessor's type \(Value.self) cannot hold: read it with "
-        + "value(forKey:), or widen the attribute's type in the model.")
-  }
-
   @usableFromInline
   final func missing(_ property: ManagedPropertyKey) -> Never {
     fatalError("\(layout.name).\(property.name) is nil, and its accessor's type is not optional.")
@@ -113,9 +106,10 @@ extension Int64: ManagedValue {
 }
 
 extension Int32: ManagedValue {
-  /// The value of an integer or Boolean attribute; nil for no value. Traps if the number does not fit.
+  /// The value of an integer or Boolean attribute; nil for no value. Of a number that another program has written, and
+  /// that does not fit, the nearest one: validation lets none in.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> Int32? {
-    object.read(property, .integer, Int64.self).map { Int32(exactly: $0) ?? object.tooWide(property) }
+    object.read(property, .integer, Int64.self).map { Int32(clamping: $0) }
   }
   /// Writes the attribute and marks the object as updated.
   public static func write(_ value: Int32?, to property: ManagedPropertyKey, of object: NSManagedObject) {
@@ -126,9 +120,10 @@ extension Int32: ManagedValue {
 }
 
 extension Int16: ManagedValue {
-  /// The value of an integer or Boolean attribute; nil for no value. Traps if the number does not fit.
+  /// The value of an integer or Boolean attribute; nil for no value. Of a number that another program has written, and
+  /// that does not fit, the nearest one: validation lets none in.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> Int16? {
-    object.read(property, .integer, Int64.self).map { Int16(exactly: $0) ?? object.tooWide(property) }
+    object.read(property, .integer, Int64.self).map { Int16(clamping: $0) }
   }
   /// Writes the attribute and marks the object as updated.
   public static func write(_ value: Int16?, to property: ManagedPropertyKey, of object: NSManagedObject) {

@@ -2,13 +2,13 @@ import Glibc
 
 /// Signals by name, and those that mean nothing to a pool.
 enum SignalName {
-  /// Signals that end a process which does not take them, and that a pool gives no meaning to. SIGXFSZ is among them:
+  /// Signals that end a process which does not take them, and that a pool gives no meaning to. SIGXFSZ and SIGXCPU are among them:
   /// a write beyond a limit then fails with an error, which the pool tells.
   static let meaningless: [Int32] = named.map(\.number) + realTime
 
   private static let named: [(number: Int32, name: String)] = [
     (SIGUSR1, "SIGUSR1"), (SIGUSR2, "SIGUSR2"), (SIGALRM, "SIGALRM"), (SIGVTALRM, "SIGVTALRM"), (SIGPROF, "SIGPROF"),
-    (SIGIO, "SIGIO"), (SIGPWR, "SIGPWR"), (SIGXFSZ, "SIGXFSZ"), (SIGSTKFLT, "SIGSTKFLT"),
+    (SIGIO, "SIGIO"), (SIGPWR, "SIGPWR"), (SIGXCPU, "SIGXCPU"), (SIGXFSZ, "SIGXFSZ"), (SIGSTKFLT, "SIGSTKFLT"),
   ]
 
   /// The C library keeps the two before for itself (signal(7)).

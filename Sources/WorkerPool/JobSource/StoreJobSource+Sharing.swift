@@ -75,9 +75,12 @@ extension StoreJobSource {
   /// Gives back all claims, and ends the session with the server.
   func stopSharing(_ context: NSManagedObjectContext) {
     guard let membership else { return }
-    // If this fails, the end of the session says the same. Nobody dies: no job is suspected.
-    _ = try? store.releaseClaims(of: membership.member.identity, in: context)
-    _ = try? store.noteGone(membership.member.identity, in: context)
+    // If this fails, the server is away: the next pool of the queue directory does it. Nobody dies.
+    if (try? store.releaseClaims(of: membership.member.identity, in: context)) != nil,
+      (try? store.noteGone(membership.member.identity, in: context)) != nil
+    {
+      successor.claims.end()
+    }
     membership.leave()
   }
 

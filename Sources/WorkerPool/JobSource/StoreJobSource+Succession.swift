@@ -16,33 +16,62 @@ struct Successor: Sendable {
   var claims = ClaimMemory()
 }
 
-/// What a pool's process has claimed at a server, so that the pool which begins again after it was cut off can give it
-/// back as one that has not died.
+/// What a pool's process has claimed at a server, so that the pool which begins again after it was cut off, or after it
+/// ended while the server was away, can give it back as one that has not died.
 final class ClaimMemory: Sendable {
-  private let state = Mutex<(member: Int64?, jobs: [String: [JobKey]])>((nil, [:]))
-  private let identifier = Mutex<String?>(nil)
-
-  /// The identifier of the pool's store in which the claims are; nil before the first session.
-  var store: String? { identifier.withLock(\.self) }
-
-  func begin(in store: String) { identifier.withLock { $0 = store } }
-
-  /// The identity under which the jobs are claimed, and their keys; nil before the first session.
-  var claims: (member: Int64, jobs: [JobKey])? {
-    state.withLock { state in state.member.map { ($0, state.jobs.values.flatMap(\.self)) } }
+  private struct Claims: Codable {
+    /// The identifier of the pool's store.
+    var store: String
+    var member: Int64
+    var jobs: [String: [JobKey]] = [:]
   }
 
-  func begin(_ member: Int64) { state.withLock { $0 = (member, [:]) } }
+  private let state: Mutex<(opened: String?, claims: Claims?)>
+  /// Where they are kept between two processes of a queue directory; nil for nowhere.
+  private let file: String?
+
+  /// - Parameter file: where an earlier process may have left its claims.
+  init(file: String? = nil) {
+    self.file = file
+    let left = file.flatMap { KernelFile.bytes($0) }
+    state = Mutex((nil, left.flatMap { try? JSONDecoder().decode(Claims.self, from: Data($0)) }))
+  }
+
+  /// The identifier of the pool's store that this process has had open; nil before that.
+  var store: String? { state.withLock(\.opened) }
+
+  /// Notes that the store is open. Returns the identity under which its jobs are claimed, and their keys; nil before the
+  /// first session. What an earlier process has left counts once.
+  func take(in store: String) -> (member: Int64, jobs: [JobKey])? {
+    if let file { unlink(file) }
+    return state.withLock { state in
+      state.opened = store
+      guard let claims = state.claims, claims.store == store else { return nil }
+      return (claims.member, claims.jobs.values.flatMap(\.self))
+    }
+  }
+
+  func begin(_ member: Int64, in store: String) {
+    state.withLock { $0 = (store, Claims(store: store, member: member)) }
+  }
 
   /// - Parameter isAll: whether these are all jobs of the kind, or more.
   func note(_ jobs: [JobKey], of kind: String, isAll: Bool) {
     state.withLock { state in
-      if isAll {
-        state.jobs[kind] = jobs
-      } else {
-        state.jobs[kind] = Array(Set(state.jobs[kind, default: []]).union(jobs))
-      }
+      guard let known = state.claims?.jobs[kind, default: []] else { return }
+      state.claims?.jobs[kind] = isAll ? jobs : Array(Set(known).union(jobs))
     }
+  }
+
+  /// They are given back.
+  func end() { state.withLock { $0.claims = nil } }
+
+  /// Keeps what could not be given back, since the server is away, for the next process of the queue directory.
+  func keep() {
+    guard let file, let claims = state.withLock(\.claims) else { return }
+    // Without the file the next process takes this one for dead: then a death too much is counted, and no job is lost.
+    guard let bytes = try? JSONEncoder().encode(claims) else { return }
+    try? ReplacingFile.write(bytes, to: file, mode: 0o600, surviving: .power)
   }
 }
 
@@ -86,7 +115,7 @@ extension StoreJobSource {
     do {
       if store.isShared {
         // This process lives, and so has not died under its former identity.
-        let former = successor.claims.claims
+        let former = successor.claims.take(in: store.poolIdentifier)
         if let former { try store.takeBack(claimsOf: former.member, former.jobs, in: context) }
         // An earlier process of this queue directory has.
         membership = try StoreMembership(
@@ -98,7 +127,7 @@ extension StoreJobSource {
         member: membership?.member.identity
       ).write(isShared: store.isShared, in: context)
       try context.save()
-      if let member = membership?.member { successor.claims.begin(member.identity) }
+      if let member = membership?.member { successor.claims.begin(member.identity, in: store.poolIdentifier) }
     } catch {
       membership = nil
       unlink(path)

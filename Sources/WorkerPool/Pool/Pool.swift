@@ -116,7 +116,9 @@ public enum Pool {
       if !hasStarted { remains.removeStore() }
       storeLock?.release()
     }
-    let claims = ClaimMemory()
+    let claims = ClaimMemory(file: layout.claims)
+    // After an end in order, by an error too. A pool that is killed has no time for it, and counts as dead.
+    defer { claims.keep() }
     let manager = configuration.handlesSignals ? ServiceManager(ProcessInfo.processInfo.environment) : nil
     var code = try runOnce(&configuration, layout, claims, signals, manager)
     hasStarted = true
@@ -147,7 +149,7 @@ public enum Pool {
       claims: claims)
     if configuration.migratesStore { try migrate(configuration, manager) }
     let opening = try StoreOpening(
-      configuration, signals: signals, manager: manager, isAgain: claims.claims != nil
+      configuration, signals: signals, manager: manager, isAgain: claims.store != nil
     ) { [configuration] in
       try openSource(configuration, layout, successor)
     }
@@ -163,6 +165,7 @@ public enum Pool {
     if configuration.place.isServer { return nil }
     try StoreFitness.requireWritable(configuration.store)
     let lock = try takeStore(configuration.store)
+    try StoreFitness.requireOneName(lock.path)
     configuration.store = lock.path
     configuration.storeFile = lock.file
     return lock
@@ -263,7 +266,6 @@ public enum Pool {
         reason: "another store is at this place now than when the pool began; put the right one there, or start the "
           + "pool anew to use this one")
     }
-    successor.claims.begin(in: store.poolIdentifier)
     guard store.files.main == configuration.storeFile else {
       throw StartError.store(
         path: configuration.store, reason: "\(StoreParted(path: configuration.store, isReplaced: true))")

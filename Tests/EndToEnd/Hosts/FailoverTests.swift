@@ -14,6 +14,14 @@ private struct OwnDatabase {
     try server.psql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '\(name)'")
   }
 
+  /// Ends all sessions, and lets none begin until `open()`.
+  func close() throws {
+    try server.psql("ALTER DATABASE \(name) ALLOW_CONNECTIONS false")
+    try endSessions()
+  }
+
+  func open() throws { try server.psql("ALTER DATABASE \(name) ALLOW_CONNECTIONS true") }
+
   func drop() { _ = try? server.psql("DROP DATABASE \(name) WITH (FORCE)") }
 }
 
@@ -106,6 +114,35 @@ struct FailoverTests {
     try hosts.submit(1..<2, to: "a")
     try hosts.waitForEffects(2)
     try hosts.checkEffects(0..<2)
+    try pool.stop()
+  }
+
+  /// A host that is shut down with its server, and started again: nobody has died.
+  @Test func anOrderlyEndWhileTheServerIsAwayCostsAJobNothing() throws {
+    let database = try OwnDatabase()
+    defer { database.drop() }
+    let hosts = try HostPools(at: database.address)
+    let (seen, until) = (hosts.place.path("seen"), hosts.place.path("until"))
+    var pool = try hosts.start("a", counts: false)
+    try hosts.psql(#"INSERT INTO \#(hosts.schema)."Item" (value) VALUES (1)"#)
+    try hosts.drop(
+      [#"{"kind": "follow", "parameters": {"seen": "\#(seen)", "until": "\#(until)"}}"#], as: "job.json", on: "a")
+    for round in 1...4 {
+      try waitUntil("the job has begun \(round) times") { FileManager.default.fileExists(atPath: seen) }
+      try FileManager.default.removeItem(atPath: seen)
+      try database.close()
+      try waitUntil("the pool waits for the server") { pool.lastLines.contains("not currently accepting connections") }
+      try pool.stop()
+      try database.open()
+      pool = try hosts.start("a", counts: false)
+    }
+    try Data().write(to: URL(fileURLWithPath: until))
+    try waitUntil("the job has ended") {
+      try hosts.psql("SELECT count(*) FROM \(hosts.table("PoolJob")) WHERE state > 2") == "1"
+    }
+    let job = try hosts.psql(
+      #"SELECT state, attempt, crashes, "hostDeaths", errors FROM \#(hosts.table("PoolJob"))"#)
+    #expect(job == "3|1|0|0|", "\(job)")
     try pool.stop()
   }
 }

@@ -42,6 +42,26 @@ import WorkerPool
     try items.checkNothingIsLeft(of: pool)
   }
 
+  /// The log of a killed pool lies beside the first name: under the second one the jobs in it would be missing.
+  @Test(.timeLimit(.minutes(20)))
+  func aStoreWithTwoNamesIsRefusedAfterItsPoolWasKilled() throws {
+    let items = try ItemPool()
+    let pool = try items.start()
+    try items.submit("add")
+    try pool.waitForJobs(1)
+    try pool.kill9()
+    let other = items.place.path("alias.sqlite")
+    try FileManager.default.linkItem(atPath: items.store, toPath: other)
+    let second = try secondPool(items, store: other)
+    #expect(second.code == 1 && second.errors.contains("the file has 2 names (hard links)"), "\(second.errors)")
+    unlink(other)
+    let next = try items.start()
+    try items.submit("add")
+    try next.waitForJobs(1)
+    #expect(try items.rows() == "3|2|0")
+    try next.stop()
+  }
+
   /// Started at the same moment on a store that does not exist, each with a queue directory of its own, of two pools
   /// one runs.
   @Test(.timeLimit(.minutes(20)))

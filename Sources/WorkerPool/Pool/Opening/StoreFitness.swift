@@ -26,4 +26,17 @@ enum StoreFitness {
       throw .storeIsReadOnly(path: path, directory: directory, reason: String(cString: strerror(errno)))
     }
   }
+
+  /// Throws ``Pool/StartError`` for a file that has several names. The log beside a store bears the store's name: under
+  /// another name the store lacks what stands in it, and is overwritten by it later.
+  ///
+  /// Source: https://www.sqlite.org/howtocorrupt.html, section 2.5.
+  static func requireOneName(_ path: String) throws(Pool.StartError) {
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_nlink > 1 else { return }
+    throw .store(
+      path: path,
+      reason: "the file has \(status.st_nlink) names (hard links), and SQLite keeps a log for each of them: remove all "
+        + "names but the one that was used last, or use a symbolic link")
+  }
 }
