@@ -79,6 +79,9 @@ package struct ModelFile {
       }
       return try ModelDocument(root, of: elements)
     }
+    for file in [contents, elements] where access(file.path, F_OK) == 0 && access(file.path, R_OK) != 0 {
+      throw ManagedObjectModelError(file, "cannot be read: \(String(cString: strerror(errno)))")
+    }
     throw ManagedObjectModelError(version, "holds neither a readable \"contents\" nor \"elements\"")
   }
 

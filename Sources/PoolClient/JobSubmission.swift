@@ -7,13 +7,13 @@ public struct JobSubmission {
   private let layout: QueueLayout
 
   /// - Parameter queue: the path of the queue directory, which a pool has made.
-  /// - Throws: ``JobSubmissionError`` when it is none.
+  /// - Throws: ``JobSubmissionError`` when it is none; ``FileError`` when this user may not look.
   public init(queue: String) throws {
     layout = QueueLayout(root: queue)
     var status = stat()
-    guard stat(layout.incoming, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-      throw JobSubmissionError.noQueue(queue)
-    }
+    let isThere = stat(layout.incoming, &status) == 0
+    if !isThere, errno == EACCES { throw FileError(path: layout.incoming, action: "be reached", errno: EACCES) }
+    guard isThere, status.st_mode & S_IFMT == S_IFDIR else { throw JobSubmissionError.noQueue(queue) }
   }
 
   /// Writes one file with all the jobs, which are taken in one transaction.

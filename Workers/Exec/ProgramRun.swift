@@ -169,7 +169,8 @@ struct ProgramRun {
       let pid = try program.start(input: input.reading, output: output.writing, errors: errors.writing)
       return (pid, Pipes(input: input.writing, output: output.reading, errors: errors.reading))
     } catch {
-      throw ExecError(directoryProblem ?? "\(path) cannot be run: \(String(cString: strerror(error.number)))")
+      throw ExecError(
+        directoryProblem ?? "\(path) cannot be run: \(error.detail ?? String(cString: strerror(error.number)))")
     }
   }
 

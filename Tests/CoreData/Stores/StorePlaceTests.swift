@@ -99,4 +99,15 @@ import Testing
     #expect(!one.isSamePlace(as: folder.appendingPathComponent("old.sqlite")))
     #expect(!URL(fileURLWithPath: "/dev/null/a").isSamePlace(as: URL(fileURLWithPath: "/dev/null/b")))
   }
+
+  /// SQLite takes `a/none/../b` for `a/b`; the system finds nothing there.
+  @Test func aBackupToADirectoryThatIsNotThereLeavesNothing() throws {
+    let store = try TemporaryStore()
+    let before = try FileManager.default.contentsOfDirectory(atPath: store.folder.path).sorted()
+    let backup = URL(fileURLWithPath: store.folder.path + "/none/../backup.sqlite")
+    expectError(NSPersistentStoreOperationError) {
+      try StoreMaintenance(url: store.url).backUp(to: backup)
+    }
+    try #expect(FileManager.default.contentsOfDirectory(atPath: store.folder.path).sorted() == before)
+  }
 }

@@ -104,6 +104,13 @@ public final class StoreMaintenance {
       throw CoreDataErrors.error(
         .persistentStoreOperation, "\(url.path) is a file of the store itself: choose another path for the backup.")
     }
+    // SQLite takes "/a/b/../c" for "/a/c" though there is no b; the system does not.
+    let directory = url.deletingLastPathComponent().path
+    guard access(directory, F_OK) == 0 else {
+      throw CoreDataErrors.error(
+        .persistentStoreOperation, "\(directory) cannot be reached: \(String(cString: strerror(errno))); make it first."
+      )
+    }
     let temporary = url.path + ".\(UUID().uuidString).tmp"
     defer { for suffix in ["", "-journal", "-wal", "-shm"] { unlink(temporary + suffix) } }
     try CoreDataErrors.translating("Backing up \(connection.path)") {
