@@ -33,7 +33,7 @@ public struct QueueLayout: Hashable, Sendable {
   package var writeTurn: String { URL(fileURLWithPath: run).path + "/write-turn" }
 
   /// What a pool that ended while its server was away had claimed there.
-  var claims: String { run + "/claims" }
+  package var claims: String { run + "/claims" }
 
   /// The file in which a pool notes who holds which job.
   package func ledger(_ name: String) -> String { run + "/" + Self.ledgerPrefix + name }
