@@ -11,6 +11,7 @@ extension PoolJob {
   public func markSucceeded(startedAt: Date, at now: Date = Date()) throws {
     try move(.succeeded, policy: RetryPolicy(), at: now)
     attempt = attempt.counting(1)
+    forgetHostDeaths()
     self.startedAt = startedAt
   }
 

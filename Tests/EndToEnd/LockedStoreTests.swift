@@ -134,6 +134,8 @@ import Testing
     // Given a store, and a file with the same inode number on another file system
     let places = try [TestPlace(), TestPlace()]
     let disks = try places.map { try SmallDisk($0) }
+    // They are unmounted with their last use.
+    defer { withExtendedLifetime(disks) {} }
     let numbers = try disks.map { disk in
       try Dictionary(
         uniqueKeysWithValues: (0..<200).map { number in

@@ -58,7 +58,7 @@ import WorkerPool
     let next = try items.start()
     try items.submit("add")
     try next.waitForJobs(1)
-    #expect(try items.rows() == "3|2|0")
+    #expect(try items.rows() == "3|1|0")
     try next.stop()
   }
 
