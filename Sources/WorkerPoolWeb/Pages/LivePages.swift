@@ -43,10 +43,8 @@ final class LivePages: @unchecked Sendable {
   /// Begins to serve a browser. On the queue.
   func add(_ request: HTTPRequest) -> HTTPResponse {
     removeClosed()
-    guard viewers.count < Self.most else {
-      let text = "\(Self.most) pages are live already; this one is not.\n"
-      return HTTPResponse(503, "text/plain; charset=utf-8", Array(text.utf8))
-    }
+    // The oldest makes room: more likely than others it is one that was left, which shows only when something is sent.
+    if viewers.count >= Self.most, let oldest = viewers.keys.min() { viewers.removeValue(forKey: oldest)?.stream.end() }
     let viewer = Viewer(request: HTTPRequest(method: "GET", target: request.query["page"] ?? "/"))
     count += 1
     viewers[count] = viewer

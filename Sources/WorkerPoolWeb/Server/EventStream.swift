@@ -11,6 +11,7 @@ final class EventStream: Sendable {
     /// The address of a connection that waits for the next event.
     var suspended: UInt?
     var isClosed = false
+    var isEnding = false
   }
 
   private let state = Mutex(State())
@@ -29,10 +30,15 @@ final class EventStream: Sendable {
   /// Sends a comment, so that a browser that is gone is noticed.
   func sendSignOfLife() { send(Array(": \n\n".utf8)) }
 
-  private func send(_ bytes: [UInt8]) {
+  /// Ends the stream; the browser asks for another one some seconds later.
+  func end() { resume { $0.isEnding = true } }
+
+  private func send(_ bytes: [UInt8]) { resume { $0.next = bytes } }
+
+  private func resume(_ change: (inout State) -> Void) {
     let resting: UInt? = state.withLock { state in
       guard !state.isClosed else { return nil }
-      state.next = bytes
+      change(&state)
       defer { state.suspended = nil }
       return state.suspended
     }
@@ -47,9 +53,12 @@ final class EventStream: Sendable {
     self.connection.store(UInt(bitPattern: connection), ordering: .relaxed)
   }
 
-  /// Fills the buffer with the next bytes of the stream; without any, the connection is suspended.
+  /// Fills the buffer with the next bytes of the stream; without any, the connection is suspended. Returns their number,
+  /// or -1 at the stream's end.
   func read(into buffer: UnsafeMutablePointer<CChar>, _ size: Int) -> Int {
     state.withLock { state in
+      // MHD_CONTENT_READER_END_OF_STREAM.
+      if state.isEnding { return -1 }
       if state.sending.isEmpty, let next = state.next {
         state.sending = next[...]
         state.next = nil

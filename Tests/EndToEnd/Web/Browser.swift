@@ -200,7 +200,7 @@ final class Browser {
     switch method {
     case "Log.entryAdded":
       let entry = parameters["entry"] as? Members
-      complaints.append("\(entry?["text"] ?? "")")
+      complaints.append("\(entry?["text"] ?? "") \(entry?["url"] ?? "")")
     case "Runtime.exceptionThrown": complaints.append("\(parameters["exceptionDetails"] ?? "")")
     case "Fetch.requestPaused":
       let id = parameters["requestId"] as? String ?? ""
