@@ -28,7 +28,7 @@ import Testing
   }
 
   /// With all readers made, and all given back.
-  @Test(.timeLimit(.minutes(1)), arguments: kinds)
+  @Test(.timeLimit(.minutes(20)), arguments: kinds)
   func everyUseOfARemovedStoreIsAnError(kind: StoreKind) throws {
     let (stack, store, id) = try library(kind)
     try readEachOther(store, kind == .file ? 8 : 4)
@@ -50,7 +50,7 @@ import Testing
   ///                        | removes the store
   /// the other rows         |
   /// reads again: an error  |
-  @Test(.timeLimit(.minutes(1)), arguments: kinds)
+  @Test(.timeLimit(.minutes(20)), arguments: kinds)
   func aFetchThatRunsWhenItsStoreIsRemovedEndsWell(kind: StoreKind) throws {
     let (stack, store, _) = try library(kind)
     let mayRemove = DispatchSemaphore(value: 0)
@@ -72,7 +72,7 @@ import Testing
     #expect(throws: NSError.self) { try store.count(RowFetch(entityName: "Book")) }
   }
 
-  @Test(.timeLimit(.minutes(1)), arguments: kinds)
+  @Test(.timeLimit(.minutes(20)), arguments: kinds)
   func aPinnedStateEndsWithItsStore(kind: StoreKind) throws {
     let (stack, store, id) = try library(kind)
     let generation = try QueryGeneration([store], of: stack.coordinator)

@@ -44,7 +44,7 @@ struct HangingPluginTests {
     #expect(try pool.command("status", "--prometheus").output.contains("workerpool_hanging 1\n"))
   }
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(20)))
   func aReloadDoesNotWaitForADirectoryThatHangs() throws {
     let items = try ItemPool()
     let files = try HangingFiles(items.place, ["worker-far": Self.farPlugin])
@@ -65,7 +65,7 @@ struct HangingPluginTests {
     try pool.stop()
   }
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(20)))
   func aPoolStartsWithoutADirectoryThatHangs() throws {
     let items = try ItemPool()
     let files = try HangingFiles(items.place, ["worker-far": Self.farPlugin])
@@ -78,7 +78,7 @@ struct HangingPluginTests {
     try pool.stop()
   }
 
-  @Test(.timeLimit(.minutes(5)), .enabled(if: Confinement.obstacle == nil, "this kernel has no Landlock"))
+  @Test(.timeLimit(.minutes(20)), .enabled(if: Confinement.obstacle == nil, "this kernel has no Landlock"))
   func aConfinedPluginThatHangsKeepsNoOtherJob() throws {
     let items = try ItemPool()
     let files = try HangingFiles(items.place, ["worker-far": Self.farPlugin])
@@ -94,7 +94,7 @@ struct HangingPluginTests {
   }
 
   /// A file for the metrics on a file system that hangs.
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(20)))
   func aMetricsFileThatHangsKeepsNoJob() throws {
     let items = try ItemPool()
     let files = try HangingFiles(items.place, [:])

@@ -17,7 +17,7 @@ import WorkerPool
     case notExecutable
   }
 
-  @Test(.timeLimit(.minutes(5)), arguments: Way.allCases)
+  @Test(.timeLimit(.minutes(20)), arguments: Way.allCases)
   func aPluginWhoseFileIsReplacedGoesOn(way: Way) throws {
     // Given a pool with one plugin, whose file is a program of its own
     let items = try ItemPool()

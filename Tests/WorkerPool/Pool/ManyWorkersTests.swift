@@ -25,7 +25,7 @@ import Testing
     done
     """
 
-  @Test(.timeLimit(.minutes(5))) func threeHundredWorkersStartWorkAndStop() throws {
+  @Test(.timeLimit(.minutes(20))) func threeHundredWorkersStartWorkAndStop() throws {
     let count = 300
     let pool = try PoolHarness(plugins: [], workers: count) { configuration in
       let path = configuration.pluginDirectories[0] + "/worker-shell"

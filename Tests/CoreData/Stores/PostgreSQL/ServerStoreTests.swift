@@ -183,7 +183,7 @@ struct ServerStoreTests {
     try #expect(connection.execute("SELECT label FROM \(place.qualified("Tag"))").text(0, 0) == "c")
   }
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(20)))
   func interruptingStatementsEndsAFetchOfAPinnedContext() throws {
     let stack = try StoreStack(.server)
     let store = try #require(stack.store as? ServerStore)

@@ -272,7 +272,7 @@ import Testing
 
   // MARK: Interruption
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.minutes(20)))
   func interruptingStatementsEndsAFetchOfAPinnedContext() throws {
     let (store, file, _) = try library()
     let pinned = try #require(try PinnedFile(file.database))

@@ -41,7 +41,7 @@ import Testing
   ///                             | waits, gives up after 0.2 s
   /// goes on, passes it on       |
   ///                             | saves
-  @Test(.timeLimit(.minutes(5)), arguments: [WriteTurn.Part.turn, .door])
+  @Test(.timeLimit(.minutes(20)), arguments: [WriteTurn.Part.turn, .door])
   func aStoppedHolderOfTheTurnKeepsASaveNoLongerThanTheTimeout(part: WriteTurn.Part) throws {
     let path = temporaryURL("turn").path
     defer { unlink(path) }
