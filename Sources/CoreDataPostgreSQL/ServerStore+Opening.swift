@@ -130,6 +130,8 @@ extension ServerStore {
       throw CoreDataErrors.noStore("\(address.description) holds no store.")
     }
     let rows = try connection.execute("SELECT identifier, metadata FROM \(address.qualified("_store"))")
+    // A store is made in one transaction. One that is restored gets its tables first, and their rows later.
+    if rows.rowCount == 0 { throw CoreDataErrors.noStore("\(address.description) holds the tables of a store only.") }
     guard rows.rowCount == 1, let identifier = rows.text(0, 0), let bytes = rows.bytes(0, 1),
       var metadata = try StoredPropertyList.read(Data(bytes)) as? [String: Any]
     else {

@@ -13,7 +13,7 @@ extension Job {
     if let store = JobAttempt.running(self)?.runner.store.files, store.contains(path: path) {
       throw PermanentFailure("\(path) is a file of the store; choose another path")
     }
-    if let queue = ProcessInfo.processInfo.environment[.queue], Self.isInside(path, queue) {
+    if let queue = ProcessInfo.processInfo.environment[.queue], QueueDirectoryGuard(queue).contains(path) {
       throw PermanentFailure("\(path) lies in the queue directory, where the pool alone writes; choose another path")
     }
     do {
@@ -21,18 +21,5 @@ extension Job {
     } catch {
       throw PermanentFailure(error.description)
     }
-  }
-
-  /// Whether a file at the path would lie in the directory, or below it.
-  private static func isInside(_ path: String, _ directory: String) -> Bool {
-    let parent = URL(fileURLWithPath: path).deletingLastPathComponent().path
-    guard let place = realpath(parent), let root = realpath(directory) else { return false }
-    return place == root || place.hasPrefix(root + "/")
-  }
-
-  private static func realpath(_ path: String) -> String? {
-    guard let resolved = Glibc.realpath(path, nil) else { return nil }
-    defer { free(resolved) }
-    return String(cString: resolved)
   }
 }

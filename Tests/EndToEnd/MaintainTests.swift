@@ -47,6 +47,22 @@ import WorkerPool
     try pool.stop()
   }
 
+  @Test(.timeLimit(.minutes(20)), .enabled(if: SmallDisk.isPossible, "needs root, to mount a directory"))
+  func norUnderAnotherNameOfIt() throws {
+    let place = try TestPlace()
+    let pool = try pool(place)
+    let other = place.path("elsewhere")
+    try FileManager.default.createDirectory(atPath: other, withIntermediateDirectories: false)
+    let mounted = try run("/usr/bin/env", ["mount", "--bind", "\(pool.queue)/incoming", other])
+    try #require(mounted.code == 0, "\(mounted.errors)")
+    defer { _ = try? run("/usr/bin/env", ["umount", "--lazy", other]) }
+    try pool.submit("maintain", "--set", "task=backup", "--set", "file=\(other)/b.jsonl")
+    try pool.wait { $0.jobs?["dead"] == 1 }
+    let story = try pool.command("jobs", "--json").output
+    #expect(story.contains("lies in the queue directory"), "\(story)")
+    try pool.stop()
+  }
+
   @Test(.timeLimit(.minutes(20))) func deadJobsAreRetriedByPredicate() throws {
     let place = try TestPlace()
     let pool = try pool(place)

@@ -89,6 +89,8 @@ extension StoreJobSource {
     case .jobsCame: report(.jobsCame)
     case .leads: report(.leads)
     case .cutOff(let reason): report(.cutOff(reason))
+    case .isDeaf(let reason):
+      report(.trouble("the pool cannot wait at the server for the end of another, and tries again: \(reason)"))
     case .membersChanged: watchNeighbour()
     case .settingsChanged: readPauses()
     case .noticesCame: takeNotices()

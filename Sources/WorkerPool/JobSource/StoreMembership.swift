@@ -35,6 +35,8 @@ final class StoreMembership: Sendable {
     case isGone(Int64)
     /// This pool does from now on what one does for all.
     case leads
+    /// This pool does not hear of a death, or cannot become the leader, until a wait succeeds that failed: why.
+    case isDeaf(String)
     /// The session has ended: other pools may run this pool's jobs.
     case cutOff(String)
   }
@@ -156,7 +158,9 @@ final class StoreMembership: Sendable {
         switch event {
         case .held(let afterWaiting) where afterWaiting || next == dead: tell(.isGone(next))
         case .held: again(after: Self.timeToComeBack) { $0.tellGone(next) }
-        case .failed: again { $0.forget(neighbour: next) }
+        case .failed(let reason):
+          tell(.isDeaf(reason))
+          again { $0.forget(neighbour: next) }
         }
       }
       state.neighbour = (next, hold)
@@ -184,7 +188,8 @@ final class StoreMembership: Sendable {
         case .held:
           self.state.withLock { $0.isLeader = true }
           tell(.leads)
-        case .failed:
+        case .failed(let reason):
+          tell(.isDeaf(reason))
           self.state.withLock { $0.isLeader = false }
           again { $0.lead(lock) }
         }

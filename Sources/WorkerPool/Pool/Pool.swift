@@ -40,15 +40,15 @@ public enum Pool {
       case .storeIsTaken(let path, let pid, let queue):
         "another pool\(pid.map { ", process \($0)," } ?? "") runs on the store \(path)"
           + (queue.map { " with the queue directory \($0)" } ?? "")
-          + "; a store has one pool: stop that one first (workerpool stop\(queue.map { " --queue \($0)" } ?? ""))"
+          + "; a store has one pool: stop that one first (workerpool stop\(queue.map { " --queue \(ShellWord.quoted($0))" } ?? ""))"
       case .storeIsReadOnly(let path, let directory, let reason):
         "the store \(path) cannot be written"
           + "\(directory.map { ", because its directory \($0) cannot" } ?? ""): \(reason); the pool keeps its jobs "
           + "there"
       case .modelDoesNotFit(let model, let store, let difference):
         "the model \(model) does not fit the store \(store): \(difference); to migrate the store: "
-          + "workerpool migrate --store \(store) --model \(model) (with --dry-run it shows what changes), or run "
-          + "--migrate; else give --model the version that the store was made with"
+          + "workerpool migrate --store \(ShellWord.quoted(store)) --model \(ShellWord.quoted(model)) (with --dry-run it "
+          + "shows what changes), or run --migrate; else give --model the version that the store was made with"
       case .confinement(let reason): "workers cannot be confined: \(reason); without --confine they run as they are"
       case .storeIsLocked(let path, let seconds, let reason):
         "the store \(path) could not be opened within \(Clock.text(seconds)): \(reason)"

@@ -22,7 +22,7 @@ struct RuntimeDirectory {
     let pid: String?
     var description: String {
       "another pool\(pid.map { ", process \($0)," } ?? "") runs on \(queue); a queue directory has one pool: stop that "
-        + "one first (workerpool stop --queue \(queue))"
+        + "one first (workerpool stop --queue \(ShellWord.quoted(queue)))"
     }
   }
 

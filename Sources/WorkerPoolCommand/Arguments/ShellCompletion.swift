@@ -1,3 +1,5 @@
+import Jobs
+
 /// The scripts by which shells complete the words of a command line, made from the descriptions of the commands.
 enum ShellCompletion: String, CaseIterable {
   case bash, zsh, fish
@@ -62,12 +64,13 @@ enum ShellCompletion: String, CaseIterable {
   // MARK: zsh
 
   private static func zsh(_ commands: [CommandDescription]) -> String {
-    let names = commands.map { "    \(quoted("\($0.name):\(colons($0.summary))"))" }.joined(separator: " \\\n")
+    let names = commands.map { "    " + ShellWord.quoted("\($0.name):\(colons($0.summary))") }
+      .joined(separator: " \\\n")
     let cases = commands.map { command in
       let specifications = options(command).map { option in
         let value = option.value.map { ":\($0):\(paths.contains($0) ? "_files" : " ")" } ?? ""
         let repeating = option.isRepeating ? "*" : ""
-        return "      " + quoted("\(repeating)--\(option.name)[\(brackets(option.help))]\(value)")
+        return "      " + ShellWord.quoted("\(repeating)--\(option.name)[\(brackets(option.help))]\(value)")
       }
       return """
             \(command.name)) _arguments \\
@@ -109,7 +112,7 @@ enum ShellCompletion: String, CaseIterable {
     var lines = ["# fish completion of workerpool; made by `workerpool completion fish`", "complete -c workerpool -f"]
     for command in commands {
       lines.append(
-        "complete -c workerpool -n __fish_use_subcommand -a \(command.name) -d \(quoted(command.summary))")
+        "complete -c workerpool -n __fish_use_subcommand -a \(command.name) -d \(ShellWord.quoted(command.summary))")
     }
     for command in commands {
       for option in options(command) {
@@ -117,12 +120,9 @@ enum ShellCompletion: String, CaseIterable {
         let value = option.value.map { paths.contains($0) ? " -r -F" : " -x" } ?? ""
         lines.append(
           "complete -c workerpool -n '__fish_seen_subcommand_from \(command.name)' -l \(option.name)\(short)\(value)"
-            + " -d \(quoted(option.help))")
+            + " -d \(ShellWord.quoted(option.help))")
       }
     }
     return lines.joined(separator: "\n") + "\n"
   }
-
-  /// A word for a shell: in single quotes, in which only the quote itself means something.
-  private static func quoted(_ text: String) -> String { "'" + text.replacing("'", with: "'\\''") + "'" }
 }

@@ -101,7 +101,7 @@ private func watch(
 
 /// The option that names the queue directory, if it was given.
 private func queueOption(_ arguments: ParsedArguments) -> String {
-  arguments.string("queue").map { " --queue \($0)" } ?? ""
+  arguments.string("queue").map { " --queue \(ShellWord.quoted($0))" } ?? ""
 }
 
 @Sendable private func workers(_ arguments: ParsedArguments) throws -> ExitCode {

@@ -219,6 +219,7 @@ struct PageError: Error {
 
   init(_ latest: PoolMonitor.Observation, queue: String) {
     text = "The pool does not answer: \(latest.problem ?? "it was not asked yet")."
-    advice = "Start it with workerpool run --queue \(queue) and its store. This page comes back by itself."
+    advice =
+      "Start it with workerpool run --queue \(ShellWord.quoted(queue)) and its store. This page comes back by itself."
   }
 }

@@ -35,6 +35,26 @@ struct ServerStoreTests {
       ])
   }
 
+  /// A restore makes all tables first: a program that waits for its store must not take them for a damaged one.
+  @Test func tablesWithoutTheStoresRowAreNoStoreYet() throws {
+    let stack = try StoreStack(.server)
+    let place = try address(stack)
+    let connection = try connect()
+    defer { connection.close() }
+    let kept = place.qualified("kept")
+    try connection.run(
+      "CREATE TABLE \(kept) AS TABLE \(place.qualified("_store")); DELETE FROM \(place.qualified("_store"))")
+    let other = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
+    func open() throws {
+      try other.addPersistentStore(
+        ofType: StoreKind.server.type, configurationName: nil, at: stack.url,
+        options: [NSPersistentStoreMustExistOption: true])
+    }
+    expectError(134080, open)
+    try connection.run("INSERT INTO \(place.qualified("_store")) TABLE \(kept)")
+    try open()
+  }
+
   @Test func rowsOfOtherProgramsAreRowsLikeOurs() throws {
     let stack = try StoreStack(.server)
     let place = try address(stack)

@@ -1,0 +1,13 @@
+/// Words of a command that somebody shall type or paste.
+package enum ShellWord {
+  /// The text as one word for a POSIX shell: as it is, or in single quotes, in which only the quote itself means
+  /// something.
+  package static func quoted(_ text: String) -> String {
+    let isPlain = !text.isEmpty && text.utf8.allSatisfy { plain.contains($0) }
+    return isPlain ? text : "'" + text.replacing("'", with: #"'\''"#) + "'"
+  }
+
+  /// A `~` has a meaning at the beginning of a word, and is quoted everywhere.
+  private static let plain = Set(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%".utf8)
+}

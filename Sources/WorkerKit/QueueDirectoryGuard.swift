@@ -1,0 +1,39 @@
+import Foundation
+import Glibc
+
+/// Tells whether a path leads into the queue directory, by whatever name: a symbolic link, or a mount that shows the
+/// directory, or one in it, at another place.
+struct QueueDirectoryGuard {
+  /// What tells one directory from all others.
+  private struct Identity: Hashable {
+    let device: dev_t
+    let file: ino_t
+
+    init?(_ path: String) {
+      var status = stat()
+      guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }
+      (device, file) = (status.st_dev, status.st_ino)
+    }
+  }
+
+  private let directories: Set<Identity>
+
+  init(_ queue: String) {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: queue)) ?? []
+    directories = Set(([queue] + names.map { "\(queue)/\($0)" }).compactMap(Identity.init))
+  }
+
+  /// Whether a file at the path would lie in the queue directory, or below it.
+  func contains(_ path: String) -> Bool {
+    guard let resolved = Glibc.realpath(URL(fileURLWithPath: path).deletingLastPathComponent().path, nil) else {
+      return false
+    }
+    defer { free(resolved) }
+    var place = URL(fileURLWithPath: String(cString: resolved), isDirectory: true)
+    while true {
+      if let identity = Identity(place.path), directories.contains(identity) { return true }
+      if place.path == "/" { return false }
+      place.deleteLastPathComponent()
+    }
+  }
+}
