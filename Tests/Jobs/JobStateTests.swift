@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import TestFiles
 import Testing
 
 @Suite struct JobStateTests {
@@ -40,7 +41,7 @@ import Testing
     let policy = RetryPolicy(base: 2, cap: 60)
     #expect((1...7).map { policy.delay(afterFailures: $0) } == [2, 4, 8, 16, 32, 60, 60])
     #expect(policy.delay(afterFailures: 10_000) == 60)
-    var generator = SystemRandomNumberGenerator()
+    var generator = SeededGenerator(seed: 1)
     let delays = (0..<1000).map { _ in policy.delay(afterFailures: 5, using: &generator) }
     #expect(delays.allSatisfy { (25.6...38.4).contains($0) })
     #expect(delays.contains { $0 < 28 } && delays.contains { $0 > 36 })
@@ -49,7 +50,7 @@ import Testing
   /// Who mends what makes jobs fail sleeps at night, and is away at weekends.
   @Test func aJobThatFailsIsTriedForDaysUnlessItSaysOtherwise() {
     let policy = RetryPolicy()
-    var generator = SystemRandomNumberGenerator()
+    var generator = SeededGenerator(seed: 1)
     let waits = (1..<policy.maxAttempts).map { policy.delay(afterFailures: $0, using: &generator) }
     #expect(waits.count == 19 && (12...18).contains(waits[0]))
     #expect((5 * 86_400...9 * 86_400).contains(waits.reduce(0, +)))
