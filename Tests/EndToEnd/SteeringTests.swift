@@ -34,7 +34,9 @@ import WorkerPool
     let resumed = try pool.command("resume", "--all")
     #expect(resumed.output == "the pool goes on\nstill paused by name: workerpool resume slow\n", "\(resumed)")
     #expect(try pool.status().pausedQueues == ["slow"])
-    #expect(try pool.command("resume", "slow").code == 0)
+    #expect(try pool.command("resume", "slow").output == "queue slow goes on\n")
+    #expect(try pool.command("resume", "slow").output == "queue slow was not paused\n")
+    #expect(try pool.command("resume", "--all").output == "the pool was not paused\n")
     try pool.waitForJobs(2)
     try pool.stop()
   }

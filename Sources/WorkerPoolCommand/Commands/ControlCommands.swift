@@ -83,9 +83,7 @@ extension ParsedArguments {
         + (isNamed ? "one of them: QUEUE, --kind KIND or --all" : "QUEUE, --kind KIND, or --all for the whole pool"))
   }
   let code = try pause(arguments, .resume)
-  guard !isNamed, let status = try arguments.pool().request(StatusRequest(.status, local: true)).status else {
-    return code
-  }
+  guard !isNamed, let status = try localStatus(arguments) else { return code }
   let paused =
     status.pausedQueues.map { "workerpool resume \($0)" }
     + status.pausedKinds.map { "workerpool resume --kind \($0)" }
@@ -93,6 +91,11 @@ extension ParsedArguments {
   return code
 }
 
+private func localStatus(_ arguments: ParsedArguments) throws -> PoolStatus? {
+  try arguments.pool().request(StatusRequest(.status, local: true)).status
+}
+
+/// Pauses or resumes what the arguments name.
 private func pause(_ arguments: ParsedArguments, _ command: StatusRequest.Command) throws -> ExitCode {
   let queue = arguments.operands.first
   let kind = arguments.string("kind")
@@ -100,9 +103,13 @@ private func pause(_ arguments: ParsedArguments, _ command: StatusRequest.Comman
     throw UsageError("no queue and no kind has the name \"\(name)\": names are letters, digits, \".\", \"_\" and \"-\"")
   }
   let unknown = try MistypedNames.check(arguments, kind: kind, queue: queue)
+  let isPaused = try localStatus(arguments).map { status in
+    queue.map(status.pausedQueues.contains) ?? kind.map(status.pausedKinds.contains) ?? status.isPaused
+  }
   _ = try send(StatusRequest(command, queue: queue, kind: kind), to: try arguments.pool())
   let what = queue.map { "queue \($0)" } ?? kind.map { "kind \($0)" } ?? "the pool"
-  Output.line("\(what) \(command == .pause ? "pauses" : "goes on")")
+  let change = command == .pause ? "pauses" : isPaused == false ? "was not paused" : "goes on"
+  Output.line("\(what) \(change)")
   for name in unknown {
     let reason =
       name.what == "kind" ? "No plugin runs the kind \(name.name)" : "No job has come into the queue \(name.name)"
