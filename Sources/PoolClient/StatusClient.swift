@@ -78,15 +78,16 @@ public final class StatusClient {
     return files.contains { FileID(path: "/proc/\(pid)/fd/\($0)") == queue } ? pid : nil
   }
 
-  /// Seconds for which a pool without room is asked again, for a request that waits as long as it takes.
-  private static let patience = 60.0
+  /// Seconds that a pool has to answer, and for which one without room is asked again. It answers at once, or within the
+  /// time that its store has.
+  public static let patience = 60.0
   /// Seconds until a pool without room is asked again; longer each time, up to the second figure.
   private static let firstPause = 0.05
   private static let longestPause = 1.0
 
-  /// Sends a request and waits for its reply, `timeout` seconds at most; nil waits as long as it takes. Throws
-  /// ``Failure``.
-  public func request(_ request: StatusRequest, within timeout: Double? = nil) throws(Failure) -> StatusReply {
+  /// Sends a request and waits for its reply, `timeout` seconds at most; nil waits as long as it takes, which is for
+  /// requests that change many jobs or wait for other pools. Throws ``Failure``.
+  public func request(_ request: StatusRequest, within timeout: Double? = patience) throws(Failure) -> StatusReply {
     let line: [UInt8]
     do {
       line = Array(try JSONEncoder().encode(request)) + [0x0A]
@@ -117,10 +118,17 @@ public final class StatusClient {
     }
     while true {
       guard let reply = try next(within: end.map { $0 - Clock.now }) else {
-        throw .noReply("it has been silent for \(Clock.text(timeout ?? 0))")
+        throw .noReply("it has been silent for \(Clock.text(timeout ?? 0))\(reasonForSilence)")
       }
       if reply.saved == nil, reply.ended == nil { return reply }
     }
+  }
+
+  /// What the kernel says of the process that listens, where it says why that is silent.
+  private var reasonForSilence: String {
+    guard let pid = try? PeerCredentials(of: socket.number).pid, ["T", "t"].contains(ProcFile.statFields(pid)?.first)
+    else { return "" }
+    return "; its process \(pid) is stopped, and goes on after: kill -CONT \(pid)"
   }
 
   /// Waits for the next reply; after `observe`, for the next event. Throws ``Failure``.

@@ -1,4 +1,5 @@
 import Foundation
+import PoolClient
 import Testing
 import WorkerPool
 
@@ -38,6 +39,20 @@ import WorkerPool
     #expect(try pool.command("resume", "slow").output == "queue slow was not paused\n")
     #expect(try pool.command("resume", "--all").output == "the pool was not paused\n")
     try pool.waitForJobs(2)
+    try pool.stop()
+  }
+
+  @Test(.timeLimit(.minutes(20))) func aStoppedPoolIsToldApart() throws {
+    let place = try TestPlace()
+    let pool = try pool(place)
+    let client = try StatusClient(queue: pool.queue)
+    #expect(try client.request(StatusRequest(.status)).ok)
+    try #require(kill(pool.pid, SIGSTOP) == 0)
+    let failure = #expect(throws: StatusClient.Failure.self) { try client.request(StatusRequest(.status), within: 0.1) }
+    let pid = pool.pid
+    let text = "the pool did not answer: it has been silent for 0.1 s; its process \(pid) is stopped, and goes on"
+    #expect(failure?.description == text + " after: kill -CONT \(pid)")
+    try #require(kill(pool.pid, SIGCONT) == 0)
     try pool.stop()
   }
 

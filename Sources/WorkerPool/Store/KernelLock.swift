@@ -47,11 +47,10 @@ struct KernelDevice: Hashable, Sendable {
 /// A file as the list of locks names it: by its file system and its inode. Another file system has inodes of the same
 /// numbers.
 struct LockedFile: Hashable, Sendable {
-  /// Nil where this process does not see how the file's file system is mounted.
-  let device: KernelDevice?
+  let device: KernelDevice
   let inode: UInt64
 
-  init(device: KernelDevice?, inode: UInt64) {
+  init(device: KernelDevice, inode: UInt64) {
     self.device = device
     self.inode = inode
   }
@@ -59,22 +58,21 @@ struct LockedFile: Hashable, Sendable {
   /// The file to which a path leads; nil when it leads to none.
   ///
   /// A file's status may give another device than the list of locks does, as on Btrfs, where each subvolume has one.
-  /// The list of mounts has the same as the list of locks (proc_pid_mountinfo(5)).
+  /// The list of mounts has the same as the list of locks (proc_pid_mountinfo(5)). A process in a chroot may not see the
+  /// mount there: the status has to do, and on Btrfs the file seems to be locked by nobody then.
   init?(path: String) {
     var status = csystem_mounted_file()
     guard csystem_find_mounted_file(path, &status) == 0 else { return nil }
     inode = status.inode
-    guard status.mount != 0 else {
-      device = KernelDevice(major: status.device_major, minor: status.device_minor)
-      return
-    }
     let mount = String(status.mount)
     let line = (KernelFile.text("/proc/self/mountinfo") ?? "").split(separator: "\n")
       .first { $0.prefix { $0 != " " } == mount }
     let numbers = line?.split(separator: " ").dropFirst(2).first?.split(separator: ":").compactMap { UInt32($0) }
-    device = numbers.flatMap { $0.count == 2 ? KernelDevice(major: $0[0], minor: $0[1]) : nil }
+    device =
+      numbers.flatMap { $0.count == 2 ? KernelDevice(major: $0[0], minor: $0[1]) : nil }
+      ?? KernelDevice(major: status.device_major, minor: status.device_minor)
   }
 
   /// Whether the lock is one on this file.
-  func has(_ lock: KernelLock) -> Bool { lock.inode == inode && (device == nil || device == lock.device) }
+  func has(_ lock: KernelLock) -> Bool { lock.inode == inode && lock.device == device }
 }

@@ -135,14 +135,16 @@ private func pause(_ arguments: ParsedArguments, _ command: StatusRequest.Comman
   let deadline = try arguments.int("deadline", in: 0...86_400).map(Double.init)
   let pool = try arguments.pool()
   let request = StatusRequest(.stop, deadline: deadline, all: arguments.has("all") ? true : nil)
-  let others = try send(request, to: pool).count ?? 0
+  let others = try send(request, to: pool, within: request.all == true ? nil : StatusClient.patience).count ?? 0
   pool.waitForEnd()
   Output.line("stopped" + (others > 0 ? ", with \(Plural.text(others, "other pool"))" : ""))
   return .success
 }
 
-func send(_ request: StatusRequest, to pool: StatusClient) throws -> StatusReply {
-  let reply = try pool.request(request)
+func send(
+  _ request: StatusRequest, to pool: StatusClient, within timeout: Double? = StatusClient.patience
+) throws -> StatusReply {
+  let reply = try pool.request(request, within: timeout)
   guard reply.ok else { throw PoolRefusal(reason: reply.error ?? "the pool refused without a reason") }
   return reply
 }
