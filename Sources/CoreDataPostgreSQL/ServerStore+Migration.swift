@@ -6,11 +6,12 @@ extension ServerStore {
   /// The tables of the new model are made in a schema beside the old one and take its place, so that names and types
   /// are those of a new store. Rows keep their keys and the store its identifier; its history is deleted.
   ///
-  /// What others may do with the tables stays. What they have made in the schema, or what needs its tables, would go:
-  /// then nothing is migrated.
+  /// What others may do with the tables stays, and so do their indexes. What else they have made in the schema, or what
+  /// needs its tables, would go: then nothing is migrated.
   ///
   /// - Throws: 134130 if the old model is unknown, 134140 if a mapping model would be needed, 134190 if no mapping can
-  ///   be inferred, 134111 if a new constraint does not hold, 134110 if views, tables or triggers of others would go.
+  ///   be inferred, 134111 if a new constraint does not hold, 134110 if views, tables,
+  ///   columns or triggers of others would go.
   static func migrateIfWanted(
     _ database: ServerDatabase, _ address: ServerAddress, _ opening: StoreOpening
   ) throws {
@@ -49,6 +50,7 @@ extension ServerStore {
         type: opening.type, url: opening.url, options: nil, configurationName: nil, model: opening.model,
         entities: opening.entities, others: []))
     let rights = try guests.rights(in: place)
+    let indexes = try guests.foreignIndexes()
     let mapping = try RowMapping(from: sources, to: opening.entities)
     var copy = StoreCopy(old, to: new, mapping: mapping, keepsKeys: true)
     try CoreDataErrors.reportingNewConstraints { try copy.run() }
@@ -64,5 +66,6 @@ extension ServerStore {
     let schema = try StoreSchema(
       opening.entities, at: address, EntityNumbering(opening.entities, rows: entityNumbers(address, connection)))
     try connection.run(ServerTables(schema: schema, address: address).functions.joined(separator: ";\n"))
+    try guests.make(indexes: indexes)
   }
 }

@@ -256,9 +256,12 @@ import WorkerPool
       ("store other", "pool.conf, line 9: --store is given twice"),
       ("store=other", "pool.conf, line 9: \"store=other\" is not the name of an option"),
       ("queue q  # here", "pool.conf, line 9: a comment stands on a line of its own; else"),
+      ("plugins \"a b\"", "pool.conf, line 9: a value needs no quotes, which would be part of it: plugins a b"),
       ("without-bundled yes", "pool.conf, line 9: --without-bundled takes no value"),
     ] {
-      try items.place.write(String(contentsOfFile: file, encoding: .utf8) + "\n" + line, to: "bad/pool.conf")
+      let text = try String(contentsOfFile: file, encoding: .utf8) + "\n" + line
+      // Editors of other systems end lines with two characters, and begin the file with a mark.
+      try items.place.write("\u{FEFF}" + text.replacingOccurrences(of: "\n", with: "\r\n"), to: "bad/pool.conf")
       let finished = try workerpool("run", "--config", items.place.path("bad/pool.conf"))
       #expect(finished.code == 2 && finished.errors.contains(expected), "\(finished)")
     }

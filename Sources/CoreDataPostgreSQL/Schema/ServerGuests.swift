@@ -25,8 +25,8 @@ struct ServerGuests {
     "\(address.schema.quotedName.quotedText)::regnamespace"
   }
 
-  /// Throws 134110 with the names of what others have made, if there is anything. Their indexes are not counted: the
-  /// model says which a table has.
+  /// Throws 134110 with the names of what others have made and would go, if there is anything. Their indexes are made
+  /// again.
   ///
   /// Source: https://www.postgresql.org/docs/15/catalogs.html
   func check() throws {
@@ -47,13 +47,57 @@ struct ServerGuests {
       UNION SELECT 'the policy ' || p.polname || ' of ' || p.polrelid::regclass FROM pg_policy p \
       WHERE p.polrelid IN (SELECT oid FROM own) ORDER BY 1
       """, prefix)
-    guard found.rowCount > 0 else { return }
-    let names = (0..<min(found.rowCount, 5)).compactMap { found.text($0, 0) }.joined(separator: ", ")
+    let things = (0..<found.rowCount).compactMap { found.text($0, 0) }
+    try refuse(try foreignColumns() + things)
+  }
+
+  private func refuse(_ names: [String]) throws {
+    guard !names.isEmpty else { return }
     throw CoreDataErrors.error(
       .migration,
-      "The migration of \(address.description) makes its tables anew, and would drop \(names)"
-        + "\(found.rowCount > 5 ? " and \(found.rowCount - 5) more" : ""): drop them, or move them to another schema, "
-        + "and make them again afterwards.")
+      "The migration of \(address.description) makes its tables anew, and would drop "
+        + names.prefix(5).joined(separator: ", ") + "\(names.count > 5 ? " and \(names.count - 5) more" : ""): "
+        + "drop them, or move them to another schema, and make them again afterwards.")
+  }
+
+  /// Columns of the store's tables that its model does not know.
+  private func foreignColumns() throws -> [String] {
+    try schema.tables.flatMap { table in
+      var parameters = ServerParameters()
+      parameters.add(table.name)
+      let rows = try connection.execute(
+        """
+        SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped \
+        ORDER BY attnum
+        """, parameters)
+      let own = Set(table.columns.map(\.name))
+      return (0..<rows.rowCount).compactMap { rows.text($0, 0) }
+        .filter { !own.contains($0) && !own.contains($0.quotedName) }
+        .map { "the column \($0) of \(table.name)" }
+    }
+  }
+
+  /// The statements that make the indexes of others again, once the store's new tables have the places of the old.
+  func foreignIndexes() throws -> [String] {
+    let own = ServerTables(schema: schema, address: address).indexes + schema.joinTables.map(ServerTables.index)
+    let contents = Set(own.map(ServerIndexes.content))
+    let indexes = ServerIndexes(connection)
+    return try (schema.tables.map(\.name) + schema.joinTables.map(\.name)).flatMap { table in
+      try indexes.statements(of: table).filter { !contents.contains(ServerIndexes.content(of: $0)) }
+    }
+  }
+
+  /// Makes indexes again. One whose name the new tables use themselves is theirs.
+  ///
+  /// - Throws: 134110 with the statement of one that does not fit.
+  func make(indexes: [String]) throws {
+    for statement in indexes {
+      do {
+        try connection.run(statement.replacing("INDEX ", with: "INDEX IF NOT EXISTS ", maxReplacements: 1))
+      } catch let error as ServerError where !error.isConnectionLost {
+        try refuse(["the index of \(statement) (\(error.message))"])
+      }
+    }
   }
 
   private var prefix: ServerParameters {

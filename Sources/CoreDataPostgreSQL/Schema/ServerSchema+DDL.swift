@@ -76,9 +76,14 @@ struct ServerTables {
         CREATE TABLE \(table.name) (\(columns.joined(separator: ", ")), \
         PRIMARY KEY (\(table.firstColumn), \(table.secondColumn)))
         """,
-        "CREATE INDEX ON \(table.name) (\(table.secondColumn), \(table.firstColumn))",
+        Self.index(of: table),
       ]
     }
+  }
+
+  /// The primary key is an index in the other order.
+  static func index(of table: JoinTable) -> String {
+    "CREATE INDEX ON \(table.name) (\(table.secondColumn), \(table.firstColumn))"
   }
 
   /// References are checked when the transaction ends, since rows are written in any order. A reference to a deleted

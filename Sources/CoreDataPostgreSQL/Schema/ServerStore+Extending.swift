@@ -124,30 +124,16 @@ extension ServerStore {
       }
     }
 
-    /// Creates the indexes that the server lacks. The server tells the columns of those that it has in words of its
-    /// own, without quotes where none are needed, and without an order that is the usual one.
+    /// Creates the indexes that the server lacks.
     private func addIndexes() throws {
+      let indexes = ServerIndexes(connection)
       var known: [String: Set<String>] = [:]
       for statement in tables.indexes {
         guard let table = schema.tables.first(where: { statement.contains(" ON \($0.name) (") })?.name else { continue }
-        if known[table] == nil { known[table] = try indexes(of: table) }
-        if !(known[table]?.contains(Self.plain(statement)) ?? false) { try connection.run(statement) }
+        let there = try known[table] ?? Set(indexes.statements(of: table).map(ServerIndexes.content))
+        known[table] = there
+        if !there.contains(ServerIndexes.content(of: statement)) { try connection.run(statement) }
       }
-    }
-
-    private func indexes(of table: String) throws -> Set<String> {
-      var parameters = ServerParameters()
-      parameters.add(table)
-      let rows = try connection.execute(
-        "SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = to_regclass($1)", parameters)
-      return Set((0..<rows.rowCount).compactMap { rows.text($0, 0).map(Self.plain) })
-    }
-
-    /// Whether the index is unique, and its columns.
-    private static func plain(_ statement: String) -> String {
-      let columns = statement.drop { $0 != "(" }.replacingOccurrences(of: "\"", with: "")
-      return (statement.contains("CREATE UNIQUE ") ? "unique " : "")
-        + columns.replacingOccurrences(of: " ASC NULLS FIRST", with: " NULLS FIRST")
     }
   }
 }

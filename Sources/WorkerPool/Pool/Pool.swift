@@ -29,6 +29,10 @@ public enum Pool {
     /// The store was not open after this many seconds: most likely another process has it locked.
     case storeIsLocked(path: String, seconds: Double, reason: String)
 
+    /// How a store at a server gets to a newer model.
+    fileprivate static let serverMigration =
+      "a program that opens the store with NSMigratePersistentStoresAutomaticallyOption migrates it at the server"
+
     /// What happened and what to do, as one line.
     public var description: String {
       switch self {
@@ -45,6 +49,9 @@ public enum Pool {
         "the store \(path) cannot be written"
           + "\(directory.map { ", because its directory \($0) cannot" } ?? ""): \(reason); the pool keeps its jobs "
           + "there"
+      case .modelDoesNotFit(let model, let store, let difference) where StorePlace(store).isServer:
+        "the model \(model) does not fit the store \(store): \(difference); \(Self.serverMigration); else give --model the "
+          + "version that the store was made with"
       case .modelDoesNotFit(let model, let store, let difference):
         "the model \(model) does not fit the store \(store): \(difference); to migrate the store: "
           + "workerpool migrate --store \(ShellWord.quoted(store)) --model \(ShellWord.quoted(model)) (with --dry-run it "
@@ -176,8 +183,7 @@ public enum Pool {
     if configuration.place.isServer {
       throw StartError.store(
         path: configuration.store,
-        reason: "--migrate changes SQLite files only; a program that opens the store with "
-          + "NSMigratePersistentStoresAutomaticallyOption migrates it at the server")
+        reason: "--migrate changes SQLite files only; \(StartError.serverMigration)")
     }
     // A store that is made only now has no model yet.
     let attributes = try? FileManager.default.attributesOfItem(atPath: configuration.store)
@@ -202,6 +208,10 @@ public enum Pool {
   public static func withMigration(
     store: String, model: String, from old: String? = nil, _ body: (ModelMigration?) throws -> Void
   ) throws {
+    if StorePlace(store).isServer {
+      throw StartError.store(
+        path: store, reason: "workerpool migrate changes SQLite files only; \(StartError.serverMigration)")
+    }
     guard FileManager.default.fileExists(atPath: store) else { throw ModelMigration.Failure.noStore(store) }
     try StoreFitness.requireWritable(store)
     let lock = try takeStore(store)

@@ -37,9 +37,6 @@ enum StartFailure: Error, Equatable, Sendable, CustomStringConvertible {
   /// It said something that is no message, or no `HELLO`.
   case brokeProtocol(MessageError)
 
-  /// Whether the plugin's file cannot be executed.
-  var isOfFile: Bool { if case .notExecutable = self { true } else { false } }
-
   var isHang: Bool { if case .hangs = self { true } else { false } }
 
   /// Whether a plugin that could not be asked for its description may answer another time.

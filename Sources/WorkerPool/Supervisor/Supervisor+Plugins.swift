@@ -106,20 +106,18 @@ extension Supervisor {
     endIfNothingCanBeStarted()
   }
 
-  /// A plugin cannot be used. One that may answer later keeps the description that it gave before.
+  /// A plugin cannot be used. One that has described itself before keeps that description.
   private func note(_ failure: StartFailure, of name: String) {
     let isKnown = plugins.contains { $0.name == name }
-    if isKnown, discovery?.awaits(name) == true || failure.isOfFile { return isAway(name, failure) }
+    if isKnown, discovery?.awaits(name) == true || !failure.mayPass { return isAway(name, failure) }
     let again = failure.mayPass ? "; it is asked again until it answers" : ""
     let isToldAlready = failure.mayPass && failures[name]?.mayPass == true
     if !isToldAlready { log(.pluginFailed, "plugin \(name): \(failure)\(again)", .plugin(name)) }
-    if failure.mayPass, isKnown { return }
-    failures[name] = failure
-    plugins.removeAll { $0.name == name }
+    if !isKnown { failures[name] = failure }
   }
 
-  /// A plugin that has described itself before cannot be started now: its file is missing, or not whole. It is being
-  /// replaced, and is waited for.
+  /// A plugin that has described itself before cannot be started now: its file is missing, not whole, or of no use. It
+  /// is being replaced, and is waited for, while the processes of the former file go on.
   func isAway(_ name: String, _ failure: StartFailure) {
     guard plugins.contains(where: { $0.name == name }) else { return }
     if failures[name] == nil {

@@ -24,9 +24,10 @@ struct OptionsFile {
     } catch {
       throw UsageError("\(path) \(error)")
     }
-    guard let text = String(validating: bytes, as: UTF8.self) else { throw UsageError("\(path) is not text in UTF-8") }
+    guard var text = String(validating: bytes, as: UTF8.self) else { throw UsageError("\(path) is not text in UTF-8") }
+    if text.first == "\u{FEFF}" { text.removeFirst() }
     var words: [String] = []
-    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+    for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
       let line = line.trimmingCharacters(in: .whitespacesAndNewlines)
       guard !line.isEmpty, !line.hasPrefix("#") else { continue }
       let name = String(line.prefix { !$0.isWhitespace })
@@ -40,6 +41,10 @@ struct OptionsFile {
         if let mark = value.range(of: #"\s#"#, options: .regularExpression) {
           let comment = value[mark.lowerBound...].dropFirst()
           throw UsageError("a comment stands on a line of its own; else \"\(comment)\" is part of the value")
+        }
+        if value.count > 1, let quote = value.first, "\"'".contains(quote), value.last == quote {
+          let plain = value.dropFirst().dropLast()
+          throw UsageError("a value needs no quotes, which would be part of it: \(name) \(plain)")
         }
         guard name != "config", name != "help" else { throw UsageError("\(name) cannot be in a file") }
         _ = try ParsedArguments(option, for: command)

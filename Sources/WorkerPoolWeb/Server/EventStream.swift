@@ -23,7 +23,7 @@ final class EventStream: Sendable {
   /// Sends an event when all that is being sent has gone out, in place of one that still waits.
   func send(event: String, data: String) {
     var text = "event: \(event)\n"
-    for line in data.split(separator: "\n", omittingEmptySubsequences: false) { text += "data: \(line)\n" }
+    for line in data.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) { text += "data: \(line)\n" }
     send(Array((text + "\n").utf8))
   }
 

@@ -59,4 +59,37 @@ import WorkerPool
     try pool.stop()
     try items.checkNothingIsLeft(of: pool)
   }
+
+  /// An upgrade that went wrong: the processes of the former file do the work until a good one is there.
+  @Test(.timeLimit(.minutes(20)), arguments: ["#!/bin/sh\nexit 1\n", "#!/bin/sh\necho '{}'\n", "\u{7f}ELF"])
+  func aReloadOfABrokenFileKeepsTheWorkers(text: String) throws {
+    let items = try ItemPool()
+    let file = items.plugins + "/worker-test"
+    let good = try FileManager.default.destinationOfSymbolicLink(atPath: file)
+    let pool = try items.start()
+    try pool.wait { $0.workers.contains { $0.phase == "up" } }
+    let worker = try #require(pool.status().workers.first?.pid)
+    func replace(_ make: (String) throws -> Void) throws {
+      try make(file + ".new")
+      try #require(rename(file + ".new", file) == 0)
+    }
+    try replace {
+      try Data(text.utf8).write(to: URL(fileURLWithPath: $0))
+      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: $0)
+    }
+    #expect(try pool.command("reload").code == 0)
+    try pool.wait { $0.plugins.contains { $0.name == "test" && $0.failure != nil } }
+    try items.submit("add")
+    try pool.waitForJobs(1)
+    #expect(try pool.status().workers.map(\.pid) == [worker])
+    try replace { try FileManager.default.createSymbolicLink(atPath: $0, withDestinationPath: good) }
+    try pool.wait { status in
+      status.plugins.allSatisfy { $0.failure == nil }
+        && status.workers.contains { $0.phase == "up" && $0.pid != worker }
+    }
+    try items.submit("add")
+    try pool.waitForJobs(2)
+    try pool.stop()
+    try items.checkNothingIsLeft(of: pool, value: 2)
+  }
 }

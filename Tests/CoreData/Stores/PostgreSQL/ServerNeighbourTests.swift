@@ -197,6 +197,46 @@ struct ServerNeighbourTests {
     try psql("SET ROLE \(role); UPDATE \(table(stack, "Book")) SET title = 'two'")
   }
 
+  @Test func aMigrationKeepsTheIndexesOfOthers() throws {
+    let stack = try StoreStack(.server)
+    let book = try table(stack, "Book")
+    try psql(
+      """
+      CREATE INDEX mine ON \(book) (lower(title)) WHERE pages > 3; CREATE UNIQUE INDEX ON \(book) (link, pages DESC)
+      """)
+    func indexes() throws -> String {
+      try psql("SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = '\(book)'::regclass ORDER BY 1")
+    }
+    let before = try indexes()
+    try #require(before.contains("lower(title)") && before.contains("(link, pages DESC)"))
+    try stack.coordinator.remove(stack.store)
+    _ = try migrate(stack)
+    try #expect(indexes() == before)
+  }
+
+  @Test(
+    arguments: [
+      ("CREATE INDEX mine ON ? (rating)", "the index of CREATE INDEX mine ON"),
+      ("ALTER TABLE ? ADD COLUMN extra_note text", "the column extra_note of"),
+    ])
+  func aMigrationNamesWhatItWouldDrop(statement: String, name: String) throws {
+    let stack = try StoreStack(.server)
+    let book = try table(stack, "Book")
+    try psql(statement.replacingOccurrences(of: "?", with: book))
+    try stack.coordinator.remove(stack.store)
+    let model = newerModel()
+    model.entitiesByName["Book"]?.properties.removeAll { $0.name == "rating" }
+    do {
+      _ = try NSPersistentStoreCoordinator(managedObjectModel: model).addPersistentStore(
+        ofType: NSPostgreSQLStoreType, configurationName: nil, at: stack.url,
+        options: [NSMigratePersistentStoresAutomaticallyOption: true, NSInferMappingModelAutomaticallyOption: true])
+      Issue.record("the store was migrated")
+    } catch {
+      #expect((error as NSError).code == NSMigrationError && error.localizedDescription.contains(name), "\(error)")
+    }
+    try psql("SELECT rating FROM \(book)")
+  }
+
   // MARK: Timeouts
 
   @Test func aPinnedStateOutlivesTheTimeoutForIdleTransactions() throws {

@@ -107,6 +107,17 @@ import Testing
     #expect(ExternalPhotos.files(beside: backup).count == 1)
   }
 
+  @Test("A backup that would share the store's folder is refused", arguments: ["store.backup", "inside"])
+  func backupIntoTheOwnFolder(name: String) throws {
+    let store = try ExternalPhotos.store()
+    try store.save { $0.make("Photo", ["name": "a", "data": large(1)]) }
+    let folder = name == "inside" ? ".store_SUPPORT/_EXTERNAL_DATA/copy.sqlite" : name
+    let backup = store.folder.appendingPathComponent(folder)
+    expectError(NSPersistentStoreOperationError) { try StoreMaintenance(url: store.url).backUp(to: backup) }
+    #expect(access(backup.path, F_OK) != 0)
+    #expect(ExternalPhotos.files(beside: store.url).count == 1)
+  }
+
   @Test("A backup holds the values of its moment though they are replaced while it is made")
   func backupMeanwhile() throws {
     let store = try ExternalPhotos.store()
@@ -149,13 +160,14 @@ import Testing
     try #expect(ExternalPhotos.values(at: third.url) == [large(3)])
   }
 
-  @Test("A store destroyed, migrated or backed up beside another one leaves the files of that one")
+  @Test("A store destroyed, migrated or copied beside another one leaves the files of that one")
   func neighbours() throws {
     // Apple's rule gives store.sqlite and store.backup one folder.
     let store = try ExternalPhotos.store()
     try store.save { $0.make("Photo", ["name": "a", "data": large(1)]) }
     let backup = store.folder.appendingPathComponent("store.backup")
-    try StoreMaintenance(url: store.url).backUp(to: backup)
+    try store.coordinator.replacePersistentStore(
+      at: backup, withPersistentStoreFrom: store.url, ofType: NSSQLiteStoreType)
     try ExternalPhotos.replaceAll(at: store.url, by: large(2))
     try #expect(ExternalPhotos.values(at: backup) == [large(1)])
     try store.coordinator.destroyPersistentStore(at: store.url, ofType: NSSQLiteStoreType)

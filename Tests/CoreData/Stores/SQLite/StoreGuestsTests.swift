@@ -13,6 +13,8 @@ import Testing
     for statement in [
       "CREATE INDEX titles ON ZBOOK (ZTITLE)",
       "CREATE INDEX ZBOOK_by_pages ON ZBOOK (ZPAGES)",
+      "CREATE INDEX ZBOOK_MY_INDEX ON ZBOOK (ZTITLE, ZPAGES)",
+      "CREATE INDEX Z_mine ON ZBOOK (ZPAGES DESC)",
       "CREATE TABLE log (book INTEGER REFERENCES ZBOOK (Z_PK), title TEXT)",
       "CREATE VIEW titles_of_books AS SELECT ZTITLE FROM ZBOOK",
       """
@@ -27,8 +29,8 @@ import Testing
   private func guests(_ store: TemporaryStore) throws -> [[String?]] {
     try store.sql(
       """
-      SELECT name, sql FROM sqlite_master WHERE name IN ('titles', 'ZBOOK_by_pages', 'log', 'titles_of_books', \
-      'retitled', 'logged') ORDER BY name
+      SELECT name, sql FROM sqlite_master WHERE name IN ('titles', 'ZBOOK_by_pages', 'ZBOOK_MY_INDEX', 'Z_mine', \
+      'log', 'titles_of_books', 'retitled', 'logged') ORDER BY name
       """)
   }
 
@@ -50,7 +52,7 @@ import Testing
   func whatOthersMadeStaysAndWorksWhereItFits(option: String) throws {
     let store = try library()
     let before = try guests(store)
-    #expect(before.count == 6)
+    #expect(before.count == 8)
     let model = LibraryModel.make()
     model.entitiesByName["Book"]?.properties.append(LibraryModel.attribute("subtitle", .stringAttributeType))
     let context = try open(store, model, option)
@@ -70,7 +72,7 @@ import Testing
 
   @Test(
     arguments: [
-      ("title", ["titles", "titles_of_books", "retitled"]), ("pages", ["ZBOOK_by_pages", "logged"]),
+      ("title", ["titles", "titles_of_books", "retitled"]), ("pages", ["ZBOOK_by_pages", "Z_mine", "logged"]),
     ])
   func whatDoesNotFitIsNamedAndNothingChanges(gone: String, names: [String]) throws {
     let store = try library()
@@ -95,6 +97,32 @@ import Testing
     let model = LibraryModel.make()
     model.entitiesByName["Book"]?.properties.removeAll { $0.name == "rating" }
     expectError(NSMigrationError) { _ = try open(store, model, NSMigratePersistentStoresAutomaticallyOption) }
+  }
+
+  @Test func aTriggerThatOnlyNamesTheGoneColumnInATextFits() throws {
+    let store = try TemporaryStore()
+    try store.coordinator.remove(try #require(store.coordinator.persistentStores.first))
+    _ = try store.sql("CREATE TRIGGER t AFTER UPDATE OF ZTITLE ON ZBOOK BEGIN SELECT 'ZRATING'; /* ZRATING */ END")
+    let model = LibraryModel.make()
+    model.entitiesByName["Book"]?.properties.removeAll { $0.name == "rating" }
+    _ = try open(store, model, NSMigratePersistentStoresAutomaticallyOption)
+    try #expect(store.sql("SELECT name FROM sqlite_master WHERE type = 'trigger' AND name = 't'") == [["t"]])
+  }
+
+  @Test func aColumnOfOthersIsNamed() throws {
+    let store = try TemporaryStore()
+    try store.coordinator.remove(try #require(store.coordinator.persistentStores.first))
+    _ = try store.sql("ALTER TABLE ZBOOK ADD COLUMN mine")
+    let model = LibraryModel.make()
+    model.entitiesByName["Book"]?.properties.removeAll { $0.name == "rating" }
+    do {
+      _ = try open(store, model, NSMigratePersistentStoresAutomaticallyOption)
+      Issue.record("the store was migrated")
+    } catch {
+      #expect((error as NSError).code == NSMigrationError)
+      #expect(error.localizedDescription.contains("the column mine of ZBOOK"), "\(error)")
+    }
+    try #expect(store.sql("SELECT mine FROM ZBOOK").isEmpty)
   }
 
   @Test func whatWasBrokenBeforeIsLeftAsItIs() throws {

@@ -116,8 +116,9 @@ public final class StoreMaintenance {
     try CoreDataErrors.translating("Backing up \(connection.path)") {
       // All steps read one snapshot: a writer would otherwise restart the copy each time.
       try connection.reading {
-        let pages = try copyPages(to: temporary, progress)
         let names = try connection.externalFileNames()
+        try requireOwnFolder(for: url, names)
+        let pages = try copyPages(to: temporary, progress)
         // The files of this state stay until the copy has its name.
         try ExternalFolder(of: url).bring(names, from: ExternalFolder(of: self.url)) {
           try progress(pages, pages)
@@ -128,6 +129,21 @@ public final class StoreMaintenance {
     }
     // Those of a backup that was there before.
     UnusedFiles(of: url).removeIfPossible()
+  }
+
+  /// The names of folders for external data leave out the extension: `a.backup` beside `a.sqlite` would share its folder,
+  /// and whoever moved the one with it would take the files of the other.
+  private func requireOwnFolder(for copy: URL, _ names: Set<String>) throws {
+    let own = ExternalFolder(of: self.url)
+    let directory = copy.deletingLastPathComponent()
+    guard names.isEmpty || ExternalFolder(of: copy).path != own.path,
+      !directory.isSamePlace(as: URL(fileURLWithPath: own.path))
+    else {
+      throw CoreDataErrors.error(
+        .persistentStoreOperation,
+        "\(copy.path) and the store would share the folder \(own.path), where the store keeps large values: choose a name "
+          + "that differs before its extension, or another directory.")
+    }
   }
 
   /// Returns the number of pages.

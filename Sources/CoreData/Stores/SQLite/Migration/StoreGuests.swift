@@ -1,7 +1,7 @@
-/// The indexes, triggers and views that others have made in a store's file.
+/// The columns, indexes, triggers and views that others have made in a store's file.
 ///
 /// A migration makes the store's tables anew. It keeps what others made where that still fits, and else changes nothing
-/// and names it. At a server ``ServerGuests`` does the same.
+/// and names it; columns never fit. At a server ``ServerGuests`` does the same.
 struct StoreGuests {
   /// An index or a trigger of one of the store's tables, which goes with the old table.
   private struct Guest {
@@ -13,6 +13,8 @@ struct StoreGuests {
 
   private let connection: SQLiteConnection
   private var guests: [Guest] = []
+  /// Columns of the store's tables that others have added, with their values.
+  private var foreignColumns: [String] = []
   /// The columns that the tables of guests had.
   private var columns: [String: Set<String>] = [:]
   /// Statements that use views, or triggers of others' tables, with what each is about. They could be prepared.
@@ -29,14 +31,20 @@ struct StoreGuests {
         case .text(let sql) = row[3]
       else { continue }
       if own.contains(table.uppercased()) {
-        if schema.isOwn(name, of: table) { continue }
+        let known = try columns[table] ?? Self.columns(of: table, connection)
+        columns[table] = known
+        if schema.isOwn(name, of: table, known) { continue }
         guests.append(Guest(type: type, name: name, table: table, sql: sql))
-        columns[table] = try columns[table] ?? Self.columns(of: table, connection)
       } else if type == "view" {
         uses.append(("the view \(name)", "SELECT * FROM \(name.quotedName)"))
       } else if type == "trigger" {
         uses += try Self.changes(of: table, connection).map { ("the trigger \(name) of \(table)", $0) }
       }
+    }
+    for table in schema.tables {
+      // Core Data's own have its prefix, also those that a deferred migration has left.
+      let foreign = try Self.columns(of: table.name, connection).filter { !$0.hasPrefix(schema.prefix) }
+      foreignColumns += foreign.sorted().map { "the column \($0) of \(table.name)" }
     }
     // What is broken already does not keep anybody from migrating.
     uses = uses.filter { failure(of: $0.sql) == nil }
@@ -46,7 +54,7 @@ struct StoreGuests {
   ///
   /// - Throws: 134110 with the names of those that do not. The migration has to be taken back.
   func makeAgain() throws {
-    var misfits: [String] = []
+    var misfits = foreignColumns
     for guest in guests {
       if let reason = try failure(of: guest) { misfits.append("the \(guest.type) \(guest.name) (\(reason))") }
     }
@@ -81,11 +89,13 @@ struct StoreGuests {
     return reason
   }
 
-  /// SQLite accepts `UPDATE OF` a column that is not there.
+  /// SQLite accepts `UPDATE OF` a column that is not there, and looks at all other uses of one.
   private func missingColumn(of guest: Guest) throws -> String? {
     let gone = (columns[guest.table] ?? []).subtracting(try Self.columns(of: guest.table, connection))
-    let words = Set(guest.sql.uppercased().split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map(String.init))
-    return gone.sorted().first { words.contains($0.uppercased()) }.map { "no such column: \($0)" }
+    let words = guest.sql.uppercased().split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map(String.init)
+    guard let update = words.indices.first(where: { words[$0...].starts(with: ["UPDATE", "OF"]) }) else { return nil }
+    let listed = Set(words[(update + 2)...].prefix { $0 != "ON" })
+    return gone.sorted().first { listed.contains($0.uppercased()) }.map { "no such column: \($0)" }
   }
 
   /// SQLite looks at a view, and at a trigger's statements, when a statement that uses it is prepared.
@@ -105,15 +115,17 @@ struct StoreGuests {
       + (all.isEmpty ? [] : ["UPDATE \(table.quotedName) SET \(all.joined(separator: ", "))"])
   }
 
-  private static func columns(of table: String, _ connection: SQLiteConnection) throws -> Set<String> {
+  static func columns(of table: String, _ connection: SQLiteConnection) throws -> Set<String> {
     let rows = try connection.rows("SELECT name FROM pragma_table_info(?)", [.text(table)])
     return Set(rows.compactMap { if case .text(let name) = $0[0] { name } else { nil } })
   }
 }
 
 extension StoreSchema {
-  /// Whether an index or trigger of one of the store's tables has a name that Core Data gives, and not a person.
-  func isOwn(_ name: String, of table: String) -> Bool {
-    name.hasPrefix("\(prefix)_") || name.hasPrefix("\(table)_") && name.hasSuffix("_INDEX")
+  /// Whether an index or trigger of one of the store's tables has a name that Core Data gives, and not a person: that of
+  /// a column, of an entity in the table, or of a derived attribute's trigger.
+  func isOwn(_ name: String, of table: String, _ columns: Set<String>) -> Bool {
+    columns.contains { name == "\(table)_\($0)_INDEX" } || name.hasPrefix("\(prefix)_DA_")
+      || entities.contains { $0.table == table && name.hasPrefix("\(prefix)_\($0.name)_") }
   }
 }

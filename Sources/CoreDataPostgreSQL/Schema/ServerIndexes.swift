@@ -1,0 +1,28 @@
+/// The indexes that a server has of a store's tables.
+///
+/// The names of the store's own are the server's choice. They are known by their columns, which the server tells in words
+/// of its own: without quotes where none are needed, and without an order that is the usual one.
+struct ServerIndexes {
+  private let connection: any ServerConnection
+
+  init(_ connection: any ServerConnection) { self.connection = connection }
+
+  /// The statements that would make a table's indexes again, without those of its primary key and other constraints.
+  func statements(of table: String) throws -> [String] {
+    var parameters = ServerParameters()
+    parameters.add(table)
+    let rows = try connection.execute(
+      """
+      SELECT pg_get_indexdef(indexrelid) FROM pg_index i WHERE indrelid = to_regclass($1) \
+      AND NOT EXISTS (SELECT FROM pg_constraint c WHERE c.conindid = i.indexrelid AND c.conrelid = i.indrelid) ORDER BY 1
+      """, parameters)
+    return (0..<rows.rowCount).compactMap { rows.text($0, 0) }
+  }
+
+  /// What makes an index the same as another of its table: whether it is unique, its columns and its condition.
+  static func content(of statement: String) -> String {
+    let columns = statement.drop { $0 != "(" }.replacingOccurrences(of: "\"", with: "")
+    return (statement.contains("CREATE UNIQUE ") ? "unique " : "")
+      + columns.replacingOccurrences(of: " ASC NULLS FIRST", with: " NULLS FIRST")
+  }
+}
