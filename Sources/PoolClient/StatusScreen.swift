@@ -29,9 +29,10 @@ public struct StatusScreen: Sendable {
   public private(set) var offset = 0
 
   private var meter = ProcessorMeter()
+  private let commands: AdvisedCommands
 
   /// Makes a screen that shows workers by their number.
-  public init() {}
+  public init(commands: AdvisedCommands = .plain) { self.commands = commands }
 
   /// Takes the processor times of a status, which become shares of a processor since the one before.
   ///
@@ -54,7 +55,7 @@ public struct StatusScreen: Sendable {
       body += layout.wrapped(
         "workers   \(StatusText.bar(share, width: 20)) \(busy) of \(status.workers.count) busy", indentation: 10)
     }
-    let advice = StatusText.advice(status, layout)
+    let advice = StatusText.advice(status, layout, commands)
     if !advice.isEmpty { body += [layout.styled("what to do", .warning)] + advice }
     body += [""] + StatusText.workers(sorted, layout: layout, shares: meter.shares)
     if status.backlog?.isEmpty == false { body += [""] + StatusText.backlog(status, layout) }

@@ -12,12 +12,14 @@ public enum StatusText {
   }
 
   /// The status for people.
-  public static func lines(_ status: PoolStatus, layout: TextLayout = .file) -> [String] {
+  public static func lines(
+    _ status: PoolStatus, layout: TextLayout = .file, commands: AdvisedCommands = .plain
+  ) -> [String] {
     var lines = layout.wrapped(title(status), indentation: 10).map { layout.styled($0, .strong) }
     lines += summary(status, layout)
     lines += [""] + workers(status, layout: layout)
     if status.backlog?.isEmpty == false { lines += [""] + backlog(status, layout) }
-    let advice = advice(status, layout)
+    let advice = advice(status, layout, commands)
     if !advice.isEmpty { lines += ["", layout.styled("what to do", .strong)] + advice }
     let problems = problems(status, layout)
     if !problems.isEmpty { lines += ["", layout.styled("what went wrong last", .strong)] + problems }
@@ -74,8 +76,10 @@ public enum StatusText {
   }
 
   /// What to do, one paragraph for each thing.
-  static func advice(_ status: PoolStatus, _ layout: TextLayout) -> [String] {
-    StatusAdvice.lines(status).flatMap { layout.wrapped("  \(TerminalText.escaped($0))", indentation: 4) }
+  static func advice(_ status: PoolStatus, _ layout: TextLayout, _ commands: AdvisedCommands) -> [String] {
+    StatusAdvice.lines(status).flatMap {
+      layout.wrapped("  \(TerminalText.escaped(commands.completed($0)))", indentation: 4)
+    }
   }
 
   /// The last problems, one paragraph for each.

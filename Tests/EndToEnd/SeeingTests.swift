@@ -26,7 +26,7 @@ import WorkerPool
     #expect(first.contains("crash: was killed by signal 6") && first.contains("1 crashes"))
     let running = try pool.command("jobs", "show", "p3").output
     #expect(running.contains("running for") && running.contains("process \(worker.pid)"), "\(running)")
-    #expect(running.contains("workerpool cancel p3"))
+    #expect(running.contains("workerpool cancel --queue \(pool.queue) p3"))
     #expect(try pool.command("jobs", "show", "p2").output.contains("no plugin runs the kind nobody-runs-this"))
     #expect(try pool.command("jobs", "show", "p99").code == 1)
 
@@ -90,7 +90,8 @@ import WorkerPool
     try second.wait { $0.survivors == [] }
     try items.submit("nothing")
     try second.wait { $0.jobs?["available"] == 1 }
-    #expect(try second.command("jobs", "show", "p2").output.contains("workerpool resume default"))
+    let waiting = try second.command("jobs", "show", "p2").output
+    #expect(waiting.contains("workerpool resume --queue \(second.queue) default"), "\(waiting)")
     #expect(try second.command("resume", "default").code == 0)
     try second.waitForJobs(2)
     try second.stop()
@@ -110,7 +111,8 @@ import WorkerPool
     let web = try RunningWeb(queue: items.queue)
     #expect(try web.client().get("/jobs/p2").body.contains("the limit of the kind wait is one at a time"))
     #expect(try pool.command("pause").code == 0)
-    #expect(try pool.command("jobs", "show", "p2").output.contains("is paused: workerpool resume --all"))
+    let paused = try pool.command("jobs", "show", "p2").output
+    #expect(paused.contains("is paused: workerpool resume --queue \(pool.queue) --all"), "\(paused)")
     #expect(try pool.command("resume", "--all").code == 0)
     try items.place.write("", to: "end")
     try pool.waitForJobs(2)

@@ -87,7 +87,8 @@ extension ParsedArguments {
   let paused =
     status.pausedQueues.map { "workerpool resume \($0)" }
     + status.pausedKinds.map { "workerpool resume --kind \($0)" }
-  if !paused.isEmpty { Output.line("still paused by name: \(paused.joined(separator: ", "))") }
+  let remark = "still paused by name: \(paused.joined(separator: ", "))"
+  if !paused.isEmpty { Output.line(arguments.advisedCommands.completed(remark)) }
   return code
 }
 

@@ -1,5 +1,4 @@
 import Foundation
-import Jobs
 import LinuxSystem
 import PoolClient
 
@@ -44,7 +43,7 @@ let workersCommand = CommandDescription(
     return .success
   }
   guard arguments.has("watch") else {
-    show(try currentStatus(pool, arguments), asJSON: asJSON)
+    show(try currentStatus(pool, arguments), arguments)
     return .success
   }
   let interval = try arguments.seconds("interval", in: 0.01...3600) ?? 1
@@ -55,7 +54,7 @@ let workersCommand = CommandDescription(
       if let screen = Screen() { return watch(pool, first, arguments, on: screen, interval: interval) }
     }
     while true {
-      show(try currentStatus(pool, arguments), asJSON: asJSON)
+      show(try currentStatus(pool, arguments), arguments)
       Thread.sleep(forTimeInterval: interval)
     }
   } catch StatusClient.Failure.noReply {
@@ -67,7 +66,7 @@ let workersCommand = CommandDescription(
 private func watch(
   _ pool: StatusClient, _ first: PoolStatus, _ arguments: ParsedArguments, on screen: Screen, interval: Double
 ) -> ExitCode {
-  var content = StatusScreen()
+  var content = StatusScreen(commands: arguments.advisedCommands)
   var status = first
   while true {
     content.note(status, at: Clock.now)
@@ -92,16 +91,16 @@ private func watch(
       status = try currentStatus(pool, arguments)
     } catch {
       screen.close()
-      Output.line(
-        "pool \(status.pid) does not answer any more; what happened: workerpool logs\(queueOption(arguments))")
+      let end = "pool \(status.pid) does not answer any more; what happened: workerpool logs"
+      Output.line(arguments.advisedCommands.completed(end))
       return .success
     }
   }
 }
 
-/// The option that names the queue directory, if it was given.
-private func queueOption(_ arguments: ParsedArguments) -> String {
-  arguments.string("queue").map { " --queue \(ShellWord.quoted($0))" } ?? ""
+extension ParsedArguments {
+  /// The commands that advice names: they are for the pool that the arguments mean.
+  var advisedCommands: AdvisedCommands { AdvisedCommands(queue: string("queue")) }
 }
 
 @Sendable private func workers(_ arguments: ParsedArguments) throws -> ExitCode {
@@ -116,7 +115,7 @@ private func queueOption(_ arguments: ParsedArguments) -> String {
     if arguments.has("json") {
       Output.line(StatusText.json(worker))
     } else {
-      WorkerStory.lines(worker).forEach(Output.line)
+      WorkerStory.lines(worker).map(arguments.advisedCommands.completed).forEach(Output.line)
     }
     return .success
   }
@@ -151,10 +150,10 @@ private func currentStatus(_ pool: StatusClient, _ arguments: ParsedArguments) t
   return status
 }
 
-private func show(_ status: PoolStatus, asJSON: Bool) {
-  if asJSON {
+private func show(_ status: PoolStatus, _ arguments: ParsedArguments) {
+  if arguments.has("json") {
     Output.line(StatusText.json(status))
   } else {
-    StatusText.lines(status, layout: Output.layout).forEach(Output.line)
+    StatusText.lines(status, layout: Output.layout, commands: arguments.advisedCommands).forEach(Output.line)
   }
 }
