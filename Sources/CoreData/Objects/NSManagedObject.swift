@@ -35,9 +35,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// Whether there is a `committed`, without counting a reference to it.
   @inline(__always)
   final var hasCommitted: Bool { committedSlab != nil }
-  /// The row of `committed`, in eight bytes less than a snapshot takes: its place is counted in words. With the two
-  /// properties below it, the place fills one word; objects of 104 bytes take a smaller block of memory than larger
-  /// ones.
+  /// The row of `committed`, in eight bytes less than a snapshot takes: its place is counted in words. The place shares
+  /// one word with the two properties below it, so that an object has 104 bytes: malloc(3) takes a larger block for more.
   private final var committedSlab: RowSlab?
   private final var committedPlace: UInt16 = 0
   /// No access overlaps another one: each sets or asks for bits.

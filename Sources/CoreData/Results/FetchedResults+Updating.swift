@@ -17,20 +17,7 @@ extension FetchedResults {
     _ touched: [AnyObject], changed: Set<ObjectIdentifier>, order: RowOrder, isResult: (AnyObject) -> Bool
   ) {
     guard let delegate, let controller else { return }
-    var leaving: [Known] = []
-    var staying: [Known] = []
-    var entering: [AnyObject] = []
-    for row in touched {
-      let place = rows.place(of: row)
-      let isResult = isResult(row)
-      guard let place else {
-        if isResult { entering.append(row) }
-        continue
-      }
-      let path = IndexPath(item: place.index, section: place.section.position)
-      let known = Known(row: row, section: place.section, path: path)
-      if isResult { staying.append(known) } else { leaving.append(known) }
-    }
+    let (leaving, staying, entering) = sorted(touched, isResult)
     for row in entering {
       require(isOfResultClass(row), "\(row) matches the request of a fetched results controller for another class.")
     }
@@ -77,6 +64,27 @@ extension FetchedResults {
     }
     changes.tell(delegate, controller)
     delegate.controllerDidChangeContent(controller)
+  }
+
+  /// What becomes of touched rows.
+  private func sorted(
+    _ touched: [AnyObject], _ isResult: (AnyObject) -> Bool
+  ) -> (leaving: [Known], staying: [Known], entering: [AnyObject]) {
+    var leaving: [Known] = []
+    var staying: [Known] = []
+    var entering: [AnyObject] = []
+    for row in touched {
+      let place = rows.place(of: row)
+      let isResult = isResult(row)
+      guard let place else {
+        if isResult { entering.append(row) }
+        continue
+      }
+      let path = IndexPath(item: place.index, section: place.section.position)
+      let known = Known(row: row, section: place.section, path: path)
+      if isResult { staying.append(known) } else { leaving.append(known) }
+    }
+    return (leaving, staying, entering)
   }
 
   /// Whether a row is in the right section and in order with its neighbours.

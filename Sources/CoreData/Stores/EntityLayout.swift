@@ -58,36 +58,8 @@ package final class EntityLayout: @unchecked Sendable {
 
   init(_ entity: NSEntityDescription) {
     serial = EntityLayout.lastSerial.add(1, ordering: .relaxed).newValue
-    var slots: [SlotDescription] = []
-    var toManys: [NSRelationshipDescription] = []
-    var fetched: [NSFetchedPropertyDescription] = []
-    var locations: [String: PropertyLocation] = [:]
-
-    var chain: [NSEntityDescription] = []
-    var next: NSEntityDescription? = entity
-    while let current = next {
-      chain.append(current)
-      next = current.superentity
-    }
-    for current in chain.reversed() {
-      for property in current.declaredProperties.sorted(by: { $0.name < $1.name }) {
-        switch property {
-        case let attribute as NSAttributeDescription:
-          locations[attribute.name] = .slot(slots.count)
-          slots.append(SlotDescription(attribute))
-        case let relationship as NSRelationshipDescription where relationship.isToMany:
-          locations[relationship.name] = .toMany(toManys.count)
-          toManys.append(relationship)
-        case let relationship as NSRelationshipDescription:
-          locations[relationship.name] = .slot(slots.count)
-          slots.append(SlotDescription(relationship))
-        case let property as NSFetchedPropertyDescription:
-          locations[property.name] = .fetched(fetched.count)
-          fetched.append(property)
-        default: continue
-        }
-      }
-    }
+    let places = PropertyPlaces(entity)
+    let (slots, toManys) = (places.slots, places.toManys)
     self.entity = entity
     self.name = entity.name ?? ""
     self.slots = slots
@@ -106,8 +78,8 @@ package final class EntityLayout: @unchecked Sendable {
       "A String or Data does not fit into a slot of a row: this version of CoreData does not know Swift's layout of them."
     )
     self.toManys = toManys
-    self.fetchedProperties = fetched
-    self.locations = KeyTable(locations)
+    self.fetchedProperties = places.fetched
+    self.locations = KeyTable(places.locations)
     self.referenceSlots = slots.indices.filter { slots[$0].kind.holdsReference }
     self.hasTransients = slots.contains(where: \.isTransient)
     self.hasTransientDefaults = slots.contains {
@@ -319,4 +291,36 @@ final class EntityLayoutCache: Sendable {
 
 extension NSEntityDescription {
   package var layout: EntityLayout { layoutCache.layout(of: self) }
+}
+
+/// The place of each property of an entity, those of superentities first.
+private struct PropertyPlaces {
+  var slots: [SlotDescription] = []
+  var toManys: [NSRelationshipDescription] = []
+  var fetched: [NSFetchedPropertyDescription] = []
+  var locations: [String: PropertyLocation] = [:]
+
+  init(_ entity: NSEntityDescription) {
+    for ancestor in sequence(first: entity, next: \.superentity).reversed() {
+      for property in ancestor.declaredProperties.sorted(by: { $0.name < $1.name }) { add(property) }
+    }
+  }
+
+  private mutating func add(_ property: NSPropertyDescription) {
+    switch property {
+    case let attribute as NSAttributeDescription:
+      locations[attribute.name] = .slot(slots.count)
+      slots.append(SlotDescription(attribute))
+    case let relationship as NSRelationshipDescription where relationship.isToMany:
+      locations[relationship.name] = .toMany(toManys.count)
+      toManys.append(relationship)
+    case let relationship as NSRelationshipDescription:
+      locations[relationship.name] = .slot(slots.count)
+      slots.append(SlotDescription(relationship))
+    case let property as NSFetchedPropertyDescription:
+      locations[property.name] = .fetched(fetched.count)
+      fetched.append(property)
+    default: break
+    }
+  }
 }

@@ -112,8 +112,7 @@ package final class RowCache: @unchecked Sendable {
   }
 
   /// Drops a row that another process wrote.
-  func forget(_ id: NSManagedObjectID, unless isLocal: Bool) {
-    guard !isLocal else { return }
+  func forget(_ id: NSManagedObjectID) {
     lock.withLock { _ in
       changes.add(1, ordering: .releasing)
       state.young.remove(id.key, id.storedEntity.table)

@@ -1,7 +1,7 @@
 /// Puts the rows of one read into slabs.
 ///
-/// A row is written at its place, if the slab has room for the largest one. If not, it is first written into memory
-/// that the next one uses again. Then its size is known, and it moves to its place. The first few rows lie alone, so
+/// A row is written at its place, if the slab has room for the largest one. If not, it is first written into a buffer,
+/// the same for all rows. Then its size is known, and it moves to its place. The first few rows lie alone, so
 /// that a look-up or a small fetch keeps nothing that it does not use; the size of the slabs follows the number of
 /// rows.
 @usableFromInline

@@ -9,7 +9,7 @@ final class CopiedRows {
   }
 
   private let columnCount: Int
-  /// The values of the present row, in memory that the next one uses again.
+  /// The values of the present row: one buffer for all rows.
   private let fields: UnsafeMutablePointer<Field>
   private var hasBegun = false
 

@@ -235,18 +235,6 @@ struct ServerDerivation {
       members.member.map { [members.owner, $0] }
       ?? [key, members.owner] + (members.attribute.map { [$0.column] } ?? [])
     let list = names.joined(separator: ", ")
-    // A member's value must stay as it is read until this session commits.
-    let lock = members.member.flatMap { member in
-      members.attribute.map { _ in
-        """
-        IF TG_OP <> 'DELETE' THEN
-            PERFORM 1 FROM \(members.table) m WHERE m.\(key) IN (SELECT n.\(member) FROM new_rows n)
-              ORDER BY m.\(key) FOR \(strength);
-          END IF;
-          
-        """
-      }
-    }
     let body = """
       DECLARE owners bigint[];
       BEGIN
@@ -260,27 +248,39 @@ struct ServerDerivation {
             (SELECT \(list) FROM new_rows EXCEPT SELECT \(list) FROM old_rows)) c WHERE c.\(members.owner) IS NOT NULL);
         END IF;
         IF cardinality(owners) = 0 THEN RETURN NULL; END IF;
-        \(lock ?? "")\(compute)
+        \(locking(members, strength))\(compute)
       END
       """
-    var functions: Functions = [
-      ("_members", ServerStatementFunction(table: members.links, body: body, events: [.insert, .update, .delete]))
-    ]
-    if let member = members.member, let attribute = members.attribute {
-      let changed = """
-        DECLARE owners bigint[];
-        BEGIN
-          owners := ARRAY(SELECT DISTINCT l.\(members.owner) FROM \(members.links) l
-            JOIN new_rows n ON n.\(key) = l.\(member) JOIN old_rows o ON o.\(key) = n.\(key)
-            WHERE n.\(attribute.column) IS DISTINCT FROM o.\(attribute.column));
-          IF cardinality(owners) = 0 THEN RETURN NULL; END IF;
-          \(compute)
-        END
-        """
-      functions.append(
-        ("_values", ServerStatementFunction(table: members.table, body: changed, events: [.update])))
-    }
-    return functions
+    let function = ServerStatementFunction(table: members.links, body: body, events: [.insert, .update, .delete])
+    return [("_members", function)] + membersValues(members, compute)
+  }
+
+  /// A member's value must stay as it is read until this session commits.
+  private func locking(_ members: DerivedColumn.Members, _ strength: String) -> String {
+    guard let member = members.member, members.attribute != nil else { return "" }
+    return """
+      IF TG_OP <> 'DELETE' THEN
+          PERFORM 1 FROM \(members.table) m WHERE m.\(key) IN (SELECT n.\(member) FROM new_rows n)
+            ORDER BY m.\(key) FOR \(strength);
+        END IF;
+        
+      """
+  }
+
+  /// The function for members whose values change, where these stand in another table than the members.
+  private func membersValues(_ members: DerivedColumn.Members, _ compute: String) -> Functions {
+    guard let member = members.member, let attribute = members.attribute else { return [] }
+    let body = """
+      DECLARE owners bigint[];
+      BEGIN
+        owners := ARRAY(SELECT DISTINCT l.\(members.owner) FROM \(members.links) l
+          JOIN new_rows n ON n.\(key) = l.\(member) JOIN old_rows o ON o.\(key) = n.\(key)
+          WHERE n.\(attribute.column) IS DISTINCT FROM o.\(attribute.column));
+        IF cardinality(owners) = 0 THEN RETURN NULL; END IF;
+        \(compute)
+      END
+      """
+    return [("_values", ServerStatementFunction(table: members.table, body: body, events: [.update]))]
   }
 
   // MARK: Step by step

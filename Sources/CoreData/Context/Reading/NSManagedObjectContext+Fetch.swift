@@ -141,7 +141,7 @@ extension NSManagedObjectContext {
     var found = FoundObjects([])
     // A fetch returns each row once, so in an empty context all objects are new.
     let isFirst = graph.isEmpty
-    // Counted once.
+    // A local constant: reading the property would retain and release the graph for each row.
     let graph = graph
     try store.fetch(fetch) { storedEntity, key, snapshot in
       if !isFirst, let known = graph.reuse(key, storedEntity.table) {

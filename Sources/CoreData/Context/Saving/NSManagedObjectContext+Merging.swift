@@ -29,8 +29,8 @@ extension NSManagedObjectContext {
     reading.needsCacheCheck = true
     reading.advance()
     // The cache does not have rows that another process wrote, even if the file does not show the change yet.
-    for id in saved.updated + saved.deleted {
-      id.objectStore?.rowCache.forget(id, unless: saved.isLocal)
+    if !saved.isLocal {
+      for id in saved.updated + saved.deleted { id.objectStore?.rowCache.forget(id) }
     }
     let followed = followers.objectsToMerge(updated: saved.updated, deleted: saved.deleted)
     defer { withExtendedLifetime(followed) {} }

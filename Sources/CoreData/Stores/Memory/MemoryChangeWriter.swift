@@ -152,7 +152,7 @@ final class MemoryChangeWriter<Store: ObjectStore>: ChangeWriter {
     if kind.isRead, let values = changes.updated[index].values { assign(kind.changed, of: values, to: new, entity) }
     if !kind.changed.isDisjoint(with: entity.properties.unique) {
       if let message = takeUniqueValues(of: new, key, entity) { return message }
-      giveUpUniqueValues(of: stored, key, entity, unless: new)
+      giveUpUniqueValues(of: stored, key, entity, replacedBy: new)
     }
     derived.note(stored, key, entity, in: schema)
     memory.set(new, key, entity)
@@ -180,7 +180,7 @@ final class MemoryChangeWriter<Store: ObjectStore>: ChangeWriter {
   }
 
   private func giveUpUniqueValues(
-    of row: Snapshot, _ key: Int64, _ entity: MemorySchema.Entity, unless new: Snapshot? = nil
+    of row: Snapshot, _ key: Int64, _ entity: MemorySchema.Entity, replacedBy new: Snapshot? = nil
   ) {
     for constraint in entity.constraints {
       guard let values = schema.uniqueValues(row, constraint), memory.owner(of: values, constraint) == key,
