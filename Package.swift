@@ -57,7 +57,7 @@ let package = Package(
     .target(
       name: "WorkerPool",
       dependencies: [
-        "CoreData", "CoreDataPostgreSQL", "Documents", "Jobs", "PoolClient", "WorkerProtocol", "CSystem", "LinuxSystem",
+        "CoreData", "CoreDataPostgreSQL", "Jobs", "PoolClient", "WorkerProtocol", "CSystem", "LinuxSystem",
       ]),
     .target(
       name: "WorkerPoolWeb",
@@ -70,8 +70,8 @@ let package = Package(
     .executableTarget(
       name: "WorkerPoolCommand",
       dependencies: [
-        "LinuxSystem", "PoolClient", "WorkerPool", "WorkerProtocol", "worker-import", "worker-export", "worker-index",
-        "worker-exec", "worker-maintain", "workerpool-web",
+        "CoreData", "Documents", "Jobs", "LinuxSystem", "PoolClient", "WorkerPool", "WorkerProtocol", "worker-import",
+        "worker-export", "worker-index", "worker-exec", "worker-maintain", "workerpool-web",
       ],
       resources: [.embedInCode("Monitoring/dashboard.json"), .embedInCode("Monitoring/alerts.yml")]),
     .target(name: "CCounters"),

@@ -63,7 +63,7 @@ public struct JobFilter: Hashable, Sendable {
     }
     if let predicate {
       let query = ObjectQuery(entity: PoolJob.entityName, predicate: predicate)
-      let request = try query.fetchRequest(in: JobModel.make(isShared: true), as: PoolJob.self)
+      let request = try query.fetchRequest(in: JobModel.make(), as: PoolJob.self)
       if let checked = request.predicate { conditions.append(checked) }
     }
     if let search {

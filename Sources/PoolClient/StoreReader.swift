@@ -31,7 +31,7 @@ public final class StoreReader {
   public convenience init(poolStore path: String) throws {
     let place = try Self.existing(path)
     do {
-      try self.init(place, model: JobModel.make(isShared: place.isServer), prefix: JobModel.tablePrefix)
+      try self.init(place, model: JobModel.make(), prefix: JobModel.tablePrefix)
     } catch let error as NSError where error.code == NSPersistentStoreOpenError {
       let metadata = try? NSPersistentStoreCoordinator.metadataForPersistentStore(
         ofType: place.storeType, at: place.url)

@@ -9,7 +9,10 @@ import Testing
 /// Pools that share a store at a server claim the jobs that they hand out.
 @Suite(.enabled(if: PostgreSQLServer.isInstalled))
 struct ClaimTests {
-  private let url = PostgreSQLServer.shared.url(schema: "claims_\(UInt32.random(in: 0 ... .max))")
+  private let schema = "claims_\(UInt32.random(in: 0 ... .max))"
+  private var url: URL { PostgreSQLServer.shared.url(schema: schema) }
+
+  private func table(_ entity: String) -> String { #"\#(schema)_wp."\#(entity)""# }
 
   private func open() throws -> JobStore { try JobStore(url: url, model: NoteModel.make()) }
 
@@ -221,6 +224,59 @@ struct ClaimTests {
     }
   }
 
+  /// Another program, or a version before this one, inserts jobs with a zero. So does a person with psql, or with none.
+  @Test(arguments: ["NULL", "0", "-7", "1"]) func aJobWithoutTwoDeathsIsClaimedWithTheOthers(deaths: String) throws {
+    let store = try open()
+    try insert(3, into: store)
+    try PostgreSQLServer.shared.psql(#"UPDATE \#(table("PoolJob")) SET "hostDeaths" = \#(deaths)"#)
+    #expect(try claim(3, for: 1, in: store).count == 3)
+    try perform(store) { store, context in try die(1, store, context) }
+    let counts = try PostgreSQLServer.shared.psql(#"SELECT DISTINCT "hostDeaths" FROM \#(table("PoolJob"))"#)
+    #expect(counts == (deaths == "1" ? "2" : "1"))
+  }
+
+  /// A person has written numbers that no pool writes.
+  @Test(arguments: ["hostDeaths", "attempt", "crashes"], [70_000, Int64.max])
+  func aNumberOutOfRangeStopsNoClaims(column: String, number: Int64) throws {
+    let store = try open()
+    try insert(3, into: store)
+    let first = try #require(claim(1, for: 1, in: store).first?.key)
+    try perform(store) { store, context in _ = try store.releaseClaims(of: 1, in: context) }
+    try PostgreSQLServer.shared.psql(
+      #"UPDATE \#(table("PoolJob")) SET "\#(column)" = \#(number) WHERE _key = \#(first)"#)
+    // Claims with a limit and without one.
+    var rules = ClaimRules()
+    rules.limit = 10
+    for rules in [ClaimRules(), rules] {
+      let query = ReadyQuery(kind: "a", limit: 10, claims: 10)
+      let claimed = try perform(store) { store, context in
+        try store.claimReady(query, for: 2, besides: [], rules: rules, in: context).jobs
+      }
+      #expect(claimed.count == 3)
+      let released = try perform(store) { store, context in try store.releaseClaims(of: 2, in: context) }
+      #expect(released == 3)
+    }
+    // Its pool dies, and its job is dead after a few crashes.
+    for member in [3, 4, 5] as [Int64] {
+      let keys = try claim(3, for: member, in: store).map(\.key)
+      #expect(keys.contains(first) || member > 3)
+      try perform(store) { store, context in try die(member, store, context) }
+    }
+    try perform(store) { store, context in
+      let job = try #require(try store.jobs(keys: [first], in: context).first)
+      if job.state == .available { try job.markCrashed(failure, policy: RetryPolicy()) }
+      try context.save()
+      #expect(job.state == .dead || column == "attempt")
+      #expect(job.crashes >= 1)
+    }
+  }
+
+  private var failure: AttemptFailure { AttemptFailure(attempt: 1, date: Date(), type: "host", message: "died") }
+
+  private func die(_ member: Int64, _ store: JobStore, _ context: NSManagedObjectContext) throws {
+    _ = try store.returnClaims(ofDead: member, policy: { _ in RetryPolicy() }, failure: { _ in failure }, in: context)
+  }
+
   /// A server has restarted, and a pool comes back before or after another one has taken it for dead.
   @Test func aPoolThatComesBackHasNotDied() throws {
     let store = try open()
@@ -244,7 +300,7 @@ struct ClaimTests {
         try store.takeBack(claimsOf: member.identity, jobs.map(\.key), in: context)
         context.reset()
         let rows = try store.jobs(keys: jobs.map(\.key), in: context)
-        #expect(rows.allSatisfy { $0.hostDeaths == 0 && $0.claimant == nil })
+        #expect(rows.allSatisfy { ($0.hostDeaths ?? 0) == 0 && $0.claimant == nil })
       }
     }
   }

@@ -19,7 +19,7 @@ import Testing
       let request = NSFetchRequest<NSManagedObject>(entityName: "PoolSetting")
       request.predicate = NSPredicate(format: "name == %@", "version")
       let setting = try #require(try context.fetch(request).first)
-      setting.setValue("4", forKey: "value")
+      setting.setValue("5", forKey: "value")
       try context.save()
       // Then:
       #expect(throws: JobModelError.storeIsNewer(url.path)) { try store.check(in: context) }

@@ -13,10 +13,11 @@ import Testing
     var url: URL { directory.appendingPathComponent("app.sqlite") }
     var earlier: URL { directory.appendingPathComponent("earlier.sqlite") }
 
-    init() throws {
+    /// A place with a store that an earlier program wrote.
+    init(_ sql: String = StoreOfVersion4.sql) throws {
       try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
       let connection = try SQLiteConnection(path: earlier.path, access: .create)
-      try connection.execute(StoreOfVersion3.sql)
+      try connection.execute(sql)
       try connection.execute("PRAGMA journal_mode = WAL")
     }
 
@@ -43,7 +44,7 @@ import Testing
       ofType: NSSQLiteStoreType, at: place.earlier,
       options: [NSPersistentStoreTablePrefixOption: JobModel.tablePrefix])
     let hashes = earlier[NSStoreModelVersionHashesKey] as? [String: Data]
-    #expect(hashes?.count == 6)
+    #expect(hashes?.count == 9)
     #expect(JobModel.make().entityVersionHashesByName == hashes)
   }
 
@@ -58,16 +59,55 @@ import Testing
       "progressDone": Int64(0), "progressTotal": Int64(0),
     ]
     #expect(defaults["PoolJob"]?.mapValues { "\($0)" } == job.mapValues { "\($0)" })
-    #expect(defaults.count == 6 && defaults.allSatisfy { $0.key == "PoolJob" || $0.value.isEmpty })
+    #expect(defaults.count == 9 && defaults.allSatisfy { $0.key == "PoolJob" || $0.value.isEmpty })
     #expect(entities["PoolJob"]?.uniquenessConstraints as? [[String]] == [["activeKey"]])
-    for (name, entity) in entities { #expect(entity.managedObjectClassName == "Jobs.\(name)") }
-    #expect(JobModel.make().entities(forConfigurationName: JobModel.poolConfiguration)?.count == 6)
+    // What crosses threads has the name of the entity, and the row another one.
+    let rows = ["PoolMember": "PoolMemberRow", "PoolNotice": "PoolNoticeRow"]
+    for (name, entity) in entities { #expect(entity.managedObjectClassName == "Jobs.\(rows[name] ?? name)") }
+    #expect(JobModel.make().entities(forConfigurationName: JobModel.poolConfiguration)?.count == 9)
   }
 
-  @Test func aStoreOfAnEarlierVersionIsOpenedWithoutAChangeOfItsTables() throws {
+  /// A server announces the jobs that a pool may have to do something about.
+  @Test func theAnnouncedStatesAreThoseFromWhichAJobMayRun() {
+    let states: [JobState] = [.available, .scheduled, .retryable, .pending]
+    let condition = JobModel.make().entitiesByName["PoolJob"]?.userInfo?[NSPersistentStoreAnnouncedKey] as? String
+    #expect(condition == "state = " + states.map { "\($0.rawValue)" }.joined(separator: " ") + "; claimant")
+  }
+
+  @Test func aStoreOfThisVersionIsOpenedWithoutAChangeOfItsTables() throws {
     let place = try Place()
     let before = try place.rows(Self.schema, in: place.earlier)
-    let store = try JobStore(url: place.earlier, model: NoteModel.make())
+    try checkContents(of: place.earlier)
+    #expect(try place.rows(Self.schema, in: place.earlier) == before)
+  }
+
+  /// What versions 3 and 4 differ in: tables, columns and indexes of pools that share a store.
+  @Test func aStoreOfVersion3IsUpgradedAndKeepsItsJobs() throws {
+    let place = try Place(StoreOfVersion3.sql)
+    let numbers = try place.rows(Self.numbers, in: place.earlier)
+    try checkContents(of: place.earlier)
+    _ = try JobStore(url: place.url, model: NoteModel.make())
+    let columns = """
+      SELECT m.name, c.name, c.type FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table'
+      ORDER BY 1, 2
+      """
+    let indexes = "SELECT name, sql FROM sqlite_master WHERE type = 'index' ORDER BY name"
+    for sql in [columns, indexes] { #expect(try place.rows(sql, in: place.earlier) == place.rows(sql, in: place.url)) }
+    // Entities keep their numbers, which are in every row, and new ones follow.
+    let upgraded = try place.rows(Self.numbers, in: place.earlier)
+    #expect(Array(upgraded.prefix(numbers.count)) == numbers)
+    let names = upgraded.dropFirst(numbers.count).map { $0[1] }
+    #expect(names == [.text("PoolMember"), .text("PoolNotice"), .text("PoolTurn")])
+    let version = "SELECT ZVALUE FROM WPPOOLSETTING WHERE ZNAME = 'version'"
+    #expect(try place.rows(version, in: place.earlier) == [[.text("4")]])
+    // It is the same store still.
+    let reopened = try JobStore(url: place.earlier, model: NoteModel.make())
+    #expect(reopened.poolIdentifier == "0044DFDA-8DCC-4BE2-ACE4-84BDB42FD757")
+  }
+
+  /// Checks what the stores of all versions hold, and that a job that waits for another one is released.
+  private func checkContents(of url: URL) throws {
+    let store = try JobStore(url: url, model: NoteModel.make())
     let context = store.makeContext(name: "test")
     try context.performAndWait {
       try store.check(in: context)
@@ -97,6 +137,5 @@ import Testing
       #expect(try store.release(after: [1], in: context).ready.map(\.key) == [5])
       try context.save()
     }
-    #expect(try place.rows(Self.schema, in: place.earlier) == before)
   }
 }

@@ -6,14 +6,29 @@ import WorkerProtocol
 extension Coordinator {
   /// How many claimed jobs should wait here; nil in a store that no other pool uses.
   var claimSize: Int? {
-    claimPace.map { pace in pace.size(slow: workers.values.count { $0.isSlow(now: now) }, now: now) }
+    claimPace.map { pace in
+      let slow = workers.values.count { $0.isSlow(now: now) }
+      return min(pace.size(slow: slow, now: now), pace.sizeWithHands(slow: slow) ?? .max)
+    }
   }
 
-  /// Gives back claimed jobs that cannot begin here soon: the pool ends, they are paused, or every worker process is
-  /// busy with a job that takes long.
+  /// How many further jobs of a window may be claimed; nil in a store that no other pool uses.
+  func claimRoom(_ window: JobWindow, _ kind: String) -> Int? {
+    claimSize.map { size in
+      // While all goes well the hands do not count: they are as large as the workers want.
+      guard claimPace?.sizeWithHands() != nil, let state = kinds[kind] else { return size - window.count }
+      return size - window.count - (state.inHand - state.begun)
+    }
+  }
+
+  /// Whether no claimed job can begin here soon: the pool ends, all is paused, or every worker process is busy with a
+  /// job that takes long.
+  private var isNothingWanted: Bool { isClosed || pauses.all || claimSize == 0 }
+
+  /// Gives back claimed jobs that cannot begin here soon, or that are paused.
   mutating func giveBackUnwanted() {
     guard claimPace != nil else { return }
-    let isNothingWanted = isClosed || pauses.all || claimSize == 0
+    let isNothingWanted = isNothingWanted
     guard isNothingWanted || !pauses.kinds.isEmpty || !pauses.queues.isEmpty else { return }
     var unwanted: Set<String> = []
     for (key, window) in windows where window.count > 0 || isNothingWanted && window.query != nil {
@@ -32,6 +47,7 @@ extension Coordinator {
   mutating func giveBack(_ unwanted: Set<String>) {
     guard claimPace != nil, !unwanted.isEmpty else { return }
     claimRound += 1
+    claimPace?.gaveBack()
     for key in windows.keys where unwanted.contains(key.kind) {
       guard let window = windows[key] else { continue }
       window.removeAll()
@@ -42,6 +58,11 @@ extension Coordinator {
     }
     let kept = held.keys.filter { held[$0].map { unwanted.contains($0.job.kind) } ?? false }
     effects.append(.releaseClaims(unwanted, keeping: kept + Array(settling) + Array(suspectKeys)))
+  }
+
+  /// Gives back jobs that came back from a worker's hand and cannot begin here soon: no window has taken them.
+  mutating func giveBackReturned(_ jobs: [WindowJob]) {
+    if claimPace != nil, isNothingWanted { giveBack(Set(jobs.map(\.kind))) }
   }
 
   /// A worker process may begin a job again: windows ask for more.

@@ -30,7 +30,7 @@ extension Coordinator {
   private mutating func nextQuery(_ key: WindowKey) -> ReadyQuery? {
     guard let window = windows[key], !pauses.kinds.contains(key.kind) else { return nil }
     // Other pools run what this one cannot begin soon.
-    if let claimSize, claimSize <= window.count { return nil }
+    if let room = claimRoom(window, key.kind), room <= 0 { return nil }
     if window.cut.contains(.queue(key.lane)) {
       // All jobs of this window in the store belong to a full group.
       window.frontier = .end
@@ -57,7 +57,8 @@ extension Coordinator {
 
   private func query(_ window: JobWindow, _ key: WindowKey) -> ReadyQuery {
     let size = windowSize
-    var query = ReadyQuery(kind: key.kind, limit: size, claims: max(0, size - window.count))
+    let room = min(size - window.count, claimRoom(window, key.kind) ?? .max)
+    var query = ReadyQuery(kind: key.kind, limit: size, claims: max(0, room))
     query.without = window.cut
     if claimPace != nil {
       query.round = claimRound

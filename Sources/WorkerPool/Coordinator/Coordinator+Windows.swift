@@ -17,7 +17,6 @@ extension Coordinator {
   /// Remembers jobs that are no longer ready: answers under way may still list them.
   mutating func noteEnded(_ jobs: some Collection<JobKey>) {
     for key in fetching { windows[key]?.endedDuringFetch.formUnion(jobs) }
-    claimPace?.note(jobs.count, now: now)
   }
 
   /// Sets the number of worker processes for which the pool claims jobs in a shared store.

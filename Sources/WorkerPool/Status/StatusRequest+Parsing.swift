@@ -48,7 +48,7 @@ extension StatusRequest {
   /// A name that no job can have is an error at once: it is neither searched for nor kept.
   private static func checkNames(_ request: StatusRequest) throws(StatusRequestError) {
     for (key, name) in [("queue", request.queue), ("kind", request.kind)] {
-      guard let name, !JobFile.isName(name) else { continue }
+      guard let name, !JobRequest.isName(name) else { continue }
       throw StatusRequestError(reason: "\(key) must be 1 to 100 letters, digits, \".\", \"_\" and \"-\"")
     }
     for (key, name) in [("plugin", request.plugin), ("batch", request.batch)] {

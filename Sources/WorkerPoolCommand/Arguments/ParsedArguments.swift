@@ -128,7 +128,7 @@ struct ParsedArguments: Sendable {
     var pairs: [(name: String, value: String)] = []
     for text in strings(name) {
       let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-      guard parts.count == 2, JobFile.isName(parts[0]) else {
+      guard parts.count == 2, JobRequest.isName(parts[0]) else {
         throw UsageError("--\(name) must be NAME=VALUE, not \"\(text)\"")
       }
       pairs.append((parts[0], parts[1]))

@@ -100,7 +100,7 @@ private func localStatus(_ arguments: ParsedArguments) throws -> PoolStatus? {
 private func pause(_ arguments: ParsedArguments, _ command: StatusRequest.Command) throws -> ExitCode {
   let queue = arguments.operands.first
   let kind = arguments.string("kind")
-  if let name = [queue, kind].compactMap(\.self).first(where: { !JobFile.isName($0) }) {
+  if let name = [queue, kind].compactMap(\.self).first(where: { !JobRequest.isName($0) }) {
     throw UsageError("no queue and no kind has the name \"\(name)\": names are letters, digits, \".\", \"_\" and \"-\"")
   }
   let unknown = try MistypedNames.check(arguments, kind: kind, queue: queue)

@@ -279,12 +279,12 @@ private func setLimit(_ text: String, in configuration: inout PoolConfiguration)
   let limit = try ParsedArguments.int(parts[1], what: "--limit \(parts[0])", in: 1...1_000_000)
   switch parts[0].dropLast(name.count) {
   case "", "kind:":
-    guard JobFile.isName(name) else {
+    guard JobRequest.isName(name) else {
       throw UsageError("--limit \(text): \"\(name)\" is not the name of a kind; only queues have patterns, \(forms)")
     }
     configuration.kindLimits[name] = limit
   case "queue:":
-    guard JobFile.isName(name.replacing("*", with: "x")) else {
+    guard JobRequest.isName(name.replacing("*", with: "x")) else {
       throw UsageError("--limit \(text): \"\(name)\" is not the name or pattern of a queue, \(forms)")
     }
     configuration.queueLimits[name] = limit

@@ -71,7 +71,7 @@ func checkNames(of request: JobRequest, _ arguments: ParsedArguments) throws {
 
 private func request(_ arguments: ParsedArguments) throws -> JobRequest {
   var request = JobRequest(kind: arguments.operands[0], objects: Array(arguments.operands.dropFirst()))
-  guard JobFile.isName(request.kind) else { throw UsageError("\"\(request.kind)\" cannot be the name of a kind") }
+  guard JobRequest.isName(request.kind) else { throw UsageError("\"\(request.kind)\" cannot be the name of a kind") }
   if let stranger = request.objects.first(where: { ObjectURI($0) == nil }) {
     throw UsageError("\"\(stranger)\" is not an object URI such as x-coredata://STORE/Document/p42")
   }

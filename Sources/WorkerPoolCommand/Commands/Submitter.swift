@@ -31,7 +31,7 @@ struct Submitter {
     asJSON = arguments.has("json")
     waits = arguments.has("wait")
     token = arguments.string("submission") ?? UUID().uuidString.lowercased()
-    guard JobFile.isName(token) else {
+    guard JobRequest.isName(token) else {
       throw UsageError("--submission must be a name of 1 to 100 letters, digits, \".\", \"_\" and \"-\"")
     }
   }

@@ -42,7 +42,7 @@ extension Site {
 
   private func pause(_ command: StatusRequest.Command, _ form: Parameters) throws -> HTTPResponse {
     let (queue, kind) = (form["queue"], form["kind"])
-    for name in [queue, kind].compactMap(\.self) where !JobFile.isName(name) {
+    for name in [queue, kind].compactMap(\.self) where !JobRequest.isName(name) {
       throw PageError(text: "\(name) cannot be the name of a queue or a kind.", advice: nil)
     }
     _ = try send(StatusRequest(command, queue: queue, kind: kind))

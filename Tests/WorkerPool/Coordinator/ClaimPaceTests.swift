@@ -34,4 +34,22 @@ struct ClaimPaceTests {
     // What was fast long ago says nothing.
     #expect(pace.size(now: 102) == 2)
   }
+
+  @Test func aPoolThatHasGivenJobsBackIsCautious() {
+    var pace = ClaimPace()
+    pace.workers = 2
+    #expect(pace.sizeWithHands() == nil)
+    pace.gaveBack()
+    #expect(pace.sizeWithHands() == 2)
+    #expect(pace.sizeWithHands(slow: 1) == 1)
+    pace.note(400, now: 1)
+    #expect(pace.sizeWithHands() == 100)
+    // As many may come between the next two times.
+    pace.gaveBack()
+    pace.gaveBack()
+    #expect(pace.sizeWithHands() == 100)
+    pace.note(8, now: 2)
+    pace.gaveBack()
+    #expect(pace.sizeWithHands() == 2)
+  }
 }

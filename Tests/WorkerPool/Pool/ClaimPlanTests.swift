@@ -42,13 +42,13 @@ struct ClaimPlanTests {
     try server.psql(
       """
       ALTER TABLE \(jobs) SET (autovacuum_enabled = off); \
-      INSERT INTO \(jobs) (_entity, state, kind, priority, queue, "createdAt", "finishedAt", "hostDeaths", attempt, \
-      crashes, "progressDone", "progressTotal") \
-      SELECT 2, 3, 'a', 0, 'default', now(), now(), 0, 1, 0, 0, 0 FROM generate_series(1, \(Self.backlog)); \
-      \(isAnalysed ? "ANALYZE \(jobs);" : "") \
-      INSERT INTO \(jobs) (_entity, state, kind, priority, queue, "createdAt", "hostDeaths", attempt, crashes, \
+      INSERT INTO \(jobs) (_entity, state, kind, priority, queue, "createdAt", "finishedAt", attempt, crashes, \
       "progressDone", "progressTotal") \
-      SELECT 2, 0, 'a', 0, 'default', now(), 0, 0, 0, 0, 0 FROM generate_series(1, \(Self.backlog))
+      SELECT 2, 3, 'a', 0, 'default', now(), now(), 1, 0, 0, 0 FROM generate_series(1, \(Self.backlog)); \
+      \(isAnalysed ? "ANALYZE \(jobs);" : "") \
+      INSERT INTO \(jobs) (_entity, state, kind, priority, queue, "createdAt", attempt, crashes, \
+      "progressDone", "progressTotal") \
+      SELECT 2, 0, 'a', 0, 'default', now(), 0, 0, 0, 0 FROM generate_series(1, \(Self.backlog))
       """)
     let context = store.makeContext(name: "test")
     try context.performAndWait {

@@ -142,7 +142,7 @@ public enum StoreTransfer {
         let later = try requireUnused(original, source).subtracting(pools)
         if !later.isEmpty { throw Failure.inUse(store: source.text, pools: later.map(text)) }
       }
-      let poolNames = Set(JobModel.make(isShared: true).entities.compactMap(\.name))
+      let poolNames = Set(JobModel.make().entities.compactMap(\.name))
       return Summary(
         jobs: identifiers.pool.map { _ in entities.first { $0.name == PoolJob.entityName }?.count ?? 0 },
         app: entities.filter { !poolNames.contains($0.name) }.sorted { $0.name < $1.name })

@@ -23,7 +23,7 @@ final class SubmissionWaiters {
   init(_ core: PoolCore) { self.core = core }
 
   func wait(_ request: StatusRequest, _ client: StatusServer.Client) {
-    guard let token = request.submission, JobFile.isName(token) else {
+    guard let token = request.submission, JobRequest.isName(token) else {
       return client.reply(StatusReply(ok: false, error: "submission needs the token of a submission"))
     }
     guard waiters.all.count < Self.limit else {

@@ -4,24 +4,24 @@ import CoreData
 extension JobStore {
   /// Notes a new pool, without saving.
   public func insert(_ member: PoolMember, into context: NSManagedObjectContext) {
-    member.write(to: NSEntityDescription.insertNewObject(forEntityName: PoolMember.entityName, into: context))
+    member.write(to: PoolMemberRow(context: context))
   }
 
   /// The pools that are not gone, in the order of their identities.
   public func members(in context: NSManagedObjectContext) throws -> [PoolMember] {
     guard isShared else { return [] }
-    let request = NSFetchRequest<NSManagedObject>(entityName: PoolMember.entityName)
+    let request = PoolMemberRow.fetchRequest()
     request.predicate = NSPredicate(format: "goneAt == nil")
     request.sortDescriptors = [NSSortDescriptor(key: "identity", ascending: true)]
-    return try context.fetch(request).compactMap(PoolMember.init)
+    return try context.fetch(request).map(PoolMember.init)
   }
 
   /// The identities of the pools that are gone. Nothing that they have claimed counts any more.
   public func goneMembers(before date: Date = .distantFuture, in context: NSManagedObjectContext) throws -> [Int64] {
     guard isShared else { return [] }
-    let request = NSFetchRequest<NSManagedObject>(entityName: PoolMember.entityName)
+    let request = PoolMemberRow.fetchRequest()
     request.predicate = NSPredicate(format: "goneAt != nil AND goneAt < %@", date as NSDate)
-    return try context.fetch(request).compactMap { ($0.value(forKey: "identity") as? NSNumber)?.int64Value }
+    return try context.fetch(request).map(\.identity)
   }
 
   /// Writes that a pool is gone: at once all its claims are void. Saves.
@@ -44,16 +44,15 @@ extension JobStore {
     let gone = try goneMembers(before: now - 3600, in: context).map { NSNumber(value: $0) }
     guard !gone.isEmpty else { return }
     let update = NSBatchUpdateRequest(entityName: PoolJob.entityName)
-    update.predicate = NSPredicate(format: "finishedAt == nil AND claimant != nil AND claimant IN %@", gone)
-    update.propertiesToUpdate = [PoolMember.claimant: NSNull()]
+    update.predicate = NSPredicate(format: "claimant != nil AND claimant IN %@", gone)
+    update.propertiesToUpdate = ["claimant": NSNull()]
     _ = try context.execute(update)
     try forgetNotices(to: gone.map(\.int64Value), in: context)
-    let members = NSFetchRequest<NSManagedObject>(entityName: PoolMember.entityName)
+    let members = PoolMemberRow.fetchRequest()
     members.predicate = NSPredicate(format: "identity IN %@", gone)
     for row in try context.fetch(members) { context.delete(row) }
     try context.save()
-    members.predicate = nil
-    let left = try context.fetch(members).compactMap { ($0.value(forKey: "identity") as? NSNumber)?.int64Value }
+    let left = try PoolMember.all(in: context).map(\.identity)
     try PoolOwner.forget(besides: Set(left), in: context)
     try context.save()
   }
@@ -61,26 +60,22 @@ extension JobStore {
   /// Gives back what pools have claimed that were forgotten: a pool that stood still until then, and went on before it
   /// heard of its end. Saves.
   private func releaseUnknownClaims(in context: NSManagedObjectContext) throws {
-    let isClaimed = NSCompoundPredicate(andPredicateWithSubpredicates: [
-      NSPredicate(format: "finishedAt == nil AND claimant != nil"), JobState.available.filter,
-    ])
     let claims = NSFetchRequest<NSDictionary>(entityName: PoolJob.entityName)
     claims.resultType = .dictionaryResultType
-    claims.propertiesToFetch = [PoolMember.claimant]
+    claims.propertiesToFetch = ["claimant"]
     claims.returnsDistinctResults = true
-    claims.predicate = isClaimed
+    claims.predicate = Self.isClaimed
     // The claims are read before the pools: a pool writes its row before it claims its first job.
-    let claimants = Set(try context.fetch(claims).compactMap { ($0[PoolMember.claimant] as? NSNumber)?.int64Value })
+    let claimants = Set(try context.fetch(claims).compactMap { ($0["claimant"] as? NSNumber)?.int64Value })
     guard !claimants.isEmpty else { return }
-    let members = NSFetchRequest<NSManagedObject>(entityName: PoolMember.entityName)
-    let known = Set(try context.fetch(members).compactMap { ($0.value(forKey: "identity") as? NSNumber)?.int64Value })
+    let known = Set(try PoolMember.all(in: context).map(\.identity))
     let unknown = claimants.subtracting(known).map { NSNumber(value: $0) }
     guard !unknown.isEmpty else { return }
     let update = NSBatchUpdateRequest(entityName: PoolJob.entityName)
     update.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [
-      isClaimed, NSPredicate(format: "claimant IN %@", unknown),
+      Self.isClaimed, NSPredicate(format: "claimant IN %@", unknown),
     ])
-    update.propertiesToUpdate = [PoolMember.claimant: NSNull()]
+    update.propertiesToUpdate = ["claimant": NSNull()]
     _ = try context.execute(update)
   }
 

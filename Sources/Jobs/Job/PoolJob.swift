@@ -8,6 +8,12 @@ extension PoolJob {
   /// The name of the entity.
   public static let entityName = "PoolJob"
 
+  /// Jobs of a higher priority run first. Default 0. A row that another program wrote may hold any number.
+  public var priority: Int16 {
+    get { Int16(clamping: priorityNumber) }
+    set { priorityNumber = Int64(newValue) }
+  }
+
   /// URIs of the objects that the job is about, in their order.
   public var objectURIs: [String] {
     get { Self.lines(objectsText) }

@@ -108,6 +108,7 @@ extension JobField {
 
   private static let writtenByPool: [JobField] = [
     .written("options") { $0.options.json }, .written("activeKey", show: nil),
+    .written("claimant", show: nil), .written("hostDeaths", show: nil),
     // The row does not say whether the job runs: the caller knows it, and shows the state.
     .written("state", show: nil), .written("attempts", attribute: "attempt") { .number($0.attempt) },
     .written("crashes") { .number($0.crashes) }, .written("progressDone") { .number($0.progressDone) },

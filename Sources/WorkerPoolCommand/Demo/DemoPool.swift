@@ -1,3 +1,4 @@
+import PoolClient
 import Foundation
 import Glibc
 

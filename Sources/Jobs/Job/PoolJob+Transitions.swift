@@ -11,7 +11,6 @@ extension PoolJob {
   public func markSucceeded(startedAt: Date, at now: Date = Date()) throws {
     try move(.succeeded, policy: RetryPolicy(), at: now)
     attempt = attempt.counting(1)
-    forgetHostDeaths()
     self.startedAt = startedAt
   }
 
@@ -47,10 +46,10 @@ extension PoolJob {
   ///
   /// - Throws: ``JobTransitionError`` when the job is not `available`.
   public func markDiedWithHost(_ failure: AttemptFailure, policy: RetryPolicy, at now: Date = Date()) throws {
-    let deaths = hostDeaths + 1
+    let deaths = max(0, hostDeaths ?? 0).counting(1)
     crashes = max(crashes, deaths - 1)
     try markCrashed(failure, policy: policy, at: now)
-    if state.isUnfinished { setValue(deaths, forKey: PoolMember.hostDeaths) }
+    if state.isUnfinished { hostDeaths = deaths }
   }
 
   /// Puts the job off at its own request: the attempt does not count, and there is another one later.
@@ -118,8 +117,9 @@ extension PoolJob {
     guard let next = state.after(event, policy: policy) else {
       throw JobTransitionError(job: objectID.uriString, state: state, event: event)
     }
-    // Any pool may claim it when it is available again. The claims of jobs that are done are nobody's concern.
+    // Any pool may claim it when it is available again.
     dropClaim()
+    if !next.isUnfinished { forgetHostDeaths() }
     state = next
     runAt = nil
     finishedAt = next.isUnfinished ? nil : now
@@ -163,6 +163,20 @@ public struct JobTransitionError: Error, Hashable, Sendable, CustomStringConvert
       case .retried: "be retried"
       }
     return "\(job) is \(state.name) and cannot \(happened)"
+  }
+}
+
+// MARK: - Pools that share the store
+
+extension PoolJob {
+  /// Lets any pool claim the job when it is available the next time.
+  private func dropClaim() {
+    if claimant != nil { claimant = nil }
+  }
+
+  /// An attempt has ended with its host alive.
+  private func forgetHostDeaths() {
+    if hostDeaths != nil { hostDeaths = nil }
   }
 }
 

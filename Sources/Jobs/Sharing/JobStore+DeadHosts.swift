@@ -6,8 +6,13 @@ import CoreData
 /// that was there twice is a *suspect*: a pool claims one suspect at a time, and when that pool dies, too, the job gets
 /// the blame, and all deaths count as crashes. A host that dies once, for whatever reason, costs no job anything.
 extension JobStore {
-  static var isNoSuspect: NSPredicate { NSPredicate(format: "hostDeaths < 2") }
-  private static var isSuspect: NSPredicate { NSPredicate(format: "finishedAt == nil AND hostDeaths > 1") }
+  /// Earlier versions and other programs write a zero where no pool has died.
+  static var isNoSuspect: NSPredicate { NSPredicate(format: "hostDeaths == nil OR hostDeaths < 2") }
+
+  /// Only unfinished jobs have a count. It is bounded on both sides for the same reason as in `isClaimed`.
+  private static var isSuspect: NSPredicate {
+    NSPredicate(format: "hostDeaths >= 2 AND hostDeaths <= %lld", Int64.max)
+  }
 
   /// Claims a suspect if there is one, and this pool has none. Returns how many it has claimed.
   func claimSuspect(
@@ -16,13 +21,13 @@ extension JobStore {
   ) throws -> Int {
     let request = NSFetchRequest<NSDictionary>(entityName: PoolJob.entityName)
     request.resultType = .dictionaryResultType
-    request.propertiesToFetch = ["kind", PoolMember.claimant]
+    request.propertiesToFetch = ["kind", "claimant"]
     request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [
       Self.isSuspect, JobState.available.filter,
     ])
     let suspects = try context.fetch(request)
     guard suspects.contains(where: { $0["kind"] as? String == query.kind }),
-      !suspects.contains(where: { ($0[PoolMember.claimant] as? NSNumber)?.int64Value == member })
+      !suspects.contains(where: { ($0["claimant"] as? NSNumber)?.int64Value == member })
     else { return 0 }
     return try claimLimited(
       query, atMost: 1, for: member, besides: gone, rules, where: Self.isSuspect, in: context
@@ -47,12 +52,16 @@ extension JobStore {
       if let key = job.objectID.key { blamed.append(key) }
     }
     if !blamed.isEmpty { try context.save() }
-    let update = NSBatchUpdateRequest(entityName: PoolJob.entityName)
-    update.predicate = claimed(by: member)
-    update.propertiesToUpdate = [
-      PoolMember.claimant: NSNull(), PoolMember.hostDeaths: NSExpression(format: "hostDeaths + 1"),
-    ]
-    _ = try context.execute(update)
+    // Each job leaves the dead pool's claims with its count: what is cut short here can be done again. Suspects have
+    // left the claims already.
+    for (deaths, condition) in [(1, "hostDeaths == nil OR hostDeaths < 1"), (2, "hostDeaths == 1")] {
+      let update = NSBatchUpdateRequest(entityName: PoolJob.entityName)
+      update.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [
+        claimed(by: member), NSPredicate(format: condition),
+      ])
+      update.propertiesToUpdate = ["claimant": NSNull(), "hostDeaths": deaths]
+      _ = try context.execute(update)
+    }
     return blamed
   }
 
@@ -66,8 +75,8 @@ extension JobStore {
     let ids = jobs.compactMap(objectID(job:))
     guard wasJudged, !ids.isEmpty else { return }
     let update = NSBatchUpdateRequest(entityName: PoolJob.entityName)
-    update.predicate = NSPredicate(format: "finishedAt == nil AND hostDeaths > 0 AND self IN %@", ids)
-    update.propertiesToUpdate = [PoolMember.hostDeaths: NSExpression(format: "hostDeaths - 1")]
+    update.predicate = NSPredicate(format: "hostDeaths > 0 AND self IN %@", ids)
+    update.propertiesToUpdate = ["hostDeaths": NSExpression(format: "hostDeaths - 1")]
     _ = try context.execute(update)
   }
 }

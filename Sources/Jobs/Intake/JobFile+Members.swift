@@ -1,5 +1,4 @@
 import CoreData
-import WorkerProtocol
 
 extension JobFile {
   /// Every key that a job file may have, in the order of its documentation.
@@ -43,7 +42,4 @@ extension JobFile {
     if let batch = job.batch, batch == job.options.afterBatch { return "a job cannot wait for its own batch" }
     return nil
   }
-
-  /// Whether the word can be the name of a kind or a queue: 1 to 100 letters, digits, `.`, `_` and `-`, all ASCII.
-  public static func isName(_ word: String) -> Bool { isProtocolName(word, atMost: ProtocolLimit.jobNameBytes) }
 }

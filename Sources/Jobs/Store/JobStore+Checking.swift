@@ -5,22 +5,27 @@ extension JobStore {
   private static let versionName = "version"
   /// The version of stores that this version of workerpool writes. A change of their format gets the next number, and a
   /// test with a store of the version before.
-  static let version = 3
+  static let version = 4
 
-  /// Checks the version of the store, which a new one gets here, and mends jobs whose rows were changed by hand so that
-  /// `finishedAt` does not fit the state: the pool would not find them. Saves. Called before workers and producers can
-  /// write to the store.
+  /// Checks the version of the store, and notes this version in a new store and one of an earlier version. Mends jobs
+  /// whose rows were changed by hand so that `finishedAt` does not fit the state: the pool would not find them. Saves.
+  /// Called before workers and producers can write to the store.
   ///
   /// - Throws: ``JobModelError/storeIsNewer(_:)``, which changes nothing; what a fetch or a save throws.
   public func check(in context: NSManagedObjectContext) throws {
-    let setting = try PoolSetting.find(Self.versionName, in: context)
-    if let version = setting?.value.flatMap({ Int($0) }), version > Self.version {
-      throw JobModelError.storeIsNewer(url.path)
-    }
+    let version = try PoolSetting.find(Self.versionName, in: context)?.value.flatMap { Int($0) }
+    if let version, version > Self.version { throw JobModelError.storeIsNewer(url.path) }
     try fitTimesToStates(in: context)
-    guard setting == nil else { return }
+    guard version != Self.version else { return }
     try PoolSetting.set(Self.versionName, "\(Self.version)", in: context)
-    try context.save()
+    do {
+      try context.save()
+    } catch let error as NSError where Self.isConflict(error) {
+      // Another pool has noted its version meanwhile.
+      context.rollback()
+      context.reset()
+      try check(in: context)
+    }
   }
 
   private func fitTimesToStates(in context: NSManagedObjectContext) throws {

@@ -1,4 +1,5 @@
 import CoreData
+import WorkerProtocol
 
 /// What a producer asks for: one job before it is in the store.
 public struct JobRequest: Hashable, Sendable {
@@ -34,6 +35,9 @@ public struct JobRequest: Hashable, Sendable {
 
   /// The queue of jobs that name none.
   public static let defaultQueue = "default"
+
+  /// Whether the word can be the name of a kind or a queue: 1 to 100 letters, digits, `.`, `_` and `-`, all ASCII.
+  public static func isName(_ word: String) -> Bool { isProtocolName(word, atMost: ProtocolLimit.jobNameBytes) }
 
   /// A request for a job of this kind. Fields that are left out are at their defaults.
   public init(

@@ -72,13 +72,13 @@ extension JobStore {
     mutating func run(
       _ store: JobStore, atMost limit: Int, for member: Int64, in context: NSManagedObjectContext
     ) throws -> Int {
-      let turn = try PoolTurn(PoolTurn.claims, in: context)
+      let turn = try PoolTurn.begin(PoolTurn.claims, in: context)
       try count(in: context)
       var room = limit
       if let most = rules.limit { room = min(room, most - ofKind) }
       if room < limit { retryAfter = JobStore.pause }
       let now = store.now.timeIntervalSince1970
-      let rateTurn = try rules.rate.map { _ in try PoolTurn("rate \(query.kind)", in: context) }
+      let rateTurn = try rules.rate.map { _ in try PoolTurn.begin("rate \(query.kind)", in: context) }
       var rate = rules.rate.map { SharedRate($0, rateTurn?.text ?? "", now: now) }
       if let rate, rate.room < room {
         room = rate.room
@@ -89,7 +89,7 @@ extension JobStore {
         context.rollback()
         return 0
       }
-      for job in chosen { job.setValue(member, forKey: PoolMember.claimant) }
+      for job in chosen { job.claimant = member }
       turn.take()
       rate?.take(chosen.count, now: now)
       if let rate { rateTurn?.take(keeping: rate.text) }
@@ -99,9 +99,7 @@ extension JobStore {
 
     /// Counts what all pools have claimed, by kind, queue and limit key.
     private mutating func count(in context: NSManagedObjectContext) throws {
-      var conditions = [
-        NSPredicate(format: "finishedAt == nil AND claimant != nil"), JobState.available.filter,
-      ]
+      var conditions = [JobStore.isClaimed]
       if !gone.isEmpty {
         conditions.append(NSPredicate(format: "NOT claimant IN %@", gone.map { NSNumber(value: $0) }))
       }

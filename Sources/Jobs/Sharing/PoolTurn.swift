@@ -1,33 +1,24 @@
 import CoreData
 import WorkerProtocol
 
-/// A row by which pools that share a store take turns: who saves it first goes first, and the others try again.
-struct PoolTurn {
-  private let row: NSManagedObject
-
+extension PoolTurn {
   /// The turn of claims that a limit or a rate bounds.
   static let claims = "claims"
 
   /// Begins a turn: reads the row, or inserts it. Whatever is read after this is as new as the row.
-  init(_ name: String, in context: NSManagedObjectContext) throws {
-    let request = NSFetchRequest<NSManagedObject>(entityName: SharedModel.turn)
+  static func begin(_ name: String, in context: NSManagedObjectContext) throws -> PoolTurn {
+    let request = fetchRequest()
     request.predicate = NSPredicate(format: "name == %@", name)
-    if let found = try context.fetch(request).first {
-      row = found
-    } else {
-      row = NSEntityDescription.insertNewObject(forEntityName: SharedModel.turn, into: context)
-      row.setValue(name, forKey: "name")
-      row.setValue(0, forKey: "count")
-    }
+    if let turn = try context.fetch(request).first { return turn }
+    let turn = PoolTurn(context: context)
+    turn.name = name
+    return turn
   }
 
-  /// What the row keeps.
-  var text: String { row.value(forKey: "text") as? String ?? "" }
-
-  /// Makes the save of the context fail if another pool has taken its turn since `init`.
+  /// Makes the save of the context fail if another pool has taken its turn since it was begun.
   func take(keeping text: String? = nil) {
-    row.setValue(((row.value(forKey: "count") as? NSNumber)?.int64Value ?? 0) + 1, forKey: "count")
-    if let text { row.setValue(text, forKey: "text") }
+    count += 1
+    if let text { self.text = text }
   }
 }
 

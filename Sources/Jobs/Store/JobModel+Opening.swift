@@ -12,8 +12,7 @@ extension JobModel {
     of place: StorePlace, _ app: NSManagedObjectModel, making identifiers: (app: String, pool: String?)? = nil,
     options more: [AnyHashable: Any] = [:], hasPool: Bool
   ) throws -> NSPersistentStoreCoordinator {
-    let coordinator = NSPersistentStoreCoordinator(
-      managedObjectModel: try merged(with: app, isShared: place.isServer))
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: try merged(with: app))
     func options(_ identifier: String?) -> [AnyHashable: Any] {
       let own: [AnyHashable: Any] =
         identifier.map { [NSPersistentStoreIdentifierOption: $0] } ?? [NSPersistentStoreMustExistOption: true]
@@ -42,13 +41,6 @@ extension JobModel {
     }
     guard let app = try identifier(nil) else { return nil }
     return (app, try identifier([NSPersistentStoreTablePrefixOption: tablePrefix]))
-  }
-}
-
-extension PoolMember {
-  /// The pools of a store at a server, with those that are gone and not forgotten.
-  package static func all(in context: NSManagedObjectContext) throws -> [PoolMember] {
-    try context.fetch(NSFetchRequest<NSManagedObject>(entityName: entityName)).compactMap(PoolMember.init)
   }
 }
 

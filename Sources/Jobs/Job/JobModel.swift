@@ -14,24 +14,16 @@ public enum JobModel {
   public static let tablePrefix = "WP"
 
   /// A new model of the pool's entities alone, in the configuration ``poolConfiguration``.
-  ///
-  /// - Parameter isShared: whether the store is at a server, where pools of several hosts use it.
-  public static func make(isShared: Bool = false) -> NSManagedObjectModel {
-    let model = EmbeddedModel.pool.makeModel()
-    if isShared { SharedModel.extend(model) }
-    return model
-  }
+  public static func make() -> NSManagedObjectModel { EmbeddedModel.pool.makeModel() }
 
   /// A new model of the app's entities and the pool's, with a configuration for each store.
   ///
-  /// - Parameters:
-  ///   - configuration: the configuration of the app's model that its store has; nil for all its entities.
-  ///   - isShared: whether the store is at a server.
+  /// - Parameter configuration: the configuration of the app's model that its store has; nil for all its entities.
   /// - Throws: ``JobModelError`` when the app's model has an entity of the pool's name, or lacks the configuration.
   public static func merged(
-    with app: NSManagedObjectModel, configuration: String? = nil, isShared: Bool = false
+    with app: NSManagedObjectModel, configuration: String? = nil
   ) throws -> NSManagedObjectModel {
-    let pool = make(isShared: isShared)
+    let pool = make()
     let poolNames = Set(pool.entities.compactMap(\.name))
     if let name = app.entities.compactMap(\.name).first(where: poolNames.contains) {
       throw JobModelError.entityExists(name)

@@ -5,21 +5,21 @@ import PoolClient
 
 /// The whole pool in one run: a temporary store, a pool of two workers, an index job for each text file of a folder, a
 /// worker that is killed on the way and replaced, and a report by a long fetch at the end.
-public struct Demo {
+struct Demo {
   /// The folder whose text files are indexed, with its subfolders.
-  public var folder: String
+  var folder: String
   /// The `workerpool` executable, which is started as the pool.
-  public var executable: String
+  var executable: String
   /// Whether the temporary folder with the store is kept.
-  public var keepsFiles = false
+  var keepsFiles = false
   /// How the terminal shows text; nil where lines cannot be written over.
-  public var layout: TextLayout?
+  var layout: TextLayout?
   /// The rows of the terminal.
-  public var rows = 24
+  var rows = 24
   /// Seconds over which the jobs come; 0 for all at once.
-  public var pace = 0.0
+  var pace = 0.0
   /// Called with each piece of output.
-  public var output: (String) -> Void
+  var output: (String) -> Void
 
   /// No more files are indexed.
   static let mostFiles = 2000
@@ -32,7 +32,7 @@ public struct Demo {
   ///   - executable: the path of `workerpool`.
   ///   - layout: how the terminal shows text; nil where lines cannot be written over.
   ///   - output: called with each piece of output.
-  public init(folder: String, executable: String, layout: TextLayout?, output: @escaping (String) -> Void) {
+  init(folder: String, executable: String, layout: TextLayout?, output: @escaping (String) -> Void) {
     self.folder = folder
     self.executable = executable
     self.layout = layout
@@ -42,7 +42,7 @@ public struct Demo {
   /// Runs the demo from beginning to end, and removes its files.
   ///
   /// - Throws: ``DemoError``, and what its parts throw.
-  public func run() throws {
+  func run() throws {
     Interruption.catchSignals()
     let files = try TextFiles(folder: folder, limit: Self.mostFiles).paths
     guard !files.isEmpty else { throw DemoError.noFiles(folder) }
@@ -68,7 +68,7 @@ public struct Demo {
 }
 
 /// Why the demo cannot go on.
-public enum DemoError: Error, Hashable, Sendable, CustomStringConvertible {
+enum DemoError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The folder has no text files.
   case noFiles(String)
   /// The pool ended before it answered; with its log.
@@ -81,7 +81,7 @@ public enum DemoError: Error, Hashable, Sendable, CustomStringConvertible {
   case interrupted
 
   /// What went wrong, in one sentence.
-  public var description: String {
+  var description: String {
     switch self {
     case .noFiles(let folder): "there are no text files in \(folder)"
     case .poolDidNotStart(let log): "the pool did not start; it said:\n\(log)"

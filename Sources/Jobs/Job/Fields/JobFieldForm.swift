@@ -54,7 +54,7 @@ extension JobFieldForm<String> {
   static var name: JobFieldForm {
     JobFieldForm(
       "a name of 1 to 100 letters, digits, \".\", \"_\" and \"-\"", decode: { $0.stringValue }, encode: { .string($0) },
-      problem: { JobFile.isName($1) ? nil : "here it is \"\($1.prefix(longestShown))\"" })
+      problem: { JobRequest.isName($1) ? nil : "here it is \"\($1.prefix(longestShown))\"" })
   }
 
   /// Characters of a wrong name that an error shows.
@@ -155,7 +155,7 @@ extension JobFieldForm<[String]> {
   static var jobs: JobFieldForm {
     list(
       "an array of job URIs, or of labels of earlier lines", "neither",
-      where: { ObjectURI($0) != nil || JobFile.isName($0) }, atMost: JobOptions.mostAfter,
+      where: { ObjectURI($0) != nil || JobRequest.isName($0) }, atMost: JobOptions.mostAfter,
       otherwise: "give the jobs a \"batch\" instead")
   }
 }

@@ -33,7 +33,7 @@ public final class JobStore: Sendable {
     url: URL, model: NSManagedObjectModel, configuration: String? = nil, options: [AnyHashable: Any] = [:],
     cachedRows: Int? = nil
   ) throws {
-    let merged = try JobModel.merged(with: model, configuration: configuration, isShared: !url.isFileURL)
+    let merged = try JobModel.merged(with: model, configuration: configuration)
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: merged)
     let app = try coordinator.addPersistentStore(
       ofType: StorePlace.storeType(at: url), configurationName: JobModel.appConfiguration, at: url, options: options)

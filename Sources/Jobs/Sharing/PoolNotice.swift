@@ -6,7 +6,7 @@ import CoreData
 /// milliseconds.
 public struct PoolNotice: Hashable, Sendable {
   /// The name of the entity.
-  public static let entityName = SharedModel.notice
+  public static let entityName = "PoolNotice"
 
   /// The identity of the pool that tells it.
   public var sender: Int64
@@ -25,13 +25,8 @@ public struct PoolNotice: Hashable, Sendable {
     self.text = text
   }
 
-  init?(_ row: NSManagedObject) {
-    guard let sender = (row.value(forKey: "sender") as? NSNumber)?.int64Value,
-      let ticket = (row.value(forKey: "ticket") as? NSNumber)?.int64Value,
-      let isReply = (row.value(forKey: "isReply") as? NSNumber)?.boolValue,
-      let text = row.value(forKey: "text") as? String
-    else { return nil }
-    self.init(sender: sender, ticket: ticket, isReply: isReply, text: text)
+  init(_ row: PoolNoticeRow) {
+    self.init(sender: row.sender, ticket: row.ticket, isReply: row.isReply, text: row.text)
   }
 }
 
@@ -40,24 +35,24 @@ extension JobStore {
   public func send(_ notice: PoolNotice, to recipients: [Int64], in context: NSManagedObjectContext) throws {
     guard !recipients.isEmpty else { return }
     for recipient in recipients {
-      let row = NSEntityDescription.insertNewObject(forEntityName: SharedModel.notice, into: context)
-      row.setValue(recipient, forKey: "recipient")
-      row.setValue(notice.sender, forKey: "sender")
-      row.setValue(notice.ticket, forKey: "ticket")
-      row.setValue(notice.isReply, forKey: "isReply")
-      row.setValue(notice.text, forKey: "text")
+      let row = PoolNoticeRow(context: context)
+      row.recipient = recipient
+      row.sender = notice.sender
+      row.ticket = notice.ticket
+      row.isReply = notice.isReply
+      row.text = notice.text
     }
     try context.save()
   }
 
   /// Takes what other pools have told this one, the oldest first. Saves.
   public func takeNotices(for member: Int64, in context: NSManagedObjectContext) throws -> [PoolNotice] {
-    let request = NSFetchRequest<NSManagedObject>(entityName: SharedModel.notice)
+    let request = PoolNoticeRow.fetchRequest()
     request.predicate = NSPredicate(format: "recipient == %lld", member)
     request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: true)]
     let rows = try context.fetch(request)
     guard !rows.isEmpty else { return [] }
-    let notices = rows.compactMap(PoolNotice.init)
+    let notices = rows.map(PoolNotice.init)
     rows.forEach(context.delete)
     try context.save()
     return notices
@@ -65,7 +60,7 @@ extension JobStore {
 
   /// Forgets what was told to pools that are gone. Saves.
   func forgetNotices(to gone: [Int64], in context: NSManagedObjectContext) throws {
-    let request = NSFetchRequest<NSManagedObject>(entityName: SharedModel.notice)
+    let request = PoolNoticeRow.fetchRequest()
     request.predicate = NSPredicate(format: "recipient IN %@", gone.map { NSNumber(value: $0) })
     let rows = try context.fetch(request)
     guard !rows.isEmpty else { return }
