@@ -2,6 +2,7 @@ import Foundation
 import Jobs
 import LinuxSystem
 import PoolClient
+import WorkerPool
 
 let statusCommand = CommandDescription(
   name: "status", summary: "Show how the pool is doing",
