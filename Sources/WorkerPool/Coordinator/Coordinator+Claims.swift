@@ -6,9 +6,9 @@ import WorkerProtocol
 extension Coordinator {
   /// How many claimed jobs should wait here; nil in a store that no other pool uses.
   var claimSize: Int? {
-    claimPace.map { pace in
+    claims.map { claims in
       let slow = workers.values.count { $0.isSlow(now: now) }
-      return min(pace.size(slow: slow, now: now), pace.sizeWithHands(slow: slow) ?? .max)
+      return min(claims.pace.size(slow: slow, now: now), claims.pace.sizeWithHands(slow: slow) ?? .max)
     }
   }
 
@@ -16,7 +16,7 @@ extension Coordinator {
   func claimRoom(_ window: JobWindow, _ kind: String) -> Int? {
     claimSize.map { size in
       // While all goes well the hands do not count: they are as large as the workers want.
-      guard claimPace?.sizeWithHands() != nil, let state = kinds[kind] else { return size - window.count }
+      guard claims?.pace.sizeWithHands() != nil, let state = kinds[kind] else { return size - window.count }
       return size - window.count - (state.inHand - state.begun)
     }
   }
@@ -27,7 +27,7 @@ extension Coordinator {
 
   /// Gives back claimed jobs that cannot begin here soon, or that are paused.
   mutating func giveBackUnwanted() {
-    guard claimPace != nil else { return }
+    guard claims != nil else { return }
     let isNothingWanted = isNothingWanted
     guard isNothingWanted || !pauses.kinds.isEmpty || !pauses.queues.isEmpty else { return }
     var unwanted: Set<String> = []
@@ -45,9 +45,8 @@ extension Coordinator {
   /// Gives back what is claimed of these kinds and not in a worker's hand. An answer of the store that is under way
   /// does not count any more.
   mutating func giveBack(_ unwanted: Set<String>) {
-    guard claimPace != nil, !unwanted.isEmpty else { return }
-    claimRound += 1
-    claimPace?.gaveBack()
+    guard claims != nil, !unwanted.isEmpty else { return }
+    claims?.gaveBack()
     for key in windows.keys where unwanted.contains(key.kind) {
       guard let window = windows[key] else { continue }
       window.removeAll()
@@ -62,12 +61,12 @@ extension Coordinator {
 
   /// Gives back jobs that came back from a worker's hand and cannot begin here soon: no window has taken them.
   mutating func giveBackReturned(_ jobs: [WindowJob]) {
-    if claimPace != nil, isNothingWanted { giveBack(Set(jobs.map(\.kind))) }
+    if claims != nil, isNothingWanted { giveBack(Set(jobs.map(\.kind))) }
   }
 
   /// A worker process may begin a job again: windows ask for more.
   mutating func claimMore() {
-    guard claimPace != nil else { return }
+    guard claims != nil else { return }
     for (key, window) in windows where window.mustRefetch || window.frontier != .end { list(key) }
     mustDispatch = true
   }

@@ -71,7 +71,7 @@ extension Coordinator {
       suspectKeys.subtract(suspects)
       for kind in activeKinds { kinds[kind]?.suspects.removeAll { suspects.contains($0.key) } }
     }
-    inheritedSuspects.subtract(jobs)
+    survivors.suspects.subtract(jobs)
     ledger?.forget(jobs)
     noteEnded(jobs)
   }

@@ -12,7 +12,7 @@ extension Coordinator {
       if let deadline = worker.deadline { next = min(next, deadline) }
       if let end = worker.restsUntil { next = min(next, end) }
     }
-    if !pauses.all, !isClosed, !waitsForSurvivors {
+    if !pauses.all, !isClosed, !survivors.mayBeAny {
       for kind in ratedOut { next = min(next, rateTime(kind) ?? .infinity) }
       for key in delayed { next = min(next, windows[key]?.nextRefetch ?? .infinity) }
     }

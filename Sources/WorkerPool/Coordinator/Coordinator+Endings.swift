@@ -57,7 +57,7 @@ extension Coordinator {
     settling.subtract(jobs)
     ledger?.settled(jobs)
     noteEnded(jobs)
-    claimPace?.note(jobs.count, now: now)
+    claims?.pace.note(jobs.count, now: now)
     releaseDependents(of: jobs)
     effects.append(.promoteDueJobs)
   }
@@ -108,7 +108,7 @@ extension Coordinator {
   /// would run again.
   mutating func endAttempts(_ jobs: [JobKey], _ counter: WritableKeyPath<KindCounters, Int>) -> Int {
     noteEnd(of: jobs, counter)
-    claimPace?.note(jobs.count, now: now)
+    claims?.pace.note(jobs.count, now: now)
     let cancelled = jobs.filter { held[$0]?.isCancelled == true }
     defer { for job in cancelled { cancelStored(job) } }
     return end(jobs)
@@ -133,10 +133,10 @@ extension Coordinator {
     for job in jobs {
       guard let entry = held.removeValue(forKey: job) else { continue }
       holders.insert(entry.worker)
-      if heldBack.remove(entry.job.kind) != nil { claimAgain(entry.job.kind) }
-      if let claimPace {
+      if claims?.heldBack.remove(entry.job.kind) != nil { claimAgain(entry.job.kind) }
+      if let claims {
         if workers[entry.worker]?.isSlow(now: now) ?? true { wasSlow = true }
-        if claimPace.sizeWithHands() != nil { list(window(of: entry.job)) }
+        if claims.pace.sizeWithHands() != nil { list(window(of: entry.job)) }
       }
       kinds[entry.job.kind]?.inHand -= 1
       if entry.begunAt != nil { kinds[entry.job.kind]?.begun -= 1 }

@@ -39,9 +39,9 @@ extension Coordinator {
     } else if window.frontier == .start || window.mustRefetch && mayRefetch(window, key) {
       window.mustRefetch = false
       return refetchQuery(window, key)
-    } else if case .behind(let last) = window.frontier, window.reach < max(windowSize / 2, claimPace == nil ? 0 : 1) {
+    } else if case .behind(let last) = window.frontier, window.reach < max(windowSize / 2, claims == nil ? 0 : 1) {
       // What other pools give back may lie anywhere in the order.
-      if claimPace != nil { return refetchQuery(window, key) }
+      if claims != nil { return refetchQuery(window, key) }
       var query = query(window, key)
       query.after = last
       return query
@@ -60,8 +60,8 @@ extension Coordinator {
     let room = min(size - window.count, claimRoom(window, key.kind) ?? .max)
     var query = ReadyQuery(kind: key.kind, limit: size, claims: max(0, room))
     query.without = window.cut
-    if claimPace != nil {
-      query.round = claimRound
+    if let claims {
+      query.round = claims.round
       query.without.formUnion(pauses.queues.map(JobGroup.queue))
     }
     if key.lane == QueueWeights.rest {
@@ -77,7 +77,7 @@ extension Coordinator {
   /// counts them, too.
   private func refetchQuery(_ window: JobWindow, _ key: WindowKey) -> ReadyQuery {
     var query = query(window, key)
-    let inHand = (kinds[key.kind]?.inHand ?? 0) + settling.count + survivorJobs.count + suspectKeys.count
+    let inHand = (kinds[key.kind]?.inHand ?? 0) + settling.count + survivors.keys.count + suspectKeys.count
     query.limit += min(window.count + inHand, 4 * JobWindow.size)
     return query
   }
@@ -88,7 +88,7 @@ extension Coordinator {
       var query = query(window, key)
       query.without.remove(group)
       query.groups.insert(group)
-      let inHand = inHandByGroup[group, default: 0] + survivorJobsByGroup[group, default: 0]
+      let inHand = inHandByGroup[group, default: 0] + survivors.count(in: group)
       let parked = window.parked[group]?.count ?? 0
       query.limit = JobWindow.mostOfGroup + inHand + settling.count + suspectKeys.count + parked
       window.queriedGroup = group
@@ -131,14 +131,14 @@ extension Coordinator {
   /// Whether a job of an answer is ready, and not known to the window.
   private func isNew(_ job: WindowJob, in window: JobWindow, of key: WindowKey, besides group: JobGroup?) -> Bool {
     held[job.key] == nil && !settling.contains(job.key) && !window.endedDuringFetch.contains(job.key)
-      && !survivorJobs.contains(job.key) && !suspectKeys.contains(job.key) && !window.contains(job.key)
+      && !survivors.keys.contains(job.key) && !suspectKeys.contains(job.key) && !window.contains(job.key)
       && self.window(of: job) == key
       && (window.cut.isEmpty || !job.groups.contains { $0 != group && window.cut.contains($0) })
   }
 
   /// Whether the job may have killed a worker of an earlier pool, together with others.
   private mutating func takeSuspect(_ job: WindowJob) -> Bool {
-    guard !inheritedSuspects.isEmpty, inheritedSuspects.remove(job.key) != nil else { return false }
+    guard !survivors.suspects.isEmpty, survivors.suspects.remove(job.key) != nil else { return false }
     suspect(job)
     return true
   }

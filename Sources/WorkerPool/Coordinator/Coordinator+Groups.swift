@@ -31,8 +31,8 @@ extension Coordinator {
     case .queue(let queue):
       if pauses.queues.contains(queue) { return 0 }
       guard !queueLimits.isEmpty, let limit = queueLimits.limit(of: queue) else { return .max }
-      return limit - inHandByGroup[group, default: 0] - survivorJobsByGroup[group, default: 0]
-    case .key: return job.limit - inHandByGroup[group, default: 0] - survivorJobsByGroup[group, default: 0]
+      return limit - inHandByGroup[group, default: 0] - survivors.count(in: group)
+    case .key: return job.limit - inHandByGroup[group, default: 0] - survivors.count(in: group)
     }
   }
 

@@ -27,7 +27,7 @@ extension Coordinator {
   var poolObstacle: Obstacle? {
     if isClosed { return .stopping }
     if pauses.all { return .paused(.everything) }
-    return waitsForSurvivors ? .survivors : nil
+    return survivors.mayBeAny ? .survivors : nil
   }
 
   /// What keeps the jobs of a kind from being handed out.
@@ -57,7 +57,9 @@ extension Coordinator {
     if let obstacle = poolObstacle ?? obstacle(ofKind: job.kind) { return obstacle }
     if let group = blockingGroup(of: job) { return obstacle(of: group, for: job) }
     if suspectKeys.contains(job.key) { return .alone }
-    if heldBack.contains(job.kind), windows[window(of: job)]?.contains(job.key) != true { return .sharedLimit }
+    if claims?.heldBack.contains(job.kind) == true, windows[window(of: job)]?.contains(job.key) != true {
+      return .sharedLimit
+    }
     return workers.values.contains { $0.kinds.contains(job.kind) && mayTake($0) } ? nil : .workersBusy
   }
 
@@ -77,8 +79,8 @@ extension Coordinator {
   /// How many jobs in the hands of survivors count against the same limit.
   func survivorJobs(holding obstacle: Obstacle, for job: WindowJob) -> Int {
     switch obstacle {
-    case .kindLimit: survivorJobsByKind[job.kind] ?? 0
-    case .full(let group, _): survivorJobsByGroup[group] ?? 0
+    case .kindLimit: survivors.count(ofKind: job.kind)
+    case .full(let group, _): survivors.count(in: group)
     default: 0
     }
   }

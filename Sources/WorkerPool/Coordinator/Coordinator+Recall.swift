@@ -32,7 +32,7 @@ extension Coordinator {
   /// jobs set no timer each.
   mutating func watchHands() {
     guard handCheck == nil else { return }
-    let mayGiveBack = claimPace != nil && windows.values.contains { $0.count > 0 }
+    let mayGiveBack = claims != nil && windows.values.contains { $0.count > 0 }
     let isAny = workers.values.contains { ($0.notBegun > 0 || mayGiveBack) && !$0.begun.isEmpty && !$0.isDraining }
     if isAny { handCheck = now + Self.slowAfter }
   }
@@ -47,7 +47,7 @@ extension Coordinator {
 
   private func canOthersRun(_ worker: Worker, _ id: WorkerID) -> Bool {
     // So could a worker of another host.
-    if claimPace != nil { return true }
+    if claims != nil { return true }
     return workers.contains { other in
       other.key != id && other.value.freeCredit > 0 && !other.value.isSlow(now: now)
         && !other.value.kinds.isDisjoint(with: worker.kinds)

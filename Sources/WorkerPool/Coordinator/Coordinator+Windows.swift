@@ -21,8 +21,8 @@ extension Coordinator {
 
   /// Sets the number of worker processes for which the pool claims jobs in a shared store.
   mutating func workersWanted(_ count: Int) {
-    guard claimPace != nil, claimPace?.workers != count else { return }
-    claimPace?.workers = count
+    guard claims != nil, claims?.pace.workers != count else { return }
+    claims?.pace.workers = count
     giveBackUnwanted()
     refetchAll()
   }
@@ -70,7 +70,7 @@ extension Coordinator {
   mutating func becameReady(_ jobs: [WindowJob]) {
     if jobs.isEmpty { return }
     for (key, jobs) in Dictionary(grouping: jobs, by: { window(of: $0) }) {
-      add(jobs.filter { held[$0.key] == nil && !survivorJobs.contains($0.key) }, to: key)
+      add(jobs.filter { held[$0.key] == nil && !survivors.keys.contains($0.key) }, to: key)
     }
     dispatch()
   }

@@ -98,12 +98,8 @@ struct Coordinator {
   var windows: [WindowKey: JobWindow] = [:]
   /// The best job of each window.
   var heads = JobHeads()
-  /// How many jobs the pool claims ahead; nil in a store that no other pool uses.
-  var claimPace: ClaimPace?
-  /// Answers to queries of earlier rounds list jobs that were given back since.
-  var claimRound = 0
-  /// Kinds of which a limit or a rate over all pools keeps jobs from being claimed: the end of one may make room.
-  var heldBack: Set<String> = []
+  /// Nil in a store that no other pool uses.
+  var claims: Claims?
   /// Windows that may need a fetch, for `refill`.
   var listed: ArraySlice<WindowKey> = []
   /// Windows with a fetch under way, and those whose refetch has to wait for its time.
@@ -135,15 +131,7 @@ struct Coordinator {
   var isClosed = false
   /// The suspects of all kinds; they are in no window.
   var suspectKeys: Set<JobKey> = []
-  /// In the hands of survivors.
-  var survivorJobs: Set<JobKey> = []
-  /// How many of them count against the limits of kinds and groups.
-  var survivorJobsByKind: [String: Int] = [:]
-  var survivorJobsByGroup: [JobGroup: Int] = [:]
-  /// Some survivors may run any job: nothing is handed out beside them.
-  var waitsForSurvivors = false
-  /// Suspects of an earlier pool that have not been fetched yet.
-  var inheritedSuspects: Set<JobKey> = []
+  var survivors = SurvivorJobs()
   /// Notes for the next pool who holds what. Nil in tests that need none.
   var ledger: JobLedger?
   var counters = Counters()
@@ -174,7 +162,7 @@ struct Coordinator {
         refresh(kind)
       } else {
         kinds[kind] = KindState(rules: rules)
-        kinds[kind]?.survivorJobs = survivorJobsByKind[kind] ?? 0
+        kinds[kind]?.survivorJobs = survivors.count(ofKind: kind)
         for job in held.values where job.job.kind == kind {
           kinds[kind]?.inHand += 1
           if job.begunAt != nil { kinds[kind]?.begun += 1 }

@@ -103,7 +103,7 @@ final class PoolServer {
   private func started(_ start: JobSourceStart) {
     core.coordinator.jobURIs = start.jobURIs
     core.coordinator.pauses = start.pauses
-    if start.isShared { core.coordinator.claimPace = ClaimPace() }
+    if start.isShared { core.coordinator.claims = Claims() }
     survivors.takeOver(start)
     status.start()
     runtime.start()
@@ -180,7 +180,7 @@ final class PoolServer {
     case .leads: lead()
     case .cutOff(let reason): cutOff(reason)
     case .pauses(let pauses): core.coordinator.setPauses(pauses)
-    case .heldBack(let kind): core.coordinator.heldBack.insert(kind)
+    case .heldBack(let kind): core.coordinator.claims?.heldBack.insert(kind)
     case .roomMayBe(let kind): core.coordinator.claimAgain(kind)
     case .members(let members, let own): status.changed(members, own: own)
     case .notices(let notices): status.others.handle(notices)

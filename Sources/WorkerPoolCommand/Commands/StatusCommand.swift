@@ -1,6 +1,7 @@
 import Foundation
 import LinuxSystem
 import PoolClient
+import WorkerPool
 
 let statusCommand = CommandDescription(
   name: "status", summary: "Show how the pool is doing",

@@ -85,7 +85,7 @@ private struct SimulatedPool: CustomStringConvertible {
   init(workers: Int, credit: Int, seconds: @escaping (Int) -> Double) {
     self.seconds = seconds
     coordinator.jobURIs = JobURIs(store: "POOL")
-    coordinator.claimPace = ClaimPace()
+    coordinator.claims = Claims()
     coordinator.setKinds(["index": KindRules(limit: nil, rate: nil)])
     coordinator.workersWanted(workers)
     for number in 1...workers {

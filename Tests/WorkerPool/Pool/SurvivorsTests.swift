@@ -29,11 +29,11 @@ import Testing
       JobSourceStart(
         survivorJobs: [InheritedJob(key: job.key, process: process, kind: "fake", queue: "default", limitKey: nil)]))
     #expect(survivors.jobs == [job.key] && !survivors.mayRunAnything)
-    #expect(pool.core.coordinator.survivorJobs == [job.key])
+    #expect(pool.core.coordinator.survivors.keys == [job.key])
     #expect(pool.log.all.map(\.text) == ["process \(pid) of an earlier pool finishes its job"])
     OwnChildren.end(pid)
     #expect(pool.turn { survivors.all.isEmpty })
-    #expect(pool.core.coordinator.survivorJobs.isEmpty)
+    #expect(pool.core.coordinator.survivors.keys.isEmpty)
     #expect(pool.source.asked.all == ["due jobs"])
   }
 
@@ -61,7 +61,7 @@ import Testing
     OwnChildren.end(pid)
     survivors.takeOver(
       JobSourceStart(survivorJobs: [InheritedJob(key: 1, process: process, kind: nil, queue: nil, limitKey: nil)]))
-    #expect(survivors.all.isEmpty && pool.core.coordinator.survivorJobs.isEmpty)
+    #expect(survivors.all.isEmpty && pool.core.coordinator.survivors.keys.isEmpty)
   }
 
   /// The number of a process that has ended belongs to another one.
@@ -74,7 +74,7 @@ import Testing
       JobSourceStart(
         survivorJobs: [InheritedJob(key: 1, process: process, kind: nil, queue: nil, limitKey: nil)],
         unlisted: [process]))
-    #expect(survivors.all.isEmpty && pool.core.coordinator.survivorJobs.isEmpty)
+    #expect(survivors.all.isEmpty && pool.core.coordinator.survivors.keys.isEmpty)
   }
 
   @Test func cancellationsThatNoRowShowsAreWrittenBeforeTheJobCanRun() throws {

@@ -1,13 +1,14 @@
 import Foundation
 import Jobs
 import LinuxSystem
+import PoolClient
 
 /// A status in the text format of Prometheus.
 ///
 /// Source: https://prometheus.io/docs/instrumenting/exposition_formats/, "Text-based format".
-public enum PrometheusText {
+package enum PrometheusText {
   /// The metrics, each with its help and type.
-  public static func text(_ status: PoolStatus) -> String {
+  package static func text(_ status: PoolStatus) -> String {
     var text = Text()
     text.add("up", "gauge", "1 while the pool runs.", [([:], status.phase == "running" ? 1 : 0)])
     text.add("uptime_seconds", "gauge", "Seconds since the pool was started.", [([:], status.age)])
