@@ -172,7 +172,7 @@ final class FetchedResults: ContextFollower {
     for path in crossedRelationships {
       var current: NSManagedObject? = object
       for step in path {
-        current = current?.value(forKey: step.name) as? NSManagedObject
+        current = current?.propertyValue(forKey: step.name) as? NSManagedObject
         if let current { related.insert(current) }
       }
     }

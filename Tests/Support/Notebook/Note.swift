@@ -59,6 +59,14 @@ public class Note: Item {
   /* @NSManaged var inAComment: Int */
   let text = "@NSManaged var inAString: \("a string \(1)") "
 
+  /// The first letter of the title, for sections.
+  public var initial: String { title.prefix(1).description }
+
+  /// Refuses a negative score.
+  public func validateScore(_ value: AutoreleasingUnsafeMutablePointer<AnyObject?>) throws {
+    if let score = value.pointee as? Double, score < 0 { throw CocoaError(.validationNumberTooSmall) }
+  }
+
   /// Counts `views` up through the private setter.
   public func view() { views += 1 }
 }
