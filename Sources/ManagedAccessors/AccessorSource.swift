@@ -247,6 +247,19 @@ private struct AccessorWriter {
         nonisolated final dynamic func __managedCall\(count)(\(list.joined(separator: ", "))) { \(body) }
 
       """)
+    // A literal or a Swift collection is no NSSet on Linux.
+    if parameters.count == 1, ["Foundation.NSSet", "Foundation.NSOrderedSet"].contains(parameters[0].type.text),
+      parameters[0].label.isEmpty, !member.isPrivate
+    {
+      addFunctions(
+        member, place,
+        """
+          \(member.isPublic ? "public " : "")nonisolated final func \(member.name)(
+            _ value0: some Swift.Collection<some CoreData.NSManagedObject>
+          ) { \(body) }
+
+        """)
+    }
   }
 }
 

@@ -118,6 +118,16 @@ extension Note {
     }
   }
 
+  @Test func arraysAndSetsAreAddedAndRemoved() throws {
+    try inContext { context in
+      let (note, first, second) = (Note(context: context), Note(context: context), Note(context: context))
+      note.addToChildren([first, second])
+      #expect(note.children == NSSet(array: [first, second]))
+      note.removeFromChildren(Set([first]))
+      #expect(note.children == NSSet(object: second))
+    }
+  }
+
   @Test func declaredPropertiesHaveKeyPathNames() throws {
     #expect((\Note.title)._kvcKeyPathString == "title")
     #expect((\Note.created)._kvcKeyPathString == "created")

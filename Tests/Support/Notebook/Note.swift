@@ -74,6 +74,8 @@ public class Note: Item {
 extension Note {
   /// Adds one object to a to-many relationship.
   @NSManaged public func addToChildren(_ value: Note)
+  /// Adds several objects to a to-many relationship.
+  @NSManaged public func addToChildren(_ values: NSSet)
   /// Removes several objects from a to-many relationship.
   @NSManaged public func removeFromChildren(_ values: NSSet)
   /// Inserts an object into an ordered relationship.
