@@ -17,16 +17,17 @@ public struct AccessorSource {
   ///     must be those that the compiler gets: symbols of private declarations contain a hash of them.
   public init(module: String, files: [(path: String, contents: String)]) {
     let aliases = AmbiguousNames.aliases(for: files)
-    guard files.contains(where: { $0.contents.contains("@NSManaged") }) else {
+    let hasClasses = files.contains { $0.contents.contains("NSManaged") }
+    let scanned = hasClasses ? files.map { SourceScanner.scan($0.contents, path: $0.path) } : []
+    var writer = AccessorWriter(TypeResolver(module: module, files: scanned))
+    for file in scanned { writer.add(file) }
+    if writer.isEmpty {
       text =
         "// No declaration of the module is marked @NSManaged.\n"
         + (aliases.isEmpty ? "" : "\npublic import CoreData\n\n\(aliases)")
-      errors = []
+      errors = scanned.flatMap(\.errors) + writer.errors
       return
     }
-    let scanned = files.map { SourceScanner.scan($0.contents, path: $0.path) }
-    var writer = AccessorWriter(TypeResolver(module: module, files: scanned))
-    for file in scanned { writer.add(file) }
     text = writer.text + (aliases.isEmpty ? "" : "\n\(aliases)")
     errors = scanned.flatMap(\.errors) + writer.errors
   }
@@ -40,10 +41,12 @@ private struct AccessorWriter {
   private var keys = ""
   private var functions: [(owner: String, text: String)] = []
   private var complaints = ""
-  private var tables: [(owner: NominalType, entries: String)] = []
+  private var tables: [(owner: NominalType, entries: String, validations: String)] = []
   private var count = 0
 
   init(_ resolver: TypeResolver) { self.resolver = resolver }
+
+  var isEmpty: Bool { functions.isEmpty && tables.isEmpty && complaints.isEmpty }
 
   var text: String {
     var text = """
@@ -53,7 +56,7 @@ private struct AccessorWriter {
 
       """
     for module in imports.sorted() { text += "import \(module)\n" }
-    text += "\nprivate enum Keys {\n\(keys)}\n"
+    if !keys.isEmpty { text += "\nprivate enum Keys {\n\(keys)}\n" }
     for (owner, functions) in functions { text += "\nextension \(owner) {\n\(functions)}\n" }
     text += complaints
     for (index, table) in tables.enumerated() {
@@ -66,14 +69,41 @@ private struct AccessorWriter {
             var paths: [Swift.AnyKeyPath: Swift.String] = [:]
         \(table.entries)    return paths
           }
-        }
+        \(validations(table.validations))}
 
         """
     }
     return text
   }
 
+  private func validations(_ entries: String) -> String {
+    if entries.isEmpty { return "" }
+    return """
+        @usableFromInline nonisolated static var validations: [Swift.String: CoreData.ManagedValidation] {
+          var methods: [Swift.String: CoreData.ManagedValidation] = [:]
+      \(entries)    return methods
+        }
+
+      """
+  }
+
   mutating func add(_ file: SourceFile) {
+    for member in file.namedMembers where !file.hasTables && resolver.isManagedObject(member.owner) {
+      // A class that no other file can name has no table.
+      guard let owner = try? resolver.owner(member.owner, in: file) else { continue }
+      switch member.kind {
+      case .computedProperty:
+        addEntry(
+          owner,
+          conditional(member.conditions, "    paths[\\\(owner.text).\(member.quotedName)] = \"\(member.name)\"\n"))
+      case .validation:
+        addEntry(
+          owner,
+          validation: conditional(
+            member.conditions,
+            "    methods[\"\(member.validatedKey)\"] = { try ($0 as! \(owner.text)).\(member.name)($1) }\n"))
+      }
+    }
     for member in file.members {
       do throws(TypeResolver.Unresolved) {
         try add(member, file)
@@ -140,8 +170,10 @@ private struct AccessorWriter {
     "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
   }
 
-  private func conditional(_ member: ManagedMember, _ text: String) -> String {
-    member.conditions.isEmpty ? text : "#if \(member.conditions.joined(separator: " && "))\n\(text)#endif\n"
+  private func conditional(_ member: ManagedMember, _ text: String) -> String { conditional(member.conditions, text) }
+
+  private func conditional(_ conditions: [String], _ text: String) -> String {
+    conditions.isEmpty ? text : "#if \(conditions.joined(separator: " && "))\n\(text)#endif\n"
   }
 
   // MARK: Properties
@@ -181,11 +213,16 @@ private struct AccessorWriter {
 
   private mutating func addKeyPath(_ member: ManagedMember, _ place: Place) {
     guard !member.isPrivate else { return }
-    let entry = conditional(member, "    paths[\\\(place.owner.text).\(member.quotedName)] = \"\(member.name)\"\n")
-    if let known = tables.firstIndex(where: { $0.owner == place.owner }) {
+    addEntry(
+      place.owner, conditional(member, "    paths[\\\(place.owner.text).\(member.quotedName)] = \"\(member.name)\"\n"))
+  }
+
+  private mutating func addEntry(_ owner: NominalType, _ entry: String = "", validation: String = "") {
+    if let known = tables.firstIndex(where: { $0.owner == owner }) {
       tables[known].entries += entry
+      tables[known].validations += validation
     } else {
-      tables.append((place.owner, entry))
+      tables.append((owner, entry, validation))
     }
   }
 
@@ -210,6 +247,19 @@ private struct AccessorWriter {
         nonisolated final dynamic func __managedCall\(count)(\(list.joined(separator: ", "))) { \(body) }
 
       """)
+    // A literal or a Swift collection is no NSSet on Linux.
+    if parameters.count == 1, ["Foundation.NSSet", "Foundation.NSOrderedSet"].contains(parameters[0].type.text),
+      parameters[0].label.isEmpty, !member.isPrivate
+    {
+      addFunctions(
+        member, place,
+        """
+          \(member.isPublic ? "public " : "")nonisolated final func \(member.name)(
+            _ value0: some Swift.Collection<some CoreData.NSManagedObject>
+          ) { \(body) }
+
+        """)
+    }
   }
 }
 

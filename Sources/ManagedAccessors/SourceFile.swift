@@ -5,6 +5,9 @@ struct SourceFile {
   var types: [TypeDeclaration] = []
   var aliases: [AliasDeclaration] = []
   var members: [ManagedMember] = []
+  var namedMembers: [NamedMember] = []
+  /// Whether the file lists its members itself, as generated classes do.
+  var hasTables = false
   var errors: [AccessorError] = []
 
   var name: String { path.split(separator: "/").last.map(String.init) ?? path }
@@ -26,6 +29,8 @@ struct TypeDeclaration {
   /// `private` or `fileprivate`, itself or through the extension it stands in.
   let isPrivate: Bool
   let file: String
+  /// The first type after the colon: a class's superclass, if it names one.
+  var inherited: [String] = []
 }
 
 struct AliasDeclaration {

@@ -4,7 +4,7 @@
 struct SourceScanner {
   private enum Scope {
     /// The body of a type or of an extension.
-    case type(path: [String], isExtension: Bool, extensionAccess: String?, isGeneric: Bool)
+    case type(path: [String], isExtension: Bool, extensionAccess: String?, isGeneric: Bool, isPlain: Bool)
     /// Any other brace, parenthesis or bracket.
     case other
   }
@@ -21,6 +21,7 @@ struct SourceScanner {
     var scanner = SourceScanner(
       reader: TokenReader(tokens: Lexer.tokens(of: source), index: 0), file: SourceFile(path: path))
     scanner.run()
+    scanner.file.hasTables = source.contains("ManagedKeyPathTable")
     return scanner.file
   }
 
@@ -110,6 +111,7 @@ struct SourceScanner {
     case "typealias": aliasDeclaration()
     case "var" where managedToken != nil: managedProperties()
     case "func" where managedToken != nil: managedMethod()
+    case "var", "func": namedMember(token)
     default:
       if managedToken != nil {
         fail(token, "@NSManaged is for variables and methods, not for \"\(token.text)\"")
@@ -146,18 +148,18 @@ struct SourceScanner {
   }
 
   private var enclosingPath: [String] {
-    for case .type(let path, _, _, _) in scopes.reversed() { return path }
+    for case .type(let path, _, _, _, _) in scopes.reversed() { return path }
     return []
   }
 
   /// The access that the surrounding extension gives its members.
   private var extensionAccess: String? {
-    if case .type(_, _, let access, _)? = scopes.last { return access }
+    if case .type(_, _, let access, _, _)? = scopes.last { return access }
     return nil
   }
 
   private var isInGenericType: Bool {
-    scopes.contains { if case .type(_, _, _, let isGeneric) = $0 { isGeneric } else { false } }
+    scopes.contains { if case .type(_, _, _, let isGeneric, _) = $0 { isGeneric } else { false } }
   }
 
   private static let accessWords = ["public", "open", "package", "internal", "private", "fileprivate"]
@@ -180,9 +182,12 @@ struct SourceScanner {
       default: .class
       }
     let path = enclosingPath + [name.text]
-    file.types.append(TypeDeclaration(kind: kind, path: path, isPrivate: isDeclaredPrivate, file: file.path))
+    var type = TypeDeclaration(kind: kind, path: path, isPrivate: isDeclaredPrivate, file: file.path)
     let isGeneric = reader.current?.isMark("<") ?? false
-    openBody(.type(path: path, isExtension: false, extensionAccess: nil, isGeneric: isGeneric))
+    if reader.takeMark(":"), case .named(let parts) = reader.type() { type.inherited = parts.map(\.name) }
+    file.types.append(type)
+    openBody(
+      .type(path: path, isExtension: false, extensionAccess: nil, isGeneric: isGeneric, isPlain: attributes.isEmpty))
   }
 
   private mutating func extensionDeclaration() {
@@ -190,7 +195,9 @@ struct SourceScanner {
     guard case .named(let parts) = reader.type() else { return forgetModifiers() }
     let access = modifiers.first(where: Self.accessWords.contains)
     openBody(
-      .type(path: parts.map(\.name), isExtension: true, extensionAccess: access, isGeneric: false))
+      .type(
+        path: parts.map(\.name), isExtension: true, extensionAccess: access, isGeneric: false,
+        isPlain: attributes.isEmpty))
   }
 
   /// Moves to the opening brace of a declaration's body and opens a scope for it.
@@ -211,6 +218,24 @@ struct SourceScanner {
     reader.index += 1
     guard reader.takeMark("=") else { return }
     file.aliases.append(AliasDeclaration(path: enclosingPath + [name.text], type: reader.type()))
+  }
+
+  // MARK: Members by name
+
+  /// A computed property or a validation that a table can refer to. Attributes may confine it to an actor or to some
+  /// versions: then no table has it.
+  private mutating func namedMember(_ keyword: Token) {
+    defer { forgetModifiers() }
+    reader.index += 1
+    guard case .type(let path, _, _, _, let isPlain)? = scopes.last, isPlain, attributes.allSatisfy({ $0 == "objc" }),
+      !isInGenericType,
+      !isDeclaredPrivate, !modifiers.contains("static"), !modifiers.contains("class")
+    else { return }
+    let isProperty = keyword.text == "var"
+    guard let name = isProperty ? reader.computedProperty() : reader.validation() else { return }
+    file.namedMembers.append(
+      NamedMember(
+        kind: isProperty ? .computedProperty : .validation, name: name, owner: path, conditions: conditions.active))
   }
 
   // MARK: @NSManaged
@@ -235,7 +260,7 @@ struct SourceScanner {
 
   /// The type of a declaration that can be supplied. Nil, after noting an error, if the declaration is elsewhere.
   private mutating func owner(_ token: Token) -> Owner? {
-    guard case .type(let path, let isExtension, _, _)? = scopes.last else {
+    guard case .type(let path, let isExtension, _, _, _)? = scopes.last else {
       fail(token, "@NSManaged is for members of classes")
       return nil
     }

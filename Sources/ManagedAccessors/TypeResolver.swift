@@ -100,6 +100,18 @@ struct TypeResolver {
 
   // MARK: Classes
 
+  /// Whether a class that the module declares inherits from NSManagedObject, directly or from another one of the module.
+  func isManagedObject(_ path: [String]) -> Bool {
+    var path = path
+    for _ in 0..<16 {
+      if path == ["NSManagedObject"] || path == ["CoreData", "NSManagedObject"] { return true }
+      guard let inherited = declarations[path.joined(separator: ".")]?.first(where: { $0.kind == .class })?.inherited
+      else { return false }
+      path = inherited
+    }
+    return false
+  }
+
   /// The class that declares a member, by the names in the file.
   func owner(_ path: [String], in file: SourceFile) throws(Unresolved) -> NominalType {
     if let (type, alias) = try find(path, from: [], in: file) {

@@ -121,7 +121,8 @@ import Testing
       }
       let (a, b, c, d) = (animals[0], animals[1], animals[2], animals[3])
       a.addToFriends(b)
-      a.addToFriends(NSSet(array: [c, d]))
+      a.addToFriends(NSSet(array: [c]))
+      a.addToFriends([d])
       #expect(a.friends == NSSet(array: [b, c, d]) && b.friends == NSSet(array: [a]))
       a.removeFromFriends(b)
       a.removeFromFriends(NSSet(array: [c]))
@@ -129,7 +130,7 @@ import Testing
 
       let keeper = Keeper(context: context)
       func names() -> String { (keeper.animals?.array as? [Animal] ?? []).compactMap(\.name).joined() }
-      keeper.addToAnimals(NSOrderedSet(array: [a, b]))
+      keeper.addToAnimals([a, b])
       keeper.insertIntoAnimals(c, at: 0)
       #expect(names() == "cab" && c.keeper === keeper)
       keeper.insertIntoAnimals([d], at: NSIndexSet(index: 2))

@@ -100,13 +100,41 @@ extension Note {
     }
   }
 
+  @Test func computedPropertiesAndValidationsAreFoundByName() throws {
+    try inContext { context in
+      let note = Note(context: context)
+      note.title = "Emma"
+      #expect(note.value(forKey: "initial") as? String == "E")
+      #expect(NSPredicate(format: "initial == 'E'").evaluate(with: note))
+      let request = NSFetchRequest<Note>(entityName: "Note")
+      request.sortDescriptors = [NSSortDescriptor(keyPath: \Note.title, ascending: true)]
+      let controller = NSFetchedResultsController(
+        fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: "initial", cacheName: nil)
+      try controller.performFetch()
+      #expect(controller.sections?.map(\.name) == ["E"])
+      note.score = -1
+      let error = #expect(throws: CocoaError.self) { try context.save() }
+      #expect(error?.code == .validationNumberTooSmall)
+    }
+  }
+
+  @Test func arraysAndSetsAreAddedAndRemoved() throws {
+    try inContext { context in
+      let (note, first, second) = (Note(context: context), Note(context: context), Note(context: context))
+      note.addToChildren([first, second])
+      #expect(note.children == NSSet(array: [first, second]))
+      note.removeFromChildren(Set([first]))
+      #expect(note.children == NSSet(object: second))
+    }
+  }
+
   @Test func declaredPropertiesHaveKeyPathNames() throws {
     #expect((\Note.title)._kvcKeyPathString == "title")
     #expect((\Note.created)._kvcKeyPathString == "created")
     #expect((\Note.parent?.parent?.views)._kvcKeyPathString == "parent.parent.views")
     #expect((\Drawer.Sheet.owner?.inExtension)._kvcKeyPathString == "owner.inExtension")
     #expect((\Note.elsewhere)._kvcKeyPathString == "elsewhere")
-    #expect((\Note.labelNames)._kvcKeyPathString == nil)
+    #expect((\Note.labelNames)._kvcKeyPathString == "labelNames")
     try inContext { context in
       for title in ["b", "a", "c"] { Note(context: context).title = title }
       let request = NSFetchRequest<Note>(entityName: "Note")

@@ -15,6 +15,37 @@ import Testing
     #expect(source("class Person: NSManagedObject { var name = 1 }").text.hasPrefix("// No declaration"))
   }
 
+  @Test func tablesListComputedPropertiesAndValidations() {
+    let text = source(
+      """
+      import CoreData
+      class Person: NSManagedObject {
+        var initial: String { "" }
+        @objc var last: String { get { "" } set {} }
+        func validateAge(_ value: AutoreleasingUnsafeMutablePointer<AnyObject?>) throws {}
+        var stored = 1
+        var observed: Int = 1 { didSet {} }
+        lazy var later: Int = { 1 }()
+        private var secret: String { "" }
+        static var shared: Int { 1 }
+        @MainActor var shown: String { "" }
+        var slow: Int { get async { 1 } }
+        func validateName(_ value: String) throws {}
+        func validateAll() throws {}
+      }
+      extension Person { var full: String { "" } }
+      class Employee: Person { var desk: Int { 1 } }
+      class Plain { var other: Int { 1 } }
+      @MainActor class Shown: NSManagedObject { var title: String { "" } }
+      """
+    ).text
+    let paths = text.components(separatedBy: "paths[").dropFirst().map { String($0.prefix { $0 != "]" }) }
+    #expect(paths == ["\\Person.initial", "\\Person.last", "\\Person.full", "\\Employee.desk"])
+    let methods = text.components(separatedBy: "methods[").dropFirst().map { String($0.prefix { $0 != "]" }) }
+    #expect(methods == ["\"age\""])
+    #expect(text.contains("{ try ($0 as! Person).validateAge($1) }"))
+  }
+
   @Test func literalsAndCommentsAreNotSources() {
     let text = #"""
       import CoreData

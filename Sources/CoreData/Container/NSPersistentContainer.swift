@@ -13,7 +13,8 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   public let persistentStoreCoordinator: NSPersistentStoreCoordinator
   /// The main-queue context. As on Apple's platforms it does not merge other contexts' saves by itself: set
   /// `automaticallyMergesChangesFromParent`.
-  public let viewContext: NSManagedObjectContext
+  open var viewContext: NSManagedObjectContext { mainContext }
+  private let mainContext: NSManagedObjectContext
   /// The stores to load. Default: one SQLite file `NAME.sqlite` in `defaultDirectoryURL()`.
   open var persistentStoreDescriptions: [NSPersistentStoreDescription]
 
@@ -39,9 +40,9 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
     self.name = name
     managedObjectModel = model
     persistentStoreCoordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
-    viewContext = NSManagedObjectContext(concurrencyType: .mainQueueConcurrencyType)
-    viewContext.persistentStoreCoordinator = persistentStoreCoordinator
-    viewContext.name = "viewContext"
+    mainContext = NSManagedObjectContext(concurrencyType: .mainQueueConcurrencyType)
+    mainContext.persistentStoreCoordinator = persistentStoreCoordinator
+    mainContext.name = "viewContext"
     persistentStoreDescriptions = [
       NSPersistentStoreDescription(url: Self.defaultDirectoryURL().appendingPathComponent("\(name).sqlite"))
     ]

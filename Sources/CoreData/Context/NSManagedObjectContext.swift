@@ -182,6 +182,57 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// event.
   open func performAndWait(_ block: () -> Void) { runAndWait(block) }
 
+  // MARK: Changing
+
+  /// Inserts a new object into the context, to be saved as a new row. Inserting a deleted object undoes its deletion.
+  ///
+  /// An object that was made without a context brings those that it refers to, and they theirs: for these no override is
+  /// called. Traps for an object of another context, and for one that refers to an object of another context.
+  open func insert(_ object: NSManagedObject) { insertObject(object) }
+
+  /// Marks the object for deletion by the next save. An object that was never saved is forgotten.
+  ///
+  /// `prepareForDeletion()` runs at once, and again if the object is deleted again. Delete rules apply at the end of
+  /// the event, or with the save, and call no override. Traps for an object of another context.
+  open func delete(_ object: NSManagedObject) { deleteObject(object) }
+
+  /// Makes the object a fault and drops its changes. With `mergeChanges` it reads the values again and keeps the
+  /// object's own changes.
+  ///
+  /// A new object that becomes a fault is still new, and has the default values again. Does nothing for deleted
+  /// objects, and for those of other contexts. A row that a batch request wrote is read anew if `stalenessInterval` is
+  /// not negative, or once the request's result was merged.
+  open func refresh(_ object: NSManagedObject, mergeChanges flag: Bool) { refreshObject(object, keepsChanges: flag) }
+
+  /// Reverts all changes since the last fetch or save of each object. They cannot be undone or redone any more.
+  open func rollback() { revertChanges() }
+
+  /// Forgets all objects and changes, and posts `NSManagedObjectContextObjectsDidChange` with the IDs of the objects
+  /// under `NSInvalidatedAllObjectsKey`. Objects that are still held belong to no context any more, and read as nil.
+  /// The memory of many objects goes back to the system.
+  open func reset() { forgetEverything() }
+
+  // MARK: Requests
+
+  /// The objects, IDs, dictionaries or count that the request asks for. An override is called by `fetch(_:)` with any
+  /// result type too. Throws as that does.
+  open func fetch(_ request: NSFetchRequest<any NSFetchRequestResult>) throws -> [Any] { try fetchAll(request) }
+
+  /// Executes a batch insertion, update or deletion, or a request about history, and returns its result. An
+  /// asynchronous fetch is started, from any thread, and delivers its results later on this queue.
+  ///
+  /// An `NSSaveChangesRequest` saves the objects that it names and no others, without hooks, validation and merge
+  /// policy.
+  ///
+  /// A child context passes the request to its parent, under the parent's name and author. Batch requests ignore
+  /// unsaved changes, and objects in contexts stay as they are.
+  ///
+  /// - Throws: 134091 for a request that the stores do not support, and the stores' errors.
+  @discardableResult
+  open func execute(_ request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult {
+    try executeRequest(request)
+  }
+
   // MARK: Saving
 
   /// Writes all changes to the stores, in one transaction for each file, or hands them to the parent context. Without

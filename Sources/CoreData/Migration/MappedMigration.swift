@@ -68,7 +68,7 @@ final class MappedMigration {
         try policy.createDestinationInstances(forSource: object, in: mapping, manager: manager)
       }
       try policy.endInstanceCreation(forMapping: mapping, manager: manager)
-      manager.migrationProgress = 0.5 * Float(index + 1) / Float(mappings.count)
+      manager.setProgress(0.5 * Float(index + 1) / Float(mappings.count))
     }
     for (index, (mapping, policy)) in zip(mappings, policies).enumerated() {
       try enter(mapping)
@@ -77,7 +77,7 @@ final class MappedMigration {
         try policy.createRelationships(forDestination: object, in: mapping, manager: manager)
       }
       try policy.endRelationshipCreation(forMapping: mapping, manager: manager)
-      manager.migrationProgress = 0.5 + 0.3 * Float(index + 1) / Float(mappings.count)
+      manager.setProgress(0.5 + 0.3 * Float(index + 1) / Float(mappings.count))
     }
     for (mapping, policy) in zip(mappings, policies) {
       try enter(mapping)

@@ -15,7 +15,7 @@ open class NSMigrationManager: NSObject {
   public let sourceModel: NSManagedObjectModel
   /// The model of the new store.
   public let destinationModel: NSManagedObjectModel
-  /// From 0 before the migration to 1 after it.
+  /// From 0 before the migration to 1 after it. It can be observed, on the thread that migrates.
   open internal(set) var migrationProgress: Float = 0
   /// Whether an inferred mapping model is carried out in the file; otherwise object by object. Default: true.
   open var usesStoreSpecificMigrationManager = true
@@ -57,7 +57,7 @@ open class NSMigrationManager: NSObject {
         .migrationMissingMappingModel, "\(sourceURL.path) cannot be migrated without a mapping model.")
     }
     mappingModel = mappings
-    migrationProgress = 0
+    setProgress(0)
     try cancellation.check()
     let source = StoreFile(url: sourceURL, options: options)
     let destination = StoreFile(url: destinationURL, options: destinationOptions)
@@ -70,7 +70,7 @@ open class NSMigrationManager: NSObject {
       mappings.resolve(sourceModel, destinationModel)
       try MappedMigration.run(self, from: source, sourceType, to: destination, destinationType, cancellation)
     }
-    migrationProgress = 1
+    setProgress(1)
   }
 
   /// Copies the rows of a store into a new one.
@@ -107,7 +107,7 @@ open class NSMigrationManager: NSObject {
   open func reset() {
     run = nil
     cancellation.reset()
-    migrationProgress = 0
+    setProgress(0)
   }
 }
 

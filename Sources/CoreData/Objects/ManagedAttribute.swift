@@ -66,13 +66,15 @@ public struct ManagedAttribute<Value> {
   ) -> Value {
     get {
       let property = object[keyPath: storage]
-      if let value = object.value(forKey: property.key).flatMap(property.decode) ?? property.fallback { return value }
+      if let value = object.propertyValue(forKey: property.key).flatMap(property.decode) ?? property.fallback {
+        return value
+      }
       fatalError(
         "\(object.layout.name).\(property.key) holds nothing that is a \(Value.self), and there is no default.")
     }
     set {
       let property = object[keyPath: storage]
-      object.setValue(property.encode(newValue), forKey: property.key)
+      object.setPropertyValue(property.encode(newValue), forKey: property.key)
     }
   }
 }

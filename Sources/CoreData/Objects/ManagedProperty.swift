@@ -74,7 +74,7 @@ extension NSManagedObject {
   /// that type.
   @inline(never)
   private final func convertedValue<T: SlotValue>(_ property: ManagedPropertyKey, _ kind: SlotKind) -> T? {
-    guard let value = value(forKey: property.name) else { return nil }
+    guard let value = propertyValue(forKey: property.name) else { return nil }
     let converted: Any? =
       switch kind {
       case .integer, .boolean: AttributeValue.integer(value)
@@ -96,10 +96,10 @@ extension NSManagedObject {
   @inline(never)
   private final func setConverted<T: SlotValue>(_ property: ManagedPropertyKey, _ kind: SlotKind, _ value: T?) {
     switch (kind, value) {
-    case (.boxed, let box as Boxed): setValue(box.value, forKey: property.name)
+    case (.boxed, let box as Boxed): setPropertyValue(box.value, forKey: property.name)
     case (.date, let seconds as Double):
-      setValue(Date(timeIntervalSinceReferenceDate: seconds), forKey: property.name)
-    default: setValue(value, forKey: property.name)
+      setPropertyValue(Date(timeIntervalSinceReferenceDate: seconds), forKey: property.name)
+    default: setPropertyValue(value, forKey: property.name)
     }
   }
 

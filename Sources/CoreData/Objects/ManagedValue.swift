@@ -54,20 +54,20 @@ extension NSManagedObject {
   @_disfavoredOverload
   public final subscript<Value>(property: ManagedProperty<Value?>) -> Value? {
     get {
-      guard let value = value(forKey: property.name) else { return nil }
+      guard let value = propertyValue(forKey: property.name) else { return nil }
       return value as? Value ?? unsuitable(value, property)
     }
-    set { setValue(newValue, forKey: property.name) }
+    set { setPropertyValue(newValue, forKey: property.name) }
   }
 
   /// The same for a type that is not optional. Traps if there is no value.
   @_disfavoredOverload
   public final subscript<Value>(property: ManagedProperty<Value>) -> Value {
     get {
-      guard let value = value(forKey: property.name) else { missing(property) }
+      guard let value = propertyValue(forKey: property.name) else { missing(property) }
       return value as? Value ?? unsuitable(value, property)
     }
-    set { setValue(newValue, forKey: property.name) }
+    set { setPropertyValue(newValue, forKey: property.name) }
   }
 
   private final func relatedObject<Object: NSManagedObject>(_ property: ManagedPropertyKey) -> Object? {

@@ -7,7 +7,7 @@ extension NSManagedObject {
   /// The value at a key path in the form that predicates compare. A path through to-one relationships to an attribute
   /// is read straight from the snapshots.
   final func predicateValue(at keys: ArraySlice<String>) -> PredicateValue {
-    guard let key = keys.first, case .slot(let slot)? = layout.locations[key] else {
+    guard !layout.classReadsValues, let key = keys.first, case .slot(let slot)? = layout.locations[key] else {
       return readPredicateValue(at: keys)
     }
     let rest = keys.dropFirst()

@@ -2,9 +2,7 @@
 extension NSManagedObject: KeyValueReadable, PersistentKeyed {
   final func readableValue(forKey key: String) -> Any? {
     // A property of a subentity is nil for an object of another entity, as in the shared table.
-    if layout.locations[key] == nil, !layout.answersUndefinedKeys,
-      !["objectID", "self", "SELF", "entity"].contains(key)
-    {
+    if layout.locations[key] == nil, !["objectID", "self", "SELF", "entity"].contains(key), !layout.computes(key) {
       return nil
     }
     return value(forKey: key)

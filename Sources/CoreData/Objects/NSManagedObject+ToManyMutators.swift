@@ -35,6 +35,19 @@ extension NSManagedObject {
     for object in objects.array { removeMember(member(object, key), of: index) }
   }
 
+  /// Adds the objects of an array or a set, in this order. On Apple's platforms a literal `[a, b]` is an `NSSet`; on
+  /// Linux it cannot be one.
+  public final func addObjects(_ objects: some Collection<some NSManagedObject>, toRelationship key: String) {
+    let index = toManyIndex(key)
+    for object in objects { addMember(object, to: index) }
+  }
+
+  /// Removes the objects of an array or a set.
+  public final func removeObjects(_ objects: some Collection<some NSManagedObject>, fromRelationship key: String) {
+    let index = toManyIndex(key)
+    for object in objects { removeMember(object, of: index) }
+  }
+
   // MARK: Ordered relationships
 
   /// Inserts objects so that the first one is at the first index afterwards, and so on. As in an ordered set, an object

@@ -54,6 +54,25 @@ extension NSManagedObject {
     try validate(value, layout.slots[slot].property, key: key)
   }
 
+  /// The same as `validateValue(_:forKey:)` with any value, in the form that it has on Apple's platforms.
+  public final func validateValue(
+    _ value: AutoreleasingUnsafeMutablePointer<AnyObject?>, forKey key: String
+  ) throws {
+    var checked: Any? = value.pointee
+    try validateValue(&checked, forKey: key)
+    if let object = checked.map({ $0 as AnyObject }), object !== value.pointee { value.pointee = object }
+    if checked == nil { value.pointee = nil }
+  }
+
+  /// Calls the class's method for one property.
+  final func validateByMethod(_ value: inout Any?, key: String) throws {
+    guard let method = layout.validations[key] else { return }
+    var object = value.map { $0 as AnyObject }
+    let given = object
+    try method(self, &object)
+    if object !== given { value = object }
+  }
+
   private func validate(_ value: Any?, _ property: NSPropertyDescription, key: String) throws {
     guard let value else {
       // A new object has no derived value yet, and a changed one may not have read it since the store computed it.

@@ -1,10 +1,7 @@
 /// Access to values by name: key-value coding.
 extension NSManagedObject {
-  /// The property's value, which fires a fault: numbers as NSNumber, to-many relationships as an NSMutableSet or
-  /// NSMutableOrderedSet of this moment, whose changes do not change the relationship, nil for no value.
-  ///
-  /// A key that the entity does not have goes to `value(forUndefinedKey:)`.
-  public final func value(forKey key: String) -> Any? {
+  /// `value(forKey:)` without a subclass's override, which may itself call accessors.
+  final func propertyValue(forKey key: String) -> Any? {
     guard let location = layout.locations[key] else { return unmodelledValue(key) }
     switch location {
     case .slot(let slot):
@@ -18,11 +15,8 @@ extension NSManagedObject {
     }
   }
 
-  /// Sets the property's value and the inverse of a relationship, and marks the object as updated.
-  ///
-  /// A key that the entity does not have goes to `setValue(_:forUndefinedKey:)`. Traps for a fetched property, and a
-  /// value of a type that the property cannot hold. Call it on the context's queue.
-  public final func setValue(_ value: Any?, forKey key: String) {
+  /// `setValue(_:forKey:)` without a subclass's override.
+  final func setPropertyValue(_ value: Any?, forKey key: String) {
     guard let location = layout.locations[key] else { return setValue(value, forUndefinedKey: key) }
     switch location {
     case .slot(let slot) where layout.kinds[slot] == .toOne:
@@ -131,6 +125,12 @@ extension NSManagedObject {
     case "isFault", "fault": return NSNumber(value: isFault)
     default: return value(forUndefinedKey: key)
     }
+  }
+
+  /// The value of a computed property, numbers as NSNumber.
+  final func computedValue(at path: AnyKeyPath) -> Any? {
+    let value = self[keyPath: path].flatMap(KeyValueReading.unwrapped)
+    return value as? NSNumber ?? value
   }
 
   func unknownKey(_ key: String) -> Never {

@@ -250,18 +250,36 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// Called after the object dropped its values.
   open func didTurnIntoFault() {}
 
-  /// The value for a key that the entity does not have. Override it for computed properties: `value(forKey:)`,
-  /// predicates in memory, sort descriptors and sections ask for them by name, and Swift cannot find them by it. Call
-  /// super for other keys: the default traps, where Core Data raises an exception.
-  open func value(forUndefinedKey key: String) -> Any? { unknownKey(key) }
+  /// The property's value, which fires a fault: numbers as NSNumber, to-many relationships as an NSMutableSet or
+  /// NSMutableOrderedSet of this moment, whose changes do not change the relationship, nil for no value.
+  ///
+  /// A key that the entity does not have goes to `value(forUndefinedKey:)`. Key paths, predicates in memory, sort
+  /// descriptors and sections call an override; accessors and stores do not.
+  open func value(forKey key: String) -> Any? { propertyValue(forKey: key) }
+
+  /// Sets the property's value and the inverse of a relationship, and marks the object as updated.
+  ///
+  /// A key that the entity does not have goes to `setValue(_:forUndefinedKey:)`. Traps for a fetched property, and a
+  /// value of a type that the property cannot hold. Call it on the context's queue. Accessors do not call an override.
+  open func setValue(_ value: Any?, forKey key: String) { setPropertyValue(value, forKey: key) }
+
+  /// The value for a key that the entity does not have: `value(forKey:)`, predicates in memory, sort descriptors and
+  /// sections ask for computed properties by name. The default finds those that the class's `ManagedKeyPathTable` lists.
+  /// Override it for others, and call super: it traps for unknown keys, where Core Data raises an exception.
+  open func value(forUndefinedKey key: String) -> Any? {
+    guard let path = KeyPathNames.keyPath(named: key, of: Self.self) else { unknownKey(key) }
+    return computedValue(at: path)
+  }
 
   /// Sets the value for a key that the entity does not have. The default traps, as above.
   open func setValue(_ value: Any?, forUndefinedKey key: String) { unknownKey(key) }
 
-  /// Validates one value before a save. The default checks the model's rules and throws their errors. Unlike on Apple's
-  /// platforms a value that an override puts into `value` is not stored.
+  /// Validates one value before a save. The default checks the model's rules and throws their errors; then it calls the
+  /// class's method `validateNAME(_:)` for the property, if its `ManagedKeyPathTable` lists one. Unlike on Apple's
+  /// platforms a value that an override or a method puts into `value` is not stored.
   open func validateValue(_ value: inout Any?, forKey key: String) throws {
     try validateAgainstModel(value, key: key)
+    try validateByMethod(&value, key: key)
   }
 
   /// Validates a new object before a save. Overrides call super first, and throw if the object is invalid.

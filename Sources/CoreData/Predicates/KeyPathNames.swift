@@ -8,6 +8,8 @@ public enum KeyPathNames {
   /// `@unchecked Sendable`: key paths and types are immutable, and the tables are used under a lock only.
   private struct Tables: @unchecked Sendable {
     var registered: [AnyKeyPath: String] = [:]
+    /// The key paths of each registered name.
+    var registeredByName: [String: [AnyKeyPath]] = [:]
     /// The own and inherited properties of each class that was asked for.
     var ofClass: [ObjectIdentifier: ClassTable] = [:]
     var chains: [AnyKeyPath: String] = [:]
@@ -19,8 +21,23 @@ public enum KeyPathNames {
   /// replaces an earlier one.
   public static func register(_ names: [AnyKeyPath: String]) {
     let added = Tables(registered: names)
-    tables.withLock { $0.registered.merge(added.registered) { $1 } }
+    tables.withLock { tables in
+      tables.registered.merge(added.registered) { $1 }
+      for (path, name) in added.registered { tables.registeredByName[name, default: []].append(path) }
+    }
   }
+
+  /// The key path of a class's property with this name, if a table has it or it was registered.
+  static func keyPath(named name: String, of type: NSManagedObject.Type) -> AnyKeyPath? {
+    if let path = table(of: type).byName[name] { return path }
+    let paths = tables.withLock { Tables(registeredByName: [name: $0.registeredByName[name] ?? []]) }
+    return paths.registeredByName[name]?.first { path in
+      (Swift.type(of: path).rootType as? NSManagedObject.Type).map { type.isSubclass(of: $0) } ?? false
+    }
+  }
+
+  /// The methods of a class that validate one property each, by the property's name.
+  static func validations(of type: NSManagedObject.Type) -> [String: ManagedValidation] { table(of: type).validations }
 
   static func name(of keyPath: AnyKeyPath) -> String? {
     let wanted = Tables(registered: [keyPath: ""])
@@ -56,9 +73,10 @@ public enum KeyPathNames {
     var table = ClassTable()
     for source in ManagedClasses.keyPathTables where type.isSubclass(of: source.objectClass) {
       for (path, name) in source.keyPaths { table.add(path, name) }
+      table.validations.merge(source.validations) { $1 }
     }
     // A class without a table is asked again: a library that is loaded later may bring one.
-    if !table.whole.isEmpty { tables.withLock { [table] in $0.ofClass[key] = table } }
+    if !table.isEmpty { tables.withLock { [table] in $0.ofClass[key] = table } }
     return table
   }
 }
@@ -69,9 +87,14 @@ public enum KeyPathNames {
 private struct ClassTable: @unchecked Sendable {
   private(set) var properties: [KeyPathSteps.Property: (name: String, valueType: Any.Type)] = [:]
   private(set) var whole: [AnyKeyPath: String] = [:]
+  private(set) var byName: [String: AnyKeyPath] = [:]
+  var validations: [String: ManagedValidation] = [:]
+
+  var isEmpty: Bool { whole.isEmpty && validations.isEmpty }
 
   mutating func add(_ path: AnyKeyPath, _ name: String) {
     whole[path] = name
+    byName[name] = path
     guard let steps = KeyPathSteps(path), steps.properties.count == 1 else { return }
     properties[steps.properties[0]] = (name, type(of: path).valueType)
   }
@@ -90,12 +113,30 @@ private struct ClassTable: @unchecked Sendable {
 /// The table makes `\Person.name` usable in `NSSortDescriptor(keyPath:ascending:)`, `NSExpression(forKeyPath:)` and
 /// predicates. So is `\Employee.name` if Employee inherits from Person, and `\Person.team?.name` if Team has a table
 /// too.
+///
+/// A computed property in the table can be read by name: by `value(forKey:)`, and so by predicates in memory, sort
+/// descriptors and sections.
 public protocol ManagedKeyPathTable {
   /// The class whose own properties the table lists, without inherited ones.
   static var objectClass: NSManagedObject.Type { get }
   /// The property names by key path.
   static var keyPaths: [AnyKeyPath: String] { get }
+  /// The class's own methods `validateNAME(_:)`, by the names of the properties that they validate. Default: none.
+  static var validations: [String: ManagedValidation] { get }
 }
+
+extension ManagedKeyPathTable {
+  /// No methods.
+  public static var validations: [String: ManagedValidation] { [:] }
+}
+
+/// Calls an object's method `validateNAME(_:)`.
+public typealias ManagedValidation =
+  (NSManagedObject, AutoreleasingUnsafeMutablePointer<AnyObject?>) throws -> Void
+
+/// The pointer in the signature of `validateNAME(_:)`, which Swift has on Apple's platforms only. Nothing is released by
+/// it here.
+public typealias AutoreleasingUnsafeMutablePointer<Pointee> = UnsafeMutablePointer<Pointee>
 
 extension AnyKeyPath {
   /// The path's name, "name" or "team.name"; nil if it is unknown. It takes the place of the standard library's

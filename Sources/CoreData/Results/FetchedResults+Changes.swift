@@ -79,7 +79,7 @@ extension FetchedResults {
     for relationship in path.reversed() {
       guard let inverse = relationship.inverseRelationship else { return [] }
       current = current.flatMap { member -> [NSManagedObject] in
-        switch member.value(forKey: inverse.name) {
+        switch member.propertyValue(forKey: inverse.name) {
         case let one as NSManagedObject: [one]
         case let many as NSSet: many.compactMap { $0 as? NSManagedObject }
         case let many as NSOrderedSet: many.compactMap { $0 as? NSManagedObject }

@@ -32,7 +32,7 @@ extension FetchedResults {
     for key in KeyPathComponents(sectionNameKeyPath).keys {
       guard let current = entity else { return }
       guard let property = current.propertyInHierarchy(key) else {
-        if key.hasPrefix("@") || NSManagedObject.unmodelledKeys.contains(key) { return }
+        if key.hasPrefix("@") || NSManagedObject.unmodelledKeys.contains(key) || current.layout.computes(key) { return }
         throw CoreDataErrors.error(
           .coreData,
           "The section name key path \"\(sectionNameKeyPath)\" of the fetched results controller cannot be followed: "
@@ -65,7 +65,7 @@ extension FetchedResults {
   /// Whether two rows have equal values under the section's key, compared without building the names.
   private func isOfOneSection(_ first: AnyObject, _ second: AnyObject) -> Bool {
     guard let sectionNameKeyPath, let first = first as? NSManagedObject, let second = second as? NSManagedObject,
-      first.layout === second.layout, let slot = first.layout.slot(sectionNameKeyPath)
+      first.layout === second.layout, !first.layout.classReadsValues, let slot = first.layout.slot(sectionNameKeyPath)
     else { return false }
     return first.access().isEqual(second.access(), slot: slot)
   }

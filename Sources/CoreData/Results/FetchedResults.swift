@@ -33,7 +33,7 @@ final class FetchedResults: ContextFollower {
   /// The objects behind those relationships, held so that the context keeps them and reports their changes.
   private var related: Set<NSManagedObject> = []
   private var fetchedConfiguration: (SectionCache.Configuration, deletions: Int)?
-  private var observer: (any NSObjectProtocol)?
+  private var observation: NotificationObservation?
 
   init<T>(
     _ request: NSFetchRequest<T>, resultClass: AnyClass?, context: NSManagedObjectContext, sectionNameKeyPath: String?,
@@ -45,8 +45,6 @@ final class FetchedResults: ContextFollower {
     self.sectionNameKeyPath = sectionNameKeyPath
     self.cacheName = cacheName
   }
-
-  deinit { if let observer { NotificationCenter.default.removeObserver(observer) } }
 
   // MARK: Results
 
@@ -174,7 +172,7 @@ final class FetchedResults: ContextFollower {
     for path in crossedRelationships {
       var current: NSManagedObject? = object
       for step in path {
-        current = current?.value(forKey: step.name) as? NSManagedObject
+        current = current?.propertyValue(forKey: step.name) as? NSManagedObject
         if let current { related.insert(current) }
       }
     }
@@ -220,18 +218,17 @@ final class FetchedResults: ContextFollower {
 
   private func observe() {
     let isTracking = delegate != nil && settings?.resultType == .managedObjectResultType
-    guard isTracking != (observer != nil) else { return }
+    guard isTracking != (observation != nil) else { return }
     guard isTracking else {
-      if let observer { NotificationCenter.default.removeObserver(observer) }
-      observer = nil
+      observation = nil
       context.followers.remove(self)
       return
     }
     let box = WeakResults(results: self)
     context.followers.add(self)
-    observer = NotificationCenter.default.addObserver(
-      forName: .NSManagedObjectContextObjectsDidChange, object: context, queue: nil
-    ) { box.results?.contextDidChange($0.userInfo ?? [:]) }
+    observation = NotificationObservation(of: .NSManagedObjectContextObjectsDidChange, from: context) {
+      box.results?.contextDidChange($0.userInfo ?? [:])
+    }
   }
 }
 

@@ -36,9 +36,13 @@ package final class EntityLayout: @unchecked Sendable {
   /// The slots that validation checks: mandatory ones and those with predicates.
   let validatedSlots: [ValidatedSlot]
   let validatedToManys: [Int]
-  /// Whether the class overrides `value(forUndefinedKey:)`.
+  /// Whether the class overrides `value(forKey:)`.
+  let classReadsValues: Bool
+  /// Whether the class may have values for keys that the entity lacks.
   let answersUndefinedKeys: Bool
-  /// Whether the class overrides `validateValue(_:forKey:)`.
+  /// The class's methods that validate one property each.
+  let validations: [String: ManagedValidation]
+  /// Whether the class overrides `validateValue(_:forKey:)`, or has methods that it calls.
   let classValidatesValues: Bool
   /// Whether an object does something when it gets its row: it sets transient attributes, or its class overrides
   /// `awakeFromFetch()`.
@@ -93,8 +97,10 @@ package final class EntityLayout: @unchecked Sendable {
       toManys[$0].minCount > 0 || toManys[$0].maxCount > 1 || !toManys[$0].validationPredicates.isEmpty
     }
     self.objectClass = EntityLayout.lookUpClass(entity)
-    self.answersUndefinedKeys = OverriddenMethods.overrides(.undefinedValue, objectClass)
-    self.classValidatesValues = OverriddenMethods.overrides(.validateValue, objectClass)
+    self.classReadsValues = OverriddenMethods.overrides(.value, objectClass)
+    self.answersUndefinedKeys = classReadsValues || OverriddenMethods.overrides(.undefinedValue, objectClass)
+    self.validations = KeyPathNames.validations(of: objectClass)
+    self.classValidatesValues = !validations.isEmpty || OverriddenMethods.overrides(.validateValue, objectClass)
     self.wakes = hasTransients || OverriddenMethods.overrides(.awakeFromFetch, objectClass)
     self.saveHooks = SaveHooks(self)
     self.keptTemporaryEntity = makeTemporaryEntity()
@@ -121,6 +127,11 @@ package final class EntityLayout: @unchecked Sendable {
   deinit {
     nilSlots.deallocate()
     kinds.deallocate()
+  }
+
+  /// Whether the class may have a value for a key that the entity lacks.
+  func computes(_ key: String) -> Bool {
+    answersUndefinedKeys || KeyPathNames.keyPath(named: key, of: objectClass) != nil
   }
 
   func slot(_ key: String) -> Int? {

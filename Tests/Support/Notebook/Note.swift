@@ -59,6 +59,14 @@ public class Note: Item {
   /* @NSManaged var inAComment: Int */
   let text = "@NSManaged var inAString: \("a string \(1)") "
 
+  /// The first letter of the title, for sections.
+  public var initial: String { title.prefix(1).description }
+
+  /// Refuses a negative score.
+  public func validateScore(_ value: AutoreleasingUnsafeMutablePointer<AnyObject?>) throws {
+    if let score = value.pointee as? Double, score < 0 { throw CocoaError(.validationNumberTooSmall) }
+  }
+
   /// Counts `views` up through the private setter.
   public func view() { views += 1 }
 }
@@ -66,6 +74,8 @@ public class Note: Item {
 extension Note {
   /// Adds one object to a to-many relationship.
   @NSManaged public func addToChildren(_ value: Note)
+  /// Adds several objects to a to-many relationship.
+  @NSManaged public func addToChildren(_ values: NSSet)
   /// Removes several objects from a to-many relationship.
   @NSManaged public func removeFromChildren(_ values: NSSet)
   /// Inserts an object into an ordered relationship.

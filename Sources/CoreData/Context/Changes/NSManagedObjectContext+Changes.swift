@@ -1,10 +1,7 @@
 /// Inserts, changes and deletes objects.
 extension NSManagedObjectContext {
-  /// Inserts a new object into the context, to be saved as a new row. Inserting a deleted object undoes its deletion.
-  ///
-  /// An object that was made without a context brings those that it refers to, and they theirs. Traps for an object of
-  /// another context, and for one that refers to an object of another context.
-  public final func insert(_ object: NSManagedObject) {
+  /// `insert(_:)` without a subclass's override.
+  final func insertObject(_ object: NSManagedObject) {
     checkQueue()
     if object.isDeleted, graph.owns(object) { return undelete(object) }
     require(
@@ -41,11 +38,8 @@ extension NSManagedObjectContext {
     scheduleEndOfEvent()
   }
 
-  /// Marks the object for deletion by the next save. An object that was never saved is forgotten.
-  ///
-  /// `prepareForDeletion()` runs at once, and again if the object is deleted again. Delete rules apply at the end of
-  /// the event, or with the save. Traps for an object of another context.
-  public final func delete(_ object: NSManagedObject) {
+  /// `delete(_:)` without a subclass's override.
+  final func deleteObject(_ object: NSManagedObject) {
     checkQueue()
     require(
       object.managedObjectContext == nil || graph.owns(object),

@@ -1,12 +1,7 @@
 /// Returns to the stored state: refresh, reset, roll back.
 extension NSManagedObjectContext {
-  /// Makes the object a fault and drops its changes. With `mergeChanges` it reads the values again and keeps the
-  /// object's own changes.
-  ///
-  /// A new object that becomes a fault is still new, and has the default values again. Does nothing for deleted
-  /// objects, and for those of other contexts. A row that a batch request wrote is read anew if `stalenessInterval` is
-  /// not negative, or once the request's result was merged.
-  public final func refresh(_ object: NSManagedObject, mergeChanges flag: Bool) {
+  /// `refresh(_:mergeChanges:)` without a subclass's override.
+  final func refreshObject(_ object: NSManagedObject, keepsChanges flag: Bool) {
     checkQueue()
     guard graph.owns(object), !object.isDeleted, !(flag && object.isInserted) else { return }
     changes.forgetUpdateInEvent(of: object)
@@ -81,10 +76,8 @@ extension NSManagedObjectContext {
     scheduleEndOfEvent()
   }
 
-  /// Forgets all objects and changes, and posts `NSManagedObjectContextObjectsDidChange` with the IDs of the objects
-  /// under `NSInvalidatedAllObjectsKey`. Objects that are still held belong to no context any more, and read as nil.
-  /// The memory of many objects goes back to the system.
-  public final func reset() {
+  /// `reset()` without a subclass's override.
+  final func forgetEverything() {
     checkQueue()
     let count = graph.count
     forgetAll()
@@ -107,8 +100,8 @@ extension NSManagedObjectContext {
     postObjectsDidChange()
   }
 
-  /// Reverts all changes since the last fetch or save of each object. They cannot be undone or redone any more.
-  public final func rollback() {
+  /// `rollback()` without a subclass's override.
+  final func revertChanges() {
     checkQueue()
     forgetWhatChangesLedTo()
     let (new, all) = changes.takeBack()

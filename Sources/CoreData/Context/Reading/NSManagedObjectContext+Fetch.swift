@@ -5,10 +5,19 @@ extension NSManagedObjectContext {
   /// - Throws: 134070 if the model lacks the entity, the results are not of type `T`, or the predicate cannot be put
   ///   into SQL; the stores' errors.
   public final func fetch<T>(_ request: NSFetchRequest<T>) throws -> [T] {
-    let results = try results(of: request.settings, request.affectedStores)
-    noteEntity(of: request)
-    if let typed = results.typed(as: T.self) { return typed }
-    let found = results.all.first.map { String(describing: Swift.type(of: $0)) } ?? "nothing"
+    let all: [Any]
+    // `super.fetch(_:)` in an override may mean this method: it must not call the override again.
+    if type(of: self) == NSManagedObjectContext.self || T.self == (any NSFetchRequestResult).self {
+      let results = try results(of: request)
+      if let typed = results.typed(as: T.self) { return typed }
+      all = results.all
+    } else {
+      // A subclass may override the method for all types of results.
+      all = try (self as any AllFetching).fetch(NSFetchRequest<any NSFetchRequestResult>(request))
+      noteEntity(of: request)
+      if let typed = all as? [T] { return typed }
+    }
+    let found = all.first.map { String(describing: Swift.type(of: $0)) } ?? "nothing"
     throw CoreDataErrors.error(
       .persistentStoreOperation,
       "The fetch of \(request.entityName ?? "") gives \(found), not \(T.self): set its resultType, or another class.")
@@ -18,9 +27,18 @@ extension NSManagedObjectContext {
   /// `fetch`.
   @_disfavoredOverload
   public final func fetch<T>(_ request: NSFetchRequest<T>) throws -> [Any] {
+    try (self as any AllFetching).fetch(NSFetchRequest<any NSFetchRequestResult>(request))
+  }
+
+  /// `fetch(_:)` for all types of results, without a subclass's override.
+  final func fetchAll(_ request: NSFetchRequest<any NSFetchRequestResult>) throws -> [Any] {
+    try results(of: request).all
+  }
+
+  private func results<T>(of request: NSFetchRequest<T>) throws -> FetchResults {
     let results = try results(of: request.settings, request.affectedStores)
     noteEntity(of: request)
-    return results.all
+    return results
   }
 
   /// The number of objects that the request would give, with its limit and offset. It ends the event, so that deleted
@@ -61,7 +79,7 @@ extension NSManagedObjectContext {
         settings, entity, affectedStores,
         includesValues: settings.includesPropertyValues && settings.fetchBatchSize == 0)
       if settings.shouldRefreshRefetchedObjects {
-        for object in found.objects where !object.isFault { refresh(object, mergeChanges: true) }
+        for object in found.objects where !object.isFault { refreshObject(object, keepsChanges: true) }
       }
       try prepare(found.objects, settings)
       return .objects(found)
@@ -302,3 +320,10 @@ private enum FetchResults {
     return unsafeBitCast(found.objects, to: [T].self)
   }
 }
+
+/// The method that subclasses override. Called by its name, the generic ones would win.
+private protocol AllFetching {
+  func fetch(_ request: NSFetchRequest<any NSFetchRequestResult>) throws -> [Any]
+}
+
+extension NSManagedObjectContext: AllFetching {}

@@ -39,7 +39,7 @@ struct ConstraintResolution {
       // Validated before any change: a failed save leaves the context as it was.
       try row.validateForDelete()
       settle(changed, new, winner, conflict)
-      context.delete(row)
+      context.deleteObject(row)
       context.propagateDeletes()
     }
   }
@@ -88,7 +88,7 @@ struct ConstraintResolution {
       }
     }
     note(loser, winner)
-    context.delete(loser)
+    context.deleteObject(loser)
   }
 
   /// Makes the new object the object of the row, and an update of it.

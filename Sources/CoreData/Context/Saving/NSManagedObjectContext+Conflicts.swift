@@ -70,7 +70,7 @@ extension NSManagedObjectContext {
     for case let conflict as NSMergeConflict in conflicts {
       let object = conflict.sourceObject
       guard !object.hasChanges, changes.stopChecking(object) else { continue }
-      if graph.owns(object) { refresh(object, mergeChanges: true) }
+      if graph.owns(object) { refreshObject(object, keepsChanges: true) }
     }
   }
 }

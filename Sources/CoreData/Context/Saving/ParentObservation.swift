@@ -1,11 +1,10 @@
 /// Merges other saves into a context as they happen, as long as this object lives.
 final class ParentObservation {
-  private let observer: any NSObjectProtocol
+  private let observation: NotificationObservation
 
   init(_ context: NSManagedObjectContext) {
-    observer = NotificationCenter.default.addObserver(
-      forName: .NSManagedObjectContextDidSave, object: nil, queue: nil
-    ) { [weak context] notification in
+    observation = NotificationObservation(of: .NSManagedObjectContextDidSave, from: nil) {
+      [weak context] notification in
       guard let context, let saved = notification.object as? NSManagedObjectContext,
         ParentObservation.concerns(context, saved)
       else { return }
@@ -13,8 +12,6 @@ final class ParentObservation {
       if !ids.isEmpty { context.perform { context.merge(ids) } }
     }
   }
-
-  deinit { NotificationCenter.default.removeObserver(observer) }
 
   /// Whether a save of one context changes what another one reads from its parent or its coordinator.
   private static func concerns(_ context: NSManagedObjectContext, _ saved: NSManagedObjectContext) -> Bool {

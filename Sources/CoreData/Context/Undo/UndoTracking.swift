@@ -2,7 +2,7 @@
 final class UndoTracking {
   let manager: UndoManager
   private weak var context: NSManagedObjectContext?
-  private var checkpoint: (any NSObjectProtocol)?
+  private let checkpoint: NotificationObservation
   /// Whether changes are being undone or redone.
   var isApplying = false
   /// Whether the context is saving: all events of one save form one group.
@@ -18,13 +18,10 @@ final class UndoTracking {
     self.context = context
     let reference = Reference(context: context)
     // The changes so far belong to the group that is about to be closed, or before the one about to be opened.
-    checkpoint = NotificationCenter.default.addObserver(forName: .NSUndoManagerCheckpoint, object: manager, queue: nil)
-    {
-      _ in reference.context?.processPendingChanges()
+    checkpoint = NotificationObservation(of: .NSUndoManagerCheckpoint, from: manager) { _ in
+      reference.context?.processPendingChanges()
     }
   }
-
-  deinit { if let checkpoint { NotificationCenter.default.removeObserver(checkpoint) } }
 
   /// Registers an event's changes as one step, and as a group if none is open.
   func register(_ event: ContextEvent) {

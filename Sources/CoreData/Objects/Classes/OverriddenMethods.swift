@@ -3,7 +3,7 @@
 enum OverriddenMethods {
   enum Method: CaseIterable {
     case awakeFromFetch, validateValue, willSave, didSave, validateForInsert, validateForUpdate, validateForDelete
-    case undefinedValue
+    case value, undefinedValue
 
     /// A subclass that overrides this method only.
     fileprivate var probe: NSManagedObject.Type {
@@ -15,6 +15,7 @@ enum OverriddenMethods {
       case .validateForInsert: ValidatingNew.self
       case .validateForUpdate: ValidatingChanged.self
       case .validateForDelete: ValidatingDeleted.self
+      case .value: Reading.self
       case .undefinedValue: Computing.self
       }
     }
@@ -74,6 +75,10 @@ enum OverriddenMethods {
 
   private final class ValidatingDeleted: NSManagedObject {
     override func validateForDelete() throws { try super.validateForDelete() }
+  }
+
+  private final class Reading: NSManagedObject {
+    override func value(forKey key: String) -> Any? { super.value(forKey: key) }
   }
 
   private final class Computing: NSManagedObject {

@@ -2,19 +2,26 @@ internal import Synchronization
 
 /// The observers of objects. The table is beside the objects, so that unobserved ones cost nothing.
 ///
-/// An object's `isObserved` says whether it may be in the table.
+/// A managed object's `isObserved` says whether it may be in the table.
 enum KeyValueObservers {
   /// Called before a change. Returns the code to call after it.
-  typealias Handler = (NSManagedObject, ObservedMembers?) -> (NSManagedObject) -> Void
+  typealias Handler = (NSObject, ObservedMembers?) -> (NSObject) -> Void
+
+  /// Who observes by name, and under which context.
+  struct Subscriber: Equatable {
+    let observer: ObjectIdentifier
+    let context: UnsafeMutableRawPointer?
+  }
 
   private struct Observer {
     let number: Int
     let key: String
+    let subscriber: Subscriber?
     let handler: Handler
   }
 
   private struct Entry {
-    weak var object: NSManagedObject?
+    weak var object: NSObject?
     var observers: [Observer]
   }
 
@@ -26,37 +33,54 @@ enum KeyValueObservers {
 
   private static let observed = Mutex(Observed())
 
-  static func add(_ key: String, to object: NSManagedObject, _ handler: @escaping Handler) -> NSKeyValueObservation {
-    object.state.insert(.isObserved)
+  /// Returns the number by which the handler is removed.
+  static func add(
+    _ key: String, to object: NSObject, for subscriber: Subscriber? = nil, _ handler: @escaping Handler
+  ) -> Int {
+    (object as? NSManagedObject)?.state.insert(.isObserved)
     let id = ObjectIdentifier(object)
-    let added = Entry(object: object, observers: [Observer(number: 0, key: key, handler: handler)])
-    let boxed = Carried(value: added)
-    let number = observed.withLock { observed in
+    let boxed = Carried(value: (object: object, subscriber: subscriber, handler: handler))
+    return observed.withLock { observed in
+      let (object, subscriber, handler) = boxed.value
       observed.lastNumber += 1
       // A freed object may have left its address to this one.
-      if observed.entries[id]?.object == nil { observed.entries[id] = Entry(object: boxed.value.object, observers: []) }
+      if observed.entries[id]?.object == nil { observed.entries[id] = Entry(object: object, observers: []) }
       observed.entries[id]?.observers.append(
-        Observer(number: observed.lastNumber, key: key, handler: boxed.value.observers[0].handler))
+        Observer(number: observed.lastNumber, key: key, subscriber: subscriber, handler: handler))
       return observed.lastNumber
     }
-    return NSKeyValueObservation(of: id, number: number)
   }
 
   static func remove(_ number: Int, of object: ObjectIdentifier) {
+    removeLast(of: object) { $0.number == number }
+  }
+
+  /// Removes the last observation of a property by a subscriber, under any context or under one; false if there is none.
+  static func remove(
+    _ observer: ObjectIdentifier, _ key: String, under context: UnsafeMutableRawPointer??, of object: ObjectIdentifier
+  ) -> Bool {
+    // An address is only compared.
+    let context = context.map { UInt(bitPattern: $0) }
+    return removeLast(of: object) { candidate in
+      guard let subscriber = candidate.subscriber, subscriber.observer == observer else { return false }
+      return candidate.key == key && (context == nil || context == UInt(bitPattern: subscriber.context))
+    }
+  }
+
+  @discardableResult
+  private static func removeLast(of object: ObjectIdentifier, where isWanted: @Sendable (Observer) -> Bool) -> Bool {
     // The handler is released outside of the lock, because it may release other observations.
     let removed = observed.withLock { observed -> Carried<Observer>? in
-      guard let index = observed.entries[object]?.observers.firstIndex(where: { $0.number == number }) else {
-        return nil
-      }
+      guard let index = observed.entries[object]?.observers.lastIndex(where: isWanted) else { return nil }
       let observer = observed.entries[object]?.observers.remove(at: index)
       if observed.entries[object]?.observers.isEmpty == true { observed.entries[object] = nil }
       return observer.map(Carried.init)
     }
-    withExtendedLifetime(removed) {}
+    return withExtendedLifetime(removed) { removed != nil }
   }
 
   /// The handlers for one property of the object, or for all with their keys, in the order in which they were added.
-  fileprivate static func handlers(of object: NSManagedObject, _ key: String?) -> [Handler] {
+  fileprivate static func handlers(of object: NSObject, _ key: String?) -> [Handler] {
     let id = ObjectIdentifier(object)
     let found = observed.withLock { observed in
       Carried(value: observed.entries[id]?.observers.filter { key == nil || $0.key == key }.map(\.handler) ?? [])
@@ -83,11 +107,11 @@ struct ObservedMembers {
 
 /// A change of an observed property that has begun.
 final class ObservedChange {
-  private let object: NSManagedObject
-  private let afterwards: [(NSManagedObject) -> Void]
+  private let object: NSObject
+  private let afterwards: [(NSObject) -> Void]
 
   /// Tells the observers of one property, or of all, before the change. Nil if there are none.
-  init?(of object: NSManagedObject, key: String?, members: ObservedMembers? = nil) {
+  init?(of object: NSObject, key: String?, members: ObservedMembers? = nil) {
     let handlers = KeyValueObservers.handlers(of: object, key)
     guard !handlers.isEmpty else { return nil }
     self.object = object

@@ -60,8 +60,8 @@ public final class NSKeyValueObservation: NSObject {
   private let object: ObjectIdentifier
   private let number: Int
 
-  init(of object: ObjectIdentifier, number: Int) {
-    self.object = object
+  init(of object: NSObject, number: Int) {
+    self.object = ObjectIdentifier(object)
     self.number = number
   }
 
@@ -71,10 +71,18 @@ public final class NSKeyValueObservation: NSObject {
   deinit { invalidate() }
 }
 
-/// Gives `observe` the exact class on which it is called.
-public protocol _KeyValueCodingAndObserving {}
+/// What can be observed. It gives `observe` the exact class on which it is called.
+public protocol _KeyValueCodingAndObserving {
+  /// Whether observers are told of changes of this property.
+  func _isObservable(_ key: String) -> Bool
+  /// The value of a property.
+  func value(forKey key: String) -> Any?
+}
 
-extension NSManagedObject: _KeyValueCodingAndObserving {}
+extension NSManagedObject: _KeyValueCodingAndObserving {
+  /// Whether the model has the property.
+  public final func _isObservable(_ key: String) -> Bool { layout.locations[key] != nil }
+}
 
 extension _KeyValueCodingAndObserving where Self: NSManagedObject {
   /// Calls the handler at each change of a modelled property: by accessors, key-value coding, the other end of a
@@ -87,30 +95,61 @@ extension _KeyValueCodingAndObserving where Self: NSManagedObject {
     _ keyPath: KeyPath<Self, Value>, options: NSKeyValueObservingOptions = [],
     changeHandler: @escaping (Self, NSKeyValueObservedChange<Value>) -> Void
   ) -> NSKeyValueObservation {
-    guard let key = keyPath._kvcKeyPathString, layout.locations[key] != nil else {
+    guard let key = keyPath._kvcKeyPathString, _isObservable(key) else {
       fatalError("\(keyPath) cannot be observed: it is not known to be a property of the entity \(layout.name).")
     }
-    func change(_ kind: NSKeyValueChange, new: Value?, old: Value?, isPrior: Bool) -> NSKeyValueObservedChange<Value> {
-      NSKeyValueObservedChange(kind: kind, newValue: new, oldValue: old, indexes: nil, isPrior: isPrior)
+    return observe(keyPath, key, options, changeHandler)
+  }
+}
+
+extension _KeyValueCodingAndObserving where Self: NSObject {
+  func observe<Value>(
+    _ keyPath: KeyPath<Self, Value>, _ key: String, _ options: NSKeyValueObservingOptions,
+    _ changeHandler: @escaping (Self, NSKeyValueObservedChange<Value>) -> Void
+  ) -> NSKeyValueObservation {
+    let number = observeChanges(of: key, options, read: { $0[keyPath: keyPath] }) { object, change in
+      changeHandler(
+        object,
+        NSKeyValueObservedChange(
+          kind: change.kind, newValue: change.new as? Value, oldValue: change.old as? Value, indexes: nil,
+          isPrior: change.isPrior))
     }
-    let observation = KeyValueObservers.add(key, to: self) { object, members in
+    return NSKeyValueObservation(of: self, number: number)
+  }
+
+  /// Calls the handler as the options say. Returns the observation's number.
+  func observeChanges(
+    of key: String, _ options: NSKeyValueObservingOptions, for subscriber: KeyValueObservers.Subscriber? = nil,
+    read: @escaping (Self) -> Any?, _ handler: @escaping (Self, ObservedValues) -> Void
+  ) -> Int {
+    let number = KeyValueObservers.add(key, to: self, for: subscriber) { object, members in
       guard let object = object as? Self else { return { _ in } }
-      let old: Value? =
-        options.contains(.old) ? (members.map { $0.value(of: .removal) as? Value } ?? object[keyPath: keyPath]) : nil
-      let kind = members?.kind ?? .setting
-      if options.contains(.prior) { changeHandler(object, change(kind, new: nil, old: old, isPrior: true)) }
-      return { object in
+      var change = ObservedValues(kind: members?.kind ?? .setting)
+      if options.contains(.old) { change.old = members.map { $0.value(of: .removal) } ?? read(object) }
+      if options.contains(.prior) {
+        change.isPrior = true
+        handler(object, change)
+        change.isPrior = false
+      }
+      return { [change] object in
         guard let object = object as? Self else { return }
-        let new: Value? =
-          options.contains(.new)
-          ? (members.map { $0.value(of: .insertion) as? Value } ?? object[keyPath: keyPath]) : nil
-        changeHandler(object, change(kind, new: new, old: old, isPrior: false))
+        var change = change
+        if options.contains(.new) { change.new = members.map { $0.value(of: .insertion) } ?? read(object) }
+        handler(object, change)
       }
     }
     if options.contains(.initial) {
-      changeHandler(
-        self, change(.setting, new: options.contains(.new) ? self[keyPath: keyPath] : nil, old: nil, isPrior: false))
+      handler(self, ObservedValues(kind: .setting, new: options.contains(.new) ? read(self) : nil, isInitial: true))
     }
-    return observation
+    return number
   }
+}
+
+/// One change as observers are told of it, with the values that they asked for.
+struct ObservedValues {
+  let kind: NSKeyValueChange
+  var new: Any?
+  var old: Any?
+  var isPrior = false
+  var isInitial = false
 }

@@ -1,0 +1,21 @@
+/// Calls a block for each notification of one name, as long as this object lives.
+///
+/// It may be freed anywhere, also while Foundation frees another observer's block, which it does inside its lock. So its
+/// own end calls the notification centre on another queue. The block is not called any more meanwhile.
+///
+/// `@unchecked Sendable`: `token` is set before the object is known to anybody, and read when nobody knows it any more.
+final class NotificationObservation: @unchecked Sendable {
+  private var token: (any NSObjectProtocol)?
+
+  init(of name: Notification.Name, from object: Any?, _ block: @escaping @Sendable (Notification) -> Void) {
+    token = NotificationCenter.default.addObserver(forName: name, object: object, queue: nil) { [weak self] in
+      if self != nil { block($0) }
+    }
+  }
+
+  deinit {
+    // `nonisolated(unsafe)`: only the block below has it.
+    nonisolated(unsafe) let token = token
+    DispatchQueue.global().async { token.map(NotificationCenter.default.removeObserver) }
+  }
+}
