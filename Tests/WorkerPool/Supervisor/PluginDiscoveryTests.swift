@@ -123,7 +123,7 @@ import Testing
       starter: try ProcessStarter(loop: loop)
     ) { news = $0 }
     while news.failures.isEmpty { loop.turn(milliseconds: 1000) }
-    #expect(news.failures == ["fake": .shortage("its file is open for writing")])
+    try #require(news.failures == ["fake": .shortage("its file is open for writing")])
     close(writer)
     while news.plugins.isEmpty { loop.turn(milliseconds: 1000) }
     #expect(news.plugins.map(\.name) == ["fake"] && discovery.unanswered.isEmpty)
