@@ -100,7 +100,8 @@ struct TypeResolver {
 
   // MARK: Classes
 
-  /// Whether a class that the module declares inherits from NSManagedObject, directly or from another one of the module.
+  /// Whether a class that the module declares inherits from NSManagedObject, directly or from another one of the
+  /// module.
   func isManagedObject(_ path: [String]) -> Bool {
     var path = path
     for _ in 0..<16 {

@@ -78,8 +78,8 @@ public final class StatusClient {
     return files.contains { FileID(path: "/proc/\(pid)/fd/\($0)") == queue } ? pid : nil
   }
 
-  /// Seconds that a pool has to answer, and for which one without room is asked again. It answers at once, or within the
-  /// time that its store has.
+  /// Seconds that a pool has to answer, and for which one without room is asked again. It answers at once, or within
+  /// the time that its store has.
   public static let patience = 60.0
   /// Seconds until a pool without room is asked again; longer each time, up to the second figure.
   private static let firstPause = 0.05
@@ -126,6 +126,7 @@ public final class StatusClient {
 
   /// What the kernel says of the process that listens, where it says why that is silent.
   private var reasonForSilence: String {
+    // A process that cannot be looked at, as in another namespace, has no reason that could be told.
     guard let pid = try? PeerCredentials(of: socket.number).pid, ["T", "t"].contains(ProcFile.statFields(pid)?.first)
     else { return "" }
     return "; its process \(pid) is stopped, and goes on after: kill -CONT \(pid)"

@@ -19,6 +19,7 @@ struct QueueDirectoryGuard {
   private let directories: Set<Identity>
 
   init(_ queue: String) {
+    // A directory that cannot be listed is still known by itself.
     let names = (try? FileManager.default.contentsOfDirectory(atPath: queue)) ?? []
     directories = Set(([queue] + names.map { "\(queue)/\($0)" }).compactMap(Identity.init))
   }

@@ -67,6 +67,8 @@ import WorkerProtocol
     let begun = pool.recording.split(separator: "\n").filter { $0.hasPrefix("< BEGIN") }
       .flatMap { $0.split(separator: " ").dropFirst(2).map(String.init) }.filter { known.insert($0).inserted }
     #expect(begun == jobs.reversed())
+    let once = JobPool.Row(state: .succeeded, attempt: 1, crashes: 0, failures: [])
+    for job in jobs { try #expect(pool.row(job) == once) }
   }
 
   @Test func aJobThatThrowsLeavesNothingButItsError() throws {

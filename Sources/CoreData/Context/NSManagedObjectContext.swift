@@ -186,8 +186,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
   /// Inserts a new object into the context, to be saved as a new row. Inserting a deleted object undoes its deletion.
   ///
-  /// An object that was made without a context brings those that it refers to, and they theirs: for these no override is
-  /// called. Traps for an object of another context, and for one that refers to an object of another context.
+  /// An object that was made without a context brings those that it refers to, and they theirs: for these no override
+  /// is called. Traps for an object of another context, and for one that refers to an object of another context.
   open func insert(_ object: NSManagedObject) { insertObject(object) }
 
   /// Marks the object for deletion by the next save. An object that was never saved is forgotten.

@@ -17,8 +17,8 @@ extension NSMigrationManager: _KeyValueCodingAndObserving {
 }
 
 extension _KeyValueCodingAndObserving where Self: NSMigrationManager {
-  /// Calls the handler at each change of `migrationProgress`, on the thread that migrates. The observation does not keep
-  /// the manager alive.
+  /// Calls the handler at each change of `migrationProgress`, on the thread that migrates. The observation does not
+  /// keep the manager alive.
   ///
   /// - Parameter keyPath: `\.migrationProgress`. Traps for any other.
   public func observe(

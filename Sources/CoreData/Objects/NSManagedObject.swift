@@ -36,7 +36,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   @inline(__always)
   final var hasCommitted: Bool { committedSlab != nil }
   /// The row of `committed`, in eight bytes less than a snapshot takes: its place is counted in words. The place shares
-  /// one word with the two properties below it, so that an object has 104 bytes: malloc(3) takes a larger block for more.
+  /// one word with the two properties below it, so that an object has 104 bytes: malloc(3) takes a larger block for
+  /// more.
   private final var committedSlab: RowSlab?
   private final var committedPlace: UInt16 = 0
   /// No access overlaps another one: each sets or asks for bits.
@@ -264,8 +265,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   open func setValue(_ value: Any?, forKey key: String) { setPropertyValue(value, forKey: key) }
 
   /// The value for a key that the entity does not have: `value(forKey:)`, predicates in memory, sort descriptors and
-  /// sections ask for computed properties by name. The default finds those that the class's `ManagedKeyPathTable` lists.
-  /// Override it for others, and call super: it traps for unknown keys, where Core Data raises an exception.
+  /// sections ask for computed properties by name. The default finds those that the class's `ManagedKeyPathTable`
+  /// lists. Override it for others, and call super: it traps for unknown keys, where Core Data raises an exception.
   open func value(forUndefinedKey key: String) -> Any? {
     guard let path = KeyPathNames.keyPath(named: key, of: Self.self) else { unknownKey(key) }
     return computedValue(at: path)

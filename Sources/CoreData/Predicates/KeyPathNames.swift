@@ -134,8 +134,8 @@ extension ManagedKeyPathTable {
 public typealias ManagedValidation =
   (NSManagedObject, AutoreleasingUnsafeMutablePointer<AnyObject?>) throws -> Void
 
-/// The pointer in the signature of `validateNAME(_:)`, which Swift has on Apple's platforms only. Nothing is released by
-/// it here.
+/// The pointer in the signature of `validateNAME(_:)`, which Swift has on Apple's platforms only. Nothing is released
+/// by it here.
 public typealias AutoreleasingUnsafeMutablePointer<Pointee> = UnsafeMutablePointer<Pointee>
 
 extension AnyKeyPath {

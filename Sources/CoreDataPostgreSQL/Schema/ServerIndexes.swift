@@ -1,7 +1,7 @@
 /// The indexes that a server has of a store's tables.
 ///
-/// The names of the store's own are the server's choice. They are known by their columns, which the server tells in words
-/// of its own: without quotes where none are needed, and without an order that is the usual one.
+/// The names of the store's own are the server's choice. They are known by their columns, which the server tells in
+/// words of its own: without quotes where none are needed, and without an order that is the usual one.
 struct ServerIndexes {
   private let connection: any ServerConnection
 

@@ -1,4 +1,4 @@
-/// Words of a command that somebody shall type or paste.
+/// Quotes words for commands that people paste into a shell.
 package enum ShellWord {
   /// The text as one word for a POSIX shell: as it is, or in single quotes, in which only the quote itself means
   /// something.

@@ -3,8 +3,8 @@
 /// for the next claim.
 ///
 /// What cannot begin soon is given back, and claimed again later: two more updates of each such row. So after that the
-/// pool is cautious: it holds one job for each worker process, or a quarter as many as have ended since then, or between
-/// the last two times. However often the workers stand still, short jobs cost half an update more on average.
+/// pool is cautious: it holds one job for each worker process, or a quarter as many as have ended since then, or
+/// between the last two times. However often the workers stand still, short jobs cost half an update more on average.
 struct ClaimPace: Sendable {
   /// Seconds for which jobs are claimed ahead.
   private static let ahead = 0.25

@@ -58,8 +58,8 @@ struct LockedFile: Hashable, Sendable {
   /// The file to which a path leads; nil when it leads to none.
   ///
   /// A file's status may give another device than the list of locks does, as on Btrfs, where each subvolume has one.
-  /// The list of mounts has the same as the list of locks (proc_pid_mountinfo(5)). A process in a chroot may not see the
-  /// mount there: the status has to do, and on Btrfs the file seems to be locked by nobody then.
+  /// The list of mounts has the same as the list of locks (proc_pid_mountinfo(5)). A process in a chroot may not see
+  /// the mount there: the status has to do, and on Btrfs the file seems to be locked by nobody then.
   init?(path: String) {
     var status = csystem_mounted_file()
     guard csystem_find_mounted_file(path, &status) == 0 else { return nil }

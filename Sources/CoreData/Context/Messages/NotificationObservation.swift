@@ -1,7 +1,7 @@
 /// Calls a block for each notification of one name, as long as this object lives.
 ///
-/// It may be freed anywhere, also while Foundation frees another observer's block, which it does inside its lock. So its
-/// own end calls the notification centre on another queue. The block is not called any more meanwhile.
+/// It may be freed anywhere, also while Foundation frees another observer's block, which it does inside its lock. So
+/// its own end calls the notification centre on another queue. The block is not called any more meanwhile.
 ///
 /// `@unchecked Sendable`: `token` is set before the object is known to anybody, and read when nobody knows it any more.
 final class NotificationObservation: @unchecked Sendable {

@@ -55,7 +55,8 @@ enum KeyValueObservers {
     removeLast(of: object) { $0.number == number }
   }
 
-  /// Removes the last observation of a property by a subscriber, under any context or under one; false if there is none.
+  /// Removes the last observation of a property by a subscriber, under any context or under one; false if there is
+  /// none.
   static func remove(
     _ observer: ObjectIdentifier, _ key: String, under context: UnsafeMutableRawPointer??, of object: ObjectIdentifier
   ) -> Bool {

@@ -131,8 +131,9 @@ public final class StoreMaintenance {
     UnusedFiles(of: url).removeIfPossible()
   }
 
-  /// The names of folders for external data leave out the extension: `a.backup` beside `a.sqlite` would share its folder,
-  /// and whoever moved the one with it would take the files of the other.
+  /// Throws if the copy would share the store's folder for external data. The folder's name leaves out the extension of
+  /// the file's, so `a.backup` and `a.sqlite` have the same folder. A person who moved the backup with its folder would
+  /// take the store's files away.
   private func requireOwnFolder(for copy: URL, _ names: Set<String>) throws {
     let own = ExternalFolder(of: self.url)
     let directory = copy.deletingLastPathComponent()

@@ -122,8 +122,8 @@ struct StoreGuests {
 }
 
 extension StoreSchema {
-  /// Whether an index or trigger of one of the store's tables has a name that Core Data gives, and not a person: that of
-  /// a column, of an entity in the table, or of a derived attribute's trigger.
+  /// Whether an index or trigger of one of the store's tables has a name that Core Data gives, and not a person: that
+  /// of a column, of an entity in the table, or of a derived attribute's trigger.
   func isOwn(_ name: String, of table: String, _ columns: Set<String>) -> Bool {
     columns.contains { name == "\(table)_\($0)_INDEX" } || name.hasPrefix("\(prefix)_DA_")
       || entities.contains { $0.table == table && name.hasPrefix("\(prefix)_\($0.name)_") }
