@@ -5,14 +5,19 @@ import WorkerProtocol
 
 /// Submits jobs in an app's own saves: a job exists exactly if that save succeeds.
 ///
-///     let container = NSPersistentContainer(name: "App", managedObjectModel: try JobQueue.model(with: appModel))
-///     container.persistentStoreDescriptions = [JobQueue.appStore(at: url)]
-///     container.loadPersistentStores { … }
-///     let jobs = try JobQueue(in: container.persistentStoreCoordinator, at: url, queue: "queue/")
-///     …
-///     document.setValue(text, forKey: "text")
-///     try jobs.submit(JobRequest(kind: "index", objects: [document]), in: context)
-///     try context.save()
+/// ```swift
+/// import PoolClient
+///
+/// let container = NSPersistentContainer(name: "App", managedObjectModel: try JobQueue.model(with: model))
+/// container.persistentStoreDescriptions = [JobQueue.appStore(at: url)]
+/// container.loadPersistentStores { _, error in
+///   if let error { fatalError("the store cannot be opened: \(error)") }
+/// }
+/// let jobs = try JobQueue(in: container.persistentStoreCoordinator, at: url, queue: "queue/")
+/// book.title = "Emma"
+/// try jobs.submit(JobRequest(kind: "index", objects: [book]), in: context)
+/// try context.save()
+/// ```
 ///
 /// After each save of a context of the coordinator the pool is told of new jobs. A pool that cannot be told finds them
 /// by the commit itself. May be used from any thread. Keep the queue as long as jobs are submitted.

@@ -10,12 +10,21 @@ public typealias WorkerNeeds = PluginDescription.Needs
 
 /// What a plugin author writes: what to do for one kind of job.
 ///
-///     @main struct Indexer: Worker {
-///       static let kind = "index"
-///       func run(_ job: Job, in context: NSManagedObjectContext) throws {
-///         for document in try job.objects() { … }
-///       }
+/// ```swift
+/// import WorkerKit
+///
+/// @main struct Indexer: Worker {
+///   static let kind = "index"
+///
+///   func run(_ job: Job, in context: NSManagedObjectContext) throws {
+///     for document in try job.objects() {
+///       try job.checkStop()
+///       let text = document.value(forKey: "text") as? String ?? ""
+///       document.setValue(text.split(separator: " ").count, forKey: "words")
 ///     }
+///   }
+/// }
+/// ```
 ///
 /// The executable must be named `worker-NAME`. A plugin for several kinds is a ``WorkerPlugin``.
 public protocol Worker: SendableMetatype {
@@ -114,9 +123,23 @@ extension Worker {
 
 /// A plugin that runs several kinds of jobs.
 ///
-///     @main struct Tools: WorkerPlugin {
-///       static let workers: [any Worker.Type] = [Import.self, Export.self]
-///     }
+/// ```swift
+/// import WorkerKit
+///
+/// struct Import: Worker {
+///   static let kind = "import"
+///   func run(_ job: Job, in context: NSManagedObjectContext) throws {}
+/// }
+///
+/// struct Export: Worker {
+///   static let kind = "export"
+///   func run(_ job: Job, in context: NSManagedObjectContext) throws {}
+/// }
+///
+/// @main struct Tools: WorkerPlugin {
+///   static let workers: [any Worker.Type] = [Import.self, Export.self]
+/// }
+/// ```
 public protocol WorkerPlugin {
   /// The code of each kind; at least one.
   static var workers: [any Worker.Type] { get }

@@ -1,5 +1,21 @@
 /// A ready-made stack: a model, a coordinator with its stores, and a main-queue context.
 ///
+/// ```swift
+/// let container = NSPersistentContainer(name: "Library", managedObjectModel: model)
+/// container.persistentStoreDescriptions = [NSPersistentStoreDescription(url: url)]
+/// container.loadPersistentStores { description, error in
+///   if let error { fatalError("\(description.url?.path ?? "") cannot be opened: \(error)") }
+/// }
+/// container.viewContext.automaticallyMergesChangesFromParent = true
+/// let pages = try await container.performBackgroundTask { context in
+///   let book = Book(context: context)
+///   book.title = "Emma"
+///   book.pages = 474
+///   try context.save()
+///   return book.pages
+/// }
+/// ```
+///
 /// Source: Apple's documentation of `NSPersistentContainer`.
 ///
 /// `@unchecked Sendable`: its parts are constant, except for the descriptions, which are set before the stores are

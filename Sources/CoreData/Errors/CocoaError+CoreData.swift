@@ -1,8 +1,12 @@
 /// Core Data's errors under the names that Apple gives their codes, all in `NSCocoaErrorDomain`:
 ///
-///     do {
-///       try context.save()
-///     } catch let error as CocoaError where error.code == .managedObjectMerge { … }
+/// ```swift
+/// do {
+///   try context.save()
+/// } catch let error as CocoaError where error.code == .managedObjectMerge {
+///   context.rollback()
+/// }
+/// ```
 ///
 /// Source: CoreDataErrors.h of Apple's SDK, as its documentation lists them.
 extension CocoaError.Code {

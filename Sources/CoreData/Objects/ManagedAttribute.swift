@@ -1,11 +1,13 @@
 /// A property of a managed object that `@NSManaged` cannot declare: enumerations and structures stored by their raw
 /// values, and types that the build plugin cannot resolve.
 ///
-///     enum Kind: Int16 { case plain, starred }
+/// ```swift
+/// enum Kind: Int16 { case plain, starred }
 ///
-///     final class Note: NSManagedObject {
-///       @ManagedAttribute("kind", default: .plain) var kind: Kind
-///     }
+/// final class Note: NSManagedObject {
+///   @ManagedAttribute("kind", default: .plain) var kind: Kind
+/// }
+/// ```
 ///
 /// It reads and writes like `value(forKey:)` and `setValue(_:forKey:)`, at the same cost, and so on the context's queue
 /// only. It is an addition to Apple's API.

@@ -7,7 +7,11 @@ extension NSPredicate: PredicateFormatInitializable {}
 extension PredicateFormatInitializable {
   /// A predicate from its textual form.
   ///
-  ///     NSPredicate(format: "name BEGINSWITH[cd] %@ AND %K > %d", "an", "age", 17)
+  /// ```swift
+  /// NSPredicate(format: "title BEGINSWITH[cd] %@ AND %K > %d", "em", "pages", 17)
+  /// NSPredicate(format: "author.name IN %@", ["Jane Austen", "Mary Shelley"])
+  /// NSPredicate(format: "SUBQUERY(books, $book, $book.isRead == NO).@count > 2")
+  /// ```
   ///
   /// `%@` takes any value, `%K` a key path, `%d`, `%ld`, `%f` and the like a number, `%%` a percent sign. Inside quotes
   /// they are text. An invalid format is a programming error and traps; use `NSPredicate.parse(format:arguments:)` for

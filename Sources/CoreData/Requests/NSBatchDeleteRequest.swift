@@ -1,6 +1,16 @@
 /// Deletes all rows that a fetch finds, directly in the store: no objects are made, nothing is validated and no context
 /// is told.
 ///
+/// ```swift
+/// let unread = NSFetchRequest<Book>(entityName: "Book")
+/// unread.predicate = NSPredicate(format: "isRead == NO")
+/// let request = NSBatchDeleteRequest(fetchRequest: unread)
+/// request.resultType = .resultTypeObjectIDs
+/// let result = try context.execute(request) as? NSBatchDeleteResult
+/// let deleted: [AnyHashable: Any] = [NSDeletedObjectsKey: result?.result ?? []]
+/// NSManagedObjectContext.mergeChanges(fromRemoteContextSave: deleted, into: [container.viewContext])
+/// ```
+///
 /// The store applies the delete rules: Cascade deletes the related rows too, Nullify clears their references, and a
 /// Deny rule that has a related row left fails the request with 1600. Clearing a mandatory relationship fails it with
 /// 1570. Pass the resulting IDs to `NSManagedObjectContext.mergeChanges(fromRemoteContextSave:into:)` under

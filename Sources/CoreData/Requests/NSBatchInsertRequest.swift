@@ -1,6 +1,19 @@
 /// Inserts many rows of one entity directly into the store: no objects are made, only missing mandatory values are
 /// noticed (1570), and no context is told.
 ///
+/// ```swift
+/// var number = 0
+/// let request = NSBatchInsertRequest(entityName: "Book") { (row: NSMutableDictionary) in
+///   if number == 100_000 { return true }
+///   number += 1
+///   row["title"] = "Volume \(number)"
+///   return false
+/// }
+/// request.resultType = .count
+/// let result = try context.execute(request) as? NSBatchInsertResult
+/// print(result?.result as? Int ?? 0)
+/// ```
+///
 /// Attributes that a row does not name get the model's default values; an unknown name fails the request. A dictionary
 /// sets a to-one relationship by the ID of an object in the same store, unless its other end is to-one as well. If a
 /// row's unique values exist in the store, the merge policy of the executing context decides: `error` fails the whole

@@ -1,6 +1,16 @@
 /// Writes new values into all rows of an entity that match a predicate, directly in the store: no objects are made,
 /// only missing mandatory values are noticed (1570), and no context is told.
 ///
+/// ```swift
+/// let request = NSBatchUpdateRequest(entityName: "Book")
+/// request.predicate = NSPredicate(format: "pages < %d", 1)
+/// request.propertiesToUpdate = ["pages": 1]
+/// request.resultType = .updatedObjectIDsResultType
+/// let result = try context.execute(request) as? NSBatchUpdateResult
+/// let changed: [AnyHashable: Any] = [NSUpdatedObjectsKey: result?.result ?? []]
+/// NSManagedObjectContext.mergeChanges(fromRemoteContextSave: changed, into: [container.viewContext])
+/// ```
+///
 /// A fault that is filled afterwards has the new values; objects whose values were read keep the old ones until a
 /// refresh. Pass the resulting IDs to `NSManagedObjectContext.mergeChanges(fromRemoteContextSave:into:)` under
 /// `NSUpdatedObjectsKey`.

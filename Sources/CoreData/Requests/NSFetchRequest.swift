@@ -2,6 +2,15 @@ internal import Synchronization
 
 /// Selects objects of one entity, and says in which order and form to return them.
 ///
+/// ```swift
+/// let request = NSFetchRequest<Book>(entityName: "Book")
+/// request.predicate = NSPredicate(format: "author.name == %@ AND pages > %d", "Jane Austen", 200)
+/// request.sortDescriptors = [NSSortDescriptor(key: "title", ascending: true)]
+/// request.fetchLimit = 20
+/// request.relationshipKeyPathsForPrefetching = ["author"]
+/// let books = try context.fetch(request)
+/// ```
+///
 /// A request belongs to no context or thread until it is executed; do not change it on several threads at once.
 /// Contradictory settings throw 134070 when it is executed.
 ///

@@ -3,6 +3,18 @@
 /// Use it on its context's queue. It follows changes from `performFetch()` on if it has a delegate; without one the
 /// results stay as that fetch found them. The context is kept alive.
 ///
+/// ```swift
+/// let request = NSFetchRequest<Book>(entityName: "Book")
+/// request.sortDescriptors = [
+///   NSSortDescriptor(key: "author.name", ascending: true), NSSortDescriptor(key: "title", ascending: true),
+/// ]
+/// let controller = NSFetchedResultsController(
+///   fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: "author.name", cacheName: nil)
+/// controller.delegate = delegate
+/// try controller.performFetch()
+/// for section in controller.sections ?? [] { print(section.name, section.numberOfObjects) }
+/// ```
+///
 /// A change of an object behind a relationship moves rows if the relationship has an inverse. A predicate that crosses
 /// relationships does not notice such a change, as on Apple's platforms. With a limit or an offset each change fetches
 /// again.

@@ -58,6 +58,20 @@ struct Demo {
     ).run()
     try DemoReport(directory: directory, output: output).run()
     if keepsFiles { say("kept in \(directory.path)") }
+    sayWhatIsNext(directory)
+  }
+
+  private func sayWhatIsNext(_ directory: DemoDirectory) {
+    let program = ShellWord.quoted(executable)
+    if keepsFiles {
+      let queue = ShellWord.quoted(directory.queue)
+      let store = ShellWord.quoted(directory.store)
+      say("Look at its jobs in a browser: \(program) web --queue \(queue) --store \(store)")
+    } else {
+      say("Keep such a store, to look at it: \(program) demo --keep \(ShellWord.quoted(folder))")
+    }
+    say("Run a pool on the store of your app: \(program) help run")
+    say("Give it jobs, and write a worker for them: README.md, \"Five tasks\"")
   }
 
   private func job(_ path: String) -> JobRequest {

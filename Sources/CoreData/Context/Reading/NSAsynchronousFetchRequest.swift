@@ -1,9 +1,13 @@
 /// A fetch that reads on another thread and returns its results on the context's queue, while the caller continues.
 ///
-///     let request = NSAsynchronousFetchRequest(fetchRequest: books) { result in
-///       print(result.finalResult?.count ?? 0)
-///     }
-///     let running = try context.execute(request)
+/// ```swift
+/// let books = NSFetchRequest<Book>(entityName: "Book")
+/// let request = NSAsynchronousFetchRequest(fetchRequest: books) { result in
+///   print(result.finalResult?.count ?? 0)
+/// }
+/// let running = try context.execute(request) as? NSAsynchronousFetchResult<Book>
+/// running?.progress?.cancel()
+/// ```
 ///
 /// Source: Apple's documentation of `NSAsynchronousFetchRequest`.
 open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {

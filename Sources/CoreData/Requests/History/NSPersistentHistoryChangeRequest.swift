@@ -1,5 +1,15 @@
 /// Reads or deletes the persistent history of stores.
 ///
+/// ```swift
+/// let request = NSPersistentHistoryChangeRequest.fetchHistory(after: lastToken)
+/// let result = try context.execute(request) as? NSPersistentHistoryResult
+/// for transaction in result?.result as? [NSPersistentHistoryTransaction] ?? [] {
+///   print(transaction.author ?? "", transaction.changes?.count ?? 0)
+///   container.viewContext.mergeChanges(fromContextDidSave: transaction.objectIDNotification())
+///   lastToken = transaction.token
+/// }
+/// ```
+///
 /// Execute it with `NSManagedObjectContext.execute(_:)` or `NSPersistentStoreCoordinator.execute(_:with:)`, which give
 /// an `NSPersistentHistoryResult`. It throws 134091 if none of the stores keeps a history, and 134030 for deleting in a
 /// read-only store.
