@@ -19,12 +19,13 @@ extension NSPersistentStoreCoordinator {
     guard MappingModelFiles.exist, let source = SourceModels.wholeModel(for: metadata),
       let mapping = NSMappingModel(from: nil, forSourceModel: source, destinationModel: managedObjectModel)
     else { return }
-    try migrate(type, url, options, source, mapping)
+    try migrate(at: url, ofType: type, options, from: source, by: mapping)
   }
 
   /// Migrates into a new file beside the old one, then replaces the old one's content.
   private func migrate(
-    _ type: String, _ url: URL, _ options: [AnyHashable: Any], _ source: NSManagedObjectModel, _ mapping: NSMappingModel
+    at url: URL, ofType type: String, _ options: [AnyHashable: Any], from source: NSManagedObjectModel,
+    by mapping: NSMappingModel
   ) throws {
     let new = url.deletingLastPathComponent().appendingPathComponent(".\(UUID().uuidString).migration")
     defer { Self.removeFiles(of: new) }

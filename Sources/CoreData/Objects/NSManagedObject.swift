@@ -151,8 +151,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// Makes a new object a fault of a context, with its row if that was read.
   @inline(__always)
   final func arrive(
-    _ storedEntity: StoredEntity, _ key: Int64, _ row: consuming Snapshot?, _ reference: ContextReference,
-    _ state: State
+    from storedEntity: StoredEntity, key: Int64, row: consuming Snapshot?, in reference: ContextReference,
+    as state: State
   ) {
     self.storedEntity = storedEntity
     self.key = key

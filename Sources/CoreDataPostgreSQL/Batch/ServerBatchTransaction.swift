@@ -27,6 +27,8 @@ struct ServerBatchTransaction: BatchTransaction {
     let rows = try connection.execute(
       "DELETE FROM \(mapping.table) WHERE \(mapping.names.key) IN (\(keys))\(returning)")
     guard let history else { return }
-    for row in 0..<rows.rowCount { history.noteDelete(mapping, rows.integer(row, 0), rows, row, preserved) }
+    for row in 0..<rows.rowCount {
+      history.noteDelete(of: mapping, key: rows.integer(row, 0), in: rows, row: row, preserved: preserved)
+    }
   }
 }

@@ -14,10 +14,10 @@ final class ServerHistoryNotes: HistoryNotes {
     self.origin = origin
   }
 
-  func noteInsert(number: Int, key: Int64) { note(.insert, number, key, nil, nil) }
+  func noteInsert(number: Int, key: Int64) { note(.insert, of: number, key: key) }
 
   func noteUpdate(number: Int, key: Int64, changed: [String]) {
-    note(.update, number, key, changed.joined(separator: " "), nil)
+    note(.update, of: number, key: key, changed: changed.joined(separator: " "))
   }
 
   /// The attributes of an entity whose values are preserved when a row is deleted.
@@ -28,7 +28,7 @@ final class ServerHistoryNotes: HistoryNotes {
 
   /// - Parameter row: the row of the answer, which has the preserved values from the second column on.
   func noteDelete(
-    _ mapping: TableMapping, _ key: Int64, _ result: any ServerResult, _ row: Int, _ preserved: [AttributeColumn]
+    of mapping: TableMapping, key: Int64, in result: any ServerResult, row: Int, preserved: [AttributeColumn]
   ) {
     var tombstone: [String: Any] = [:]
     for (offset, column) in preserved.enumerated() {
@@ -41,11 +41,11 @@ final class ServerHistoryNotes: HistoryNotes {
     let archive =
       tombstone.isEmpty
       ? nil : try? NSKeyedArchiver.archivedData(withRootObject: tombstone as NSDictionary, requiringSecureCoding: false)
-    note(.delete, mapping.number, key, nil, archive)
+    note(.delete, of: mapping.number, key: key, tombstone: archive)
   }
 
   private func note(
-    _ type: NSPersistentHistoryChangeType, _ number: Int, _ key: Int64, _ changed: String?, _ tombstone: Data?
+    _ type: NSPersistentHistoryChangeType, of number: Int, key: Int64, changed: String? = nil, tombstone: Data? = nil
   ) {
     types.append(Int64(type.rawValue))
     entities.append(Int64(number))

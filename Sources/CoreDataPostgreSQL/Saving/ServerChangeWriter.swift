@@ -141,7 +141,8 @@ final class ServerChangeWriter: ChangeWriter {
           missing.append(index)
           continue
         }
-        notes.noteDelete(mapping, changes.deleted[index].key, result, row, preserved)
+        notes.noteDelete(
+          of: mapping, key: changes.deleted[index].key, in: result, row: row, preserved: preserved)
       }
     }
   }

@@ -97,14 +97,14 @@ struct Plot {
   private func axes(_ scale: Scale) -> HTML {
     tag("g", .class("axes")) {
       for tick in scale.ticks {
-        line(Size.left, y(tick, scale), Size.right, y(tick, scale), tick == 0 ? "axis" : "grid")
-        svgText(Size.left - 6, y(tick, scale) + 4, "end", text(tick))
+        line(y: y(tick, scale), from: Size.left, to: Size.right, tick == 0 ? "axis" : "grid")
+        svgText(text(tick), x: Size.left - 6, y: y(tick, scale) + 4, anchor: "end")
       }
       for tick in timeTicks {
-        line(x(tick.index), Size.bottom, x(tick.index), Size.bottom + 4, "axis")
-        svgText(x(tick.index), Size.bottom + 18, "middle", tick.text)
+        line(x: x(tick.index), from: Size.bottom, to: Size.bottom + 4, "axis")
+        svgText(tick.text, x: x(tick.index), y: Size.bottom + 18, anchor: "middle")
       }
-      svgText(Size.right + 8, Size.bottom + 18, "start", "UTC")
+      svgText("UTC", x: Size.right + 8, y: Size.bottom + 18, anchor: "start")
     }
   }
 
@@ -186,7 +186,7 @@ struct Plot {
       } else {
         parts.append(tag("path", .class("line s\(number)"), Attribute("d", "M\(Self.tenth(left)) 10h16")))
       }
-      parts.append(svgText(left + 21, 14, "start", series.name))
+      parts.append(svgText(series.name, x: left + 21, y: 14, anchor: "start"))
       left += 34 + Double(series.name.count) * 7
     }
     return tag("g", .class("legend")) { parts }
@@ -203,7 +203,7 @@ struct Plot {
           tag(
             "rect", .class("hit"), .number("x", x(Double(index))), .number("y", 0), .number("width", x(1) - x(0)),
             .number("height", Size.bottom))
-          line(x(Double(index) + 0.5), Size.top, x(Double(index) + 0.5), Size.bottom, "guide")
+          line(x: x(Double(index) + 0.5), from: Size.top, to: Size.bottom, "guide")
           tag(
             "rect", .class("plate"), .number("x", Size.left), .number("y", 0), .number("width", Size.width - Size.left),
             .number("height", 20))
@@ -215,12 +215,15 @@ struct Plot {
     }
   }
 
-  private func line(_ x1: Double, _ y1: Double, _ x2: Double, _ y2: Double, _ name: String) -> HTML {
-    tag(
-      "line", .class(name), .number("x1", x1), .number("y1", y1), .number("x2", x2), .number("y2", y2))
+  private func line(y: Double, from x1: Double, to x2: Double, _ name: String) -> HTML {
+    tag("line", .class(name), .number("x1", x1), .number("y1", y), .number("x2", x2), .number("y2", y))
   }
 
-  private func svgText(_ x: Double, _ y: Double, _ anchor: String, _ text: String) -> HTML {
+  private func line(x: Double, from y1: Double, to y2: Double, _ name: String) -> HTML {
+    tag("line", .class(name), .number("x1", x), .number("y1", y1), .number("x2", x), .number("y2", y2))
+  }
+
+  private func svgText(_ text: String, x: Double, y: Double, anchor: String) -> HTML {
     tag("text", .number("x", x), .number("y", y), Attribute("text-anchor", anchor)) { text }
   }
 

@@ -104,7 +104,7 @@ final class RegisteredObjects {
     let object = storedEntity.uncountedEntity._withUnsafeGuaranteedRef {
       storedEntity.layout.objectClass.init(unborn: $0)
     }
-    object.arrive(storedEntity, key, consume snapshot, reference, firstState)
+    object.arrive(from: storedEntity, key: key, row: consume snapshot, in: reference, as: firstState)
     set(object, key, storedEntity)
     return object
   }

@@ -68,7 +68,9 @@ final class ScratchObjects {
     for (row, object) in zip(changes.inserted, inserted) {
       for (index, relationship) in object.layout.toManys.enumerated() {
         let change = row.members.first { $0.relationship === relationship }
-        load(change, followers.came[object]?[relationship.name] ?? [], [], [], index, of: object)
+        load(
+          toMany: index, of: object, from: [], changedBy: change,
+          arrivals: followers.came[object]?[relationship.name] ?? [], departures: [])
       }
     }
     for (row, object) in zip(changes.updated, updated) {
@@ -78,7 +80,9 @@ final class ScratchObjects {
         let went = followers.went[object]?[relationship.name] ?? []
         // Unchanged members are read when they are needed.
         if change == nil && came.isEmpty && went.isEmpty { continue }
-        load(change, came, went, context.storedMembers(of: object, relationship), index, of: object)
+        load(
+          toMany: index, of: object, from: context.storedMembers(of: object, relationship), changedBy: change,
+          arrivals: came, departures: went)
       }
     }
   }
@@ -115,8 +119,8 @@ final class ScratchObjects {
   }
 
   private func load(
-    _ change: MemberChange?, _ came: [NSManagedObject], _ went: [NSManagedObject], _ stored: [NSManagedObject],
-    _ index: Int, of object: NSManagedObject
+    toMany index: Int, of object: NSManagedObject, from stored: [NSManagedObject], changedBy change: MemberChange?,
+    arrivals came: [NSManagedObject], departures went: [NSManagedObject]
   ) {
     let destination = object.layout.toManys[index].destinationEntity?.name ?? ""
     let removed = (change?.removed ?? []).compactMap { member($0, destination) } + went

@@ -4,16 +4,16 @@ extension SQLGenerator {
     switch (left, right) {
     case (.constant, .scalar), (.constant, .object): return try equality(right, relation, left)
     case (.scalar(let column, let type), .constant(let constant)):
-      return try equality(column, type, constant, relation)
+      return try equality(ofColumn: column, type, to: constant, relation)
     case (.scalar(let a, let type), .scalar(let b, let otherType)):
       if type == .opaque || otherType == .opaque { throw SQLGenerationError.incomparable("transformable values") }
-      return equality(a, b, isComparable: type.isComparable(with: otherType), relation)
+      return equality(ofColumns: a, b, areComparable: type.isComparable(with: otherType), relation)
     case (.object(let key, let entityColumn, let mapping), .constant(let constant)):
-      return equality(key, entityColumn, mapping, constant, relation)
+      return equality(ofObjectIn: mapping, key: key, entity: entityColumn, to: constant, relation)
     case (.object(let a, _, let mapping), .object(let b, _, let otherMapping)):
-      return equality(a, b, isComparable: mapping.table == otherMapping.table, relation)
+      return equality(ofColumns: a, b, areComparable: mapping.table == otherMapping.table, relation)
     case (.object(let a, _, _), .scalar(let b, _)), (.scalar(let a, _), .object(let b, _, _)):
-      return equality(a, b, isComparable: false, relation)
+      return equality(ofColumns: a, b, areComparable: false, relation)
     case (.toMany(let relationship), _), (_, .toMany(let relationship)):
       throw SQLGenerationError.toManyWithoutModifier(relationship.path)
     case (.aggregate, _), (_, .aggregate), (.constant, .constant):
@@ -22,7 +22,7 @@ extension SQLGenerator {
   }
 
   private func equality(
-    _ column: SQL, _ type: SQLType, _ constant: PredicateValue, _ relation: SQLRelation
+    ofColumn column: SQL, _ type: SQLType, to constant: PredicateValue, _ relation: SQLRelation
   ) throws -> SQL {
     let isEqual = relation.type == .equalTo
     if constant.isNull { return isEqual ? "\(column) IS NULL" : "\(column) IS NOT NULL" }
@@ -57,9 +57,9 @@ extension SQLGenerator {
     return relation.environment.isNegated ? .yes : "\(column) IS NOT NULL"
   }
 
-  private func equality(_ a: SQL, _ b: SQL, isComparable: Bool, _ relation: SQLRelation) -> SQL {
+  private func equality(ofColumns a: SQL, _ b: SQL, areComparable: Bool, _ relation: SQLRelation) -> SQL {
     let isEqual = relation.type == .equalTo
-    guard isComparable else {
+    guard areComparable else {
       // Two nil values are equal nevertheless.
       return isEqual ? "\(a) IS NULL AND \(b) IS NULL" : "\(a) IS NOT NULL OR \(b) IS NOT NULL"
     }
@@ -68,7 +68,8 @@ extension SQLGenerator {
   }
 
   private func equality(
-    _ key: SQL, _ entityColumn: SQL?, _ mapping: TableMapping, _ constant: PredicateValue, _ relation: SQLRelation
+    ofObjectIn mapping: TableMapping, key: SQL, entity entityColumn: SQL?, to constant: PredicateValue,
+    _ relation: SQLRelation
   ) -> SQL {
     let isEqual = relation.type == .equalTo
     if constant.isNull { return isEqual ? "\(key) IS NULL" : "\(key) IS NOT NULL" }

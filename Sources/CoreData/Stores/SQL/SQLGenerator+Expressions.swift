@@ -24,7 +24,7 @@ extension SQLGenerator {
     case .subquery(let collection, let variable, let predicate):
       return .toMany(try subquery(collection, variable, predicate, environment))
     case .conditional(let predicate, let chosen, let otherwise):
-      return try conditional(predicate, chosen, otherwise, expression, environment)
+      return try conditional(if: predicate, chosen, else: otherwise, for: expression, environment)
     case .assignment(_, let value): return try operand(value, environment)
     case .block where expression.expressionType == .fetchRequest:
       return .constant(PredicateValue(expression.value(in: EvaluationContext(object: nil, variables: [:]))))
@@ -59,7 +59,7 @@ extension SQLGenerator {
   }
 
   private func conditional(
-    _ predicate: NSPredicate, _ chosen: NSExpression, _ otherwise: NSExpression, _ expression: NSExpression,
+    if predicate: NSPredicate, _ chosen: NSExpression, else otherwise: NSExpression, for expression: NSExpression,
     _ environment: SQLEnvironment
   ) throws -> SQLOperand {
     let first = try operand(chosen, environment)

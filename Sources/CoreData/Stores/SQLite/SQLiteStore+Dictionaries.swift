@@ -31,7 +31,8 @@ extension SQLiteStore {
     switch kind {
     case .value(let type, let attribute):
       if statement.isNull(index) { return nil }
-      return try StoredValue.value(statement, index, type, attribute, storedEntity(of: attribute))
+      return try StoredValue.value(
+        of: statement, column: index, type: type, attribute: attribute, storedEntity: storedEntity(of: attribute))
     case .composite(let leaves):
       let columns = leaves.enumerated().map { ($1, index + Int32($0)) }
       return try StoredValue.composite(statement, columns, storedEntity(of: leaves.first?.attribute))

@@ -7,7 +7,9 @@ extension StoredValue {
   ) throws -> [String: Any]? {
     var elements: [String: Any] = [:]
     for (leaf, column) in leaves where !statement.isNull(column) {
-      let value = try value(statement, column, leaf.attribute.attributeType, leaf.attribute, storedEntity)
+      let value = try value(
+        of: statement, column: column, type: leaf.attribute.attributeType, attribute: leaf.attribute,
+        storedEntity: storedEntity)
       if let value { CompositeValue.set(value, at: leaf.path[...], in: &elements) }
     }
     return elements.isEmpty ? nil : elements

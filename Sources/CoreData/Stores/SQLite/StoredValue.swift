@@ -55,10 +55,12 @@ enum StoredValue {
 extension StoredValue {
   /// A column that is not NULL, as key-value coding returns it.
   ///
-  /// - Parameter storedEntity: the entity's storedEntity, whose store tells the place of external data.
+  /// - Parameters:
+  ///   - index: the column's number in the statement's row.
+  ///   - storedEntity: the entity whose store tells the place of external data.
   static func value(
-    _ statement: SQLiteStatement, _ index: Int32, _ type: NSAttributeType, _ attribute: NSAttributeDescription?,
-    _ storedEntity: StoredEntity?
+    of statement: SQLiteStatement, column index: Int32, type: NSAttributeType, attribute: NSAttributeDescription?,
+    storedEntity: StoredEntity?
   ) throws -> Any? {
     switch type {
     case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType:

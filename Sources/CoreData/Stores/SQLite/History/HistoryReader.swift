@@ -105,7 +105,8 @@ struct HistoryReader {
         let description = id.entity.attribute(at: path)
         let column = Int32(6 + offset)
         if statement.isNull(column) { continue }
-        let value = try StoredValue.value(statement, column, attribute.type, description, id.storedEntity)
+        let value = try StoredValue.value(
+          of: statement, column: column, type: attribute.type, attribute: description, storedEntity: id.storedEntity)
         CompositeValue.set(value, at: path[...], in: &tombstone)
       }
     }
