@@ -4,6 +4,7 @@
 #ifndef WORKERPOOL_CMETADATA_H
 #define WORKERPOOL_CMETADATA_H
 
+#include <elf.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,6 +36,32 @@ static inline const void *csystem_type_metadata(const void *accessor) {
   };
   typedef struct response (*function)(size_t) __attribute__((swiftcall));
   return ((function)accessor)(0).metadata;
+}
+
+// dl_iterate_phdr(3), which <link.h> declares for _GNU_SOURCE only, under another name: calls `body` for each loaded
+// image until it returns another value than 0.
+struct csystem_loaded_image {
+  uintptr_t base;
+  const char *name;
+  const Elf64_Phdr *segments;
+  uint16_t segment_count;
+};
+int csystem_for_each_image(int (*body)(struct csystem_loaded_image *, size_t, void *), void *) __asm__(
+    "dl_iterate_phdr");
+
+static inline int csystem_finds_relro(struct csystem_loaded_image *image, size_t size, void *address) {
+  (void)size;
+  for (uint16_t index = 0; index < image->segment_count; index++) {
+    const Elf64_Phdr *segment = &image->segments[index];
+    if (segment->p_type != PT_GNU_RELRO) continue;
+    if ((uintptr_t)address - (image->base + segment->p_vaddr) < segment->p_memsz) return 1;
+  }
+  return 0;
+}
+
+// Whether the address is in a part of an image that the dynamic linker made read-only after it had relocated it.
+static inline bool csystem_is_relro(const void *address) {
+  return csystem_for_each_image(csystem_finds_relro, (void *)address) == 1;
 }
 
 #endif

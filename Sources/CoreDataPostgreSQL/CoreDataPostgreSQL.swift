@@ -3,5 +3,5 @@
 
 /// `CoreData` finds this type by its name.
 package enum ServerModule: StoreModule {
-  package static var storeClass: any ObjectStore.Type { ServerStore.self }
+  package static var storeClass: any PlacedStore.Type { ServerStore.self }
 }

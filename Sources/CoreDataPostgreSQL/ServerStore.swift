@@ -128,5 +128,8 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
 
   func interrupt() { database.interrupt() }
 
+  /// Connections to a server cache no pages here.
+  func releaseMemory() {}
+
   var files: [URL] { [] }
 }

@@ -95,7 +95,7 @@ extension NSPersistentStoreCoordinator {
   /// A copy of a store, opened, with all objects' IDs. It takes the place of what is there. A store of the same class
   /// keeps its keys.
   private func copy(
-    _ old: any ObjectStore, to opening: StoreOpening, _ kind: any ObjectStore.Type
+    _ old: any ObjectStore, to opening: StoreOpening, _ kind: any PlacedStore.Type
   ) throws -> (store: any ObjectStore, ids: [RenamedID]) {
     var opening = opening
     let place = opening.url
@@ -107,9 +107,9 @@ extension NSPersistentStoreCoordinator {
   }
 
   private func fill(
-    _ old: any ObjectStore, _ opening: StoreOpening, _ kind: any ObjectStore.Type, _ closing: () throws -> Void
+    _ old: any ObjectStore, _ opening: StoreOpening, _ kind: any PlacedStore.Type, _ closing: () throws -> Void
   ) throws -> (store: any ObjectStore, ids: [RenamedID]) {
-    if kind == Swift.type(of: old), let new = try old.copy(to: opening) {
+    if kind == Swift.type(of: old), let new = try (old as? any PlacedStore)?.copy(to: opening) {
       return (new, try renamedIDs(from: old, to: new))
     }
     let new = try kind.openReplacing(opening, closing: closing)

@@ -8,13 +8,14 @@ extension NSPersistentStoreCoordinator {
     var numbers: [String: Int64] = [:]
     for store in wanted {
       // A store that cannot be read is left out of the token.
-      numbers[store.identifier] = (try? store.lastTransactionNumber()) ?? nil
+      numbers[store.identifier] = (try? (store as? any HistoryStore)?.lastTransactionNumber()) ?? nil
     }
     return numbers.isEmpty ? nil : NSPersistentHistoryToken(numbers)
   }
 
   final func history(_ request: NSPersistentHistoryChangeRequest) throws -> NSPersistentHistoryResult {
-    let stores = objectStores(among: request.affectedStores).filter(\.keepsHistory)
+    let affected = objectStores(among: request.affectedStores)
+    let stores = affected.compactMap { $0 as? any HistoryStore }.filter(\.keepsHistory)
     guard !stores.isEmpty else {
       throw CoreDataErrors.error(
         .persistentStoreUnsupportedRequestType,
@@ -29,7 +30,7 @@ extension NSPersistentStoreCoordinator {
   // MARK: Reading
 
   private func fetchHistory(
-    _ request: NSPersistentHistoryChangeRequest, _ stores: [any ObjectStore]
+    _ request: NSPersistentHistoryChangeRequest, _ stores: [any HistoryStore]
   ) throws -> NSPersistentHistoryResult {
     let asksForChanges = request.fetchRequest?.entity === HistoryEntities.change
     if let entity = request.fetchRequest?.entity, entity !== HistoryEntities.transaction, !asksForChanges {
@@ -72,7 +73,7 @@ extension NSPersistentStoreCoordinator {
   // MARK: Deleting
 
   private func deleteHistory(
-    _ request: NSPersistentHistoryChangeRequest, _ stores: [any ObjectStore]
+    _ request: NSPersistentHistoryChangeRequest, _ stores: [any HistoryStore]
   ) throws -> NSPersistentHistoryResult {
     var count = 0
     for store in stores {

@@ -10,7 +10,7 @@ extension NSPersistentStoreCoordinator {
   package final func openSession(
     with store: NSPersistentStore, holding lock: Int64, _ body: @escaping @Sendable (StoreSessionEvent) -> Void
   ) throws -> (any StoreSession)? {
-    try (store as? any ObjectStore)?.openSession(holding: lock, body)
+    try (store as? any SessionStore)?.openSession(holding: lock, body)
   }
 
   /// Returns when all commits to the servers of the stores are on disk: a server with `synchronous_commit = off`
@@ -18,9 +18,11 @@ extension NSPersistentStoreCoordinator {
   ///
   /// - Throws: an `NSError` if the server cannot be reached.
   package final func synchronizeCommits() throws {
-    for store in objectStores { try store.synchronizeCommits() }
+    for store in objectStores { try (store as? any SessionStore)?.synchronizeCommits() }
   }
 
   /// The time by the clock of the server that has a store; nil without one.
-  package final var serverDate: Date? { objectStores.lazy.compactMap(\.serverDate).first }
+  package final var serverDate: Date? {
+    objectStores.lazy.compactMap { ($0 as? any SessionStore)?.serverDate }.first
+  }
 }

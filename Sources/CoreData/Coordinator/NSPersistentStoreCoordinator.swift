@@ -22,6 +22,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   public required init(managedObjectModel model: NSManagedObjectModel) {
     managedObjectModel = model
     super.init()
+    RuntimeAssumptions.check()
     model.freeze()
     LoadedModels.add(model)
     NSPersistentHistoryToken.register()
@@ -33,7 +34,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   deinit {
     for (index, store) in stores.enumerated() {
-      store.stopPostingRemoteChanges()
+      (store as? any HistoryStore)?.stopPostingRemoteChanges()
       store.close(beside: Array(stores[(index + 1)...]))
     }
   }
@@ -95,7 +96,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     try lock.withLock {
       store.persistentStoreCoordinator = self
       do {
-        try store.startPostingRemoteChanges()
+        try (store as? any HistoryStore)?.startPostingRemoteChanges()
       } catch {
         store.close(beside: stores)
         throw error
@@ -166,7 +167,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     let center = NotificationCenter.default
     center.post(name: .NSPersistentStoreCoordinatorWillRemoveStore, object: store)
     store.willRemove(from: self)
-    known.stopPostingRemoteChanges()
+    (known as? any HistoryStore)?.stopPostingRemoteChanges()
     lock.withLock {
       guard let index = stores.firstIndex(where: { $0 === store }) else { return }
       stores.remove(at: index)
@@ -181,12 +182,12 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// Makes the stores' running statements fail, from any thread: a fetch throws, a save is rolled back and throws.
   /// Later ones are not affected. An addition to Apple's API.
   public final func interruptStatements() {
-    for store in objectStores { store.interrupt() }
+    for store in objectStores { (store as? any ConnectedStore)?.interrupt() }
   }
 
   /// Frees memory of the stores that holds what can be read again: for a process in a pause. From any thread.
   package final func releaseMemory() {
-    for store in objectStores { store.releaseMemory() }
+    for store in objectStores { (store as? any ConnectedStore)?.releaseMemory() }
   }
 
   // MARK: IDs
@@ -261,7 +262,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   ///
   /// - Throws: an error of the file. What is done stays done, and another call goes on.
   public final func finishDeferredLightweightMigration() throws {
-    for store in objectStores { while try store.finishDeferredMigrationTask() {} }
+    for store in deferringStores { while try store.finishDeferredMigrationTask() {} }
   }
 
   /// Does one piece of what migrations have left for later. While the metadata of a store have
@@ -269,8 +270,10 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   ///
   /// - Throws: an error of the file.
   public final func finishDeferredLightweightMigrationTask() throws {
-    for store in objectStores where try store.finishDeferredMigrationTask() { return }
+    for store in deferringStores where try store.finishDeferredMigrationTask() { return }
   }
+
+  private var deferringStores: [any DeferringStore] { objectStores.compactMap { $0 as? any DeferringStore } }
 }
 
 /// What a block returned or threw on a queue, on its way to the caller.

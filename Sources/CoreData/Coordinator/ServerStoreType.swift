@@ -1,9 +1,11 @@
 /// The type of stores in a PostgreSQL database. Programs that import `CoreDataPostgreSQL` can open them.
 ///
-///     import CoreDataPostgreSQL
+/// ```swift
+/// import CoreDataPostgreSQL
 ///
-///     let url = URL(string: "postgresql://user@host/database?schema=app")!
-///     try coordinator.addPersistentStore(ofType: NSPostgreSQLStoreType, configurationName: nil, at: url)
+/// let url = URL(string: "postgresql://user@host/database?schema=app")!
+/// try coordinator.addPersistentStore(ofType: NSPostgreSQLStoreType, configurationName: nil, at: url)
+/// ```
 ///
 /// The URL is that of libpq with its parameters (https://www.postgresql.org/docs/15/libpq-connect.html), and one of
 /// our own: `schema`, the schema of the store's tables, which is `app` by default.
@@ -18,11 +20,11 @@ extension NSPersistentStore.StoreType {
 
 /// What another module of the package has: a class of stores.
 package protocol StoreModule {
-  static var storeClass: any ObjectStore.Type { get }
+  static var storeClass: any PlacedStore.Type { get }
 }
 
 /// The class of stores at a server, if the module `CoreDataPostgreSQL` is part of the program. That module's type is
 /// found by its mangled name, so that no code of it must have run before.
-var serverStoreClass: (any ObjectStore.Type)? {
+var serverStoreClass: (any PlacedStore.Type)? {
   (_typeByName("18CoreDataPostgreSQL12ServerModuleO") as? any StoreModule.Type)?.storeClass
 }

@@ -7,10 +7,10 @@ internal import Synchronization
 final class StoreTypes: Sendable {
   static let shared = StoreTypes()
 
-  private let classes: Mutex<[String: any ObjectStore.Type]>
+  private let classes: Mutex<[String: any PlacedStore.Type]>
 
   private init() {
-    var classes: [String: any ObjectStore.Type] = [:]
+    var classes: [String: any PlacedStore.Type] = [:]
     for kind in builtInStores {
       for type in kind.storeTypes { classes[type] = kind }
     }
@@ -18,14 +18,14 @@ final class StoreTypes: Sendable {
     self.classes = Mutex(classes)
   }
 
-  var all: [String: any ObjectStore.Type] { classes.withLock { $0 } }
+  var all: [String: any PlacedStore.Type] { classes.withLock { $0 } }
 
   /// Replaces the class of a type; nil removes the type.
-  func set(_ kind: (any ObjectStore.Type)?, _ type: String) { classes.withLock { $0[type] = kind } }
+  func set(_ kind: (any PlacedStore.Type)?, _ type: String) { classes.withLock { $0[type] = kind } }
 
   /// The class for stores of a type at a place. Throws 134000 for an unknown type, and for a place at a server with the
   /// type of a store in a file.
-  func find(_ type: String, at url: URL? = nil) throws -> any ObjectStore.Type {
+  func find(_ type: String, at url: URL? = nil) throws -> any PlacedStore.Type {
     let all = all
     let isAtServer = ["postgresql", "postgres"].contains(url?.scheme)
     if let found = all[type], !isAtServer || !builtInStores.contains(where: { $0 == found }) { return found }
@@ -44,7 +44,7 @@ final class StoreTypes: Sendable {
   }
 
   /// The first class, by type name, that can read the file. Throws 134080 if none can.
-  func find(reading url: URL) throws -> any ObjectStore.Type {
+  func find(reading url: URL) throws -> any PlacedStore.Type {
     let known = builtInStores + all.sorted { $0.key < $1.key }.map(\.value)
     if let found = known.first(where: { (try? $0.metadata(at: url, nil)) != nil }) { return found }
     throw CoreDataErrors.error(
@@ -53,7 +53,7 @@ final class StoreTypes: Sendable {
 }
 
 extension NSPersistentStoreCoordinator {
-  static func storeClass(_ storeType: String, at url: URL? = nil) throws -> any ObjectStore.Type {
+  static func storeClass(_ storeType: String, at url: URL? = nil) throws -> any PlacedStore.Type {
     try StoreTypes.shared.find(storeType, at: url)
   }
 
@@ -71,7 +71,7 @@ extension NSPersistentStoreCoordinator {
   ///     `NSPersistentStoreDescription.type`.
   public class func registerStoreClass(_ storeClass: AnyClass?, forStoreType storeType: String) {
     guard let storeClass else { return StoreTypes.shared.set(nil, storeType) }
-    guard let kind = storeClass as? any ObjectStore.Type else {
+    guard let kind = storeClass as? any PlacedStore.Type else {
       fatalError(
         "registerStoreClass(_:forStoreType:): \(storeClass) is not a subclass of NSAtomicStore or NSIncrementalStore, "
           + "so it cannot be the class of stores of the type \(storeType).")

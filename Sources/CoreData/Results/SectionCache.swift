@@ -49,8 +49,7 @@ struct SectionCache: Codable {
   static func stamp(of stores: [any ObjectStore]) -> [FileState]? {
     var states: [FileState] = []
     for store in stores {
-      let files = store.files
-      if files.isEmpty { return nil }
+      guard let files = (store as? any PlacedStore)?.files, !files.isEmpty else { return nil }
       for path in files.map(\.path) {
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
           let size = (attributes[.size] as? NSNumber)?.intValue, size > 0,

@@ -82,7 +82,7 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
   ///
   /// - Throws: 134080 if none can, and the errors of the class.
   open class func metadataForPersistentStore(with url: URL) throws -> [String: Any] {
-    if let kind = self as? any ObjectStore.Type { return try kind.metadata(at: url, nil) }
+    if let kind = self as? any PlacedStore.Type { return try kind.metadata(at: url, nil) }
     return try StoreTypes.shared.find(reading: url).metadata(at: url, nil)
   }
 
@@ -93,7 +93,7 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
   ///
   /// - Throws: 134080 if none can, and the errors of the class.
   open class func setMetadata(_ metadata: [String: Any]?, forPersistentStoreAt url: URL) throws {
-    let kind = try self as? any ObjectStore.Type ?? StoreTypes.shared.find(reading: url)
+    let kind = try self as? any PlacedStore.Type ?? StoreTypes.shared.find(reading: url)
     try kind.setMetadata(metadata ?? [:], at: url, nil)
   }
 }

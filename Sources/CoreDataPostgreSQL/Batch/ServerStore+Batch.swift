@@ -1,7 +1,5 @@
 /// Batch requests: many rows in one transaction, without objects.
 extension ServerStore {
-  var takesBatchRequests: Bool { true }
-
   func insert(_ rows: BatchRows, by origin: ChangeOrigin) throws -> BatchResult {
     try batch("Inserting rows of \(rows.entityName)", origin) { connection, history in
       try ServerBatchInsertion(self, rows, connection, history).run()

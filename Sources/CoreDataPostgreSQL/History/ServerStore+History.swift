@@ -89,7 +89,7 @@ extension ServerStore {
       let id = objectID(number: Int(found.integer(row, 3)), key: found.integer(row, 4))
     else { return nil }
     let names = found.text(row, 5)?.split(separator: " ").map(String.init)
-    let tombstone = found.bytes(row, 6).flatMap { TransformableValue.unarchived(Data($0)) as? [String: Any] }
+    let tombstone = found.bytes(row, 6).flatMap { NSKeyedUnarchiver.knownObject(from: Data($0)) as? [String: Any] }
     return NSPersistentHistoryChange(
       id: found.integer(row, 1), objectID: id, type: type, tombstone: tombstone,
       updatedProperties: names.map { Set($0.compactMap { id.entity.propertiesByName[$0] }) }, transaction: transaction,

@@ -195,7 +195,7 @@ final class ServerLockHold: StoreLockHold, @unchecked Sendable {
   }
 }
 
-extension ServerStore {
+extension ServerStore: SessionStore {
   var serverDate: Date? { database.serverDate }
 
   /// The log reaches the disk in its order, so one commit that waits for that brings all before it there. It has to
@@ -217,7 +217,7 @@ extension ServerStore {
 
   func openSession(
     holding lock: Int64, _ body: @escaping @Sendable (StoreSessionEvent) -> Void
-  ) throws -> (any StoreSession)? {
+  ) throws -> any StoreSession {
     try CoreDataErrors.fromServer("Opening a session with \(address.serverDescription)") {
       try ServerSession(address, identifier, holding: lock, body)
     }

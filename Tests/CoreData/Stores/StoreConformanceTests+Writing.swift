@@ -125,7 +125,7 @@ extension StoreConformanceTests {
   @Test(arguments: StoreKind.allCases)
   func aBatchInsertionDoesWithDuplicatesAsItIsTold(kind: StoreKind) throws {
     let subject = try StoreSubject(kind)
-    try #require(subject.store.takesBatchRequests == kind.takesBatchRequests)
+    try #require((subject.store is any BatchStore) == kind.takesBatchRequests)
     guard kind.takesBatchRequests else { return }
     let origin = StoreSubject.changes.origin
     let key = try subject.insert("Book", [["title": "old", "pages": 1]])[0]

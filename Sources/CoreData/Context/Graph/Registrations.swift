@@ -19,8 +19,12 @@ final class Registrations {
     // A store may use contexts while it is told.
     let (arrivals, departures) = (self.arrivals, self.departures)
     (self.arrivals, self.departures) = ([], [])
-    for ids in byStore(arrivals) { ids[0].objectStore?.contextDidRegister(ids) }
-    for ids in byStore(departures) { ids[0].objectStore?.contextDidUnregister(ids) }
+    for ids in byStore(arrivals) { followingStore(of: ids)?.contextDidRegister(ids) }
+    for ids in byStore(departures) { followingStore(of: ids)?.contextDidUnregister(ids) }
+  }
+
+  private func followingStore(of ids: [NSManagedObjectID]) -> (any FollowingStore)? {
+    ids[0].objectStore as? any FollowingStore
   }
 
   /// The IDs of each store, in their order.

@@ -2,7 +2,7 @@
 extension NSPersistentStoreCoordinator {
   /// Whether ``insert(_:by:)`` can write rows of the entity.
   package final func takesNewRows(of entity: NSEntityDescription) -> Bool {
-    store(forInserted: entity)?.takesBatchRequests ?? false
+    store(forInserted: entity) is any BatchStore
   }
 
   /// Inserts rows of entities of one store in one transaction, in their order. Call it on the queue of the context,
@@ -13,9 +13,10 @@ extension NSPersistentStoreCoordinator {
   /// - Throws: 133021 if another row has the same unique values; the store's errors. Nothing is written then.
   package final func insert(_ rows: [NewRows], by context: NSManagedObjectContext) throws -> [[NSManagedObjectID]] {
     let stores = try rows.map { rows in
-      guard let store = store(forInserted: rows.entity) else {
+      guard let store = store(forInserted: rows.entity) as? any BatchStore else {
         throw CoreDataErrors.error(
-          .persistentStoreSave, "No open store that may be written holds the entity \(rows.entity.name ?? "").")
+          .persistentStoreSave,
+          "No open store that takes rows and may be written holds the entity \(rows.entity.name ?? "").")
       }
       return store
     }

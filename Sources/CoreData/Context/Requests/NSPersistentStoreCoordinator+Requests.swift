@@ -79,14 +79,15 @@ extension NSPersistentStoreCoordinator {
   /// The stores that execute a batch request.
   private func stores(
     for request: NSPersistentStoreRequest, _ entity: NSEntityDescription
-  ) throws -> [any ObjectStore] {
+  ) throws -> [any BatchStore] {
     let holding = objectStores(among: request.affectedStores).filter { $0.holds(entity) }
-    for store in holding where !store.takesBatchRequests {
+    let stores = try holding.map { store in
+      if let store = store as? any BatchStore { return store }
       throw CoreDataErrors.error(
         .persistentStoreUnsupportedRequestType,
         "A store of the type \(store.type) does not know batch requests; \(NSSQLiteStoreType) does, at /dev/null too.")
     }
-    let writable = holding.filter { !$0.isReadOnly }
+    let writable = stores.filter { !$0.isReadOnly }
     if writable.isEmpty, let store = holding.first {
       throw CoreDataErrors.error(
         .persistentStoreSave, "The store at \(store.url?.path ?? "") was opened read-only.")

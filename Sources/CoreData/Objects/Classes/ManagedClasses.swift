@@ -18,6 +18,10 @@ enum ManagedClasses {
   ///
   /// If several modules have one, the class of the given module is taken, else the program's own.
   static func find(_ name: String, preferring module: String? = nil) -> Answer {
+    guard RuntimeAssumptions.typeDescriptors.holds else {
+      let fullName = name.contains(".") ? name : "\(module ?? programModule).\(name)"
+      return (NSClassFromString(fullName) as? NSManagedObject.Type).map { .found($0) } ?? .none
+    }
     let candidates = index.withLock { index in
       if let known = index.types[name] { return known }
       index.update()
@@ -114,11 +118,6 @@ extension TypeDescriptor {
 
   /// The descriptor of the protocol, from the metadata of its existential type.
   fileprivate static let keyPathTable: TypeDescriptor? = TypeDescriptor(protocolOf: (any ManagedKeyPathTable).self)
-
-  /// The descriptor in a class's metadata: after the kind, the superclass and six numbers.
-  fileprivate init(classMetadata type: AnyClass) {
-    self.init(unsafeBitCast(type, to: UnsafeRawPointer.self).load(fromByteOffset: 40, as: UnsafeRawPointer.self))
-  }
 
   /// The only protocol of an existential type without a superclass: after the kind, the flags and the number of
   /// protocols.

@@ -23,27 +23,23 @@ enum OverriddenMethods {
 
   /// Whether calls of the method reach code of a subclass. True if that is unknown.
   static func overrides(_ method: Method, _ type: NSManagedObject.Type) -> Bool {
-    guard let slot = slots[method] else { return true }
-    return word(slot, of: type) != word(slot, of: NSManagedObject.self)
+    guard let place = places[method], let table = MethodTable(type), let base else { return true }
+    return table[place] != base[place]
   }
 
-  // A class's metadata holds its methods, an inherited one at the same place as in the superclass:
-  // https://github.com/swiftlang/swift/blob/main/docs/ABI/TypeMetadata.rst#class-metadata. Comparing two subclasses
-  // that only differ in overriding the method shows which word is the method's.
+  private static let base = RuntimeAssumptions.methodTables.holds ? MethodTable(NSManagedObject.self) : nil
 
-  private static let slots: [Method: Int] = {
-    var slots: [Method: Int] = [:]
-    for method in Method.allCases { slots[method] = slot(of: method) }
-    return slots
-  }()
-
-  private static func slot(of method: Method) -> Int? {
-    let slots = (firstMember..<wordCount(of: NSManagedObject.self)).filter { slot in
-      let inherited = word(slot, of: NSManagedObject.self)
-      return word(slot, of: Plain.self) == inherited && word(slot, of: method.probe) != inherited
+  /// Two subclasses that only differ in overriding a method show its place. A method that has not one place is unknown.
+  private static let places: [Method: Int] = {
+    guard let base, let plain = MethodTable(Plain.self) else { return [:] }
+    var places: [Method: Int] = [:]
+    for method in Method.allCases {
+      guard let probe = MethodTable(method.probe) else { continue }
+      let found = base.places(of: probe, butNotOf: plain)
+      if found.count == 1 { places[method] = found[0] }
     }
-    return slots.count == 1 ? slots[0] : nil
-  }
+    return places
+  }()
 
   private class Plain: NSManagedObject {}
 
@@ -83,20 +79,5 @@ enum OverriddenMethods {
 
   private final class Computing: NSManagedObject {
     override func value(forUndefinedKey key: String) -> Any? { super.value(forUndefinedKey: key) }
-  }
-
-  /// The words before it are the class's kind, superclass, sizes and description.
-  private static let firstMember = 7
-
-  private static func word(_ index: Int, of type: NSManagedObject.Type) -> UInt {
-    unsafeBitCast(type, to: UnsafePointer<UInt>.self)[index]
-  }
-
-  /// The number of words from the class's address to the end of its metadata.
-  private static func wordCount(of type: NSManagedObject.Type) -> Int {
-    let sizes = unsafeBitCast(type, to: UnsafeRawPointer.self)
-    let size = sizes.load(fromByteOffset: 32, as: UInt32.self)
-    let address = sizes.load(fromByteOffset: 36, as: UInt32.self)
-    return Int(size - address) / MemoryLayout<UInt>.size
   }
 }

@@ -1,6 +1,6 @@
 /// The common part of stores of a program's own classes: references instead of keys, and managed objects instead of
 /// rows.
-package protocol CustomStore: ObjectStore {
+package protocol CustomStore: PlacedStore {
   init(
     registeredFor root: NSPersistentStoreCoordinator?, configurationName name: String?, at url: URL,
     options: [AnyHashable: Any]?)

@@ -147,7 +147,7 @@ final class SingleWriter: WriteScope {
 
 // MARK: Opening
 
-extension NSIncrementalStore: CustomStore {
+extension NSIncrementalStore: CustomStore, FollowingStore {
   final var state: OpenedIncrementalStore {
     if let opened { return opened }
     fatalError("\(Swift.type(of: self)) was used before a coordinator has opened it.")
@@ -180,10 +180,7 @@ extension NSIncrementalStore: CustomStore {
   package func contextDidUnregister(_ ids: [NSManagedObjectID]) { managedObjectContextDidUnregisterObjects(with: ids) }
 
   package func close(beside others: [any ObjectStore]) {}
-  package func interrupt() {}
   package var files: [URL] { [] }
-  package func startPostingRemoteChanges() throws {}
-  package func stopPostingRemoteChanges() {}
 
   // MARK: Left to the subclass
 
@@ -195,9 +192,4 @@ extension NSIncrementalStore: CustomStore {
   package func violations(of rejected: [RowChanges.Place], in changes: RowChanges) throws -> [ConstraintViolation] {
     []
   }
-
-  package var keepsHistory: Bool { false }
-  package func lastTransactionNumber() throws -> Int64? { nil }
-  package func history(_ query: HistoryQuery) throws -> [NSPersistentHistoryTransaction] { [] }
-  package func deleteHistory(before place: NSPersistentHistoryChangeRequest.Place) throws -> Int { 0 }
 }

@@ -1,5 +1,5 @@
 /// The implementation that stores share whose rows are all in memory while they are open.
-package protocol MemoryBacked: ObjectStore {
+package protocol MemoryBacked: PlacedStore, HistoryStore, NumberedStore {
   var memory: MemoryRows { get }
 }
 
@@ -134,13 +134,10 @@ extension MemoryBacked {
 
   package func close(beside others: [any ObjectStore]) {}
 
-  /// Only fetches run long, and their own control cancels them.
-  package func interrupt() {}
-
   package var files: [URL] { [] }
 
   func copy(to opening: StoreOpening) throws -> (any ObjectStore)? {
-    let kind: any ObjectStore.Type = Swift.type(of: self)
+    let kind: any PlacedStore.Type = Swift.type(of: self)
     guard let copy = try kind.openReplacing(opening, closing: {}) as? any MemoryBacked else { return nil }
     copy.metadata = NSPersistentStore.merging(metadata ?? [:], into: copy.metadata ?? [:])
     try memory.exclusively {

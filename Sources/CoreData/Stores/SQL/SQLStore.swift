@@ -1,5 +1,5 @@
 /// A store whose rows are in an SQL database, SQLite's or PostgreSQL's.
-package protocol SQLStore: ObjectStore {
+package protocol SQLStore: PlacedStore, BatchStore, HistoryStore, NumberedStore, ConnectedStore {
   var schema: StoreSchema { get }
   var dialect: SQLDialect { get }
 }

@@ -47,7 +47,7 @@ struct DeferredMigration {
   }
 }
 
-extension SQLiteStore {
+extension SQLiteStore: DeferringStore {
   /// Each piece is a transaction of its own, so that other processes wait for one piece only.
   func finishDeferredMigrationTask() throws -> Bool {
     guard openMetadata.current?[DeferredMigration.metadataKey] != nil, !database.configuration.isReadOnly else {

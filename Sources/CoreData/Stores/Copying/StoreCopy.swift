@@ -144,6 +144,7 @@ package struct StoreCopy {
       }
     }
     // Keys of deleted rows are not given again, either.
+    guard let source = source as? any NumberedStore, let destination = destination as? any NumberedStore else { return }
     for case let storedEntity? in source.storedEntities.byNumber {
       guard let copy = try copy(of: storedEntity) else { continue }
       try destination.skipKeys(through: try source.lastKey(of: storedEntity), of: copy)

@@ -1,16 +1,9 @@
-/// Transformable attributes as bytes: by their transformer, or as keyed archives.
-package enum TransformableValue {
-  /// The value, or the stored bytes if it cannot be decoded because its class is not in this program.
-  package static func decode(_ data: Data, _ transformerName: String?) -> Any {
-    if let transformer = ValueTransformer.named(transformerName) {
-      let isReader = transformer is NSSecureUnarchiveFromDataTransformer
-      return (isReader ? transformer.transformedValue(data) : transformer.reverseTransformedValue(data)) ?? data
-    }
-    return unarchived(data) ?? data
-  }
-
+/// Reads keyed archives whose classes are looked at before any object is made.
+///
+/// Foundation on Linux ends the process for a forbidden class, and writes to standard error for an unknown one.
+extension NSKeyedUnarchiver {
   /// The object of a keyed archive; nil for other data, and if the program lacks one of its classes.
-  package static func unarchived(_ data: Data) -> Any? {
+  package static func knownObject(from data: Data) -> Any? {
     // An archive in another form than a binary property list has classes that are not known before.
     if let classes = classes(of: data), classes.contains(where: { $0 == nil }) { return nil }
     return decoded(data)
@@ -18,7 +11,7 @@ package enum TransformableValue {
 
   /// The object of a keyed archive; nil if it names a class that neither is one of these nor inherits from one. No
   /// object is made before all classes are known to be allowed.
-  static func unarchived(_ data: Data, ofClasses allowed: [AnyClass]) -> Any? {
+  static func knownObject(from data: Data, ofClasses allowed: [AnyClass]) -> Any? {
     guard let classes = classes(of: data) else { return nil }
     for named in classes {
       guard let named, allowed.contains(where: { inherits(named, from: $0) }) else { return nil }
@@ -53,14 +46,5 @@ package enum TransformableValue {
       // Foundation takes the first that the program has.
       return .some(names.lazy.compactMap { NSKeyedUnarchiver.class(forClassName: $0) ?? NSClassFromString($0) }.first)
     }
-  }
-
-  package static func encode(_ value: Any, _ transformerName: String?) -> Data? {
-    if let transformer = ValueTransformer.named(transformerName) {
-      let isReader = transformer is NSSecureUnarchiveFromDataTransformer
-      return (isReader ? transformer.reverseTransformedValue(value) : transformer.transformedValue(value)) as? Data
-    }
-    if let data = value as? Data { return data }
-    return try? NSKeyedArchiver.archivedData(withRootObject: value, requiringSecureCoding: false)
   }
 }

@@ -67,6 +67,11 @@ struct TypeDescriptor: Hashable, @unchecked Sendable {
 
   init(_ address: UnsafeRawPointer) { self.address = address }
 
+  /// The descriptor in a class's metadata: after the kind, the superclass and six numbers.
+  init(classMetadata type: AnyClass) {
+    self.init(unsafeBitCast(type, to: UnsafeRawPointer.self).load(fromByteOffset: 40, as: UnsafeRawPointer.self))
+  }
+
   /// The nominal type at the start of a mangled name. The compiler writes it as one byte for the kind of reference and
   /// a relative pointer.
   private init?(mangledName: UnsafeRawPointer) {
@@ -109,57 +114,6 @@ struct RelativePointer {
     case 0: return TypeDescriptor(field + distance)
     case 1: return (field + distance).load(as: UnsafeRawPointer?.self).map(TypeDescriptor.init)
     default: return nil
-    }
-  }
-}
-
-/// The images that hold Swift code.
-enum SwiftImages {
-  /// The lists of types and of conformances to protocols in an image.
-  struct Image {
-    let types: UnsafeRawBufferPointer
-    let conformances: UnsafeRawBufferPointer
-  }
-
-  /// All images that are loaded now.
-  static var all: [Image] {
-    var images: [Image] = []
-    withUnsafeMutablePointer(to: &images) { images in
-      swift_enumerateAllMetadataSections(
-        { sections, context in
-          guard let sections, sections.pointee.version >= 3 else { return true }
-          let known = sections.pointee
-          context?.assumingMemoryBound(to: [Image].self).pointee.append(
-            Image(types: SwiftImages.bytes(known.types), conformances: SwiftImages.bytes(known.conformances)))
-          return true
-        }, images)
-    }
-    return images
-  }
-
-  private static func bytes(_ range: csystem_metadata_range) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: range.start), count: range.length)
-  }
-}
-
-extension SwiftImages.Image {
-  /// Calls the body with each type that the image declares.
-  func forEachType(_ body: (TypeDescriptor) -> Void) {
-    guard let start = types.baseAddress else { return }
-    for offset in stride(from: 0, to: types.count & ~3, by: 4) {
-      if let type = RelativePointer(start + offset).typeReference { body(type) }
-    }
-  }
-
-  /// Calls the body with each type of the image that conforms to a protocol.
-  func forEachType(conformingTo wanted: UnsafeRawPointer, _ body: (TypeDescriptor) -> Void) {
-    guard let start = conformances.baseAddress else { return }
-    for offset in stride(from: 0, to: conformances.count & ~3, by: 4) {
-      guard let record = RelativePointer(start + offset).target,
-        RelativePointer(record).indirectable == wanted
-      else { continue }
-      let flags = (record + 12).load(as: UInt32.self)
-      if let type = RelativePointer(record + 4).typeReference(kind: Int(flags >> 3 & 7)) { body(type) }
     }
   }
 }

@@ -81,7 +81,7 @@ open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
     // Foundation on Linux ends the process for a forbidden class where it checks classes itself.
     let allowed = Self.allowedTopLevelClasses
     guard let data = value as? Data,
-      let object = TransformableValue.unarchived(data, ofClasses: allowed + Self.foundationClasses) as? NSObject
+      let object = NSKeyedUnarchiver.knownObject(from: data, ofClasses: allowed + Self.foundationClasses) as? NSObject
     else { return nil }
     return allowed.contains { object.isKind(of: $0) } ? object : nil
   }

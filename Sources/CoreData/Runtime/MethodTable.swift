@@ -1,0 +1,87 @@
+internal import CSystem
+internal import Glibc
+
+/// The methods of a class, as its metadata lists them after a header of fixed size: an inherited method stands at the
+/// same place as in the superclass.
+///
+/// `@unchecked Sendable`: metadata lives as long as the process, and its words are read and written one at a time.
+///
+/// Source: Swift's docs/ABI/TypeMetadata.rst, "Class Metadata".
+struct MethodTable: @unchecked Sendable {
+  /// Where the parts of a class's metadata are, in bytes.
+  struct Layout {
+    /// The size of the whole metadata, and of the part before the class's address.
+    var size = 32
+    var addressPoint = 36
+    /// Kind, superclass, flags and sizes, description and destroyer.
+    var header = 56
+  }
+
+  private let words: UnsafeMutablePointer<UInt>
+  let count: Int
+
+  /// Nil if the metadata has a size that no class has.
+  init?(_ type: AnyClass, layout: Layout = Layout()) {
+    let metadata = unsafeBitCast(type, to: UnsafeMutableRawPointer.self)
+    let size = Int(metadata.load(fromByteOffset: layout.size, as: UInt32.self))
+    let before = Int(metadata.load(fromByteOffset: layout.addressPoint, as: UInt32.self))
+    let bytes = size - before - layout.header
+    guard (0...MethodTable.largest).contains(bytes) else { return nil }
+    words = (metadata + layout.header).assumingMemoryBound(to: UInt.self)
+    count = bytes / MemoryLayout<UInt>.size
+  }
+
+  /// The bytes of more methods than a class has: more means that the numbers read are not sizes.
+  private static let largest = 1 << 16
+
+  subscript(index: Int) -> UInt { words[index] }
+
+  /// The places where a subclass has other methods than another one, which has the superclass's there.
+  func places(of overriding: MethodTable, butNotOf plain: MethodTable) -> [Int] {
+    (0..<min(count, overriding.count, plain.count)).filter {
+      plain[$0] == self[$0] && overriding[$0] != self[$0]
+    }
+  }
+
+  // MARK: Replacing
+
+  /// Puts the methods of another table into this one, at these places. Other threads call the old method or the new one.
+  /// False, with nothing changed, if the table cannot be written.
+  func replace(at places: [Int], with other: MethodTable) -> Bool {
+    let page = Int(sysconf(Int32(_SC_PAGESIZE)))
+    let start = Int(bitPattern: words) / page * page
+    let length = Int(bitPattern: words + count) - start
+    let pages = UnsafeMutableRawPointer(bitPattern: start)
+    // The linker makes tables read-only that it has to relocate. Such a page is read-only again afterwards.
+    let isReadOnly = csystem_is_relro(words)
+    if isReadOnly && mprotect(pages, length, PROT_READ | PROT_WRITE) != 0 { return false }
+    for place in places { words[place] = other[place] }
+    return !isReadOnly || mprotect(pages, length, PROT_READ) == 0
+  }
+
+  // MARK: The assumption
+
+  /// Whether the tables of sample classes are as they must be. `RuntimeAssumptions` asks once.
+  static func isReadable(_ layout: Layout = Layout()) -> Bool {
+    guard let sample = MethodTable(Sample.self, layout: layout), let plain = MethodTable(Plain.self, layout: layout),
+      let first = MethodTable(First.self, layout: layout), let both = MethodTable(Both.self, layout: layout)
+    else { return false }
+    let one = sample.places(of: first, butNotOf: plain)
+    let two = sample.places(of: both, butNotOf: plain)
+    return one.count == 1 && two.count == 2 && two.contains(one[0])
+  }
+
+  private class Sample {
+    func first() -> Int { 1 }
+    func second() -> Int { 2 }
+  }
+
+  private final class Plain: Sample {}
+
+  private final class First: Sample { override func first() -> Int { 3 } }
+
+  private final class Both: Sample {
+    override func first() -> Int { 4 }
+    override func second() -> Int { 5 }
+  }
+}

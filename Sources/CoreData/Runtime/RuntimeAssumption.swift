@@ -1,0 +1,60 @@
+internal import Synchronization
+
+/// What this module assumes of Swift's runtime beyond its interface: the memory layout of something that the compiler
+/// or the standard library makes.
+///
+/// Each one is checked on samples of this module before anything relies on it. The part that relies on one that does
+/// not hold is off: standard error says so once, and what the program loses.
+struct RuntimeAssumption: Sendable {
+  /// What is assumed, as a sentence without a full stop.
+  let statement: String
+  /// What the program loses if it does not hold.
+  let loss: String
+  let holds: Bool
+
+  /// Checks the assumption, and writes to standard error if it does not hold.
+  init(_ statement: String, otherwise loss: String, check: () -> Bool) {
+    self.statement = statement
+    self.loss = loss
+    holds = !RuntimeAssumptions.areRefuted && check()
+    if !holds { FileHandle.standardError.write(Data("CoreData: \(explanation)\n".utf8)) }
+  }
+
+  private var explanation: String {
+    "this program's Swift runtime differs from those that this module knows (\(statement) does not hold): \(loss)"
+  }
+}
+
+/// All assumptions. Each is checked when something first relies on it, or by `check()`.
+enum RuntimeAssumptions {
+  static let methodTables = RuntimeAssumption(
+    "a class's metadata lists its methods",
+    otherwise: "saves and fetches call every method of every object, and are slower"
+  ) { MethodTable.isReadable() }
+
+  static let typeDescriptors = RuntimeAssumption(
+    "an image lists its types",
+    otherwise: "classes are found by their full name only, and key paths have the names that the program registers"
+  ) { SwiftImages.areReadable() }
+
+  static let keyPaths = RuntimeAssumption(
+    "a key path lists its steps",
+    otherwise: "only key paths of one property have names, not those through several or of an inherited one"
+  ) { KeyPathSteps.areReadable() }
+
+  static let shortTexts = RuntimeAssumption(
+    "a short text is in its String", otherwise: "properties are found by name with a dictionary, which is slower"
+  ) { ShortText.isReadable() }
+
+  /// Checks all of them, once. A coordinator's first `init` does, so that a program learns at its start what is off.
+  static func check() { _ = all }
+
+  static let all = [methodTables, typeDescriptors, keyPaths, shortTexts]
+
+  private static let refuted = Mutex(false)
+
+  fileprivate static var areRefuted: Bool { refuted.withLock { $0 } }
+
+  /// Lets no assumption hold, so that a test sees what a program does then. To be called before anything relies on one.
+  static func refute() { refuted.withLock { $0 = true } }
+}

@@ -1,0 +1,69 @@
+internal import CSystem
+
+/// The images that hold Swift code.
+enum SwiftImages {
+  /// The lists of types and of conformances to protocols in an image.
+  struct Image {
+    let types: UnsafeRawBufferPointer
+    let conformances: UnsafeRawBufferPointer
+  }
+
+  /// All images that are loaded now; none if their lists cannot be read.
+  static var all: [Image] { RuntimeAssumptions.typeDescriptors.holds ? listed : [] }
+
+  private static var listed: [Image] {
+    var images: [Image] = []
+    withUnsafeMutablePointer(to: &images) { images in
+      swift_enumerateAllMetadataSections(
+        { sections, context in
+          guard let sections, sections.pointee.version >= 3 else { return true }
+          let known = sections.pointee
+          context?.assumingMemoryBound(to: [Image].self).pointee.append(
+            Image(types: SwiftImages.bytes(known.types), conformances: SwiftImages.bytes(known.conformances)))
+          return true
+        }, images)
+    }
+    return images
+  }
+
+  private static func bytes(_ range: csystem_metadata_range) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: range.start), count: range.length)
+  }
+
+  // MARK: The assumption
+
+  /// Whether this module's image lists a sample class, and says what it is. `RuntimeAssumptions` asks once.
+  static func areReadable() -> Bool {
+    let sample = TypeDescriptor(classMetadata: SampleBelow.self)
+    var isListed = false
+    for image in listed { image.forEachType { isListed = isListed || $0 == sample } }
+    return isListed && sample.isClass && !sample.isGeneric && sample.path.last == "SampleBelow"
+      && sample.superclass == TypeDescriptor(classMetadata: Sample.self) && sample.type == SampleBelow.self
+  }
+
+  private class Sample {}
+
+  private final class SampleBelow: Sample {}
+}
+
+extension SwiftImages.Image {
+  /// Calls the body with each type that the image declares.
+  func forEachType(_ body: (TypeDescriptor) -> Void) {
+    guard let start = types.baseAddress else { return }
+    for offset in stride(from: 0, to: types.count & ~3, by: 4) {
+      if let type = RelativePointer(start + offset).typeReference { body(type) }
+    }
+  }
+
+  /// Calls the body with each type of the image that conforms to a protocol.
+  func forEachType(conformingTo wanted: UnsafeRawPointer, _ body: (TypeDescriptor) -> Void) {
+    guard let start = conformances.baseAddress else { return }
+    for offset in stride(from: 0, to: conformances.count & ~3, by: 4) {
+      guard let record = RelativePointer(start + offset).target,
+        RelativePointer(record).indirectable == wanted
+      else { continue }
+      let flags = (record + 12).load(as: UInt32.self)
+      if let type = RelativePointer(record + 4).typeReference(kind: Int(flags >> 3 & 7)) { body(type) }
+    }
+  }
+}

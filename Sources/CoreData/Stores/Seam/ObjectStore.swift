@@ -1,0 +1,174 @@
+/// The seam between objects and the place of their rows: what every store does for a coordinator and its contexts.
+///
+/// What some stores do besides is a protocol of its own, which a store adopts: `PlacedStore`, `BatchStore`,
+/// `HistoryStore`, `NumberedStore`, `FollowingStore`, `ConnectedStore`, `SessionStore`, `DeferringStore`.
+///
+/// Only values cross it: rows (`Snapshot`), keys and object IDs, sets of changes, conflicts, requests. A store sees no
+/// managed object and no context, and its users know neither its file format nor its query language.
+///
+/// Stores are called on any thread, several at once, once for each request. A closure gets rows one by one, as they are
+/// read.
+package protocol ObjectStore: NSPersistentStore {
+  /// The entities that the store holds, by number.
+  var storedEntities: StoredEntities { get }
+
+  /// The recently read or written rows, for all contexts of the coordinator.
+  var rowCache: RowCache { get }
+
+  /// Drops the cached rows if anybody else wrote to the store since the last call.
+  func validateRowCache()
+
+  // MARK: Reading
+
+  /// Whether the store can evaluate the predicate and the order of a fetch. If not, its user reads all rows and does
+  /// so.
+  func understands(_ fetch: RowFetch) throws -> Bool
+
+  /// Gives the body each row, in order. Without values the snapshot is nil. The body owns the snapshot, which is kept
+  /// without counting it anew.
+  func fetch(_ fetch: RowFetch, _ body: (StoredEntity, Int64, __owned Snapshot?) -> Void) throws
+
+  func count(_ fetch: RowFetch) throws -> Int
+
+  /// Columns, aggregates and groups of the rows. A nil value has no key.
+  func dictionaries(_ settings: FetchSettings, _ fetch: RowFetch) throws -> [NSDictionary]
+
+  /// The row of an ID; nil for none.
+  func row(_ id: NSManagedObjectID, in generation: QueryGeneration?) throws -> Snapshot?
+
+  /// Gives the body the existing rows of the keys, in any order.
+  func rows(
+    _ keys: [Int64], of storedEntity: StoredEntity, in generation: QueryGeneration?, _ body: (Int64, Snapshot) -> Void)
+    throws
+
+  /// Gives the body each member of a to-many relationship, in order if it has one.
+  func members(
+    of id: NSManagedObjectID, _ relationship: NSRelationshipDescription, in generation: QueryGeneration?,
+    _ body: (StoredEntity, Int64, Snapshot) -> Void) throws
+
+  /// Gives the body each member of the to-many relationships of several rows of one entity, with its owner's key. The
+  /// members of one owner are in order if they have one.
+  func members(
+    ofEach keys: [Int64], _ storedEntity: StoredEntity, _ relationship: NSRelationshipDescription,
+    in generation: QueryGeneration?, _ body: (Int64, StoredEntity, Int64, Snapshot) -> Void) throws
+
+  /// The same without the members' values.
+  func memberKeys(
+    ofEach keys: [Int64], _ storedEntity: StoredEntity, _ relationship: NSRelationshipDescription,
+    in generation: QueryGeneration?, _ body: (Int64, StoredEntity, Int64) -> Void) throws
+
+  /// Keeps the present state of the store readable; nil if the store cannot do that.
+  ///
+  /// - Parameter others: the states that other stores of the coordinator have just pinned.
+  func pin(beside others: [any PinnedStore]) throws -> (any PinnedStore)?
+
+  // MARK: Writing
+
+  /// The scope in which the store writes, which other stores may share.
+  var writeScope: any WriteScope { get }
+
+  /// Writes rows and changed metadata, in a transaction of the store's scope.
+  ///
+  /// - Throws: `RowConflicts` or `RejectedRows`. The transaction must be rolled back then.
+  func write(_ changes: RowChanges) throws -> SavedRows
+
+  /// Called after the transaction of the last `write` was committed.
+  func didCommit()
+
+  /// The owners of the unique values of rejected rows: rows of the save among themselves, and current rows of the
+  /// store.
+  func violations(of rejected: [RowChanges.Place], in changes: RowChanges) throws -> [ConstraintViolation]
+
+  /// Reserves keys for new rows before they are written, one for each.
+  func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID]
+
+  // MARK: Opening and closing
+
+  /// Opens a store, or creates one if there is none.
+  static func open(_ opening: StoreOpening) throws -> any ObjectStore
+
+  /// Ends the coordinator's use of the store.
+  ///
+  /// - Parameter others: the coordinator's stores that stay open.
+  func close(beside others: [any ObjectStore])
+}
+
+extension ObjectStore {
+  package func memberKeys(
+    ofEach keys: [Int64], _ storedEntity: StoredEntity, _ relationship: NSRelationshipDescription,
+    in generation: QueryGeneration?, _ body: (Int64, StoredEntity, Int64) -> Void
+  ) throws {
+    try members(ofEach: keys, storedEntity, relationship, in: generation) { owner, member, key, _ in
+      body(owner, member, key)
+    }
+  }
+
+  /// The entity of rows with a layout.
+  package func storedEntity(of layout: EntityLayout) throws -> StoredEntity {
+    if let storedEntity = storedEntities.byName[layout.name] { return storedEntity }
+    throw CoreDataErrors.error(.persistentStoreOperation, "The store holds no entity \(layout.name).")
+  }
+
+  /// The IDs of new rows, whose keys the body gives.
+  package func ids(of rows: [Snapshot], _ key: (StoredEntity) throws -> Int64) throws -> [NSManagedObjectID] {
+    try rows.map { row in
+      let storedEntity = try storedEntity(of: row.layout)
+      return NSManagedObjectID(storedEntity: storedEntity, key: try key(storedEntity))
+    }
+  }
+
+  func holds(_ entity: NSEntityDescription) -> Bool { storedEntities.byName[entity.name ?? ""] != nil }
+
+  /// The cache for rows of the generation.
+  @inline(__always)
+  package func cache(_ generation: QueryGeneration?) -> RowCache {
+    guard let generation else { return rowCache }
+    return generation.pinned(self)?.rowCache ?? rowCache
+  }
+}
+
+/// The parameters with which a coordinator opens a store.
+package struct StoreOpening {
+  package let type: String
+  package let url: URL?
+  package let options: [AnyHashable: Any]?
+  package let configurationName: String?
+  package let model: NSManagedObjectModel
+  /// The entities of the configuration.
+  package let entities: [NSEntityDescription]
+  /// The stores that the coordinator has open.
+  package var others: [any ObjectStore]
+  /// The coordinator, which stores of an app's own classes are told.
+  weak var coordinator: NSPersistentStoreCoordinator?
+
+  package init(
+    type: String, url: URL?, options: [AnyHashable: Any]?, configurationName: String?, model: NSManagedObjectModel,
+    entities: [NSEntityDescription], others: [any ObjectStore], coordinator: NSPersistentStoreCoordinator? = nil
+  ) {
+    self.type = type
+    self.url = url
+    self.options = options
+    self.configurationName = configurationName
+    self.model = model
+    self.entities = entities
+    self.others = others
+    self.coordinator = coordinator
+  }
+
+  var isInMemory: Bool { url?.isInMemoryStore ?? false }
+
+  /// The place as the initialisers of stores are told it.
+  package var placeURL: URL { url ?? URL(fileURLWithPath: "/dev/null") }
+
+  /// The UUID for a store that is made.
+  package var newIdentifier: String { options?[NSPersistentStoreIdentifierOption] as? String ?? UUID().uuidString }
+
+  /// For errors.
+  var place: String { url?.path ?? "a store in memory" }
+}
+
+/// A store's file, with the options to open it with.
+package struct StoreFile {
+  let url: URL
+  let options: [AnyHashable: Any]?
+}
