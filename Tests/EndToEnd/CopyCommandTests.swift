@@ -55,6 +55,8 @@ import Testing
     // And back: the same keys, values and identifiers as in the first file.
     let back = try workerpool("copy", "--store", url, "--model", items.model, "--to", second)
     #expect(back.code == 0 && back.output.contains("copied 3 objects and 6 jobs"), "\(back)")
+    let mode = try FileManager.default.attributesOfItem(atPath: second)[.posixPermissions] as? Int
+    #expect(mode == 0o600, "others may read the copy of a private store")
     #expect(try sqlite(second, "SELECT Z_PK, ZVALUE FROM ZITEM ORDER BY 1") == "1|2\n2|2\n3|2")
     for query in ["SELECT Z_UUID FROM Z_METADATA", "SELECT Z_UUID FROM WP_METADATA"] {
       #expect(try sqlite(second, query) == sqlite(items.store, query))

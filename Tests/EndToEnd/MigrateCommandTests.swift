@@ -69,6 +69,9 @@ import Testing
     let backup = items.place.path(try #require(try backups(items).first))
     #expect(finished.output.contains("migrated; the store as it was: \(backup)"), "\(finished)")
     #expect(try sqlite(backup, "SELECT sum(ZVALUE) FROM ZITEM") == "3")
+    // For its owner only, and under a name of which the folder for large values is its own
+    let mode = try FileManager.default.attributesOfItem(atPath: backup)[.posixPermissions] as? Int
+    #expect(mode == 0o600 && backup.hasSuffix(".sqlite"), "\(backup) \(mode ?? 0)")
     #expect(try sqlite(items.store, "PRAGMA integrity_check") == "ok")
     // And another one finds nothing to do
     let again = try workerpool("migrate", "--store", items.store, "--model", model)

@@ -20,6 +20,8 @@ public enum Pool {
     case store(path: String, reason: String)
     /// Another pool runs on the store.
     case storeIsTaken(path: String, pid: Int32?, queue: String?)
+    /// A command such as `workerpool copy` works on the store.
+    case storeIsBusy(path: String, pid: Int32, command: String)
     /// The store, or the directory in which it lies, may not be written.
     case storeIsReadOnly(path: String, directory: String?, reason: String)
     /// The store was made with another model, or with another version of it.
@@ -45,6 +47,8 @@ public enum Pool {
         "another pool\(pid.map { ", process \($0)," } ?? "") runs on the store \(path)"
           + (queue.map { " with the queue directory \($0)" } ?? "")
           + "; a store has one pool: stop that one first (workerpool stop\(queue.map { " --queue \(ShellWord.quoted($0))" } ?? ""))"
+      case .storeIsBusy(let path, let pid, let command):
+        "workerpool \(command), process \(pid), works on the store \(path): try again when it has ended"
       case .storeIsReadOnly(let path, let directory, let reason):
         "the store \(path) cannot be written"
           + "\(directory.map { ", because its directory \($0) cannot" } ?? ""): \(reason); the pool keeps its jobs "
@@ -242,6 +246,9 @@ public enum Pool {
       return try StoreLock.take(path)
     } catch let taken as StoreLock.Taken {
       let holder = StoreLockHolder.of(taken.file, at: path)
+      if let holder, let command = holder.command {
+        throw StartError.storeIsBusy(path: path, pid: holder.pid, command: command)
+      }
       // The kernel does not list the processes of another container. The store names its owner.
       let owner = holder?.queue == nil ? try? StoreReader(poolStore: path).owner() : nil
       throw StartError.storeIsTaken(path: path, pid: holder?.pid ?? owner?.pid, queue: holder?.queue ?? owner?.queue)

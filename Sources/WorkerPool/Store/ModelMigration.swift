@@ -192,10 +192,14 @@ public struct ModelMigration {
 
   // MARK: The work
 
-  /// Where the backup of a store goes when nobody says where.
+  /// Where the backup of a store goes when nobody says where. The time stands before the extension: the folder with a
+  /// store's large values has the name of its file without the extension, and each backup has its own.
   public static func backupPath(of store: String, at now: Date = Date()) -> String {
     let digits = Timestamp.text(Date(timeIntervalSinceReferenceDate: now.timeIntervalSinceReferenceDate.rounded(.down)))
-    return store + ".before-migration-" + digits.replacing("-", with: "").replacing(":", with: "")
+    let time = digits.replacing("-", with: "").replacing(":", with: "")
+    let url = URL(fileURLWithPath: store)
+    let end = url.pathExtension.isEmpty ? "" : "." + url.pathExtension
+    return store.dropLast(end.count) + ".before-migration-" + time + end
   }
 
   /// Makes the backup, then migrates the store in one transaction.

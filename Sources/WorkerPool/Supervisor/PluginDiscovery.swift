@@ -65,6 +65,11 @@ final class PluginDiscovery {
   private var listings: [String: [String: String]] = [:]
   /// What those held before that have not answered.
   private let formerListings: [String: [String: String]]
+  /// The files of the discovery before this one, by name, but for those that were missing there already.
+  private let formerFiles: [String: String]
+  /// Plugins that were found before, and that no directory lists now. Their files are waited for: they may be replaced
+  /// just now. The next discovery forgets those that are still missing.
+  private var missing: Set<String> = []
   /// Whether directories that have not answered still hold up what needs all of them.
   private var waitsForDirectories = true
   /// The paths of the plugins' files by name.
@@ -133,6 +138,7 @@ final class PluginDiscovery {
   ) {
     self.directories = directories
     formerListings = former.map { $0.formerListings.merging($0.listings) { $1 } } ?? [:]
+    formerFiles = former.map { former in former.files.filter { !former.missing.contains($0.key) } } ?? [:]
     self.confinement = confinement
     self.patience = patience
     self.loop = loop
@@ -205,11 +211,17 @@ final class PluginDiscovery {
         // Its process ends with the probe.
         if let probe = probes.removeValue(forKey: name) { loop.timers.cancel(probe.timer) }
         loop.timers.cancel(pauses.removeValue(forKey: name))
-        self.files[name] = path
-        if !isFirstRoundOver { open.insert(name) }
-        ask(name, triesLeft: Self.retries)
+        take(name, at: path)
       }
     }
+    guard !hasSilentDirectories else { return }
+    for (name, path) in formerFiles where files[name] == nil && missing.insert(name).inserted { take(name, at: path) }
+  }
+
+  private func take(_ name: String, at path: String) {
+    files[name] = path
+    if !isFirstRoundOver { open.insert(name) }
+    ask(name, triesLeft: Self.retries)
   }
 
   private func waitNoLongerForDirectories() {
@@ -289,6 +301,7 @@ final class PluginDiscovery {
   /// The plugin has answered.
   private func isBack(_ name: String) {
     absent[name] = nil
+    missing.remove(name)
     watched.remove(name)
     if watched.isEmpty { endWatch() }
   }

@@ -47,19 +47,23 @@ extension Supervisor {
 
   func endIfNothingCanBeStarted() {
     // A file system that hangs may answer again, and so may a plugin that did not describe itself in time. A file that
-    // is being replaced comes back.
-    guard !stopping, workers.isEmpty, !failures.values.contains(where: \.isHang),
+    // is being replaced comes back. A pool that once had plugins waits for the next `reload`.
+    guard !stopping, workers.isEmpty, !plugins.isEmpty || !hasHadPlugins, !failures.values.contains(where: \.isHang),
       discovery?.unanswered.isEmpty ?? true, discovery?.hasSilentDirectories != true
     else { return }
     if plugins.allSatisfy({ failures[$0.name] != nil }) { delegate?.nothingCanBeStarted() }
   }
 
-  /// Forgets plugins that their directory does not list any more.
+  /// Forgets plugins that no directory lists, and did not at the `reload` before, either.
   private func forgetPluginsThatAreGone() {
     guard !stopping, let discovery else { return }
     let isGone = { (name: String) in !discovery.mayHave(name) }
     for name in failures.keys where isGone(name) { failures[name] = nil }
     let count = plugins.count
+    for plugin in plugins where isGone(plugin.name) {
+      let text = "plugin \(plugin.name) is forgotten: its file \(plugin.path) is still missing; its processes end"
+      log(.pluginFailed, text, .plugin(plugin.name))
+    }
     plugins.removeAll { isGone($0.name) }
     guard plugins.count < count else { return }
     delegate?.pluginsChanged(usablePlugins)
@@ -77,6 +81,7 @@ extension Supervisor {
     orphans?.end()
     formerDiscoveries.removeAll { $0.processes.isEmpty }
     for (name, failure) in news.failures.sorted(by: { $0.key < $1.key }) { note(failure, of: name) }
+    if !news.plugins.isEmpty { hasHadPlugins = true }
     for plugin in news.plugins {
       plugins.removeAll { $0.name == plugin.name }
       plugins.append(plugin)

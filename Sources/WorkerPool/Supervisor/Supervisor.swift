@@ -72,6 +72,8 @@ final class Supervisor {
   var discovery: PluginDiscovery?
   /// Those before it, while processes of theirs are left.
   var formerDiscoveries: [PluginDiscovery] = []
+  /// Whether any plugin ever described itself.
+  var hasHadPlugins = false
   var demandHistory = DemandHistory()
   /// Seconds between two plans while plugins wait for the turn of others to end.
   private static let rebalanceInterval = 0.5

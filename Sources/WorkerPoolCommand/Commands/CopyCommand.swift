@@ -25,6 +25,8 @@ let copyCommand = CommandDescription(
 @Sendable private func copy(_ arguments: ParsedArguments) throws -> ExitCode {
   let source = StorePlace(try arguments.required("store"))
   let destination = StorePlace(try arguments.required("to"))
+  // A private store stays private.
+  umask(0o077)
   var line = ProgressLine()
   defer { line.clear() }
   let summary = try StoreTransfer.copy(from: source, to: destination, model: arguments.string("model")) { progress in

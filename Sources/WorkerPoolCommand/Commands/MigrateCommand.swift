@@ -1,3 +1,4 @@
+import CoreData
 import Foundation
 import Jobs
 import PoolClient
@@ -21,7 +22,7 @@ let migrateCommand = CommandDescription(
     CommandOption(name: "dry-run", help: "say what would change, and in how many objects; write nothing"),
     CommandOption(
       name: "backup", value: "FILE", help: "copy the store here first",
-      defaultText: "STORE.before-migration-TIME"),
+      defaultText: "STORE.before-migration-TIME.sqlite"),
     CommandOption(name: "without-backup", help: "make no copy first"),
   ],
   run: migrate)
@@ -36,6 +37,8 @@ let migrateCommand = CommandDescription(
     tell(try ModelMigration(store: store, model: model, from: arguments.string("from")), store)
     return .success
   }
+  // The backup is for those who may read the store.
+  umask(0o077)
   try Pool.withMigration(store: store, model: model, from: arguments.string("from")) { migration in
     tell(migration, store)
     guard let migration else { return }
@@ -51,7 +54,10 @@ let migrateCommand = CommandDescription(
       }
     }
     line.clear()
-    Output.line("migrated" + (backup.map { "; the store as it was: \($0)" } ?? ""))
+    guard let backup else { return Output.line("migrated") }
+    let folder = StoreMaintenance.folderOfLargeValues(of: URL(fileURLWithPath: backup))
+    let values = folder.map { ", with its large values in \($0.path): move both together" } ?? ""
+    Output.line("migrated; the store as it was: \(backup)\(values)")
   }
   return .success
 }

@@ -61,8 +61,10 @@ import WorkerPool
   }
 
   /// An upgrade that went wrong: the processes of the former file do the work until a good one is there.
-  @Test(.timeLimit(.minutes(20)), arguments: ["#!/bin/sh\nexit 1\n", "#!/bin/sh\necho '{}'\n", "\u{7f}ELF"])
-  func aReloadOfABrokenFileKeepsTheWorkers(text: String) throws {
+  ///
+  /// - Parameter text: the bad file; nil for none.
+  @Test(.timeLimit(.minutes(20)), arguments: ["#!/bin/sh\nexit 1\n", "#!/bin/sh\necho '{}'\n", "\u{7f}ELF", nil])
+  func aReloadOfABrokenFileKeepsTheWorkers(text: String?) throws {
     let items = try ItemPool()
     let file = items.plugins + "/worker-test"
     let good = try FileManager.default.destinationOfSymbolicLink(atPath: file)
@@ -73,9 +75,13 @@ import WorkerPool
       try make(file + ".new")
       try #require(rename(file + ".new", file) == 0)
     }
-    try replace {
-      try Data(text.utf8).write(to: URL(fileURLWithPath: $0))
-      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: $0)
+    if let text {
+      try replace {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: $0))
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: $0)
+      }
+    } else {
+      unlink(file)
     }
     #expect(try pool.command("reload").code == 0)
     try pool.wait { $0.plugins.contains { $0.name == "test" && $0.failure != nil } }
@@ -91,5 +97,26 @@ import WorkerPool
     try pool.waitForJobs(2)
     try pool.stop()
     try items.checkNothingIsLeft(of: pool, value: 2)
+  }
+
+  /// A plugin that was removed for good: the second `reload` forgets it, and the pool waits for others.
+  @Test(.timeLimit(.minutes(20)))
+  func theSecondReloadForgetsAPluginWhoseFileIsMissing() throws {
+    let items = try ItemPool()
+    let file = items.plugins + "/worker-test"
+    let good = try FileManager.default.destinationOfSymbolicLink(atPath: file)
+    let pool = try items.start()
+    try pool.wait { $0.workers.contains { $0.phase == "up" } }
+    unlink(file)
+    #expect(try pool.command("reload").code == 0)
+    try pool.wait { $0.plugins.contains { $0.name == "test" && $0.failure != nil } }
+    #expect(try pool.command("reload").code == 0)
+    try pool.wait { $0.plugins.isEmpty && $0.workers.isEmpty }
+    try FileManager.default.createSymbolicLink(atPath: file, withDestinationPath: good)
+    #expect(try pool.command("reload").code == 0)
+    try items.submit("add")
+    try pool.waitForJobs(1)
+    try pool.stop()
+    try items.checkNothingIsLeft(of: pool)
   }
 }

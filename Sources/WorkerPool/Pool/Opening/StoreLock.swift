@@ -106,6 +106,15 @@ struct StoreLockHolder: Hashable, Sendable {
     return StoreLockHolder(pid: pid, queue: queue?.path)
   }
 
+  /// The command of `workerpool` that the process runs instead of a pool, such as "copy"; nil for a pool, and for what
+  /// cannot be told.
+  var command: String? {
+    guard queue == nil, let line = FileManager.default.contents(atPath: "/proc/\(pid)/cmdline") else { return nil }
+    let words = line.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
+    guard words.count > 1 else { return nil }
+    return ["copy", "migrate"].contains(words[1]) ? words[1] : nil
+  }
+
   private struct OpenFile {
     let path: String
     let file: FileID

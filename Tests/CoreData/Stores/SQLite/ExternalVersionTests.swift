@@ -107,6 +107,21 @@ import Testing
     #expect(ExternalPhotos.files(beside: backup).count == 1)
   }
 
+  @Test("A backup removes what killed ones have left, and nothing of one that runs")
+  func backupAfterKills() throws {
+    let store = try ExternalPhotos.store()
+    let left = store.folder.appendingPathComponent(".store.sqlite.backup.A.tmp")
+    let running = store.folder.appendingPathComponent(".store.sqlite.backup.B.tmp")
+    for file in [left, running] { try Data(count: 10).write(to: file) }
+    let lock = open(running.path, O_RDONLY | O_CLOEXEC)
+    defer { close(lock) }
+    try #require(flock(lock, LOCK_EX | LOCK_NB) == 0)
+    try StoreMaintenance(url: store.url).backUp(to: store.folder.appendingPathComponent("copy.sqlite"))
+    let names = try FileManager.default.contentsOfDirectory(atPath: store.folder.path)
+    #expect(names.filter { $0.hasSuffix(".tmp") } == [running.lastPathComponent])
+    #expect(names.contains("copy.sqlite"))
+  }
+
   @Test("A backup that would share the store's folder is refused", arguments: ["store.backup", "inside"])
   func backupIntoTheOwnFolder(name: String) throws {
     let store = try ExternalPhotos.store()

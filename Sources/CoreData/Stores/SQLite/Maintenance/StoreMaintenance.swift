@@ -91,7 +91,8 @@ public final class StoreMaintenance {
   }
 
   /// Copies the current state of the store into a new file, which gets its name when it is complete and on disk; the
-  /// files of its external data are copied before. Readers and writers do not wait for it.
+  /// files of its external data are copied before, into the folder ``folderOfLargeValues(of:)``. Readers and writers do
+  /// not wait for it.
   ///
   /// - Parameters:
   ///   - url: the place of the copy; a regular file there is replaced, nothing else.
@@ -111,24 +112,31 @@ public final class StoreMaintenance {
         .persistentStoreOperation, "\(directory) cannot be reached: \(String(cString: strerror(errno))); make it first."
       )
     }
-    let temporary = url.path + ".\(UUID().uuidString).tmp"
-    defer { for suffix in ["", "-journal", "-wal", "-shm"] { unlink(temporary + suffix) } }
+    let unfinished = try CoreDataErrors.translatingFiles(.sqlite) { try UnfinishedBackup(of: self.url, in: directory) }
+    defer { withExtendedLifetime(unfinished) {} }
     try CoreDataErrors.translating("Backing up \(connection.path)") {
       // All steps read one snapshot: a writer would otherwise restart the copy each time.
       try connection.reading {
         let names = try connection.externalFileNames()
         try requireOwnFolder(for: url, names)
-        let pages = try copyPages(to: temporary, progress)
+        let pages = try copyPages(to: unfinished.path, progress)
         // The files of this state stay until the copy has its name.
         try ExternalFolder(of: url).bring(names, from: ExternalFolder(of: self.url)) {
           try progress(pages, pages)
         } then: {
-          try putInPlace(temporary, at: url)
+          try putInPlace(unfinished.path, at: url)
         }
       }
     }
     // Those of a backup that was there before.
     UnusedFiles(of: url).removeIfPossible()
+  }
+
+  /// The folder with the large values of the store at a place, if there is one: it belongs to the store's file, and has to
+  /// go along when the file is moved.
+  public static func folderOfLargeValues(of url: URL) -> URL? {
+    let folder = ExternalData.supportFolder(of: url)
+    return FileManager.default.fileExists(atPath: folder.path) ? folder : nil
   }
 
   /// Throws if the copy would share the store's folder for external data. The folder's name leaves out the extension of
