@@ -21,7 +21,7 @@ public struct SystemCallError: Error, Equatable, Sendable, CustomStringConvertib
 
   /// The call, the path, and what the error number means.
   public var description: String {
-    let reason = detail ?? String(cString: strerror(number))
+    let reason = detail ?? ErrorNumber.text(number)
     return path.map { "\(call) \($0): \(reason)" } ?? "\(call): \(reason)"
   }
 }
@@ -52,6 +52,6 @@ public struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
 
   /// The path and what is wrong with the file; without a reason, what was tried and what the error number means.
   public var description: String {
-    "\(path) " + (reason ?? "cannot \(action): \(String(cString: strerror(errno)))")
+    "\(path) " + (reason ?? "cannot \(action): \(ErrorNumber.text(errno))")
   }
 }

@@ -96,7 +96,7 @@ public struct JobObstacle: Codable, Equatable, Sendable {
     case .keyLimit: return "it waits, because the limit of the key \(name) is \(most)\(held)"
     case .rate:
       let room = seconds.map { "; the next may begin in \(StatusText.shortTime($0))" } ?? ""
-      return "it waits, because the rate of the kind \(name) is \(rate ?? "used up")\(room)"
+      return "it waits, because the rate of the kind \(name) is \(rate ?? "used up")\(room)\(reserved)"
     case .sharedLimit:
       return "it waits, because the pools of the store have used up a limit or the rate of the kind \(name)"
     case .alone: return "it may have killed a worker, so it runs alone when a worker is idle\(held)"
@@ -125,15 +125,22 @@ public struct JobObstacle: Codable, Equatable, Sendable {
     return text
   }
 
-  private var held: String {
+  private var held: String { holderNames.map { "; now \($0) \(isOneHolder ? "runs" : "run")" } ?? "" }
+
+  /// Jobs that hold a place, since they may begin at any time.
+  private var reserved: String {
+    holderNames.map { "; \($0) \(isOneHolder ? "is" : "are") about to begin" } ?? ""
+  }
+
+  private var isOneHolder: Bool { holders.count + otherHolders == 1 }
+
+  private var holderNames: String? {
     var names = holders.map { holder in
       let time = holder.busy.map { " for \(StatusText.duration($0))" } ?? ""
       return "\(ObjectURI(holder.job)?.name ?? holder.job) in worker \(holder.worker)\(time)"
     }
     if otherHolders > 0 { names.append("\(otherHolders) more") }
-    guard let last = names.popLast() else { return "" }
-    return "; now " + (names.isEmpty ? "" : names.joined(separator: ", ") + " and ") + "\(last) \(verb)"
+    guard let last = names.popLast() else { return nil }
+    return names.isEmpty ? last : names.joined(separator: ", ") + " and " + last
   }
-
-  private var verb: String { holders.count + otherHolders == 1 ? "runs" : "run" }
 }

@@ -240,12 +240,12 @@ public struct PoolStatus: Codable, Equatable, Sendable {
 
   /// A file system without room.
   public struct FullDisk: Codable, Equatable, Sendable {
-    /// The path of the store, or of the queue directory.
+    /// The path of the store or of the queue directory, or the URL of a store at a server.
     public var path: String
-    /// Bytes that are left for this pool's user.
-    public var freeBytes: Int
+    /// Bytes that are left for this pool's user; nil where only a failed write tells that there are too few.
+    public var freeBytes: Int?
 
-    package init(path: String, freeBytes: Int) {
+    package init(path: String, freeBytes: Int?) {
       self.path = path
       self.freeBytes = freeBytes
     }

@@ -135,14 +135,15 @@ public enum StatusAdvice {
     }
     let waits = Dictionary(grouping: status.workers) { $0.waitsForStore ?? "" }
     for disk in status.fullDisks ?? [] where disk.path != status.store || waits["full"] == nil {
+      let left = disk.freeBytes.map { " (\(StatusText.size($0)) left)" } ?? ""
       lines.append(
-        "the disk of \(disk.path) is full (\(StatusText.size(disk.freeBytes)) left): job files cannot be taken, and jobs "
-          + "cannot end; they go on when there is room: make some")
+        "the disk of \(disk.path) is full\(left): job files cannot be taken, and jobs cannot end; they go on when there "
+          + "is room: \(makeRoom(for: disk.path))")
     }
     if let full = waits["full"] {
       lines.append(
         "the jobs of \(Plural.text(full.count, "worker")) wait because the disk of the store is full; they go on when "
-          + "there is room: make some beside \(status.store)")
+          + "there is room: \(makeRoom(for: status.store))")
     }
     if let failing = waits["failing"]?.first {
       lines.append(
@@ -152,6 +153,12 @@ public enum StatusAdvice {
       lines.append("the store did not answer in time: its numbers are missing here")
     }
     return lines + log(status)
+  }
+
+  private static func makeRoom(for path: String) -> String {
+    StorePlace(path).isServer
+      ? "make some at the database's server (its data directory, or the disk of its tablespace)"
+      : "make some beside \(path)"
   }
 
   /// A long write-ahead log that no reader holds gets short by itself.

@@ -67,6 +67,22 @@ import Testing
     #expect(exists.code != 0 && exists.errors.contains("already"), "\(exists)")
   }
 
+  /// A value that the destination cannot hold is one of many: the message says whose it is.
+  @Test(.timeLimit(.minutes(20))) func aValueThatTheDestinationRefusesIsNamedWithItsObject() throws {
+    let items = try ItemPool(items: 3)
+    let pool = try items.start()
+    try items.submit("add", items: [items.items[1]])
+    try pool.waitForJobs(1)
+    try pool.stop()
+    _ = try sqlite(items.store, "UPDATE WPPOOLJOB SET ZBATCH = 'se' || char(0) || 'cret'")
+    let (url, schema) = newSchema()
+    let copied = try workerpool("copy", "--store", items.store, "--to", url)
+    #expect(copied.code != 0 && copied.errors.contains("nothing was copied"), "\(copied)")
+    #expect(copied.errors.contains("the value of batch of PoolJob/p1 is a text with a NUL character"), "\(copied)")
+    #expect(copied.errors.contains("remove the character (U+0000)") && !copied.errors.contains("cret"), "\(copied)")
+    #expect(try psql("SELECT count(*) FROM pg_namespace WHERE nspname = '\(schema)'") == "0")
+  }
+
   @Test(.timeLimit(.minutes(20))) func placesThatCannotBeAreRefused() throws {
     let items = try ItemPool()
     let (url, _) = newSchema()

@@ -150,27 +150,29 @@ import WorkerPool
     try pool.stop()
   }
 
-  /// The sender and the pool are killed at random moments, and the sender's command is repeated each time until it has
-  /// heard an answer:
+  /// The sender and the pool are killed at any step of the sender's file, and the sender's command is repeated each time
+  /// until it has heard an answer:
   ///
   ///     sender                       pool
   ///     submits, or repeats it       takes the file, commits, removes it, answers
-  ///     kill -9 at any moment        kill -9 at any moment, then the next one runs
+  ///     kill -9 at any step          kill -9 at any step, then the next one runs
   @Test(.timeLimit(.minutes(20)))
   func aSubmissionIsTakenOnceWheneverItsSenderAndThePoolAreKilled() throws {
     let items = try ItemPool()
     let rounds = 8
     var pool = try items.start()
+    let steps = try JobFileSteps(queue: items.queue)
     for round in 0..<rounds {
-      for delay in [1, 3, 10, 30, 60].shuffled().prefix(2) {
+      // The file is made, renamed into place (two steps), taken (two), removed.
+      for step in (0...6).shuffled().prefix(2) {
+        steps.skip()
         let sender = Process()
         sender.executableURL = URL(fileURLWithPath: Built.path("workerpool"))
         sender.arguments = ["submit", "--queue", items.queue, "add", items.items[0], "--submission", "round-\(round)"]
         sender.standardOutput = FileHandle.nullDevice
         sender.standardError = FileHandle.nullDevice
         try sender.run()
-        // Any moment will do: what must hold, holds for each.
-        usleep(UInt32(delay * 1000 + Int.random(in: 0...5000)))
+        try steps.wait(for: step, orEndOf: sender.processIdentifier)
         kill(sender.processIdentifier, SIGKILL)
         if Bool.random() {
           try pool.kill9()

@@ -173,19 +173,6 @@ struct ClaimTests {
     #expect(try claim(10, for: 2, in: store).map(\.limitKey) == ["disk"])
   }
 
-  @Test func allPoolsTogetherClaimNoMoreThanARate() throws {
-    let stores = try (0..<2).map { _ in try open() }
-    try insert(20, into: stores[0])
-    var rules = ClaimRules()
-    rules.rate = JobRate(jobs: 6, period: 1000)
-    let first = try claim(4, for: 1, rules: rules, in: stores[0])
-    let second = try claim(4, for: 2, rules: rules, in: stores[1])
-    #expect(first.jobs.count == 4 && second.jobs.count == 2)
-    try finish(first.jobs + second.jobs, in: stores[0])
-    let third = try claim(4, for: 1, rules: rules, in: stores[0])
-    #expect(third.jobs.isEmpty && third.retryAfter.map { $0 > 1 } == true)
-  }
-
   @Test func whatNobodyHasBegunIsGivenBack() throws {
     let store = try open()
     try insert(6, into: store)

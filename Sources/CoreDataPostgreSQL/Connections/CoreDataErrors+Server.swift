@@ -46,12 +46,16 @@ extension CoreDataErrors {
     return server?.domain == NSPostgreSQLErrorDomain && server?.userInfo["SQLSTATE"] as? String == "40P01"
   }
 
-  /// Runs the body and converts a server's errors to Core Data's.
+  /// Runs the body and converts a server's errors, and values that no server takes, to Core Data's.
   static func fromServer<T>(_ doing: @autoclosure () -> String, _ body: () throws -> T) throws -> T {
     do {
       return try body()
     } catch let error as ServerError {
       throw CoreDataErrors.error(error, doing())
+    } catch let value as RefusedValue {
+      throw CoreDataErrors.error(
+        .persistentStoreSave, "\(doing()): \(value.sentence)",
+        value.attribute.map { [NSValidationKeyErrorKey: $0] } ?? [:])
     }
   }
 }

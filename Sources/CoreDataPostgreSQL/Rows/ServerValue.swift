@@ -5,7 +5,7 @@ enum ServerValue {
   /// Appends a value as key-value coding has it.
   ///
   /// - Returns: false for a value that is stored as NULL.
-  /// - Throws: 134060 if PostgreSQL cannot hold the value.
+  /// - Throws: ``RefusedValue`` if PostgreSQL cannot hold the value.
   static func append(_ value: Any?, _ attribute: NSAttributeDescription, to bytes: inout [UInt8]) throws -> Bool {
     guard let value, !(value is NSNull) else { return false }
     switch attribute.attributeType {
@@ -61,7 +61,9 @@ enum ServerValue {
   @inline(__always)
   static func moment(_ seconds: Double, _ attribute: NSAttributeDescription) throws -> Int64 {
     if let moment = ServerDate.microseconds(seconds) { return moment }
-    throw refused(attribute, "a date that PostgreSQL does not have")
+    throw refused(
+      attribute, "is a date that PostgreSQL does not have (4713 BC to 294276 AD)",
+      remedy: "give the object a date within them, or none")
   }
 
   static func append(text: String, _ attribute: NSAttributeDescription, to bytes: inout [UInt8]) throws {
@@ -72,23 +74,30 @@ enum ServerValue {
     }
   }
 
-  /// - Throws: 134060 for a text that PostgreSQL cannot hold.
+  /// - Throws: ``RefusedValue`` for a text that PostgreSQL cannot hold.
   @inline(__always)
   static func check(_ text: UnsafeRawBufferPointer, _ attribute: NSAttributeDescription) throws {
     guard let start = text.baseAddress, memchr(start, 0, text.count) != nil else { return }
-    throw refused(attribute, "a text with a NUL character, which PostgreSQL refuses")
+    throw nulRefused(attribute)
+  }
+
+  private static func nulRefused(_ attribute: NSAttributeDescription) -> RefusedValue {
+    refused(
+      attribute, "is a text with a NUL character, which PostgreSQL refuses", remedy: "remove the character (U+0000)")
   }
 
   /// The binary format is a version number, 1, and the text (`jsonb_recv` of PostgreSQL 15).
   private static func append(json value: Any, _ attribute: NSAttributeDescription, to bytes: inout [UInt8]) throws {
     guard let data = TransformableValue.encode(value, attribute.valueTransformerName) else {
-      throw refused(attribute, "a value that JSON cannot express")
+      throw refused(
+        attribute, "is one that JSON cannot express",
+        remedy: "use numbers, texts, dates, arrays and dictionaries with keys that are texts")
     }
     // The escape of U+0000, which the server's texts cannot hold. A backslash before it may be one that is escaped.
     if data.range(of: Data("\\u0000".utf8)) != nil,
       hasNUL(TransformableValue.decode(data, attribute.valueTransformerName))
     {
-      throw refused(attribute, "a text with a NUL character, which PostgreSQL refuses")
+      throw nulRefused(attribute)
     }
     bytes.append(1)
     bytes.append(contentsOf: data)
@@ -103,10 +112,10 @@ enum ServerValue {
     }
   }
 
-  private static func refused(_ attribute: NSAttributeDescription, _ what: String) -> NSError {
-    CoreDataErrors.error(
-      .persistentStoreSave, "\(attribute.owner?.name ?? "").\(attribute.name) has \(what).",
-      [NSValidationKeyErrorKey: attribute.name])
+  private static func refused(
+    _ attribute: NSAttributeDescription, _ reason: String, remedy: String
+  ) -> RefusedValue {
+    RefusedValue(entity: attribute.owner?.name, attribute: attribute.name, reason, remedy: remedy)
   }
 
   // MARK: Reading

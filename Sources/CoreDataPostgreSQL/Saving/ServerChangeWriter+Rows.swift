@@ -17,13 +17,8 @@ extension ServerChangeWriter {
     let values = rows.map { changes.inserted[$0].values }
     var parameters = ServerParameters()
     let isAlone = rows.count == 1
-    if isAlone {
-      parameters.add(keys[0])
-      try addValues(writer.steps, writer, values[0], to: &parameters)
-    } else {
-      parameters.add(ServerArray(keys))
-      try addColumns(writer.steps, writer, values, to: &parameters)
-    }
+    if isAlone { parameters.add(keys[0]) } else { parameters.add(ServerArray(keys)) }
+    try add(writer.steps, writer, values, of: keys, to: &parameters)
     let hasConstraints = !writer.constraints.isEmpty
     let sql =
       (isAlone ? writer.insertRowSQL : writer.insertSQL)
@@ -33,6 +28,32 @@ extension ServerChangeWriter {
       let written = Set((0..<result.rowCount).map { result.integer($0, 0) })
       for index in rows where !written.contains(progress.saved.keys[index]) {
         progress.reject(.inserted(index), "another row of \(mapping.name) has the unique values of a new one")
+      }
+    }
+  }
+
+  /// Adds the columns of the steps: of one row its values, of several an array for each.
+  ///
+  /// - Throws: `RefusedValue` with the row's key.
+  private func add(
+    _ steps: [ServerRowWriter.Step], _ writer: ServerRowWriter, _ rows: [Snapshot], of keys: [Int64],
+    to parameters: inout ServerParameters
+  ) throws {
+    do {
+      if keys.count > 1 {
+        try addColumns(steps, writer, rows, to: &parameters)
+      } else if let row = rows.first {
+        try addValues(steps, writer, row, to: &parameters)
+      }
+    } catch is RefusedValue {
+      // A column does not know which row is whose. The first refusal ends the save, so it may be looked for again.
+      for (row, key) in zip(rows, keys) {
+        var unsent = ServerParameters()
+        do {
+          try addValues(steps, writer, row, to: &unsent)
+        } catch let value as RefusedValue {
+          throw value.of(row.layout.name, key)
+        }
       }
     }
   }
@@ -83,12 +104,11 @@ extension ServerChangeWriter {
     if rows.count == 1 {
       parameters.add(keys[0])
       parameters.add(versions[0])
-      if let values = values.first { try addValues(steps, writer, values, to: &parameters) }
     } else {
       parameters.add(ServerArray(keys))
       parameters.add(ServerArray(versions))
-      try addColumns(steps, writer, values, to: &parameters)
     }
+    try add(steps, writer, values, of: keys, to: &parameters)
     add(rows.count == 1 ? writer.updateRowSQL(kind.changed) : writer.updateSQL(kind.changed), parameters) {
       [self] result in
       if result.affectedRows == rows.count { return }

@@ -84,110 +84,66 @@ final class ServerSession: StoreSession, @unchecked Sendable {
 
 /// A lock that a thread waits for, on a connection of its own.
 ///
-/// It waits in slices. A statement that waits holds its snapshot, and an old snapshot keeps VACUUM from removing rows
-/// and CREATE INDEX CONCURRENTLY from ending, in the whole database. When a slice is over, the next begins at once.
+/// It asks for the lock again and again. A statement that waits for a lock holds a snapshot, and an old snapshot keeps
+/// VACUUM from removing rows and CREATE INDEX CONCURRENTLY from ending, in the whole database. Between two of these
+/// statements, each of which takes a fraction of a millisecond, the session has none.
 ///
-/// `@unchecked Sendable`: the variables are used under `lock`.
+/// `@unchecked Sendable`: the variable is used under `lock`.
 final class ServerLockHold: StoreLockHold, @unchecked Sendable {
   private let address: ServerAddress
   private let number: Int64
-  private let slice: Int
+  private let interval: Int
   private let body: @Sendable (StoreLockEvent) -> Void
   private let lock = NSLock()
-  private var connection: (any ServerConnection)?
   private var isReleased = false
-  /// Whether the thread waits for the lock.
-  private var isWaiting = false
 
-  /// - Parameter slice: milliseconds for which one statement waits at most, and so the greatest age of its snapshot.
+  /// - Parameter interval: milliseconds between two looks at the lock, and so the longest time until its release is
+  ///   noticed.
   init(
-    _ address: ServerAddress, _ number: Int64, slice: Int = 3000, _ body: @escaping @Sendable (StoreLockEvent) -> Void
+    _ address: ServerAddress, _ number: Int64, interval: Int = 200,
+    _ body: @escaping @Sendable (StoreLockEvent) -> Void
   ) {
     self.address = address
     self.number = number
-    self.slice = slice
+    self.interval = interval
     self.body = body
     let thread = Thread { [self] in run() }
     thread.name = "StoreLockHold"
     thread.start()
   }
 
-  func release() {
-    lock.withLock { isReleased = true }
-    cancel()
-  }
-
-  /// Ends the statement in which the thread waits. A cancellation that comes just before the statement begins is lost,
-  /// so there is another one soon. A server that cannot be reached does not stop the caller.
-  private func cancel() {
-    DispatchQueue.global().async { [self] in
-      guard let connection = lock.withLock({ isWaiting ? connection : nil }) else { return }
-      connection.cancel()
-      DispatchQueue.global().asyncAfter(deadline: .now() + 0.05) { [self] in cancel() }
-    }
-  }
+  /// The thread ends within the interval, and with it the session.
+  func release() { lock.withLock { isReleased = true } }
 
   private func run() {
     do {
-      let made = try ServerSession.connect(address)
-      defer { made.close() }
-      try made.execute(lockTimeout)
-      let mustWait = lock.withLock {
-        connection = made
-        isWaiting = !isReleased
-        return isWaiting
+      let connection = try ServerSession.connect(address)
+      defer { connection.close() }
+      var isHeld = try tryToLock(connection)
+      let hasWaited = !isHeld
+      while !isHeld, isWanted {
+        try pause(connection)
+        isHeld = try tryToLock(connection)
       }
-      guard mustWait else { return }
-      defer { lock.withLock { connection = nil } }
-      report(.held(afterWaiting: try wait(made)))
-      try keep(made)
+      report(.held(afterWaiting: hasWaited))
+      while isWanted { try pause(connection) }
     } catch {
       report(.failed("\(error)"))
     }
   }
 
-  /// Returns whether the lock was held by another session at first.
-  private func wait(_ connection: any ServerConnection) throws -> Bool {
-    defer { lock.withLock { isWaiting = false } }
-    var isHeld = try tryToLock(connection)
-    let hasWaited = !isHeld
-    while !isHeld, lock.withLock({ !isReleased }) {
-      try connection.run(sliceOfWaiting)
-      // True, too, for a session that holds the lock already.
-      isHeld = try tryToLock(connection)
-    }
-    return hasWaited
-  }
+  private var isWanted: Bool { lock.withLock { !isReleased } }
 
   private func tryToLock(_ connection: any ServerConnection) throws -> Bool {
     try connection.execute("SELECT pg_try_advisory_lock(\(number))").bytes(0, 0)?[0] == 1
   }
 
-  /// The block catches the end of the slice: an error of the statement would be a line in the server's log each time.
-  private var sliceOfWaiting: String {
-    "DO 'BEGIN PERFORM pg_advisory_lock(\(number)); EXCEPTION WHEN lock_not_available THEN NULL; END'"
-  }
-
-  /// A server with `log_lock_waits` writes a line for a lock that is waited for as long as `deadlock_timeout`: there the
-  /// slices are shorter.
-  ///
-  /// Source: https://www.postgresql.org/docs/15/runtime-config-logging.html
-  private var lockTimeout: String {
-    """
-    SELECT set_config('lock_timeout', greatest(10, CASE WHEN current_setting('log_lock_waits')::bool \
-    THEN least(\(slice), setting::int * 3 / 4) ELSE \(slice) END)::text, false) \
-    FROM pg_settings WHERE name = 'deadlock_timeout'
-    """
-  }
-
-  /// Holds the lock until it is released. Throws when the connection is lost.
-  private func keep(_ connection: any ServerConnection) throws {
-    while lock.withLock({ !isReleased }) {
-      var descriptors = [pollfd(fd: connection.descriptor, events: Int16(POLLIN), revents: 0)]
-      guard poll(&descriptors, 1, 100) > 0 else { continue }
-      _ = try connection.notifications()
-      if connection.isLost { throw ServerError(message: "the server has ended the session", isConnectionLost: true) }
-    }
+  /// Throws when the connection is lost.
+  private func pause(_ connection: any ServerConnection) throws {
+    var descriptors = [pollfd(fd: connection.descriptor, events: Int16(POLLIN), revents: 0)]
+    guard poll(&descriptors, 1, Int32(interval)) > 0 else { return }
+    _ = try connection.notifications()
+    if connection.isLost { throw ServerError(message: "the server has ended the session", isConnectionLost: true) }
   }
 
   private func report(_ event: StoreLockEvent) {

@@ -1,12 +1,10 @@
 import CoreData
-import WorkerProtocol
-
 /// How many jobs of a kind all pools together may have claimed. Pools that share a store should agree on it.
 public struct ClaimRules: Sendable {
   /// How many jobs of the kind may be claimed at a time; nil is any number.
   public var limit: Int?
-  /// How many jobs of the kind may be claimed in a period; nil is any number.
-  public var rate: JobRate?
+  /// How many jobs of the kind may begin in a period, and what the pool knows of it; nil is any number.
+  public var rate: PoolRate?
   /// How many jobs of the same limit key may be claimed at a time, for those that do not say it themselves. Default 1.
   public var limitPerKey = 1
   /// The limit of a queue by its name; nil where no queue has any.

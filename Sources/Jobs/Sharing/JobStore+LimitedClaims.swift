@@ -28,19 +28,28 @@ extension JobStore {
     where condition: NSPredicate, in context: NSManagedObjectContext
   ) throws -> (count: Int, retryAfter: Double?) {
     guard limit > 0 else { return (0, nil) }
+    let claimed = try takingTurns(in: context) {
+      var claim = LimitedClaim(query, rules, besides: gone, condition)
+      let count = try claim.run(self, atMost: limit, for: member, in: context)
+      return (count: count, retryAfter: claim.retryAfter)
+    }
+    return claimed ?? (0, Self.pause)
+  }
+
+  /// Runs `body`, which saves a turn, until no other pool has saved it first. Returns nil if others always have.
+  func takingTurns<Result>(in context: NSManagedObjectContext, _ body: () throws -> Result) throws -> Result? {
     for attempt in 0..<Self.tries {
       do {
-        var claim = LimitedClaim(query, rules, besides: gone, condition)
-        let count = try claim.run(self, atMost: limit, for: member, in: context)
+        let result = try body()
         context.reset()
-        return (count, claim.retryAfter)
+        return result
       } catch let error as NSError where Self.isConflict(error) {
         context.rollback()
         context.reset()
         Thread.sleep(forTimeInterval: .random(in: 0...0.002) * Double(min(attempt + 1, 10)))
       }
     }
-    return (0, Self.pause)
+    return nil
   }
 
   /// Whether another pool, a worker or a person has written one of the rows first.
@@ -77,23 +86,22 @@ extension JobStore {
       var room = limit
       if let most = rules.limit { room = min(room, most - ofKind) }
       if room < limit { retryAfter = JobStore.pause }
-      let now = store.now.timeIntervalSince1970
-      let rateTurn = try rules.rate.map { _ in try PoolTurn.begin("rate \(query.kind)", in: context) }
-      var rate = rules.rate.map { SharedRate($0, rateTurn?.text ?? "", now: now) }
-      if let rate, rate.room < room {
-        room = rate.room
-        retryAfter = max(0.005, min(JobStore.longestPause, rate.wait(now: now)))
+      var rateTurn = try rules.rate.map { try RateTurn($0, of: query.kind, for: member, store, in: context) }
+      if let rateTurn, rateTurn.room < room {
+        room = rateTurn.room
+        let wait = rateTurn.wait(now: store.now.timeIntervalSince1970)
+        retryAfter = wait.map { max(0.005, min(JobStore.longestPause, $0)) } ?? JobStore.pause
       }
       if room > 0 { try choose(room, store, in: context) }
-      guard !chosen.isEmpty else {
+      guard !chosen.isEmpty || rateTurn?.hasNews == true else {
         context.rollback()
         return 0
       }
       for job in chosen { job.claimant = member }
-      turn.take()
-      rate?.take(chosen.count, now: now)
-      if let rate { rateTurn?.take(keeping: rate.text) }
+      if !chosen.isEmpty { turn.take() }
+      rateTurn?.write(claiming: chosen.compactMap(\.objectID.key))
       try context.save()
+      rateTurn?.saved()
       return chosen.count
     }
 

@@ -1,4 +1,5 @@
 import CoreData
+import LinuxSystem
 
 /// Errors as a person reads them.
 public enum ErrorText {
@@ -31,7 +32,7 @@ public enum ErrorText {
 
   /// Foundation's errors about files: what the system says, and about which file.
   private static func fileText(_ error: CocoaError) -> String {
-    let reason = (error.underlying as? POSIXError).map { String(cString: strerror($0.code.rawValue)) }
+    let reason = (error.underlying as? POSIXError).map { ErrorNumber.text($0.code.rawValue) }
     let text = reason ?? error.localizedDescription
     guard let path = error.filePath ?? error.url?.path else { return text }
     return "\(path): \(text)"

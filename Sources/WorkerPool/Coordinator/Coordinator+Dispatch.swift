@@ -135,7 +135,6 @@ extension Coordinator {
     workers[id]?.held.insert(job.key)
     watchBeginning(id)
     kinds[job.kind]?.inHand += 1
-    kinds[job.kind]?.pastStarts?.take(now: now)
     for group in limitedGroups(of: job) { inHandByGroup[group, default: 0] += 1 }
     refresh(job.kind)
   }

@@ -73,7 +73,7 @@ extension Coordinator {
       if held.isCancelled {
         cancelStored(held.job.key)
       } else {
-        kinds[held.job.kind]?.pastStarts?.giveBack(from: held.handedOutAt)
+        if let begunAt = held.begunAt { kinds[held.job.kind]?.pastStarts?.giveBack(from: begunAt) }
         weights.takeBack(weights.lane(of: held.job.queue), among: held.pickedAmong)
         putBack(held.job)
       }

@@ -9,8 +9,9 @@ enum Obstacle: Equatable, Sendable {
   case survivors
   case noPlugin
   case kindLimit(Int)
-  /// As many have begun as the rate lets, and there is room at this time of the monotonic clock.
-  case rate(JobRate, until: Double)
+  /// As many have begun as the rate lets, and there is room at this time of the monotonic clock. Nil where jobs in hand
+  /// that have not begun have all places.
+  case rate(JobRate, until: Double?)
   /// As many of the group are in hand as its limit lets.
   case full(JobGroup, limit: Int)
   /// Over all pools that share the store a limit or a rate is used up.
@@ -35,8 +36,8 @@ extension Coordinator {
     guard kinds[kind] != nil else { return .noPlugin }
     if pauses.kinds.contains(kind) { return .paused(.kind(kind)) }
     if let limit = kinds[kind]?.rules.limit, kinds[kind]?.isBelowLimit == false { return .kindLimit(limit) }
-    guard let rate = kinds[kind]?.rules.rate, kinds[kind]?.pastStarts?.room(now: now) == 0 else { return nil }
-    return .rate(rate, until: kinds[kind]?.pastStarts?.nextTime ?? now)
+    guard let rate = kinds[kind]?.rules.rate, kinds[kind]?.rateRoom(now: now) == 0 else { return nil }
+    return .rate(rate, until: kinds[kind]?.nextRateTime)
   }
 
   /// What keeps a job of a group from being handed out when the group blocks it.
@@ -68,6 +69,7 @@ extension Coordinator {
     let isHolder: (HeldJob) -> Bool
     switch obstacle {
     case .kindLimit: isHolder = { $0.job.kind == job.kind }
+    case .rate(_, until: nil): isHolder = { $0.job.kind == job.kind && $0.begunAt == nil }
     case .full(let group, _): isHolder = { $0.job.groups.contains(group) }
     case .inHand(let worker): isHolder = { $0.worker == worker && $0.begunAt != nil && $0.job.key != job.key }
     case .alone, .workersBusy: isHolder = { $0.begunAt != nil }

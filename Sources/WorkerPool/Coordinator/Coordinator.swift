@@ -266,10 +266,13 @@ struct Coordinator {
     var ledgerIndices: [Int] = []
     for job in jobs {
       guard let entry = held[job] else { continue }
-      if entry.begunAt == nil {
+      if let former = entry.begunAt {
+        kinds[entry.job.kind]?.pastStarts?.giveBack(from: former)
+      } else {
         kinds[entry.job.kind]?.begun += 1
         noteBegin(of: entry.job)
       }
+      kinds[entry.job.kind]?.pastStarts?.take(now: now)
       held[job]?.begunAt = now
       held[job]?.hasBegunInGroup = said.count > 1
       held[job]?.storeWait = nil
@@ -281,6 +284,7 @@ struct Coordinator {
       if let index = entry.ledgerIndex { ledgerIndices.append(index) }
     }
     ledger?.begin(ledgerIndices)
+    tellBeginnings(jobs)
     setDeadline(id)
     if workers[id]?.begun.isEmpty == false {
       workers[id]?.begunAt = now

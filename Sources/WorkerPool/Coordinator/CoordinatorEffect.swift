@@ -8,6 +8,8 @@ enum CoordinatorEffect: Equatable, Sendable {
   case fetchReady(ReadyQuery)
   /// Give back the jobs of these kinds that the pool has claimed, except those that workers hold.
   case releaseClaims(Set<String>, keeping: [JobKey])
+  /// Tell the pools that share the store that these jobs of a kind with a rate begin now.
+  case noteBeginnings([JobKey], of: String)
   /// Release the dependents of these jobs, which have ended, and check new dependents; answer with `released`.
   case release(after: [JobKey])
   /// Write the settlement into the rows of these jobs; answer with `settled`.

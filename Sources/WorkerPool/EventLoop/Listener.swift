@@ -74,7 +74,7 @@ final class Listener {
         try welcome(connection)
       } catch {
         // Without a free descriptor accept(2) does not say whether another connection waits.
-        if number > 0, Self.isOutOfDescriptors(error) { return }
+        if number > 0, ErrorNumber.isOutOfDescriptors(error.number) { return }
         if failed(error) { continue }
         loop.unwatch(descriptor)
         return watchLater()
@@ -86,13 +86,11 @@ final class Listener {
     do throws(SystemCallError) {
       return try UnixSocket.accept(on: descriptor)
     } catch {
-      guard Self.isOutOfDescriptors(error), spare != nil else { throw error }
+      guard ErrorNumber.isOutOfDescriptors(error.number), spare != nil else { throw error }
       spare = nil
       return try UnixSocket.accept(on: descriptor)
     }
   }
-
-  private static func isOutOfDescriptors(_ error: SystemCallError) -> Bool { [EMFILE, ENFILE].contains(error.number) }
 
   private func watchLater() {
     loop.timers.after(Self.pause) { [weak self] in

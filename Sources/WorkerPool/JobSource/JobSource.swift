@@ -8,6 +8,8 @@ import WorkerProtocol
 protocol JobSource: AnyObject, Sendable {
   /// Gives back the jobs of these kinds that this pool has claimed in a shared store, except those that workers hold.
   func releaseClaims(_ kinds: Set<String>, keeping kept: [JobKey])
+  /// Jobs of a kind with a rate begin now in this pool, which shares the store.
+  func noteBeginnings(_ jobs: [JobKey], of kind: String)
   /// Tells other pools that share the store something.
   func send(_ notice: PoolNotice, to recipients: [Int64])
   /// Begins to report; the first event is `started`.
@@ -63,6 +65,7 @@ protocol JobSource: AnyObject, Sendable {
 /// A source that no other pool uses has nobody to share with.
 extension JobSource {
   func releaseClaims(_ kinds: Set<String>, keeping kept: [JobKey]) {}
+  func noteBeginnings(_ jobs: [JobKey], of kind: String) {}
   func send(_ notice: PoolNotice, to recipients: [Int64]) {}
 }
 

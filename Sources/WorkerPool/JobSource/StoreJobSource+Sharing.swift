@@ -24,6 +24,7 @@ extension StoreJobSource {
     let isAll = query.after == nil && query.groups.isEmpty && query.without.isEmpty
     successor.claims.note(claimed.jobs.map(\.key), of: query.kind, isAll: isAll)
     if let seconds = claimed.retryAfter { askAgain(query.kind, after: seconds) }
+    if query.claims > 0 { tellBeginnings(of: query.kind, after: SharedRates.checkDelay) }
     return (claimed.jobs, claimed.areMore)
   }
 
@@ -32,7 +33,7 @@ extension StoreJobSource {
     let described = self.kind(kind)
     var rules = ClaimRules()
     rules.limit = limits.kinds[kind] ?? described?.limit
-    rules.rate = limits.rates[kind] ?? described?.rate
+    rules.rate = rates.rate(of: kind, limits.rates[kind] ?? described?.rate)
     rules.limitPerKey = described?.limitPerKey ?? 1
     let queues = limits.queues
     if !queues.isEmpty { rules.queueLimit = { queues.limit(of: $0) } }
@@ -54,6 +55,7 @@ extension StoreJobSource {
     guard let membership else { return }
     work { [self] context in
       try store.releaseClaims(of: membership.member.identity, kinds: kinds, keeping: kept, in: context)
+      for kind in kinds { try tellBeginnings(of: kind, context) }
     }
   }
 
@@ -77,6 +79,7 @@ extension StoreJobSource {
     guard let membership else { return }
     // If this fails, the server is away: the next pool of the queue directory does it. Nobody dies.
     if (try? store.releaseClaims(of: membership.member.identity, in: context)) != nil,
+      (try? rates.kinds.forEach { try tellBeginnings(of: $0, context) }) != nil,
       (try? store.noteGone(membership.member.identity, in: context)) != nil
     {
       successor.claims.end()

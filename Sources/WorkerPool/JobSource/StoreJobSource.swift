@@ -36,13 +36,15 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   let limits: PoolLimits
   /// Kinds for which the store is asked again soon.
   let asking = Mutex<Set<String>>([])
+  /// The rates of kinds in a store that pools share.
+  let rates = SharedRates()
   /// What was paused in the store when it was read or written last. On the context's queue.
   var lastPauses = JobPauses()
   let periodic: PeriodicDirectory
   let walReaders = Mutex(WALHolders())
   /// The log's file at the last checkpoint. On the checkpoints' queue.
   var lastWALMoment = WALMoment()
-  private let storeWatch = StoreWatch()
+  let storeWatch = StoreWatch()
   /// Ends of jobs may have been missed, so the next release checks all dependents. On the context's queue.
   var mustCheckAll = true
 

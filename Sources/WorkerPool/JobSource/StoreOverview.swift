@@ -57,10 +57,11 @@ extension StoreJobSource {
   private static let leastRoom = 1 << 20
 
   /// Of the file systems of the store and of the queue directory, those that have hardly any room; each is named once.
+  /// Of a server's only its errors tell, and of a file's also those of a quota.
   private var fullDisks: [PoolStatus.FullDisk] {
     let store = StorePlace(store.url)
     var seen: Set<UInt64> = []
-    return ((store.isServer ? [] : [store.text]) + [layout.root]).compactMap { path in
+    let disks = ((store.isServer ? [] : [store.text]) + [layout.root]).compactMap { path -> PoolStatus.FullDisk? in
       var disk = statvfs()
       guard let device = FileID(path: path)?.device, seen.insert(device).inserted, statvfs(path, &disk) == 0 else {
         return nil
@@ -69,6 +70,8 @@ extension StoreJobSource {
         clamping: UInt64(disk.f_bavail).multipliedReportingOverflow(by: UInt64(disk.f_frsize)).partialValue)
       return free < Self.leastRoom ? PoolStatus.FullDisk(path: path, freeBytes: free) : nil
     }
+    guard storeWatch.isDiskFull, !disks.contains(where: { $0.path == store.text }) else { return disks }
+    return [PoolStatus.FullDisk(path: store.text, freeBytes: nil)] + disks
   }
 
   /// Counts all jobs in one generation of the store.

@@ -255,6 +255,7 @@ final class PoolServer {
     case .send(let message, let id): sockets.send(message, to: id)
     case .fetchReady(let query): core.source.fetchReady(query)
     case .releaseClaims(let kinds, let kept): core.source.releaseClaims(kinds, keeping: kept)
+    case .noteBeginnings(let jobs, let kind): core.source.noteBeginnings(jobs, of: kind)
     case .release(let ended): core.source.release(after: ended)
     case .settle(let jobs, let settlement):
       workers.tell(jobs, settlement)

@@ -91,7 +91,7 @@ final class StatusServer {
   /// - Parameter idleTime: seconds without a request after which a client gives way to another in a full house.
   init(
     path: String, loop: EventLoop, log: Log,
-    clientLimit: Int = min(mostClients, Int(clamping: OpenFileLimit.current / 4)),
+    clientLimit: Int = min(mostClients, Int(clamping: ErrorNumber.openFileLimit / 4)),
     idleTime: Double = 1, handler: @escaping (StatusRequest, Client) -> Void
   ) throws(SystemCallError) {
     self.path = path

@@ -1,13 +1,18 @@
+import Jobs
 import LinuxSystem
 import Synchronization
+import WorkerProtocol
 
 /// Times the work on the store, so that the pool can report work that takes very long, most often because another
-/// process has the store locked.
+/// process has the store locked; and remembers that the store's disk was full, which at a server nothing else tells.
 ///
 /// It sets no timer. The pool asks ``takeDelay()`` from a timer of its own while there is work.
 final class StoreWatch: Sendable {
   /// Seconds after which work counts as slow and is reported.
   static let timeout = 3.0
+  /// Seconds for which a disk counts as full after a write that found it so: within them, what could not be written is
+  /// tried again.
+  static let fullFor = 10.0
 
   private struct State {
     /// Work that was asked for and is not done.
@@ -15,6 +20,8 @@ final class StoreWatch: Sendable {
     /// When the work under way should be done, in seconds of the monotonic clock; taken out when it was reported.
     var deadlines: [Int: Double] = [:]
     var lastNumber = 0
+    /// When a write found the disk full last.
+    var foundFullAt: Double?
   }
 
   private let state = Mutex(State())
@@ -38,8 +45,16 @@ final class StoreWatch: Sendable {
       return state.lastNumber
     }
     defer { state.withLock { $0.deadlines[number] = nil } }
-    return try work()
+    do {
+      return try work()
+    } catch {
+      if StoreWait(error) == .full { state.withLock { $0.foundFullAt = Clock.now } }
+      throw error
+    }
   }
+
+  /// Whether the disk of the store is full, as far as writes have found. SQLite and a server say so with an error.
+  var isDiskFull: Bool { state.withLock { $0.foundFullAt.map { Clock.now - $0 < Self.fullFor } ?? false } }
 
   /// Whether some work takes too long and was not reported before. Asking counts as reporting it.
   func takeDelay() -> Bool {

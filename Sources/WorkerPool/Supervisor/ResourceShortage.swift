@@ -7,12 +7,6 @@ import WorkerProtocol
 enum OpenFileLimit {
   private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
 
-  /// The limit in force.
-  static var current: UInt64 {
-    var limit = rlimit()
-    return getrlimit(resource, &limit) == 0 ? UInt64(limit.rlim_cur) : 0
-  }
-
   /// Raises the limit as far as it may be raised: a pool needs four descriptors for each worker, two of pipes, one of
   /// the connection and one of the process.
   static func raise() {
@@ -34,7 +28,7 @@ enum OpenFileLimit {
   /// - Parameter others: workers that are being started; each needs a descriptor of its process soon.
   /// - Throws: EMFILE.
   static func requireRoomForStart(others: Int) throws(SystemCallError) {
-    let (limit, wanted) = (current, start + others + reserve)
+    let (limit, wanted) = (ErrorNumber.openFileLimit, start + others + reserve)
     // The kernel gives away the lowest numbers first (open(2)): while the last ones are free there is room, and nobody
     // has to count thousands of descriptors.
     let end = Int32(clamping: limit)
@@ -61,17 +55,13 @@ enum OpenFileLimit {
 
 extension SystemCallError {
   /// Whether the machine, or this process, lacks a resource that it may have again.
-  var isShortage: Bool { [EAGAIN, ENOMEM, EMFILE, ENFILE].contains(number) }
+  var isShortage: Bool { number == EAGAIN || number == ENOMEM || ErrorNumber.isOutOfDescriptors(number) }
 
-  /// What happened, and for a shortage which limit was hit and where it is set.
+  /// What happened when a process or a thread was to be started, and for a shortage which limit was hit and where it is
+  /// set.
   var explained: String {
-    switch number {
-    case EMFILE:
-      "\(self); the pool may have \(OpenFileLimit.current) files open (`ulimit -n`, LimitNOFILE= of its unit)"
-    case ENFILE: "\(self); the machine's limit of open files is reached (fs.file-max of sysctl)"
-    case EAGAIN:
-      "\(self); a limit on processes is reached (`ulimit -u`, TasksMax= of its unit, pids.max of its control group)"
-    default: "\(self)"
-    }
+    guard number == EAGAIN else { return "\(self)" }
+    return "\(self); a limit on processes is reached (`ulimit -u`, TasksMax= of its unit, pids.max of its control "
+      + "group)"
   }
 }

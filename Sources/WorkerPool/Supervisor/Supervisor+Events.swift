@@ -132,6 +132,7 @@ extension Supervisor {
     loop.timers.cancel(worker.deadline)
     tellOmittedLines(of: worker)
     workers[worker.id] = nil
+    tryShortPlugins()
     orphans?.end()
     let obituary = Obituary(pid: worker.pid, death: death, cause: worker.causeOfEnd, lastLines: worker.lastLines)
     let end = worker.breach == nil ? obituary.reason : "\(death)"
@@ -148,7 +149,7 @@ extension Supervisor {
     let name = worker.plugin.name
     switch ending {
     case .wanted: break
-    case .neverCameUp(.shortage(let reason)): tryAgainLater(name, .shortage(reason))
+    case .neverCameUp(.shortage(let reason)): isShort(name, .shortage(reason))
     case .neverCameUp(nil) where death == .exited(code: WorkerExit.tryLater):
       tryAgainLater(name, .notNow(lastLines: worker.lastLines.suffix(3)))
     case .neverCameUp(let failure):

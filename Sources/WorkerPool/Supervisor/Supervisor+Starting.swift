@@ -77,10 +77,52 @@ extension Supervisor {
       let reason = String(cString: strerror(error.number))
       return isAway(plugin.name, .notExecutable(path: plugin.path, reason: reason))
     }
-    tryAgainLater(plugin.name, .shortage(error.explained))
+    isShort(plugin.name, .shortage(error.explained))
   }
 
-  /// The machine lacks a resource, which is not the plugin's fault.
+  /// The machine or this process lacks a resource, which is not the plugin's fault. The log says it once, until the
+  /// plugin has all its processes again, and one process is tried now and then for all that are missing.
+  func isShort(_ name: String, _ failure: StartFailure) {
+    if shortages[name]?.failure != failure {
+      let count = workers.staying(of: name).count
+      let rest = "the pool goes on with \(count == 0 ? "none" : "\(count)") of its processes, and tries again"
+      log(.trouble, "plugin \(name) cannot be started now: \(failure); \(rest)", .plugin(name))
+    }
+    var shortage = shortages[name] ?? Shortage(failure: failure)
+    shortage.failure = failure
+    let delay = shortage.policy.died(hadWorked: false, jitter: .random(in: 0...1))
+    loop.timers.cancel(shortage.pause)
+    shortage.pause = loop.timers.after(delay) { [weak self] in
+      guard let self else { return }
+      shortages[name]?.pause = nil
+      rebalance()
+    }
+    shortages[name] = shortage
+  }
+
+  /// A process has ended: what it had may be enough for another one.
+  func tryShortPlugins() {
+    for name in shortages.keys {
+      loop.timers.cancel(shortages[name]?.pause)
+      shortages[name]?.pause = nil
+    }
+  }
+
+  /// The plugin may have all its processes again.
+  func endShortage(of name: String, target: Int) {
+    guard shortages[name]?.isPausing == false else { return }
+    let staying = workers.staying(of: name)
+    guard staying.count >= target, staying.allSatisfy({ $0.life.state == .up }) else { return }
+    shortages[name] = nil
+    log(.note, "plugin \(name) has all its processes again (\(staying.count))", .plugin(name))
+  }
+
+  /// Whether slots of the plugin stay empty for a while.
+  func isDelayed(_ name: String) -> Bool {
+    delayedStarts[name, default: 0] > 0 || shortages[name]?.isPausing == true
+  }
+
+  /// A process says that it cannot run now, which is not the plugin's fault.
   func tryAgainLater(_ name: String, _ failure: StartFailure) {
     log(.trouble, "plugin \(name) cannot be started now: \(failure)", .plugin(name))
     let delay = policies[name, default: RestartPolicy()].died(hadWorked: false, jitter: .random(in: 0...1))

@@ -64,6 +64,8 @@ final class Supervisor {
   var workers = WorkerTable()
   /// For each plugin, how many slots stay empty for now, since processes in them have died.
   var delayedStarts: [String: Int] = [:]
+  /// Plugins of which no further process can be started for now, for lack of something.
+  var shortages: [String: Shortage] = [:]
   var stopping = false
   var drainDeadline: TimerQueue.Token?
   /// Processes that died and were replaced.
@@ -134,6 +136,7 @@ final class Supervisor {
       guard state.canStart else { continue }
       retireOutdated(plugin, target: target)
       fill(plugin, missing: target - workers.staying(of: plugin.name).count)
+      endShortage(of: plugin.name, target: target)
     }
   }
 
@@ -155,7 +158,7 @@ final class Supervisor {
       name: plugin.name, fixed: configuration.fixedWorkers[plugin.name], demand: demand,
       busy: present.count { delegate?.isBusy($0.id) == true },
       current: present.count, age: present.compactMap { $0.upSince.map { now - $0 } }.max() ?? 0,
-      canStart: failures[plugin.name] == nil, isDelayed: delayedStarts[plugin.name, default: 0] > 0 && staying.isEmpty)
+      canStart: failures[plugin.name] == nil, isDelayed: isDelayed(plugin.name) && staying.isEmpty)
     return demandHistory.note(seen, now: now)
   }
 
@@ -186,6 +189,8 @@ final class Supervisor {
     let staying = workers.staying(of: plugin.name)
     let arrived = staying.count { $0.life.state == .up }
     let room = StartPace.room(arriving: staying.count - arrived, arrived: arrived)
-    for _ in 0..<max(0, min(wanted, limit - occupied, room)) { start(plugin) }
+    for _ in 0..<max(0, min(wanted, limit - occupied, room)) where shortages[plugin.name]?.isPausing != true {
+      start(plugin)
+    }
   }
 }

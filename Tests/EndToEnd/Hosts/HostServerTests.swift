@@ -49,8 +49,12 @@ struct HostServerTests {
     try withNew("DATABASE") { database in
       let hosts = try HostPools(at: server.address(database: database))
       let pools = try ["a", "b", "c"].map { try hosts.start($0) }
-      try waitUntil("each pool waits for the next, and two for the lead") {
-        try hosts.psql("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted") == "5"
+      try waitUntil("each pool waits for the next, and for the lead or has it") {
+        try hosts.psql(
+          """
+          SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+          AND query LIKE 'SELECT pg_try_advisory_lock(%'
+          """) == "6"
       }
       try hosts.psql("CREATE TABLE others AS SELECT generate_series(1, 20000) AS n")
       try hosts.submit(0..<100, to: "a", milliseconds: 5)
@@ -63,6 +67,28 @@ struct HostServerTests {
       try hosts.checkEffects(0..<100)
       for pool in pools { try pool.stop() }
     }
+  }
+
+  /// The server refuses a write as one whose disk is full does.
+  @Test func aFullDiskOfTheServerIsAdvice() throws {
+    let hosts = try HostPools()
+    let pool = try hosts.start("a")
+    let (schema, jobs) = (hosts.schema + "_wp", hosts.table("PoolJob"))
+    try hosts.psql(
+      """
+      CREATE FUNCTION \(schema).refuse() RETURNS trigger LANGUAGE plpgsql AS \
+      $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$; \
+      CREATE TRIGGER refuse BEFORE INSERT ON \(jobs) FOR EACH ROW EXECUTE FUNCTION \(schema).refuse()
+      """)
+    try hosts.submit(0..<1, to: "a")
+    try pool.wait { $0.fullDisks?.isEmpty == false }
+    let status = try pool.command("status").output
+    #expect(status.contains("is full: job files cannot be taken"), "\(status)")
+    #expect(status.contains("make some at the database's server"), "\(status)")
+    try hosts.psql("DROP TRIGGER refuse ON \(jobs)")
+    try hosts.waitForEffects(1)
+    try pool.wait { $0.fullDisks == nil }
+    try pool.stop()
   }
 
   /// A server without a connection left lets no worker begin. That is not the plugin's fault: when there are

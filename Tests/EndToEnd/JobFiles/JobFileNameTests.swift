@@ -4,21 +4,23 @@ import Testing
 /// Producers may give their files any name, the same one as often as they like: the pool runs the jobs of each file
 /// exactly once.
 @Suite(.serialized) struct JobFileNameTests {
-  /// Given a pool, when a file is replaced 0 to 8 ms after it came, then both versions run once:
+  /// Given a pool, when a file is replaced at any step on its way, then both versions run once:
   ///
   ///     producer             pool
   ///     rename v1 → name
-  ///                          reads v1, commits its jobs
+  ///                          renames v1, reads it, commits its jobs
   ///     rename v2 → name
   ///                          removes v1, and never v2
   @Test(.timeLimit(.minutes(20)))
   func aFileThatReplacesOneThatIsBeingTakenIsTakenToo() throws {
     let producer = try Producer(files: 600)
     let pool = try producer.items.start()
+    let steps = try JobFileSteps(queue: producer.items.queue)
     for pair in 0..<300 {
       let name = "pair-\(pair).json"
       try producer.put(2 * pair, as: name)
-      usleep(UInt32(pair * 27 % 8001))
+      // It is in place; taken, which are two steps; removed.
+      try steps.wait(for: pair % 5, of: name)
       if let untaken = try producer.put(2 * pair + 1, as: name) { try producer.put(untaken, as: "again-\(pair).json") }
     }
     try producer.check(pool)

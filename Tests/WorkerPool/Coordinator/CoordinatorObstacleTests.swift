@@ -50,10 +50,12 @@ import WorkerProtocol
     let rate = JobRate(jobs: 1, period: 60)
     var scene = Scene(rate: rate)
     scene.coordinator.now = 100
-    _ = scene.worker(credit: 1)
+    let worker = scene.worker(credit: 1)
     _ = scene.worker(credit: 1)
     scene.coordinator.becameReady([job(1), job(2)])
-    _ = scene.runs()
+    #expect(scene.runs() == [worker: [uri(1)]])
+    check(&scene, job(2), .rate(rate, until: nil), heldBy: [1])
+    scene.coordinator.workerSaid(.begin([uri(1)]), worker)
     check(&scene, job(2), .rate(rate, until: 160))
     scene.coordinator.now = 161
     #expect(scene.coordinator.obstacle(to: job(2)) == nil)

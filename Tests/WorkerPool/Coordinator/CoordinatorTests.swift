@@ -64,6 +64,14 @@ struct Scene {
 }
 
 extension Scene {
+  /// The worker begins the jobs, and ends them at once.
+  mutating func end(_ jobs: [ObjectURI], _ worker: WorkerID) {
+    if jobs.isEmpty { return }
+    coordinator.workerSaid(.begin(jobs), worker)
+    coordinator.workerSaid(.done(jobs), worker)
+    coordinator.dispatchIfNeeded()
+  }
+
   func window(_ kind: String = "index", lane: String = QueueWeights.rest) -> JobWindow? {
     coordinator.windows[WindowKey(kind: kind, lane: lane)]
   }

@@ -21,6 +21,11 @@ import Testing
     obstacle.seconds = 12.5
     #expect(
       text(obstacle) == "it waits, because the rate of the kind mail is 10 in 60 s; the next may begin in 12.5 s")
+    obstacle.seconds = nil
+    obstacle.holders = [.init(job: "x-coredata://POOL/PoolJob/p4", worker: 2, pid: 77, busy: nil)]
+    #expect(
+      text(obstacle)
+        == "it waits, because the rate of the kind mail is 10 in 60 s; p4 in worker 2 is about to begin")
   }
 
   @Test func busyWorkersSayHowManyJobsAreBeforeItAndItsWeight() {

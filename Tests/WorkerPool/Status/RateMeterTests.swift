@@ -73,6 +73,10 @@ import Testing
     changed.fullDisks = [.init(path: "/srv/queue", freeBytes: 2048)]
     let text = StatusAdvice.lines(changed).joined(separator: "\n")
     #expect(text.contains("the disk of /srv/queue is full (2 KiB left)"), "\(text)")
+    changed.fullDisks = [.init(path: "postgresql://db/app", freeBytes: nil)]
+    let atServer = StatusAdvice.lines(changed).joined(separator: "\n")
+    #expect(atServer.contains("the disk of postgresql://db/app is full: job files cannot be taken"), "\(atServer)")
+    #expect(atServer.contains("make some at the database's server"), "\(atServer)")
   }
 
   /// `kill 0` ends the caller's own process group.

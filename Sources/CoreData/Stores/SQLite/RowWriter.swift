@@ -176,7 +176,7 @@ final class RowWriter: @unchecked Sendable {
 
   @inline(never)
   private func nameRefusedValue(of statement: SQLiteStatement, _ slot: Int, _ snapshot: Snapshot) {
-    statement.nameRefusedValue("\(snapshot.layout.name).\(snapshot.layout.slots[slot].name)")
+    statement.nameRefusedValue(snapshot.layout.name, snapshot.layout.slots[slot].name)
   }
 
   /// What the row stores for a value of an attribute with external storage.

@@ -15,7 +15,8 @@ extension SQLiteChangeWriter {
     bind(rows, writer, shape, to: statement)
     if rows.count == 1 {
       for index in rows {
-        if let message = try run(statement) { progress.reject(.inserted(index), message) }
+        let row = (entity: inserted[index].values.layout.name, key: progress.saved.keys[index])
+        if let message = try run(statement, for: row) { progress.reject(.inserted(index), message) }
       }
     } else if try !runGroup(statement) {
       for position in rows.indices { try insert(rows[position...position], writer) }
@@ -31,6 +32,7 @@ extension SQLiteChangeWriter {
       statement.bind(number, at: column + 1)
       statement.bind(1 as Int64, at: column + 2)
       column = writer.bind(inserted[index].values, shape, to: statement, at: column + 3, resolving: resolve)
+      if statement.hasRefusedValue { statement.nameRefusedRow(keys[index]) }
     }
   }
 }

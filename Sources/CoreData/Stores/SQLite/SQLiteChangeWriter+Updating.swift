@@ -64,6 +64,7 @@ extension SQLiteChangeWriter {
       for position in changed {
         column = writer.bind(writer.steps[position], of: values, to: statement, at: column, resolving: resolve)
       }
+      if statement.hasRefusedValue { statement.nameRefusedRow(key) }
     }
     return try runGroup(statement)
   }
@@ -86,7 +87,8 @@ extension SQLiteChangeWriter {
     }
     statement.bind(row.key, at: column)
     statement.bind(base.version, at: column + 1)
-    if let message = try run(statement) { return message }
+    if statement.hasRefusedValue { statement.nameRefusedRow(row.key) }
+    if let message = try run(statement, for: (values.layout.name, row.key)) { return message }
     if connection.changes == 0 { try noteConflict(.updated(index), row.storedEntity, row.key) }
     return nil
   }

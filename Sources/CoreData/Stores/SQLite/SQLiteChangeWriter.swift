@@ -108,21 +108,31 @@ final class SQLiteChangeWriter: ChangeWriter {
   /// Runs a statement for one row.
   ///
   /// - Returns: SQLite's sentence if another row has its unique values.
-  func run(_ statement: SQLiteStatement) throws -> String? {
+  func run(_ statement: SQLiteStatement, for row: (entity: String, key: Int64)) throws -> String? {
+    let hasRefusedValue = statement.hasRefusedValue
     do {
       try statement.run()
       return nil
     } catch let error as SQLiteError where error.isViolatedUniqueIndex {
       return error.message
+    } catch let error as SQLiteError where error.isTooLong && !hasRefusedValue {
+      let refused = RefusedValue(
+        entity: row.entity, key: row.key, "is longer than SQLite can store: all its values together",
+        remedy: "keep long values in files, or divide the object")
+      throw SQLiteError(code: error.code, message: refused.sentence, sql: error.sql)
     }
   }
 
-  /// Runs a statement for several rows. False, with nothing written, if a constraint refuses one of them.
+  /// Runs a statement for several rows. False, with nothing written, if a constraint refuses one of them, or SQLite
+  /// does for its length.
   func runGroup(_ statement: SQLiteStatement) throws -> Bool {
+    let hasRefusedValue = statement.hasRefusedValue
     do {
       try statement.run()
       return true
-    } catch let error as SQLiteError where error.isViolatedConstraint && connection.isInTransaction {
+    } catch let error as SQLiteError
+      where (error.isViolatedConstraint || error.isTooLong && !hasRefusedValue) && connection.isInTransaction
+    {
       return false
     }
   }

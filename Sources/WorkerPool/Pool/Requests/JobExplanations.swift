@@ -34,7 +34,7 @@ final class JobExplanations {
     var description = JobObstacle(obstacle, kind: job.kind, hasWorker: hasWorker(for: job.kind))
     if case .rate(let rate, let time) = obstacle {
       description.rate = "\(rate.jobs) in \(Clock.text(rate.period))"
-      description.seconds = max(0, time - core.coordinator.now)
+      description.seconds = time.map { max(0, $0 - core.coordinator.now) }
     }
     if obstacle == .workersBusy {
       description.ahead = core.coordinator.countAhead(of: job)

@@ -130,6 +130,34 @@ struct ServerStoreTests {
     }
   }
 
+  /// Alone and among others, new and changed: what is refused is the value of one object, which is named.
+  @Test(arguments: [1, 60]) func aRefusedValueNamesItsObjectAndWhatToDo(rows: Int) throws {
+    let stack = try StoreStack(.server)
+    try stack.perform { context in
+      let tags = (0..<rows).map { context.make("Tag", ["label": "tag \($0)"]) }
+      try context.save()
+      let changed = try #require(tags.last)
+      for tag in tags { tag.setValue("changed", forKey: "label") }
+      changed.setValue("se\0cret", forKey: "label")
+      #expect(refusal(context).contains("the value of label of Tag/p\(changed.objectID.key ?? 0) is a text with a NUL"))
+      context.rollback()
+      for number in 1..<rows { context.make("Tag", ["label": "new \(number)"]) }
+      context.make("Tag", ["label": "se\0cret"])
+      let text = refusal(context)
+      #expect(text.contains("the value of label of Tag/p") && text.contains("remove the character (U+0000)"), "\(text)")
+      #expect(!text.contains("cret"), "\(text)")
+    }
+  }
+
+  private func refusal(_ context: NSManagedObjectContext) -> String {
+    do {
+      try context.save()
+      return "saved"
+    } catch {
+      return "\((error as NSError).localizedDescription)"
+    }
+  }
+
   @Test func twoStoresOfOneDatabaseAreWrittenInOneTransaction() throws {
     let stack = try StoreStack(.server)
     let other = StoreKind.server.place(stack.folder.appendingPathComponent("other"))

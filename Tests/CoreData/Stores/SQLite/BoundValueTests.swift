@@ -32,7 +32,7 @@ import Testing
       try store.read { context in
         for _ in 1..<rows { context.make("Book", ["title": "short"]) }
         context.make("Book", ["title": "short"]).setValue(value, forKey: key)
-        expectRefusal("Book.\(key)") { try context.save() }
+        expectRefusal("the value of \(key) of Book/p") { try context.save() }
         #expect(context.insertedObjects.count == rows)
       }
     }
@@ -50,7 +50,27 @@ import Testing
       for book in try context.all("Book") {
         book.setValue(String(repeating: "a", count: 100_001), forKey: "title")
       }
-      expectRefusal("Book.title") { try context.save() }
+      expectRefusal("the value of title of Book/p") { try context.save() }
+    }
+    try #expect(store.sql("SELECT count(*) FROM ZBOOK WHERE ZTITLE = 'short'") == [["\(rows)"]])
+  }
+
+  /// SQLite takes each of the values, and not all of them in one row.
+  @Test(arguments: [1, 60])
+  func aRowThatIsTooLongAsAWholeIsNamed(rows: Int) throws {
+    let store = try library(100_000)
+    let long = String(repeating: "a", count: 60_000)
+    try store.read { context in
+      for _ in 1..<rows { context.make("Book", ["title": "short"]) }
+      context.make("Book", ["title": long, "cover": Data(long.utf8)])
+      expectRefusal("the row of Book/p") { try context.save() }
+    }
+    try #expect(store.sql("SELECT count(*) FROM ZBOOK") == [["0"]])
+    try store.save { context in for _ in 1...rows { context.make("Book", ["title": "short"]) } }
+    try store.read { context in
+      for book in try context.all("Book") { book.setValue("long", forKey: "title") }
+      try context.all("Book").last?.setValuesForKeys(["title": long, "cover": Data(long.utf8)])
+      expectRefusal("the row of Book/p") { try context.save() }
     }
     try #expect(store.sql("SELECT count(*) FROM ZBOOK WHERE ZTITLE = 'short'") == [["\(rows)"]])
   }
@@ -61,10 +81,10 @@ import Testing
     try store.save { $0.make("Book", ["title": "short"]) }
     try store.read { context in
       let insertion = NSBatchInsertRequest(entityName: "Book", objects: [["title": "new"], ["title": long]])
-      expectRefusal("Book.title") { try context.execute(insertion) }
+      expectRefusal("the value of title of Book") { try context.execute(insertion) }
       let update = NSBatchUpdateRequest(entityName: "Book")
       update.propertiesToUpdate = ["title": long]
-      expectRefusal("Book.title") { try context.execute(update) }
+      expectRefusal("the value of title of Book") { try context.execute(update) }
     }
     try #expect(store.sql("SELECT ZTITLE FROM ZBOOK") == [["short"]])
   }
@@ -90,7 +110,7 @@ import Testing
         context.make("Book", ["title": "short", "cover": Data(count: Int(Int32.max) + 1)])
         let error = #expect(throws: NSError.self) { try context.save() }
         let information = "\(error?.userInfo ?? [:])"
-        #expect(information.contains("Book.cover"))
+        #expect(information.contains("the value of cover of Book/p1"))
       }
       try #expect(store.sql("SELECT count(*) FROM ZBOOK") == [["0"]])
     }

@@ -121,6 +121,6 @@ struct BatchUpdate {
     case .key(nil): statement.bindNull(at: index)
     }
     index += 1
-    if statement.hasRefusedValue { statement.nameRefusedValue("\(mapping.name).\(assignment.name)") }
+    if statement.hasRefusedValue { statement.nameRefusedValue(mapping.name, assignment.name) }
   }
 }

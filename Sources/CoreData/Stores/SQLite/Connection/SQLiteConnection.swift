@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import LinuxSystem
 internal import Synchronization
 
 /// One connection to a database file, with its prepared statements.
@@ -46,7 +47,7 @@ final class SQLiteConnection: PooledConnection, @unchecked Sendable {
     isImmutable = name != path
     let code = sqlite3_open_v2(name, &connection, flags, nil)
     guard code == SQLITE_OK, let connection else {
-      let message = connection.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) } ?? "out of memory"
+      let message = connection.map(Self.message) ?? "out of memory"
       let error = SQLiteError(
         code: connection.map { sqlite3_extended_errcode($0) } ?? code, message: "\(message): \(path)", sql: nil)
       sqlite3_close_v2(connection)
@@ -180,6 +181,17 @@ final class SQLiteConnection: PooledConnection, @unchecked Sendable {
   var isReusable: Bool { true }
 
   func lastError(sql: String?) -> SQLiteError {
-    SQLiteError(code: sqlite3_extended_errcode(handle), message: String(cString: sqlite3_errmsg(handle)), sql: sql)
+    SQLiteError(code: sqlite3_extended_errcode(handle), message: Self.message(handle), sql: sql)
+  }
+
+  /// SQLite's sentence for the last error, and the system's where this process has too many files open: SQLite says "unable
+  /// to open database file" then, as if the file were to blame.
+  ///
+  /// Source: https://www.sqlite.org/c3ref/system_errno.html
+  private static func message(_ handle: OpaquePointer) -> String {
+    let message = String(cString: sqlite3_errmsg(handle))
+    let number = sqlite3_system_errno(handle)
+    let isOfSystem = [SQLITE_CANTOPEN, SQLITE_IOERR].contains(sqlite3_errcode(handle) & 0xff)
+    return isOfSystem && ErrorNumber.isOutOfDescriptors(number) ? "\(message) (\(ErrorNumber.text(number)))" : message
   }
 }

@@ -15,6 +15,9 @@ struct SQLiteError: Error, CustomStringConvertible {
   /// Whether the code is SQLITE_CONSTRAINT_UNIQUE: the statement was reverted, the transaction continues.
   var isViolatedUniqueIndex: Bool { code == 2067 }
 
+  /// Whether the code is SQLITE_TOOBIG: a value, or all values of a row together, are longer than SQLite stores.
+  var isTooLong: Bool { primaryCode == 18 }
+
   /// Whether the code is SQLITE_CONSTRAINT: a constraint of any kind refused a row.
   var isViolatedConstraint: Bool { primaryCode == 19 }
 

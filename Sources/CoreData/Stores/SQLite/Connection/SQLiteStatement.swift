@@ -13,7 +13,7 @@ final class SQLiteStatement {
   var texts: BoundTexts?
   /// The first value since the last run that SQLite has refused to bind. The next step throws it: the parameter is
   /// NULL, which no row and no condition may have instead.
-  private var refusedValue: RefusedValue?
+  private var refusedValue: (value: RefusedValue, code: Int32)?
   private(set) var hasRefusedValue = false
   /// Of a row's values; see `SQLiteRow`.
   let valueStride = SQLiteRow.valueStride
@@ -58,7 +58,7 @@ final class SQLiteStatement {
       let destructor = kept == nil ? SQLiteStatement.transient : nil
       return sqlite3_bind_text64(handle, index, $0, UInt64(bytes.count), destructor, UInt8(SQLITE_UTF8))
     }
-    if code != SQLITE_OK { noteRefusal(code, index) }
+    if code != SQLITE_OK { noteRefusal(code) }
   }
 
   func bind(_ value: Data, at index: Int32) {
@@ -67,18 +67,25 @@ final class SQLiteStatement {
         ? sqlite3_bind_zeroblob(handle, index, 0)
         : sqlite3_bind_blob64(handle, index, bytes.baseAddress, UInt64(bytes.count), SQLiteStatement.transient)
     }
-    if code != SQLITE_OK { noteRefusal(code, index) }
+    if code != SQLITE_OK { noteRefusal(code) }
   }
 
   @inline(never)
-  private func noteRefusal(_ code: Int32, _ index: Int32) {
+  private func noteRefusal(_ code: Int32) {
     hasRefusedValue = true
-    if refusedValue == nil { refusedValue = RefusedValue(code: code, index: index) }
+    if refusedValue == nil { refusedValue = (RefusedValue(sqlite: code), code) }
   }
 
   /// Says which attribute the parameter belongs to that was bound last.
-  func nameRefusedValue(_ name: String) {
-    if refusedValue?.name == nil { refusedValue?.name = name }
+  func nameRefusedValue(_ entity: String, _ attribute: String) {
+    guard refusedValue?.value.attribute == nil else { return }
+    refusedValue?.value.entity = entity
+    refusedValue?.value.attribute = attribute
+  }
+
+  /// Says which row the parameters belong to that were bound last.
+  func nameRefusedRow(_ key: Int64) {
+    if refusedValue?.value.key == nil { refusedValue?.value.key = key }
   }
 
   func bind(_ value: SQLiteValue, at index: Int32) {
@@ -114,7 +121,8 @@ final class SQLiteStatement {
   @inline(never)
   private func refusal() -> SQLiteError {
     defer { (refusedValue, hasRefusedValue) = (nil, false) }
-    return refusedValue?.error(sql: sql) ?? failure()
+    guard let refusedValue else { return failure() }
+    return SQLiteError(code: refusedValue.code, message: refusedValue.value.sentence, sql: sql)
   }
 
   private func failure() -> SQLiteError {
@@ -174,23 +182,18 @@ final class SQLiteStatement {
   var columnCount: Int32 { sqlite3_column_count(handle) }
 }
 
-/// A value that SQLite did not take: it is longer than the connection's limit (SQLITE_TOOBIG), or there was no memory
-/// for it (SQLITE_NOMEM).
-///
-/// Source: https://www.sqlite.org/c3ref/bind_blob.html, https://www.sqlite.org/limits.html
-struct RefusedValue {
-  let code: Int32
-  /// The number of the parameter.
-  let index: Int32
-  /// Entity and attribute, such as `Book.title`; nil for a value that belongs to none.
-  var name: String?
-
-  func error(sql: String) -> SQLiteError {
-    let value = name.map { "the value of \($0)" } ?? "the value of parameter \(index)"
-    let reason =
-      code == SQLITE_TOOBIG
-      ? "is longer than SQLite can store in a row: keep it in a file, or divide it"
-      : "cannot be kept until it is written: \(String(cString: sqlite3_errstr(code)))"
-    return SQLiteError(code: code, message: "\(value) \(reason)", sql: sql)
+extension RefusedValue {
+  /// A value that SQLite did not take: it is longer than the connection's limit (SQLITE_TOOBIG), or there was no memory
+  /// for it (SQLITE_NOMEM).
+  ///
+  /// Source: https://www.sqlite.org/c3ref/bind_blob.html, https://www.sqlite.org/limits.html
+  init(sqlite code: Int32) {
+    if code == SQLITE_TOOBIG {
+      self.init("is longer than SQLite can store in a row", remedy: "keep it in a file, or divide it")
+    } else {
+      self.init(
+        "cannot be kept until it is written (\(String(cString: sqlite3_errstr(code))))",
+        remedy: "give the process more memory, or save fewer objects at a time")
+    }
   }
 }

@@ -90,16 +90,19 @@ import Testing
     let group = DispatchGroup()
     let problems = Mutex<[String]>([])
     let saves = Atomic<Int>(0)
+    let saved = DispatchSemaphore(value: 0)
     for writer in writers {
       DispatchQueue.global().async(group: group) {
         do {
           while !isOver.load(ordering: .relaxed) {
             try writer.save()
             saves.add(1, ordering: .relaxed)
+            saved.signal()
           }
         } catch {
           problems.withLock { $0.append("\(error)") }
           isOver.store(true, ordering: .relaxed)
+          saved.signal()
         }
       }
     }
@@ -108,7 +111,9 @@ import Testing
     while saves.load(ordering: .relaxed) < 200, !isOver.load(ordering: .relaxed) {
       try checkpointer.checkpoint(.whileWriting)
       longest = max(longest, place.logBytes)
-      usleep(1000)
+      // There is something to copy after the next save.
+      while saved.wait(timeout: .now()) == .success {}
+      if !isOver.load(ordering: .relaxed) { saved.wait() }
     }
     isOver.store(true, ordering: .relaxed)
     group.wait()

@@ -1,0 +1,107 @@
+import CoreData
+import LinuxSystem
+
+/// A pool's turn at the rate of a kind: reads what all pools have begun and claimed, adds its own news, and writes both
+/// with the save of the context.
+struct RateTurn {
+  private let turn: PoolTurn
+  private let pool: PoolRate
+  private let member: Int64
+  private let news: PoolRate.News
+  private var shared: SharedRate
+  private var claimed: [JobKey] = []
+  private var ended: Set<JobKey> = []
+  private var lost: Set<JobKey> = []
+  /// Whether the row says something else than what is known now.
+  private(set) var hasNews = false
+
+  init(
+    _ pool: PoolRate, of kind: String, for member: Int64, _ store: JobStore, in context: NSManagedObjectContext
+  ) throws {
+    let now = store.now.timeIntervalSince1970
+    let uptime = Clock.now
+    self.pool = pool
+    self.member = member
+    news = pool.news
+    turn = try PoolTurn.begin("rate \(kind)", in: context)
+    shared = SharedRate(pool.rate, turn.text ?? "", now: now)
+    for beginning in news.begun { shared.begin(1, at: now - (uptime - beginning.uptime)) }
+    try findEnded(store, in: context)
+    shared.begin(ended.count, at: now)
+    let left = news.held.count - ended.count - lost.count
+    hasNews = !news.begun.isEmpty || !ended.isEmpty || shared.held[member, default: 0] != left
+    shared.hold(left, for: member)
+    try dateBeginnings(ofGone: store, now: now, in: context)
+  }
+
+  /// Looks for held jobs that are no longer claimed by this pool. They have run, and the pool has not heard of their
+  /// beginning yet; or they were given back or cancelled, and their places are free.
+  private mutating func findEnded(_ store: JobStore, in context: NSManagedObjectContext) throws {
+    if news.held.isEmpty { return }
+    let claimed = try keys(news.held, where: store.claimed(by: member), store, in: context)
+    lost = news.held.subtracting(claimed)
+    if lost.isEmpty { return }
+    let states = [JobState.succeeded, .retryable, .scheduled, .dead].map { NSNumber(value: $0.rawValue) }
+    ended = try keys(lost, where: NSPredicate(format: "state IN %@", states), store, in: context)
+    lost.subtract(ended)
+  }
+
+  private func keys(
+    _ jobs: Set<JobKey>, where condition: NSPredicate, _ store: JobStore, in context: NSManagedObjectContext
+  ) throws -> Set<JobKey> {
+    let request = NSFetchRequest<NSManagedObjectID>(entityName: PoolJob.entityName)
+    request.resultType = .managedObjectIDResultType
+    request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [
+      NSPredicate(format: "self IN %@", jobs.compactMap(store.objectID(job:))), condition,
+    ])
+    return Set(try context.fetch(request).compactMap(\.key))
+  }
+
+  /// Which jobs of a dead pool have begun, nobody knows.
+  private mutating func dateBeginnings(
+    ofGone store: JobStore, now: Double, in context: NSManagedObjectContext
+  ) throws {
+    let others = shared.held.keys.filter { $0 != member }
+    if others.isEmpty { return }
+    let living = Set(try store.members(in: context).map(\.identity))
+    for other in others.sorted() where !living.contains(other) {
+      shared.beginAll(of: other, now: now)
+      hasNews = true
+    }
+  }
+
+  /// How many jobs may be claimed.
+  var room: Int { shared.room }
+
+  /// Seconds until one more may be claimed; nil if jobs that have not begun have all places.
+  func wait(now: Double) -> Double? { shared.wait(now: now) }
+
+  /// Writes the row, without saving: each of the jobs takes a place.
+  mutating func write(claiming jobs: [JobKey]) {
+    claimed = jobs
+    shared.hold(shared.held[member, default: 0] + jobs.count, for: member)
+    turn.take(keeping: shared.text)
+  }
+
+  /// The context is saved.
+  func saved() { pool.told(news, claimed: claimed, ended: ended, lost: lost) }
+}
+
+extension JobStore {
+  /// Tells the other pools which jobs of a kind with a rate have begun, and whose places are free. Saves, if there is
+  /// anything to tell.
+  ///
+  /// - Returns: whether jobs of this pool hold places that have not begun.
+  public func tellBeginnings(
+    _ pool: PoolRate, of kind: String, for member: Int64, in context: NSManagedObjectContext
+  ) throws -> Bool {
+    _ = try takingTurns(in: context) {
+      var turn = try RateTurn(pool, of: kind, for: member, self, in: context)
+      guard turn.hasNews else { return context.rollback() }
+      turn.write(claiming: [])
+      try context.save()
+      turn.saved()
+    }
+    return !pool.news.held.isEmpty
+  }
+}
