@@ -41,16 +41,15 @@ extension ServerStore {
         model: model, entities: sources, others: []))
     let tables = (old.schema.tables.map(\.name) + old.schema.joinTables.map(\.name)).joined(separator: ", ")
     if !tables.isEmpty { try connection.run("LOCK TABLE \(tables) IN ACCESS EXCLUSIVE MODE") }
-    let guests = ServerGuests(old.schema, address, connection)
-    try guests.check()
+    let serverGuests = ServerGuests(old.schema, address, connection)
+    let guests = try StoreGuests(serverGuests.all(), at: address.description)
     let place = address.with(schema: "\(address.schema)_new")
     let new = try ServerStore(
       database, place,
       StoreOpening(
         type: opening.type, url: opening.url, options: nil, configurationName: nil, model: opening.model,
         entities: opening.entities, others: []))
-    let rights = try guests.rights(in: place)
-    let indexes = try guests.foreignIndexes()
+    let rights = try serverGuests.rights(in: place)
     let mapping = try RowMapping(from: sources, to: opening.entities)
     var copy = StoreCopy(old, to: new, mapping: mapping, keepsKeys: true)
     try CoreDataErrors.reportingNewConstraints { try copy.run() }
@@ -66,6 +65,6 @@ extension ServerStore {
     let schema = try StoreSchema(
       opening.entities, at: address, EntityNumbering(opening.entities, rows: entityNumbers(address, connection)))
     try connection.run(ServerTables(schema: schema, address: address).functions.joined(separator: ";\n"))
-    try guests.make(indexes: indexes)
+    try guests.restore()
   }
 }

@@ -140,54 +140,37 @@ extension ServerStore {
   func pin(beside others: [any PinnedStore]) throws -> (any PinnedStore)? {
     // Stores of one database are pinned in one state.
     if let other = others.lazy.compactMap({ $0 as? PinnedServer }).first(where: { $0.database === database }) {
-      return PinnedServer(sharing: other)
+      return PinnedServer(database, other.connection)
     }
-    return try CoreDataErrors.fromServer("Pinning \(address.description)") { try PinnedServer(database) }
+    return try CoreDataErrors.fromServer("Pinning \(address.description)") {
+      PinnedServer(database, try database.pinnedConnection())
+    }
   }
 }
 
-/// The state of a database at one moment: a read-only transaction on a connection of its own.
-///
-/// `@unchecked Sendable`: the connection is used under `lock`.
-final class PinnedServer: PinnedStore, @unchecked Sendable {
+extension ServerDatabase {
+  /// A new connection in a read-only transaction, which sees the state of the database at its beginning.
+  func pinnedConnection() throws -> OwnedConnection<PooledServerConnection> {
+    try ownedConnection { connection in
+      // The transaction is idle until the program reads, for as long as it keeps the state.
+      try connection.run("\(Self.settings); SET idle_in_transaction_session_timeout = 0")
+      if connection.version >= 170_000 { try connection.run("SET transaction_timeout = 0") }
+      // The first statement takes the snapshot.
+      try connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1")
+    }
+  }
+}
+
+/// The store's rows in the state of its database at one moment. The stores of one database share its connection.
+final class PinnedServer: PinnedStore {
   let database: ServerDatabase
+  let connection: OwnedConnection<PooledServerConnection>
   let rowCache = RowCache()
-  private let session: Session
 
-  /// Ends the transaction with the last state that uses it.
-  private final class Session {
-    let database: ServerDatabase
-    let pooled: PooledServerConnection
-    let lock = NSLock()
-
-    init(_ database: ServerDatabase) throws {
-      self.database = database
-      pooled = try database.adoptConnection { connection in
-        // The transaction is idle until the program reads, for as long as it keeps the state.
-        try connection.run("\(ServerDatabase.settings); SET idle_in_transaction_session_timeout = 0")
-        if connection.version >= 170_000 { try connection.run("SET transaction_timeout = 0") }
-        // The first statement takes the snapshot.
-        try connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1")
-      }
-    }
-
-    deinit { database.release(pooled) }
-  }
-
-  init(_ database: ServerDatabase) throws {
+  init(_ database: ServerDatabase, _ connection: OwnedConnection<PooledServerConnection>) {
     self.database = database
-    session = try Session(database)
+    self.connection = connection
   }
 
-  init(sharing other: PinnedServer) {
-    database = other.database
-    session = other.session
-  }
-
-  func use<T>(_ body: (any ServerConnection) throws -> T) throws -> T {
-    try session.lock.withLock {
-      try database.checkOpen()
-      return try body(session.pooled.connection)
-    }
-  }
+  func use<T>(_ body: (any ServerConnection) throws -> T) throws -> T { try connection.use { try body($0.connection) } }
 }

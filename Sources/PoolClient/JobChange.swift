@@ -18,6 +18,13 @@ public enum JobChange: String, CaseIterable, Sendable {
     }
   }
 
+  /// The filter, for those of its jobs that can be changed so.
+  public func narrowed(_ filter: JobFilter) -> JobFilter {
+    var filter = filter
+    filter.states = filter.states ?? states
+    return filter
+  }
+
   /// As in "3 jobs deleted".
   public var done: String {
     switch self {
@@ -102,8 +109,7 @@ extension JobChange {
     note: (JobChangeResult) -> Void = { _ in }
   ) throws -> JobChangeResult {
     var result = JobChangeResult()
-    var filter = filter
-    filter.states = filter.states ?? states
+    let filter = narrowed(filter)
     // Jobs whose state changes meanwhile are not meant.
     let states = self == .delete ? filter.state.map { [$0.name] } : nil
     // The newest jobs come first: workers take the oldest, so those would be running before the change reaches them.

@@ -42,6 +42,11 @@ public struct JobFilter: Hashable, Sendable {
     }
   }
 
+  /// The names by which it chooses.
+  var names: [(what: JobName, name: String)] {
+    [(JobName.kind, kind), (.queue, queue), (.batch, batch)].compactMap { what, name in name.map { (what, $0) } }
+  }
+
   /// Whether jobs in one of these states may be among the chosen.
   public func mayMatch(_ states: [JobState]) -> Bool { state.map(states.contains) ?? true }
 
@@ -58,9 +63,7 @@ public struct JobFilter: Hashable, Sendable {
     if let isRunning { conditions.append(NSPredicate(format: isRunning ? "self IN %@" : "NOT self IN %@", running)) }
     if let state { conditions.append(state.predicate) }
     if let states { conditions.append(NSCompoundPredicate(orPredicateWithSubpredicates: states.map(\.predicate))) }
-    for (key, value) in [("kind", kind), ("queue", queue), ("batch", batch)] {
-      if let value { conditions.append(NSPredicate(format: "%K == %@", key, value)) }
-    }
+    for (what, name) in names { conditions.append(NSPredicate(format: "%K == %@", what.rawValue, name)) }
     if let predicate {
       let query = ObjectQuery(entity: PoolJob.entityName, predicate: predicate)
       let request = try query.fetchRequest(in: JobModel.make(), as: PoolJob.self)

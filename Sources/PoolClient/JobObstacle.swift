@@ -81,7 +81,7 @@ public struct JobObstacle: Codable, Equatable, Sendable {
   }
 
   /// The obstacle in a sentence.
-  public var sentence: String {
+  public var sentence: Advice {
     let name = name ?? ""
     switch reason {
     case .poolPaused: return "it waits, because the whole pool is paused"
@@ -89,7 +89,8 @@ public struct JobObstacle: Codable, Equatable, Sendable {
     case .kindPaused: return "it waits, because its kind is paused"
     case .stopping: return "it waits for the next pool, because this one ends"
     case .survivors:
-      return "it waits, because processes that a killed pool has left may run any job; `workerpool status` names them"
+      return "it waits, because processes that a killed pool has left may run any job; "
+        + "`\(.workerpool("status"))` names them"
     case .noPlugin: return "it waits, because no plugin runs the kind \(name)"
     case .kindLimit: return "it waits, because the limit of the kind \(name) is \(most)\(held)"
     case .queueLimit: return "it waits, because the limit of the queue \(name) is \(most)\(held)"
@@ -107,11 +108,11 @@ public struct JobObstacle: Codable, Equatable, Sendable {
   }
 
   /// The command that takes the obstacle away; nil where none does.
-  public var remedy: String? {
+  public var remedy: AdvisedCommand? {
     switch reason {
-    case .poolPaused: "workerpool resume --all"
-    case .queuePaused: "workerpool resume \(name ?? "")"
-    case .kindPaused: "workerpool resume --kind \(name ?? "")"
+    case .poolPaused: .resumeAll
+    case .queuePaused: .resume(queue: name ?? "")
+    case .kindPaused: .resume(kind: name ?? "")
     default: nil
     }
   }

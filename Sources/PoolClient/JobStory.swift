@@ -10,8 +10,9 @@ public enum JobStory {
   ///   - status: of the pool that runs on the store, if one does.
   ///   - run: who runs it.
   ///   - obstacle: what the pool says that keeps the job from being handed out.
+  ///   - reader: for whom commands are written.
   public static func lines(
-    _ job: Job, status: PoolStatus?, run: JobRun? = nil, obstacle: JobObstacle? = nil
+    _ job: Job, status: PoolStatus?, run: JobRun? = nil, obstacle: JobObstacle? = nil, reader: AdviceReader = .plain
   ) -> [String] {
     let uri = job.objectID.uriString
     let pools = status.map { [$0] + ($0.others ?? []) } ?? []
@@ -38,7 +39,7 @@ public enum JobStory {
     lines += list("objects", job.objectURIs) + list("results", job.resultURIs) + list("after", job.options.after)
     if let batch = job.options.afterBatch { lines.append("after      the batch \(batch)") }
     if let output = job.output { lines.append("output     " + String(output.prefix(longestOutput))) }
-    let next = next(job, worker, survivor, run, status, obstacle).text
+    let next = next(job, worker, survivor, run, status, obstacle).text.text(for: reader)
     return (lines + ["", "what happened"] + history(job) + ["", "what comes next", "  " + next])
       .map(TerminalText.escaped)
   }
@@ -133,21 +134,21 @@ public enum JobStory {
 
   /// What comes next for a job, and the command by which a person changes that.
   package struct Next {
-    package let sentence: String
+    package let sentence: Advice
     /// What the command is for; empty when the sentence says it.
     package let purpose: String
-    package let command: String?
+    package let command: AdvisedCommand?
 
-    init(_ sentence: String, _ purpose: String = "", command: String? = nil) {
+    init(_ sentence: Advice, _ purpose: String = "", command: AdvisedCommand? = nil) {
       self.sentence = sentence
       self.purpose = purpose
       self.command = command
     }
 
     /// Both in one line.
-    package var text: String {
+    package var text: Advice {
       guard let command else { return sentence }
-      return sentence + (purpose.isEmpty ? "" : "; \(purpose)") + ": \(command)"
+      return "\(sentence)\(purpose.isEmpty ? "" : "; " + purpose): \(command)"
     }
   }
 
@@ -168,17 +169,18 @@ public enum JobStory {
     let name = job.objectID.objectURI?.name ?? ""
     switch job.state {
     case .succeeded: return Next("nothing; its effects are in the store")
-    case .dead: return Next("nothing by itself", "to run it again", command: "workerpool retry \(name)")
-    case .cancelled: return Next("nothing", "to run it anyway", command: "workerpool retry \(name)")
+    case .dead: return Next("nothing by itself", "to run it again", command: .retry(name))
+    case .cancelled: return Next("nothing", "to run it anyway", command: .retry(name))
     case .scheduled, .retryable:
       return Next(
-        "it runs after \(job.runAt.map(second) ?? "some time")", "now", command: "workerpool retry \(name)")
+        "it runs after \(job.runAt.map(second) ?? "some time")", "now", command: .retry(name))
     case .pending, .blocked: return blocked(job, name)
     case .available:
-      if worker != nil { return Next("its worker finishes it", "to stop it", command: "workerpool cancel \(name)") }
+      if worker != nil { return Next("its worker finishes it", "to stop it", command: .cancel(name)) }
       if let survivor {
         return Next(
-          "its worker finishes it, or gives it back when its time is over", "at once", command: "kill \(survivor.pid)")
+          "its worker finishes it, or gives it back when its time is over", "at once",
+          command: AdvisedCommand("kill", "\(survivor.pid)"))
       }
       if run != nil { return Next("its process finishes it") }
       guard let status else { return Next("it waits, and no pool is running that could run it") }
@@ -187,7 +189,7 @@ public enum JobStory {
       if obstacle.reason == .noPlugin, others.contains(where: { $0.failure == nil && $0.kinds.contains(job.kind) }) {
         return Next("it runs when a worker of another pool is free: no plugin of this one runs the kind \(job.kind)")
       }
-      return Next(obstacle.sentence + asked(obstacle, status), command: obstacle.remedy)
+      return Next("\(obstacle.sentence)\(asked(obstacle, status))", command: obstacle.remedy)
     }
   }
 
@@ -207,22 +209,22 @@ public enum JobStory {
     if let blocker, blocker < 0, let batch = job.options.afterBatch {
       return Next(
         "it waits for the first job of the batch \(batch), which has none", "to run it anyway",
-        command: "workerpool retry \(name)")
+        command: .retry(name))
     }
     let uri = job.objectID.objectURI.flatMap { uri in blocker.map { JobURIs(store: uri.store)[$0] } }
     let id = uri.flatMap { job.managedObjectContext?.persistentStoreCoordinator?.objectID(for: $0) }
     let before = id.flatMap { try? job.managedObjectContext?.existingObject(with: $0) } as? Job
     guard let before, let blocker else {
-      return Next("it runs when the jobs before it have succeeded", "now", command: "workerpool retry \(name)")
+      return Next("it runs when the jobs before it have succeeded", "now", command: .retry(name))
     }
     if before.state.isUnfinished {
       return Next(
         "it runs when the jobs before it have succeeded, p\(blocker) among them", "now",
-        command: "workerpool retry \(name)")
+        command: .retry(name))
     }
     return Next(
-      "it waits for p\(blocker), which is \(before.state.name): workerpool retry p\(blocker)", "to run it anyway",
-      command: "workerpool retry \(name)")
+      "it waits for p\(blocker), which is \(before.state.name): \(.retry("p\(blocker)"))", "to run it anyway",
+      command: .retry(name))
   }
 
   /// With three digits of the second's fraction: jobs may take milliseconds.

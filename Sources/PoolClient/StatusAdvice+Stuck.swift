@@ -2,20 +2,20 @@ import Jobs
 
 extension StatusAdvice {
   /// Jobs that wait for something that does not come by itself.
-  static func stuck(_ status: PoolStatus) -> [String] { (status.stuck ?? []).map(line) }
+  static func stuck(_ status: PoolStatus) -> [Advice] { (status.stuck ?? []).map(line) }
 
-  private static func line(_ stuck: StuckJobs) -> String {
+  private static func line(_ stuck: StuckJobs) -> Advice {
     let names = stuck.jobs.map { ObjectURI($0)?.name ?? $0 }
     let first = names.first ?? ""
     guard let batch = stuck.batch else {
       let named = zip(names, stuck.batches ?? []).map { $1.isEmpty ? $0 : "\($0) (batch \($1))" }
-      return "\(circle(named)): none of them ever runs; cancel one (workerpool cancel \(first)), or run one anyway: "
-        + "workerpool retry \(first)"
+      return "\(circle(named)): none of them ever runs; cancel one (\(.cancel(first))), or run one anyway: "
+        + "\(.retry(first))"
     }
     let hint = Spelling.hint(stuck.nearest)
     let jobs = names.count == 1 ? "\(first) waits" : "\(first) and others wait"
     return "\(jobs) for the batch \(batch), which has no job\(hint.isEmpty ? ";" : hint) "
-      + "to run it anyway: workerpool retry \(first)"
+      + "to run it anyway: \(.retry(first))"
   }
 
   /// "a and b wait for each other", or "a waits for b, b for c, c for a".

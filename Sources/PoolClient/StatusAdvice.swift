@@ -11,13 +11,19 @@ public enum StatusAdvice {
   static let longTurn = 0.5
 
   /// One sentence for each thing; empty when all is well.
-  public static func lines(_ status: PoolStatus) -> [String] {
+  ///
+  /// - Parameter reader: for whom commands are written.
+  public static func lines(_ status: PoolStatus, for reader: AdviceReader = .plain) -> [String] {
+    all(status).map { $0.text(for: reader) }
+  }
+
+  private static func all(_ status: PoolStatus) -> [Advice] {
     opening(status) + plugins(status) + pauses(status) + survivors(status) + jobs(status) + stuck(status)
       + workers(status) + starved(status) + store(status) + loop(status)
   }
 
-  private static func loop(_ status: PoolStatus) -> [String] {
-    var lines = (status.hangs ?? []).map { hang in
+  private static func loop(_ status: PoolStatus) -> [Advice] {
+    var lines: [Advice] = (status.hangs ?? []).map { hang in
       "\(hang.subject) has not answered for \(StatusText.duration(hang.seconds)); the pool goes on without it: see that "
         + "its disk or server answers"
     }
@@ -30,31 +36,35 @@ public enum StatusAdvice {
     return lines
   }
 
-  private static func opening(_ status: PoolStatus) -> [String] {
+  private static func opening(_ status: PoolStatus) -> [Advice] {
     guard status.phase == "opening" else { return [] }
     let remedy =
       StorePlace(status.store).isServer
       ? "see that the database's server runs and can be reached" : "let the process that has it locked end"
-    return ["the pool waits for its store: \(remedy); to give up: workerpool stop"]
+    return ["the pool waits for its store: \(remedy); to give up: \(.workerpool("stop"))"]
   }
 
-  private static func plugins(_ status: PoolStatus) -> [String] {
+  private static func plugins(_ status: PoolStatus) -> [Advice] {
     status.plugins.compactMap { plugin in
       plugin.failure.map {
         plugin.isAsked == true
-          ? "plugin \(plugin.name) is not in use yet: \($0). The pool asks until it answers; at once: workerpool reload"
-          : "plugin \(plugin.name) is not in use: \($0). When that is mended: workerpool reload"
+          ? "plugin \(plugin.name) is not in use yet: \($0). The pool asks until it answers; at once: \(reload)"
+          : "plugin \(plugin.name) is not in use: \($0). When that is mended: \(reload)"
       }
     }
   }
 
-  private static func pauses(_ status: PoolStatus) -> [String] {
-    let whole = status.isPaused ? ["the whole pool is paused; to go on: workerpool resume --all"] : []
-    return whole + status.pausedQueues.map { "queue \($0) is paused; to go on: workerpool resume \($0)" }
-      + status.pausedKinds.map { "kind \($0) is paused; to go on: workerpool resume --kind \($0)" }
+  private static let reload = AdvisedCommand.workerpool("reload")
+
+  private static func pauses(_ status: PoolStatus) -> [Advice] {
+    var lines: [Advice] = []
+    if status.isPaused { lines.append("the whole pool is paused; to go on: \(.resumeAll)") }
+    for queue in status.pausedQueues { lines.append("queue \(queue) is paused; to go on: \(.resume(queue: queue))") }
+    for kind in status.pausedKinds { lines.append("kind \(kind) is paused; to go on: \(.resume(kind: kind))") }
+    return lines
   }
 
-  private static func survivors(_ status: PoolStatus) -> [String] {
+  private static func survivors(_ status: PoolStatus) -> [Advice] {
     (status.survivors ?? []).map { survivor in
       if survivor.jobs.isEmpty {
         return
@@ -68,8 +78,8 @@ public enum StatusAdvice {
     }
   }
 
-  private static func jobs(_ status: PoolStatus) -> [String] {
-    var lines: [String] = []
+  private static func jobs(_ status: PoolStatus) -> [Advice] {
+    var lines: [Advice] = []
     let known = Set(status.plugins.filter { $0.failure == nil }.flatMap(\.kinds))
     let unknown = Dictionary(grouping: (status.backlog ?? []).filter { !known.contains($0.kind) }, by: \.kind)
     let asked = status.plugins.filter { $0.isAsked == true }.map(\.name)
@@ -79,14 +89,14 @@ public enum StatusAdvice {
       lines.append(
         asked.isEmpty
           ? "\(wait), and no plugin runs that kind: put its worker-NAME where the pool looks (--plugins), then "
-            + "workerpool reload; or cancel \(count == 1 ? "it" : "them")"
+            + "\(reload); or cancel \(count == 1 ? "it" : "them")"
           : "\(wait), and no plugin that has answered runs that kind; not known yet: the kinds of "
-            + asked.joined(separator: ", "))
+            + "\(asked.joined(separator: ", "))")
     }
     if let dead = status.jobs?["dead"], dead > 0 {
       lines.append(
-        "\(Plural.text(dead, "job")) \(dead == 1 ? "is" : "are") dead; why: workerpool jobs --state dead; to run one "
-          + "again: workerpool retry JOB")
+        "\(Plural.text(dead, "job")) \(dead == 1 ? "is" : "are") dead; "
+          + "why: \(.workerpool("jobs", "--state", "dead")); to run one again: \(.retry("JOB"))")
     }
     if let files = status.rejectedFiles, files > 0 {
       lines.append(
@@ -96,14 +106,14 @@ public enum StatusAdvice {
     return lines
   }
 
-  private static func workers(_ status: PoolStatus) -> [String] {
+  private static func workers(_ status: PoolStatus) -> [Advice] {
     status.workers.compactMap { worker in
       guard let busy = worker.busy, busy > longJob, worker.progressTotal == nil, let job = worker.running.first else {
         return nil
       }
       let name = ObjectURI(job)?.name ?? job
       return "worker \(worker.id) has been on \(name) for \(StatusText.duration(busy)) and does not say how far it is: "
-        + "workerpool workers show \(worker.shownID); to end it: workerpool cancel \(name)"
+        + "\(.workerpool("workers", "show", worker.shownID)); to end it: \(.cancel(name))"
     }
   }
 
@@ -111,7 +121,7 @@ public enum StatusAdvice {
   static let longWait = 30.0
 
   /// Kinds without a worker while long jobs of others have all workers.
-  private static func starved(_ status: PoolStatus) -> [String] {
+  private static func starved(_ status: PoolStatus) -> [Advice] {
     let busy = status.workers.filter { $0.busy ?? 0 > longWait && !$0.running.isEmpty }
     guard !busy.isEmpty, busy.count == status.workers.count, busy.count >= status.workerCount else { return [] }
     let holders = Set(busy.map(\.plugin))
@@ -120,13 +130,14 @@ public enum StatusAdvice {
       let plugin = status.plugins.first { $0.failure == nil && $0.kinds.contains(kind.kind) }
       guard let plugin, !holders.contains(plugin.name) else { return nil }
       return "a job of kind \(kind.kind) has been waiting for \(StatusText.duration(waiting)), because long jobs of "
-        + "\(holders.sorted().joined(separator: ", ")) have all workers; to keep a worker for it: workerpool scale "
-        + "\(plugin.name)=1, and from the next start on: workerpool run --workers \(plugin.name)=1"
+        + "\(holders.sorted().joined(separator: ", ")) have all workers; to keep a worker for it: "
+        + "\(.workerpool("scale", "\(plugin.name)=1")), and from the next start on: "
+        + "\(.workerpool("run", "--workers", "\(plugin.name)=1"))"
     }
   }
 
-  private static func store(_ status: PoolStatus) -> [String] {
-    var lines = [status.storeFailure].compactMap { $0 }
+  private static func store(_ status: PoolStatus) -> [Advice] {
+    var lines = [status.storeFailure].compactMap { $0.map { Advice($0) } }
     let workers = Set(status.workers.compactMap(\.pid))
     for holder in status.lockHolders ?? [] where !workers.contains(holder.pid) {
       lines.append(
@@ -147,7 +158,8 @@ public enum StatusAdvice {
     }
     if let failing = waits["failing"]?.first {
       lines.append(
-        "jobs wait because the store cannot be read or written; the reason: workerpool workers show \(failing.shownID)")
+        "jobs wait because the store cannot be read or written; the reason: "
+          + "\(.workerpool("workers", "show", failing.shownID))")
     }
     if status.phase == "running", status.jobs == nil {
       lines.append("the store did not answer in time: its numbers are missing here")
@@ -162,7 +174,7 @@ public enum StatusAdvice {
   }
 
   /// A long write-ahead log that no reader holds gets short by itself.
-  private static func log(_ status: PoolStatus) -> [String] {
+  private static func log(_ status: PoolStatus) -> [Advice] {
     guard let bytes = status.walBytes, bytes > longLog else { return [] }
     let length = "the write-ahead log has \(bytes >> 20) MiB"
     if let reader = status.walReaders?.first {

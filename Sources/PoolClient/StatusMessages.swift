@@ -120,22 +120,6 @@ public struct StatusReply: Codable, Equatable, Sendable {
     }
   }
 
-  /// A name that the pool does not know.
-  public struct UnknownName: Codable, Equatable, Sendable {
-    /// `kind`, `plugin`, `queue` or `batch`.
-    public var what: String
-    /// The name, as it was asked for.
-    public var name: String
-    /// The name that was probably meant.
-    public var nearest: String?
-
-    package init(what: String, name: String, nearest: String? = nil) {
-      self.what = what
-      self.name = name
-      self.nearest = nearest
-    }
-  }
-
   /// The jobs of a submission.
   public struct Submission: Codable, Equatable, Sendable {
     /// The token of the submission.

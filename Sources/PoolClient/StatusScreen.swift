@@ -29,10 +29,12 @@ public struct StatusScreen: Sendable {
   public private(set) var offset = 0
 
   private var meter = ProcessorMeter()
-  private let commands: AdvisedCommands
+  private let reader: AdviceReader
 
   /// Makes a screen that shows workers by their number.
-  public init(commands: AdvisedCommands = .plain) { self.commands = commands }
+  ///
+  /// - Parameter reader: for whom commands are written.
+  public init(reader: AdviceReader = .plain) { self.reader = reader }
 
   /// Takes the processor times of a status, which become shares of a processor since the one before.
   ///
@@ -55,7 +57,7 @@ public struct StatusScreen: Sendable {
       body += layout.wrapped(
         "workers   \(StatusText.bar(share, width: 20)) \(busy) of \(status.workers.count) busy", indentation: 10)
     }
-    let advice = StatusText.advice(status, layout, commands)
+    let advice = StatusText.advice(status, layout, reader)
     if !advice.isEmpty { body += [layout.styled("what to do", .warning)] + advice }
     body += [""] + StatusText.workers(sorted, layout: layout, shares: meter.shares)
     if status.backlog?.isEmpty == false { body += [""] + StatusText.backlog(status, layout) }

@@ -13,13 +13,13 @@ public enum StatusText {
 
   /// The status for people.
   public static func lines(
-    _ status: PoolStatus, layout: TextLayout = .file, commands: AdvisedCommands = .plain
+    _ status: PoolStatus, layout: TextLayout = .file, reader: AdviceReader = .plain
   ) -> [String] {
     var lines = layout.wrapped(title(status), indentation: 10).map { layout.styled($0, .strong) }
     lines += summary(status, layout)
     lines += [""] + workers(status, layout: layout)
     if status.backlog?.isEmpty == false { lines += [""] + backlog(status, layout) }
-    let advice = advice(status, layout, commands)
+    let advice = advice(status, layout, reader)
     if !advice.isEmpty { lines += ["", layout.styled("what to do", .strong)] + advice }
     let problems = problems(status, layout)
     if !problems.isEmpty { lines += ["", layout.styled("what went wrong last", .strong)] + problems }
@@ -76,9 +76,9 @@ public enum StatusText {
   }
 
   /// What to do, one paragraph for each thing.
-  static func advice(_ status: PoolStatus, _ layout: TextLayout, _ commands: AdvisedCommands) -> [String] {
-    StatusAdvice.lines(status).flatMap {
-      layout.wrapped("  \(TerminalText.escaped(commands.completed($0)))", indentation: 4)
+  static func advice(_ status: PoolStatus, _ layout: TextLayout, _ reader: AdviceReader) -> [String] {
+    StatusAdvice.lines(status, for: reader).flatMap {
+      layout.wrapped("  \(TerminalText.escaped($0))", indentation: 4)
     }
   }
 

@@ -3,7 +3,9 @@ import WorkerProtocol
 /// The known facts about one worker process, for people.
 public enum WorkerStory {
   /// The lines of the story: the worker, what it runs, its last output, and what can be done.
-  public static func lines(_ worker: PoolStatus.Worker) -> [String] {
+  ///
+  /// - Parameter reader: for whom commands are written.
+  public static func lines(_ worker: PoolStatus.Worker, reader: AdviceReader = .plain) -> [String] {
     let process = worker.pid.map { ", process \($0)" } ?? ", which is being started"
     var lines = ["worker \(worker.id)\(process)", "plugin     \(worker.plugin), \(worker.path)"]
     lines.append(
@@ -25,7 +27,11 @@ public enum WorkerStory {
     }
     let name = worker.running.first.flatMap { ObjectURI($0)?.name }
     lines += ["", "what can be done"]
-    if let name { lines.append("  workerpool jobs show \(name) tells of its job, workerpool cancel \(name) ends it") }
+    if let name {
+      let advice: Advice =
+        "  \(.workerpool("jobs", "show", name)) tells of its job, \(.cancel(name)) ends it"
+      lines.append(advice.text(for: reader))
+    }
     if let pid = worker.pid { lines.append("  kill -QUIT \(pid) makes it print its stacks into the pool's log") }
     return lines.map(TerminalText.escaped)
   }

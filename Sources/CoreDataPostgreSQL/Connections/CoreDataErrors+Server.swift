@@ -53,9 +53,7 @@ extension CoreDataErrors {
     } catch let error as ServerError {
       throw CoreDataErrors.error(error, doing())
     } catch let value as RefusedValue {
-      throw CoreDataErrors.error(
-        .persistentStoreSave, "\(doing()): \(value.sentence)",
-        value.attribute.map { [NSValidationKeyErrorKey: $0] } ?? [:])
+      throw CoreDataErrors.error(value, doing())
     }
   }
 }

@@ -121,23 +121,13 @@ final class ServerDatabase: @unchecked Sendable {
 
   // MARK: Connections of one owner
 
-  /// A new connection that its owner uses and releases. The body prepares it.
-  func adoptConnection(_ prepare: (any ServerConnection) throws -> Void) throws -> PooledServerConnection {
+  /// A new connection that has one owner. The body prepares it.
+  func ownedConnection(
+    _ prepare: (any ServerConnection) throws -> Void
+  ) throws -> OwnedConnection<PooledServerConnection> {
     let connection = PooledServerConnection(try connect(address.connectionString))
-    try pool.adopt(connection)
-    do {
-      try prepare(connection.connection)
-      return connection
-    } catch {
-      pool.release(connection)
-      throw error
-    }
+    return try OwnedConnection(connection, of: pool) { try prepare($0.connection) }
   }
-
-  /// Throws 134070 once the database is closed: owners of connections ask before each use.
-  func checkOpen() throws { try pool.checkOpen() }
-
-  func release(_ connection: PooledServerConnection) { pool.release(connection) }
 
   // MARK: Writing
 

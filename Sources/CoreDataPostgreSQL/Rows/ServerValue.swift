@@ -46,9 +46,9 @@ enum ServerValue {
       guard let url = value as? URL else { return false }
       try append(text: url.absoluteString, attribute, to: &bytes)
     case .transformableAttributeType where ServerType(attribute) == .json:
-      try append(json: value, attribute, to: &bytes)
+      return try append(json: value, attribute, to: &bytes)
     default:
-      guard let data = TransformableValue.encode(value, attribute.valueTransformerName) else { return false }
+      guard let data = try encode(value, attribute) else { return false }
       bytes.append(contentsOf: data)
     }
     return true
@@ -87,12 +87,10 @@ enum ServerValue {
   }
 
   /// The binary format is a version number, 1, and the text (`jsonb_recv` of PostgreSQL 15).
-  private static func append(json value: Any, _ attribute: NSAttributeDescription, to bytes: inout [UInt8]) throws {
-    guard let data = TransformableValue.encode(value, attribute.valueTransformerName) else {
-      throw refused(
-        attribute, "is one that JSON cannot express",
-        remedy: "use numbers, texts, dates, arrays and dictionaries with keys that are texts")
-    }
+  private static func append(
+    json value: Any, _ attribute: NSAttributeDescription, to bytes: inout [UInt8]
+  ) throws -> Bool {
+    guard let data = try encode(value, attribute) else { return false }
     // The escape of U+0000, which the server's texts cannot hold. A backslash before it may be one that is escaped.
     if data.range(of: Data("\\u0000".utf8)) != nil,
       hasNUL(TransformableValue.decode(data, attribute.valueTransformerName))
@@ -101,6 +99,15 @@ enum ServerValue {
     }
     bytes.append(1)
     bytes.append(contentsOf: data)
+    return true
+  }
+
+  private static func encode(_ value: Any, _ attribute: NSAttributeDescription) throws -> Data? {
+    do {
+      return try TransformableValue.encode(value, attribute.valueTransformerName)
+    } catch {
+      throw error.of(attribute)
+    }
   }
 
   private static func hasNUL(_ value: Any) -> Bool {

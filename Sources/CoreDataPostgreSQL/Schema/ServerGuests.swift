@@ -1,7 +1,6 @@
 /// What people and other programs have made in a store's schema, or of its tables, and what they may do there.
 ///
-/// A migration makes the tables anew, so it has to give others the same rights, and to leave alone a schema that others
-/// rely on.
+/// ``StoreGuests`` says what becomes of what they made. A migration gives others the rights again that they had.
 struct ServerGuests {
   private let schema: StoreSchema
   private let address: ServerAddress
@@ -25,11 +24,18 @@ struct ServerGuests {
     "\(address.schema.quotedName.quotedText)::regnamespace"
   }
 
-  /// Throws 134110 with the names of what others have made and would go, if there is anything. Their indexes are made
-  /// again.
+  /// What the schema has now, before the store's tables are made anew.
+  func all() throws -> [StoreGuest] {
+    let indexes = try foreignIndexes().map { statement in
+      StoreGuest("the index of \(statement)") { try failure(ofIndex: statement) }
+    }
+    return try foreignColumns() + things() + indexes
+  }
+
+  /// Views, triggers and the like, which go with the old tables or with the schema.
   ///
   /// Source: https://www.postgresql.org/docs/15/catalogs.html
-  func check() throws {
+  private func things() throws -> [StoreGuest] {
     let space = Self.number(of: address)
     let found = try connection.execute(
       """
@@ -47,21 +53,11 @@ struct ServerGuests {
       UNION SELECT 'the policy ' || p.polname || ' of ' || p.polrelid::regclass FROM pg_policy p \
       WHERE p.polrelid IN (SELECT oid FROM own) ORDER BY 1
       """, prefix)
-    let things = (0..<found.rowCount).compactMap { found.text($0, 0) }
-    try refuse(try foreignColumns() + things)
-  }
-
-  private func refuse(_ names: [String]) throws {
-    guard !names.isEmpty else { return }
-    throw CoreDataErrors.error(
-      .migration,
-      "The migration of \(address.description) makes its tables anew, and would drop "
-        + names.prefix(5).joined(separator: ", ") + "\(names.count > 5 ? " and \(names.count - 5) more" : ""): "
-        + "drop them, or move them to another schema, and make them again afterwards.")
+    return (0..<found.rowCount).compactMap { found.text($0, 0) }.map { StoreGuest($0) }
   }
 
   /// Columns of the store's tables that its model does not know.
-  private func foreignColumns() throws -> [String] {
+  private func foreignColumns() throws -> [StoreGuest] {
     try schema.tables.flatMap { table in
       var parameters = ServerParameters()
       parameters.add(table.name)
@@ -73,12 +69,12 @@ struct ServerGuests {
       let own = Set(table.columns.map(\.name))
       return (0..<rows.rowCount).compactMap { rows.text($0, 0) }
         .filter { !own.contains($0) && !own.contains($0.quotedName) }
-        .map { "the column \($0) of \(table.name)" }
+        .map { StoreGuest.column($0, of: table.name) }
     }
   }
 
-  /// The statements that make the indexes of others again, once the store's new tables have the places of the old.
-  func foreignIndexes() throws -> [String] {
+  /// The statements that make the indexes of others.
+  private func foreignIndexes() throws -> [String] {
     let own = ServerTables(schema: schema, address: address).indexes + schema.joinTables.map(ServerTables.index)
     let contents = Set(own.map(ServerIndexes.content))
     let indexes = ServerIndexes(connection)
@@ -87,16 +83,16 @@ struct ServerGuests {
     }
   }
 
-  /// Makes indexes again. One whose name the new tables use themselves is theirs.
-  ///
-  /// - Throws: 134110 with the statement of one that does not fit.
-  func make(indexes: [String]) throws {
-    for statement in indexes {
-      do {
-        try connection.run(statement.replacing("INDEX ", with: "INDEX IF NOT EXISTS ", maxReplacements: 1))
-      } catch let error as ServerError where !error.isConnectionLost {
-        try refuse(["the index of \(statement) (\(error.message))"])
-      }
+  /// Makes an index again; the reason if it does not fit. One whose name the new tables use themselves is theirs.
+  private func failure(ofIndex statement: String) throws -> String? {
+    try connection.run("SAVEPOINT guest")
+    do {
+      try connection.run(statement.replacing("INDEX ", with: "INDEX IF NOT EXISTS ", maxReplacements: 1))
+      try connection.run("RELEASE guest")
+      return nil
+    } catch let error as ServerError where !error.isConnectionLost {
+      try connection.run("ROLLBACK TO guest")
+      return error.message
     }
   }
 

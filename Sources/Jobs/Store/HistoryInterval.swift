@@ -71,7 +71,8 @@ public struct HistoryGauges: Equatable, Sendable {
   /// Nothing waits, and nobody is there.
   public init() {}
 
-  init?(meanOf all: [HistoryGauges]) {
+  /// The mean of how the pool stood at several moments; nil for none.
+  public init?(meanOf all: [HistoryGauges]) {
     guard !all.isEmpty else { return nil }
     for field in Self.fields {
       self[keyPath: field] = all.reduce(0) { $0 + $1[keyPath: field] } / Double(all.count)

@@ -31,17 +31,17 @@ extension JobStore {
   ) throws -> Int {
     let now = now ?? self.now
     var count = 0
-    let wanted = Wanted()
+    let awaited = AwaitedJobs(in: self, countsPassing: false)
     for state in [JobState.succeeded, .cancelled, .dead] {
       let age = state == .dead ? retention.dead : retention.finished
       let old = try age.map {
-        try delete(state, finishedBefore: now - $0, limit: limit - count, wanted, now, context)
+        try delete(state, finishedBefore: now - $0, limit: limit - count, awaited, now, context)
       }
       count += old ?? 0
       // Jobs that go for their age must not count again among those that are too many.
       guard let most = retention.count, state != .dead, old ?? 0 == 0 else { continue }
       let surplus = try context.count(for: finished(state, before: nil)) - most
-      count += try delete(state, finishedBefore: nil, limit: min(surplus, limit - count), wanted, now, context)
+      count += try delete(state, finishedBefore: nil, limit: min(surplus, limit - count), awaited, now, context)
     }
     return count
   }
@@ -55,7 +55,7 @@ extension JobStore {
   }
 
   private func delete(
-    _ state: JobState, finishedBefore date: Date?, limit: Int, _ wanted: Wanted, _ now: Date,
+    _ state: JobState, finishedBefore date: Date?, limit: Int, _ awaited: AwaitedJobs, _ now: Date,
     _ context: NSManagedObjectContext
   ) throws -> Int {
     let request = finished(state, before: date)
@@ -68,28 +68,14 @@ extension JobStore {
       let jobs = try context.fetch(request)
       if jobs.isEmpty { break }
       request.fetchOffset += jobs.count
-      let needed = try blockers(among: jobs.compactMap(\.objectID.key), in: context)
+      let stay = try awaited.keys(among: jobs, in: context)
       for job in jobs where count < limit && !job.isDeleted {
-        if let key = job.objectID.key, needed.contains(key) { continue }
-        if state != .succeeded, try wanted.includes(job, self, context) { continue }
+        if let key = job.objectID.key, stay.contains(key) { continue }
         if job.activeKey != nil, job.isKeyTaken(at: now) { continue }
         context.delete(job)
         count += 1
       }
     }
     return count
-  }
-
-  /// The jobs that others wait for which do not run after a failure.
-  ///
-  /// Read when it is first asked for: most often no failed job is old enough to go.
-  private final class Wanted {
-    private var read: AwaitedJobs?
-
-    func includes(_ job: PoolJob, _ store: JobStore, _ context: NSManagedObjectContext) throws -> Bool {
-      let awaited = try read ?? store.awaitedJobs(passing: false, in: context)
-      read = awaited
-      return awaited.includes(job)
-    }
   }
 }

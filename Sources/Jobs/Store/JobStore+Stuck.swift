@@ -57,12 +57,8 @@ extension JobStore {
     let jobs = try waiting(for: number, limit: Self.mostStuck, in: context)
     guard let batch = jobs.first?.options.afterBatch else { return nil }
     return StuckJobs(
-      jobs: jobs.map(\.objectID.uriString), batch: batch, nearest: try nearestBatch(to: batch, in: context))
-  }
-
-  /// The known batch whose name resembles this one most.
-  public func nearestBatch(to name: String, in context: NSManagedObjectContext) throws -> String? {
-    Spelling.nearest(to: name, among: try batchNames(near: name, in: context))
+      jobs: jobs.map(\.objectID.uriString), batch: batch,
+      nearest: try Self.unknownName(.batch, batch, in: context)?.nearest)
   }
 
   /// The cycles among jobs each of which waits for one other: each cycle once, beginning with its oldest job.

@@ -45,8 +45,8 @@ protocol JobSource: AnyObject, Sendable {
   func readFailures(_ jobs: [JobKey])
   /// Finds the jobs of the submissions with these tokens; answered with `submissions`.
   func findSubmissions(_ tokens: [String])
-  /// Finds queues and batches whose names equal or resemble these; answered with `foundNames`.
-  func findNames(queue: String?, batch: String?, kinds: [String], ticket: Int)
+  /// Finds out which of these names no job has; answered with `foundNames`.
+  func findNames(_ asked: [AskedName], ticket: Int)
   /// Counts the jobs for a status, and reads the times of those that ended last; calls back on any thread.
   ///
   /// - Parameter running: jobs that workers have begun.
@@ -137,7 +137,8 @@ enum JobSourceEvent: Equatable, Sendable {
   case replied(ticket: Int, count: Int, error: String?)
   /// The answer to `findSubmissions`: those that the store has.
   case submissions([String: SubmittedJobs])
-  case foundNames(ticket: Int, KnownNames)
+  /// The answer to `findNames`: those that are not known.
+  case foundNames(ticket: Int, unknown: [UnknownName])
   /// The answer to `readReady`: what the coordinator needs to know of the job; nil for one that is not available.
   case ready(ticket: Int, WindowJob?)
   /// The answer to `readFailures`: those that could be read.

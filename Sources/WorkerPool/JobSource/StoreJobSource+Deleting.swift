@@ -6,7 +6,7 @@ import WorkerProtocol
 extension StoreJobSource {
   func delete(_ asked: [JobKey], in states: [JobState], evenIfAwaited: Bool, ticket: Int) {
     work { [self] context in
-      let awaited = evenIfAwaited ? nil : try store.awaitedJobs(in: context)
+      let awaited = evenIfAwaited ? nil : AwaitedJobs(in: store, countsPassing: true)
       var deleted: [JobKey] = []
       var stay = 0
       var elsewhere = 0

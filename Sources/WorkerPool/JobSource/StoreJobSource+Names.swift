@@ -1,20 +1,26 @@
+import CoreData
 import Jobs
 
-/// Names in the store that equal or resemble those that a person typed.
-struct KnownNames: Equatable, Sendable {
-  var queues: [String] = []
-  var batches: [String] = []
+/// A name that a person typed, and those that the pool knows without its store.
+struct AskedName: Equatable, Sendable {
+  var what: JobName
+  var name: String
+  var known: [String] = []
 }
 
 extension StoreJobSource {
-  func findNames(queue: String?, batch: String?, kinds: [String], ticket: Int) {
+  func findNames(_ asked: [AskedName], ticket: Int) {
     let context = store.makeContext(name: "names")
     context.perform { [self] in
-      var names = KnownNames()
-      // Names that cannot be read count as unknown.
-      if let queue { names.queues = (try? store.queueNames(near: queue, kinds: kinds, in: context)) ?? [] }
-      if let batch { names.batches = (try? store.batchNames(near: batch, in: context)) ?? [] }
-      report(.foundNames(ticket: ticket, names))
+      let unknown = asked.compactMap { asked in
+        do {
+          return try JobStore.unknownName(asked.what, asked.name, besides: asked.known, in: context)
+        } catch {
+          // A name that cannot be found now counts as unknown.
+          return UnknownName(asked.what.rawValue, asked.name, among: asked.known)
+        }
+      }
+      report(.foundNames(ticket: ticket, unknown: unknown))
     }
   }
 }

@@ -60,18 +60,17 @@ extension StoreJobSource {
       try context.save()
       context.reset()
       for job in found.withoutBatch {
-        report(.logged(record(job, nearest: try store.nearestBatch(to: job.batch, in: context))))
+        report(.logged(record(job, hint: try JobStore.unknownName(.batch, job.batch, in: context)?.hint ?? "")))
       }
       ready += found.ready + (try release(after: found.cancelled, context))
     }
   }
 
-  private func record(_ job: JobStore.WithoutBatch, nearest: String?) -> LogRecord {
+  private func record(_ job: JobStore.WithoutBatch, hint: String) -> LogRecord {
     let uri = store.jobURIs[job.job].description
     return LogRecord(
       event: .batchUnknown,
-      text: "\(uri) waits for the batch \(job.batch), which has no job\(Spelling.hint(nearest))", fields: [.jobs([uri])]
-    )
+      text: "\(uri) waits for the batch \(job.batch), which has no job\(hint)", fields: [.jobs([uri])])
   }
 
   /// Checks the dependents of these jobs, then those of the jobs that were cancelled by that, and so on.

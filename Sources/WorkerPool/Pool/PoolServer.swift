@@ -165,7 +165,7 @@ final class PoolServer {
       core.coordinator.refetchAll()
       ready.promoteDueJobs()
       status.replied(ticket, count: count, error)
-    case .foundNames(let ticket, let names): status.names.found(ticket, names)
+    case .foundNames(let ticket, let names): status.names.found(ticket, unknown: names)
     case .submissions(let found): status.submissions.found(found)
     case .ready(let ticket, let job): status.explanations.read(ticket, job)
     case .failures(let failures): workers.failures.read(failures)

@@ -1,3 +1,4 @@
+import Jobs
 import PoolClient
 
 /// Keeps a mistyped name from being taken for a new one, as far as a running pool can tell.
@@ -14,8 +15,8 @@ enum MistypedNames {
   @discardableResult
   static func check(
     _ arguments: ParsedArguments, kind: String? = nil, queue: String? = nil, batch: String? = nil,
-    isStrict: (StatusReply.UnknownName) -> Bool = { _ in false }
-  ) throws -> [StatusReply.UnknownName] {
+    isStrict: (UnknownName) -> Bool = { _ in false }
+  ) throws -> [UnknownName] {
     guard !arguments.has(option.name), kind != nil || queue != nil || batch != nil else { return [] }
     let request = StatusRequest(.check, queue: queue, kind: kind, batch: batch)
     let unknown = try arguments.pool().request(request, within: 10).unknown ?? []
@@ -26,7 +27,7 @@ enum MistypedNames {
 
 /// The pool does not know a name.
 struct UnknownNameError: Error, CustomStringConvertible {
-  let name: StatusReply.UnknownName
+  let name: UnknownName
 
   var description: String {
     let reason =

@@ -51,7 +51,7 @@ extension JobChange {
   }
 
   fileprivate func run(_ arguments: ParsedArguments) throws -> ExitCode {
-    var filter = try JobFilterOptions.filter(arguments)
+    let filter = try JobFilterOptions.filter(arguments)
     guard !arguments.operands.isEmpty || !filter.isEverything else {
       throw UsageError(
         "workerpool \(rawValue) needs jobs: name them (p17), or choose them by options such as --state")
@@ -67,9 +67,8 @@ extension JobChange {
       let result = try carryOut(on: jobs, by: pool, evenIfAwaited: evenIfAwaited)
       return try tell(result, areNamed: true, arguments)
     }
-    filter.states = states
     let reader = try StoreReader(poolStore: try arguments.storePath())
-    let byState = try reader.counts(filter)
+    let byState = try reader.counts(narrowed(filter))
     let count = byState.reduce(0) { $0 + $1.count }
     guard count > 0 else {
       tell(matching: 0, result: nil, arguments, text: "no job matches")

@@ -85,10 +85,10 @@ extension ParsedArguments {
   let code = try pause(arguments, .resume)
   guard !isNamed, let status = try localStatus(arguments) else { return code }
   let paused =
-    status.pausedQueues.map { "workerpool resume \($0)" }
-    + status.pausedKinds.map { "workerpool resume --kind \($0)" }
-  let remark = "still paused by name: \(paused.joined(separator: ", "))"
-  if !paused.isEmpty { Output.line(arguments.advisedCommands.completed(remark)) }
+    status.pausedQueues.map { AdvisedCommand.resume(queue: $0) }
+    + status.pausedKinds.map { AdvisedCommand.resume(kind: $0) }
+  let commands = paused.map { arguments.adviceReader.text(of: $0) }.joined(separator: ", ")
+  if !paused.isEmpty { Output.line("still paused by name: \(commands)") }
   return code
 }
 

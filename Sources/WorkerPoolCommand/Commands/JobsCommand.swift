@@ -38,8 +38,8 @@ let jobsCommand = CommandDescription(
       if arguments.has("json") {
         Output.line(JobText.json(job, run: run).text)
       } else {
-        JobStory.lines(job, status: status, run: run, obstacle: obstacle)
-          .map(arguments.advisedCommands.completed).forEach(Output.line)
+        JobStory.lines(job, status: status, run: run, obstacle: obstacle, reader: arguments.adviceReader)
+          .forEach(Output.line)
       }
     }
     if !isFound { Output.error("workerpool jobs: there is no job \(wanted)\n") }

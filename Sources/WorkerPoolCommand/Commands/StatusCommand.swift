@@ -67,7 +67,7 @@ let workersCommand = CommandDescription(
 private func watch(
   _ pool: StatusClient, _ first: PoolStatus, _ arguments: ParsedArguments, on screen: Screen, interval: Double
 ) -> ExitCode {
-  var content = StatusScreen(commands: arguments.advisedCommands)
+  var content = StatusScreen(reader: arguments.adviceReader)
   var status = first
   while true {
     content.note(status, at: Clock.now)
@@ -92,16 +92,16 @@ private func watch(
       status = try currentStatus(pool, arguments)
     } catch {
       screen.close()
-      let end = "pool \(status.pid) does not answer any more; what happened: workerpool logs"
-      Output.line(arguments.advisedCommands.completed(end))
+      let end: Advice = "pool \(status.pid) does not answer any more; what happened: \(.workerpool("logs"))"
+      Output.line(end.text(for: arguments.adviceReader))
       return .success
     }
   }
 }
 
 extension ParsedArguments {
-  /// The commands that advice names: they are for the pool that the arguments mean.
-  var advisedCommands: AdvisedCommands { AdvisedCommands(queue: string("queue")) }
+  /// Commands that advice names are for the pool that the arguments mean.
+  var adviceReader: AdviceReader { AdviceReader(queue: string("queue")) }
 }
 
 @Sendable private func workers(_ arguments: ParsedArguments) throws -> ExitCode {
@@ -116,7 +116,7 @@ extension ParsedArguments {
     if arguments.has("json") {
       Output.line(StatusText.json(worker))
     } else {
-      WorkerStory.lines(worker).map(arguments.advisedCommands.completed).forEach(Output.line)
+      WorkerStory.lines(worker, reader: arguments.adviceReader).forEach(Output.line)
     }
     return .success
   }
@@ -155,6 +155,6 @@ private func show(_ status: PoolStatus, _ arguments: ParsedArguments) {
   if arguments.has("json") {
     Output.line(StatusText.json(status))
   } else {
-    StatusText.lines(status, layout: Output.layout, commands: arguments.advisedCommands).forEach(Output.line)
+    StatusText.lines(status, layout: Output.layout, reader: arguments.adviceReader).forEach(Output.line)
   }
 }

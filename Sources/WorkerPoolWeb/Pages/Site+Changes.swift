@@ -150,6 +150,6 @@ extension Site {
     guard !filter.isEverything else {
       throw PageError(text: "Choose the jobs by a filter first.", advice: nil)
     }
-    return (try jobReader.counts(filter, in: change.states), filter.parameters, filter.address())
+    return (try jobReader.counts(filter, for: change), filter.parameters, filter.address())
   }
 }

@@ -200,7 +200,7 @@ extension Site {
         .request(StatusRequest(.explain, jobs: [job.objectID.uriString]), within: 1).obstacle
     }
     let next = JobStory.next(job, status: status, run: run, obstacle: obstacle)
-    return access.isReadOnly ? next.text : next.sentence
+    return (access.isReadOnly ? next.text : next.sentence).text(for: .plain)
   }
 
   private func actions(_ job: Job, _ key: Int64) -> HTML {

@@ -38,7 +38,7 @@ extension Site {
   }
 
   private func advice(_ status: PoolStatus?) -> HTML {
-    let lines = status.map(StatusAdvice.lines) ?? []
+    let lines = status.map { StatusAdvice.lines($0) } ?? []
     guard !lines.isEmpty else { return .nothing }
     return tag("div", .class("message")) {
       tag("ul", .class("advice")) {
@@ -110,13 +110,12 @@ extension Site {
   // MARK: Plots
 
   private func plots(_ period: Period) -> HTML {
-    var plots: [HTML] = []
-    var kept: [HistoryGauges?] = []
     let grid = period.grid(until: Date())
+    var intervals = grid.times.map { HistoryInterval(start: $0) }
+    let plots: [HTML]
     do {
-      let intervals = try finished.intervals(grid, in: try openJobReader())
+      intervals = try finished.intervals(grid, in: try openJobReader())
       plots = JobPlots.html(intervals, step: grid)
-      kept = intervals.map(\.gauges)
     } catch let error as PageError {
       return problem(error.text, error.advice)
     } catch {
@@ -126,44 +125,17 @@ extension Site {
     }
     return tag("div", .class("plots")) {
       plots
-      samplePlots(grid, kept)
+      gaugePlots(grid, monitor.recent.filling(intervals, step: grid.step).map(\.gauges))
     }
   }
 
-  /// How the pool stood: what it has kept in the store, and for the last minutes what this program saw, for each
-  /// interval the mean.
-  private func samplePlots(_ grid: TimeGrid, _ kept: [HistoryGauges?]) -> [HTML] {
-    let times = grid.times
-    var recent = [[HistoryGauges]](repeating: [], count: times.count)
-    for sample in monitor.recent.samples where sample.date >= times[0] {
-      let index = Int(sample.date.timeIntervalSince(times[0]) / grid.step)
-      if recent.indices.contains(index) { recent[index].append(sample.gauges) }
-    }
-    // Where intervals are shorter than the time between two looks, the last value holds; a minute that the pool has
-    // kept lasts a minute.
-    let held = Int((PoolMonitor.longestPause / grid.step).rounded(.up))
-    let minute = JobStore.HistoryStep.minute.rawValue
-    let heldMinute = Int((minute / grid.step).rounded(.up)) - 1
-    // In shorter intervals the end of a minute, at which the pool notes how it stands, would show as its beginning.
-    let isFine = grid.step < minute
-    func values(_ value: (HistoryGauges) -> Double) -> [Double?] {
-      var last: (index: Int, value: Double, held: Int)?
-      return times.indices.map { index in
-        let gauges = kept.indices.contains(index) ? kept[index] : nil
-        if !recent[index].isEmpty, isFine || gauges == nil {
-          last = (index, recent[index].reduce(0) { $0 + value($1) } / Double(recent[index].count), held)
-        } else if let gauges {
-          last = (index, value(gauges), heldMinute)
-        } else if let known = last, index - known.index > known.held {
-          last = nil
-        }
-        return last?.value
-      }
-    }
+  /// How the pool stood in each interval.
+  private func gaugePlots(_ grid: TimeGrid, _ gauges: [HistoryGauges?]) -> [HTML] {
+    func values(_ value: (HistoryGauges) -> Double) -> [Double?] { gauges.map { $0.map(value) } }
     let note = "As the pool has kept it in the store, minute by minute."
     func plot(_ title: String, _ unit: String, _ series: [Plot.Series], _ text: @escaping (Double) -> String) -> HTML {
       Plot(
-        title: title, unit: unit, note: note, shape: .lines, times: times, step: grid.step, series: series,
+        title: title, unit: unit, note: note, shape: .lines, times: grid.times, step: grid.step, series: series,
         isCount: unit == "jobs", text: text
       ).html
     }

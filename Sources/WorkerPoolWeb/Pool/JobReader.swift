@@ -80,10 +80,9 @@ final class JobReader {
     try reader.job(reader.jobURIs[key].description, body: body)
   }
 
-  /// How many of the jobs that fit are in each of these states; states without jobs are left out.
-  func counts(_ filter: JobFilter, in states: [JobState]) throws -> [(state: JobState, count: Int)] {
-    var filter = try bounded(filter)
-    filter.states = states
+  /// How many of the jobs that fit can be changed so, by their state; states without jobs are left out.
+  func counts(_ filter: JobFilter, for change: JobChange) throws -> [(state: JobState, count: Int)] {
+    let filter = change.narrowed(try bounded(filter))
     return try within(Self.longest) { try reader.counts(filter) }
   }
 

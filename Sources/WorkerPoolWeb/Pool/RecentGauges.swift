@@ -29,4 +29,34 @@ struct RecentGauges: Sendable {
     samples.append(Sample(date: date, gauges: HistoryGauges(status, processors: meter.total)))
     samples.removeAll { $0.date < date - Self.length }
   }
+
+  /// The intervals of a grid with the gauges that plots show: what the pool has kept in its store, and for the last
+  /// minutes the mean of the samples.
+  func filling(_ intervals: [HistoryInterval], step: Double) -> [HistoryInterval] {
+    guard let start = intervals.first?.start else { return [] }
+    let recent = Dictionary(grouping: samples.filter { $0.date >= start }) {
+      Int($0.date.timeIntervalSince(start) / step)
+    }
+    let minute = JobStore.HistoryStep.minute.rawValue
+    // Where intervals are shorter than the time between two looks, the last value holds; a minute that the pool has
+    // kept lasts a minute.
+    let held = Int((PoolMonitor.longestPause / step).rounded(.up))
+    let heldMinute = Int((minute / step).rounded(.up)) - 1
+    // In shorter intervals the end of a minute, at which the pool notes how it stands, would show as its beginning.
+    let isFine = step < minute
+    var last: (gauges: HistoryGauges, end: Int)?
+    return intervals.enumerated().map { index, interval in
+      var interval = interval
+      let sampled = HistoryGauges(meanOf: recent[index]?.map(\.gauges) ?? [])
+      if let sampled, isFine || interval.gauges == nil {
+        last = (sampled, index + held)
+      } else if let kept = interval.gauges {
+        last = (kept, index + heldMinute)
+      } else if let known = last, index > known.end {
+        last = nil
+      }
+      interval.gauges = last?.gauges
+      return interval
+    }
+  }
 }

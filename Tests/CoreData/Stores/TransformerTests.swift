@@ -49,6 +49,35 @@ final class Disguise: NSObject, NSSecureCoding {
     }
   }
 
+  /// A paint whose archive fails.
+  final class Unarchivable: NSObject, NSSecureCoding {
+    static var supportsSecureCoding: Bool { true }
+    override init() {}
+    required init?(coder: NSCoder) { nil }
+    func encode(with coder: NSCoder) {
+      coder.failWithError(CocoaError(.coderInvalidValue))
+    }
+  }
+
+  /// NULL would lose the value.
+  @Test(arguments: [nil, "NSSecureUnarchiveFromData", "JSONValueTransformer"])
+  func aValueThatHasNoFormIsRefused(name: String?) throws {
+    let attribute = Build.attribute("paint", .transformableAttributeType)
+    attribute.valueTransformerName = name
+    let store = try TemporaryStore(Build.model(Build.entity("Wall", Build.attribute("name"), attribute)))
+    let value: Any = name == "JSONValueTransformer" ? [1: 2] as [AnyHashable: Any] : Unarchivable()
+    let context = store.context()
+    try context.performAndWait {
+      let wall = context.make("Wall", ["name": "a"])
+      wall.setValue(value, forKey: "paint")
+      let error = #expect(throws: NSError.self) { try context.save() }
+      #expect(error?.code == NSPersistentStoreSaveError)
+      #expect("\(error as Any)".contains("the value of paint of Wall/p1"), "\(error as Any)")
+      wall.setValue(nil, forKey: "paint")
+      try context.save()
+    }
+  }
+
   private func stored(_ name: String, _ value: Any, _ body: (Any?) -> Void) throws {
     let folder = temporaryURL("transformer")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -150,8 +150,8 @@ final class MemoryJobSource: JobSource {
     report(.checkpointed(isLogHeld.load(ordering: .relaxed) ? .held : .quiet))
     if let ticket { report(.replied(ticket: ticket, count: 0, error: nil)) }
   }
-  func findNames(queue: String?, batch: String?, kinds: [String], ticket: Int) {
-    report(.foundNames(ticket: ticket, KnownNames()))
+  func findNames(_ asked: [AskedName], ticket: Int) {
+    report(.foundNames(ticket: ticket, unknown: []))
   }
   func readReady(_ job: JobKey, ticket: Int) {
     report(.ready(ticket: ticket, state.withLock { $0.all[job] }))

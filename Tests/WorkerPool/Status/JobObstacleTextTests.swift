@@ -3,7 +3,7 @@ import Testing
 
 /// What people read of an obstacle.
 @Suite struct JobObstacleTextTests {
-  private func text(_ obstacle: JobObstacle) -> String { obstacle.sentence }
+  private func text(_ obstacle: JobObstacle) -> String { obstacle.sentence.text(for: .plain) }
 
   @Test func aLimitSaysWhoHoldsThePlace() {
     var obstacle = JobObstacle(.kindLimit, name: "import", limit: 1)

@@ -90,7 +90,17 @@ extension NSManagedObjectContext {
   private func prepare(_ objects: [NSManagedObject], _ settings: FetchSettings) throws {
     if settings.fetchBatchSize > 0 { FetchBatch.assign(to: objects, size: settings.fetchBatchSize) }
     try prefetch(settings.prefetchedKeyPaths ?? [], for: objects)
-    if !settings.returnsObjectsAsFaults { for object in objects { _ = object.access() } }
+    if !settings.returnsObjectsAsFaults { for object in objects { try fill(object) } }
+  }
+
+  /// Fills a fault. A fetch that promises values throws what keeps them from being read, where an access could only end
+  /// the process.
+  private func fill(_ object: NSManagedObject) throws {
+    if object.isFault, object.snapshot == nil, !object.isInserted, !object.state.contains(.gone) {
+      object.batch?.fill(in: self)
+      if object.snapshot == nil, let row = try storedRow(object.objectID) { object.supply(row) }
+    }
+    _ = object.access()
   }
 
   /// The results of an asynchronous fetch, corrected by the context's current changes.

@@ -14,11 +14,15 @@ enum ArchivedValue {
         elements[element.key] = try encoded(element.value, description)
       }
     case .transformableAttributeType, .undefinedAttributeType, .objectIDAttributeType:
-      if let data = TransformableValue.encode(value, attribute.valueTransformerName) { return data }
+      do {
+        if let data = try TransformableValue.encode(value, attribute.valueTransformerName) { return data }
+      } catch {
+        throw CoreDataErrors.error(error.of(attribute), "Writing the store's file")
+      }
       throw CoreDataErrors.error(
         .persistentStoreSave,
-        "The value of \(attribute.owner?.name ?? "").\(attribute.name) cannot be archived; use a value transformer, or "
-          + "a class that conforms to NSSecureCoding.")
+        "The transformer \(attribute.valueTransformerName ?? "") makes no data of the value of "
+          + "\(attribute.owner?.name ?? "").\(attribute.name).")
     default: return value
     }
   }

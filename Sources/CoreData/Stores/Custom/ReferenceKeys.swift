@@ -51,14 +51,7 @@ package final class ReferenceKeys: KeyNames, @unchecked Sendable {
     let written = name.dropFirst()
     guard name.first == "p", !written.isEmpty, let text = written.removingPercentEncoding else { return nil }
     if let integer = Int64(written) { return key(of: NSNumber(value: integer), number) }
-    guard let uuid = UUID(uuidString: String(written)) else { return key(of: text, number) }
-    // In URIs of earlier versions a text that is a UUID looks like one.
-    let (isKnown, isKnownText) = lock.withLock {
-      (
-        keys[Place(number: number, value: .uuid(uuid))] != nil, keys[Place(number: number, value: .string(text))] != nil
-      )
-    }
-    return !isKnown && isKnownText ? key(of: text, number) : key(of: uuid, number)
+    return UUID(uuidString: String(written)).map { key(of: $0, number) } ?? key(of: text, number)
   }
 
   private static func escaped(_ text: String) -> String {

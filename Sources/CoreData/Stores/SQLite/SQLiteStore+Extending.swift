@@ -102,7 +102,7 @@ extension SQLiteStore {
   static func indexes(_ schema: StoreSchema, _ connection: SQLiteConnection) throws -> [String: String] {
     var statements: [String: String] = [:]
     for table in schema.tables.map(\.name) + schema.joinTables.map(\.name) {
-      let columns = try StoreGuests.columns(of: table, connection)
+      let columns = try SQLiteGuests.columns(of: table, connection)
       // Indexes without a text belong to the table's constraints.
       let rows = try connection.rows(
         "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL", [.text(table)])

@@ -43,10 +43,14 @@ enum StoredValue {
         statement.bindNull(at: index)
       }
     default:
-      if let data = TransformableValue.encode(boxed.value, attribute?.valueTransformerName) {
-        statement.bind(data, at: index)
-      } else {
-        statement.bindNull(at: index)
+      do {
+        if let data = try TransformableValue.encode(boxed.value, attribute?.valueTransformerName) {
+          statement.bind(data, at: index)
+        } else {
+          statement.bindNull(at: index)
+        }
+      } catch {
+        statement.refuse(error, at: index)
       }
     }
   }

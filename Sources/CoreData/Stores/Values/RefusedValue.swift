@@ -28,6 +28,14 @@ package struct RefusedValue: Error {
     return named
   }
 
+  /// The same for an attribute; an entity that is known already stays.
+  package func of(_ attribute: NSAttributeDescription) -> RefusedValue {
+    var named = self
+    named.entity = entity ?? attribute.owner?.name
+    named.attribute = attribute.name
+    return named
+  }
+
   /// What a person reads, without a full stop.
   package var sentence: String { "\(subject) \(reason): \(remedy)" }
 
@@ -39,5 +47,14 @@ package struct RefusedValue: Error {
     case (nil, let owner?): return "the row of \(owner)"
     case (nil, nil): return "a value"
     }
+  }
+}
+
+extension CoreDataErrors {
+  /// 134030 (`persistentStoreSave`) for a value that a store cannot hold.
+  package static func error(_ value: RefusedValue, _ doing: String) -> NSError {
+    error(
+      .persistentStoreSave, "\(doing): \(value.sentence)",
+      value.attribute.map { [NSValidationKeyErrorKey: $0] } ?? [:])
   }
 }

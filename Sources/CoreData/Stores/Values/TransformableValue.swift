@@ -9,12 +9,33 @@ package enum TransformableValue {
     return NSKeyedUnarchiver.knownObject(from: data) ?? data
   }
 
-  package static func encode(_ value: Any, _ transformerName: String?) -> Data? {
-    if let transformer = ValueTransformer.named(transformerName) {
-      let isReader = transformer is NSSecureUnarchiveFromDataTransformer
-      return (isReader ? transformer.reverseTransformedValue(value) : transformer.transformedValue(value)) as? Data
+  /// The value as bytes; nil if the program's own transformer makes nothing of it.
+  ///
+  /// - Throws: ``RefusedValue`` for a value that cannot be archived: NULL would lose it.
+  package static func encode(_ value: Any, _ transformerName: String?) throws(RefusedValue) -> Data? {
+    guard let transformer = ValueTransformer.named(transformerName) else {
+      if let data = value as? Data { return data }
+      do {
+        return try NSKeyedArchiver.archivedData(withRootObject: value, requiringSecureCoding: false)
+      } catch {
+        throw unarchivable
+      }
     }
-    if let data = value as? Data { return data }
-    return try? NSKeyedArchiver.archivedData(withRootObject: value, requiringSecureCoding: false)
+    if transformer is NSSecureUnarchiveFromDataTransformer {
+      if let data = transformer.reverseTransformedValue(value) as? Data { return data }
+      throw unarchivable
+    }
+    let data = transformer.transformedValue(value) as? Data
+    if data == nil, transformer is JSONValueTransformer {
+      throw RefusedValue(
+        "is one that JSON cannot express",
+        remedy: "use numbers, texts, dates, arrays and dictionaries with keys that are texts")
+    }
+    return data
+  }
+
+  private static var unarchivable: RefusedValue {
+    RefusedValue(
+      "cannot be archived", remedy: "use a value transformer, or objects of classes that conform to NSSecureCoding")
   }
 }

@@ -217,6 +217,7 @@ struct ServerNeighbourTests {
   @Test(
     arguments: [
       ("CREATE INDEX mine ON ? (rating)", "the index of CREATE INDEX mine ON"),
+      ("CREATE INDEX a ON ? (rating); CREATE INDEX b ON ? (rating DESC)", "the index of CREATE INDEX b ON"),
       ("ALTER TABLE ? ADD COLUMN extra_note text", "the column extra_note of"),
     ])
   func aMigrationNamesWhatItWouldDrop(statement: String, name: String) throws {

@@ -235,7 +235,7 @@ struct ServerStoreTests {
   func interruptingStatementsEndsAFetchOfAPinnedContext() throws {
     let stack = try StoreStack(.server)
     let store = try #require(stack.store as? ServerStore)
-    let pinned = try PinnedServer(store.database)
+    let pinned = try store.database.pinnedConnection()
     let coordinator = stack.coordinator
     nonisolated(unsafe) let observer = try connect()
     let runs = "SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND query = 'SELECT pg_sleep(9.25)'"
@@ -243,7 +243,9 @@ struct ServerStoreTests {
       while (try? observer.execute(runs).rowCount) == 0 {}
       coordinator.interruptStatements()
     }.start()
-    let error = #expect(throws: ServerError.self) { try pinned.use { try $0.execute("SELECT pg_sleep(9.25)") } }
+    let error = #expect(throws: ServerError.self) {
+      try pinned.use { try $0.connection.execute("SELECT pg_sleep(9.25)") }
+    }
     #expect(error?.state == "57014")
   }
 

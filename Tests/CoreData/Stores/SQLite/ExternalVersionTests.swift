@@ -22,6 +22,25 @@ import Testing
     try #expect(ExternalPhotos.values(at: store.url) == [large(2)])
   }
 
+  @Test("A fetch of filled objects throws where a file is missing", arguments: [0, 1, 10])
+  func missing(batchSize: Int) throws {
+    let store = try ExternalPhotos.store()
+    try store.save { context in
+      for name in ["a", "b"] { context.make("Photo", ["name": name, "data": large(1)]) }
+    }
+    try FileManager.default.removeItem(at: ExternalPhotos.folder(of: store.url))
+    let context = try ExternalPhotos.open(store.url)
+    try context.performAndWait {
+      let request = NSFetchRequest<NSManagedObject>(entityName: "Photo")
+      request.returnsObjectsAsFaults = false
+      request.fetchBatchSize = batchSize
+      expectError(CocoaError.fileReadNoSuchFile.rawValue) { _ = try context.fetch(request) }
+      // What can be read is read all the same.
+      request.returnsObjectsAsFaults = true
+      try #expect(context.fetch(request).count == 2)
+    }
+  }
+
   @Test("A fetch that runs reads the old values while another coordinator replaces them")
   func running() throws {
     let store = try ExternalPhotos.store()

@@ -275,14 +275,14 @@ import Testing
   @Test(.timeLimit(.minutes(20)))
   func interruptingStatementsEndsAFetchOfAPinnedContext() throws {
     let (store, file, _) = try library()
-    let pinned = try #require(try PinnedFile(file.database))
+    let pinned = try #require(try file.database.pinnedConnection())
     let timer = DispatchSource.makeTimerSource()
     timer.schedule(deadline: .now(), repeating: .milliseconds(5))
     timer.setEventHandler { [coordinator = store.coordinator] in coordinator.interruptStatements() }
     timer.resume()
     defer { timer.cancel() }
     let long = "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000000) SELECT count(*) FROM n"
-    let error = #expect(throws: SQLiteError.self) { try pinned.read(nil) { try $0.integer(long) } }
+    let error = #expect(throws: SQLiteError.self) { try pinned.use { try $0.integer(long) } }
     #expect(error?.primaryCode == SQLITE_INTERRUPT)
   }
 }

@@ -17,12 +17,14 @@ extension CoreDataErrors {
       ])
   }
 
-  /// Runs the body and converts SQLite's errors to Core Data's.
+  /// Runs the body and converts SQLite's errors, and values that cannot be stored, to Core Data's.
   static func translating<T>(_ doing: @autoclosure () -> String, _ body: () throws -> T) throws -> T {
     do {
       return try body()
     } catch let error as SQLiteError {
       throw CoreDataErrors.error(error, doing())
+    } catch let value as RefusedValue {
+      throw CoreDataErrors.error(value, doing())
     }
   }
 }

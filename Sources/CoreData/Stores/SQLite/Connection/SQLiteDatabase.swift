@@ -196,17 +196,10 @@ final class SQLiteDatabase: @unchecked Sendable {
 
   // MARK: Connections of one owner
 
-  /// A new connection for reading that its owner uses and releases.
-  func adoptReader() throws -> SQLiteConnection {
-    let reader = try Self.makeReader(configuration)
-    try pool.adopt(reader)
-    return reader
+  /// A new connection for reading that has one owner.
+  func ownedReader() throws -> OwnedConnection<SQLiteConnection> {
+    try OwnedConnection(try Self.makeReader(configuration), of: pool)
   }
-
-  /// Throws 134070 once the database is closed: owners of connections ask before each use.
-  func checkOpen() throws { try pool.checkOpen() }
-
-  func release(_ reader: SQLiteConnection) { pool.release(reader) }
 
   private static func makeReader(_ configuration: Configuration) throws -> SQLiteConnection {
     // Opened read-write, because a reader may have to create or recover the WAL's index; query_only keeps it from

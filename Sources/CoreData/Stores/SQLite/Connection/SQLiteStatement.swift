@@ -11,9 +11,9 @@ final class SQLiteStatement {
   /// The memory for bound texts; nil to let SQLite copy each into its own. The code that sets it clears the memory
   /// before it binds a run's values.
   var texts: BoundTexts?
-  /// The first value since the last run that SQLite has refused to bind. The next step throws it: the parameter is
-  /// NULL, which no row and no condition may have instead.
-  private var refusedValue: (value: RefusedValue, code: Int32)?
+  /// The first value since the last run that could not be bound, with SQLite's code if that has refused it. The next step
+  /// throws it: the parameter is NULL, which no row and no condition may have instead.
+  private var refusedValue: (value: RefusedValue, code: Int32?)?
   private(set) var hasRefusedValue = false
   /// Of a row's values; see `SQLiteRow`.
   let valueStride = SQLiteRow.valueStride
@@ -76,6 +76,14 @@ final class SQLiteStatement {
     if refusedValue == nil { refusedValue = (RefusedValue(sqlite: code), code) }
   }
 
+  /// Binds NULL for a value that has no form in a store. The next step throws.
+  @inline(never)
+  func refuse(_ value: RefusedValue, at index: Int32) {
+    bindNull(at: index)
+    hasRefusedValue = true
+    if refusedValue == nil { refusedValue = (value, nil) }
+  }
+
   /// Says which attribute the parameter belongs to that was bound last.
   func nameRefusedValue(_ entity: String, _ attribute: String) {
     guard refusedValue?.value.attribute == nil else { return }
@@ -119,10 +127,11 @@ final class SQLiteStatement {
   }
 
   @inline(never)
-  private func refusal() -> SQLiteError {
+  private func refusal() -> any Error {
     defer { (refusedValue, hasRefusedValue) = (nil, false) }
     guard let refusedValue else { return failure() }
-    return SQLiteError(code: refusedValue.code, message: refusedValue.value.sentence, sql: sql)
+    guard let code = refusedValue.code else { return refusedValue.value }
+    return SQLiteError(code: code, message: refusedValue.value.sentence, sql: sql)
   }
 
   private func failure() -> SQLiteError {

@@ -46,7 +46,7 @@ struct StoreMigration {
     try DeferredMigration.dropOldTables(connection)
     mapping.writeWarnings()
     let lastKeys = try self.lastKeys()
-    let guests = try StoreGuests(of: old, connection)
+    let guests = try StoreGuests(SQLiteGuests(of: old, connection).all(), at: connection.path)
     try setAside()
     for statement in new.entityTableStatements { try connection.execute(statement) }
     for entity in new.entities { try copyRows(of: entity) }
@@ -54,7 +54,7 @@ struct StoreMigration {
     try copyRelationships()
     if !isDeferred { try DeferredMigration.dropOldTables(connection) }
     try makeIndexes(onlyUnique: isDeferred)
-    try guests.makeAgain()
+    try guests.restore()
     try number(lastKeys)
     try renumberHistory()
   }

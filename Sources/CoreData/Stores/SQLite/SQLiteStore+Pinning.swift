@@ -1,0 +1,56 @@
+extension SQLiteStore {
+  /// The store's rows in the state of its file at one moment. The stores of one file share its connection.
+  private final class Pinned: PinnedStore {
+    let database: SQLiteDatabase
+    let connection: OwnedConnection<SQLiteConnection>
+    let rowCache = RowCache()
+
+    init(_ database: SQLiteDatabase, _ connection: OwnedConnection<SQLiteConnection>) {
+      self.database = database
+      self.connection = connection
+    }
+  }
+
+  func pin(beside others: [any PinnedStore]) throws -> (any PinnedStore)? {
+    try CoreDataErrors.translating("Pinning \(database.configuration.path)") {
+      let other = others.lazy.compactMap { $0 as? Pinned }.first { $0.database === database }
+      return try (other?.connection ?? database.pinnedConnection()).map { Pinned(database, $0) }
+    }
+  }
+
+  /// Runs the body on the current file, or on its state in the generation.
+  @inline(__always)
+  func read<T>(
+    _ generation: QueryGeneration?, _ control: FetchControl? = nil, _ body: (SQLiteConnection) throws -> T
+  ) throws -> T {
+    guard let pinned = generation?.pinned(self) as? Pinned else { return try database.read(control, body) }
+    return try pinned.connection.use { try $0.listening(to: control, body) }
+  }
+
+  /// Runs a body that looks up rows by key on the current file, or on its state in the generation.
+  @inline(__always)
+  func lookUp<T>(_ generation: QueryGeneration?, _ body: (SQLiteConnection) throws -> T) throws -> T {
+    if generation != nil { return try read(generation, nil, body) }
+    return try database.lookUp(body)
+  }
+}
+
+extension SQLiteDatabase {
+  /// A new connection in a read transaction that has begun; nil if such a transaction would block writers, or is not
+  /// possible.
+  ///
+  /// In WAL mode it sees the file's state from its beginning and blocks no writer. But the log cannot start over while
+  /// it is open: SQLite does not overwrite frames that a reader needs (https://www.sqlite.org/wal.html, "Avoiding
+  /// Excessively Large WAL Files").
+  func pinnedConnection() throws -> OwnedConnection<SQLiteConnection>? {
+    if configuration.isInMemory { return nil }
+    let owned = try ownedReader()
+    return try owned.use { connection in
+      guard try connection.rows("PRAGMA journal_mode").first == [.text("wal")] else { return nil }
+      try connection.execute("BEGIN")
+      // The first read fixes the state that the transaction sees.
+      _ = try connection.integer("SELECT count(*) FROM sqlite_master")
+      return owned
+    }
+  }
+}

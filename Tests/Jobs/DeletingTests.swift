@@ -1,0 +1,52 @@
+import CoreData
+import Foundation
+import Jobs
+import Testing
+
+/// Jobs that a person deletes, and those that stay because unfinished ones wait for them.
+@Suite struct DeletingTests {
+  /// A dead job, one that waits for it, and one that waits for nothing.
+  private func jobs(
+    _ store: JobStore, _ context: NSManagedObjectContext, whenFailed: JobOptions.FailureRule
+  ) throws -> [PoolJob] {
+    let now = Date()
+    let jobs = try store.insert(
+      [
+        request { $0.label = "one" }, request { $0.label = "two" },
+        request {
+          $0.options.after = ["one", "two"]
+          $0.options.whenFailed = whenFailed
+        },
+      ], into: context, at: now)
+    try context.save()
+    try jobs[0].markFailed(
+      AttemptFailure(attempt: 1, date: now, type: "E", message: ""), policy: RetryPolicy(maxAttempts: 1), at: now)
+    try context.save()
+    _ = try store.adoptPending(in: context)
+    try context.save()
+    return jobs
+  }
+
+  /// A row names the other job that the third waits for, so only its options tell of the dead one.
+  @Test(arguments: [JobOptions.FailureRule.wait, .run])
+  func aDeadJobThatAnotherWaitsForStaysUnlessThePersonSaysOtherwise(whenFailed: JobOptions.FailureRule) throws {
+    try withStore { store, context in
+      let jobs = try jobs(store, context, whenFailed: whenFailed)
+      let awaited = AwaitedJobs(in: store, countsPassing: true)
+      #expect(try store.delete([jobs[0]], except: awaited, in: context) == 1)
+      #expect(!jobs[0].isDeleted)
+      #expect(try store.delete([jobs[0]], except: nil, in: context) == 0)
+      #expect(jobs[0].isDeleted)
+    }
+  }
+
+  /// A job that runs after a failure, too, does not keep an old dead job in the store.
+  @Test(arguments: [(JobOptions.FailureRule.wait, 0), (.run, 1)])
+  func pruningKeepsADeadJobForThoseOnlyThatMustNotIgnoreIt(whenFailed: JobOptions.FailureRule, count: Int) throws {
+    try withStore { store, context in
+      _ = try jobs(store, context, whenFailed: whenFailed)
+      let retention = JobRetention(finished: 0, dead: 0, count: 0)
+      #expect(try store.prune(retention, at: Date() + 10, in: context) == count)
+    }
+  }
+}

@@ -1,0 +1,36 @@
+import PoolClient
+import Testing
+
+@Suite struct AdviceTests {
+  private let advice: Advice =
+    "2 jobs are dead; why: \(.workerpool("jobs", "--state", "dead")); to run one again: \(.retry("JOB"))"
+
+  @Test func commandsNameTheQueueDirectoryThatTheReaderNamed() {
+    #expect(
+      advice.text(for: AdviceReader(queue: "other/my queue"))
+        == "2 jobs are dead; why: workerpool jobs --queue 'other/my queue' --state dead; "
+        + "to run one again: workerpool retry --queue 'other/my queue' JOB")
+  }
+
+  @Test func commandsForThePoolOfTheDirectoryNameNoQueue() {
+    #expect(
+      advice.text(for: .plain)
+        == "2 jobs are dead; why: workerpool jobs --state dead; to run one again: workerpool retry JOB")
+  }
+
+  @Test func argumentsAreQuotedForTheShell() {
+    let advice: Advice = "to go on: \(.resume(queue: "it's mine"))"
+    #expect(advice.text(for: .plain) == #"to go on: workerpool resume 'it'\''s mine'"#)
+  }
+
+  /// A worker may print the name of a command of another pool, and a job's message may have one.
+  @Test func aTextThatNamesACommandStaysAsItIs() {
+    let line = "stopped by workerpool stop on the other host"
+    let worker = PoolStatus.Worker(
+      id: 3, plugin: "a", pid: 77, phase: "up", age: 9, credit: 1, holding: 1, running: ["x-coredata://A/PoolJob/p17"],
+      jobsDone: 4, isRetiring: false, path: "/worker-a", lastLines: [line])
+    let lines = WorkerStory.lines(worker, reader: AdviceReader(queue: "q"))
+    #expect(lines.contains("  | \(line)"), "\(lines)")
+    #expect(lines.contains { $0.contains("workerpool cancel --queue q p17 ends it") }, "\(lines)")
+  }
+}
