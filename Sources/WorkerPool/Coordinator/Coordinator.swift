@@ -109,6 +109,8 @@ struct Coordinator {
   var parkedIn: [JobGroup: Set<WindowKey>] = [:]
   /// Jobs in hand by the groups that limit them.
   var inHandByGroup: [JobGroup: Int] = [:]
+  /// Whether what began before this pool counts against its rates: where no other pool keeps count of it.
+  var countsEarlierBeginnings = false
   var queueLimits = QueueLimits()
   var weights = QueueWeights()
   var dependents = Dependents()
@@ -157,8 +159,10 @@ struct Coordinator {
   mutating func setKinds(_ rules: [String: KindRules]) {
     for kind in kinds.keys where rules[kind] == nil { remove(kind) }
     for (kind, rules) in rules.sorted(by: { $0.key < $1.key }) {
+      let hadRate = kinds[kind]?.pastStarts != nil
       if kinds[kind] != nil {
         kinds[kind]?.setRules(rules)
+        if !hadRate { findBeginnings(of: kind) }
         refresh(kind)
       } else {
         kinds[kind] = KindState(rules: rules)
@@ -167,11 +171,27 @@ struct Coordinator {
           kinds[kind]?.inHand += 1
           if job.begunAt != nil { kinds[kind]?.begun += 1 }
         }
+        findBeginnings(of: kind)
         refresh(kind)
         for lane in weights.lanes { open(WindowKey(kind: kind, lane: lane)) }
       }
     }
     refill()
+  }
+
+  private mutating func findBeginnings(of kind: String) {
+    guard countsEarlierBeginnings, let rate = kinds[kind]?.rules.rate else { return }
+    kinds[kind]?.awaitsBeginnings = true
+    effects.append(.findBeginnings(of: kind, rate))
+  }
+
+  /// So many seconds ago jobs of the kind began, the oldest first.
+  mutating func foundBeginnings(_ ages: [Double], of kind: String) {
+    guard kinds[kind]?.awaitsBeginnings == true else { return }
+    kinds[kind]?.awaitsBeginnings = false
+    kinds[kind]?.pastStarts?.add(earlier: ages.map { now - $0 })
+    refresh(kind)
+    mustDispatch = true
   }
 
   /// A worker said a valid hello.

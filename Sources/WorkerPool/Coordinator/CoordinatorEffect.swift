@@ -10,6 +10,8 @@ enum CoordinatorEffect: Equatable, Sendable {
   case releaseClaims(Set<String>, keeping: [JobKey])
   /// Tell the pools that share the store that these jobs of a kind with a rate begin now.
   case noteBeginnings([JobKey], of: String)
+  /// Find when the last jobs of this kind began before this pool; answer with `beginnings`.
+  case findBeginnings(of: String, JobRate)
   /// Release the dependents of these jobs, which have ended, and check new dependents; answer with `released`.
   case release(after: [JobKey])
   /// Write the settlement into the rows of these jobs; answer with `settled`.

@@ -10,6 +10,9 @@ protocol JobSource: AnyObject, Sendable {
   func releaseClaims(_ kinds: Set<String>, keeping kept: [JobKey])
   /// Jobs of a kind with a rate begin now in this pool, which shares the store.
   func noteBeginnings(_ jobs: [JobKey], of kind: String)
+  /// Finds the last beginnings of jobs of a kind within a period, in seconds; answered with `beginnings`. Only in a store
+  /// that no other pool uses.
+  func findBeginnings(of kind: String, within period: Double, atMost count: Int)
   /// Tells other pools that share the store something.
   func send(_ notice: PoolNotice, to recipients: [Int64])
   /// Begins to report; the first event is `started`.
@@ -62,10 +65,11 @@ protocol JobSource: AnyObject, Sendable {
   func finish()
 }
 
-/// A source that no other pool uses has nobody to share with.
+/// A source that no other pool uses has nobody to share with, and one in memory no past.
 extension JobSource {
   func releaseClaims(_ kinds: Set<String>, keeping kept: [JobKey]) {}
   func noteBeginnings(_ jobs: [JobKey], of kind: String) {}
+  func findBeginnings(of kind: String, within period: Double, atMost count: Int) {}
   func send(_ notice: PoolNotice, to recipients: [Int64]) {}
 }
 
@@ -147,6 +151,8 @@ enum JobSourceEvent: Equatable, Sendable {
   case checkpointed(WALState)
   /// The answer to `readOverview`.
   case overview(ticket: Int, StoreOverview)
+  /// How many seconds ago jobs of a kind began, the oldest first.
+  case beginnings(of: String, ages: [Double])
   /// The key of the newest job; 0 without any.
   case newest(Int64)
   /// In a store that pools share: jobs have come, or others may run now.

@@ -92,4 +92,21 @@ extension StoreJobSource {
     let isHolding = try store.tellBeginnings(rate, of: kind, for: membership.member.identity, in: context)
     if isHolding { tellBeginnings(of: kind, after: SharedRates.checkDelay) }
   }
+
+  // MARK: In a store that no other pool uses
+
+  func findBeginnings(of kind: String, within period: Double, atMost count: Int) {
+    work { [self] context in
+      let now = Date()
+      let since = now.addingTimeInterval(-period)
+      let lost = lostBeginnings.withLock { $0[kind] ?? [] }.filter { $0 > since }
+      let times = try store.beginnings(of: kind, since: since, atMost: count, in: context) + lost
+      let ages = times.sorted().suffix(count).map { max(0, now.timeIntervalSince($0)) }
+      report(.beginnings(of: kind, ages: ages))
+    } onFailure: { [self] error in
+      // The pool goes on, with the full rate.
+      report(.trouble("the store: \(ErrorText.text(error))"))
+      report(.beginnings(of: kind, ages: []))
+    }
+  }
 }

@@ -38,6 +38,8 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   let asking = Mutex<Set<String>>([])
   /// The rates of kinds in a store that pools share.
   let rates = SharedRates()
+  /// When the jobs began that processes of earlier pools had not ended, by kind: no row says it.
+  let lostBeginnings = Mutex<[String: [Date]]>([:])
   /// What was paused in the store when it was read or written last. On the context's queue.
   var lastPauses = JobPauses()
   let periodic: PeriodicDirectory

@@ -104,6 +104,7 @@ final class PoolServer {
     core.coordinator.jobURIs = start.jobURIs
     core.coordinator.pauses = start.pauses
     if start.isShared { core.coordinator.claims = Claims() }
+    core.coordinator.countsEarlierBeginnings = start.files != nil
     survivors.takeOver(start)
     status.start()
     runtime.start()
@@ -148,6 +149,7 @@ final class PoolServer {
       incoming.took(count, ready: jobs, someWait: someWait, postponed: postponed, messages)
       if count > 0 { status.submissions.find() }
     case .replaced(let parts): incoming.replaced(parts)
+    case .beginnings(let kind, let ages): core.coordinator.foundBeginnings(ages, of: kind)
     case .settled(let jobs):
       core.coordinator.settled(jobs)
       status.publish(ended: jobs)
@@ -256,6 +258,8 @@ final class PoolServer {
     case .fetchReady(let query): core.source.fetchReady(query)
     case .releaseClaims(let kinds, let kept): core.source.releaseClaims(kinds, keeping: kept)
     case .noteBeginnings(let jobs, let kind): core.source.noteBeginnings(jobs, of: kind)
+    case .findBeginnings(let kind, let rate):
+      core.source.findBeginnings(of: kind, within: rate.period, atMost: rate.jobs)
     case .release(let ended): core.source.release(after: ended)
     case .settle(let jobs, let settlement):
       workers.tell(jobs, settlement)

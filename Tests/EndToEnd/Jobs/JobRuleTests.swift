@@ -58,6 +58,28 @@ import Testing
     try pool.stop()
   }
 
+  /// What began before a pool was killed counts in the next one.
+  @Test(.timeLimit(.minutes(20))) func aRateHoldsOverARestart() throws {
+    let items = try ItemPool()
+    let options = ["--rate", "nothing=2/3600"]
+    var pool = try items.start(options: options)
+    try items.drop(Array(repeating: #"{"kind": "nothing"}"#, count: 4), as: "jobs.json")
+    try pool.waitForJobs(2)
+    pool.signal(SIGKILL)
+    _ = pool.waitForExit()
+    pool = try items.start(options: options)
+    // A job of another kind, which comes later, runs; those two do not.
+    try items.submit("add")
+    try pool.waitForJobs(3)
+    #expect(try pool.status().jobs?["available"] == 2)
+    let waiting = try pool.command("jobs", "--state", "available", "--json")
+    let name = try #require(waiting.output.firstMatch(of: /p[0-9]+/)?.output)
+    let shown = try pool.command("jobs", "show", String(name))
+    #expect(shown.output.contains("because the rate of the kind nothing is"), "\(shown.output)")
+    try pool.stop()
+    #expect(try items.rows() == "0|0|0\n3|1|0")
+  }
+
   /// Of three workers one stays idle though a job waits; a job that nothing keeps back goes past it.
   @Test(
     .timeLimit(.minutes(20)),
