@@ -18,6 +18,7 @@ enum ManagedClasses {
   ///
   /// If several modules have one, the class of the given module is taken, else the program's own.
   static func find(_ name: String, preferring module: String? = nil) -> Answer {
+    if let type = ClassNames.type(named: name) as? NSManagedObject.Type { return .found(type) }
     let candidates = index.withLock { index in
       if let known = index.types[name] { return known }
       index.update()
@@ -51,6 +52,7 @@ extension ManagedClasses {
   ///
   /// Complexity: reads the lists of all types in the program, which takes about a millisecond.
   static func find(_ name: String, inheriting base: AnyClass) -> AnyClass? {
+    if let type = ClassNames.type(named: name) { return type }
     let wanted = TypeDescriptor(classMetadata: base)
     var found: Set<TypeDescriptor> = []
     for image in SwiftImages.all {
@@ -116,7 +118,7 @@ extension TypeDescriptor {
   fileprivate static let keyPathTable: TypeDescriptor? = TypeDescriptor(protocolOf: (any ManagedKeyPathTable).self)
 
   /// The descriptor in a class's metadata: after the kind, the superclass and six numbers.
-  fileprivate init(classMetadata type: AnyClass) {
+  init(classMetadata type: AnyClass) {
     self.init(unsafeBitCast(type, to: UnsafeRawPointer.self).load(fromByteOffset: 40, as: UnsafeRawPointer.self))
   }
 
