@@ -105,7 +105,9 @@ struct SourceScanner {
     }
     switch token.text {
     case "import": importDeclaration()
-    case "class" where isFollowedByMember: reader.index += 1
+    case "class" where isFollowedByMember:
+      modifiers.append(token.text)
+      reader.index += 1
     case "class", "struct", "enum", "protocol", "actor": typeDeclaration(token)
     case "extension": extensionDeclaration()
     case "typealias": aliasDeclaration()
@@ -120,6 +122,9 @@ struct SourceScanner {
       forgetModifiers()
     }
   }
+
+  /// Whether a declaration is of the type, not of its objects.
+  private var isTypeMember: Bool { modifiers.contains("static") || modifiers.contains("class") }
 
   /// `class` before `func` or `var` is a modifier.
   private var isFollowedByMember: Bool {
@@ -228,8 +233,7 @@ struct SourceScanner {
     defer { forgetModifiers() }
     reader.index += 1
     guard case .type(let path, _, _, _, let isPlain)? = scopes.last, isPlain, attributes.allSatisfy({ $0 == "objc" }),
-      !isInGenericType,
-      !isDeclaredPrivate, !modifiers.contains("static"), !modifiers.contains("class")
+      !isInGenericType, !isDeclaredPrivate, !isTypeMember
     else { return }
     let isProperty = keyword.text == "var"
     guard let name = isProperty ? reader.computedProperty() : reader.validation() else { return }
@@ -268,7 +272,7 @@ struct SourceScanner {
       fail(token, "@NSManaged cannot be supplied for in a generic class: declare it in a subclass that is not generic")
       return nil
     }
-    if modifiers.contains("static") {
+    if isTypeMember {
       fail(token, "@NSManaged is for members of objects, not of types")
       return nil
     }

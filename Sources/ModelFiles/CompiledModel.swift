@@ -1,11 +1,12 @@
 /// A compiled model: a folder `NAME.momd` with a `VERSION.mom` for each version, and `VersionInfo.plist`, which names
-/// the current version.
+/// the current version, if the source does, and has the version hashes of all.
 ///
-/// Folder, file names and the property list's key are Apple's. A `.mom` here is the version's XML document with the
+/// Folder, file names and the property list's keys are Apple's. A `.mom` here is the version's XML document with the
 /// name of the module that the model was built into; Apple's has another, undocumented form.
 package enum CompiledModel {
   package static let versionInfoName = "VersionInfo.plist"
   package static let currentVersionKey = "NSManagedObjectModel_CurrentVersionName"
+  package static let versionHashesKey = "NSManagedObjectModel_VersionHashes"
   /// The attribute of the document's root element that holds the module's name.
   package static let productModuleKey = "productModuleName"
 
@@ -19,18 +20,21 @@ package enum CompiledModel {
     let current = try ModelFile(source)
     let versions = source.pathExtension == "xcdatamodeld" ? try ModelFile.versions(of: source) : [source]
     var files: [String: Data] = [:]
+    var hashes: [String: [String: Data]] = [:]
     var currentDocument: ModelDocument?
     for version in versions {
       let document = try ModelFile(version).document()
       if version.lastPathComponent == current.version.lastPathComponent { currentDocument = document }
       files["\(name(of: version)).mom"] = xml(marked(document.root, module))
+      hashes[name(of: version)] = document.versionHashes
     }
     guard let currentDocument else {
       throw ManagedObjectModelError(
         source.appendingPathComponent(".xccurrentversion"),
         "names the current version \(current.version.lastPathComponent), which does not exist")
     }
-    files[versionInfoName] = Data(versionInfo(current: name(of: current.version)).utf8)
+    let namesCurrent = source.pathExtension != "xcdatamodeld" || ModelFile.currentVersionName(of: source) != nil
+    files[versionInfoName] = Data(versionInfo(current: namesCurrent ? name(of: current.version) : nil, hashes).utf8)
     return (files, currentDocument)
   }
 
@@ -44,18 +48,28 @@ package enum CompiledModel {
 
   private static func name(of version: URL) -> String { version.deletingPathExtension().lastPathComponent }
 
-  private static func versionInfo(current: String) -> String {
-    """
-    <?xml version="1.0" encoding="UTF-8"?>
-    <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
-    <plist version="1.0">
-    <dict>
-    \t<key>\(currentVersionKey)</key>
-    \t<string>\(escaped(current))</string>
-    </dict>
-    </plist>
+  private static func versionInfo(current: String?, _ hashes: [String: [String: Data]]) -> String {
+    var lines: [String] = []
+    if let current { lines += ["\t<key>\(currentVersionKey)</key>", "\t<string>\(escaped(current))</string>"] }
+    lines += ["\t<key>\(versionHashesKey)</key>", "\t<dict>"]
+    for (version, hashes) in hashes.sorted(by: { $0.key < $1.key }) {
+      lines += ["\t\t<key>\(escaped(version))</key>", "\t\t<dict>"]
+      for (entity, hash) in hashes.sorted(by: { $0.key < $1.key }) {
+        lines += ["\t\t\t<key>\(escaped(entity))</key>", "\t\t\t<data>\(hash.base64EncodedString())</data>"]
+      }
+      lines.append("\t\t</dict>")
+    }
+    lines.append("\t</dict>")
+    return """
+      <?xml version="1.0" encoding="UTF-8"?>
+      <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+      <plist version="1.0">
+      <dict>
+      \(lines.joined(separator: "\n"))
+      </dict>
+      </plist>
 
-    """
+      """
   }
 
   // MARK: XML

@@ -28,6 +28,8 @@ import Testing
         lazy var later: Int = { 1 }()
         private var secret: String { "" }
         static var shared: Int { 1 }
+        class var entityName: String { "Person" }
+        public class var place: String { "" }
         @MainActor var shown: String { "" }
         var slow: Int { get async { 1 } }
         func validateName(_ value: String) throws {}

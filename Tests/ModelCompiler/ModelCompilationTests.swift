@@ -42,6 +42,36 @@ import Testing
       try FileManager.default.contentsOfDirectory(atPath: momd.path).sorted() == ["Model.mom", "VersionInfo.plist"])
   }
 
+  @Test("VersionInfo.plist has the hashes of all versions, and the current one if the source names it")
+  func versionInfo() throws {
+    let model = try TemporaryModel(#"<entity name="User"><attribute name="name" attributeType="String"/></entity>"#)
+    let bundle = model.folder.appendingPathComponent("Model.xcdatamodeld")
+    for version in ["One", "Two"] {
+      let folder = bundle.appendingPathComponent("\(version).xcdatamodel")
+      try FileManager.default.createDirectory(at: bundle, withIntermediateDirectories: true)
+      try FileManager.default.copyItem(at: model.file, to: folder)
+      try model.write(
+        """
+        <entity name="User"><attribute name="name" attributeType="String"/>
+        <attribute name="petName" optional="YES" attributeType="String"/></entity>
+        """)
+    }
+    func info() throws -> [String: Any]? {
+      let (files, _) = try CompiledModel.files(of: bundle, module: "App")
+      let data = try #require(files["VersionInfo.plist"])
+      return try PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any]
+    }
+    let hashes = try #require(try info()?["NSManagedObjectModel_VersionHashes"] as? [String: [String: Data]])
+    // Apple's tools recorded this one for the same entity.
+    #expect(hashes["Two"]?["User"]?.base64EncodedString() == "azH06XtpHRbEyCC65V+JQI1HATvUIVHs/eHqx/5L55g=")
+    #expect(hashes["One"]?["User"]?.count == 32 && hashes["One"] != hashes["Two"])
+    try #expect(info()?["NSManagedObjectModel_CurrentVersionName"] == nil)
+    let list = try PropertyListSerialization.data(
+      fromPropertyList: ["_XCCurrentVersionName": "Two.xcdatamodel"], format: .xml, options: 0)
+    try list.write(to: bundle.appendingPathComponent(".xccurrentversion"))
+    try #expect(info()?["NSManagedObjectModel_CurrentVersionName"] as? String == "Two")
+  }
+
   @Test("A current version that does not exist is an error") func missingCurrentVersion() throws {
     let model = try TemporaryModel("")
     let bundle = model.folder.appendingPathComponent("Model.xcdatamodeld")

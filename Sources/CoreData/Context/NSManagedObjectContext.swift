@@ -212,6 +212,13 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// The memory of many objects goes back to the system.
   open func reset() { forgetEverything() }
 
+  /// Ends the current event: applies delete rules, and posts `NSManagedObjectContextObjectsDidChange` if objects
+  /// changed.
+  ///
+  /// The context does so itself at the end of each `perform` block, of each turn of the main queue, and with a save:
+  /// then no override is called. Does nothing while it is running.
+  open func processPendingChanges() { processEvent() }
+
   // MARK: Requests
 
   /// The objects, IDs, dictionaries or count that the request asks for. An override is called by `fetch(_:)` with any

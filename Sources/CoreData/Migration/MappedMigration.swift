@@ -113,8 +113,9 @@ final class MappedMigration {
 
   private static func policy(of mapping: NSEntityMapping) throws -> NSEntityMigrationPolicy {
     guard let name = mapping.entityMigrationPolicyClassName, !name.isEmpty else { return NSEntityMigrationPolicy() }
-    let type: AnyClass? = NSClassFromString(name) ?? ManagedClasses.find(name, inheriting: NSEntityMigrationPolicy.self)
-    guard let policy = type as? NSEntityMigrationPolicy.Type else {
+    guard
+      let policy = ManagedClasses.find(name, inheriting: NSEntityMigrationPolicy.self) as? NSEntityMigrationPolicy.Type
+    else {
       throw CoreDataErrors.error(
         .entityMigrationPolicy,
         "The mapping \(mapping.name ?? "") names the migration policy \(name), and the program has no such class.")

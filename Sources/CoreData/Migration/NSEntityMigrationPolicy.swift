@@ -70,3 +70,10 @@ open class NSEntityMigrationPolicy: NSObject {
       "The migration policy \(type(of: self)) does not know \(selector): override value(forSelector:arguments:).")
   }
 }
+
+/// The name by which a mapping model finds the policy again, as `NSStringFromClass(_:)` of a managed object's class
+/// gives it.
+public func NSStringFromClass(_ aClass: NSEntityMigrationPolicy.Type) -> String {
+  if aClass == NSEntityMigrationPolicy.self { return "NSEntityMigrationPolicy" }
+  return ClassNames.name(of: aClass) { ManagedClasses.find($0, inheriting: NSEntityMigrationPolicy.self) == aClass }
+}

@@ -20,12 +20,35 @@ extension SortDescriptorKeyInitializable {
     self = KeyedSortDescriptor(key: key, ascending: ascending, selector: nil, by: comparator) as! Self  // As above.
   }
 
+  /// Sorts by the property of a Swift sort descriptor: texts as `localizedStandardCompare:` does, which is what a Mac's
+  /// sort descriptors do unless they say `.lexical`. Traps if the key path has no name: see `ManagedKeyPathTable`.
+  public init<Compared: NSObject>(_ sortDescriptor: SortDescriptor<Compared>) {
+    guard let keyPath = sortDescriptor.keyPath, let key = keyPath._kvcKeyPathString else {
+      fatalError("NSSortDescriptor(_:): the key path of \(sortDescriptor) has no name; use the string form.")
+    }
+    let valueType = type(of: keyPath).valueType
+    let isText = valueType == String.self || valueType == String?.self
+    let isLexical = !isText || sortDescriptor.stringComparator?.isLexical == true
+    self.init(
+      key: key, ascending: sortDescriptor.order == .forward,
+      selector: isLexical ? nil : Selector(StringOrdering.localizedStandard.rawValue))
+  }
+
   /// Sorts by the value at a key path of modelled properties. Traps if the path has no name: see `ManagedKeyPathTable`.
   public init<Root, Value>(keyPath: KeyPath<Root, Value>, ascending: Bool) {
     guard let key = keyPath._kvcKeyPathString else {
       fatalError("NSSortDescriptor(keyPath:ascending:): \(keyPath) has no name; use the string form.")
     }
     self = KeyedSortDescriptor(key: key, ascending: ascending, selector: nil, by: nil) as! Self  // As above.
+  }
+}
+
+extension String.StandardComparator {
+  /// Whether it compares code points, in either direction.
+  fileprivate var isLexical: Bool {
+    var forward = self
+    forward.order = .forward
+    return forward == .lexical
   }
 }
 

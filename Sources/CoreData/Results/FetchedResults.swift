@@ -88,7 +88,7 @@ final class FetchedResults: ContextFollower {
     // What changed so far is part of the results. Later it would be told again, and a new object that is deleted before
     // the end of the event would stay among them.
     isEndingEvent = true
-    context.processPendingChanges()
+    context.processEvent()
     isEndingEvent = false
     let settings = request.settings
     try checkSectionKeyPath(settings)

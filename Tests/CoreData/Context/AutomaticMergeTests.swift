@@ -116,6 +116,23 @@ import Testing
     }
   }
 
+  @Test func observersTellAMergeFromOwnChanges() throws {
+    let (store, ids) = try library()
+    let (save, _) = try otherSave(store, ids)
+    try store.read { context in
+      let book = try context.existingObject(with: ids[0])
+      let log = NotificationLog(context)
+      func isMarked() -> Bool {
+        log.last(.NSManagedObjectContextObjectsDidChange)?["NSObjectsChangedByMergeChangesKey"] != nil
+      }
+      context.mergeChanges(fromContextDidSave: save)
+      #expect(isMarked())
+      book.setValue("mine", forKey: "title")
+      context.processPendingChanges()
+      #expect(!isMarked())
+    }
+  }
+
   @Test func theMergeIsToldWithTheRefreshedObjectsBesideTheUpdatedOnes() throws {
     let (store, ids) = try library()
     try store.read { context in

@@ -136,6 +136,30 @@ import Testing
     try #expect(dates() == before)
   }
 
+  @Test func notificationsAreAnAsynchronousSequence() async throws {
+    let store = try TemporaryStore()
+    let (context, other) = (store.context(), store.context())
+    let saves = NotificationCenter.default.notifications(named: .NSManagedObjectContextDidSave, object: context)
+    var iterator = saves.makeAsyncIterator()
+    for saved in [other, context, other, context] {
+      try await saved.perform {
+        saved.make("Book", ["title": "new"])
+        try saved.save()
+      }
+    }
+    for _ in 0..<2 {
+      let notification = await iterator.next()
+      #expect(notification?.object as? NSManagedObjectContext === context)
+    }
+    let task = Task {
+      var count = 0
+      for await _ in saves { count += 1 }
+      return count
+    }
+    task.cancel()
+    #expect(await task.value == 0)
+  }
+
   @Test func resetPostsThatEverythingIsInvalid() throws {
     let store = try TemporaryStore()
     try store.save { $0.make("Book", ["title": "One"]) }

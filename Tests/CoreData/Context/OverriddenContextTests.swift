@@ -21,11 +21,13 @@ import Testing
       ids.resultType = .managedObjectIDResultType
       try #expect(context.fetch(ids) == [book.objectID])
       _ = try context.execute(NSBatchDeleteRequest(fetchRequest: NSFetchRequest<NSManagedObject>(entityName: "Book")))
+      context.processPendingChanges()
       context.reset()
     }
     #expect(
       context.calls == [
-        "insert", "refresh", "delete", "rollback", "fetch", "fetch", "fetch", "execute", "reset",
+        "insert", "refresh", "delete", "rollback", "fetch", "fetch", "fetch", "execute",
+        "processPendingChanges", "reset",
       ])
   }
 
@@ -74,6 +76,10 @@ private final class LoggingContext: NSManagedObjectContext, @unchecked Sendable 
     calls.append("fetch")
     request.fetchLimit = limit
     return try super.fetch(request)
+  }
+  override func processPendingChanges() {
+    calls.append("processPendingChanges")
+    super.processPendingChanges()
   }
   override func execute(_ request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult {
     calls.append("execute")

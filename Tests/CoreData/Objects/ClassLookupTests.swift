@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import CoreData
@@ -35,6 +36,32 @@ import Testing
     try #expect(
       classOfInserted("E", className: "LookupPlace.NestedInExtension") == LookupPlace.NestedInExtension.self)
     try #expect(classOfInserted("E", className: "PrivateLookedUp") == PrivateLookedUp.self)
+  }
+
+  @Test func aClassIsFoundByTheNameThatIsMadeOfIt() throws {
+    #expect(NSStringFromClass(NSManagedObject.self) == "NSManagedObject")
+    #expect(NSStringFromClass(LookupPlace.Nested.self) == "CoreDataTests.LookupPlace.Nested")
+    #expect(NSStringFromClass(PrivateLookedUp.self) == "CoreDataTests.PrivateLookedUp")
+    let classes: [NSManagedObject.Type] = [
+      LookedUp.self, LookupPlace.Nested.self, LookupPlace.NestedInExtension.self, LookupPlace.Twice.self,
+      OtherPlace.Twice.self, PrivateLookedUp.self, classInOneFunction(), classInAnotherFunction(),
+      GenericBase<Int>.self,
+      GenericBase<String>.self, BelowGenericBase.self,
+    ]
+    let names = classes.map { NSStringFromClass($0) }
+    #expect(Set(names).count == classes.count)
+    #expect(names == classes.map { NSStringFromClass($0) })
+    for (name, type) in zip(names, classes) { try #expect(classOfInserted("E", className: name) == type) }
+  }
+
+  private func classInOneFunction() -> NSManagedObject.Type {
+    final class Local: NSManagedObject {}
+    return Local.self
+  }
+
+  private func classInAnotherFunction() -> NSManagedObject.Type {
+    final class Local: NSManagedObject {}
+    return Local.self
   }
 
   @Test func aClassIsFoundBelowBaseClassesOfWhateverKind() throws {

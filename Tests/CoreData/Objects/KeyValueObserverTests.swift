@@ -64,6 +64,27 @@ import Testing
     }
   }
 
+  /// The porting page shows the class.
+  @Test func anObjectPublishesBeforeEachChange() throws {
+    let model = LibraryModel.make()
+    model.entitiesByName["Book"]?.managedObjectClassName = NSStringFromClass(PublishingBook.self)
+    let store = try TemporaryStore(model)
+    try store.save { $0.make("Book", ["title": "One"]) }
+    try store.read { context in
+      let book = try #require(context.all("Book").first as? PublishingBook)
+      var titles: [String?] = []
+      book.objectWillChange.subscribe { [unowned book] in titles.append(book.text("title")) }
+      book.setValue("Two", forKey: "title")
+      book.setValue("Three", forKey: "title")
+      #expect(titles == ["One", "Two"])
+      book.mutableSetValue(forKey: "tags").add(context.make("Tag"))
+      #expect(titles == ["One", "Two", "Three"])
+      titles = []
+      context.refresh(book, mergeChanges: false)
+      #expect(!titles.isEmpty)
+    }
+  }
+
   @Test func removingWhatDoesNotObserveEndsTheProcess() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       try TemporaryStore().read { $0.make("Book").removeObserver(Watcher(), forKeyPath: "title") }
@@ -115,4 +136,27 @@ private final class Watcher: KeyValueObserver {
         + (isPrior ? " prior" : ""))
     if let kind = (change?[.kindKey] as? UInt).flatMap(NSKeyValueChange.init) { kinds.append(kind) }
   }
+}
+
+private class PublishingBook: NSManagedObject, KeyValueObserver {
+  lazy var objectWillChange: Publisher = {
+    for key in entity.propertiesByName.keys {
+      addObserver(self, forKeyPath: key, options: .prior, context: nil)
+    }
+    return Publisher()
+  }()
+
+  func observeValue(
+    forKeyPath keyPath: String?, of object: Any?, change: [NSKeyValueChangeKey: Any]?,
+    context: UnsafeMutableRawPointer?
+  ) {
+    if change?[.notificationIsPriorKey] != nil { objectWillChange.send() }
+  }
+}
+
+/// What OpenCombine's `ObservableObjectPublisher` does for one subscriber.
+private final class Publisher {
+  private var subscriber: () -> Void = {}
+  func subscribe(_ subscriber: @escaping () -> Void) { self.subscriber = subscriber }
+  func send() { subscriber() }
 }

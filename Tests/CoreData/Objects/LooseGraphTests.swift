@@ -1,15 +1,21 @@
 import CoreData
 import Testing
 
+/// `WORKERPOOL_STUDENTS=100000` makes the graph ten times as large.
 @Suite struct LooseGraphTests {
   @Test func aWholeGraphIsSavedWithNothingLost() throws {
+    let students = ProcessInfo.processInfo.environment["WORKERPOOL_STUDENTS"].flatMap(Int.init) ?? 10_000
+    let (schools, grades) = (students / 1_000, students / 2 * 9)
     let store = try TemporaryStore(SchoolGraph.model())
-    let graph = SchoolGraph(store.model, schools: 10, students: 10_000, grades: 45_000)
+    let graph = SchoolGraph(store.model, schools: schools, students: students, grades: grades)
     try store.save { context in
       for student in graph.students { context.insert(student) }
-      #expect(context.insertedObjects.count == 55_010)
+      #expect(context.insertedObjects.count == schools + students + grades)
     }
-    try #expect(store.sql(SchoolGraph.check) == [["10", "10000", "45000", "0"]])
+    try #expect(
+      store.sql(SchoolGraph.check(schools: schools, students: students)) == [
+        ["\(schools)", "\(students)", "\(grades)", "0"]
+      ])
   }
 }
 
@@ -52,11 +58,13 @@ private struct SchoolGraph {
   }
 
   /// Rows of each kind, and those whose partners are not the ones that they were given.
-  static let check = """
+  static func check(schools: Int, students: Int) -> String {
+    """
     SELECT (SELECT count(*) FROM ZSCHOOL), (SELECT count(*) FROM ZSTUDENT), (SELECT count(*) FROM ZGRADE),
       (SELECT count(*) FROM ZGRADE g LEFT JOIN ZSTUDENT s ON s.Z_PK = g.ZSTUDENT
        LEFT JOIN ZSCHOOL c ON c.Z_PK = s.ZSCHOOL
-       WHERE s.ZNAME IS NOT 'Student ' || (g.ZVALUE % 10000)
-       OR c.ZNAME IS NOT 'School ' || (CAST(substr(s.ZNAME, 9) AS INTEGER) % 10))
+       WHERE s.ZNAME IS NOT 'Student ' || (g.ZVALUE % \(students))
+       OR c.ZNAME IS NOT 'School ' || (CAST(substr(s.ZNAME, 9) AS INTEGER) % \(schools)))
     """
+  }
 }

@@ -55,6 +55,23 @@ import Testing
     }
   }
 
+  @Test func swiftsSortDescriptorsSortFetches() throws {
+    let names = NSSortDescriptor(SortDescriptor(\Writer.name, order: .reverse))
+    #expect(names == NSSortDescriptor(key: "name", ascending: false, selector: Selector("localizedStandardCompare:")))
+    let nicks = NSSortDescriptor(SortDescriptor(\Writer.nick, comparator: .lexical, order: .reverse))
+    #expect(nicks == NSSortDescriptor(key: "nick", ascending: false))
+    #expect(NSSortDescriptor(SortDescriptor(\Writer.age)) == NSSortDescriptor(key: "age", ascending: true))
+    let store = try TemporaryStore(Self.model())
+    let fetched = try store.read { context in
+      for name in ["b10", "B9", "a"] { Writer(context: context).name = name }
+      try context.save()
+      let request = NSFetchRequest<Writer>(entityName: "Writer")
+      request.sortDescriptors = [names]
+      return try context.fetch(request).map(\.name)
+    }
+    #expect(fetched == ["b10", "B9", "a"])
+  }
+
   @Test func comparisonsAndConnections() throws {
     let limit: Int64 = 17
     try #expect(found(NSPredicate(#Predicate<Writer> { $0.age > limit })) == "AC")

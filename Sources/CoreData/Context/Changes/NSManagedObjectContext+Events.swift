@@ -1,10 +1,7 @@
 /// Ends an event: applies delete rules and tells observers.
 extension NSManagedObjectContext {
-  /// Ends the current event: applies delete rules, and posts `NSManagedObjectContextObjectsDidChange` if objects
-  /// changed.
-  ///
-  /// Called at the end of each `perform` block and of each turn of the main queue. Does nothing while it is running.
-  public final func processPendingChanges() {
+  /// Applies delete rules and tells observers, without an override.
+  final func processEvent(isMerge: Bool = false) {
     checkQueue()
     guard !isProcessing else { return }
     heldAfterMerge = []
@@ -12,18 +9,19 @@ extension NSManagedObjectContext {
     defer { isProcessing = false }
     if propagatesDeletesAtEndOfEvent { propagateDeletes() }
     undoTracking?.register(changes.event)
-    if !changes.event.isEmpty { postObjectsDidChange() }
+    if !changes.event.isEmpty { postObjectsDidChange(isMerge: isMerge) }
     while let object = changes.takeDropped() { forget(object) }
   }
 
   /// Ends the event and reports its changes to observers.
-  final func postObjectsDidChange() {
+  final func postObjectsDidChange(isMerge: Bool = false) {
     let event = changes.endEvent()
     // A save keeps the sets, for what it posts itself.
     var sets = notificationSets ?? NotificationSets()
-    let info = event.userInfo(&sets)
+    var info = event.userInfo(&sets)
     if notificationSets != nil { notificationSets = sets }
     guard !info.isEmpty else { return }
+    if isMerge { info[UserInfoKey.changedByMerge] = NSSet() }
     changes.posting(event) { post(.NSManagedObjectContextObjectsDidChange, info) }
   }
 
@@ -35,7 +33,7 @@ extension NSManagedObjectContext {
       guard let self else { return }
       self.isEndOfEventScheduled = false
       self.reading.needsCacheCheck = true
-      self.processPendingChanges()
+      self.processEvent()
     }
   }
 }

@@ -119,7 +119,7 @@ extension NSManagedObjectContext {
       observed?.finish()
     }
     for object in stored { object.awake(.rollback) }
-    processPendingChanges()
+    processEvent()
   }
 
   /// Drops undo registrations, changes that are half done, and errors of unreadable faults.

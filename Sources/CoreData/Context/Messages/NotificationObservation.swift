@@ -5,10 +5,15 @@
 ///
 /// `@unchecked Sendable`: `token` is set before the object is known to anybody, and read when nobody knows it any more.
 final class NotificationObservation: @unchecked Sendable {
+  private let center: NotificationCenter
   private var token: (any NSObjectProtocol)?
 
-  init(of name: Notification.Name, from object: Any?, _ block: @escaping @Sendable (Notification) -> Void) {
-    token = NotificationCenter.default.addObserver(forName: name, object: object, queue: nil) { [weak self] in
+  init(
+    of name: Notification.Name, from object: Any?, in center: NotificationCenter = .default,
+    _ block: @escaping @Sendable (Notification) -> Void
+  ) {
+    self.center = center
+    token = center.addObserver(forName: name, object: object, queue: nil) { [weak self] in
       if self != nil { block($0) }
     }
   }
@@ -16,6 +21,6 @@ final class NotificationObservation: @unchecked Sendable {
   deinit {
     // `nonisolated(unsafe)`: only the block below has it.
     nonisolated(unsafe) let token = token
-    DispatchQueue.global().async { token.map(NotificationCenter.default.removeObserver) }
+    DispatchQueue.global().async { [center] in token.map(center.removeObserver) }
   }
 }

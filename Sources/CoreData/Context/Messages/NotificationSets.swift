@@ -8,6 +8,9 @@ enum UserInfoKey {
   nonisolated(unsafe) static let refreshed: AnyHashable = NSRefreshedObjectsKey
   /// The key of the `NSPersistentHistoryToken` after a save. Apple has no constant for it.
   nonisolated(unsafe) static let historyToken: AnyHashable = "newChangeToken"
+  /// The key by which observers tell a merge's notification from those of the context's own changes. Its value is an
+  /// empty set. Apple has no constant for it.
+  nonisolated(unsafe) static let changedByMerge: AnyHashable = "NSObjectsChangedByMergeChangesKey"
   /// What a save without changes tells.
   nonisolated(unsafe) static let emptySets: [AnyHashable: Any] = [
     inserted: Set<NSManagedObject>(), updated: Set<NSManagedObject>(), deleted: Set<NSManagedObject>(),

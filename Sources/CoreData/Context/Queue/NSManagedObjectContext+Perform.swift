@@ -98,7 +98,7 @@ extension NSManagedObjectContext {
     PerformScope.run(self, outer: nil, holdsMainQueue: concurrencyType == .mainQueueConcurrencyType) {
       reading.needsCacheCheck = true
       let result = block()
-      processPendingChanges()
+      processEvent()
       return result
     }
   }

@@ -44,7 +44,7 @@ extension NSManagedObjectContext {
   /// The number of objects that the request would give, with its limit and offset. It ends the event, so that deleted
   /// objects take those along that delete rules name. Call it on the context's queue. Throws as `fetch(_:)` does.
   public final func count<T>(for request: NSFetchRequest<T>) throws -> Int {
-    if hasChanges { processPendingChanges() }
+    if hasChanges { processEvent() }
     let settings = request.settings
     let entity = try entity(of: settings)
     noteEntity(of: request)

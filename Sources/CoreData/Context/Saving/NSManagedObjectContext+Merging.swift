@@ -6,7 +6,7 @@ extension NSManagedObjectContext {
   /// The context reads updated objects that have values again, and they keep their own changes; faults stay faults. It
   /// registers each new object as a fault. Objects whose rows were deleted are deleted here if the program holds them;
   /// they leave the context with the next save, which does not touch their rows. The context then posts
-  /// `NSManagedObjectContextObjectsDidChange`.
+  /// `NSManagedObjectContextObjectsDidChange`, with an empty set under "NSObjectsChangedByMergeChangesKey".
   public final func mergeChanges(fromContextDidSave notification: Notification) {
     checkQueue()
     merge(SavedIDs(notification.userInfo ?? [:], coordinator: persistentStoreCoordinator))
@@ -37,7 +37,7 @@ extension NSManagedObjectContext {
     let inserted = saved.inserted.map(mergeInsertion)
     let refreshed = saved.updated.filter(mergeUpdate)
     for id in saved.deleted { mergeDeletion(of: id) }
-    processPendingChanges()
+    processEvent(isMerge: true)
     heldAfterMerge = inserted
     postDidMerge(saved, refreshed)
   }

@@ -10,13 +10,13 @@ extension NSManagedObjectContext {
       undoTracking?.isSaving = false
       notificationSets = nil
     }
-    processPendingChanges()
+    processEvent()
     post(.NSManagedObjectContextWillSave)
     try callWillSave()
     try validate()
     // A `willSave()` or a validation may have changed more, and a cascade may have removed all changes.
     propagateDeletes()
-    processPendingChanges()
+    processEvent()
     guard hasChanges else { return try saveNothing() }
     finish(try parentContext == nil ? saveToStores() : saveToParent())
   }
@@ -34,7 +34,7 @@ extension NSManagedObjectContext {
     guard let coordinator else {
       throw CoreDataErrors.error(.persistentStoreSave, "The context \(label) has no coordinator to save to.")
     }
-    processPendingChanges()
+    processEvent()
     guard wanted.inserted.allSatisfy({ graph.owns($0) && $0.isInserted }),
       wanted.updated.allSatisfy({ graph.owns($0) && !$0.isInserted && !$0.isDeleted }),
       wanted.deleted.allSatisfy({ graph.owns($0) && $0.isDeleted })
@@ -71,7 +71,7 @@ extension NSManagedObjectContext {
   /// Calls `willSave()`, and again for objects that changed, until nothing changes.
   private func callWillSave() throws {
     propagateDeletes()
-    processPendingChanges()
+    processEvent()
     guard changes.hooks.contains(.willSave) else { return }
     var unprepared = changes.toSave.all
     for _ in 0..<1000 {
@@ -80,7 +80,7 @@ extension NSManagedObjectContext {
       }
       propagateDeletes()
       unprepared = changes.event.inserted.items + changes.event.updated.items + changes.event.deleted.items
-      processPendingChanges()
+      processEvent()
       if unprepared.isEmpty { return }
     }
     throw CoreDataErrors.error(.persistentStoreSave, "willSave() methods change objects without end.")

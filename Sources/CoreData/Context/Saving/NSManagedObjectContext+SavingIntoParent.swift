@@ -12,7 +12,7 @@ extension NSManagedObjectContext {
     for (object, mine) in updated { takeOverValues(of: object, into: mine) }
     for (object, mine) in inserted + updated { takeOverMembers(of: object, into: mine) }
     for object in saved.deleted { delete(counterpart(of: object)) }
-    processPendingChanges()
+    processEvent()
   }
 
   /// This context's object for a child's changed one. If it has no values, it gets those that the child read through

@@ -19,7 +19,7 @@ final class UndoTracking {
     let reference = Reference(context: context)
     // The changes so far belong to the group that is about to be closed, or before the one about to be opened.
     checkpoint = NotificationObservation(of: .NSUndoManagerCheckpoint, from: manager) { _ in
-      reference.context?.processPendingChanges()
+      reference.context?.processEvent()
     }
   }
 
@@ -39,21 +39,21 @@ extension NSManagedObjectContext {
   /// Undoes the last group of changes, saved or not. Does nothing without an undo manager.
   public final func undo() {
     checkQueue()
-    processPendingChanges()
+    processEvent()
     undoManager?.undo()
   }
 
   /// Redoes the changes that were undone last. Does nothing without an undo manager.
   public final func redo() {
     checkQueue()
-    processPendingChanges()
+    processEvent()
     undoManager?.redo()
   }
 
   final func setUndoManager(_ manager: UndoManager?) {
     guard manager !== undoTracking?.manager else { return }
     // Earlier changes belong to the earlier manager, or to none.
-    if !changes.event.isEmpty { processPendingChanges() }
+    if !changes.event.isEmpty { processEvent() }
     undoTracking?.manager.removeAllActions(withTarget: self)
     undoTracking = manager.map { UndoTracking($0, of: self) }
   }
@@ -70,7 +70,7 @@ extension NSManagedObjectContext {
       object.loadAll()
       markDeleted(object)
     }
-    processPendingChanges()
+    processEvent()
     undoTracking.isApplying = false
     for change in step.values { settleAfterUndo(change.object) }
     for change in step.members { settleAfterUndo(change.object) }

@@ -14,82 +14,49 @@ extension NSEntityDescription {
   var versionHashWithoutDerivations: Data { versionHash { !($0 is NSDerivedAttributeDescription) } }
 
   private func versionHash(where isIncluded: (NSPropertyDescription) -> Bool) -> Data {
-    var hasher = SHA256()
-    hasher.append((name ?? "").utf8)
-    hasher.append([isAbstract ? 1 : 0])
-    if let superentity { hasher.append(superentity.versionHash) }
-    for property in properties.sorted(by: { $0.name.precedesByBytes($1.name) })
-    where property.countsInEntityHash && isIncluded(property) {
-      hasher.append(property.versionHash)
-    }
-    for constraint in uniquenessConstraints {
-      hasher.append(names(of: constraint).joined(separator: ".").utf8)
-    }
-    hasher.append((versionHashModifier ?? "").utf8)
-    return hasher.finish()
+    HashedEntity(
+      name: name ?? "", isAbstract: isAbstract, superentity: superentity?.versionHash,
+      properties: properties.filter(isIncluded).map(\.hashed),
+      uniquenessConstraints: uniquenessConstraints.map { names(of: $0) }, modifier: versionHashModifier
+    ).versionHash
   }
 }
 
 extension NSPropertyDescription {
   /// A SHA-256 hash, 32 bytes, over the parts of the property that shape the store's table.
-  public var versionHash: Data {
-    var hasher = SHA256()
-    if let derivation = (self as? NSDerivedAttributeDescription)?.hashedDerivation {
-      hasher.append(derivation.utf8)
-      return hasher.finish()
-    }
-    hasher.append(basicVersionHash)
-    appendVersionHash(to: &hasher)
-    return hasher.finish()
+  public var versionHash: Data { hashed.versionHash }
+
+  fileprivate var hashed: HashedProperty {
+    HashedProperty(
+      name: name, isOptional: isOptional, isTransient: isTransient, modifier: versionHashModifier, kind: hashedKind)
   }
 
-  /// Whether the property's hash is part of its entity's.
-  fileprivate var countsInEntityHash: Bool {
-    !isTransient && (self is NSAttributeDescription || self is NSRelationshipDescription)
-  }
-
-  /// The hash of the settings that all kinds of properties have.
-  private var basicVersionHash: Data {
-    var hasher = SHA256()
-    hasher.append(name.utf8)
-    hasher.append([isOptional ? 1 : 0, isTransient ? 1 : 0])
-    hasher.append((versionHashModifier ?? "").utf8)
-    return hasher.finish()
-  }
-
-  private func appendVersionHash(to hasher: inout SHA256) {
+  private var hashedKind: HashedProperty.Kind {
     switch self {
     case let attribute as NSAttributeDescription:
-      hasher.append(littleEndian(Int(attribute.attributeType.rawValue)))
-      if attribute.allowsExternalBinaryDataStorage { hasher.append([1]) }
-      if attribute.preservesValueInHistoryOnDeletion { hasher.append([1]) }
-      // No store of Apple's with a composite was available to compare. The elements are hashed so that changing them is
-      // noticed.
+      if let derivation = (attribute as? NSDerivedAttributeDescription)?.hashedDerivation {
+        return .derivation(derivation)
+      }
       let elements = (attribute as? NSCompositeAttributeDescription)?.elements ?? []
-      for element in elements.sorted(by: { $0.name.precedesByBytes($1.name) }) { hasher.append(element.versionHash) }
+      return .attribute(
+        attribute.attributeType, isExternal: attribute.allowsExternalBinaryDataStorage,
+        isPreserved: attribute.preservesValueInHistoryOnDeletion, elements: elements.map(\.hashed))
     case let relationship as NSRelationshipDescription:
-      hasher.append((relationship.destinationEntity?.name ?? "").utf8)
-      hasher.append((relationship.inverseRelationship?.name ?? "").utf8)
-      hasher.append(littleEndian(relationship.maxCount))
-      hasher.append(littleEndian(relationship.minCount))
-      if relationship.isOrdered { hasher.append([1, 0]) }
-    default: break
+      return .relationship(
+        destination: relationship.destinationEntity?.name, inverse: relationship.inverseRelationship?.name,
+        minCount: relationship.minCount, maxCount: relationship.maxCount,
+        isOrdered: relationship.isOrdered)
+    default: return .other
     }
-  }
-
-  private func littleEndian(_ number: Int) -> [UInt8] {
-    let bits = UInt32(truncatingIfNeeded: number)
-    return (0..<4).map { UInt8(truncatingIfNeeded: bits >> (8 * UInt32($0))) }
   }
 }
 
 extension NSDerivedAttributeDescription {
-  /// The derivation as Apple hashes it: `pages.@count` is written `count:(pages)`.
+  /// The derivation as Apple hashes it; nil for none.
   fileprivate var hashedDerivation: String? {
     guard let derivationExpression else { return nil }
     guard derivationExpression.expressionType == .keyPath else { return derivationExpression.description }
-    let parts = derivationExpression.keyPath.components(separatedBy: ".@")
-    return parts.count == 2 ? "\(parts[1]):(\(parts[0]))" : derivationExpression.keyPath
+    return HashedProperty.derivation(ofKeyPath: derivationExpression.keyPath)
   }
 
   /// Whether the hash of this kind of derivation was compared with Apple's.
@@ -130,12 +97,5 @@ extension NSManagedObjectModel {
       hasher.append(hash)
     }
     return hasher.finish().base64EncodedString()
-  }
-}
-
-extension String {
-  /// Orders names as Apple's hashes and columns do: by bytes, upper case before lower.
-  func precedesByBytes(_ other: String) -> Bool {
-    utf8.lexicographicallyPrecedes(other.utf8)
   }
 }

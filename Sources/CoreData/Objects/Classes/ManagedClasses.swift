@@ -18,6 +18,7 @@ enum ManagedClasses {
   ///
   /// If several modules have one, the class of the given module is taken, else the program's own.
   static func find(_ name: String, preferring module: String? = nil) -> Answer {
+    if let type = ClassNames.type(named: name) as? NSManagedObject.Type { return .found(type) }
     guard RuntimeAssumptions.typeDescriptors.holds else {
       let fullName = name.contains(".") ? name : "\(module ?? programModule).\(name)"
       return (NSClassFromString(fullName) as? NSManagedObject.Type).map { .found($0) } ?? .none
@@ -55,6 +56,7 @@ extension ManagedClasses {
   ///
   /// Complexity: reads the lists of all types in the program, which takes about a millisecond.
   static func find(_ name: String, inheriting base: AnyClass) -> AnyClass? {
+    if let type = ClassNames.type(named: name) { return type }
     let wanted = TypeDescriptor(classMetadata: base)
     var found: Set<TypeDescriptor> = []
     for image in SwiftImages.all {

@@ -1,16 +1,16 @@
 /// SHA-256's numbers (FIPS 180-4, sections 4.1.2, 4.2.2 and 5.3.3).
-enum SHA256Variant: SHA2Variant {
-  static let bigSigma0 = (2, 13, 22)
-  static let bigSigma1 = (6, 11, 25)
-  static let smallSigma0 = (7, 18, 3)
-  static let smallSigma1 = (17, 19, 10)
+package enum SHA256Variant: SHA2Variant {
+  package static let bigSigma0 = (2, 13, 22)
+  package static let bigSigma1 = (6, 11, 25)
+  package static let smallSigma0 = (7, 18, 3)
+  package static let smallSigma1 = (17, 19, 10)
 
-  static let initialHash: [UInt32] = [
+  package static let initialHash: [UInt32] = [
     0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c,
     0x1f83d9ab, 0x5be0cd19,
   ]
 
-  static let roundConstants: [UInt32] = [
+  package static let roundConstants: [UInt32] = [
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1,
     0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3,
     0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786,
@@ -26,18 +26,18 @@ enum SHA256Variant: SHA2Variant {
 }
 
 /// SHA-512's numbers (FIPS 180-4, sections 4.1.3, 4.2.3 and 5.3.5).
-enum SHA512Variant: SHA2Variant {
-  static let bigSigma0 = (28, 34, 39)
-  static let bigSigma1 = (14, 18, 41)
-  static let smallSigma0 = (1, 8, 7)
-  static let smallSigma1 = (19, 61, 6)
+package enum SHA512Variant: SHA2Variant {
+  package static let bigSigma0 = (28, 34, 39)
+  package static let bigSigma1 = (14, 18, 41)
+  package static let smallSigma0 = (1, 8, 7)
+  package static let smallSigma1 = (19, 61, 6)
 
-  static let initialHash: [UInt64] = [
+  package static let initialHash: [UInt64] = [
     0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b, 0xa54ff53a5f1d36f1,
     0x510e527fade682d1, 0x9b05688c2b3e6c1f, 0x1f83d9abfb41bd6b, 0x5be0cd19137e2179,
   ]
 
-  static let roundConstants: [UInt64] = [
+  package static let roundConstants: [UInt64] = [
     0x428a2f98d728ae22, 0x7137449123ef65cd, 0xb5c0fbcfec4d3b2f, 0xe9b5dba58189dbbc,
     0x3956c25bf348b538, 0x59f111f1b605d019, 0x923f82a4af194f9b, 0xab1c5ed5da6d8118,
     0xd807aa98a3030242, 0x12835b0145706fbe, 0x243185be4ee4b28c, 0x550c7dc3d5ffb4e2,

@@ -1,7 +1,7 @@
 /// The parts that SHA-256 and SHA-512 share: both are one algorithm over words of a different width.
 ///
 /// Source: FIPS 180-4, Secure Hash Standard. There is no CryptoKit on Linux, and version hashes need no more than this.
-protocol SHA2Variant {
+package protocol SHA2Variant {
   associatedtype Word: FixedWidthInteger & UnsignedInteger & Sendable
 
   /// The round constants: the first bits of the fractional parts of the cube roots of the first primes.
@@ -17,8 +17,8 @@ protocol SHA2Variant {
 }
 
 /// An incremental hash: append data, then finish.
-struct SHA2<Variant: SHA2Variant> {
-  typealias Word = Variant.Word
+package struct SHA2<Variant: SHA2Variant> {
+  package typealias Word = Variant.Word
   private static var wordSize: Int { Word.bitWidth / 8 }
   private static var blockSize: Int { 16 * wordSize }
 
@@ -26,14 +26,16 @@ struct SHA2<Variant: SHA2Variant> {
   private var pending: [UInt8] = []
   private var length = 0
 
+  package init() {}
+
   /// The hash of some data.
-  static func hash(_ bytes: some Sequence<UInt8>) -> Data {
+  package static func hash(_ bytes: some Sequence<UInt8>) -> Data {
     var hasher = Self()
     hasher.append(bytes)
     return hasher.finish()
   }
 
-  mutating func append(_ bytes: some Sequence<UInt8>) {
+  package mutating func append(_ bytes: some Sequence<UInt8>) {
     for byte in bytes {
       pending.append(byte)
       length += 1
@@ -45,7 +47,7 @@ struct SHA2<Variant: SHA2Variant> {
   }
 
   /// The hash of all appended data.
-  consuming func finish() -> Data {
+  package consuming func finish() -> Data {
     let bitCount = UInt64(length) * 8
     let lengthSize = 2 * Self.wordSize
     append([0x80])
@@ -99,5 +101,5 @@ struct SHA2<Variant: SHA2Variant> {
   }
 }
 
-typealias SHA256 = SHA2<SHA256Variant>
-typealias SHA512 = SHA2<SHA512Variant>
+package typealias SHA256 = SHA2<SHA256Variant>
+package typealias SHA512 = SHA2<SHA512Variant>

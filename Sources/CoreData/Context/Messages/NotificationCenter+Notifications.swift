@@ -1,0 +1,50 @@
+/// Gives `NotificationCenter` the asynchronous sequence that Foundation lacks on Linux.
+extension NotificationCenter {
+  /// The notifications of one name, as an asynchronous sequence: of one object, or with nil of all.
+  ///
+  ///     for await _ in NotificationCenter.default.notifications(named: .NSPersistentStoreRemoteChange) { … }
+  ///
+  /// Each iterator gets those that are posted while it exists, and keeps those that nobody has taken yet. An iteration
+  /// ends when its task is cancelled.
+  public func notifications(named name: Notification.Name, object: (any AnyObject & Sendable)? = nil) -> Notifications {
+    Notifications(center: self, name: name, object: object)
+  }
+
+  /// The notifications of one name.
+  public final class Notifications: AsyncSequence, Sendable {
+    private let center: NotificationCenter
+    private let name: Notification.Name
+    private let object: (any AnyObject & Sendable)?
+
+    fileprivate init(center: NotificationCenter, name: Notification.Name, object: (any AnyObject & Sendable)?) {
+      self.center = center
+      self.name = name
+      self.object = object
+    }
+
+    /// Begins to collect notifications.
+    public func makeAsyncIterator() -> Iterator {
+      let (stream, continuation) = AsyncStream<Notification>.makeStream()
+      let observation = NotificationObservation(of: name, from: object, in: center) { notification in
+        // `nonisolated(unsafe)`: as on a Mac, the receiver gets what the poster still has.
+        nonisolated(unsafe) let notification = notification
+        continuation.yield(notification)
+      }
+      return Iterator(base: stream.makeAsyncIterator(), observation: observation)
+    }
+
+    /// Collects the notifications that are posted while it exists.
+    public struct Iterator: AsyncIteratorProtocol {
+      fileprivate var base: AsyncStream<Notification>.Iterator
+      fileprivate let observation: NotificationObservation
+
+      /// The next notification; nil when the task is cancelled.
+      public mutating func next() async -> Notification? { await base.next() }
+
+      /// The next notification, for the code of an actor; nil when the task is cancelled.
+      public mutating func next(isolation actor: isolated (any Actor)?) async -> Notification? {
+        await base.next(isolation: actor)
+      }
+    }
+  }
+}

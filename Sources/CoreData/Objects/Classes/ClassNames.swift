@@ -1,0 +1,36 @@
+internal import Synchronization
+
+/// The name by which a model finds the class again: "Module.Person", or "Module.Outer.Person" for a nested one.
+/// `NSManagedObject` itself has no module.
+///
+/// Foundation's function ends the program for a nested class. Classes that have no name of their own get a number behind
+/// it, "Module.Person#1", which holds until the process ends: generic classes, and private ones or ones in functions
+/// that share their name. Apple's names of all of these are mangled.
+public func NSStringFromClass(_ aClass: NSManagedObject.Type) -> String {
+  if aClass == NSManagedObject.self { return "NSManagedObject" }
+  return ClassNames.name(of: aClass) { name in
+    if case .found(let type) = ManagedClasses.find(name) { type == aClass } else { false }
+  }
+}
+
+/// Classes that got a number because their name alone does not lead to them.
+enum ClassNames {
+  private static let numbered = Mutex<[String: AnyClass]>([:])
+
+  /// The class that got this name.
+  static func type(named name: String) -> AnyClass? { numbered.withLock { $0[name] } }
+
+  static func name(of type: AnyClass, isFoundBy leads: (String) -> Bool) -> String {
+    let isReadable = RuntimeAssumptions.typeDescriptors.holds
+    let path = isReadable ? TypeDescriptor(classMetadata: type).path.joined(separator: ".") : _typeName(type)
+    if leads(path) { return path }
+    return numbered.withLock { numbered in
+      for number in 1... {
+        let name = "\(path)#\(number)"
+        if numbered[name] == nil { numbered[name] = type }
+        if numbered[name] == type { return name }
+      }
+      return path
+    }
+  }
+}
