@@ -101,8 +101,10 @@ package struct ServerError: Error, CustomStringConvertible {
   /// Whether the connection is gone.
   package let isConnectionLost: Bool
 
+  /// - Parameter message: the lines of libpq and the server become one.
   package init(message: String, state: String = "", constraint: String? = nil, isConnectionLost: Bool = false) {
-    self.message = message
+    let lines = message.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
+    self.message = lines.joined(separator: " ")
     self.state = state
     self.constraint = constraint
     self.isConnectionLost = isConnectionLost

@@ -67,12 +67,19 @@ open class NSConstraintConflict: NSObject {
       + (databaseObject.map { " and the stored \($0.objectID)>" } ?? ">")
   }
 
+  private var sentence: String {
+    let names = constraint.joined(separator: ", ")
+    let entity = conflictingObjects.first?.layout.name ?? ""
+    guard let stored = databaseObject?.objectID.objectURI?.name else {
+      return "\(conflictingObjects.count) objects of \(entity) have the same \(names)."
+    }
+    return "An object of \(entity) with the same \(names) exists already: \(stored)."
+  }
+
   static func error(_ conflicts: [NSConstraintConflict]) -> NSError {
     let objects = conflicts.flatMap(\.conflictingObjects)
-    let sentences = conflicts.prefix(5).map { conflict in
-      "An object of \(conflict.conflictingObjects.first?.layout.name ?? "") with the same "
-        + "\(conflict.constraint.joined(separator: ", ")) exists already."
-    }
+    var sentences = conflicts.prefix(3).map(\.sentence)
+    if conflicts.count > 3 { sentences.append("So do \(conflicts.count - 3) more.") }
     return CoreDataErrors.error(
       .managedObjectConstraintMerge, sentences.joined(separator: " "),
       [NSPersistentStoreSaveConflictsErrorKey: conflicts, NSAffectedObjectsErrorKey: objects])
