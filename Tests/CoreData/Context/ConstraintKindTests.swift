@@ -5,6 +5,20 @@ import Testing
 @Suite struct ConstraintKindTests {
   // MARK: Objects of one save
 
+  @Test(arguments: [NSSQLiteStoreType, NSInMemoryStoreType]) func aConstraintOnNothingIsNone(_ type: String) throws {
+    let model = LibraryModel.make()
+    for entity in model.entities { entity.uniquenessConstraints = [[]] }
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+    try coordinator.addPersistentStore(ofType: type, configurationName: nil, at: URL(fileURLWithPath: "/dev/null"))
+    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    context.persistentStoreCoordinator = coordinator
+    try context.performAndWait {
+      for title in ["One", "Two", "One"] { context.make("Book", ["title": title]) }
+      try context.save()
+      try #expect(context.all("Book").count == 3)
+    }
+  }
+
   @Test func conflictsInsideOneSaveHaveNoDatabaseObject() throws {
     let library = try UniqueLibrary()
     let context = library.context(.errorMergePolicyType)

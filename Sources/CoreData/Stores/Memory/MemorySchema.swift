@@ -206,7 +206,7 @@ package final class MemorySchema: @unchecked Sendable {
         let paths = names.map { $0.components(separatedBy: ".") }
         let slots = paths.compactMap { storedEntity.layout.slot($0[0]) }
         let theirs = paths.compactMap { other.layout.slot($0[0]) }
-        guard slots.count == names.count, theirs.count == names.count,
+        guard !names.isEmpty, slots.count == names.count, theirs.count == names.count,
           zip(slots, theirs).allSatisfy({ storedEntity.layout.slots[$0].property === other.layout.slots[$1].property })
         else { continue }
         let number = number(of: names, zip(slots, paths).map { ($0, Array($1.dropFirst())) }, storedEntity.table)

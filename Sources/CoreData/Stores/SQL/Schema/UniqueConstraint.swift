@@ -12,8 +12,8 @@ extension StoreSchema {
     for other in entities where other.rootNumber == mapping.rootNumber {
       for names in other.entity.uniquenessConstraints.map(other.entity.names(of:)) {
         let constraint = UniqueConstraint(names: names, columns: other.columns(of: names))
-        guard constraint.columns.count == names.count, mapping.columns(of: names) == constraint.columns,
-          !found.contains(constraint)
+        guard !names.isEmpty, constraint.columns.count == names.count,
+          mapping.columns(of: names) == constraint.columns, !found.contains(constraint)
         else { continue }
         found.append(constraint)
       }
