@@ -14,10 +14,17 @@ final class ServiceManager {
   /// Seconds between two extensions of the time to start, each for ``timeToEnd``.
   static let extensionInterval = 10.0
 
+  /// Seconds between two tries to tell a state to a manager whose queue is full.
+  private static let retryInterval = 0.1
+
   private let socket: Int32
   /// Seconds between two signs of life: half of what the manager waits for; nil when it wants none.
   private let interval: Double?
   private var isReady = false
+  /// States that the manager must learn, and has not been told, since its queue was full: a sign of life that is lost is
+  /// followed by another, these are said once.
+  private var untold: [String] = []
+  private weak var loop: EventLoop?
   private var lastExtension = -Double.infinity
 
   /// Nil when no service manager waits for messages.
@@ -33,6 +40,7 @@ final class ServiceManager {
 
   /// Gives signs of life as long as the loop turns, whatever the pool waits for in it.
   func watch(_ loop: EventLoop) {
+    self.loop = loop
     giveSignOfLife()
     guard !isReady || interval != nil else { return }
     loop.timers.after(min(interval ?? Self.extensionInterval, Self.extensionInterval)) { [weak self, weak loop] in
@@ -49,28 +57,45 @@ final class ServiceManager {
       lines.append("EXTEND_TIMEOUT_USEC=\(Self.microseconds(Self.timeToEnd))")
     }
     if interval != nil { lines.append("WATCHDOG=1") }
-    if !lines.isEmpty { send(lines.joined(separator: "\n")) }
+    // A message that finds the queue full is left out.
+    if !lines.isEmpty { _ = send(lines.joined(separator: "\n")) }
   }
 
   /// The pool takes jobs.
   func ready() {
     isReady = true
-    send("READY=1")
+    tell("READY=1")
   }
 
   /// The pool lets its workers finish, which may take these seconds, and ends. The manager's own limit may be
   /// shorter.
   func stopping(within seconds: Double) {
-    send("STOPPING=1\nEXTEND_TIMEOUT_USEC=\(Self.microseconds(seconds))")
+    tell("STOPPING=1\nEXTEND_TIMEOUT_USEC=\(Self.microseconds(seconds))")
   }
 
   /// systemd takes 64 bits, of which the largest value means no limit.
   private static func microseconds(_ seconds: Double) -> Int64 { Int64(min(max(seconds, 0), 1e12) * 1e6) }
 
+  /// Tells the manager a state, as soon as its queue has room.
+  private func tell(_ state: String) {
+    untold.append(state)
+    tellUntold()
+  }
+
+  private func tellUntold() {
+    while let state = untold.first, send(state) { untold.removeFirst() }
+    if untold.isEmpty { return }
+    loop?.timers.after(Self.retryInterval) { [weak self] in self?.tellUntold() }
+  }
+
   /// The pool does not stop for a service manager that does not listen.
-  private func send(_ text: String) {
+  ///
+  /// - Returns: false if its queue is full.
+  private func send(_ text: String) -> Bool {
     var text = text
-    text.withUTF8 { _ = Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)) }
+    let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT)
+    let sent = text.withUTF8 { Glibc.send(socket, $0.baseAddress, $0.count, flags) }
+    return sent >= 0 || ![EAGAIN, EWOULDBLOCK, ENOBUFS].contains(errno)
   }
 
   /// A path, or with `@` a name in the abstract namespace.
