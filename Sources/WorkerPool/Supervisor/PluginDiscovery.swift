@@ -189,6 +189,10 @@ final class PluginDiscovery {
       Self.files(in: directory)
     } then: { [weak self] files in
       guard let self, !isStopped else { return }
+      guard let files else {
+        loop.timers.after(patience.retryDelay) { [weak self] in self?.list(directory) }
+        return
+      }
       listings[directory] = files
       if !hasSilentDirectories { loop.timers.cancel(directoryTimer) }
       askListed()
@@ -231,8 +235,12 @@ final class PluginDiscovery {
     tell()
   }
 
-  /// Paths of a directory's plugin files by name. Blocks as long as its file system does.
-  static func files(in directory: String) -> [String: String] {
+  /// Paths of a directory's plugin files by name; nil if the process has no descriptor to look. Blocks as long as its
+  /// file system does.
+  static func files(in directory: String) -> [String: String]? {
+    let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    if descriptor < 0, ErrorNumber.isOutOfDescriptors(errno) { return nil }
+    if descriptor >= 0 { close(descriptor) }
     var files: [String: String] = [:]
     // A directory that is not there has no plugins yet.
     for file in (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [] {
