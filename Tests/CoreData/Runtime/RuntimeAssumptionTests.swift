@@ -9,7 +9,7 @@ import Testing
     let compound = NSCompoundPredicate(andPredicateWithSubpredicates: [
       NSPredicate(format: "title == 'Emma'"), NSPredicate(format: "pages > 3"),
     ])
-    #expect(compound.predicateFormat == "title == \"Emma\" AND pages > 3")
+    #expect(compound.description == "title == \"Emma\" AND pages > 3")
   }
 
   @Test(arguments: [0, 8, 16, 24, 40, 48, 64])

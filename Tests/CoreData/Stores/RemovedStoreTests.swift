@@ -39,9 +39,10 @@ import Testing
     }
     #expect(throws: NSError.self) { try store.writeScope.transaction("Saving") {} }
     #expect(throws: NSError.self) { try store.pin(beside: []) }
-    store.interrupt()
+    let connected = try #require(store as? any ConnectedStore)
+    connected.interrupt()
     store.validateRowCache()
-    store.releaseMemory()
+    connected.releaseMemory()
   }
 
   /// reader                 | remover

@@ -134,11 +134,11 @@ extension StoreConformanceTests {
       let row = try #require(found)
       return row.value(try #require(row.layout.slot("pages"))) as? Int
     }
-    expectError(133021) { try subject.store.insert(Self.books(["new", "old"], .fail), by: origin) }
+    expectError(133021) { try subject.batches().insert(Self.books(["new", "old"], .fail), by: origin) }
     try #expect(subject.store.count(RowFetch(entityName: "Book")) == 1)
-    let skipped = try subject.store.insert(Self.books(["one", "old"], .skip), by: origin)
+    let skipped = try subject.batches().insert(Self.books(["one", "old"], .skip), by: origin)
     try #expect(skipped.count == 1 && skipped.ids.count == 1 && pages() == 1)
-    let updated = try subject.store.insert(Self.books(["two", "old"], .update), by: origin)
+    let updated = try subject.batches().insert(Self.books(["two", "old"], .update), by: origin)
     try #expect(updated.ids.map(\.key).contains(key) && updated.count == 2 && pages() == 100)
     try #expect(subject.store.count(RowFetch(entityName: "Book")) == 3)
   }
@@ -155,12 +155,12 @@ extension StoreConformanceTests {
     request.predicate = NSPredicate(format: "title < 'c'")
     request.propertiesToUpdate = ["pages": 7]
     request.resultType = .updatedObjectIDsResultType
-    let updated = try subject.store.update(request, of: "Book", by: origin)
+    let updated = try subject.batches().update(request, of: "Book", by: origin)
     #expect(Set(updated.ids.map(\.key)) == Set(keys.prefix(2)))
     // Nothing that was read before counts as known.
     try #expect(subject.store.rowCache.find(keys[0], subject.storedEntity("Book").table) == nil)
     let fetch = RowFetch(entityName: "Book", predicate: NSPredicate(format: "pages == 7"))
-    try #expect(subject.store.delete(fetch, by: origin).count == 2)
+    try #expect(subject.batches().delete(fetch, by: origin).count == 2)
     try #expect(subject.titles(RowFetch(entityName: "Book")) == ["c"])
   }
 
@@ -175,7 +175,7 @@ extension StoreConformanceTests {
     // All rows, then those that match.
     for (predicate, titles) in [(nil, ["c", "d"]), (NSPredicate(format: "pages != 7"), ["a", "b", "c", "d"])] {
       request.predicate = predicate
-      try #expect(subject.store.update(request, of: "Book", by: StoreSubject.changes.origin).ids.count == 2)
+      try #expect(subject.batches().update(request, of: "Book", by: StoreSubject.changes.origin).ids.count == 2)
       let changed = RowFetch(entityName: "Book", predicate: NSPredicate(format: "pages == 7"))
       try #expect(Set(subject.titles(changed)) == Set(titles))
     }

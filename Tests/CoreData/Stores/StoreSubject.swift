@@ -101,6 +101,12 @@ struct StoreSubject {
   let model: NSManagedObjectModel
   let coordinator: NSPersistentStoreCoordinator
   let store: any ObjectStore
+
+  /// The store as one that carries out batches.
+  func batches() throws -> any BatchStore { try #require(store as? any BatchStore) }
+  /// The store as one that coordinators find at a place.
+  func placed() throws -> any PlacedStore { try #require(store as? any PlacedStore) }
+
   /// Removes the files when nobody uses the subject any more.
   private let folder: Folder
 

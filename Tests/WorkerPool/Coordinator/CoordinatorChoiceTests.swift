@@ -233,7 +233,7 @@ import WorkerProtocol
     #expect(scene.runs() == [:])
     scene.coordinator.foundBeginnings([7, 3], of: "index")
     #expect(scene.runs() == [:])
-    for (time, key) in [(103.0, Int64(1)), (107.0, Int64(2))] {
+    for (time, key) in [(103.0, 1), (107.0, 2)] {
       scene.coordinator.now = time - 0.1
       scene.coordinator.deadlinePassed()
       #expect(scene.runs() == [:])
