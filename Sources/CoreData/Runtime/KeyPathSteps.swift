@@ -62,8 +62,8 @@ struct KeyPathSteps {
 
   /// A thousand steps: more than anybody writes.
   private static let largest = 1 << 15
-  /// More than the samples have, and less than what stands behind them in memory.
-  private static let largestSample = 128
+  /// More than the samples have, the longest of which has five steps, and little enough to be read beyond one's end.
+  private static let largestSample = 512
 
   // MARK: The assumption
 
