@@ -49,15 +49,8 @@ final class Disguise: NSObject, NSSecureCoding {
     }
   }
 
-  /// A paint whose archive fails.
-  final class Unarchivable: NSObject, NSSecureCoding {
-    static var supportsSecureCoding: Bool { true }
-    override init() {}
-    required init?(coder: NSCoder) { nil }
-    func encode(with coder: NSCoder) {
-      coder.failWithError(CocoaError(.coderInvalidValue))
-    }
-  }
+  /// A value of Swift, which no archive can hold.
+  struct Unarchivable {}
 
   /// NULL would lose the value.
   @Test(arguments: [nil, "NSSecureUnarchiveFromData", "JSONValueTransformer"])

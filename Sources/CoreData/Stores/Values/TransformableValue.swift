@@ -15,6 +15,8 @@ package enum TransformableValue {
   package static func encode(_ value: Any, _ transformerName: String?) throws(RefusedValue) -> Data? {
     guard let transformer = ValueTransformer.named(transformerName) else {
       if let data = value as? Data { return data }
+      // Foundation on Linux ends the process for other objects.
+      guard (value as AnyObject) is any NSCoding else { throw unarchivable }
       do {
         return try NSKeyedArchiver.archivedData(withRootObject: value, requiringSecureCoding: false)
       } catch {
