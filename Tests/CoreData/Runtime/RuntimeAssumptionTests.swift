@@ -32,7 +32,9 @@ import Testing
   /// The protection of the memory in which a class's metadata is, such as "r--p".
   private func protection(of type: AnyClass) throws -> Substring {
     let address = unsafeBitCast(type, to: UInt.self)
-    let lines = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8).split(separator: "\n")
+    // The kernel says that the file has no bytes, so it is read to its end.
+    let maps = try #require(FileHandle(forReadingAtPath: "/proc/self/maps")?.readToEnd())
+    let lines = String(decoding: maps, as: UTF8.self).split(separator: "\n")
     let line = try #require(
       lines.first { line in
         let bounds = line.prefix { $0 != " " }.split(separator: "-").compactMap { UInt($0, radix: 16) }
