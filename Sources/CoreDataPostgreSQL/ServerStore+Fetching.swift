@@ -94,6 +94,7 @@ extension ServerStore {
       return true
     } catch is SQLGenerationError {
       let other = SQLGenerator(schema: schema, entity: mapping(fetch.entityName))
+      // What SQLite's dialect cannot express either is left to the fetch, which says why.
       return (try? other.select("1", fetch)) == nil
     }
   }

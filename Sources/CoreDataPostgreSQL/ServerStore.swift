@@ -93,6 +93,7 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
 
   func validateRowCache() {
     let name = own(.store).quotedText
+    // A server that cannot be asked may have other rows: what is cached counts as unknown.
     let found = try? database.read { connection, _ -> (snapshot: String?, table: Int64) in
       let row = try connection.execute("SELECT pg_current_snapshot()::text, to_regclass(\(name))::oid::int8")
       return (row.text(0, 0), row.integer(0, 1))

@@ -83,6 +83,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
     for description in persistentStoreDescriptions {
       if let url = description.url, !url.isInMemoryStore {
         let folder = url.deletingLastPathComponent()
+        // Without its folder the store does not open, and the handler gets that error.
         try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       }
       persistentStoreCoordinator.addPersistentStore(with: description, completionHandler: block)

@@ -47,6 +47,7 @@ final class MappedMigration {
         run.sources = []
       }
     } catch  where !isAppending {
+      // The migration's error is the one to tell; what is left of its new file is no store of anybody's.
       try? to.destroyPersistentStore(at: destination.url, ofType: destinationType, options: destination.options)
       try? FileManager.default.removeItem(at: destination.url)
       throw error

@@ -18,6 +18,7 @@ enum MappingModelFiles {
       let document = MappingDocument(root)
       return (document.mappings, document.models)
     }
+    // A file that is no archive is no mapping model: the search goes on.
     guard let data = FileManager.default.contents(atPath: url.path), let root = try? KeyedArchive(data).root,
       root.className == "NSMappingModel"
     else { return nil }

@@ -40,6 +40,7 @@ extension NSPersistentStoreCoordinator {
   private static func removeFiles(of url: URL) {
     let folder = url.deletingLastPathComponent()
     let name = url.deletingPathExtension().lastPathComponent
+    // The files have a name of this migration's own; what cannot be removed is no store of anybody's.
     for file in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] where file.contains(name) {
       try? FileManager.default.removeItem(at: folder.appendingPathComponent(file))
     }

@@ -30,6 +30,7 @@ public final class NSStagedMigrationManager: NSObject {
     for stage in stages {
       let current = try checksum(type, url, options)
       if current == model.versionChecksum { return }
+      // A store that keeps no model, or a damaged one, is migrated from the models in use.
       if let kept = try? NSPersistentStoreCoordinator.cachedModelForPersistentStore(at: url, options: options) {
         inUse.append(NSPersistentStoreCoordinator(managedObjectModel: kept))
       }

@@ -85,6 +85,7 @@ extension NSManagedObjectModel {
 
   private static func readableModels(in bundle: Bundle) -> [NSManagedObjectModel] {
     let folder = bundle.resourceURL ?? bundle.bundleURL
+    // A folder that cannot be read has no models for this program.
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
     return names.sorted().map { folder.appendingPathComponent($0) }.filter { fileTypes.contains($0.pathExtension) }
       .compactMap { NSManagedObjectModel(contentsOf: $0) }

@@ -205,6 +205,7 @@ enum PredicateCast {
     let hasFraction = form.hasPrefix(".9")
     if hasFraction { form = form.dropFirst().drop { $0 == "9" } }
     guard ["Z", "+99:99", "-99:99", "+9999", "-9999", "+99", "-99"].contains(form) else { return nil }
+    // A text that is no date has no value.
     return try? Date.ISO8601FormatStyle(includingFractionalSeconds: hasFraction).parse(text)
   }
 

@@ -104,6 +104,7 @@ extension FetchedResults {
     request.sortDescriptors = [first]
     request.propertiesToFetch = [path, count]
     request.propertiesToGroupBy = [path]
+    // An error of this fetch comes again from that of the objects, which throws it.
     guard let groups = try? context.fetch(request) else { return nil }
     return groups.compactMap { group in
       guard let count = group["count"] as? Int else { return nil }

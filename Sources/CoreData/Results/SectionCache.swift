@@ -51,6 +51,7 @@ struct SectionCache: Codable {
     for store in stores {
       guard let files = (store as? any PlacedStore)?.files, !files.isEmpty else { return nil }
       for path in files.map(\.path) {
+        // A file that is not there yet, such as a write-ahead log, has no state.
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
           let size = (attributes[.size] as? NSNumber)?.intValue, size > 0,
           let modified = attributes[.modificationDate] as? Date
@@ -72,6 +73,7 @@ struct SectionCache: Codable {
   func write(_ name: String) {
     let encoder = PropertyListEncoder()
     encoder.outputFormat = .binary
+    // A cache that cannot be written is made again at the next fetch.
     guard let data = try? encoder.encode(self) else { return }
     try? FileManager.default.createDirectory(at: SectionCache.folder, withIntermediateDirectories: true)
     try? data.write(to: SectionCache.file(name), options: .atomic)
@@ -79,6 +81,7 @@ struct SectionCache: Codable {
 
   static func delete(_ name: String?) {
     deleted.withLock { $0[name ?? "", default: 0] += 1 }
+    // What cannot be removed is told from the current state by its stamp.
     try? FileManager.default.removeItem(at: name.map(file) ?? folder)
   }
 

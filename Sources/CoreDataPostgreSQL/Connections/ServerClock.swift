@@ -44,6 +44,7 @@ final class ServerClock: Sendable {
       state.askedAt = now
       return true
     }
+    // The last known difference of the clocks goes on to count.
     if isOld { try? ask() }
     return state.withLock { state in
       state.reading.map { Date(timeIntervalSince1970: $0.time + Self.uptime - $0.uptime) }

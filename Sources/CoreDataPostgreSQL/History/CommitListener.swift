@@ -61,6 +61,7 @@ final class CommitListener: @unchecked Sendable {
   private func reconnect() {
     connection?.close()
     while lock.withLock({ !isCancelled }) {
+      // A server that is away is tried again in a moment.
       if let made = try? listen() {
         lock.withLock { connection = made }
         return body()
@@ -82,6 +83,7 @@ extension ServerStore {
       }
       commits = try CommitListener(database, identifier) { [weak self] in
         guard let self else { return }
+        // The notice comes without a number: who wants the history reads it then, and gets the error.
         postRemoteChange((try? lastTransactionNumber()) ?? nil)
       }
     }

@@ -38,6 +38,7 @@ final class ServerHistoryNotes: HistoryNotes {
       else { continue }
       CompositeValue.set(value, at: path[...], in: &tombstone)
     }
+    // A value without an archive is left out of the tombstone: the deletion itself is noted.
     let archive =
       tombstone.isEmpty
       ? nil : try? NSKeyedArchiver.archivedData(withRootObject: tombstone as NSDictionary, requiringSecureCoding: false)

@@ -198,6 +198,7 @@ struct ArchivedModel {
     let collation = NSFetchIndexElementType(rawValue: UInt(clamping: source.integer("NSFetchIndexElementType") ?? 0))
     let element: NSFetchIndexElementDescription
     if let computed = source.object("NSProperty"), computed.className == "NSExpressionDescription" {
+      // An element with an expression that cannot be read is left out.
       guard let property = try? self.property(computed) else { return nil }
       element = NSFetchIndexElementDescription(property: property, collationType: collation ?? .binary)
     } else {

@@ -22,6 +22,7 @@ enum ModelCoding {
     let start = root.className == "NSEntityDescription" ? root : root.object("NSEntity")
     let sources = start?.object("NSManagedObjectModel")?.entries("NSEntities").map(\.object) ?? start.map { [$0] } ?? []
     var reader = ArchivedModel()
+    // NSCoding's initialiser has no error: nil says that the archive is damaged.
     guard (try? reader.readEntities(sources)) != nil, !root.limits.areExceeded else { return nil }
     let model = NSManagedObjectModel()
     model.entities = sources.compactMap { reader.entity(of: $0) }

@@ -44,6 +44,7 @@ package enum SourceModels {
       NSManagedObjectModel.fileTypes.flatMap { type in
         (bundle.urls(forResourcesWithExtension: type, subdirectory: nil) ?? []).flatMap { url in
           let versions =
+            // A file that cannot be read is no source for a migration.
             (try? NSManagedObjectModel.versions(at: url as URL))
             ?? NSManagedObjectModel(contentsOf: url as URL).map {
               [(url as URL).deletingPathExtension().lastPathComponent: $0]

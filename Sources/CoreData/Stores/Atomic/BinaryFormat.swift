@@ -118,6 +118,7 @@ enum BinaryFormat: StoreFormat {
   }
 
   private static func content(of data: Data) throws -> [String: Any] {
+    // Whatever is wrong with the list: it is not a file of this format.
     guard data.starts(with: Data("bplist00".utf8)),
       let list = try? StoredPropertyList.read(data) as? [String: Any]
     else { throw StoreFormatError("it is not a binary store") }

@@ -144,6 +144,7 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
 
   private static func temporaryFile(_ data: Data, for url: URL) throws -> ReplacingFile {
     let path = url.resolvingSymlinksInPath().path
+    // A file that is not there yet has no mode.
     let mode = (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? NSNumber
     return try CoreDataErrors.translatingFiles(.persistentStoreSave) {
       let file = try ReplacingFile(path, mode: mode?.uint32Value ?? 0o644)

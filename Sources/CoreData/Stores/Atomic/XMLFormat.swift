@@ -194,6 +194,7 @@ enum XMLText {
     case .stringAttributeType:
       return encoding == "base64" ? data().flatMap { String(data: $0, encoding: .utf8) } : text
     case .compositeAttributeType:
+      // A value that cannot be read is nil: the caller says whose it is.
       let list = data().flatMap { try? StoredPropertyList.read($0) }
       return list.flatMap { ArchivedValue.decoded($0, attribute) }
     case .decimalAttributeType, .UUIDAttributeType, .URIAttributeType: return ArchivedValue.decoded(text, attribute)

@@ -105,6 +105,7 @@ extension MemoryBacked {
 
   private var lastTransaction: Int64? {
     var number: Int64?
+    // Taking a turn in memory throws only what the body throws, here nothing.
     try? memory.exclusively { number = memory.history?.lastNumber }
     return number
   }
@@ -130,6 +131,7 @@ extension MemoryBacked {
     try memory.exclusively { memory.postsCommits = isWanted?.boolValue ?? false }
   }
 
+  // As above.
   package func stopPostingRemoteChanges() { try? memory.exclusively { memory.postsCommits = false } }
 
   package func close(beside others: [any ObjectStore]) {}

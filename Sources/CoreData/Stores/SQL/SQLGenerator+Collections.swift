@@ -66,6 +66,7 @@ extension SQLGenerator {
       }
     }
     if texts.isEmpty { return "[\(integers.joined(separator: ","))]" }
+    // Without the list as one parameter, each element gets its own.
     guard integers.isEmpty, let data = try? JSONEncoder().encode(texts) else { return nil }
     return String(decoding: data, as: UTF8.self)
   }

@@ -26,6 +26,7 @@ extension SQLiteStore {
       case .blob(let packed)? = try connection.rows("SELECT Z_CONTENT FROM \(table) LIMIT 1").first?.first
     else { return nil }
     let model = NSManagedObjectModel()
+    // Whatever is wrong with the archive, the error says that the copy is damaged.
     guard let archive = Deflate.unpack(packed), (try? ArchivedModel.read(archive, into: model)) != nil else {
       throw CoreDataErrors.error(
         .persistentStoreIncompatibleSchema, "The copy of its model that \(connection.path) keeps is damaged.")

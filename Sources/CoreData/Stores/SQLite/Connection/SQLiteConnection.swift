@@ -159,6 +159,7 @@ final class SQLiteConnection: PooledConnection, @unchecked Sendable {
       try execute("COMMIT", [])
       return result
     } catch {
+      // The first error is the one to tell; SQLite may have ended the transaction by itself.
       if isInTransaction { try? execute("ROLLBACK") }
       throw error
     }

@@ -109,6 +109,7 @@ public final class WALSynchronizer {
 
   private func locked(_ log: Log) throws {
     try connection.execute("BEGIN IMMEDIATE")
+    // It has only read: nothing is lost if it cannot be ended in order.
     defer { try? connection.execute("ROLLBACK") }
     var buffer = [UInt8](repeating: 0, count: 1 << 20)
     var offset: off_t = 0

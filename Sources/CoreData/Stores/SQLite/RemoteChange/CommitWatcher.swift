@@ -167,6 +167,7 @@ final class CommitWatcher: @unchecked Sendable {
       try connection.execute("COMMIT")
       return true
     } catch let error as SQLiteError {
+      // The first error is the one to tell; SQLite may have ended the transaction by itself.
       if connection.isInTransaction { try? connection.execute("ROLLBACK") }
       // SQLITE_BUSY. Other failures, such as a missing file, do not get better a little later.
       return error.primaryCode != 5

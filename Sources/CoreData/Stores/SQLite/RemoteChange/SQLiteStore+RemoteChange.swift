@@ -18,6 +18,7 @@ extension SQLiteStore {
   }
 
   private func postRemoteChange(_ connection: SQLiteConnection) {
+    // The notice comes without a number: who wants the history reads it then, and gets the error.
     let number = history == nil ? nil : try? HistoryReader.lastNumber(schema, connection)
     postRemoteChange(number ?? nil)
   }
