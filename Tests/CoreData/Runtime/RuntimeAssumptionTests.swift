@@ -33,7 +33,7 @@ import Testing
   private func protection(of type: AnyClass) throws -> Substring {
     let address = unsafeBitCast(type, to: UInt.self)
     // The kernel says that the file has no bytes, so it is read to its end.
-    let maps = try #require(FileHandle(forReadingAtPath: "/proc/self/maps")?.readToEnd())
+    let maps = try FileHandle(forReadingFrom: URL(fileURLWithPath: "/proc/self/maps")).readToEnd() ?? Data()
     let lines = String(decoding: maps, as: UTF8.self).split(separator: "\n")
     let line = try #require(
       lines.first { line in
