@@ -29,7 +29,8 @@ struct RuntimeAssumption: Sendable {
 enum RuntimeAssumptions {
   static let methodTables = RuntimeAssumption(
     "a class's metadata lists its methods",
-    otherwise: "saves and fetches call every method of every object, and are slower"
+    otherwise: "saves and fetches call every method of every object, which is slower, and an unknown key of a section "
+      + "or a sort descriptor ends the process instead of being an error"
   ) { MethodTable.isReadable() }
 
   static let typeDescriptors = RuntimeAssumption(
