@@ -19,7 +19,7 @@ import Testing
     #expect(finished.output.contains("all 20 jobs are done"))
     #expect(finished.output.contains("most frequent words"))
     let last = finished.output.split(separator: "\n").suffix(3)
-    #expect(last.first?.contains("workerpool demo --keep \(place.path("texts"))") == true)
+    #expect(last.first?.hasSuffix("workerpool demo --keep") == true)
     #expect(last.dropFirst().first?.hasSuffix("workerpool help run") == true)
     #expect(!finished.output.contains("\u{1B}"))
     let folder = try #require(finished.output.firstMatch(of: /[^ ]*workerpool-demo-[0-9a-f]+/))

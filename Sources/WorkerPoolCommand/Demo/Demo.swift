@@ -61,17 +61,16 @@ struct Demo {
     sayWhatIsNext(directory)
   }
 
+  /// Short lines, which fit a narrow terminal.
   private func sayWhatIsNext(_ directory: DemoDirectory) {
-    let program = ShellWord.quoted(executable)
     if keepsFiles {
       let queue = ShellWord.quoted(directory.queue)
-      let store = ShellWord.quoted(directory.store)
-      say("Look at its jobs in a browser: \(program) web --queue \(queue) --store \(store)")
+      say("Look at its jobs in a browser: workerpool web --queue \(queue) --store \(ShellWord.quoted(directory.store))")
     } else {
-      say("Keep such a store, to look at it: \(program) demo --keep \(ShellWord.quoted(folder))")
+      say("Keep such a store: workerpool demo --keep")
     }
-    say("Run a pool on the store of your app: \(program) help run")
-    say("Give it jobs, and write a worker for them: README.md, \"Five tasks\"")
+    say("Run a pool on your app's store: workerpool help run")
+    say("Give it jobs, write a worker: README.md, \"Five tasks\"")
   }
 
   private func job(_ path: String) -> JobRequest {
