@@ -150,8 +150,8 @@ import WorkerPool
     try pool.stop()
   }
 
-  /// The sender and the pool are killed at any step of the sender's file, and the sender's command is repeated each time
-  /// until it has heard an answer:
+  /// The sender and the pool are killed at any step of the sender's file, and the sender's command is repeated each
+  /// time until it has heard an answer:
   ///
   ///     sender                       pool
   ///     submits, or repeats it       takes the file, commits, removes it, answers

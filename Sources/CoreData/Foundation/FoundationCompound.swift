@@ -5,8 +5,8 @@
 /// but programs create Foundation's class themselves. So this replaces the inherited methods in the class's method
 /// table, as a category would on Apple's platforms.
 ///
-/// The tables of two subclasses show the places of the methods. If they are not as expected, Foundation's class stays as
-/// it is.
+/// The tables of two subclasses show the places of the methods. If they are not as expected, Foundation's class stays
+/// as it is.
 enum FoundationCompound {
   /// Replaces the methods, once. Everything that makes or keeps a predicate here asks first.
   static func teach() { _ = isTaught }

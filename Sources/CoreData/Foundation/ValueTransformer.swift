@@ -88,7 +88,8 @@ open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
 
   /// The archive of an object; nil if it does not support secure coding.
   open override func reverseTransformedValue(_ value: Any?) -> Any? {
-    // Foundation on Linux ends the process for other objects. The error of one that cannot be archived has no place here.
+    // Foundation on Linux ends the process for other objects. The error of one that cannot be archived has no place
+    // here.
     guard let value, (value as AnyObject) is any NSSecureCoding else { return nil }
     return try? NSKeyedArchiver.archivedData(withRootObject: value, requiringSecureCoding: true)
   }

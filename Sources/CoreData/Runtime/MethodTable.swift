@@ -45,8 +45,8 @@ struct MethodTable: @unchecked Sendable {
 
   // MARK: Replacing
 
-  /// Puts the methods of another table into this one, at these places. Other threads call the old method or the new one.
-  /// False, with nothing changed, if the table cannot be written.
+  /// Puts the methods of another table into this one, at these places. Other threads call the old method or the new
+  /// one. False, with nothing changed, if the table cannot be written.
   func replace(at places: [Int], with other: MethodTable) -> Bool {
     let page = Int(sysconf(Int32(_SC_PAGESIZE)))
     let start = Int(bitPattern: words) / page * page

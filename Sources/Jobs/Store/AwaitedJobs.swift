@@ -3,9 +3,9 @@ import CoreData
 /// Which jobs stay in the store because unfinished ones wait for them: the one rule for jobs that a person deletes, and
 /// for finished jobs that are old enough to go.
 ///
-/// A row of ``PoolWait`` names one job of those that a job waits for, and a failed one only when no job is unfinished. A
-/// failed job that is deleted would count as done. So the options of waiting jobs count for failed jobs, too; they are
-/// read when the first failed job is looked at. Used on the queue of one context.
+/// A row of ``PoolWait`` names one job of those that a job waits for, and a failed one only when no job is unfinished.
+/// A failed job that is deleted would count as done. So the options of waiting jobs count for failed jobs, too; they
+/// are read when the first failed job is looked at. Used on the queue of one context.
 public final class AwaitedJobs {
   private let store: JobStore
   private let countsPassing: Bool

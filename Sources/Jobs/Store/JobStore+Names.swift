@@ -10,11 +10,12 @@ extension JobStore {
   /// The most names that are read in a row: a mistyped name usually resembles one of a few.
   private static let mostNames = 200
 
-  /// The name with the one that was probably meant, among the known ones and those of jobs; nil for a name that is known
-  /// or that a job has.
+  /// The name with the one that was probably meant, among the known ones and those of jobs; nil for a name that is
+  /// known or that a job has.
   ///
   /// - Parameter known: names that count as known whatever jobs have.
-  /// - Complexity: reads one entry of an index for each name, kind and unfinished state. Where no unfinished job has the
+  /// - Complexity: reads one entry of an index for each name, kind and unfinished state. Where no unfinished job has
+  /// the
   ///   kind or queue, the finished ones are read.
   /// - Throws: what a fetch throws.
   package static func unknownName(
@@ -70,7 +71,8 @@ extension JobStore {
     return names.sorted()
   }
 
-  /// The names in an index that begin with a text, in their order. One entry is read for each, however many jobs have it.
+  /// The names in an index that begin with a text, in their order. One entry is read for each, however many jobs have
+  /// it.
   private static func names(
     _ what: JobName, from start: String = "", where conditions: [NSPredicate] = [], in context: NSManagedObjectContext
   ) throws -> [String] {

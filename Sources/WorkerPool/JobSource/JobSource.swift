@@ -10,8 +10,8 @@ protocol JobSource: AnyObject, Sendable {
   func releaseClaims(_ kinds: Set<String>, keeping kept: [JobKey])
   /// Jobs of a kind with a rate begin now in this pool, which shares the store.
   func noteBeginnings(_ jobs: [JobKey], of kind: String)
-  /// Finds the last beginnings of jobs of a kind within a period, in seconds; answered with `beginnings`. Only in a store
-  /// that no other pool uses.
+  /// Finds the last beginnings of jobs of a kind within a period, in seconds; answered with `beginnings`. Only in a
+  /// store that no other pool uses.
   func findBeginnings(of kind: String, within period: Double, atMost count: Int)
   /// Tells other pools that share the store something.
   func send(_ notice: PoolNotice, to recipients: [Int64])

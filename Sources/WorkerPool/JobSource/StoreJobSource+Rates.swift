@@ -53,7 +53,7 @@ final class SharedRates: Sendable {
     }
   }
 
-  /// Whether the others are to be told now, which was planned for that time.
+  /// Ends the plan to tell the others at that time. Returns false if another time is planned now.
   func takePlan(_ kind: String, at time: Double) -> Bool {
     state.withLock { state in
       guard state.times[kind] == time else { return false }

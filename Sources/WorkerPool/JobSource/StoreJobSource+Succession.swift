@@ -40,8 +40,8 @@ final class ClaimMemory: Sendable {
   /// The identifier of the pool's store that this process has had open; nil before that.
   var store: String? { state.withLock(\.opened) }
 
-  /// Notes that the store is open. Returns the identity under which its jobs are claimed, and their keys; nil before the
-  /// first session. What an earlier process has left counts once.
+  /// Notes that the store is open. Returns the identity under which its jobs are claimed, and their keys; nil before
+  /// the first session. What an earlier process has left counts once.
   func take(in store: String) -> (member: Int64, jobs: [JobKey])? {
     if let file { unlink(file) }
     return state.withLock { state in

@@ -10,8 +10,8 @@ import WorkerProtocol
 ///
 /// Each part owns its state and refers only to parts that are made before it, so that no cycle keeps them alive.
 final class PoolServer {
-  /// The signals that a pool takes: those that it obeys, and all others whose default is to end a process, but for those
-  /// of its own faults. People and programs send them by mistake, or to a whole group.
+  /// The signals that a pool takes: those that it obeys, and all others whose default is to end a process, but for
+  /// those of its own faults. People and programs send them by mistake, or to a whole group.
   static let signals: [Int32] =
     [SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGTTIN, SIGTTOU, SIGCHLD] + SignalName.meaningless
   /// Seconds that the store has to finish its work when all workers are gone: a disk that hangs must not keep the pool

@@ -21,8 +21,8 @@ final class ServiceManager {
   /// Seconds between two signs of life: half of what the manager waits for; nil when it wants none.
   private let interval: Double?
   private var isReady = false
-  /// States that the manager must learn, and has not been told, since its queue was full: a sign of life that is lost is
-  /// followed by another, these are said once.
+  /// States that the manager must learn, and has not been told, since its queue was full: a sign of life that is lost
+  /// is followed by another, these are said once.
   private var untold: [String] = []
   private weak var loop: EventLoop?
   private var lastExtension = -Double.infinity

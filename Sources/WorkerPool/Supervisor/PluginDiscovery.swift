@@ -34,8 +34,8 @@ final class PluginDiscovery {
     var longestPause = 300.0
     /// Between two tries while the machine lacks a resource, or after the process was killed.
     var retryDelay = 0.5
-    /// Before a plugin whose file has gone is asked for the first time; doubles up to ``longestAbsence``. A change in its
-    /// directory makes it shorter.
+    /// Before a plugin whose file has gone is asked for the first time; doubles up to ``longestAbsence``. A change in
+    /// its directory makes it shorter.
     var absence = 0.2
     var longestAbsence = 30.0
 

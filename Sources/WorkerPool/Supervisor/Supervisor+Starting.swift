@@ -70,8 +70,8 @@ extension Supervisor {
     }
   }
 
-  /// A machine that has run out of processes, memory or descriptors may have some later. A file that was a program and is
-  /// none now is being replaced.
+  /// A machine that has run out of processes, memory or descriptors may have some later. A file that was a program and
+  /// is none now is being replaced.
   func couldNotSpawn(_ plugin: Plugin, _ error: SystemCallError) {
     guard error.isShortage else {
       let reason = String(cString: strerror(error.number))

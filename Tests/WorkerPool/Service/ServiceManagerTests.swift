@@ -6,7 +6,8 @@ import Testing
 @testable import WorkerPool
 
 @Suite struct ServiceManagerTests {
-  /// A sign of life that finds the queue full is followed by another. That the pool is ready is said once, and is not lost.
+  /// A sign of life that finds the queue full is followed by another. That the pool is ready is said once, and is not
+  /// lost.
   @Test func aStateThatFindsTheManagersQueueFullIsToldWhenItHasRoom() throws {
     // Given a manager that does not read, with a full queue
     let folder = temporaryURL("notify")

@@ -1,5 +1,5 @@
-/// The methods of `NSManagedObject` that a class overrides. Others need not be called for each value of each object: that
-/// would take 9,800 instructions for each inserted row of five attributes.
+/// The methods of `NSManagedObject` that a class overrides. Others need not be called for each value of each object:
+/// that would take 9,800 instructions for each inserted row of five attributes.
 enum OverriddenMethods {
   enum Method: CaseIterable {
     case awakeFromFetch, validateValue, willSave, didSave, validateForInsert, validateForUpdate, validateForDelete

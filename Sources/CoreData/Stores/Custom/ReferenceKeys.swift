@@ -36,8 +36,8 @@ package final class ReferenceKeys: KeyNames, @unchecked Sendable {
 
   // MARK: In URIs
 
-  /// Whole numbers and UUIDs are written as they are, everything else as its text. In a text that is a number or a UUID,
-  /// the first character is percent-encoded.
+  /// Whole numbers and UUIDs are written as they are, everything else as its text. In a text that is a number or a
+  /// UUID, the first character is percent-encoded.
   package func name(_ key: Int64) -> String {
     switch PredicateValue(reference(key)) {
     case .integer(let number): return "p\(number)"

@@ -1,8 +1,8 @@
 /// The permanent keys of a save's new rows, by temporary key.
 ///
 /// Only rows that refer to new rows ask for them, so a table is made at the first question. A save's temporary keys
-/// mostly follow each other: then the table is an array. A new row that refers to another new one costs 187 instructions
-/// here, with a dictionary 914, of about 12,000 for saving it.
+/// mostly follow each other: then the table is an array. A new row that refers to another new one costs 187
+/// instructions here, with a dictionary 914, of about 12,000 for saving it.
 ///
 /// Used by one thread at a time, like the save that it belongs to.
 package final class AssignedKeys {

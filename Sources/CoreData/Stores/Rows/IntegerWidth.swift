@@ -1,8 +1,8 @@
 /// The width of Integer 16 and Integer 32 attributes.
 ///
-/// No value is cut to the width. A number that does not fit stays what it is in objects, predicates and key-value coding,
-/// and is refused before it reaches a store, with 1610 or 1620, as a number beyond the model's limits is. So it has one
-/// value everywhere.
+/// No value is cut to the width. A number that does not fit stays what it is in objects, predicates and key-value
+/// coding, and is refused before it reaches a store, with 1610 or 1620, as a number beyond the model's limits is. So it
+/// has one value everywhere.
 extension NSAttributeType {
   /// The numbers that fit, for types with fewer bits than `Int64`; nil for others.
   package var integerRange: ClosedRange<Int64>? {
@@ -27,14 +27,14 @@ extension NSAttributeType {
 }
 
 extension NSAttributeDescription {
-  /// The numbers that the attribute may hold, if its type limits them. A derived value comes from the store, whatever it
-  /// is.
+  /// The numbers that the attribute may hold, if its type limits them. A derived value comes from the store, whatever
+  /// it is.
   var integerRange: ClosedRange<Int64>? {
     self is NSDerivedAttributeDescription ? nil : attributeType.integerRange
   }
 
-  /// Throws 1610 or 1620 for a number that does not fit, in a composite attribute's elements too. For writes that bypass
-  /// the validation of objects.
+  /// Throws 1610 or 1620 for a number that does not fit, in a composite attribute's elements too. For writes that
+  /// bypass the validation of objects.
   ///
   /// - Parameter path: the names of the entity, the attribute and its elements.
   package func checkWidth(_ value: Any, _ path: String) throws {

@@ -27,8 +27,8 @@ package final class ConnectionPool<Connection: PooledConnection>: @unchecked Sen
   /// All open connections, to be interrupted.
   private var connections: [Connection] = []
   private var wasClosed = false
-  /// The reader that was given back last, to be taken without the lock: an owned reference, or 0. Taking and giving back
-  /// takes 75 instructions so, and 580 under the lock, where SQLite needs 5,100 for a look-up.
+  /// The reader that was given back last, to be taken without the lock: an owned reference, or 0. Taking and giving
+  /// back takes 75 instructions so, and 580 under the lock, where SQLite needs 5,100 for a look-up.
   private let handyReader = Atomic<UInt>(0)
   /// The users who look for a reader under the lock, and may wait for one. One more for a closed pool: readers that are
   /// given back come to the lock, and are closed there.

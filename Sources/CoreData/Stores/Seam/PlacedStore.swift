@@ -1,4 +1,5 @@
-/// A class of stores that coordinators find by its type, and that can be asked about the stores at a place, open or not.
+/// A class of stores that coordinators find by its type, and that can be asked about the stores at a place, open or
+/// not.
 package protocol PlacedStore: ObjectStore {
   /// The types under which this class is registered by itself; none if the program registers it.
   static var storeTypes: [String] { get }

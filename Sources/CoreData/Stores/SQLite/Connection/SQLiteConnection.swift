@@ -185,8 +185,8 @@ final class SQLiteConnection: PooledConnection, @unchecked Sendable {
     SQLiteError(code: sqlite3_extended_errcode(handle), message: Self.message(handle), sql: sql)
   }
 
-  /// SQLite's sentence for the last error, and the system's where this process has too many files open: SQLite says "unable
-  /// to open database file" then, as if the file were to blame.
+  /// SQLite's sentence for the last error, and the system's where this process has too many files open: SQLite says
+  /// "unable to open database file" then, as if the file were to blame.
   ///
   /// Source: https://www.sqlite.org/c3ref/system_errno.html
   private static func message(_ handle: OpaquePointer) -> String {

@@ -11,8 +11,8 @@ final class SQLiteStatement {
   /// The memory for bound texts; nil to let SQLite copy each into its own. The code that sets it clears the memory
   /// before it binds a run's values.
   var texts: BoundTexts?
-  /// The first value since the last run that could not be bound, with SQLite's code if that has refused it. The next step
-  /// throws it: the parameter is NULL, which no row and no condition may have instead.
+  /// The first value since the last run that could not be bound, with SQLite's code if that has refused it. The next
+  /// step throws it: the parameter is NULL, which no row and no condition may have instead.
   private var refusedValue: (value: RefusedValue, code: Int32?)?
   private(set) var hasRefusedValue = false
   /// Of a row's values; see `SQLiteRow`.

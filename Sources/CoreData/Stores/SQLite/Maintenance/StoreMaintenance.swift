@@ -49,7 +49,8 @@ public final class StoreMaintenance {
     return before - left
   }
 
-  /// Removes the files of external data that no row names: killed processes leave them, and so do readers of old values.
+  /// Removes the files of external data that no row names: killed processes leave them, and so do readers of old
+  /// values.
   ///
   /// Returns their number; nil if files are left because a reader or writer stayed in the way for
   /// ``WALCheckpointer/longLockTimeout``, or a store is being copied to this place.
@@ -132,8 +133,8 @@ public final class StoreMaintenance {
     UnusedFiles(of: url).removeIfPossible()
   }
 
-  /// The folder with the large values of the store at a place, if there is one: it belongs to the store's file, and has to
-  /// go along when the file is moved.
+  /// The folder with the large values of the store at a place, if there is one: it belongs to the store's file, and has
+  /// to go along when the file is moved.
   public static func folderOfLargeValues(of url: URL) -> URL? {
     let folder = ExternalData.supportFolder(of: url)
     return FileManager.default.fileExists(atPath: folder.path) ? folder : nil

@@ -2,8 +2,8 @@ internal import LinuxSystem
 
 /// The file of a backup until it is complete: `.STORE.backup.UUID.tmp` in the directory of the backup.
 ///
-/// Its process holds its lock, which ends with the process: flock(2). So the next backup of the store into the directory
-/// tells what a killed process has left, and removes it.
+/// Its process holds its lock, which ends with the process: flock(2). So the next backup of the store into the
+/// directory tells what a killed process has left, and removes it.
 final class UnfinishedBackup {
   let path: String
   private let descriptor: Descriptor
