@@ -15,8 +15,7 @@ extension JobStore {
   ///
   /// - Parameter known: names that count as known whatever jobs have.
   /// - Complexity: reads one entry of an index for each name, kind and unfinished state. Where no unfinished job has
-  /// the
-  ///   kind or queue, the finished ones are read.
+  ///   the kind or queue, the finished ones are read.
   /// - Throws: what a fetch throws.
   package static func unknownName(
     _ what: JobName, _ name: String, besides known: [String] = [], in context: NSManagedObjectContext
