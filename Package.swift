@@ -73,7 +73,10 @@ let package = Package(
         "CoreData", "Documents", "Jobs", "LinuxSystem", "PoolClient", "WorkerPool", "WorkerProtocol", "worker-import",
         "worker-export", "worker-index", "worker-exec", "worker-maintain", "workerpool-web",
       ],
-      resources: [.embedInCode("Monitoring/dashboard.json"), .embedInCode("Monitoring/alerts.yml")]),
+      resources: [
+        .embedInCode("Monitoring/dashboard.json"), .embedInCode("Monitoring/alerts.yml"),
+        .embedInCode("Example/model.xml"), .embedInCode("Example/countries.csv"), .embedInCode("Example/photos.csv"),
+      ]),
     .target(name: "CCounters"),
     .executableTarget(
       name: "Benchmarks",

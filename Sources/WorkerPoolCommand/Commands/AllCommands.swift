@@ -4,5 +4,5 @@ let allCommands: [CommandDescription] = [
   fetchCommand, logsCommand, retryCommand, cancelCommand, deleteCommand,
   pauseCommand, resumeCommand, scaleCommand, reloadCommand, stopCommand, migrateCommand, copyCommand,
   systemdUnitCommand, monitoringCommand,
-  completionCommand, manualCommand, demoCommand,
+  completionCommand, manualCommand, exampleCommand, demoCommand,
 ]

@@ -11,9 +11,6 @@ struct PageScript {
   /// `Tests/Support/PageCommands`: what they do instead is written there.
   static let standIns = DocumentationPage.package.appendingPathComponent("Tests/Support/PageCommands").path
 
-  /// The model of an app, and data, with which pages begin that are about an app's store.
-  static let files = DocumentationPage.package.appendingPathComponent("Tests/Support/PageFiles").path
-
   init(_ page: DocumentationPage) {
     text = """
       set -eE -o pipefail

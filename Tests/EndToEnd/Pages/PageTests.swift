@@ -57,7 +57,7 @@ import Testing
     process.currentDirectoryURL = place.url.appendingPathComponent("page")
     process.environment = ProcessInfo.processInfo.environment.merging([
       "PAGE_COMMANDS": PageScript.standIns, "PAGE_PROGRAMS": Built.directory,
-      "PAGE_ROOT": DocumentationPage.package.path, "PAGE_FILES": PageScript.files,
+      "PAGE_ROOT": DocumentationPage.package.path,
       "NO_COLOR": "1", "HOME": place.url.path,
     ]) { $1 }
     process.standardInput = FileHandle.nullDevice
