@@ -41,7 +41,7 @@ import Testing
       guard let store = stack.coordinator.persistentStores.first, let url = store.url else { return false }
       var obstacle: URL?
       switch store {
-      case let cards as CardStore: cards.isFull = true
+      case let cards as FillableCardStore: cards.isFull = true
       case let shelf as ShelfStore: shelf.isFull = true
       case is FileStore:
         let place = url.deletingLastPathComponent().appendingPathComponent(".\(url.lastPathComponent).\(getpid()).tmp")
@@ -50,7 +50,7 @@ import Testing
       default: return false
       }
       defer {
-        (store as? CardStore)?.isFull = false
+        (store as? FillableCardStore)?.isFull = false
         (store as? ShelfStore)?.isFull = false
         obstacle.map { try? FileManager.default.removeItem(at: $0) }
       }

@@ -37,7 +37,7 @@ enum StoreKind: String, CaseIterable, Sendable {
 
   /// Has the classes of the samples known.
   func register() {
-    if self == .cards { _ = CardStore.isRegistered }
+    if self == .cards { _ = FillableCardStore.isRegistered }
     if self == .shelf { _ = ShelfStore.isRegistered }
   }
 

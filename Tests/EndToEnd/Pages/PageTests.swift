@@ -135,6 +135,13 @@ import Testing
     }
   }
 
+  /// The conformance suite of stores runs the sample that readers copy.
+  @Test func theStoreOfThePageIsTheOneThatTheTestsRun() throws {
+    let page = try #require(DocumentationPage.all.first { $0.path.hasSuffix("/StoreOfYourOwn.md") })
+    let sample = DocumentationPage.package.appendingPathComponent("Tests/CoreData/Stores/CardStore.swift")
+    #expect(try page.blocks.first?.text == String(contentsOf: sample, encoding: .utf8))
+  }
+
   /// A page whose commands do something else is found: the check of outputs is not empty.
   @Test func outputsAreComparedLineByLine() {
     #expect(PageScript.missing("a 1\n…\nb", in: "a 22\nx\nb\n") == nil)

@@ -114,7 +114,7 @@ import Testing
 
   @Test func aSaveThatAnAtomicStoreRefusesLeavesRowsAndNodes() throws {
     let stack = try StoreStack(.cards)
-    let store = try #require(stack.store as? CardStore)
+    let store = try #require(stack.store as? FillableCardStore)
     try stack.perform { context in
       let tag = context.make("Tag", ["label": "kept"])
       try context.save()
@@ -135,7 +135,7 @@ import Testing
 
   @Test func nodesKnowTheirObjectsAndReferences() throws {
     let stack = try StoreStack(.cards)
-    let store = try #require(stack.store as? CardStore)
+    let store = try #require(stack.store as? FillableCardStore)
     let tag = try #require(stack.coordinator.managedObjectModel.entitiesByName["Tag"])
     let id = store.objectID(for: tag, withReferenceObject: "card 1/2")
     #expect(store.objectID(for: tag, withReferenceObject: "card 1/2") == id)

@@ -59,7 +59,7 @@ import Testing
     let other = try add(kind)
     let obstacle = stack.folder.appendingPathComponent(".other.\(getpid()).tmp")
     func block(_ isBlocked: Bool) throws {
-      if let cards = other as? CardStore {
+      if let cards = other as? FillableCardStore {
         cards.isFull = isBlocked
       } else if isBlocked {
         // A folder stands where the temporary file goes.
