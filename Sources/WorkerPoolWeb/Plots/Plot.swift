@@ -29,7 +29,6 @@ struct Plot {
   private enum Size {
     static let width = 460.0
     static let height = 210.0
-    static let left = 62.0
     static let right = 414.0
     static let top = 26.0
     static let bottom = 180.0
@@ -55,7 +54,7 @@ struct Plot {
   // MARK: Drawing
 
   private var drawing: HTML {
-    let scale = Scale(highest: highest, isCount: isCount)
+    let scale = Scale(highest: highest, isCount: isCount, text: text)
     return tag(
       "svg", Attribute("viewBox", "0 0 \(Int(Size.width)) \(Int(Size.height))"), Attribute("role", "img"),
       Attribute("aria-label", "\(title), \(unit). \(summary)")
@@ -86,8 +85,8 @@ struct Plot {
     }.joined(separator: "; ")
   }
 
-  private func x(_ index: Double) -> Double {
-    Size.left + (Size.right - Size.left) * index / Double(max(1, times.count))
+  private func x(_ index: Double, _ scale: Scale) -> Double {
+    scale.left + (Size.right - scale.left) * index / Double(max(1, times.count))
   }
 
   private func y(_ value: Double, _ scale: Scale) -> Double {
@@ -96,13 +95,13 @@ struct Plot {
 
   private func axes(_ scale: Scale) -> HTML {
     tag("g", .class("axes")) {
-      for tick in scale.ticks {
-        line(y: y(tick, scale), from: Size.left, to: Size.right, tick == 0 ? "axis" : "grid")
-        svgText(text(tick), x: Size.left - 6, y: y(tick, scale) + 4, anchor: "end")
+      for (tick, label) in zip(scale.ticks, scale.labels) {
+        line(y: y(tick, scale), from: scale.left, to: Size.right, tick == 0 ? "axis" : "grid")
+        svgText(label, x: scale.left - 6, y: y(tick, scale) + 4, anchor: "end")
       }
       for tick in timeTicks {
-        line(x: x(tick.index), from: Size.bottom, to: Size.bottom + 4, "axis")
-        svgText(tick.text, x: x(tick.index), y: Size.bottom + 18, anchor: "middle")
+        line(x: x(tick.index, scale), from: Size.bottom, to: Size.bottom + 4, "axis")
+        svgText(tick.text, x: x(tick.index, scale), y: Size.bottom + 18, anchor: "middle")
       }
       svgText("UTC", x: Size.right + 8, y: Size.bottom + 18, anchor: "start")
     }
@@ -119,7 +118,7 @@ struct Plot {
   }
 
   private func bars(_ scale: Scale) -> HTML {
-    let width = max(1, (x(1) - x(0)) * 0.8)
+    let width = max(1, (x(1, scale) - x(0, scale)) * 0.8)
     var parts: [HTML] = []
     for index in times.indices {
       var base = 0.0
@@ -128,7 +127,7 @@ struct Plot {
         let upper = y(base + value, scale)
         parts.append(
           tag(
-            "rect", .class("bar s\(number)"), .number("x", x(Double(index)) + (x(1) - x(0)) * 0.1),
+            "rect", .class("bar s\(number)"), .number("x", x(Double(index), scale) + (x(1, scale) - x(0, scale)) * 0.1),
             .number("y", upper), .number("width", width), .number("height", max(1, y(base, scale) - upper))))
         base += value
       }
@@ -141,7 +140,7 @@ struct Plot {
     for (number, series) in series.enumerated() {
       var path = ""
       for stretch in stretches(of: series) {
-        let points = stretch.map { (x(Double($0.index) + 0.5), y($0.value, scale)) }
+        let points = stretch.map { (x(Double($0.index) + 0.5, scale), y($0.value, scale)) }
         if points.count == 1 {
           // A value without neighbours.
           parts.append(
@@ -175,7 +174,7 @@ struct Plot {
 
   /// The names of the series with their patterns, above the plot.
   private func legend(_ scale: Scale) -> HTML {
-    var left = Size.left
+    var left = scale.left
     var parts: [HTML] = []
     for (number, series) in series.enumerated() {
       if shape == .bars {
@@ -201,14 +200,16 @@ struct Plot {
           When.short(times[index], step: step) + "  " + (values.isEmpty ? "nothing" : values.joined(separator: ", "))
         tag("g", .class("slot")) {
           tag(
-            "rect", .class("hit"), .number("x", x(Double(index))), .number("y", 0), .number("width", x(1) - x(0)),
+            "rect", .class("hit"), .number("x", x(Double(index), scale)), .number("y", 0),
+            .number("width", x(1, scale) - x(0, scale)),
             .number("height", Size.bottom))
-          line(x: x(Double(index) + 0.5), from: Size.top, to: Size.bottom, "guide")
+          line(x: x(Double(index) + 0.5, scale), from: Size.top, to: Size.bottom, "guide")
           tag(
-            "rect", .class("plate"), .number("x", Size.left), .number("y", 0), .number("width", Size.width - Size.left),
+            "rect", .class("plate"), .number("x", scale.left), .number("y", 0),
+            .number("width", Size.width - scale.left),
             .number("height", 20))
           tag(
-            "text", .class("read"), .number("x", Size.left), .number("y", 14)
+            "text", .class("read"), .number("x", scale.left), .number("y", 14)
           ) { all }
         }
       }
@@ -255,9 +256,15 @@ struct Plot {
 struct Scale {
   let top: Double
   let ticks: [Double]
+  /// What stands beside the ticks.
+  let labels: [String]
+  /// Where the vertical axis is, right of the longest label.
+  let left: Double
 
-  /// - Parameter isCount: whether all ticks are whole numbers.
-  init(highest: Double, isCount: Bool = false) {
+  /// - Parameters:
+  ///   - isCount: whether all ticks are whole numbers.
+  ///   - text: a value with its unit.
+  init(highest: Double, isCount: Bool = false, text: (Double) -> String = { "\($0)" }) {
     let highest = highest > 0 ? highest : 1
     let rough = isCount ? max(1, highest / 4) : highest / 4
     let power = pow(10, log10(rough).rounded(.down))
@@ -265,6 +272,9 @@ struct Scale {
     let count = Int((highest / step - 1e-9).rounded(.up))
     top = Double(max(1, count)) * step
     ticks = (0...max(1, count)).map { Double($0) * step }
+    labels = ticks.map(text)
+    // A character of the labels is at most 7 wide. Most plots have short labels, and one place for the axis.
+    left = max(62, 10 + 7 * Double(labels.map(\.count).max() ?? 0))
   }
 }
 
