@@ -32,9 +32,10 @@ enum PredicateArithmetic {
     return inexact(a, b)
   }
 
+  /// The sum of what the values count as. Those that count as no number are left out.
   static func sum(_ values: [Any?]) -> Any? {
     values.reduce(Int64(0) as Any?) { total, value in
-      PredicateValue(value).double == nil ? total : add(total, value)
+      PredicateValue(value).summand.map { add(total, $0) } ?? total
     }
   }
 

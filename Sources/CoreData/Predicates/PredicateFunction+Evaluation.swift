@@ -50,7 +50,8 @@ extension PredicateFunction {
     case .minimum: return PredicateArithmetic.extreme(values, .orderedAscending)
     case .maximum: return PredicateArithmetic.extreme(values, .orderedDescending)
     case .average:
-      return numbers.isEmpty ? nil : PredicateArithmetic.double(PredicateArithmetic.sum(values)) / Double(numbers.count)
+      let count = values.count { PredicateValue($0).summand != nil }
+      return count == 0 ? nil : PredicateArithmetic.double(PredicateArithmetic.sum(values)) / Double(count)
     case .median:
       guard !numbers.isEmpty else { return nil }
       let sorted = numbers.sorted()

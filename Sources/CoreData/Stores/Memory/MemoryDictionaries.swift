@@ -246,6 +246,9 @@ extension AttributeValue {
       .doubleAttributeType, .floatAttributeType:
       numeric(value, type)
     case .decimalAttributeType: boxed(value, type)
+    // A sum or an average of dates is a number of seconds.
+    case .dateAttributeType:
+      PredicateValue(value).double.map { Date(timeIntervalSinceReferenceDate: $0) } ?? FoundationValue.of(value)
     default: FoundationValue.of(value)
     }
   }

@@ -159,18 +159,25 @@ extension SQLGenerator {
       }
       return (operation == .minimum ? "MIN(\(column))" : "MAX(\(column))", type)
     case .sum, .average, .averageOfPath, .median, .standardDeviation:
-      guard type.isNumeric else {
+      let isSum = operation != .median && operation != .standardDeviation
+      // SQLite adds values of all kinds, PostgreSQL only numbers.
+      guard type.isNumeric || (isSum && type.isSummable && !dialect.hasTypes) else {
         throw SQLGenerationError.unsupportedExpression("\(operation.rawValue) of \(relationship?.path ?? "a column")")
       }
+      let sum: SQL
+      switch type {
       // SQLite would add decimals as binary fractions.
-      let sum: SQL =
-        type == .decimal && !dialect.hasTypes
-        ? "\(raw: SQLFunctions.Name.decimalSum.rawValue)(\(each)CAST(\(column) AS TEXT))" : "SUM(\(each)\(column))"
+      case .decimal where !dialect.hasTypes:
+        sum = "\(raw: SQLFunctions.Name.decimalSum.rawValue)(\(each)CAST(\(column) AS TEXT))"
+      // A whole number of seconds is stored as an integer, and would be divided as one.
+      case .date: sum = "SUM(\(each)CAST(\(column) AS REAL))"
+      default: sum = "SUM(\(each)\(column))"
+      }
       if !dialect.hasFunctions, operation == .median || operation == .standardDeviation {
         throw SQLGenerationError.unsupportedFunction(operation.rawValue)
       }
       switch operation {
-      case .sum: return (sum, type)
+      case .sum: return (sum, type.isNumeric ? type : .number)
       case .median: return ("\(raw: SQLFunctions.Name.median.rawValue)(\(each)\(column))", .number)
       case .standardDeviation:
         return ("\(raw: SQLFunctions.Name.standardDeviation.rawValue)(\(each)\(column))", .number)

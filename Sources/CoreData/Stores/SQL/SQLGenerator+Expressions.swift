@@ -113,6 +113,8 @@ extension SQLGenerator {
     switch function {
     case .noIndex where operands.count == 1: return operands[0]
     case .sum, .count, .minimum, .maximum, .average, .median, .standardDeviation:
+      // The values of a list in one row are the function's arguments.
+      if operands.count == 1, case .aggregate(let members) = operands[0] { return try call(function, members) }
       if let result = try statistic(function, operands, environment) { return result }
       return try call(function, operands)
     case .add, .subtract, .multiply, .divide, .negate: return try arithmetic(function, operands)
@@ -187,7 +189,7 @@ extension SQLGenerator {
         decimals |= 1 << Int64(index)
         arguments.append("\(bind: .text(value.description))")
       case .scalar(let column, let type)
-      where type != .opaque && (type.isNumeric || type == .text || function.comparesOrCounts):
+      where type != .opaque && (type.isNumeric || type == .text || function.takesAllKinds):
         arguments.append(column)
       case .constant(let constant):
         arguments.append(
@@ -247,5 +249,5 @@ extension SQLGenerator {
 
 extension PredicateFunction {
   /// Whether the function accepts values of any kind.
-  fileprivate var comparesOrCounts: Bool { self == .count || self == .minimum || self == .maximum }
+  fileprivate var takesAllKinds: Bool { [.count, .minimum, .maximum, .sum, .average].contains(self) }
 }

@@ -46,6 +46,9 @@ package enum SQLType: Equatable {
 
   package var isNumeric: Bool { self == .number || self == .integer || self == .decimal }
 
+  /// Whether SQLite adds the stored values as `PredicateValue.summand` counts them.
+  var isSummable: Bool { self != .opaque && self != .entity }
+
   /// Whether values of the two types can be equal, and have an order.
   func isComparable(with other: SQLType) -> Bool {
     self == other || (isNumeric && other.isNumeric)

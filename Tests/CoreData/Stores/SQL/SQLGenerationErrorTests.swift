@@ -27,7 +27,7 @@ import Testing
       ("tags.@distinctUnionOfObjects.label == 1", .toManyWithoutModifier("tags.label")),
       ("mode:(author.books.pages) == 1", .unsupportedFunction("mode:")),
       ("tags[0] == 1", .unsupportedFunction("objectFrom:withIndex:")),
-      ("tags.@sum.label == 1", .unsupportedExpression("sum of tags.label")),
+      ("author.books.@sum.extra == 1", .unsupportedExpression("sum of books.extra")),
       ("extra == 'x'", .incomparable("transformable values")),
       ("title MATCHES '('", .invalidPattern),
       ("ANYKEY == 1", .unsupportedExpression("ANYKEY")),

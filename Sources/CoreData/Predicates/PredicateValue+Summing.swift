@@ -1,0 +1,83 @@
+extension PredicateValue {
+  /// What a value counts as in sums and averages: a number as itself, a date as its seconds, texts and bytes as the
+  /// number that they begin with, or 0. Nil, objects and collections are left out.
+  ///
+  /// So counts `sum` of a SQLite file, where a UUID is 16 bytes and a URL a text.
+  /// Source: https://www.sqlite.org/lang_aggfunc.html#sumunc
+  var summand: Any? {
+    switch self {
+    case .integer(let value): value
+    case .real(let value), .date(let value): value
+    case .decimal(let value): value
+    case .string(let text), .url(let text): LeadingNumber.of(text.utf8)
+    case .data(let bytes): LeadingNumber.prefix(of: bytes).value
+    case .uuid(let value): withUnsafeBytes(of: value.uuid) { LeadingNumber.prefix(of: $0).value }
+    case .null, .object, .collection, .opaque: nil
+    }
+  }
+}
+
+/// The number that a text begins with, as SQLite converts a text to a number.
+///
+/// Source: https://www.sqlite.org/lang_expr.html#castexpr
+private enum LeadingNumber {
+  /// An integer if the whole text is one, between spaces, and fits into 64 bits.
+  static func of(_ text: some Collection<UInt8>) -> Any {
+    let number = prefix(of: text)
+    if number.isWhole, let integer = Int64(number.digits) { return integer }
+    return number.value
+  }
+
+  struct Prefix {
+    /// The sign, digits, point and exponent.
+    let digits: String
+    /// Whether nothing but digits follows the sign, and nothing but spaces the digits.
+    let isWhole: Bool
+
+    var value: Double { Double(digits) ?? 0 }
+  }
+
+  static func prefix(of bytes: some Collection<UInt8>) -> Prefix {
+    var rest = bytes.drop(while: isSpace)[...]
+    var number: [UInt8] = []
+    func take(while accept: (UInt8) -> Bool) -> Int {
+      let taken = rest.prefix(while: accept)
+      number += taken
+      rest = rest.dropFirst(taken.count)
+      return taken.count
+    }
+    func takeSign() {
+      guard let sign = rest.first, sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+") else { return }
+      number.append(sign)
+      rest = rest.dropFirst()
+    }
+    takeSign()
+    var count = take(while: isDigit)
+    var isWhole = true
+    if rest.first == UInt8(ascii: ".") {
+      isWhole = false
+      number.append(UInt8(ascii: "."))
+      rest = rest.dropFirst()
+      count += take(while: isDigit)
+    }
+    guard count > 0 else { return Prefix(digits: "0", isWhole: false) }
+    // Swift reads no point without a digit after it.
+    number.append(contentsOf: isWhole ? [] : [UInt8(ascii: "0")])
+    if let letter = rest.first, letter | 0x20 == UInt8(ascii: "e") {
+      isWhole = false
+      let (mantissa, afterMantissa) = (number, rest)
+      number.append(UInt8(ascii: "e"))
+      rest = rest.dropFirst()
+      takeSign()
+      // An "e" without a number is not part of it.
+      if take(while: isDigit) == 0 { (number, rest) = (mantissa, afterMantissa) }
+    }
+    return Prefix(
+      digits: String(decoding: number, as: UTF8.self), isWhole: isWhole && rest.drop(while: isSpace).isEmpty)
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+  /// Space, tab, line feed, vertical tab, form feed and carriage return.
+  private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0d).contains(byte) }
+}
