@@ -184,7 +184,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
   // MARK: Changing
 
-  /// Inserts a new object into the context, to be saved as a new row. Inserting a deleted object undoes its deletion.
+  /// Inserts a new object into the context, to be saved as a new row. Inserting a deleted object undoes its deletion;
+  /// inserting any other object of the context does nothing.
   ///
   /// An object that was made without a context brings those that it refers to, and they theirs: for these no override
   /// is called. Traps for an object of another context, and for one that refers to an object of another context.

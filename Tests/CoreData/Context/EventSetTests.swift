@@ -34,6 +34,47 @@ import Testing
     }
   }
 
+  /// Apple says that the method registers an object to be inserted with the next save. One that is registered so already
+  /// has nothing new to tell.
+  @Test func insertingAnInsertedObjectAgainIsNoChange() throws {
+    let store = try TemporaryStore(LibraryModel.makeWithClasses())
+    try store.read { context in
+      let book = try #require(context.make("Book", ["title": "One"]) as? RecordingBook)
+      context.insert(book)
+      let log = NotificationLog(context)
+      context.processPendingChanges()
+      #expect(sets(log) == [NSInsertedObjectsKey: [book]])
+      context.insert(book)
+      context.processPendingChanges()
+      #expect(log.names == [changed] && context.insertedObjects == [book])
+      #expect(book.calls == ["awakeFromInsert"])
+      try context.save()
+    }
+    try #expect(store.sql("SELECT count(*) FROM ZBOOK") == [["1"]])
+  }
+
+  @Test func insertingASavedObjectIsNoChange() throws {
+    let store = try TemporaryStore(LibraryModel.makeWithClasses())
+    try store.read { context in
+      let book = try #require(context.make("Book", ["title": "One"]) as? RecordingBook)
+      try context.save()
+      let id = book.objectID
+      let log = NotificationLog(context)
+      for isFault in [false, true] {
+        if isFault { context.refresh(book, mergeChanges: false) }
+        context.insert(book)
+        #expect(!book.isInserted && book.isFault == isFault && !context.hasChanges && book.objectID == id)
+      }
+      book.setValue("Two", forKey: "title")
+      context.insert(book)
+      #expect(context.insertedObjects.isEmpty && context.updatedObjects == [book])
+      try context.save()
+      #expect(book.calls.filter { $0 == "awakeFromInsert" }.count == 1)
+      #expect(log.posted.allSatisfy { $0.info[NSInsertedObjectsKey] as? Set<NSManagedObject> ?? [] == [] })
+    }
+    try #expect(store.sql("SELECT ZTITLE FROM ZBOOK") == [["Two"]])
+  }
+
   @Test func anObjectThatIsRefreshedAndThenDeletedIsOnlyDeleted() throws {
     let store = try TemporaryStore()
     let id = try store.save { $0.make("Tag", ["label": "stored"]) }.objectID

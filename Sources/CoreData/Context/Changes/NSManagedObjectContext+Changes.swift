@@ -4,10 +4,11 @@ extension NSManagedObjectContext {
   final func insertObject(_ object: NSManagedObject) {
     checkQueue()
     if object.isDeleted, graph.owns(object) { return undelete(object) }
+    // It is inserted already, or saved.
+    if graph.owns(object) { return }
     require(
-      object.reference?.context == nil || graph.owns(object),
+      object.reference?.context == nil,
       "\(object.objectID) belongs to another context and cannot be inserted into \(label).")
-    guard !object.isInserted else { return }
     // Most new objects are inserted before they refer to anything.
     if object.reference != nil || !object.toManys.isEmpty { return insertLoose(object) }
     enlist(object)
