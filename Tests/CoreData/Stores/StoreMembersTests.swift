@@ -58,6 +58,40 @@ import Testing
     try #expect(labels(add(store.url)) == [])
   }
 
+  /// A reader of a file in WAL mode would have to make the log. The superuser may write everywhere, so the process gives
+  /// its rights away first.
+  @Test func metadataOfAStoreInAFolderThatMayNotBeWrittenIsRead() async {
+    await #expect(processExitsWith: .success) {
+      let store = try TemporaryStore()
+      try store.save { $0.make("Tag", ["label": "a"]) }
+      let opened = try #require(store.coordinator.persistentStores.first)
+      let uuid = try #require(opened.identifier)
+      try store.coordinator.remove(opened)
+      let name = store.url.lastPathComponent
+      try #expect(FileManager.default.contentsOfDirectory(atPath: store.folder.path) == [name])
+      let header = try FileHandle(forReadingFrom: store.url).read(upToCount: 20)
+      #expect(header?.last == 2, "the file is in WAL mode")
+      try #require(chmod(store.folder.path, 0o555) == 0)
+      let user = geteuid()
+      if user == 0 { try #require(seteuid(65534) == 0) }
+      defer {
+        _ = seteuid(user)
+        chmod(store.folder.path, 0o755)
+      }
+      try #require(access(store.folder.path, X_OK) == 0)
+      #expect(!FileManager.default.createFile(atPath: store.folder.path + "/x", contents: nil))
+      let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(type: .sqlite, at: store.url)
+      #expect(metadata[NSStoreUUIDKey] as? String == uuid)
+      #expect(store.model.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
+      try #expect(NSPersistentStoreCoordinator.cachedModelForPersistentStore(at: store.url) == store.model)
+      let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
+      try coordinator.addPersistentStore(
+        ofType: NSSQLiteStoreType, configurationName: nil, at: store.url,
+        options: [NSReadOnlyPersistentStoreOption: true])
+      try #expect(FileManager.default.contentsOfDirectory(atPath: store.folder.path) == [name])
+    }
+  }
+
   @Test func metadataThatAnotherWroteIsSeenAfterLoadingItAnew() throws {
     let store = try TemporaryStore()
     let opened = store.coordinator.persistentStores[0]

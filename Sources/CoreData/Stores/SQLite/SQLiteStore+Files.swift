@@ -4,7 +4,7 @@ extension SQLiteStore {
 
   static func metadata(at url: URL, _ options: [AnyHashable: Any]?) throws -> [String: Any] {
     try CoreDataErrors.translating("Reading the metadata of \(url.path)") {
-      let connection = try SQLiteConnection(path: url.path, access: .readWrite)
+      let connection = try SQLiteConnection(path: url.path, access: SQLiteConnection.readingAccess(to: url.path))
       defer { connection.close() }
       return try readMetadata(StoreMetadata.prefix(options), connection).1
     }

@@ -37,7 +37,7 @@ extension SQLiteStore {
   static func keptModel(at url: URL, _ options: [AnyHashable: Any]?) throws -> NSManagedObjectModel? {
     try CoreDataErrors.translating("Reading the model of \(url.path)") {
       let prefix = StoreMetadata.prefix(options)
-      let connection = try SQLiteConnection(path: url.path, access: .readWrite)
+      let connection = try SQLiteConnection(path: url.path, access: SQLiteConnection.readingAccess(to: url.path))
       defer { connection.close() }
       let metadata = try readMetadata(prefix, connection).1
       guard let model = try keptModel(prefix, connection) else { return nil }

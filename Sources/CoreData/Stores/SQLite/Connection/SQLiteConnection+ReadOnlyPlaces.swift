@@ -13,6 +13,10 @@ extension SQLiteConnection {
     return "file:" + path.utf8.map(escaped).joined() + "?immutable=1"
   }
 
+  /// How a file that belongs to no open store is read: with the right to bring a log or journal into it that a killed
+  /// process has left, where the directory may be written.
+  static func readingAccess(to path: String) -> Access { mayWriteDirectory(of: path) ? .readWrite : .readOnly }
+
   /// Bytes 18 and 19 of the file are its write and read version: https://www.sqlite.org/fileformat.html, 1.3.3.
   private static func isInWALMode(_ path: String) -> Bool {
     let descriptor = Glibc.open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
