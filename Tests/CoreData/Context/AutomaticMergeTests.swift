@@ -127,6 +127,8 @@ import Testing
       }
       context.mergeChanges(fromContextDidSave: save)
       #expect(isMarked())
+      #expect(log.objects(.NSManagedObjectContextObjectsDidChange, "NSObjectsChangedByMergeChangesKey") == [])
+      #expect(log.last(.NSManagedObjectContextDidMergeChangesObjectIDs)?["NSObjectsChangedByMergeChangesKey"] == nil)
       book.setValue("mine", forKey: "title")
       context.processPendingChanges()
       #expect(!isMarked())

@@ -86,6 +86,28 @@ import Testing
     try #expect(error { $0.havingPredicate = NSPredicate(format: "pages > 1") }.contains("no propertiesToGroupBy"))
   }
 
+  @Test func groupsThatAreNamedReadAsDescriptions() throws {
+    try library().read { context in
+      let entity = try #require(NSEntityDescription.entity(forEntityName: "Book", in: context))
+      let request = NSFetchRequest<NSDictionary>()
+      request.propertiesToGroupBy = ["title", "author", "author.name"]
+      #expect(request.propertiesToGroupBy as? [String] == ["title", "author", "author.name"])
+      request.entity = entity
+      let groups = try #require(request.propertiesToGroupBy)
+      #expect(groups[0] as? NSAttributeDescription === entity.attributesByName["title"])
+      #expect(groups[1] as? NSRelationshipDescription === entity.relationshipsByName["author"])
+      #expect(groups[2] as? String == "author.name")
+      // What was read can be set, and means the same.
+      let again = self.request(NSDictionary.self) {
+        $0.resultType = .dictionaryResultType
+        $0.sortDescriptors = nil
+        $0.propertiesToFetch = ["title"]
+        $0.propertiesToGroupBy = [groups[0]]
+      }
+      try #expect(context.fetch(again).count == 4)
+    }
+  }
+
   @Test func distinctResultsAreForDictionariesOnly() throws {
     try library().read { context in
       let objects = request(NSManagedObject.self) {
