@@ -78,9 +78,13 @@ extension NSManagedObjectModel {
     let wanted = bundles ?? [Bundle.main]
     let found = wanted.flatMap(readableModels)
     guard wanted.contains(where: { $0.bundleURL == Bundle.main.bundleURL }) else { return found }
-    let beside = ProgramBundles.besideExecutable
-    let own = beside.own.flatMap(readableModels)
-    return found + (own.isEmpty && found.isEmpty ? beside.others.flatMap(readableModels) : own)
+    return found + models(beside: ProgramBundles.beside(Bundle.main), exceptOthers: !found.isEmpty)
+  }
+
+  /// The models of the program's own package, or if there are none those of others.
+  static func models(beside bundles: (own: [Bundle], others: [Bundle]), exceptOthers: Bool) -> [NSManagedObjectModel] {
+    let own = bundles.own.flatMap(readableModels)
+    return own.isEmpty && !exceptOthers ? bundles.others.flatMap(readableModels) : own
   }
 
   private static func readableModels(in bundle: Bundle) -> [NSManagedObjectModel] {

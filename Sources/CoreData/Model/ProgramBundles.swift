@@ -1,7 +1,7 @@
 extension Bundle {
   /// All bundles in which a program may have resources, those of its own package before others'.
   static var ofProgram: [Bundle] {
-    let beside = ProgramBundles.besideExecutable
+    let beside = ProgramBundles.beside(main)
     return [main] + allBundles + beside.own + beside.others
   }
 }
@@ -11,14 +11,16 @@ extension Bundle {
 /// SwiftPM names them `PACKAGE_TARGET.resources`, and the program of a package's tests `PACKAGEPackageTests.xctest`.
 enum ProgramBundles {
   /// The bundles of the program's own package, and the others.
-  static var besideExecutable: (own: [Bundle], others: [Bundle]) {
-    let main = Bundle.main
+  static func beside(_ main: Bundle) -> (own: [Bundle], others: [Bundle]) {
+    beside(main.executableURL?.lastPathComponent ?? "", in: main.bundleURL)
+  }
+
+  static func beside(_ program: String, in folder: URL) -> (own: [Bundle], others: [Bundle]) {
     // A folder that cannot be listed has no bundles to offer.
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: main.bundlePath)) ?? []
-    let program = main.executableURL?.lastPathComponent ?? ""
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
     let sorted = split(names.sorted(), program: program)
     func bundles(_ names: [String]) -> [Bundle] {
-      names.compactMap { Bundle(path: main.bundleURL.appendingPathComponent($0).path) }
+      names.compactMap { Bundle(path: folder.appendingPathComponent($0).path) }
     }
     return (bundles(sorted.own), bundles(sorted.others))
   }
