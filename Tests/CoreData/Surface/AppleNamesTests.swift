@@ -6,21 +6,32 @@ import Testing
   private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
   private static let sources = folder.appendingPathComponent("../../../Sources/CoreData").standardizedFileURL
 
-  /// The names of the list: those that exist here, and those that do not.
-  private static func list() throws -> (present: [String], absent: [String]) {
+  /// The names of the list: those that exist here, those that do not, and those that are deprecated here and there.
+  private static func list() throws -> (present: [String], absent: [String], deprecated: [String]) {
     let text = try String(contentsOf: folder.appendingPathComponent("AppleNames.txt"), encoding: .utf8)
     let lines = text.split(separator: "\n").filter { !$0.hasPrefix("#") }
     let absent = lines.filter { $0.hasPrefix("- ") }.map { $0.dropFirst(2).split(separator: " ")[0] }
-    return (lines.filter { !$0.hasPrefix("- ") }.map(String.init), absent.map(String.init))
+    let present = lines.filter { !$0.hasPrefix("- ") }.map { $0.components(separatedBy: "  ") }
+    return (
+      present.map { $0[0] }, absent.map(String.init), present.filter { $0.last == "deprecated" }.map { $0[0] }
+    )
   }
 
   @Test("Each is declared here, but for those that the list names with a reason")
   func names() throws {
-    let (present, absent) = try Self.list()
+    let (present, absent, _) = try Self.list()
     #expect(present.count > 600)
     let declared = try DeclaredNames(in: Self.sources)
     #expect(present.filter { !declared.contains($0) } == [], "Apple's framework has these, and CoreData does not")
     #expect(absent.filter { declared.contains($0) } == [], "the list says that these do not exist here")
+  }
+
+  @Test("Those that warn here warn on Apple's platforms, too")
+  func availability() throws {
+    let (present, _, deprecated) = try Self.list()
+    let declared = try DeclaredNames(in: Self.sources)
+    #expect(Set(present).intersection(declared.deprecated) == Set(deprecated))
+    #expect(!deprecated.isEmpty)
   }
 }
 
@@ -30,6 +41,7 @@ private struct DeclaredNames {
   private var members: [String: Set<String>] = [:]
   private var ancestors: [String: [String]] = [:]
   private var globals: Set<String> = []
+  private(set) var deprecated: Set<String> = []
 
   init(in folder: URL) throws {
     let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
@@ -65,7 +77,9 @@ private struct DeclaredNames {
       \x20*`?([\w.]*)`?(.*)
       /#
     var scopes: [Scope] = []
+    var isDeprecated = false
     for (number, line) in lines.enumerated() {
+      if line.contains("@available(*, deprecated") { isDeprecated = true }
       guard let first = line.first(where: { $0 != " " }), first.isLowercase || first == "@",
         let match = line.wholeMatch(of: declaration)
       else { continue }
@@ -74,9 +88,12 @@ private struct DeclaredNames {
       let isMarked = modifiers.contains("public") || modifiers.contains("open")
       scopes.removeAll { $0.indentation >= indentation }
       let outer = scopes.last
+      let isObsolete = isDeprecated
+      isDeprecated = false
       if ["class", "struct", "enum", "protocol", "extension"].contains(kind) {
         let type = kind == "extension" ? name : (outer.map { $0.type + "." } ?? "") + name
         if kind != "extension", isMarked { note(type, in: outer, name, String(match.5)) }
+        if isObsolete { deprecated.insert(type) }
         scopes.append(
           Scope(indentation: indentation, type: type, isPublic: isMarked && kind != "class" && kind != "struct"))
         continue
@@ -94,6 +111,7 @@ private struct DeclaredNames {
         default: [name]
         }
       if let outer { members[outer.type, default: []].formUnion(names) } else { globals.formUnion(names) }
+      if isObsolete { deprecated.formUnion(names.map { (outer.map { $0.type + "." } ?? "") + $0 }) }
     }
   }
 
