@@ -154,7 +154,8 @@ let package = Package(
       dependencies: ["WorkerPool", "WorkerProtocol", "CSystem", "LinuxSystem", "fake-worker", "TestFiles"],
       path: "Tests/WorkerPool"),
     .testTarget(
-      name: "WorkerPoolWebTests", dependencies: ["WorkerPoolWeb", "TestFiles"], path: "Tests/WorkerPoolWeb"),
+      name: "WorkerPoolWebTests", dependencies: ["CoreData", "Jobs", "WorkerPoolWeb", "TestFiles"],
+      path: "Tests/WorkerPoolWeb"),
     .testTarget(
       name: "WorkersTests", dependencies: ["CoreData", "Jobs", "worker-import", "worker-export", "TestFiles"],
       path: "Tests/Workers"),

@@ -37,7 +37,7 @@ struct FinishedJobs {
         if start + step + Self.settling < now { known[step, default: [:]][start] = interval }
       }
       let kept = try Self.kept(grid, since: oldest, in: context)
-      for index in intervals.indices { intervals[index].take(kept[starts[index]] ?? []) }
+      for index in intervals.indices { intervals[index].take(kept[starts[index]] ?? [], lasting: step) }
     }
     known[step]?.keys.filter { $0 < oldest }.forEach { known[step]?[$0] = nil }
     return intervals
@@ -67,11 +67,14 @@ struct FinishedJobs {
 
 extension HistoryInterval {
   /// Adds what the pool has kept of this time. Rows say more while they are there; the history remains without them.
-  fileprivate mutating func take(_ parts: [HistoryInterval]) {
+  ///
+  /// - Parameter length: the seconds of this interval. Of one that is shorter than a minute only rows tell: the jobs of
+  ///   the whole minute are not its own.
+  fileprivate mutating func take(_ parts: [HistoryInterval], lasting length: Double) {
     guard !parts.isEmpty else { return }
     let joined = HistoryInterval(start: start, joining: parts)
     gauges = joined.gauges
-    guard joined.counts.reduce(0, +) > counts.reduce(0, +) else { return }
+    guard length >= JobStore.HistoryStep.minute.rawValue, joined.counts.reduce(0, +) > counts.reduce(0, +) else { return }
     (counts, waiting, running) = (joined.counts, joined.waiting, joined.running)
   }
 }
