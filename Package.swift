@@ -138,7 +138,8 @@ let package = Package(
       name: "WorkerProtocolTests", dependencies: ["WorkerProtocol", "CSystem", "TestFiles"],
       path: "Tests/WorkerProtocol"),
     .testTarget(
-      name: "JobsTests", dependencies: ["CoreData", "Jobs", "TestFiles", "WorkerProtocol"], path: "Tests/Jobs"),
+      name: "JobsTests",
+      dependencies: ["CoreData", "CoreDataPostgreSQL", "Jobs", "TestFiles", "WorkerProtocol"], path: "Tests/Jobs"),
     .executableTarget(
       name: "test-worker", dependencies: ["CoreData", "WorkerKit", "CSystem", "CTrespass"],
       path: "Tests/Support/TestWorker"),

@@ -1,3 +1,6 @@
+/// The connections that a store shares with others: what `inOneTransaction(at:_:)` gives its body.
+let NSPersistentStoreConnectionsOption = "NSPersistentStoreConnections"
+
 /// Stores as a whole: metadata, destruction, copies.
 extension ServerStore {
   /// Runs the body with a connection of its own to the place.

@@ -1,3 +1,4 @@
+import CoreDataPostgreSQL
 import Foundation
 import TestFiles
 import Testing

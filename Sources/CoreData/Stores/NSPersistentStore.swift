@@ -178,15 +178,6 @@ public let NSPersistentStoreMustExistOption = "NSPersistentStoreMustExist"
 /// Apple's options, for stores in SQLite files and at servers.
 package let NSPersistentStoreIdentifierOption = "NSPersistentStoreIdentifier"
 
-/// The connections that a store at a server shares with others: what `inOneTransaction(ofType:at:_:)` gives its body.
-package let NSPersistentStoreConnectionsOption = "NSPersistentStoreConnections"
-
-/// A key of an entity's `userInfo`: stores at a server announce new and changed rows of the entity to
-/// `StoreSession`s. With the value "attribute = 1 2 3" they announce, of the changed rows, those whose attribute gets
-/// one of these numbers; with "attribute = 1 2 3; other" also those that have one and whose other attribute becomes
-/// NULL. An addition to Apple's keys.
-package let NSPersistentStoreAnnouncedKey = "NSPersistentStoreAnnounced"
-
 /// A metadata key that Apple's framework may write. Kept and without effect.
 public let NSPersistentStoreOSCompatibility = "NSPersistentStoreOSCompatibility"
 /// The URL of the store that a remote-change notification is about.
