@@ -110,7 +110,8 @@ let package = Package(
     .target(name: "PostgreSQLServers", path: "Tests/Support/PostgreSQLServers"),
     .target(name: "TestFiles", dependencies: ["PostgreSQLServers"], path: "Tests/Support/TestFiles"),
     .testTarget(
-      name: "CoreDataTests", dependencies: ["CoreData", "CoreDataPostgreSQL", "CSQLite", "TestFiles"],
+      name: "CoreDataTests",
+      dependencies: ["CoreData", "CoreDataPostgreSQL", "CSQLite", "LinuxSystem", "TestFiles"],
       path: "Tests/CoreData", exclude: ["Surface/AppleNames.txt"]),
     .testTarget(
       name: "ModelCompilerTests", dependencies: ["ClassGenerator", "ModelFiles", "TestFiles"],

@@ -1,48 +1,19 @@
 import Foundation
+import LinuxSystem
 import TestFiles
 import Testing
 
 @testable import CoreData
 
 @Suite struct WriteTurnTests {
-  /// A process that has just written comes after one that waits, however soon it asks again.
-  ///
-  ///     one                     other
-  ///     has the turn
-  ///                             waits at the door
-  ///     passes the turn on
-  ///     wants it again          has it
-  ///     has it
-  @Test(.timeLimit(.minutes(20))) func whoWaitsIsNext() throws {
-    let path = temporaryURL("turn").path
-    defer { unlink(path) }
-    let one = try WriteTurn(path: path)
-    for _ in 1...50 {
-      let turns = Turns()
-      let other = try WriteTurn(path: path)
-      let thread = Thread {
-        other.take { turns.note("other") }
-        turns.done.signal()
-      }
-      try one.take {
-        turns.note("one")
-        thread.start()
-        try waitUntilSomebodyIsAtTheDoor(path)
-      }
-      one.take { turns.note("one") }
-      turns.done.wait()
-      #expect(turns.names == ["one", "other", "one"])
-    }
-  }
-
   /// holder                      | saver
   /// ----------------------------+-----------------------------
   /// has the turn, is stopped    |
   ///                             | waits, gives up after 0.2 s
   /// goes on, passes it on       |
   ///                             | saves
-  @Test(.timeLimit(.minutes(20)), arguments: [WriteTurn.Part.turn, .door])
-  func aStoppedHolderOfTheTurnKeepsASaveNoLongerThanTheTimeout(part: WriteTurn.Part) throws {
+  @Test(.timeLimit(.minutes(20)), arguments: [FairFileLock.Part.lock, .door])
+  func aStoppedHolderOfTheTurnKeepsASaveNoLongerThanTheTimeout(part: FairFileLock.Part) throws {
     let path = temporaryURL("turn").path
     defer { unlink(path) }
     let store = try TemporaryStore(options: [
@@ -69,7 +40,7 @@ import Testing
     private let output = Pipe()
     var process: pid_t { program.processIdentifier }
 
-    init(_ path: String, byte: Int, database: String) throws {
+    init(_ path: String, byte: Int64, database: String) throws {
       program.executableURL = URL(fileURLWithPath: "/usr/bin/env")
       // Struct flock of fcntl(2), and F_OFD_SETLKW.
       program.arguments = [
@@ -113,26 +84,5 @@ import Testing
       let text = error?.localizedDescription ?? ""
       #expect(text.contains("NSPersistentStoreTimeoutOption"), "\(text)")
     }
-  }
-
-  /// `@unchecked Sendable`: only the holder of the turn changes `names`; it is read at the end.
-  private final class Turns: @unchecked Sendable {
-    private(set) var names: [String] = []
-    let done = DispatchSemaphore(value: 0)
-
-    func note(_ name: String) { names.append(name) }
-  }
-
-  private func waitUntilSomebodyIsAtTheDoor(_ path: String) throws {
-    let descriptor = open(path, O_RDWR | O_CLOEXEC)
-    defer { close(descriptor) }
-    var lock = flock()
-    repeat {
-      sched_yield()
-      lock = flock(
-        l_type: Int16(F_WRLCK), l_whence: Int16(SEEK_SET), l_start: WriteTurn.Part.door.rawValue, l_len: 1, l_pid: 0)
-      // F_OFD_GETLK of fcntl(2): whether a lock would block.
-      try #require(fcntl(descriptor, 36, &lock) == 0)
-    } while lock.l_type == Int16(F_UNLCK)
   }
 }

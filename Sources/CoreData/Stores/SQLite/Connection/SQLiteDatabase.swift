@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import LinuxSystem
 internal import Synchronization
 
 /// A database file with a writer and several readers, each used by one user at a time.
@@ -30,7 +31,7 @@ final class SQLiteDatabase: @unchecked Sendable {
 
   let configuration: Configuration
   private var writer: SQLiteConnection
-  private let writeTurn: WriteTurn?
+  private let writeTurn: FairFileLock?
   /// Recursive: a save may obtain keys, and a merge policy may read, inside the transaction.
   private let writeLock = NSRecursiveLock()
   private let pool: ConnectionPool<SQLiteConnection>
@@ -45,7 +46,7 @@ final class SQLiteDatabase: @unchecked Sendable {
 
   init(_ configuration: Configuration) throws {
     self.configuration = configuration
-    self.writeTurn = try configuration.writeTurnPath.map { try WriteTurn(path: $0) }
+    self.writeTurn = try configuration.writeTurnPath.map { try FairFileLock.writeTurn($0) }
     self.writer = try SQLiteConnection(
       path: configuration.isInMemory ? ":memory:" : configuration.path,
       access: configuration.isReadOnly ? .readOnly : configuration.mustExist ? .readWrite : .create,
@@ -90,7 +91,9 @@ final class SQLiteDatabase: @unchecked Sendable {
       if connection.isReadOnly, !configuration.isReadOnly { return try writeAnew(body) }
       if connection.isInTransaction { return try body(connection) }
       guard let writeTurn else { return try transaction(connection, body) }
-      return try writeTurn.take(within: configuration.busyTimeout) { try transaction(connection, body) }
+      try writeTurn.take(within: configuration.busyTimeout)
+      defer { writeTurn.release() }
+      return try transaction(connection, body)
     }
   }
 

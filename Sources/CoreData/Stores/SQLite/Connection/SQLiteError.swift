@@ -1,16 +1,16 @@
 /// An error of SQLite.
 ///
 /// Source: https://www.sqlite.org/rescode.html
-struct SQLiteError: Error, CustomStringConvertible {
+package struct SQLiteError: Error, CustomStringConvertible {
   /// The extended result code.
-  let code: Int32
+  package let code: Int32
   /// SQLite's own sentence.
-  let message: String
+  package let message: String
   /// The statement's text, without its bound values.
-  let sql: String?
+  package let sql: String?
 
   /// The primary result code: the low byte of the extended one.
-  var primaryCode: Int32 { code & 0xff }
+  package var primaryCode: Int32 { code & 0xff }
 
   /// Whether the code is SQLITE_CONSTRAINT_UNIQUE: the statement was reverted, the transaction continues.
   var isViolatedUniqueIndex: Bool { code == 2067 }
@@ -21,7 +21,7 @@ struct SQLiteError: Error, CustomStringConvertible {
   /// Whether the code is SQLITE_CONSTRAINT: a constraint of any kind refused a row.
   var isViolatedConstraint: Bool { primaryCode == 19 }
 
-  var description: String {
+  package var description: String {
     "SQLite error \(code): \(message)" + (sql.map { " (in: \($0))" } ?? "")
   }
 }

@@ -1,3 +1,5 @@
+internal import LinuxSystem
+
 /// Removes the files of external data that no row names: those of killed processes, of replaced values and stores.
 ///
 /// It works without a model. A file leaves only after these steps, so that it is no matter what others do meanwhile:
@@ -10,10 +12,10 @@
 struct UnusedFiles {
   private let store: URL
   private let folder: ExternalFolder
-  private let writeTurn: WriteTurn?
+  private let writeTurn: FairFileLock?
 
   /// - Parameter writeTurn: that of `NSPersistentStoreWriteTurnOption`.
-  init(of store: URL, writeTurn: WriteTurn? = nil) {
+  init(of store: URL, writeTurn: FairFileLock? = nil) {
     self.store = store
     self.writeTurn = writeTurn
     folder = ExternalFolder(of: store)
@@ -70,7 +72,7 @@ struct UnusedFiles {
   }
 
   private func writing<T>(_ body: () throws -> T) throws -> T {
-    if let writeTurn { try writeTurn.take(body) } else { try body() }
+    if let writeTurn { try writeTurn.hold(body) } else { try body() }
   }
 }
 

@@ -7,7 +7,7 @@ internal import LinuxSystem
 public final class StoreMaintenance {
   private let url: URL
   private let connection: SQLiteConnection
-  private let writeTurn: WriteTurn?
+  private let writeTurn: FairFileLock?
 
   /// - Parameters:
   ///   - url: the store's file, which must exist.
@@ -18,7 +18,7 @@ public final class StoreMaintenance {
       let connection = try SQLiteConnection(path: url.path, access: .readWrite)
       // This connection must not checkpoint: the store has a checkpointer of its own.
       try connection.execute("PRAGMA wal_autocheckpoint = 0")
-      return (connection, try writeTurn.map { try WriteTurn(path: $0) })
+      return (connection, try writeTurn.map { try FairFileLock.writeTurn($0) })
     }
   }
 
@@ -190,7 +190,7 @@ public final class StoreMaintenance {
 
   private func writing(_ what: String, _ body: () throws -> Void) throws {
     try CoreDataErrors.translating("\(what) \(connection.path)") {
-      if let writeTurn { try writeTurn.take(body) } else { try body() }
+      if let writeTurn { try writeTurn.hold(body) } else { try body() }
     }
   }
 }

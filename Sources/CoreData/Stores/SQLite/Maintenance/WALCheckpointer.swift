@@ -1,3 +1,5 @@
+internal import LinuxSystem
+
 /// Copies commits from a store's write-ahead log into its file and keeps the log short, on a connection of its own.
 ///
 /// An addition to Apple's API. A process that checkpoints for all others lets them open their stores with
@@ -69,7 +71,7 @@ public final class WALCheckpointer {
   private static let little = 1 << 20
 
   private let connection: SQLiteConnection
-  private let writeTurn: WriteTurn?
+  private let writeTurn: FairFileLock?
   private let limits: Limits
   /// The result of the last checkpoint that examined the log.
   private var outcome = Outcome()
@@ -83,7 +85,7 @@ public final class WALCheckpointer {
   public init(url: URL, writeTurn: String? = nil, limits: Limits = Limits()) throws {
     self.limits = limits
     (connection, self.writeTurn) = try CoreDataErrors.translating("Opening \(url.path)") {
-      (try SQLiteConnection(path: url.path, access: .readWrite), try writeTurn.map { try WriteTurn(path: $0) })
+      (try SQLiteConnection(path: url.path, access: .readWrite), try writeTurn.map { try FairFileLock.writeTurn($0) })
     }
   }
 
@@ -164,7 +166,7 @@ public final class WALCheckpointer {
       else { break }
       _ = try copy()
     }
-    return try writeTurn.take { try end(effort) }
+    return try writeTurn.hold { try end(effort) }
   }
 
   private func end(_ effort: Effort) throws -> Bool {

@@ -13,7 +13,7 @@ internal import LinuxSystem
 /// Use it on one thread at a time.
 public final class WALSynchronizer {
   private let connection: SQLiteConnection
-  private let writeTurn: WriteTurn?
+  private let writeTurn: FairFileLock?
   private let path: String
   private let calls: Calls
   private var log: Log?
@@ -49,7 +49,7 @@ public final class WALSynchronizer {
   init(url: URL, writeTurn: String?, calls: Calls) throws {
     self.calls = calls
     (connection, self.writeTurn) = try CoreDataErrors.translating("Opening \(url.path)") {
-      (try SQLiteConnection(path: url.path, access: .readWrite), try writeTurn.map { try WriteTurn(path: $0) })
+      (try SQLiteConnection(path: url.path, access: .readWrite), try writeTurn.map { try FairFileLock.writeTurn($0) })
     }
     path = connection.fileName + "-wal"
     // Opening the store creates the log.
@@ -103,7 +103,7 @@ public final class WALSynchronizer {
   /// write lock: no process changes the log, and readers always find the same bytes.
   private func rewrite(_ log: Log) throws {
     try CoreDataErrors.translating("Writing the log of \(connection.path) again") {
-      if let writeTurn { try writeTurn.take { try locked(log) } } else { try locked(log) }
+      if let writeTurn { try writeTurn.hold { try locked(log) } } else { try locked(log) }
     }
   }
 

@@ -1,3 +1,4 @@
+import LinuxSystem
 import Synchronization
 import TestFiles
 import Testing
@@ -147,8 +148,8 @@ import Testing
     let first = try checkpointer.checkpoint(.whileWriting)
     #expect(first.pagesLeft > 0 && first.isTooLong)
     #expect(!first.pins.isEmpty)
-    let turn = try WriteTurn(path: place.turn)
-    try turn.take {
+    let turn = try FairFileLock(path: place.turn)
+    try turn.hold {
       let second = try checkpointer.checkpoint(.whileWriting)
       #expect(second == first, "the same reader, at the same mark")
     }
@@ -165,7 +166,7 @@ import Testing
     try place.writer().save()
     let checkpointer = try place.checkpointer(copied: 8 << 20, length: 16 << 20, file: 16 << 20)
     let before = place.logBytes
-    try WriteTurn(path: place.turn).take {
+    try FairFileLock(path: place.turn).hold {
       for effort in [WALCheckpointer.Effort.whileWriting, .inPause] {
         let outcome = try checkpointer.checkpoint(effort)
         #expect(outcome == WALCheckpointer.Outcome())
