@@ -6,6 +6,7 @@ let package = Package(
   products: [
     .library(name: "CoreData", targets: ["CoreData"]),
     .library(name: "CoreDataPostgreSQL", targets: ["CoreDataPostgreSQL"]),
+    .library(name: "StoreTools", targets: ["StoreTools"]),
     .plugin(name: "ModelCompilerPlugin", targets: ["ModelCompilerPlugin"]),
     .library(name: "WorkerKit", targets: ["WorkerKit"]),
     .library(name: "PoolClient", targets: ["PoolClient"]),
@@ -32,6 +33,8 @@ let package = Package(
     .target(name: "ModelFiles"),
     .target(
       name: "CoreData", dependencies: ["ModelFiles", "ObjectIdentity", "LinuxSystem", "CSQLite", "CZlib", "CSystem"]),
+    // What programs that share a store need besides Core Data.
+    .target(name: "StoreTools", dependencies: ["CoreData", "LinuxSystem"]),
     .target(name: "CoreDataPostgreSQL", dependencies: ["CoreData", "CPostgreSQL"]),
     .target(name: "ClassGenerator", dependencies: ["ModelFiles"]),
     .target(name: "ManagedAccessors"),
@@ -49,7 +52,9 @@ let package = Package(
       plugins: ["ModelCompilerPlugin"]),
     .target(
       name: "WorkerKit",
-      dependencies: ["CoreData", "CoreDataPostgreSQL", "Jobs", "LinuxSystem", "WorkerProtocol", "CSystem"]),
+      dependencies: [
+        "CoreData", "CoreDataPostgreSQL", "Jobs", "LinuxSystem", "StoreTools", "WorkerProtocol", "CSystem",
+      ]),
     // Its code needs CoreData only; the pool's store may be at a server.
     .target(
       name: "PoolClient",
@@ -57,7 +62,8 @@ let package = Package(
     .target(
       name: "WorkerPool",
       dependencies: [
-        "CoreData", "CoreDataPostgreSQL", "Jobs", "PoolClient", "WorkerProtocol", "CSystem", "LinuxSystem",
+        "CoreData", "CoreDataPostgreSQL", "Jobs", "PoolClient", "StoreTools", "WorkerProtocol", "CSystem",
+        "LinuxSystem",
       ]),
     .target(
       name: "WorkerPoolWeb",
@@ -70,8 +76,8 @@ let package = Package(
     .executableTarget(
       name: "WorkerPoolCommand",
       dependencies: [
-        "CoreData", "Documents", "Jobs", "LinuxSystem", "PoolClient", "WorkerPool", "WorkerProtocol", "worker-import",
-        "worker-export", "worker-index", "worker-exec", "worker-maintain", "workerpool-web",
+        "CoreData", "Documents", "Jobs", "LinuxSystem", "PoolClient", "StoreTools", "WorkerPool", "WorkerProtocol",
+        "worker-import", "worker-export", "worker-index", "worker-exec", "worker-maintain", "workerpool-web",
       ],
       resources: [
         .embedInCode("Monitoring/dashboard.json"), .embedInCode("Monitoring/alerts.yml"),
@@ -81,8 +87,8 @@ let package = Package(
     .executableTarget(
       name: "Benchmarks",
       dependencies: [
-        "CCounters", "CoreData", "Jobs", "LinuxSystem", "ObjectIdentity", "WorkerPool", "WorkerKit", "CSQLite",
-        "CSystem",
+        "CCounters", "CoreData", "Jobs", "LinuxSystem", "ObjectIdentity", "StoreTools", "WorkerPool", "WorkerKit",
+        "CSQLite", "CSystem",
       ],
       exclude: ["Thresholds.json"],
       plugins: ["ModelCompilerPlugin"]),
@@ -101,7 +107,7 @@ let package = Package(
       name: "worker-exec", dependencies: ["CoreData", "LinuxSystem", "WorkerKit", "WorkerProtocol", "CSystem"],
       path: "Workers/Exec"),
     .executableTarget(
-      name: "worker-maintain", dependencies: ["CoreData", "PoolClient", "WorkerKit", "WorkerProtocol"],
+      name: "worker-maintain", dependencies: ["CoreData", "PoolClient", "StoreTools", "WorkerKit", "WorkerProtocol"],
       path: "Workers/Maintain"),
     .executableTarget(
       name: "increment-worker", dependencies: ["CoreData", "WorkerKit"], path: "Tests/Support/IncrementWorker"),
@@ -111,8 +117,14 @@ let package = Package(
     .target(name: "TestFiles", dependencies: ["PostgreSQLServers"], path: "Tests/Support/TestFiles"),
     .testTarget(
       name: "CoreDataTests",
-      dependencies: ["CoreData", "CoreDataPostgreSQL", "CSQLite", "LinuxSystem", "TestFiles"],
+      dependencies: [
+        "CoreData", "CoreDataPostgreSQL", "CSQLite", "LibraryStore", "LinuxSystem", "StoreTools", "TestFiles",
+      ],
       path: "Tests/CoreData", exclude: ["Surface/AppleNames.txt"]),
+    .testTarget(
+      name: "StoreToolsTests", dependencies: ["CoreData", "LibraryStore", "LinuxSystem", "StoreTools", "TestFiles"],
+      path: "Tests/StoreTools"),
+    .target(name: "LibraryStore", dependencies: ["CoreData", "TestFiles"], path: "Tests/Support/LibraryStore"),
     .testTarget(
       name: "ModelCompilerTests", dependencies: ["ClassGenerator", "ModelFiles", "TestFiles"],
       path: "Tests/ModelCompiler"),
@@ -153,7 +165,9 @@ let package = Package(
       path: "Tests/WorkerKit"),
     .testTarget(
       name: "WorkerPoolTests",
-      dependencies: ["WorkerPool", "WorkerProtocol", "CSystem", "LinuxSystem", "fake-worker", "TestFiles"],
+      dependencies: [
+        "StoreTools", "WorkerPool", "WorkerProtocol", "CSystem", "LinuxSystem", "fake-worker", "TestFiles",
+      ],
       path: "Tests/WorkerPool"),
     .testTarget(
       name: "WorkerPoolWebTests", dependencies: ["CoreData", "Jobs", "WorkerPoolWeb", "TestFiles"],

@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import StoreTools
 import WorkerProtocol
 
 /// What the pool tells a worker process through its environment: see PROTOCOL.md.

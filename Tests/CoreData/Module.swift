@@ -1,1 +1,2 @@
-import Testing
+// All suites of this module work on stores of the library.
+@_exported import LibraryStore

@@ -1,4 +1,5 @@
 import PoolClient
+import StoreTools
 import WorkerKit
 import WorkerProtocol
 

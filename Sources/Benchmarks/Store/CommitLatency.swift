@@ -2,6 +2,7 @@ import CSQLite
 import CoreData
 import Foundation
 import ObjectIdentity
+import StoreTools
 
 /// The duration of a commit, alone and during one long fetch of another process.
 ///

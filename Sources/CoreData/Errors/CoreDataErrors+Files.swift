@@ -3,7 +3,7 @@ internal import LinuxSystem
 extension CoreDataErrors {
   /// Runs the body. A file that cannot be written or synchronised comes out as a Core Data error of the code, with the
   /// system's error below it.
-  static func translatingFiles<T>(_ code: CocoaError.Code, _ body: () throws -> T) throws -> T {
+  package static func translatingFiles<T>(_ code: CocoaError.Code, _ body: () throws -> T) throws -> T {
     do {
       return try body()
     } catch let error as FileError {

@@ -11,7 +11,7 @@ extension URL {
 
   /// Whether two stores cannot be here and there: the URLs are equal, or lead to one file by links of either kind, or
   /// will lead to one once it is there.
-  func isSamePlace(as other: URL?) -> Bool {
+  package func isSamePlace(as other: URL?) -> Bool {
     guard let other else { return false }
     if standardizedFileURL == other.standardizedFileURL { return true }
     guard isFileURL, other.isFileURL, !isInMemoryStore, !other.isInMemoryStore else { return false }
@@ -21,7 +21,7 @@ extension URL {
 
   /// The path without symbolic links, also for a file that is not there yet. SQLite keeps a store's log beside the file
   /// of this path.
-  var realPath: String {
+  package var realPath: String {
     var file = standardizedFileURL
     // As many links as the kernel follows (path_resolution(7)).
     for _ in 0..<40 {

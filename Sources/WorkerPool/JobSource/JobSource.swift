@@ -1,6 +1,7 @@
 import CoreData
 import Jobs
 import LinuxSystem
+import StoreTools
 import WorkerProtocol
 
 /// The coordinator's access to the store. Every function returns at once; the work runs on other queues, and its result

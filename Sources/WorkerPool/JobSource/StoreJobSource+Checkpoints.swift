@@ -2,6 +2,7 @@ import CSystem
 import CoreData
 import Foundation
 import LinuxSystem
+import StoreTools
 
 /// The store's write-ahead log, as a status shows it.
 struct WALStatus: Equatable, Sendable {

@@ -1,6 +1,7 @@
 import CoreData
 import Foundation
 import Jobs
+import StoreTools
 import Synchronization
 import WorkerProtocol
 

@@ -7,6 +7,7 @@ import CoreData
 import Foundation
 import Glibc
 import Jobs
+import StoreTools
 
 /// A pool: a supervisor with its worker processes, and a coordinator that hands them the jobs of one store.
 public enum Pool {

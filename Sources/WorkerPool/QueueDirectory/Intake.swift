@@ -1,5 +1,6 @@
 import CoreData
 import Jobs
+import StoreTools
 import Synchronization
 
 /// Brings job files into the store, many in one transaction. A file is removed when that transaction is durable.

@@ -1,5 +1,6 @@
 import CoreData
 import Jobs
+import StoreTools
 import Synchronization
 
 /// Removes taken files when their jobs are on disk, and says which of their rows may be deleted.

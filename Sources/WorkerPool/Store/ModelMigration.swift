@@ -2,6 +2,7 @@ import CoreData
 import Foundation
 import Jobs
 import LinuxSystem
+import StoreTools
 
 /// The migration of a store to a newer model: what it changes, a backup, and the work itself.
 ///

@@ -2,6 +2,7 @@ import CoreData
 import Foundation
 import Glibc
 import LinuxSystem
+import StoreTools
 
 /// A process that holds a read lock in the index of a store's write-ahead log, and sees an older state than the newest.
 struct PinnedReader: Hashable, Sendable {

@@ -2,6 +2,7 @@ import CoreData
 import Foundation
 import Jobs
 import PoolClient
+import StoreTools
 import WorkerPool
 
 let migrateCommand = CommandDescription(

@@ -1,4 +1,5 @@
 import CoreData
+import StoreTools
 import Testing
 
 /// The snapshot of a pinned context. `other` is another coordinator on the file, like that of another process.

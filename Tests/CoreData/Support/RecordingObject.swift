@@ -100,24 +100,6 @@ extension NSManagedObject {
 }
 
 extension TemporaryStore {
-  /// Runs the body in a new context, and saves it.
-  @discardableResult
-  func save<T>(_ body: (NSManagedObjectContext) throws -> T) throws -> T {
-    let context = context()
-    return try context.performAndWait {
-      let result = try body(context)
-      try context.save()
-      return result
-    }
-  }
-
-  /// Runs the body in a new context.
-  @discardableResult
-  func read<T>(_ body: (NSManagedObjectContext) throws -> T) throws -> T {
-    let context = context()
-    return try context.performAndWait { try body(context) }
-  }
-
   /// The rows that plain SQLite reads, each column as text.
   func sql(_ query: String) throws -> [[String?]] { try StoreFixtures.rows(query, inFile: url) }
 }

@@ -2,6 +2,7 @@ import CSystem
 import CoreData
 import Foundation
 import Jobs
+import StoreTools
 import Synchronization
 import TestFiles
 import Testing

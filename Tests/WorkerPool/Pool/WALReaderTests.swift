@@ -1,7 +1,7 @@
 import CSystem
 import LinuxSystem
 import TestFiles
-@testable import CoreData
+@testable import StoreTools
 import Foundation
 import Testing
 

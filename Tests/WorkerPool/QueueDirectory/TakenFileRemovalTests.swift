@@ -5,7 +5,7 @@ import LinuxSystem
 import Synchronization
 import Testing
 
-@testable import CoreData
+@testable import StoreTools
 @testable import WorkerPool
 
 /// Files go only after their jobs are on disk, those of many transactions together.

@@ -1,3 +1,4 @@
+import StoreTools
 import TestFiles
 import Testing
 

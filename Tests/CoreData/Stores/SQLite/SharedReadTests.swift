@@ -1,3 +1,4 @@
+import StoreTools
 import Testing
 
 @testable import CoreData

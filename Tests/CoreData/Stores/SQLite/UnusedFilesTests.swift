@@ -1,4 +1,5 @@
 import Foundation
+import StoreTools
 import TestFiles
 import Testing
 

@@ -31,3 +31,8 @@ enum BusyHandler {
     attempt <= 7 ? 50 * ((1 << attempt) - 1) : 50 * 127 + (attempt - 7) * 5000
   }
 }
+
+extension SQLiteConnection {
+  /// - Parameter seconds: the time that later statements wait for a lock.
+  package func setBusyTimeout(_ seconds: TimeInterval) { BusyHandler.install(on: handle, timeout: seconds) }
+}

@@ -18,7 +18,7 @@ extension CoreDataErrors {
   }
 
   /// Runs the body and converts SQLite's errors, and values that cannot be stored, to Core Data's.
-  static func translating<T>(_ doing: @autoclosure () -> String, _ body: () throws -> T) throws -> T {
+  package static func translating<T>(_ doing: @autoclosure () -> String, _ body: () throws -> T) throws -> T {
     do {
       return try body()
     } catch let error as SQLiteError {

@@ -4,17 +4,37 @@ extension SQLiteConnection {
   /// Replaces this database by a copy of another one, in place: others that have it open see the new content with their
   /// next statement.
   ///
-  /// Waits for locks as statements do. Source: https://www.sqlite.org/c3ref/backup_finish.html
-  func copy(from source: SQLiteConnection) throws {
+  /// Waits for locks as statements do.
+  func copy(from source: SQLiteConnection) throws { _ = try copy(from: source, pages: -1) { _, _ in } }
+
+  /// The same in steps. Source: https://www.sqlite.org/c3ref/backup_finish.html
+  ///
+  /// - Parameters:
+  ///   - pages: the number of pages that are copied at once; -1 for all.
+  ///   - progress: called after each of these steps with the number of copied pages and of all. What it throws ends the
+  ///     copy.
+  /// - Returns: the number of all pages.
+  package func copy(
+    from source: SQLiteConnection, pages: Int32, progress: (Int, Int) throws -> Void
+  ) throws -> Int {
     guard let backup = sqlite3_backup_init(handle, "main", source.handle, "main") else { throw lastError(sql: nil) }
-    let code = sqlite3_backup_step(backup, -1)
+    var code = SQLITE_OK
+    var stop: (any Error)?
+    var count = 0
+    while code == SQLITE_OK, stop == nil {
+      code = sqlite3_backup_step(backup, pages)
+      count = Int(sqlite3_backup_pagecount(backup))
+      do { try progress(count - Int(sqlite3_backup_remaining(backup)), count) } catch { stop = error }
+    }
     let finished = sqlite3_backup_finish(backup)
+    if let stop { throw stop }
     guard code == SQLITE_DONE, finished == SQLITE_OK else {
       let failure = finished == SQLITE_OK ? code : finished
       throw SQLiteError(
         code: failure, message: "\(String(cString: sqlite3_errstr(failure))): copying \(source.path) to \(path)",
         sql: nil)
     }
+    return count
   }
 
   /// Empties this database, as if its file was new.

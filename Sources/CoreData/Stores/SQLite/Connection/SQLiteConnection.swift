@@ -7,9 +7,9 @@ internal import Synchronization
 /// `@unchecked Sendable`: the connection is opened without SQLite's own locks (SQLITE_OPEN_NOMUTEX), and
 /// `SQLiteDatabase` hands it to one user at a time. SQLite allows `interrupt()` from other threads, while the
 /// connection is open.
-final class SQLiteConnection: PooledConnection, @unchecked Sendable {
+package final class SQLiteConnection: PooledConnection, @unchecked Sendable {
   let handle: OpaquePointer
-  let path: String
+  package let path: String
   /// Whether the file is read as one that nobody changes.
   let isImmutable: Bool
   let interruption = StatementInterruption()
@@ -29,12 +29,12 @@ final class SQLiteConnection: PooledConnection, @unchecked Sendable {
   private static let cachedStatementLimit = 256
 
   /// Seconds to wait for a lock.
-  static let standardBusyTimeout = 30.0
+  package static let standardBusyTimeout = 30.0
 
-  enum Access { case readOnly, readWrite, create }
+  package enum Access { case readOnly, readWrite, create }
 
   /// - Parameter busyTimeout: the seconds to wait for another process's lock before SQLITE_BUSY.
-  init(path: String, access: Access, busyTimeout: TimeInterval = standardBusyTimeout) throws {
+  package init(path: String, access: Access, busyTimeout: TimeInterval = standardBusyTimeout) throws {
     self.path = path
     var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI
     switch access {
@@ -67,7 +67,7 @@ final class SQLiteConnection: PooledConnection, @unchecked Sendable {
   private let isClosed = Mutex(false)
 
   /// Finalises every statement and closes the file. Further calls do nothing.
-  func close() {
+  package func close() {
     let wasClosed = isClosed.withLock { isClosed in
       defer { isClosed = true }
       return isClosed
@@ -105,7 +105,7 @@ final class SQLiteConnection: PooledConnection, @unchecked Sendable {
   }
 
   /// Runs every statement of the text.
-  func execute(_ sql: String) throws {
+  package func execute(_ sql: String) throws {
     guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw lastError(sql: sql) }
   }
 
@@ -117,7 +117,7 @@ final class SQLiteConnection: PooledConnection, @unchecked Sendable {
   }
 
   /// All rows of a small query: schema, metadata, pragmas.
-  func rows(_ sql: String, _ values: [SQLiteValue] = []) throws -> [[SQLiteValue]] {
+  package func rows(_ sql: String, _ values: [SQLiteValue] = []) throws -> [[SQLiteValue]] {
     let statement = try statement(sql)
     statement.bind(values)
     defer { statement.reset() }
@@ -129,7 +129,7 @@ final class SQLiteConnection: PooledConnection, @unchecked Sendable {
   }
 
   /// The first column of the first row as an integer; nil without a row.
-  func integer(_ sql: String, _ values: [SQLiteValue] = []) throws -> Int64? {
+  package func integer(_ sql: String, _ values: [SQLiteValue] = []) throws -> Int64? {
     let statement = try statement(sql)
     statement.bind(values)
     defer { statement.reset() }
@@ -171,7 +171,7 @@ final class SQLiteConnection: PooledConnection, @unchecked Sendable {
   func releaseMemory() { sqlite3_db_release_memory(handle) }
 
   /// Makes the running statement end with SQLITE_INTERRUPT. Any thread.
-  func interrupt() {
+  package func interrupt() {
     interruption.request()
     isClosed.withLock { isClosed in
       if !isClosed { sqlite3_interrupt(handle) }
@@ -179,7 +179,7 @@ final class SQLiteConnection: PooledConnection, @unchecked Sendable {
   }
 
   /// A transaction of a reader, and the one that look-ups share, end with the next use.
-  var isReusable: Bool { true }
+  package var isReusable: Bool { true }
 
   func lastError(sql: String?) -> SQLiteError {
     SQLiteError(code: sqlite3_extended_errcode(handle), message: Self.message(handle), sql: sql)

@@ -136,8 +136,8 @@ extension SQLiteConnection {
   {
     // Most of it is copied before writers have to wait.
     _ = try rows("PRAGMA wal_checkpoint(PASSIVE)")
-    BusyHandler.install(on: handle, timeout: seconds)
-    defer { BusyHandler.install(on: handle, timeout: busyTimeout) }
+    setBusyTimeout(seconds)
+    defer { setBusyTimeout(busyTimeout) }
     // The first column tells whether a reader or writer was in the way.
     return try rows("PRAGMA wal_checkpoint(RESTART)").first?.first == .integer(0)
   }

@@ -1,7 +1,7 @@
 internal import LinuxSystem
 
 /// A file of external data, as it was when it was looked at. A file that came to its name later is another one.
-struct ExternalFile: Hashable, Sendable {
+package struct ExternalFile: Hashable, Sendable {
   let name: String
   let size: Int
   private let inode: UInt64
@@ -20,19 +20,19 @@ struct ExternalFile: Hashable, Sendable {
 /// A file never changes. Saves bring files there in their writing transaction, before the rows that name them are
 /// committed. Copies of whole stores bring them while they hold the folder's shared lock. Whoever removes files holds
 /// its exclusive lock, and removes only what it looked at before: flock(2), which ends with its process.
-struct ExternalFolder: Sendable {
-  let path: String
+package struct ExternalFolder: Sendable {
+  package let path: String
   private let support: String
   private let store: String
 
-  init(of store: URL) {
+  package init(of store: URL) {
     let support = ExternalData.supportFolder(of: store)
     self.store = store.path
     self.support = support.path
     path = support.appendingPathComponent("_EXTERNAL_DATA").path
   }
 
-  func path(of name: String) -> String { "\(path)/\(name)" }
+  package func path(of name: String) -> String { "\(path)/\(name)" }
 
   // MARK: Reading
 
@@ -56,7 +56,7 @@ struct ExternalFolder: Sendable {
   }
 
   /// The file of a name as it is now; nil if there is none.
-  func file(_ name: String) -> ExternalFile? {
+  package func file(_ name: String) -> ExternalFile? {
     var status = stat()
     guard lstat(path(of: name), &status) == 0, status.isRegularFile else { return nil }
     return ExternalFile(name, status)
@@ -131,7 +131,7 @@ struct ExternalFolder: Sendable {
   ///
   /// After an error, those that were not here before are removed.
   /// - Parameter note: called before each file. What it throws ends the copy.
-  func bring<T>(
+  package func bring<T>(
     _ names: Set<String>, from source: ExternalFolder, note: () throws -> Void = {}, then body: () throws -> T
   ) throws -> T {
     if names.isEmpty || source.path == path { return try body() }

@@ -1,4 +1,4 @@
-internal import LinuxSystem
+package import LinuxSystem
 
 /// Removes the files of external data that no row names: those of killed processes, of replaced values and stores.
 ///
@@ -9,13 +9,13 @@ internal import LinuxSystem
 /// 3. The log is brought into the main file, and nobody reads an earlier state. So neither a reader nor a power cut
 ///    leads back to a row that named one.
 /// 4. Only then they are removed, unless a copy of a store has brought another file of that name.
-struct UnusedFiles {
+package struct UnusedFiles {
   private let store: URL
   private let folder: ExternalFolder
   private let writeTurn: FairFileLock?
 
   /// - Parameter writeTurn: that of `NSPersistentStoreWriteTurnOption`.
-  init(of store: URL, writeTurn: FairFileLock? = nil) {
+  package init(of store: URL, writeTurn: FairFileLock? = nil) {
     self.store = store
     self.writeTurn = writeTurn
     folder = ExternalFolder(of: store)
@@ -24,7 +24,7 @@ struct UnusedFiles {
   /// - Parameter seconds: the time to wait for writers, and for readers of earlier states.
   /// - Returns: the number of removed files; nil if some are left because others are using the store, or are copying to
   ///   its place.
-  func remove(waiting seconds: TimeInterval) throws -> Int? {
+  package func remove(waiting seconds: TimeInterval) throws -> Int? {
     if folder.files().isEmpty { return 0 }
     do {
       return try removeUnused(waiting: seconds)
@@ -53,7 +53,7 @@ struct UnusedFiles {
 
   /// The same for a store that was destroyed or replaced, as far as nobody is in the way: files that stay do no harm,
   /// and the next call for the store removes them.
-  func removeIfPossible() {
+  package func removeIfPossible() {
     _ = try? remove(waiting: Self.shortTime)
     folder.removeIfEmpty()
   }
@@ -109,14 +109,14 @@ extension ExternalFolder {
 extension SQLiteConnection {
   /// The names of the files that rows name, in the connection's state of the file. Of any table: several stores may
   /// share the file, and the history keeps values of deleted rows.
-  func externalFileNames() throws -> Set<String> {
+  package func externalFileNames() throws -> Set<String> {
     var names: Set<String> = []
     try forEachExternalFile { name, _ in names.insert(name) }
     return names
   }
 
   /// Gives the body each file's name with the table whose row names it.
-  func forEachExternalFile(_ body: (_ name: String, _ table: String) throws -> Void) throws {
+  package func forEachExternalFile(_ body: (_ name: String, _ table: String) throws -> Void) throws {
     let tables = try rows(
       """
       SELECT tables.name, group_concat('"' || replace(columns.name, '"', '""') || '"', char(10)) \
@@ -142,7 +142,7 @@ extension SQLiteConnection {
   }
 
   /// Runs the body in a read transaction: all its reads see one state, and what that state needs stays.
-  func reading<T>(_ body: () throws -> T) throws -> T {
+  package func reading<T>(_ body: () throws -> T) throws -> T {
     try execute("BEGIN")
     // A transaction that has only read ends without an error that matters.
     defer { try? execute("COMMIT") }

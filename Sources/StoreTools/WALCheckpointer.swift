@@ -1,3 +1,4 @@
+import CoreData
 internal import LinuxSystem
 
 /// Copies commits from a store's write-ahead log into its file and keeps the log short, on a connection of its own.
@@ -171,8 +172,8 @@ public final class WALCheckpointer {
 
   private func end(_ effort: Effort) throws -> Bool {
     let timeout = effort == .completely ? Self.longLockTimeout : effort == .whileWriting ? Self.shortLockTimeout : 0
-    BusyHandler.install(on: connection.handle, timeout: timeout)
-    defer { BusyHandler.install(on: connection.handle, timeout: SQLiteConnection.standardBusyTimeout) }
+    connection.setBusyTimeout(timeout)
+    defer { connection.setBusyTimeout(SQLiteConnection.standardBusyTimeout) }
     // A file that stays is written over, which is cheaper for writers than letting it grow again.
     let isCutOff = effort == .completely || fileBytes > limits.file
     return try !run(isCutOff ? "TRUNCATE" : "RESTART").wasKept

@@ -1,3 +1,4 @@
+import CoreData
 internal import LinuxSystem
 
 /// Makes the commits of a store survive a loss of power, if its connections commit with `synchronous=NORMAL`.

@@ -1,9 +1,11 @@
+import CoreData
+import LibraryStore
 import LinuxSystem
 import Synchronization
 import TestFiles
 import Testing
 
-@testable import CoreData
+@testable import StoreTools
 
 /// The write-ahead log is copied into the file and stays short, whoever writes and reads.
 @Suite struct WALCheckpointerTests {

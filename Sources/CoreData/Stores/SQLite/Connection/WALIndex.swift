@@ -4,20 +4,20 @@ internal import CSQLite
 ///
 /// Others change it at any time: each number is right for the moment in which it was read.
 /// Source: https://www.sqlite.org/walformat.html, "The WAL-Index Header".
-struct WALIndex {
+package struct WALIndex {
   /// The number of pages in the log.
-  let frames: Int
+  package let frames: Int
   /// The number of pages that are copied into the file. The next writer starts the log over if these are all and none
   /// has a reader.
-  let copiedFrames: Int
+  package let copiedFrames: Int
   /// Changes each time the log starts over.
-  let generation: UInt32
+  package let generation: UInt32
   /// The number of pages that the holders of each read lock see; nil for a read lock that was never used.
-  let readMarks: [Int?]
+  package let readMarks: [Int?]
   private let pageSize: Int
 
   /// Each page in the log has a header of 24 bytes.
-  func bytes(frames: Int) -> Int { frames * (pageSize + 24) }
+  package func bytes(frames: Int) -> Int { frames * (pageSize + 24) }
 
   fileprivate init(_ index: UnsafeRawPointer) {
     func number(_ offset: Int) -> UInt32 { index.load(fromByteOffset: offset, as: UInt32.self) }
@@ -39,7 +39,7 @@ extension SQLiteConnection {
   ///
   /// The memory is read through SQLite's own file. Opening and closing the `-shm` file here would drop this process's
   /// locks on it (https://www.sqlite.org/howtocorrupt.html, 2.2).
-  func walIndex() throws -> WALIndex? { try walIndexMemory().map(WALIndex.init) }
+  package func walIndex() throws -> WALIndex? { try walIndexMemory().map(WALIndex.init) }
 
   /// The first bytes of the log's index, which stay at their address until this connection closes; nil for a database
   /// without one.
@@ -69,7 +69,7 @@ extension SQLiteConnection {
   /// Syncs the database's file to the disk.
   ///
   /// Source: https://www.sqlite.org/c3ref/io_methods.html, `xSync`.
-  func synchronizeFile() throws {
+  package func synchronizeFile() throws {
     guard let file = mainFile, let sync = file.pointee.pMethods?.pointee.xSync else { return }
     let code = sync(file, SQLITE_SYNC_NORMAL)
     guard code == SQLITE_OK else {

@@ -1,3 +1,4 @@
+import Foundation
 internal import LinuxSystem
 
 /// The file of a backup until it is complete: `.STORE.backup.UUID.tmp` in the directory of the backup.

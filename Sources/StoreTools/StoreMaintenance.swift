@@ -1,4 +1,4 @@
-internal import CSQLite
+import CoreData
 internal import LinuxSystem
 
 /// Maintains a store's file, on a connection of its own, while others use the store.
@@ -160,21 +160,7 @@ public final class StoreMaintenance {
   private func copyPages(to path: String, _ progress: (Int, Int) throws -> Void) throws -> Int {
     let copy = try SQLiteConnection(path: path, access: .create)
     defer { copy.close() }
-    guard let backup = sqlite3_backup_init(copy.handle, "main", connection.handle, "main") else {
-      throw copy.lastError(sql: nil)
-    }
-    var code = SQLITE_OK
-    var stop: (any Error)?
-    var all = 0
-    while code == SQLITE_OK, stop == nil {
-      code = sqlite3_backup_step(backup, 1000)
-      all = Int(sqlite3_backup_pagecount(backup))
-      do { try progress(all - Int(sqlite3_backup_remaining(backup)), all) } catch { stop = error }
-    }
-    sqlite3_backup_finish(backup)
-    if let stop { throw stop }
-    guard code == SQLITE_DONE else { throw copy.lastError(sql: nil) }
-    return all
+    return try copy.copy(from: connection, pages: 1000, progress: progress)
   }
 
   private func putInPlace(_ temporary: String, at url: URL) throws {

@@ -1,15 +1,14 @@
 import CoreData
 import TestFiles
-import Testing
 
 /// A stack on a SQLite file in a temporary folder, which is removed with the object.
-final class TemporaryStore: Sendable {
-  let folder: URL
-  let url: URL
-  let model: NSManagedObjectModel
-  let coordinator: NSPersistentStoreCoordinator
+package final class TemporaryStore: Sendable {
+  package let folder: URL
+  package let url: URL
+  package let model: NSManagedObjectModel
+  package let coordinator: NSPersistentStoreCoordinator
 
-  init(_ model: NSManagedObjectModel = LibraryModel.make(), options: [AnyHashable: Any]? = nil) throws {
+  package init(_ model: NSManagedObjectModel = LibraryModel.make(), options: [AnyHashable: Any]? = nil) throws {
     folder = temporaryURL("coredata")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     url = folder.appendingPathComponent("store.sqlite")
@@ -20,14 +19,14 @@ final class TemporaryStore: Sendable {
 
   deinit { try? FileManager.default.removeItem(at: folder) }
 
-  func context() -> NSManagedObjectContext {
+  package func context() -> NSManagedObjectContext {
     let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
     context.persistentStoreCoordinator = coordinator
     return context
   }
 
   /// A second coordinator on the same file, like that of another process.
-  func otherCoordinator(_ options: [AnyHashable: Any]? = nil) throws -> NSPersistentStoreCoordinator {
+  package func otherCoordinator(_ options: [AnyHashable: Any]? = nil) throws -> NSPersistentStoreCoordinator {
     let copy = model.copy() as! NSManagedObjectModel
     let other = NSPersistentStoreCoordinator(managedObjectModel: copy)
     try other.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: options)
@@ -36,7 +35,7 @@ final class TemporaryStore: Sendable {
 }
 
 /// A context on a store of the library's model that is in memory only, of either kind: SQLite or rows.
-func libraryContext(_ type: String) throws -> NSManagedObjectContext {
+package func libraryContext(_ type: String) throws -> NSManagedObjectContext {
   let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
   let url = URL(fileURLWithPath: "/dev/null")
   try coordinator.addPersistentStore(ofType: type, configurationName: nil, at: url, options: nil)
@@ -46,9 +45,9 @@ func libraryContext(_ type: String) throws -> NSManagedObjectContext {
 }
 
 /// Authors, books and tags: every kind of relationship and attribute in one small model.
-enum LibraryModel {
+package enum LibraryModel {
   /// Adds a derived attribute of authors, the number of their books, which triggers keep in a SQLite file.
-  static func addBookCount(to model: NSManagedObjectModel) {
+  package static func addBookCount(to model: NSManagedObjectModel) {
     let count = NSDerivedAttributeDescription()
     count.name = "bookCount"
     count.attributeType = .integer64AttributeType
@@ -56,7 +55,7 @@ enum LibraryModel {
     model.entitiesByName["Author"]?.properties.append(count)
   }
 
-  static func make() -> NSManagedObjectModel {
+  package static func make() -> NSManagedObjectModel {
     let author = entity(
       "Author",
       [
@@ -93,14 +92,14 @@ enum LibraryModel {
     return model
   }
 
-  static func entity(_ name: String, _ properties: [NSPropertyDescription]) -> NSEntityDescription {
+  package static func entity(_ name: String, _ properties: [NSPropertyDescription]) -> NSEntityDescription {
     let entity = NSEntityDescription()
     entity.name = name
     entity.properties = properties
     return entity
   }
 
-  static func attribute(
+  package static func attribute(
     _ name: String, _ type: NSAttributeType, optional: Bool = true, default value: Any? = nil, transient: Bool = false
   ) -> NSAttributeDescription {
     let attribute = NSAttributeDescription()
@@ -112,7 +111,7 @@ enum LibraryModel {
     return attribute
   }
 
-  static func relate(
+  package static func relate(
     _ first: NSEntityDescription, _ name: String, _ second: NSEntityDescription, _ inverseName: String,
     toMany: (Bool, Bool), rules: (NSDeleteRule, NSDeleteRule) = (.nullifyDeleteRule, .nullifyDeleteRule),
     ordered: Bool = false
@@ -138,16 +137,36 @@ enum LibraryModel {
 
 extension NSManagedObjectContext {
   @discardableResult
-  func make(_ entity: String, _ values: [String: Any] = [:]) -> NSManagedObject {
+  package func make(_ entity: String, _ values: [String: Any] = [:]) -> NSManagedObject {
     let object = NSEntityDescription.insertNewObject(forEntityName: entity, into: self)
     for (key, value) in values { object.setValue(value, forKey: key) }
     return object
   }
 
-  func all(_ entity: String, where format: String? = nil, sort: String? = nil) throws -> [NSManagedObject] {
+  package func all(_ entity: String, where format: String? = nil, sort: String? = nil) throws -> [NSManagedObject] {
     let request = NSFetchRequest<NSManagedObject>(entityName: entity)
     request.predicate = format.map { NSPredicate(format: $0) }
     request.sortDescriptors = sort.map { [NSSortDescriptor(key: $0, ascending: true)] }
     return try fetch(request)
+  }
+}
+
+extension TemporaryStore {
+  /// Runs the body in a new context, and saves it.
+  @discardableResult
+  package func save<T>(_ body: (NSManagedObjectContext) throws -> T) throws -> T {
+    let context = context()
+    return try context.performAndWait {
+      let result = try body(context)
+      try context.save()
+      return result
+    }
+  }
+
+  /// Runs the body in a new context.
+  @discardableResult
+  package func read<T>(_ body: (NSManagedObjectContext) throws -> T) throws -> T {
+    let context = context()
+    return try context.performAndWait { try body(context) }
   }
 }
