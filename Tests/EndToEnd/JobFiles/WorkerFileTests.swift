@@ -60,6 +60,26 @@ import WorkerPool
     try pool.stop()
   }
 
+  /// The files there are values of rows; a copy that another store keeps in the same folder would go with them.
+  @Test(.timeLimit(.minutes(20))) func noFileComesIntoTheFolderOfTheStoresLargeValues() throws {
+    let place = try TestPlace()
+    let pool = try pool(place)
+    let value = try place.write("a large value", to: ".iso_SUPPORT/_EXTERNAL_DATA/1B9D6BCD-BBFD-4B2D-9B5D-AB8DFBBD4BED")
+    try FileManager.default.createSymbolicLink(
+      atPath: place.path("values"), withDestinationPath: place.path(".iso_SUPPORT/_EXTERNAL_DATA"))
+    let paths = [value, place.path("values/new.csv"), place.path(".iso_SUPPORT/new.sqlite")]
+    for path in paths { try submitExportAndBackup(pool, to: path) }
+    try pool.wait { $0.jobs?["dead"] == 2 * paths.count }
+    let errors = try errors(pool)
+    for path in paths {
+      let expected = "\(path) lies in the folder of the store's large values; choose another path"
+      #expect(errors[path] == Array(repeating: expected, count: 2))
+    }
+    #expect(try String(contentsOfFile: value, encoding: .utf8) == "a large value")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: place.path(".iso_SUPPORT")) == ["_EXTERNAL_DATA"])
+    try pool.stop()
+  }
+
   @Test(.timeLimit(.minutes(20))) func nothingButARegularFileIsReplaced() throws {
     let place = try TestPlace()
     let pool = try pool(place)

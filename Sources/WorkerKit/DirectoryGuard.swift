@@ -1,9 +1,9 @@
 import Foundation
 import Glibc
 
-/// Tells whether a path leads into the queue directory, by whatever name: a symbolic link, or a mount that shows the
-/// directory, or one in it, at another place.
-struct QueueDirectoryGuard {
+/// Tells whether a path leads into a directory, by whatever name: a symbolic link, or a mount that shows the directory, or
+/// one in it, at another place.
+struct DirectoryGuard {
   /// What tells one directory from all others.
   private struct Identity: Hashable {
     let device: dev_t
@@ -18,13 +18,13 @@ struct QueueDirectoryGuard {
 
   private let directories: Set<Identity>
 
-  init(_ queue: String) {
+  init(_ path: String) {
     // A directory that cannot be listed is still known by itself.
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: queue)) ?? []
-    directories = Set(([queue] + names.map { "\(queue)/\($0)" }).compactMap(Identity.init))
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+    directories = Set(([path] + names.map { "\(path)/\($0)" }).compactMap(Identity.init))
   }
 
-  /// Whether a file at the path would lie in the queue directory, or below it.
+  /// Whether a file at the path would lie in the directory, or below it.
   func contains(_ path: String) -> Bool {
     guard let resolved = Glibc.realpath(URL(fileURLWithPath: path).deletingLastPathComponent().path, nil) else {
       return false
