@@ -36,6 +36,18 @@ public final class ConversationRecorder: Sendable {
 
   deinit { close(descriptor) }
 
+  /// Checks that a recording can be begun at `path`, and makes nothing. Another process may change that afterwards.
+  ///
+  /// - Throws: `FileError`.
+  public static func check(path: String) throws(FileError) {
+    var status = stat()
+    let isThere = stat(path, &status) == 0
+    let directory = path.lastIndex(of: "/").map { path[...$0] } ?? "."
+    let isAllowed = isThere ? access(path, W_OK) == 0 : access(String(directory), W_OK | X_OK) == 0
+    if !isAllowed { throw FileError(path: path, action: "be opened", errno: errno) }
+    if isThere, status.st_mode & S_IFMT == S_IFDIR { throw FileError(path: path, action: "be opened", errno: EISDIR) }
+  }
+
   /// Writes a line that `speaker` said.
   public func record(_ line: String, by speaker: Speaker) {
     write("\(speaker.rawValue) \(line)\n")

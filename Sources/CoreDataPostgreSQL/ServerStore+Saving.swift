@@ -5,10 +5,21 @@ extension ServerStore {
 
   func write(_ changes: RowChanges) throws -> SavedRows {
     try CoreDataErrors.fromServer("Saving to \(address.description)") {
-      try database.write { connection in
-        let saved = try ServerChangeWriter(changes, to: self, connection).write()
-        if let unsaved = openMetadata.takeUnsaved() { try Self.writeMetadata(unsaved, address, connection) }
-        return saved
+      var lastWriter: ServerChangeWriter?
+      do {
+        return try database.write { connection in
+          let writer = ServerChangeWriter(changes, to: self, connection)
+          lastWriter = writer
+          let saved = try writer.write()
+          if let unsaved = openMetadata.takeUnsaved() { try Self.writeMetadata(unsaved, address, connection) }
+          return saved
+        }
+      } catch let error as ServerError where error.isBeyondLimit {
+        // Only its own transaction has failed: others can still be asked about the indexes.
+        guard let lastWriter, let value = try OversizedIndexRow(error, of: self).value(in: lastWriter) else {
+          throw error
+        }
+        throw value
       }
     }
   }

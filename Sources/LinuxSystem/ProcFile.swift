@@ -23,4 +23,7 @@ package enum ProcFile {
     guard let state = statFields(pid)?.first else { return false }
     return state != "Z" && state != "X"
   }
+
+  /// Whether a signal (state T in proc(5)) or a debugger (t) has stopped the process.
+  package static func isStopped(_ pid: Int32) -> Bool { ["T", "t"].contains(statFields(pid)?.first) }
 }

@@ -38,6 +38,8 @@ extension PoolStatus {
     public var lastLines: [String]
     /// Why its job waits to begin or to be saved: `locked`, `full` or `failing`; `nil` when none waits.
     public var waitsForStore: String?
+    /// Whether a signal (SIGSTOP) or a debugger has stopped its process; nil where that is not known.
+    public var isStopped: Bool?
 
     package init(
       id: Int, plugin: String, pid: Int32?, phase: String, age: Double, credit: Int, holding: Int, running: [String],

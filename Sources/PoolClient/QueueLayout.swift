@@ -22,6 +22,8 @@ public struct QueueLayout: Hashable, Sendable {
   public var periodic: String { root + "/periodic" }
   /// The socket, ledger and identity of the pool. Mode 0700.
   public var run: String { root + "/run" }
+  /// What the pool has logged. Mode 0700.
+  package var log: String { root + "/log" }
 
   /// Where confined workers, and they alone, put temporary files.
   package var temporary: String { URL(fileURLWithPath: run).path + "/tmp" }
@@ -42,26 +44,41 @@ public struct QueueLayout: Hashable, Sendable {
   /// The mode of the directories that are the pool's alone.
   package static let privateMode: mode_t = 0o700
 
-  /// Makes the directories that are missing. The pool itself checks that `run/` and `taken/` belong to it.
+  /// The queue directory and all directories in it, each after the one that it lies in.
+  package var directories: [String] { [root, incoming, rejected, periodic, run, taken, log] }
+
+  /// Makes the directories that are missing; none if one of them cannot be made. The pool itself checks that `run/` and
+  /// `taken/` belong to it, and makes its log.
   ///
   /// - Throws: ``FileError`` for a path that is not a directory, or cannot be made one.
   public func create() throws {
+    for path in directories { try checkDirectory(path) }
     for path in [root, incoming, rejected, periodic] { try makeDirectory(path, mode: 0o777) }
     for path in [run, taken] { try makeDirectory(path, mode: Self.privateMode) }
   }
 
-  private func makeDirectory(_ path: String, mode: mode_t) throws {
+  private func makeDirectory(_ path: String, mode: mode_t) throws(FileError) {
     if mkdir(path, mode) == 0 { return }
     let reason = errno
-    var status = stat()
-    guard reason == EEXIST, stat(path, &status) == 0 else {
+    guard reason == EEXIST else {
       throw FileError(path: path, action: "be made", errno: reason, reason: ownersReason(path, reason))
+    }
+    try checkDirectory(path)
+  }
+
+  /// Refuses what is in the place of a directory. Nothing is there in most cases.
+  private func checkDirectory(_ path: String) throws(FileError) {
+    var status = stat()
+    guard stat(path, &status) == 0 else {
+      // A link that leads nowhere: mkdir(2) does not follow it.
+      guard lstat(path, &status) == 0 else { return }
+      throw FileError(path: path, action: "be made", errno: EEXIST)
     }
     guard status.st_mode & S_IFMT == S_IFDIR else {
       let remedy =
         path == root ? "name a directory with --queue" : "the queue directory needs a directory there: move it away"
       throw FileError(
-        path: path, action: "be made", errno: reason,
+        path: path, action: "be made", errno: EEXIST,
         reason: "is \(status.kindDescription), not a directory; \(remedy)")
     }
   }

@@ -106,9 +106,26 @@ public enum StatusAdvice {
     return lines
   }
 
-  private static func workers(_ status: PoolStatus) -> [Advice] {
+  private static func workers(_ status: PoolStatus) -> [Advice] { stopped(status) + busy(status) }
+
+  /// Workers that a signal or a debugger has stopped. The pool ends them when they have been silent for long.
+  private static func stopped(_ status: PoolStatus) -> [Advice] {
+    let holders = Set((status.lockHolders ?? []).map(\.pid))
+    return status.workers.filter { $0.isStopped == true }.compactMap { worker in
+      worker.pid.map { pid in
+        let harm = holders.contains(pid) ? " while it has the store locked, and all jobs wait for that" : ""
+        return
+          "worker \(worker.id), process \(pid), is stopped by a signal or a debugger\(harm): let it go on (kill -CONT "
+          + "\(pid)), or end it (kill -KILL \(pid))"
+      }
+    }
+  }
+
+  private static func busy(_ status: PoolStatus) -> [Advice] {
     status.workers.compactMap { worker in
-      guard let busy = worker.busy, busy > longJob, worker.progressTotal == nil, let job = worker.running.first else {
+      guard worker.isStopped != true,
+        let busy = worker.busy, busy > longJob, worker.progressTotal == nil, let job = worker.running.first
+      else {
         return nil
       }
       let name = ObjectURI(job)?.name ?? job

@@ -127,8 +127,7 @@ public final class StatusClient {
   /// What the kernel says of the process that listens, where it says why that is silent.
   private var reasonForSilence: String {
     // A process that cannot be looked at, as in another namespace, has no reason that could be told.
-    guard let pid = try? PeerCredentials(of: socket.number).pid, ["T", "t"].contains(ProcFile.statFields(pid)?.first)
-    else { return "" }
+    guard let pid = try? PeerCredentials(of: socket.number).pid, ProcFile.isStopped(pid) else { return "" }
     return "; its process \(pid) is stopped, and goes on after: kill -CONT \(pid)"
   }
 

@@ -7,6 +7,13 @@
 Everything runs on a server of its own in a temporary directory, in turns. Jobs are in the store before the workers
 start. The rate is that of the jobs between the first and the last tenth, by the times at which they finished, so that no
 start is measured. Commits are not written to the disk, so that the disk is not measured; with --durable they are.
+
+    python3 Sources/ServerBenchmarks/pools.py .build/release --backlog 1000000 [--window 20] [--rounds 3]
+
+With a backlog: the rate of 1 and 3 pools on a queue of as many jobs, beside the rate on a queue that is nearly empty
+while jobs come in at the same pace. Neither is ever analysed or vacuumed. Both get the same jobs: a pool without workers
+takes them in, in the first case as fast as the others finish them, in the second as many as in the first. The two take
+turns. A rate is that of a window of seconds, by the times at which jobs finished.
 """
 
 import argparse
@@ -52,7 +59,7 @@ else:
 class Server:
     """A PostgreSQL server on a Unix socket, as the user postgres if this is root."""
 
-    def __init__(self, durable):
+    def __init__(self, durable, *more):
         versions = glob.glob("/usr/lib/postgresql/*/bin/initdb")
         if not versions:
             sys.exit("PostgreSQL is not installed: apt-get install postgresql")
@@ -65,6 +72,7 @@ class Server:
         self.run("initdb", "-D", self.data, "-U", "tests", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C")
         settings = ["listen_addresses=", f"unix_socket_directories={self.directory}", "max_connections=200",
                     "shared_buffers=256MB"]
+        settings += more
         if not durable:
             settings += ["synchronous_commit=off", "fsync=off"]
         options = " ".join(f"-c {setting}" for setting in settings)
@@ -142,16 +150,34 @@ class Pools:
             process.wait()
         self.processes = []
 
-    def measure(self, count, workers, jobs):
-        table = f'{self.schema}_wp."PoolJob"'
-        # A pool without workers takes the jobs in.
-        process, log = self.start("intake", 0)
-        while process.poll() is None and "running on" not in open(log.name).read():
-            time.sleep(0.05)
+    @property
+    def table(self):
+        return f'{self.schema}_wp."PoolJob"'
+
+    def start_and_wait(self, *pools):
+        """Starts pools by name and number of workers, and waits until they run."""
+        for process, log in [self.start(*pool) for pool in pools]:
+            while "running on" not in open(log.name).read():
+                if process.poll() is not None:
+                    sys.exit(f"a pool does not start: {open(log.name).read()}")
+                time.sleep(0.05)
+
+    def submit(self, jobs):
+        """Gives the pool without workers a file of jobs."""
         file = f"{self.place}/jobs.tmp"
         with open(file, "w") as lines:
             lines.writelines('{"kind": "no-operation", "parameters": {"n": 1}}\n' for _ in range(jobs))
-        os.rename(file, f"{self.place}/{self.schema}-intake/incoming/jobs.json")
+        self.files = getattr(self, "files", 0) + 1
+        os.rename(file, f"{self.place}/{self.schema}-intake/incoming/jobs{self.files:06}.json")
+
+    def drop(self):
+        self.server.ask(f"DROP SCHEMA IF EXISTS {self.schema} CASCADE; DROP SCHEMA IF EXISTS {self.schema}_wp CASCADE")
+
+    def measure(self, count, workers, jobs):
+        table = self.table
+        # A pool without workers takes the jobs in.
+        self.start_and_wait(("intake", 0))
+        self.submit(jobs)
         wait(self.server, f"SELECT count(*) = {jobs} FROM {table}")
         self.end()
         self.server.ask("VACUUM ANALYZE")
@@ -160,8 +186,77 @@ class Pools:
         wait(self.server, f"SELECT NOT EXISTS (SELECT FROM {table} WHERE state <> 3)")
         found = rate(self.server, jobs, f'SELECT extract(epoch FROM "finishedAt")::float8 FROM {table}')
         self.end()
-        self.server.ask(f"DROP SCHEMA IF EXISTS {self.schema} CASCADE; DROP SCHEMA IF EXISTS {self.schema}_wp CASCADE")
+        self.drop()
         return found
+
+    def fill(self, jobs):
+        """Puts jobs into the store, which no worker runs yet."""
+        self.start_and_wait(("intake", 0))
+        for start in range(0, jobs, PART):
+            self.submit(min(PART, jobs - start))
+        wait(self.server, f"SELECT count(*) = {jobs} FROM {self.table}")
+        self.end()
+
+    def pace(self, count, workers, window, pace=None):
+        """The rate of pools for a window of seconds while jobs come in: as many in a second as pace says, or, where it
+        is None, as many as the pools finish. Returns the rate, and how many jobs came in a second."""
+        self.start_and_wait(("intake", 0), *((f"pool{number}", workers) for number in range(count)))
+        begin = time.monotonic()
+        fed, first = 0, None
+        while time.monotonic() < begin + WARMTH + window:
+            if first is None and time.monotonic() >= begin + WARMTH:
+                first = float(self.server.ask("SELECT extract(epoch FROM clock_timestamp())"))
+            if pace is None:
+                ready = int(self.server.ask(f"SELECT count(*) FROM {self.table} WHERE state < 3"))
+                missing = AT_HAND - ready
+            else:
+                missing = int(pace * (time.monotonic() - begin)) - fed
+            if missing >= FEED:
+                self.submit(missing)
+                fed += missing
+            time.sleep(0.2)
+        feeding = fed / (time.monotonic() - begin)
+        last = float(self.server.ask("SELECT extract(epoch FROM clock_timestamp())"))
+        self.end()
+        done = int(self.server.ask(
+            f'SELECT count(*) FROM {self.table} WHERE "finishedAt" BETWEEN to_timestamp({first}) AND to_timestamp({last})'))
+        return done / (last - first), feeding
+
+
+# Jobs in a file of a backlog, jobs that a nearly empty queue has at hand, and jobs in a file that is fed.
+PART, AT_HAND, FEED = 20000, 6000, 300
+# Seconds of work before a window.
+WARMTH = 5
+
+
+def measure_backlog(options, binaries, place, note):
+    server = Server(options.durable, "autovacuum=off")
+    try:
+        backlog = Pools(server, binaries, place)
+        begin = time.monotonic()
+        backlog.fill(options.backlog)
+        print(f"  {options.backlog} jobs are queued after {time.monotonic() - begin:.0f} s", file=sys.stderr)
+        for _ in range(options.rounds):
+            for count in (1, 3):
+                name = f"{count} pool{'s' if count > 1 else ''} of {options.workers} workers"
+                empty = Pools(server, binaries, place)
+                try:
+                    rate, pace = empty.pace(count, options.workers, options.window)
+                    note(f"{name}, empty queue", rate)
+                finally:
+                    empty.end()
+                empty.drop()
+                try:
+                    note(f"{name}, backlog", backlog.pace(count, options.workers, options.window, pace)[0])
+                finally:
+                    backlog.end()
+        analysed = server.ask(
+            f"SELECT count(*) FROM pg_stat_user_tables WHERE schemaname = '{backlog.schema}_wp' AND "
+            "(last_analyze IS NOT NULL OR last_autoanalyze IS NOT NULL)")
+        left = server.ask(f"SELECT count(*) FROM {backlog.table} WHERE state < 3")
+        print(f"  {left} jobs are queued at the end; tables that were analysed: {analysed}", file=sys.stderr)
+    finally:
+        server.stop()
 
 
 def measure_procrastinate(server, place, jobs, processes):
@@ -191,23 +286,37 @@ def main():
     parser.add_argument("--workers", type=int, default=2, help="worker processes of each pool, and procrastinate's")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--durable", action="store_true")
+    parser.add_argument("--backlog", type=int, help="measure a queue of as many jobs beside a nearly empty one")
+    parser.add_argument("--window", type=float, default=20, help="seconds for which a queue is measured")
     options = parser.parse_args()
     binaries, workers = os.path.abspath(options.binaries), options.workers
-    server = Server(options.durable)
+    server = None
     place = tempfile.mkdtemp(prefix="pp-")
     found = {}
+
+    def note(name, value):
+        if value is not None:
+            found.setdefault(name, []).append(value)
+            print(f"  {name}: {value:,.0f}/s", file=sys.stderr)
+
     try:
         os.makedirs(f"{place}/plugins")
         os.symlink(f"{binaries}/Benchmarks", f"{place}/plugins/worker-bench")
         os.makedirs(f"{place}/Empty.xcdatamodel")
         with open(f"{place}/Empty.xcdatamodel/contents", "w") as file:
             file.write(MODEL)
+        if options.backlog:
+            measure_backlog(options, binaries, place, note)
+            print(f"{options.backlog} no-op jobs queued, medians of {options.rounds} rounds, {os.cpu_count()} processors")
+            for name, values in found.items():
+                print(f"{name:40} {statistics.median(values):9,.0f} per second")
+            for count in sorted({name.rsplit(",")[0] for name in found}):
+                ratios = [one / other for one, other in zip(found[f"{count}, backlog"], found[f"{count}, empty queue"])]
+                print(f"{count}, backlog: {100 * statistics.median(ratios):.0f} % of the rate of an empty queue, "
+                      f"from {100 * min(ratios):.0f} to {100 * max(ratios):.0f}")
+            return
+        server = Server(options.durable)
         for _ in range(options.rounds):
-            def note(name, value):
-                if value is not None:
-                    found.setdefault(name, []).append(value)
-                    print(f"  {name}: {value:,.0f}/s", file=sys.stderr)
-
             note(f"pgbench, {workers} clients", pgbench(server, workers, 5))
             for count in (1, 2, 4):
                 pools = Pools(server, binaries, place)
@@ -228,7 +337,8 @@ def main():
             print(f"{name:28} {value:9,.0f} per second" + (f"  {value / base:6.1f} × procrastinate" if base else ""))
     finally:
         shutil.rmtree(place)
-        server.stop()
+        if server is not None:
+            server.stop()
 
 
 main()

@@ -48,6 +48,7 @@ struct CommandLineTool {
       switch error {
       case .storeIsLocked: return .storeIsLocked
       case .storeIsReadOnly, .modelDoesNotFit: return .storeIsUnfit
+      case .noPlugins: return .nothingToStart
       default: return .failure
       }
     } catch {

@@ -78,4 +78,29 @@ import WorkerProtocol
     try #require(rename(temporary, directory + "/" + name) == 0)
     names.insert(name)
   }
+
+  /// A plugin that describes itself and offers the kinds of a good one, and whose processes never say hello.
+  @Test(.timeLimit(.minutes(20))) func aJobThatAnotherPluginCanRunDoesNotWaitForOneThatHangsAtItsStart() throws {
+    let items = try ItemPool()
+    let pid = items.place.path("started")
+    let script = """
+      #!/bin/sh
+      if [ "$1" = describe ]; then "${0%/*}"/worker-test describe | sed 's/"name":"test"/"name":"zombie"/'; exit; fi
+      echo started >> '\(pid)'
+      sleep 1000
+      """
+    let file = try items.place.write(script, to: "plugins/worker-zombie")
+    #expect(chmod(file, 0o755) == 0)
+    let pool = try items.start()
+    try pool.wait { status in status.plugins.count == 2 && status.workers.contains { $0.phase == "up" } }
+    let first = try #require(try pool.status().workers.first)
+    try #require(first.plugin == "test")
+    // It has had its turn, so that a plugin without a process would get its slot.
+    try pool.wait { ($0.workers.first?.age ?? 0) > 4 }
+    try items.submit("add")
+    try pool.waitForJobs(1)
+    #expect(try pool.status().workers.map(\.id) == [first.id])
+    #expect(access(pid, F_OK) != 0, "the one that hangs was started")
+    try pool.stop()
+  }
 }

@@ -119,25 +119,6 @@ import WorkerProtocol
     #expect(own.code == 2 && own.errors.hasPrefix("--workers must be"), "\(own.errors)")
   }
 
-  /// A typing error in a path must not leave a queue directory in which jobs would wait for no pool.
-  @Test func aStartThatIsRefusedLeavesNothingBehind() throws {
-    let place = try TestPlace()
-    try FileManager.default.createDirectory(atPath: place.path("Wrong.xcdatamodel"), withIntermediateDirectories: true)
-    try place.write("<model><entity/></model>", to: "Wrong.xcdatamodel/contents")
-    let model = try ISOCodesModel.write(into: place)
-    let before = try Set(FileManager.default.contentsOfDirectory(atPath: place.url.path))
-    for arguments in [
-      ["--store", "app.sqlite", "--model", "None.xcdatamodeld"], ["--store", "app.sqlite"],
-      ["--store", "app.sqlite", "--model", "Wrong.xcdatamodel"], ["--store", "none/app.sqlite", "--model", model],
-    ] {
-      let finished = try run(
-        Built.path("workerpool"), ["run", "--queue", "queue"] + arguments, in: place.url.path)
-      #expect(finished.code != 0, "\(arguments)")
-      let after = try Set(FileManager.default.contentsOfDirectory(atPath: place.url.path))
-      #expect(after == before, "\(arguments)")
-    }
-  }
-
   @Test(.timeLimit(.minutes(20))) func aRefusedQueueDirectorySaysWhatToDo() throws {
     let items = try ItemPool()
     let file = try items.place.write("", to: "file")

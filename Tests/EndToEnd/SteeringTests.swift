@@ -57,6 +57,23 @@ import WorkerPool
     try pool.stop()
   }
 
+  /// Nobody else can write while it has the turn, and the pool knows that it is silent only after two heartbeats.
+  @Test(.timeLimit(.minutes(20))) func aStoppedWorkerIsNamedInStatusBeforeItsHeartbeatIsMissed() throws {
+    let items = try ItemPool()
+    let stop = try StopPoint(items.place)
+    let pool = try items.start(options: ["--heartbeat", "0"])
+    try items.submit("misbehave", "--set", "how=wait", "--set", "stop=\(stop.path)")
+    let worker = try stop.waitForArrival()
+    try #require(kill(worker.pid, SIGSTOP) == 0)
+    try pool.wait { $0.workers.contains { $0.pid == worker.pid && $0.isStopped == true } }
+    let text = try pool.command("status").output
+    #expect(text.contains("process \(worker.pid), is stopped by a signal or a debugger"), "\(text)")
+    try #require(kill(worker.pid, SIGCONT) == 0)
+    stop.release()
+    try pool.waitForJobs(1)
+    try pool.stop()
+  }
+
   /// Workers take the oldest jobs. Who cancels in the same order is too late for each while they run.
   @Test(.timeLimit(.minutes(20)), arguments: [true, false])
   func manyJobsAreCancelledFromTheNewestOn(byCommand: Bool) throws {

@@ -9,7 +9,7 @@ public struct LogDirectory: Sendable {
   public let path: String
 
   /// - Parameter queue: the path of the queue directory.
-  public init(queue: String) { path = queue + "/log" }
+  public init(queue: String) { path = QueueLayout(root: queue).log }
 
   /// Bytes after which a file is closed and the next one begun.
   var fileSize = 8 << 20

@@ -8,6 +8,7 @@ import Foundation
 import Glibc
 import Jobs
 import StoreTools
+import WorkerProtocol
 
 /// A pool: a supervisor with its worker processes, and a coordinator that hands them the jobs of one store.
 public enum Pool {
@@ -29,6 +30,10 @@ public enum Pool {
     case modelDoesNotFit(model: String, store: String, difference: String)
     /// The kernel cannot confine workers.
     case confinement(reason: String)
+    /// No plugin could be started.
+    case noPlugins(reason: String)
+    /// This process may have fewer files open than a pool with one worker needs.
+    case tooFewOpenFiles(needed: Int, limit: Int)
     /// The store was not open after this many seconds: most likely another process has it locked.
     case storeIsLocked(path: String, seconds: Double, reason: String)
 
@@ -62,6 +67,10 @@ public enum Pool {
           + "workerpool migrate --store \(ShellWord.quoted(store)) --model \(ShellWord.quoted(model)) (with --dry-run it "
           + "shows what changes), or run --migrate; else give --model the version that the store was made with"
       case .confinement(let reason): "workers cannot be confined: \(reason); without --confine they run as they are"
+      case .noPlugins(let reason): "no plugin can be started: \(reason)"
+      case .tooFewOpenFiles(let needed, let limit):
+        "a pool with one worker needs \(needed) open files, each further worker four more, and this process may have "
+          + "\(limit): raise the limit (`ulimit -n`, LimitNOFILE= of a systemd unit)"
       case .storeIsLocked(let path, let seconds, let reason):
         "the store \(path) could not be opened within \(Clock.text(seconds)): \(reason)"
       }
@@ -91,11 +100,24 @@ public enum Pool {
     } catch {
       throw StartError.store(path: error.place, reason: error.reason)
     }
+    if configuration.migratesStore, configuration.place.isServer {
+      throw StartError.store(
+        path: configuration.store,
+        reason: "--migrate changes SQLite files only; \(StartError.serverMigration)")
+    }
     var configuration = configuration
+    if configuration.handlesSignals { OpenFileLimit.raise() }
     // Before anything is made: a start that is refused leaves nothing behind.
-    if !configuration.place.isServer { try StoreFitness.requireWritable(configuration.store) }
+    if let shortage = OpenFileLimit.shortageOfPool {
+      throw StartError.tooFewOpenFiles(needed: shortage.needed, limit: shortage.limit)
+    }
+    if !configuration.place.isServer {
+      try StoreFitness.requireWritable(configuration.store)
+    }
     configuration.model = try modelPath(configuration)
     let model = try loadModel(configuration)
+    try PluginPresence.require(in: configuration.pluginDirectories)
+    if let path = configuration.recording { try ConversationRecorder.check(path: path) }
     let layout = QueueLayout(root: configuration.queue)
     let remains = StartRemains(layout, store: configuration.place.isServer ? nil : configuration.store)
     var hasStarted = false
@@ -103,6 +125,7 @@ public enum Pool {
     let runtime = RuntimeDirectory(queue: configuration.queue)
     let lock = try runtime.lock()
     defer {
+      runtime.clear()
       if !hasStarted { remains.removeQueue() }
       close(lock)
     }
@@ -115,13 +138,11 @@ public enum Pool {
       signal(SIGPIPE, SIG_IGN)
       // A process that ignores SIGCHLD has no children to wait for (waitpid(2)), and its children inherit that.
       signal(SIGCHLD, SIG_DFL)
-      OpenFileLimit.raise()
     }
     let signals = configuration.handlesSignals ? try SignalSource(PoolServer.signals) : nil
     if configuration.stopsWithParent, csystem_signal_on_parent_death(SIGTERM) != 0 { return 0 }
     let identity = try runtime.identity()
     configuration.identity = identity
-    defer { runtime.clear() }
     if configuration.confinesWorkers { try WorkerConfinement.makePlaces(configuration, model) }
     let storeLock = try takeStore(&configuration)
     defer {
@@ -185,11 +206,6 @@ public enum Pool {
 
   /// Migrates the store if its model is an older one.
   private static func migrate(_ configuration: PoolConfiguration, _ manager: ServiceManager?) throws {
-    if configuration.place.isServer {
-      throw StartError.store(
-        path: configuration.store,
-        reason: "--migrate changes SQLite files only; \(StartError.serverMigration)")
-    }
     // A store that is made only now has no model yet.
     let attributes = try? FileManager.default.attributesOfItem(atPath: configuration.store)
     guard (attributes?[.size] as? NSNumber)?.intValue != 0,

@@ -1,3 +1,5 @@
+import Foundation
+import Glibc
 import Jobs
 import LinuxSystem
 
@@ -16,6 +18,13 @@ import LinuxSystem
 /// A new identity is safe in any case: it may leave notes that nothing needs, but never a file without its note.
 enum DirectoryIdentity {
   private static let file = ".identity"
+
+  /// Removes the identity of a directory that has nothing else.
+  static func removeAlone(from path: String) {
+    // A directory that cannot be listed stays as it is.
+    let names = try? FileManager.default.contentsOfDirectory(atPath: path)
+    if names == [file] { unlink("\(path)/\(file)") }
+  }
 
   /// - Parameter place: what distinguishes the directory from a copy of it.
   /// - Throws: `FileError` when the file cannot be read, or cannot be written where there is none.

@@ -23,6 +23,16 @@ enum OpenFileLimit {
   /// process.
   private static let start = 7
 
+  /// The descriptors that a pool on a SQLite file opens for itself, with some room: 39 are open before the first worker.
+  private static let pool = 40
+
+  /// How many files a pool with one worker needs, if the limit of this process is below that; nil if it can start.
+  static var shortageOfPool: (needed: Int, limit: Int)? {
+    let limit = Int(clamping: ErrorNumber.openFileLimit)
+    let needed = (openFiles ?? limit) + pool + start + reserve
+    return limit < needed ? (needed, limit) : nil
+  }
+
   /// Makes sure that a worker can be started and the reserve stays free.
   ///
   /// - Parameter others: workers that are being started; each needs a descriptor of its process soon.

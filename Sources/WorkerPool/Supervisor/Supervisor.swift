@@ -140,6 +140,9 @@ final class Supervisor {
     }
   }
 
+  /// Whether a process of the plugin takes jobs.
+  func hasProcessUp(of plugin: String) -> Bool { workers.staying(of: plugin).contains { $0.life.state == .up } }
+
   /// Ends processes of a plugin: idle ones first, then those that have not come up yet.
   private func leave(_ workers: [WorkerProcess], _ count: Int) {
     func need(_ worker: WorkerProcess) -> Int {

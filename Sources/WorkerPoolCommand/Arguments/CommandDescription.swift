@@ -56,7 +56,7 @@ enum ExitCode: Int32, CaseIterable {
     case .failure: "tried, and failed; standard error says why"
     case .usage: "wrong arguments; nothing was tried"
     case .notRunning: "no pool runs on that queue directory"
-    case .nothingToStart: "the pool ended because none of its plugins could be started"
+    case .nothingToStart: "no plugin could be started: the pool ended, or did not begin"
     case .storeIsLocked: "the pool ended because another process had the store locked for too long"
     case .storeParted: "the pool ended because its store was deleted, renamed or replaced"
     case .storeIsUnfit: "the store is of another model or version, or cannot be written"

@@ -3,9 +3,13 @@ import Glibc
 import LinuxSystem
 
 /// What a start makes before it is known that the pool can run. Where the start is refused, that goes again.
+///
+/// Most refusals come before anything is made. Others need the locks, which are on files: another pool, a store that a
+/// server does not open.
 struct StartRemains {
   private let layout: QueueLayout
-  private let hadQueue: Bool
+  /// The directories of the queue directory that were not there, the innermost first.
+  private let newDirectories: [String]
   /// The path of the store's file, if there was none.
   private let newStore: String?
 
@@ -14,7 +18,7 @@ struct StartRemains {
   /// - Parameter store: the path of the store's file; nil for a store at a server.
   init(_ layout: QueueLayout, store: String?) {
     self.layout = layout
-    hadQueue = access(layout.root, F_OK) == 0
+    newDirectories = layout.directories.reversed().filter { access($0, F_OK) != 0 }
     newStore = store.flatMap { access($0, F_OK) == 0 ? nil : $0 }
   }
 
@@ -24,16 +28,19 @@ struct StartRemains {
     if let newStore, stat(newStore, &status) == 0, status.st_size == 0 { unlink(newStore) }
   }
 
-  /// Removes the queue directory, unless there was one before or a producer has put a file there. Called while it is
-  /// locked.
+  /// Removes the directories that were not there before. Called while the queue directory is locked.
   func removeQueue() {
-    guard !hadQueue else { return }
-    // These two are the pool's alone.
-    for directory in [layout.run, LogDirectory(queue: layout.root).path] {
-      // What cannot be removed stays, and the error of the start is told.
-      try? FileManager.default.removeItem(atPath: directory)
+    for directory in newDirectories {
+      switch directory {
+      // These two are the pool's alone.
+      case layout.run, layout.log:
+        // What cannot be removed stays, and the error of the start is told.
+        try? FileManager.default.removeItem(atPath: directory)
+      case layout.taken: DirectoryIdentity.removeAlone(from: directory)
+      default: break
+      }
+      // A directory with a file in it stays: a producer has put it there.
+      rmdir(directory)
     }
-    // A directory with a file in it stays.
-    for directory in [layout.incoming, layout.rejected, layout.periodic, layout.taken, layout.root] { rmdir(directory) }
   }
 }

@@ -21,6 +21,8 @@ final class StatusCollector {
   fileprivate struct ProcessSample: Sendable {
     var memory: [Int32: Int] = [:]
     var processorTime: [Int32: Double] = [:]
+    /// Those that a signal or a debugger has stopped.
+    var stopped: Set<Int32> = []
     /// Who has the store locked.
     var lockHolders: Set<Int32> = []
 
@@ -28,6 +30,7 @@ final class StatusCollector {
       for pid in workers {
         memory[pid] = ProcessUsage.residentBytes(of: pid)
         processorTime[pid] = ProcessUsage.processorSeconds(of: pid)
+        if ProcFile.isStopped(pid) { stopped.insert(pid) }
       }
       lockHolders = StoreLocks.holders(store: store)
     }
@@ -209,6 +212,7 @@ extension PoolStatus {
       guard let pid = workers[index].pid else { continue }
       workers[index].memory = sample.memory[pid]
       workers[index].processorTime = sample.processorTime[pid]
+      workers[index].isStopped = sample.stopped.contains(pid)
     }
   }
 

@@ -80,8 +80,18 @@ extension WorkerService: SupervisorDelegate {
   func demand() -> [String: Int] {
     core.coordinator.now = Clock.now
     return core.coordinator.demandByKind().reduce(into: [:]) { result, entry in
-      for plugin in pluginsByKind[entry.key] ?? [] { result[plugin, default: 0] += entry.value }
+      for plugin in pluginsInNeed(of: entry.key) { result[plugin, default: 0] += entry.value }
     }
+  }
+
+  /// The plugins that need processes for jobs of a kind. Where several offer it, and processes of some are up, the others
+  /// need none: a slot that went over to them would cost a start, and for long one that hangs.
+  private func pluginsInNeed(of kind: String) -> [String] {
+    let names = pluginsByKind[kind] ?? []
+    if names.count < 2 { return names }
+    // A number that was set by hand does not grow with the jobs.
+    let up = names.filter { supervisor.configuration.fixedWorkers[$0] == nil && supervisor.hasProcessUp(of: $0) }
+    return up.isEmpty ? names : up
   }
 
   func isBusy(_ id: WorkerID) -> Bool { core.coordinator.workers[id]?.held.isEmpty == false }

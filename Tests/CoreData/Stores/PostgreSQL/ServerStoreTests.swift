@@ -149,6 +149,34 @@ struct ServerStoreTests {
     }
   }
 
+  /// Values that the server cannot compress, below and above the size of a page.
+  @Test(arguments: [(1, 3000), (60, 3000), (1, 9000), (60, 9000)])
+  func aValueThatIsTooLongForAnIndexNamesItsObjectAndWhatToDo(rows: Int, length: Int) throws {
+    let model = LibraryModel.make()
+    model.entitiesByName["Tag"]?.uniquenessConstraints = [["label"]]
+    let stack = try StoreStack(.server, model)
+    var generator = SeededGenerator(seed: 7)
+    let bytes = (0..<length).map { _ in UInt8.random(in: 33...126, using: &generator) }
+    let long = String(decoding: bytes, as: UTF8.self)
+    try stack.perform { context in
+      let tags = (0..<rows).map { context.make("Tag", ["label": "tag \($0)"]) }
+      try context.save()
+      let changed = try #require(tags.last)
+      for (number, tag) in tags.enumerated() { tag.setValue("changed \(number)", forKey: "label") }
+      changed.setValue(long, forKey: "label")
+      let text = refusal(context)
+      #expect(
+        text.contains(
+          "the value of label of Tag/p\(changed.objectID.key) is too long for an index of the server, which takes some "
+            + "2,700 bytes of a row: shorten it, or remove the index or the uniqueness constraint"), "\(text)")
+      context.rollback()
+      for number in 1..<rows { context.make("Tag", ["label": "new \(number)"]) }
+      context.make("Tag", ["label": long])
+      let second = refusal(context)
+      #expect(second.contains("the value of label of Tag/p") && !second.contains(long.prefix(20)), "\(second)")
+    }
+  }
+
   private func refusal(_ context: NSManagedObjectContext) -> String {
     do {
       try context.save()

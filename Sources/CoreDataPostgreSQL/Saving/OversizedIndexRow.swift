@@ -1,0 +1,93 @@
+extension ServerError {
+  /// Whether something is larger than the server allows: in a save the row of an index, in most cases.
+  ///
+  /// Source: https://www.postgresql.org/docs/15/errcodes-appendix.html
+  var isBeyondLimit: Bool { state == "54000" }
+}
+
+/// Finds out whose value was too long for an index: the server's error names the index at best, and never the row.
+struct OversizedIndexRow {
+  /// The least bytes of a refused row: a third of a page of 8 KiB, less what an index keeps of each row. The server
+  /// compresses long values first, so rows with more bytes may have been accepted.
+  ///
+  /// Source: https://www.postgresql.org/docs/15/btree-limits.html
+  private static let limit = 2600
+
+  private let store: ServerStore
+  /// The name of the index; nil where the server has not told it.
+  private let index: String?
+
+  init(_ error: ServerError, of store: ServerStore) {
+    self.store = store
+    index = error.constraint
+  }
+
+  /// The refused value among those of a save; nil where it cannot be told.
+  func value(in writer: ServerChangeWriter) throws -> RefusedValue? {
+    var found: [(attribute: NSAttributeDescription, entity: String, key: Int64)] = []
+    var columns: [String: [Set<String>]] = [:]
+    for (row, key) in Self.rows(of: writer) {
+      let name = row.layout.name
+      let indexes = try columns[name] ?? indexedColumns(name)
+      columns[name] = indexes
+      for index in indexes {
+        guard let attribute = try longest(of: row, index, resolving: writer.resolve) else { continue }
+        found.append((attribute, name, key))
+      }
+    }
+    // One value may be in several indexes.
+    guard let first = found.first, found.allSatisfy({ $0.attribute === first.attribute && $0.entity == first.entity })
+    else { return nil }
+    let refused = RefusedValue(
+      "is too long for an index of the server, which takes some 2,700 bytes of a row",
+      remedy: "shorten it, or remove the index or the uniqueness constraint from the model")
+    let isAlone = found.allSatisfy { $0.key == first.key }
+    return (isAlone ? refused.of(first.entity, first.key) : refused).of(first.attribute)
+  }
+
+  /// The rows that the save writes, with their keys.
+  private static func rows(of writer: ServerChangeWriter) -> [(row: Snapshot, key: Int64)] {
+    zip(writer.changes.inserted, writer.progress.saved.keys).map { ($0.values, $1) }
+      + writer.changes.updated.compactMap { update in update.values.map { ($0, update.key) } }
+  }
+
+  /// The columns of each index of an entity's table, or of the one that is known.
+  private func indexedColumns(_ entity: String) throws -> [Set<String>] {
+    var parameters = ServerParameters()
+    parameters.add(store.mapping(entity).table)
+    parameters.add(index ?? "")
+    let result = try store.database.read { connection, _ in
+      try connection.execute(
+        """
+        SELECT i.indexrelid::text, quote_ident(a.attname) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid \
+        JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey) \
+        WHERE i.indrelid = to_regclass($1) AND $2 IN ('', c.relname::text)
+        """, parameters)
+    }
+    var columns: [String: Set<String>] = [:]
+    for row in 0..<result.rowCount {
+      guard let index = result.text(row, 0), let column = result.text(row, 1) else { continue }
+      columns[index, default: []].insert(Self.plain(column))
+    }
+    return Array(columns.values)
+  }
+
+  /// A column's name without quotes: the server quotes fewer names than the store does.
+  private static func plain(_ column: String) -> String { column.replacingOccurrences(of: "\"", with: "") }
+
+  /// The attribute with the longest value of a row's indexed ones; nil if all together are short enough.
+  private func longest(
+    of row: Snapshot, _ columns: Set<String>, resolving resolve: ServerRowWriter.Resolver
+  ) throws -> NSAttributeDescription? {
+    let writer = store.writer(store.mapping(row.layout.name).number)
+    var (total, longest) = (0, 0)
+    var attribute: NSAttributeDescription?
+    for (step, column) in writer.columns(writer.steps) where columns.contains(Self.plain(column.name)) {
+      var bytes: [UInt8] = []
+      guard try writer.append(step, column, of: row, to: &bytes, resolving: resolve) else { continue }
+      total += bytes.count
+      if bytes.count > longest { (longest, attribute) = (bytes.count, step.attribute) }
+    }
+    return total > Self.limit ? attribute : nil
+  }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import Glibc
+import LinuxSystem
+import Synchronization
+
+/// Whether there is any plugin that could be started, by the files of the plugin directories alone: plugins describe
+/// themselves when the pool runs.
+enum PluginPresence {
+  /// Seconds that the file systems of the directories have to answer. A pool starts if they do not: it waits for them.
+  private static let patience = 1.0
+
+  /// Makes sure that a directory has a plugin's file that can be executed.
+  ///
+  /// - Throws: ``Pool/StartError/noPlugins(reason:)``
+  static func require(in directories: [String]) throws(Pool.StartError) {
+    let answer = Answer()
+    do throws(SystemCallError) {
+      try BackgroundThread.start("plugin files") { answer.give(reasonForNone(in: directories)) }
+    } catch {
+      // Without a thread nobody looks now. The pool itself looks again until it gets one.
+      return
+    }
+    if let reason = answer.wait(seconds: patience) { throw .noPlugins(reason: reason) }
+  }
+
+  /// Why no plugin can be started; nil if one may be. Blocks as long as the file systems do.
+  private static func reasonForNone(in directories: [String]) -> String? {
+    var failures: [String: String] = [:]
+    for directory in directories {
+      guard let files = PluginDiscovery.files(in: directory) else { return nil }
+      for (name, path) in files where failures[name] == nil {
+        if access(path, X_OK) == 0 { return nil }
+        failures[name] = "\(path) cannot be executed: \(String(cString: strerror(errno)))"
+      }
+    }
+    guard failures.isEmpty else { return failures.sorted { $0.key < $1.key }.map(\.value).joined(separator: "; ") }
+    return
+      "there is no worker-NAME file in \(directories.map(named).joined(separator: ", ")); put one there, or name its "
+      + "directory with --plugins"
+  }
+
+  private static func named(_ directory: String) -> String {
+    var status = stat()
+    guard stat(directory, &status) == 0 else {
+      return "\(directory) (\(String(cString: strerror(errno))))"
+    }
+    return status.st_mode & S_IFMT == S_IFDIR ? directory : "\(directory) (\(status.kindDescription), not a directory)"
+  }
+
+  /// What a thread finds out for another one, which does not wait for ever.
+  private final class Answer: Sendable {
+    private let reason = Mutex<String?>(nil)
+    private let isThere = DispatchSemaphore(value: 0)
+
+    func give(_ reason: String?) {
+      self.reason.withLock { $0 = reason }
+      isThere.signal()
+    }
+
+    func wait(seconds: Double) -> String? {
+      guard isThere.wait(timeout: .now() + seconds) == .success else { return nil }
+      return reason.withLock { $0 }
+    }
+  }
+}

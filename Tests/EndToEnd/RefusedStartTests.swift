@@ -1,0 +1,156 @@
+import Foundation
+import Testing
+
+/// Each way in which `workerpool run` is refused. A typing error in a path must not leave a queue directory in which jobs
+/// would wait for no pool, or a store that somebody takes for his own.
+@Suite(.serialized) struct RefusedStartTests {
+  /// A start that is refused.
+  struct Refusal: CustomTestStringConvertible, Sendable {
+    let testDescription: String
+    let code: Int32
+    /// What standard error says.
+    let sentence: String
+    /// The options in whose place others stand, with the others.
+    var options: [String: [String]] = [:]
+    /// What is there before: a shell's commands.
+    var scene = ""
+    /// A command with arguments that runs the pool.
+    var through: [String] = []
+    /// Whether a pool runs on `queue` and `app.sqlite`.
+    var isSecond = false
+
+    init(
+      _ name: String, _ code: Int32, _ sentence: String, _ options: [String: [String]] = [:], scene: String = "",
+      through: [String] = [], isSecond: Bool = false
+    ) {
+      (testDescription, self.code, self.sentence, self.options) = (name, code, sentence, options)
+      (self.scene, self.through, self.isSecond) = (scene, through, isSecond)
+    }
+  }
+
+  private static let none = "No such file or directory"
+  private static let server = "postgresql://nobody@127.0.0.1:1/none"
+  private static let withoutPower = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--"]
+
+  static let plugins = [
+    Refusal(
+      "no plugin", 4, "there is no worker-NAME file in nothing", ["plugins": ["nothing"]], scene: "mkdir nothing"),
+    Refusal("no directory of plugins", 4, "worker-NAME file in none (\(none))", ["plugins": ["none"]]),
+    Refusal("a file for plugins", 4, "file (a regular file, not a dir", ["plugins": ["file"]], scene: "touch file"),
+    Refusal(
+      "a plugin that cannot be executed", 4, "bad/worker-bad cannot be executed: Permission denied",
+      ["plugins": ["bad"]], scene: "mkdir bad; touch bad/worker-bad"),
+    Refusal(
+      "a plugin whose program is missing", 4, "bad/worker-bad cannot be executed: \(none)", ["plugins": ["bad"]],
+      scene: "mkdir bad; ln -s gone bad/worker-bad"),
+    Refusal("plugins in a home, confined", 1, "workers cannot be confined", ["confine": [], "plugins": ["/"]]),
+  ]
+
+  static let models = [
+    Refusal("no model", 1, "there is no model at None.momd", ["model": ["None.momd"]]),
+    Refusal("no model named", 1, "--model must name the model of the new store", ["model": []]),
+    Refusal("a directory for a model", 1, "it is a directory", ["model": ["plugins"]]),
+    Refusal(
+      "a broken model", 1, "cannot be read as a data model", ["model": ["Wrong.xcdatamodel"]],
+      scene: "mkdir Wrong.xcdatamodel; echo '<model><entity/></model>' > Wrong.xcdatamodel/contents"),
+    Refusal(
+      "another model than the store's", 7, "does not fit the store",
+      ["model": ["Other.xcdatamodel"], "store": ["app.sqlite"]],
+      scene:
+        "mkdir Other.xcdatamodel; sed 's/\"Item\"/\"Other\"/g' Items.xcdatamodel/contents > Other.xcdatamodel/contents"),
+    Refusal(
+      "a model to which the store cannot be migrated", 1, "cannot be migrated",
+      ["model": ["Other.xcdatamodel"], "store": ["app.sqlite"], "migrate": []],
+      scene:
+        "mkdir Other.xcdatamodel; sed 's/Integer 64\" defaultValueString=\"0/Binary/' Items.xcdatamodel/contents "
+        + "> Other.xcdatamodel/contents"),
+  ]
+
+  static let stores = [
+    Refusal("a store's directory that is missing", 1, "there is no directory", ["store": ["none/new.sqlite"]]),
+    Refusal("a directory for a store", 1, "it is a directory, not a regular file", ["store": ["plugins"]]),
+    Refusal("a pipe for a store", 1, "it is a named pipe", ["store": ["pipe"]], scene: "mkfifo pipe"),
+    Refusal("a text for a store", 1, "file is not a database", ["store": ["text"]], scene: "echo no database > text"),
+    Refusal(
+      "a store of two names", 1, "the file has 2 names", ["store": ["app.sqlite"]], scene: "ln app.sqlite other.sqlite"),
+    Refusal(
+      "a store that may not be written", 7, "cannot be written", ["store": ["app.sqlite"]],
+      scene: "chmod 444 app.sqlite", through: powerless),
+    Refusal(
+      "a directory that may not be written", 7, "cannot be written", ["store": ["shut/new.sqlite"]],
+      scene: "mkdir -m 555 shut", through: powerless),
+    Refusal("a server that is not there", 5, "could not be opened within", ["store": [server], "store-wait": ["1"]]),
+    Refusal("a server without a model", 1, "--model is missing", ["store": [server], "model": []]),
+    Refusal("a server's store to migrate", 1, "--migrate changes SQLite files", ["store": [server], "migrate": []]),
+    Refusal("a URL with a password", 1, "the URL has a password", ["store": ["postgresql://a:b@127.0.0.1/c"]]),
+  ]
+
+  static let queues = [
+    Refusal("a file for a queue", 1, "file is a regular file", ["queue": ["file"]], scene: "touch file"),
+    Refusal("a queue in a file", 1, "Not a directory", ["queue": ["file/queue"]], scene: "touch file"),
+    Refusal("a queue in no directory", 1, "none/queue cannot be made: \(none)", ["queue": ["none/queue"]]),
+    Refusal("a file for incoming", 1, "new/incoming is a regular", scene: "mkdir new; touch new/incoming"),
+    Refusal("a file for run", 1, "new/run is a regular file", scene: "mkdir new; touch new/run"),
+    Refusal("a file for log", 1, "new/log is a regular file", scene: "mkdir new; touch new/log"),
+    Refusal("a directory for the log's file", 1, "pool.jsonl cannot be opened", scene: "mkdir -p new/log/pool.jsonl"),
+    Refusal("a link to nothing for taken", 1, "taken cannot be made", scene: "mkdir new; ln -s none new/taken"),
+    Refusal(
+      "a queue that may not be made", 1, "Permission denied", ["queue": ["shut/queue"]], scene: "mkdir -m 555 shut",
+      through: powerless),
+    Refusal("a second pool on the queue", 1, "a queue directory has one pool", ["queue": ["queue"]], isSecond: true),
+    Refusal("a second pool on the store", 1, "a store has one pool", ["store": ["app.sqlite"]], isSecond: true),
+  ]
+
+  static let others = [
+    Refusal("a recording in no directory", 1, "none/record cannot be opened", ["record": ["none/record"]]),
+    Refusal("a directory for a recording", 1, "plugins cannot be opened: Is a directory", ["record": ["plugins"]]),
+    Refusal("too few files", 1, "this process may have 43", through: ["prlimit", "--nofile=43:43"]),
+    Refusal("an unknown option", 2, "did you mean --workers?", ["worker": ["1"]]),
+    Refusal("a wrong number", 2, "--workers must be a whole number", ["workers": ["four"]]),
+    Refusal("no file of options", 2, "none.conf is not there", ["config": ["none.conf"]]),
+    Refusal("a wrong file of options", 2, "line 1", ["config": ["a.conf"]], scene: "echo workers four > a.conf"),
+  ]
+
+  private static var powerless: [String] { geteuid() == 0 ? withoutPower : [] }
+
+  @Test(.timeLimit(.minutes(20)), arguments: plugins + models + stores + queues + others)
+  func aStartThatIsRefusedLeavesNothingBehindAndTouchesNothing(refusal: Refusal) throws {
+    let items = try ItemPool()
+    let place = items.place.url.path
+    let pool = refusal.isSecond ? try items.start() : nil
+    try run("/bin/sh", ["-ec", refusal.scene], in: place)
+    let before = try Self.files(in: place, isInUse: refusal.isSecond)
+    let options = [
+      "store": ["new.sqlite"], "model": ["Items.xcdatamodel"], "queue": ["new"], "plugins": ["plugins"],
+      "without-bundled": [],
+    ].merging(refusal.options) { $1 }
+    // No value for an option that has one: it is left out.
+    let words = options.sorted { $0.key < $1.key }.flatMap { name, values in
+      values.isEmpty && name == "model" ? [] : ["--\(name)"] + values
+    }
+    let finished = try run(
+      "/usr/bin/env", ["timeout", "60"] + refusal.through + [Built.path("workerpool"), "run"] + words, in: place)
+    #expect(finished.code == refusal.code && finished.errors.contains(refusal.sentence), "\(finished)")
+    let after = try Self.files(in: place, isInUse: refusal.isSecond)
+    #expect(after.filter { before[$0.key] != $0.value }.keys.sorted() == [], "made or changed")
+    #expect(before.keys.filter { after[$0] == nil }.sorted() == [], "removed")
+    try pool?.stop()
+  }
+
+  /// What is in a directory: the mode of each file, and of a regular one what it holds.
+  ///
+  /// - Parameter isInUse: whether a pool runs, which changes its own files.
+  private static func files(in directory: String, isInUse: Bool) throws -> [String: String] {
+    var files: [String: String] = [:]
+    let names = FileManager.default.enumerator(atPath: directory)
+    while let name = names?.nextObject() as? String {
+      if isInUse, ["queue", "app.sqlite"].contains(where: name.hasPrefix) { continue }
+      var status = stat()
+      guard lstat("\(directory)/\(name)", &status) == 0 else { continue }
+      let isRegular = status.st_mode & S_IFMT == S_IFREG
+      let content = isRegular ? FileManager.default.contents(atPath: "\(directory)/\(name)") : nil
+      files[name] = "\(String(status.st_mode, radix: 8)) \(content?.base64EncodedString() ?? "")"
+    }
+    return files
+  }
+}
