@@ -76,6 +76,8 @@ struct WorkerProgram {
   private func serve(_ environment: WorkerEnvironment) -> Int32 {
     do {
       let signals = try WorkerSignals()
+      // After the signals: threads inherit which of them are blocked.
+      DispatchTimers.open()
       let store: JobStore
       switch openStore(environment) {
       case .open(let opened): store = opened

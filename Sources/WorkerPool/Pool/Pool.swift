@@ -116,6 +116,16 @@ public enum Pool {
     }
     configuration.model = try modelPath(configuration)
     let model = try loadModel(configuration)
+    // Before there are other threads: a signal for the process could reach one of them.
+    if configuration.handlesSignals {
+      // The pool goes on when its log has no reader any more.
+      signal(SIGPIPE, SIG_IGN)
+      // A process that ignores SIGCHLD has no children to wait for (waitpid(2)), and its children inherit that.
+      signal(SIGCHLD, SIG_DFL)
+    }
+    let signals = configuration.handlesSignals ? try SignalSource(PoolServer.signals) : nil
+    // After the signals: threads inherit which of them are blocked.
+    DispatchTimers.open()
     try PluginPresence.require(in: configuration.pluginDirectories)
     if let path = configuration.recording { try ConversationRecorder.check(path: path) }
     let layout = QueueLayout(root: configuration.queue)
@@ -132,14 +142,6 @@ public enum Pool {
     configuration.log = configuration.log.and(try LogDirectory(queue: configuration.queue).open())
     let log = configuration.log
     defer { log.flush() }
-    // Before there are other threads: a signal for the process could reach one of them.
-    if configuration.handlesSignals {
-      // The pool goes on when its log has no reader any more.
-      signal(SIGPIPE, SIG_IGN)
-      // A process that ignores SIGCHLD has no children to wait for (waitpid(2)), and its children inherit that.
-      signal(SIGCHLD, SIG_DFL)
-    }
-    let signals = configuration.handlesSignals ? try SignalSource(PoolServer.signals) : nil
     if configuration.stopsWithParent, csystem_signal_on_parent_death(SIGTERM) != 0 { return 0 }
     let identity = try runtime.identity()
     configuration.identity = identity
