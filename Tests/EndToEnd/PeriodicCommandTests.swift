@@ -39,6 +39,8 @@ import Testing
     let items = try ItemPool()
     try entry(items, "nightly", #"{"cron": "@yearly", "job": {"kind": "nothng"}}"#)
     let pool = try items.start()
+    // Until all plugins have described themselves, no name counts as mistyped.
+    try pool.wait { $0.plugins.contains { $0.kinds.contains("nothing") } }
     let run = try pool.command("periodic", "run", "nightly", "--wait")
     #expect(
       run.code == 1 && run.errors.contains("no plugin of the pool runs the kind nothng; did you mean nothing?"),
