@@ -5,8 +5,9 @@ import Glibc
 /// locks on two of the file's bytes.
 ///
 /// With a single lock a process could wait arbitrarily long: the kernel wakes a waiter, but gives the lock to the first
-/// process that asks, often the last holder. So whoever wants the lock first waits for the place at its door, and leaves
-/// the door with the lock. The kernel releases both when their holder dies (fcntl(2), "Open file description locks").
+/// process that asks, often the last holder. So there is a second lock, the door: a process takes the door, waits for
+/// the lock, takes it, and releases the door to the next process. The kernel releases both locks when their holder dies
+/// (fcntl(2), "Open file description locks").
 package final class FairFileLock: Sendable {
   private let file: Descriptor
 

@@ -1,8 +1,8 @@
 import Foundation
 import Glibc
 
-/// Tells whether a path leads into a directory, by whatever name: a symbolic link, or a mount that shows the directory, or
-/// one in it, at another place.
+/// Tells whether a path leads into a directory, under any name: through a symbolic link, or through a mount that shows
+/// the directory, or one in it, at another place.
 struct DirectoryGuard {
   /// What tells one directory from all others.
   private struct Identity: Hashable {

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Each way in which `workerpool run` is refused. A typing error in a path must not leave a queue directory in which jobs
-/// would wait for no pool, or a store that somebody takes for his own.
+/// Each way in which `workerpool run` is refused. A typing error in a path must not leave a queue directory that no pool
+/// uses, or an empty store that looks like the app's.
 @Suite(.serialized) struct RefusedStartTests {
   /// A start that is refused.
   struct Refusal: CustomTestStringConvertible, Sendable {

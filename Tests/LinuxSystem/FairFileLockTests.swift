@@ -26,7 +26,7 @@ import Testing
       try one.hold {
         turns.note("one")
         thread.start()
-        try waitUntilSomebodyIsAtTheDoor(path)
+        try waitUntilTheDoorIsLocked(path)
       }
       one.hold { turns.note("one") }
       turns.done.wait()
@@ -67,7 +67,7 @@ import Testing
     func note(_ name: String) { names.append(name) }
   }
 
-  private func waitUntilSomebodyIsAtTheDoor(_ path: String) throws {
+  private func waitUntilTheDoorIsLocked(_ path: String) throws {
     let descriptor = open(path, O_RDWR | O_CLOEXEC)
     defer { close(descriptor) }
     var lock = flock()

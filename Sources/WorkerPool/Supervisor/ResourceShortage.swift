@@ -23,7 +23,7 @@ enum OpenFileLimit {
   /// process.
   private static let start = 7
 
-  /// The descriptors that a pool on a SQLite file opens for itself, with some room: 39 are open before the first worker.
+  /// The descriptors that a pool on a SQLite file opens for itself: 39 are open before the first worker.
   private static let pool = 40
 
   /// How many files a pool with one worker needs, if the limit of this process is below that; nil if it can start.

@@ -5,8 +5,8 @@ import LinuxSystem
 let exampleCommand = CommandDescription(
   name: "example", summary: "Write a small model and data to try the commands with",
   discussion: """
-    Writes App.xcdatamodeld, the model of an app with countries, photos and documents, countries.csv and photos.csv. With
-    --store, a store too, as the app would have made it, with the countries in it. Nothing that is there is replaced.
+    Writes App.xcdatamodeld, the model of an app with countries, photos and documents, countries.csv and photos.csv.
+    With --store, it also makes a store as the app would have made it, with the countries in it. It replaces no file.
 
       workerpool example
       workerpool run --workers 2 --store app.sqlite --model App.xcdatamodeld --queue queue/

@@ -34,8 +34,8 @@ import Testing
     }
   }
 
-  /// Apple says that the method registers an object to be inserted with the next save. One that is registered so already
-  /// has nothing new to tell.
+  /// Apple says that the method registers an object to be inserted with the next save. A second call for the same
+  /// object changes nothing.
   @Test func insertingAnInsertedObjectAgainIsNoChange() throws {
     let store = try TemporaryStore(LibraryModel.makeWithClasses())
     try store.read { context in

@@ -58,8 +58,8 @@ import Testing
     try #expect(labels(add(store.url)) == [])
   }
 
-  /// A reader of a file in WAL mode would have to make the log. The superuser may write everywhere, so the process gives
-  /// its rights away first.
+  /// A reader of a file in WAL mode would have to make the log. The superuser may write everywhere, so the process
+  /// gives up its rights first.
   @Test func metadataOfAStoreInAFolderThatMayNotBeWrittenIsRead() async {
     await #expect(processExitsWith: .success) {
       let store = try TemporaryStore()

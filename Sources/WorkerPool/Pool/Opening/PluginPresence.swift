@@ -47,7 +47,7 @@ enum PluginPresence {
     return status.st_mode & S_IFMT == S_IFDIR ? directory : "\(directory) (\(status.kindDescription), not a directory)"
   }
 
-  /// What a thread finds out for another one, which does not wait for ever.
+  /// One thread gives an answer to another thread, which waits for a limited time.
   private final class Answer: Sendable {
     private let reason = Mutex<String?>(nil)
     private let isThere = DispatchSemaphore(value: 0)
