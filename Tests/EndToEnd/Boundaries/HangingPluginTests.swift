@@ -78,19 +78,6 @@ struct HangingPluginTests {
     try pool.stop()
   }
 
-  /// The thread that waits for the directory must not be the one that gets the signal.
-  @Test(.timeLimit(.minutes(20)))
-  func aPoolThatHasStartedBesideADirectoryThatHangsEndsInOrder() throws {
-    let items = try ItemPool()
-    let files = try HangingFiles(items.place, ["worker-far": Self.farPlugin])
-    defer { withExtendedLifetime(files) {} }
-    files.hang()
-    let pool = try items.start(workers: 2, options: ["--plugins", files.path])
-    try checkThatOthersGoOn(items, pool)
-    try pool.stop()
-    try items.checkNothingIsLeft(of: pool)
-  }
-
   @Test(.timeLimit(.minutes(20)), .enabled(if: Confinement.obstacle == nil, "this kernel has no Landlock"))
   func aConfinedPluginThatHangsKeepsNoOtherJob() throws {
     let items = try ItemPool()
