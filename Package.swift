@@ -145,8 +145,11 @@ let package = Package(
       name: "ManagedAccessorsTests", dependencies: ["CoreData", "ManagedAccessors", "Notebook", "TestFiles"],
       path: "Tests/ManagedAccessors", plugins: ["ModelCompilerPlugin"]),
     .testTarget(name: "ObjectIdentityTests", dependencies: ["ObjectIdentity"], path: "Tests/ObjectIdentity"),
+    // All tests are one program, so one of them brings it along for all.
+    .target(name: "ExitTestMonitor", path: "Tests/Support/ExitTestMonitor"),
     .testTarget(
-      name: "LinuxSystemTests", dependencies: ["LinuxSystem", "CSystem", "TestFiles"], path: "Tests/LinuxSystem"),
+      name: "LinuxSystemTests", dependencies: ["LinuxSystem", "CSystem", "ExitTestMonitor", "TestFiles"],
+      path: "Tests/LinuxSystem"),
     .testTarget(
       name: "WorkerProtocolTests", dependencies: ["WorkerProtocol", "CSystem", "TestFiles"],
       path: "Tests/WorkerProtocol"),

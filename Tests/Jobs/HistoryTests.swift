@@ -76,11 +76,13 @@ import Testing
     }
   }
 
-  /// Ten days of minutes: the number of settings and their size have bounds, and the newest week is there.
+  /// Ten days: the number of settings and of their lines have bounds, which are 100 kB in all, and the newest week is
+  /// there.
   @Test func theHistoryIsBounded() throws {
     try withStore { store, context in
       let minutes = 10 * 24 * 60
-      for minute in stride(from: 1, through: minutes, by: 1) where minute > minutes - 900 || minute % 10 == 0 {
+      // Each half-hour has a minute, and the last ones have all.
+      for minute in stride(from: 1, through: minutes, by: 1) where minute > minutes - 150 || minute % 30 == 0 {
         _ = try store.noteHistory(Self.gauges(Double(minute)), at: Self.start + Double(minute) * 60, in: context)
         if minute % 300 == 0 {
           try context.save()
@@ -90,10 +92,15 @@ import Testing
       try context.save()
       let settings = try context.fetch(PoolSetting.fetchRequest()).filter { $0.name.hasPrefix("history.") }
       #expect(settings.count <= 23)
-      #expect(settings.reduce(0) { $0 + ($1.value?.utf8.count ?? 0) } < 100_000)
+      let texts = settings.map { ($0.value ?? "").split(separator: "\n") }
+      for (setting, lines) in zip(settings, texts) {
+        #expect(lines.count <= (setting.name.hasPrefix("history.60.") ? 30 : 48), "\(setting.name)")
+      }
+      let longest = texts.joined().map(\.utf8.count).max() ?? 0
+      #expect(longest > 0 && (14 * 30 + 9 * 48) * longest < 100_000)
       let end = Self.start + Double(minutes) * 60
-      let recent = try JobStore.history(.minute, since: end - 6.5 * 3600, in: context)
-      #expect(recent.count == 390)
+      let recent = try JobStore.history(.minute, since: end - 2 * 3600, in: context)
+      #expect(recent.count == 120)
       let week = try JobStore.history(.halfHour, since: end - 7 * 86_400, in: context)
       #expect(week.count == 336)
     }

@@ -10,25 +10,88 @@ import Testing
     .cancelled, .retried, .snoozed, .blocked, .released(isEarly: false), .released(isEarly: true),
   ]
 
-  @Test func everyTransitionIsTheDrawnOne() {
-    let expected: [JobState: [JobState?]] = [
-      .available: [
-        nil, .succeeded, .retryable, .dead, .retryable, .dead, .cancelled, nil, .scheduled, nil, nil, nil,
-      ],
-      .scheduled: [.available, nil, nil, nil, nil, nil, .cancelled, .available, nil, nil, nil, nil],
-      .retryable: [.available, nil, nil, nil, nil, nil, .cancelled, .available, nil, nil, nil, nil],
-      .succeeded: [nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil],
-      .dead: [nil, nil, nil, nil, nil, nil, nil, .available, nil, nil, nil, nil],
-      .cancelled: [nil, nil, nil, nil, nil, nil, nil, .available, nil, nil, nil, nil],
-      .pending: [
-        nil, nil, nil, nil, nil, nil, .cancelled, .available, nil, .blocked, .available, .scheduled,
-      ],
-      .blocked: [
-        nil, nil, nil, nil, nil, nil, .cancelled, .available, nil, .blocked, .available, .scheduled,
-      ],
-    ]
+  /// What happens to a job without a person.
+  private var ownEvents: [JobEvent] {
+    events.filter { ![.cancelled, .retried].contains($0) }
+  }
+
+  private let finished: Set<JobState> = [.succeeded, .dead, .cancelled]
+
+  /// The states that can come after one, over any number of events.
+  private func reached(from start: JobState, by events: [JobEvent]) -> Set<JobState> {
+    var found: Set<JobState> = []
+    var next = [start]
+    while let state = next.popLast() {
+      for event in events {
+        if let after = state.after(event, policy: policy), found.insert(after).inserted { next.append(after) }
+      }
+    }
+    return found
+  }
+
+  @Test func aJobThatHasEndedComesBackByAPersonOnlyAndNeverAfterItsSuccess() {
     for state in JobState.allCases {
-      #expect(events.map { state.after($0, policy: policy) } == expected[state])
+      #expect(finished.contains(state) != state.isUnfinished)
+      guard finished.contains(state) else { continue }
+      #expect(ownEvents.allSatisfy { state.after($0, policy: policy) == nil }, "\(state)")
+    }
+    #expect(events.allSatisfy { JobState.succeeded.after($0, policy: policy) == nil })
+    for state in [JobState.dead, .cancelled] { #expect(state.after(.retried, policy: policy) == .available) }
+  }
+
+  /// Whatever a job waits for, it runs in the end, and can succeed.
+  @Test func everyUnfinishedJobCanSucceedWithoutAPerson() {
+    for state in JobState.allCases where state.isUnfinished {
+      #expect(reached(from: state, by: ownEvents).contains(.succeeded), "\(state)")
+    }
+  }
+
+  /// Success, failures and crashes are those of an attempt, and only an available job has one.
+  @Test func onlyAnAvailableJobRuns() {
+    let endings: [JobEvent] = [.succeeded, .failed(attempts: 1), .crashed(crashes: 1), .snoozed]
+    for state in JobState.allCases {
+      for event in endings { #expect((state.after(event, policy: policy) != nil) == (state == .available)) }
+    }
+  }
+
+  @Test func aPersonCancelsAnyUnfinishedJobAndNoOther() {
+    for state in JobState.allCases {
+      #expect(state.after(.cancelled, policy: policy) == (finished.contains(state) ? nil : .cancelled), "\(state)")
+    }
+  }
+
+  /// It neither runs twice at once, nor again after its success.
+  @Test func aPersonMakesEveryJobRunAtOnceThatWaitsOrWasGivenUp() {
+    for state in JobState.allCases where ![.available, .succeeded].contains(state) {
+      #expect(state.after(.retried, policy: policy) == .available, "\(state)")
+    }
+    for state in [JobState.available, .succeeded] { #expect(state.after(.retried, policy: policy) == nil) }
+  }
+
+  @Test(arguments: [1, 2, 20]) func aJobRunsAsManyTimesAsItMayFailOrCrash(most: Int) {
+    let policy = RetryPolicy(maxAttempts: most, maxCrashes: most)
+    for ending in [JobEvent.failed(attempts:), JobEvent.crashed(crashes:)] {
+      var (state, runs) = (JobState.available, 0)
+      while state == .available, runs < 100 {
+        runs += 1
+        // It may snooze as often as it likes.
+        #expect(state.after(.snoozed, policy: policy)?.after(.due, policy: policy) == .available)
+        guard let after = state.after(ending(runs), policy: policy) else { break }
+        state = after.after(.due, policy: policy) ?? after
+      }
+      #expect(runs == most && state == .dead)
+    }
+  }
+
+  @Test func aJobThatWaitsForOthersRunsAfterThemAndNotBeforeItsTime() {
+    for state in [JobState.pending, .blocked] {
+      #expect(state.after(.blocked, policy: policy) == .blocked && state.after(.due, policy: policy) == nil)
+      #expect(state.after(.released(isEarly: false), policy: policy) == .available)
+      let early = state.after(.released(isEarly: true), policy: policy)
+      #expect(early == .scheduled && early?.after(.due, policy: policy) == .available)
+    }
+    for state in JobState.allCases where ![.pending, .blocked].contains(state) {
+      for event in [JobEvent.blocked, .released(isEarly: false)] { #expect(state.after(event, policy: policy) == nil) }
     }
   }
 

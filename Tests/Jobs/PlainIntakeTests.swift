@@ -7,7 +7,7 @@ import Testing
 
 /// Jobs of files that are inserted without objects have the rows that objects would have.
 @Suite struct PlainIntakeTests {
-  @Test(arguments: 0..<20) func rowsAreThoseThatObjectsWouldHave(seed: Int) throws {
+  @Test(arguments: 0..<8) func rowsAreThoseThatObjectsWouldHave(seed: Int) throws {
     var random = SeededGenerator(seed: UInt64(seed))
     let now = Date(timeIntervalSinceReferenceDate: 800_000_000)
     let files = (0..<Int.random(in: 1...4, using: &random)).map { _ in

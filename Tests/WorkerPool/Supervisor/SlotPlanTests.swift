@@ -3,8 +3,16 @@ import Testing
 @testable import WorkerPool
 
 @Suite struct SlotPlanTests {
+  /// Seconds after which everything has had its time, whatever times the plan knows.
+  private let long = 3600.0
+
   private func plan(_ total: Int, _ plugins: SlotPlan.Plugin...) -> [String: Int] {
     SlotPlan.targets(total: total, plugins: plugins)
+  }
+
+  /// The first of these seconds, in steps, after which a plan is as wanted.
+  private func firstTime(_ isWanted: (Double) -> Bool) -> Double? {
+    stride(from: 0, through: long, by: 0.125).first(where: isWanted)
   }
 
   @Test func eachPluginGetsOneWhileThereAreEnough() {
@@ -15,11 +23,18 @@ import Testing
 
   @Test func slotsGoWhereJobsHaveWaitedForLongEnough() {
     let b = SlotPlan.Plugin(name: "b", current: 3)
-    #expect(plan(4, .init(name: "a", demand: 100, current: 1, pressed: 2), b) == ["a": 4, "b": 0])
-    // A start has to pay: the longer it takes, the longer jobs have waited before.
-    #expect(plan(4, .init(name: "a", demand: 100, current: 1, pressed: 0.5), b) == ["a": 1, "b": 3])
-    #expect(plan(4, .init(name: "a", demand: 100, current: 1, pressed: 2, startTime: 1), b) == ["a": 1, "b": 3])
-    #expect(plan(4, .init(name: "a", demand: 100, current: 1, pressed: 4, startTime: 1), b) == ["a": 4, "b": 0])
+    func wait(startTime: Double) -> Double? {
+      firstTime { seconds in
+        let a = SlotPlan.Plugin(name: "a", demand: 100, current: 1, pressed: seconds, startTime: startTime)
+        let targets = plan(4, a, b)
+        #expect([["a": 1, "b": 3], ["a": 4, "b": 0]].contains(targets))
+        return targets["a"] == 4
+      }
+    }
+    // A start has to pay: the longer it takes, the longer jobs have waited before. But no start takes that for ever.
+    let waits = [0, 1, 2, 1000].compactMap { wait(startTime: $0) }
+    #expect(waits.count == 4 && waits[0] > 0 && waits[0] < waits[1] && waits[1] < waits[2] && waits[3] < 60)
+    #expect(waits[1] > 1, "longer than the start takes")
     // A plugin that has no process gets its first one at once, however many plugins without work there are.
     let c = SlotPlan.Plugin(name: "c", demand: 9)
     #expect(
@@ -57,7 +72,7 @@ import Testing
 
   @Test func aPluginThatHasJustHadWorkKeepsAProcess() {
     let warm = SlotPlan.Plugin(name: "b", current: 1, idle: 1)
-    let cold = SlotPlan.Plugin(name: "b", current: 1, idle: SlotPlan.warmth)
+    let cold = SlotPlan.Plugin(name: "b", current: 1, idle: long)
     let busy = SlotPlan.Plugin(name: "a", demand: 100, busy: 3, current: 3, pressed: 60)
     #expect(plan(4, busy, warm) == ["a": 3, "b": 1])
     #expect(plan(4, busy, cold) == ["a": 4, "b": 0])
@@ -82,8 +97,8 @@ import Testing
   }
 
   @Test func theLastProcessOfAPluginMakesPlaceWhenItHasHadItsTurn() {
-    let young = SlotPlan.Plugin(name: "a", demand: 9, busy: 1, current: 1, age: SlotPlan.turn / 2)
-    let old = SlotPlan.Plugin(name: "a", demand: 9, busy: 1, current: 1, age: SlotPlan.turn)
+    let young = SlotPlan.Plugin(name: "a", demand: 9, busy: 1, current: 1, age: 0.5)
+    let old = SlotPlan.Plugin(name: "a", demand: 9, busy: 1, current: 1, age: long)
     let first = SlotPlan.Plugin(name: "b", demand: 1, absent: 10)
     let second = SlotPlan.Plugin(name: "c", demand: 1, absent: 20)
     #expect(plan(1, young, first) == ["a": 1, "b": 0])
@@ -142,11 +157,11 @@ import Testing
     for _ in 0..<9 {
       let plugins = ["a", "b", "c"].map { name in
         name == holder
-          ? SlotPlan.Plugin(name: name, demand: 9, busy: 1, current: 1, age: SlotPlan.turn, idle: 0, absent: 0)
+          ? SlotPlan.Plugin(name: name, demand: 9, busy: 1, current: 1, age: long, idle: 0, absent: 0)
           : SlotPlan.Plugin(name: name, demand: 9, absent: absent[name] ?? 0)
       }
       let next = SlotPlan.targets(total: 1, plugins: plugins).first { $0.value == 1 }?.key ?? ""
-      for name in absent.keys { absent[name, default: 0] += SlotPlan.turn }
+      for name in absent.keys { absent[name, default: 0] += long }
       absent[holder] = 0
       absent[next] = 0
       holder = next

@@ -1,0 +1,1 @@
+// Replaces waitid(2) for one thread of Swift Testing: see ExitTestMonitor.c. It declares nothing: who links it has it.
