@@ -86,11 +86,14 @@ public enum WebProgram {
     monitor.start()
     let lanes = SiteLanes(Site(queue: options.queue, store: options.store, monitor: monitor, access: access))
     let live = LivePages(lanes)
-    let server = try HTTPServer(listener: listener.descriptor, atOnce: { access.answer(to: $0) }) { request, answer in
-      if request.path == "/events" {
-        live.queue.async { answer(live.add(request)) }
-      } else {
-        lanes.perform(request) { answer($0.answer(request)) }
+    let probes = Probes(monitor)
+    let server = try HTTPServer(listener: listener.descriptor) { request in
+      switch access.decide(on: request) {
+      case .answer(let response): .atOnce(response)
+      case .probe(let probe): .later { probes.answer(probe, $0) }
+      case .pass where request.path == "/events":
+        .later { answer in live.queue.async { answer(live.add(request)) } }
+      case .pass: .later { answer in lanes.perform(request) { answer($0.answer(request)) } }
       }
     }
     live.start()

@@ -34,9 +34,39 @@ struct Access: Sendable {
     }.joined()
   }
 
+  /// What becomes of a request.
+  enum Decision {
+    case answer(HTTPResponse)
+    case probe(Probe)
+    /// It may see the pages, and change what it asks for.
+    case pass
+  }
+
+  func decide(on request: HTTPRequest) -> Decision {
+    if let ambiguity = request.ambiguity { return .answer(refusal(400, "This is not answered: \(ambiguity).")) }
+    if let probe = Probe(rawValue: request.path) { return decide(on: probe, request) }
+    return answer(to: request).map(Decision.answer) ?? .pass
+  }
+
+  /// Everybody may know whether the pool is there, under any name of this server; metrics need a token or the cookie.
+  private func decide(on probe: Probe, _ request: HTTPRequest) -> Decision {
+    guard ["GET", "HEAD"].contains(request.method) else {
+      return .answer(Probes.plain(405, "GET and HEAD are answered here"))
+    }
+    guard probe == .metrics else { return .probe(probe) }
+    // A browser sends the cookie by itself, whoever leads it here. It never sends a token, which no other page knows.
+    guard let header = request.headers["authorization"] else {
+      return answer(to: request).map(Decision.answer) ?? .probe(probe)
+    }
+    let words = header.split(separator: " ")
+    guard words.count == 2, words[0].lowercased() == "bearer", isSame(String(words[1]), token) else {
+      return .answer(Probes.plain(401, "the header Authorization has no token of this server"))
+    }
+    return .probe(probe)
+  }
+
   /// The answer to a request that may not pass; nil for one that may.
-  func answer(to request: HTTPRequest) -> HTTPResponse? {
-    if let ambiguity = request.ambiguity { return refusal(400, "This is not answered: \(ambiguity).") }
+  private func answer(to request: HTTPRequest) -> HTTPResponse? {
     guard let host = request.headers["host"]?.lowercased(), hosts.contains(host) else {
       return refusal(403, "This server is not reached by that name.")
     }

@@ -325,6 +325,49 @@ import Testing
     #expect(web.isRunning)
   }
 
+  /// Probes of a proxy under another name, and a scrape of Prometheus, while a pool runs, hangs, and is gone.
+  @Test(.timeLimit(.minutes(20)))
+  func probesTellWhetherAPoolAnswers() throws {
+    let items = try ItemPool()
+    let web = try RunningWeb(queue: items.queue)
+    let stranger = WebClient(port: web.port)
+    let other = ["Host": "10.0.0.7", "X-Forwarded-For": "10.0.0.1"]
+    let scrape = ["Host": "10.0.0.7", "Authorization": "Bearer \(web.token)"]
+    func expectNoPool(_ when: Comment) throws {
+      #expect(try stranger.get("/healthz", headers: other).status == 200, when)
+      let ready = try stranger.get("/readyz", headers: other)
+      #expect(ready.status == 503 && ready.body == "not ready: no pool answers\n", when)
+      let metrics = try stranger.get("/metrics", headers: scrape)
+      #expect(metrics.status == 200 && metrics.body.hasSuffix("\nworkerpool_up 0\n"), when)
+    }
+    try expectNoPool("before there is a pool")
+    let pool = try items.start()
+    try items.submit("add")
+    try pool.waitForJobs(1)
+    // What was heard is used for a second.
+    try waitUntil("the pool is ready") { try stranger.get("/readyz", headers: other).body == "ready\n" }
+    let alive = try stranger.get("/healthz", headers: other)
+    #expect(alive.status == 200 && alive.body == "alive\n" && alive.header("content-type")?.contains("plain") == true)
+    #expect(try stranger.get("/metrics", headers: other).status == 401)
+    let metrics = try stranger.get("/metrics", headers: scrape)
+    #expect(metrics.status == 200 && metrics.header("content-type")?.hasPrefix("text/plain; version=0.0.4") == true)
+    let names = { (text: String) in
+      Set(text.split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }.map { $0.split(separator: " ")[2] })
+    }
+    #expect(try names(metrics.body) == names(pool.command("status", "--prometheus").output))
+    #expect(metrics.body.contains("workerpool_up 1\n") && metrics.body.contains("outcome=\"done\"} 1\n"))
+    #expect(try web.client().get("/metrics").body.contains("workerpool_up 1\n"))
+    // It goes on, and answers nobody.
+    pool.signal(SIGSTOP)
+    try waitUntil("the pool is silent") { try stranger.get("/readyz", headers: other).status == 503 }
+    try expectNoPool("while it is stopped")
+    pool.signal(SIGCONT)
+    try waitUntil("the pool is ready") { try stranger.get("/readyz", headers: other).status == 200 }
+    try pool.stop()
+    try waitUntil("the pool is gone") { try stranger.get("/readyz", headers: other).status == 503 }
+    try expectNoPool("after its end")
+  }
+
   @Test func wrongArgumentsAreExplained() throws {
     #expect(try workerpool("web", "--port", "x").code == 2)
     #expect(try workerpool("web", "--port", "1", "--socket", "s").code == 2)
