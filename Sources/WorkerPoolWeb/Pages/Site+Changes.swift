@@ -63,7 +63,7 @@ extension Site {
 
   /// Shows which jobs a change would touch, and asks.
   func preview(_ change: JobChange, _ query: Parameters) throws -> Layout.Page {
-    guard !access.isReadOnly else { throw PageError.forbidden(Access.readOnlyText) }
+    guard !visitor.isReadOnly else { throw PageError.forbidden(access.readOnlyText) }
     let (byState, fields, back) = try chosen(change, query)
     let count = byState.reduce(0) { $0 + $1.1 }
     let filter = JobFilter(query)

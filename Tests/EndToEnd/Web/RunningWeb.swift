@@ -7,7 +7,8 @@ final class RunningWeb {
   private let output = Pipe()
   /// The printed URL.
   let url: String
-  let token: String
+  /// The token in it; nil when the tokens are in a file.
+  let token: String?
   /// 0 for a Unix socket.
   let port: UInt16
 
@@ -22,7 +23,7 @@ final class RunningWeb {
     try process.run()
     try output.fileHandleForWriting.close()
     url = try #require(LineReader(output.fileHandleForReading).next())
-    token = try #require(url.components(separatedBy: "token=").last)
+    token = url.contains("token=") ? url.components(separatedBy: "token=").last : nil
     let number = UInt16(url.dropFirst("http://127.0.0.1:".count).prefix { $0 != "/" })
     port = try #require(socket == nil ? number : 0)
   }
@@ -46,10 +47,10 @@ final class RunningWeb {
     return try #require(Int(line.split(whereSeparator: { $0 == " " || $0 == "\t" })[1]))
   }
 
-  /// A client that has shown the token.
-  func client() throws -> WebClient {
+  /// A client that has shown a token.
+  func client(token: String? = nil) throws -> WebClient {
     var client = WebClient(port: port)
-    let answer = try client.get("/?token=\(token)")
+    let answer = try client.get("/?token=\(try #require(token ?? self.token))")
     #expect(answer.status == 303)
     client.cookie = answer.header("set-cookie").map { String($0.prefix { $0 != ";" }) }
     try #require(client.cookie != nil)
@@ -70,6 +71,16 @@ struct WebClient {
     func header(_ name: String) -> String? {
       let line = head.components(separatedBy: "\r\n").first { $0.lowercased().hasPrefix(name + ":") }
       return line.map { $0.dropFirst(name.count + 1).trimmingCharacters(in: .whitespaces) }
+    }
+
+    /// Where the page's forms that change something lead.
+    var forms: Set<String> {
+      Set(
+        body.components(separatedBy: "<form ").dropFirst().compactMap { form in
+          let tag = form.prefix { $0 != ">" }
+          guard tag.contains("method=\"post\"") else { return nil }
+          return tag.components(separatedBy: "action=\"").dropFirst().first.map { String($0.prefix { $0 != "\"" }) }
+        })
     }
 
     /// The key in the page's forms.
