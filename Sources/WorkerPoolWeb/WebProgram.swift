@@ -94,11 +94,11 @@ public enum WebProgram {
 
   private static func serve(_ options: Options) throws -> Never {
     let tokens = try options.tokenFile.map { try AccessTokens(file: $0) } ?? .random()
-    let listener =
-      try options.socket.map { try HTTPListener(socket: $0) }
-      ?? HTTPListener(port: options.port ?? Options.defaultPort)
+    let listener = try listener(options)
     let sessions = Sessions(lifetime: options.sessionLifetime)
-    let access = Access(tokens, sessions, port: listener.port, names: options.hosts, isReadOnly: options.isReadOnly)
+    let access = Access(
+      tokens, sessions, address: listener.address, port: listener.port, names: options.hosts,
+      isReadOnly: options.isReadOnly)
     let monitor = PoolMonitor(queue: options.queue)
     monitor.start()
     let lanes = SiteLanes(Site(queue: options.queue, store: options.store, monitor: monitor, access: access))
@@ -123,6 +123,19 @@ public enum WebProgram {
     exit(0)
   }
 
+  private static func listener(_ options: Options) throws -> HTTPListener {
+    guard let passed = try HTTPListener(passedIn: ProcessInfo.processInfo.environment) else {
+      if let socket = options.socket { return try HTTPListener(socket: socket) }
+      return try HTTPListener(port: options.port ?? Options.defaultPort)
+    }
+    guard options.socket == nil, options.port == nil else {
+      throw UsageError(
+        description:
+          "--\(options.port == nil ? "socket" : "port") cannot be given when the service manager passes a socket")
+    }
+    return passed
+  }
+
   private static func tell(_ listener: HTTPListener, _ access: Access, _ monitor: PoolMonitor) {
     let query = access.tokens.printed.map { "?token=\($0.secret)" } ?? ""
     if let socket = listener.socket {
@@ -130,7 +143,7 @@ public enum WebProgram {
         "listening on \(socket); for example: curl --unix-socket \(socket) 'http://localhost/\(query)'\n",
         to: STDOUT_FILENO)
     } else {
-      write("http://127.0.0.1:\(listener.port ?? 0)/\(query)\n", to: STDOUT_FILENO)
+      write("http://\(listener.address):\(listener.port ?? 0)/\(query)\n", to: STDOUT_FILENO)
     }
     if let problem = monitor.latest.problem {
       write("workerpool web: \(problem); the pages say so until one does\n", to: STDERR_FILENO)

@@ -15,11 +15,15 @@ let webCommand = CommandDescription(
 
       8d969eef6ecad3c29a3a629280e686cf0c3f5d5a86aff3ca  operate  Anna   # from: openssl rand -hex 24
 
+    A service manager may pass the socket on which it serves, as the units of the package do; then there is no --port.
+
     Programs that look after the pool ask for /healthz, /readyz, and with a token /metrics:
 
       curl --header 'Authorization: Bearer TOKEN' http://127.0.0.1:8088/metrics
     """,
   options: [
+    CommandOption(
+      name: "config", value: "FILE", help: "take options from this file, too: a name and its value on each line"),
     CommonOptions.queue, CommonOptions.store,
     CommandOption(
       name: "port", value: "N", help: "the port on 127.0.0.1; 0 takes any that is free", defaultText: "8088"),
@@ -40,6 +44,11 @@ let webCommand = CommandDescription(
 
 /// Turns this process into `workerpool-web`.
 @Sendable private func web(_ arguments: ParsedArguments) throws -> ExitCode {
+  try BesideProgram.become("workerpool-web", try arguments.withFile("config", words))
+}
+
+/// The command line of `workerpool-web`.
+private func words(_ arguments: ParsedArguments) throws -> [String] {
   var words = ["--queue", arguments.queue]
   let port = try arguments.int("port", in: 0...65_535)
   if port != nil, arguments.has("socket") { throw UsageError("--port and --socket cannot be given together") }
@@ -51,5 +60,5 @@ let webCommand = CommandDescription(
   }
   for host in arguments.strings("host") { words += ["--host", host] }
   if arguments.has("read-only") { words.append("--read-only") }
-  try BesideProgram.become("workerpool-web", words)
+  return words
 }

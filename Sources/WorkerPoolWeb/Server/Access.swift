@@ -16,16 +16,20 @@ struct Access: Sendable {
   private let programTries: TryLimit
 
   /// - Parameters:
-  ///   - port: the port on 127.0.0.1; nil for a Unix socket.
+  ///   - address: where the port is, as it stands in a URL.
+  ///   - port: the port; nil for a Unix socket.
   ///   - names: further host names under which a proxy leads here.
   init(
-    _ tokens: AccessTokens, _ sessions: Sessions, port: UInt16?, names: [String], isReadOnly: Bool,
+    _ tokens: AccessTokens, _ sessions: Sessions, address: String = "127.0.0.1", port: UInt16?, names: [String],
+    isReadOnly: Bool,
     tries: () -> TryLimit = { TryLimit() }
   ) {
     self.tokens = tokens
     self.sessions = sessions
-    let own = ["127.0.0.1", "localhost"].map { name in port.map { "\(name):\($0)" } ?? name }
-    hosts = Set(own + names)
+    let own = ["127.0.0.1", "localhost", address]
+    // Browsers leave out the port that a URL without one has.
+    let withoutPort = port == nil || port == 80 ? own : []
+    hosts = Set(withoutPort + own.compactMap { name in port.map { "\(name):\($0)" } } + names)
     cookieName = "workerpool-" + (port.map(String.init) ?? "socket")
     self.isReadOnly = isReadOnly
     personTries = tries()

@@ -2,6 +2,7 @@ import Foundation
 import PoolClient
 import Synchronization
 import Testing
+import WorkerProtocol
 
 /// `workerpool web` over HTTP, without a browser.
 @Suite(.serialized) struct WebTests {
@@ -259,6 +260,100 @@ import Testing
     #expect(try String(contentsOfFile: file, encoding: .utf8) == "a text")
     let long = try workerpool("web", "--queue", items.queue, "--socket", String(repeating: "x", count: 108))
     #expect(long.code == 1 && long.errors.contains("may have 107 bytes, this one has 108"))
+  }
+
+  /// A listening socket of any address of this machine; it takes connections to 127.0.0.1, too.
+  private func listeningSocket() throws -> Int32 {
+    let socket = Glibc.socket(AF_INET6, Int32(SOCK_STREAM.rawValue), 0)
+    try #require(socket >= 0)
+    var (off, address) = (Int32(0), sockaddr_in6())
+    setsockopt(socket, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &off, socklen_t(MemoryLayout<Int32>.size))
+    address.sin6_family = sa_family_t(AF_INET6)
+    let isBound = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(socket, $0, socklen_t(MemoryLayout<sockaddr_in6>.size)) == 0
+      }
+    }
+    try #require(isBound && listen(socket, 8) == 0)
+    return socket
+  }
+
+  /// The service manager has opened the socket before, so that no connection is refused while the program starts.
+  @Test(.timeLimit(.minutes(20)))
+  func aSocketOfTheServiceManagerIsServed() throws {
+    let items = try ItemPool()
+    let port = try listeningSocket()
+    defer { close(port) }
+    let web = try RunningWeb(queue: items.queue, passed: port)
+    #expect(web.url.hasPrefix("http://[::1]:\(web.port)/?token="), "\(web.url)")
+    let client = try web.client()
+    #expect(try client.get("/jobs").status == 200)
+    #expect(try client.get("/jobs", headers: ["Host": "[::1]:\(web.port)"]).status == 200)
+    #expect(try client.get("/jobs", headers: ["Host": "evil.example:\(web.port)"]).status == 403)
+    web.stop()
+    // The manager still has the socket: who connects now waits for the next program.
+    let waiting = try client.connected()
+    defer { close(waiting) }
+    let next = try RunningWeb(queue: items.queue, passed: port)
+    let request = "GET /healthz HTTP/1.0\r\n\r\n"
+    #expect(request.withCString { send(waiting, $0, strlen($0), Int32(MSG_NOSIGNAL)) } == request.utf8.count)
+    var answer = [UInt8](repeating: 0, count: 12)
+    #expect(recv(waiting, &answer, answer.count, Int32(MSG_WAITALL)) == answer.count)
+    #expect(String(decoding: answer, as: UTF8.self).hasSuffix(" 200"))
+    #expect(next.isRunning)
+  }
+
+  @Test(.timeLimit(.minutes(20)))
+  func aUnixSocketOfTheServiceManagerIsServedAndLeft() throws {
+    let items = try ItemPool()
+    let path = items.place.path("passed.sock")
+    let listener = try UnixSocket.listen(at: path)
+    defer { close(listener) }
+    let web = try RunningWeb(queue: items.queue, passed: listener)
+    #expect(web.url.hasPrefix("listening on \(path)"), "\(web.url)")
+    var client = WebClient(port: 0)
+    client.socket = path
+    #expect(try client.get("/healthz").body == "alive\n")
+    web.stop()
+    #expect(FileManager.default.fileExists(atPath: path), "it is the manager's")
+  }
+
+  @Test func socketsThatCannotBeServedAreRefused() throws {
+    let items = try ItemPool()
+    let port = try listeningSocket()
+    defer { close(port) }
+    func web(_ script: String, _ options: String...) throws -> Finished {
+      try run(
+        "/bin/sh", ["-c", script, Built.path("workerpool"), "web", "--queue", items.queue] + options,
+        input: FileHandle(fileDescriptor: port, closeOnDealloc: false))
+    }
+    for option in ["--port", "--socket"] {
+      let refused = try web(RunningWeb.passing, option, "0")
+      #expect(refused.code == 2 && refused.errors.contains("\(option) cannot be given when"), "\(refused)")
+    }
+    let two = try web(RunningWeb.passing.replacingOccurrences(of: "FDS=1", with: "FDS=2"))
+    #expect(two.code == 1 && two.errors.contains("the service manager passes 2 sockets"), "\(two)")
+    let file = try web(RunningWeb.passing.replacingOccurrences(of: "3<&0", with: "3</dev/null"))
+    #expect(file.code == 1 && file.errors.contains("descriptor 3 of the service manager does not listen"), "\(file)")
+    // Sockets for another process are none for this one.
+    let other = RunningWeb.passing.replacingOccurrences(of: "LISTEN_PID=$$", with: "LISTEN_PID=1")
+    let own = try web(other, "--socket", String(repeating: "x", count: 108))
+    #expect(own.code == 1 && own.errors.contains("may have 107 bytes"), "\(own)")
+  }
+
+  /// `--config`: the options of a file, as the unit of the package has them.
+  @Test(.timeLimit(.minutes(20)))
+  func optionsComeFromAFile() throws {
+    let items = try ItemPool()
+    let tokens = try items.place.write(String(repeating: "t", count: 32), to: "tokens")
+    #expect(chmod(tokens, 0o600) == 0)
+    let file = try items.place.write("# of the pages\nread-only\ntoken-file \(tokens)\n", to: "web.conf")
+    let web = try RunningWeb(queue: items.queue, options: ["--config", file])
+    let client = try web.client(token: String(repeating: "t", count: 32))
+    #expect(try client.get("/queues").body.contains("read-only"))
+    let bad = try items.place.write("session-hours\nport 0\n", to: "bad.conf")
+    let refused = try workerpool("web", "--config", bad)
+    #expect(refused.code == 2 && refused.errors.contains("\(bad), line 1: --session-hours needs a value"), "\(refused)")
   }
 
   /// `--read-only`: no form is on any page, and none is obeyed, however it comes.
