@@ -11,6 +11,8 @@ struct Visitor: Sendable {
   let name: String?
 
   var isReadOnly: Bool { role == .look }
+  /// For the pool's log.
+  var loggedName: String { name ?? "" }
 }
 
 /// Those who have logged in. They are kept in memory, so that the end of the program logs all of them out.
