@@ -59,15 +59,17 @@ let package = Package(
     .target(
       name: "PoolClient",
       dependencies: ["CoreData", "CoreDataPostgreSQL", "Jobs", "WorkerProtocol", "CSystem", "LinuxSystem"]),
+    // A pool's status in the text format of Prometheus, for the pool, the command and the web program.
+    .target(name: "PoolMetrics", dependencies: ["LinuxSystem", "PoolClient"]),
     .target(
       name: "WorkerPool",
       dependencies: [
-        "CoreData", "CoreDataPostgreSQL", "Jobs", "PoolClient", "StoreTools", "WorkerProtocol", "CSystem",
-        "LinuxSystem",
+        "CoreData", "CoreDataPostgreSQL", "Jobs", "PoolClient", "PoolMetrics", "StoreTools", "WorkerProtocol",
+        "CSystem", "LinuxSystem",
       ]),
     .target(
       name: "WorkerPoolWeb",
-      dependencies: ["CoreData", "Jobs", "LinuxSystem", "PoolClient", "WorkerProtocol", "CMicroHTTPD"],
+      dependencies: ["CoreData", "Jobs", "LinuxSystem", "PoolClient", "PoolMetrics", "WorkerProtocol", "CMicroHTTPD"],
       resources: [
         .embedInCode("Assets/style.css"), .embedInCode("Assets/script.js"), .embedInCode("Assets/icon.svg"),
       ]),
@@ -76,7 +78,8 @@ let package = Package(
     .executableTarget(
       name: "WorkerPoolCommand",
       dependencies: [
-        "CoreData", "Documents", "Jobs", "LinuxSystem", "PoolClient", "StoreTools", "WorkerPool", "WorkerProtocol",
+        "CoreData", "Documents", "Jobs", "LinuxSystem", "PoolClient", "PoolMetrics", "StoreTools", "WorkerPool",
+        "WorkerProtocol",
         "worker-import", "worker-export", "worker-index", "worker-exec", "worker-maintain", "workerpool-web",
       ],
       resources: [
@@ -169,7 +172,8 @@ let package = Package(
     .testTarget(
       name: "WorkerPoolTests",
       dependencies: [
-        "StoreTools", "WorkerPool", "WorkerProtocol", "CSystem", "LinuxSystem", "fake-worker", "TestFiles",
+        "PoolMetrics", "StoreTools", "WorkerPool", "WorkerProtocol", "CSystem", "LinuxSystem", "fake-worker",
+        "TestFiles",
       ],
       path: "Tests/WorkerPool"),
     .testTarget(

@@ -34,14 +34,20 @@ public final class StatusClient {
   }
 
   private let queue: String
+  private let webUser: String?
   private var socket: Descriptor
   private var decoder = newDecoder
 
   private static var newDecoder: LineDecoder { LineDecoder(limit: 1 << 26) }
 
   /// Connects to the pool that runs on a queue directory. Throws ``Failure``.
-  public init(queue: String) throws(Failure) {
+  public convenience init(queue: String) throws(Failure) { try self.init(queue: queue, webUser: nil) }
+
+  /// - Parameter webUser: who is logged in at the web program that asks, for the pool's log; see
+  ///   ``StatusRequest/webUser``.
+  package init(queue: String, webUser: String?) throws(Failure) {
     self.queue = queue
+    self.webUser = webUser
     socket = try Self.connect(queue)
   }
 
@@ -88,6 +94,16 @@ public final class StatusClient {
   /// Sends a request and waits for its reply, `timeout` seconds at most; nil waits as long as it takes, which is for
   /// requests that change many jobs or wait for other pools. Throws ``Failure``.
   public func request(_ request: StatusRequest, within timeout: Double? = patience) throws(Failure) -> StatusReply {
+    guard let webUser else { return try reply(to: request, within: timeout) }
+    var named = request
+    named.webUser = webUser
+    let reply = try self.reply(to: named, within: timeout)
+    // A pool of an earlier version, which still runs after an upgrade, knows no such key, and has done nothing.
+    guard !reply.ok, reply.error?.hasPrefix("unknown key \"webUser\"") == true else { return reply }
+    return try self.reply(to: request, within: timeout)
+  }
+
+  private func reply(to request: StatusRequest, within timeout: Double?) throws(Failure) -> StatusReply {
     let line: [UInt8]
     do {
       line = Array(try JSONEncoder().encode(request)) + [0x0A]

@@ -65,6 +65,9 @@ public struct StatusRequest: Codable, Equatable, Sendable {
   public var states: [String]?
   /// The name of a batch: of `check`.
   public var batch: String?
+  /// Who is logged in at the web program that asks, for the pool's log; empty for somebody without a name. Nobody checks
+  /// it, and no right hangs on it. Nil for everybody else.
+  public var webUser: String?
 
   /// Makes a request. Members that the command does not need stay nil.
   public init(

@@ -10,10 +10,15 @@ public enum WebProgram {
   struct Options {
     var queue = "queue"
     var store: String?
-    var port: UInt16 = 8088
+    var port: UInt16?
     var socket: String?
     var hosts: [String] = []
     var isReadOnly = false
+    var tokenFile: String?
+    /// Seconds from the last use of a session to its end.
+    var sessionLifetime = 12 * 3600.0
+
+    static let defaultPort: UInt16 = 8088
 
     /// - Throws: ``UsageError``
     init(_ arguments: [String]) throws {
@@ -23,7 +28,8 @@ public enum WebProgram {
           isReadOnly = true
           continue
         }
-        guard ["--queue", "--store", "--port", "--socket", "--host"].contains(argument) else {
+        let known = ["--queue", "--store", "--port", "--socket", "--host", "--token-file", "--session-hours"]
+        guard known.contains(argument) else {
           throw UsageError(description: "workerpool-web does not know \(argument)")
         }
         guard let value = rest.popFirst(), !value.isEmpty else {
@@ -34,6 +40,12 @@ public enum WebProgram {
         case "--store": store = value
         case "--socket": socket = value
         case "--host": hosts.append(value.lowercased())
+        case "--token-file": tokenFile = value
+        case "--session-hours":
+          guard let hours = Double(value), hours > 0, hours.isFinite else {
+            throw UsageError(description: "--session-hours must be a number above 0, not \"\(value)\"")
+          }
+          sessionLifetime = hours * 3600
         default:
           guard let number = UInt16(value) else {
             throw UsageError(description: "--port must be a number from 0 to 65535, not \"\(value)\"")
@@ -52,6 +64,7 @@ public enum WebProgram {
     Shows a pool in the browser. workerpool web --help says more.
 
     Usage: workerpool-web [--queue DIR] [--store FILE] [--port N | --socket PATH] [--host NAME]… [--read-only]
+                          [--token-file FILE] [--session-hours N]
 
     """
 
@@ -80,17 +93,25 @@ public enum WebProgram {
   }
 
   private static func serve(_ options: Options) throws -> Never {
-    let listener = try options.socket.map { try HTTPListener(socket: $0) } ?? HTTPListener(port: options.port)
-    let access = Access(port: listener.port, names: options.hosts, isReadOnly: options.isReadOnly)
+    let tokens = try options.tokenFile.map { try AccessTokens(file: $0) } ?? .random()
+    let listener = try listener(options)
+    let sessions = Sessions(lifetime: options.sessionLifetime)
+    let access = Access(
+      tokens, sessions, address: listener.address, port: listener.port, names: options.hosts,
+      isReadOnly: options.isReadOnly)
     let monitor = PoolMonitor(queue: options.queue)
     monitor.start()
     let lanes = SiteLanes(Site(queue: options.queue, store: options.store, monitor: monitor, access: access))
-    let live = LivePages(lanes)
-    let server = try HTTPServer(listener: listener.descriptor, atOnce: { access.answer(to: $0) }) { request, answer in
-      if request.path == "/events" {
-        live.queue.async { answer(live.add(request)) }
-      } else {
-        lanes.perform(request) { answer($0.answer(request)) }
+    let live = LivePages(lanes, sessions)
+    let probes = Probes(monitor)
+    let server = try HTTPServer(listener: listener.descriptor) { request in
+      switch access.decide(on: request) {
+      case .answer(let response): .atOnce(response)
+      case .probe(let probe): .later { probes.answer(probe, $0) }
+      case .pass(let visitor) where request.path == "/events":
+        .later { answer in live.queue.async { answer(live.add(request, for: visitor)) } }
+      case .pass(let visitor):
+        .later { answer in lanes.perform(request) { answer($0.answer(request, for: visitor)) } }
       }
     }
     live.start()
@@ -102,13 +123,27 @@ public enum WebProgram {
     exit(0)
   }
 
+  private static func listener(_ options: Options) throws -> HTTPListener {
+    guard let passed = try HTTPListener(passedIn: ProcessInfo.processInfo.environment) else {
+      if let socket = options.socket { return try HTTPListener(socket: socket) }
+      return try HTTPListener(port: options.port ?? Options.defaultPort)
+    }
+    guard options.socket == nil, options.port == nil else {
+      throw UsageError(
+        description:
+          "--\(options.port == nil ? "socket" : "port") cannot be given when the service manager passes a socket")
+    }
+    return passed
+  }
+
   private static func tell(_ listener: HTTPListener, _ access: Access, _ monitor: PoolMonitor) {
+    let query = access.tokens.printed.map { "?token=\($0.secret)" } ?? ""
     if let socket = listener.socket {
       write(
-        "listening on \(socket); for example: curl --unix-socket \(socket) 'http://localhost/?token=\(access.token)'\n",
+        "listening on \(socket); for example: curl --unix-socket \(socket) 'http://localhost/\(query)'\n",
         to: STDOUT_FILENO)
     } else {
-      write("http://127.0.0.1:\(listener.port ?? 0)/?token=\(access.token)\n", to: STDOUT_FILENO)
+      write("http://\(listener.address):\(listener.port ?? 0)/\(query)\n", to: STDOUT_FILENO)
     }
     if let problem = monitor.latest.problem {
       write("workerpool web: \(problem); the pages say so until one does\n", to: STDERR_FILENO)

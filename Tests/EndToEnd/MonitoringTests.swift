@@ -38,6 +38,20 @@ struct MonitoringTests {
     #expect(last.code == 0 && last.errors.isEmpty, "\(last)")
   }
 
+  /// What the page says about scraping the web program.
+  @Test(.timeLimit(.minutes(20)))
+  func prometheusAcceptsTheConfigurationOfThePage() throws {
+    let page = try #require(DocumentationPage.all.first { $0.path.hasSuffix("/Operating.md") })
+    let block = try #require(page.blocks.first { $0.language == "yaml" })
+    let place = try TestPlace()
+    let token = try place.write(String(repeating: "t", count: 32), to: "token")
+    let path = "/etc/prometheus/workerpool-token"
+    #expect(block.text.contains(path))
+    let file = try place.write(block.text.replacingOccurrences(of: path, with: token), to: "prometheus.yml")
+    let checked = try check(place, "check", "config", file)
+    #expect(checked.code == 0 && checked.output.contains("is valid"), "\(checked)")
+  }
+
   @Test(.timeLimit(.minutes(20)))
   func prometheusAcceptsTheAlertRulesAndTheQueriesOfTheDashboard() throws {
     let place = try TestPlace()

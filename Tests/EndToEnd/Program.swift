@@ -13,12 +13,14 @@ struct Finished {
 
 /// Runs a program to its end.
 @discardableResult
-func run(_ path: String, _ arguments: [String], in directory: String? = nil) throws -> Finished {
+func run(
+  _ path: String, _ arguments: [String], in directory: String? = nil, input: FileHandle = .nullDevice
+) throws -> Finished {
   let process = Process()
   process.executableURL = URL(fileURLWithPath: path)
   process.arguments = arguments
   if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
-  process.standardInput = FileHandle.nullDevice
+  process.standardInput = input
   let output = Pipe()
   // Errors go to a file: two pipes that are read one after the other could block each other.
   let errorFile = temporaryURL("errors")

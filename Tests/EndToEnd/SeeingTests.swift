@@ -271,6 +271,24 @@ import WorkerPool
     #expect(missing.code == 2 && missing.errors.contains("none.conf is not there"), "\(missing)")
   }
 
+  /// systemd itself reads the units of the web program, which belong together.
+  @Test(.enabled(if: access("/usr/bin/systemd-analyze", X_OK) == 0, "systemd is not installed"))
+  func systemdAcceptsTheUnitsOfTheWebProgram() throws {
+    let place = try TestPlace()
+    let files = try [("--web", "workerpool-web.service"), ("--web-socket", "workerpool-web.socket")].map {
+      try place.write(try workerpool("systemd-unit", $0.0).output, to: $0.1)
+    }
+    let verified = try run("/usr/bin/systemd-analyze", ["verify"] + files)
+    #expect(verified.code == 0 && verified.errors.split(separator: "\n").allSatisfy { !$0.contains(place.path("")) })
+    let service = try String(contentsOfFile: files[0], encoding: .utf8)
+    #expect(
+      service.contains("ExecStart=\(Built.path("workerpool")) web --config /etc/workerpool-web.conf\n"), "\(service)")
+    // What is misspelt is found.
+    let bad = try place.write(
+      service.replacingOccurrences(of: "Type=exec", with: "Type=nothing"), to: "workerpool-web.service")
+    #expect(try run("/usr/bin/systemd-analyze", ["verify", bad]).errors.contains("nothing"))
+  }
+
   /// Source: systemd.syntax(7), "Quoting", and systemd.service(5), "Command lines".
   @Test func theUnitFileQuotesEveryPath() throws {
     let program = "/opt/a $b%c \"d\"/workerpool"

@@ -104,6 +104,64 @@ import WorkerPool
     try pool.stop()
   }
 
+  /// The kernel tells the pool whose command it is; the web program tells who is logged in there.
+  @Test(.timeLimit(.minutes(20)))
+  func theLogSaysWhoHasChangedSomething() throws {
+    let items = try ItemPool()
+    let pool = try items.start()
+    let token = String(repeating: "a", count: 32)
+    let tokens = try items.place.write("\(token) operate Anna \u{202E}Meier\n", to: "tokens")
+    #expect(chmod(tokens, 0o600) == 0)
+    let user = "user \(geteuid()) (\(try run("/usr/bin/id", ["-un"]).lines[0]))"
+    // The pool looks the name up beside its loop.
+    try waitUntil("the pool knows the name of its user") {
+      #expect(try pool.command("resume", "other").code == 0)
+      return try pool.command("logs").output.contains("queue other goes on, by \(user)")
+    }
+    for word in ["pause", "resume"] { #expect(try pool.command(word, "slow").code == 0) }
+    try items.submit("fail", items: items.items, ["--max-attempts", "1"])
+    try pool.wait { $0.jobs?["dead"] == 1 }
+    #expect(try pool.command("retry", "p1").code == 0)
+    try pool.wait { $0.jobs?["dead"] == 1 && $0.counters.failed == 2 }
+    #expect(try pool.command("scale", "2").code == 0)
+
+    let web = try RunningWeb(queue: items.queue, options: ["--token-file", tokens])
+    let client = try web.client(token: token)
+    let key = try #require(try client.get("/queues").formKey)
+    #expect(try client.post("/pause", ["key": key, "kind": "fail"]).status == 303)
+    #expect(try client.post("/change", ["key": key, "do": "retry", "job": "p1"]).status == 303)
+    #expect(try client.post("/change", ["key": key, "do": "cancel", "job": "p1"]).status == 303)
+    let deletion = ["key": key, "do": "delete", "kind": "fail", "confirmed": "yes"]
+    #expect(try client.post("/change", deletion).status == 303)
+    try pool.wait { $0.jobs?["cancelled"] ?? 0 == 0 }
+    let unnamed = try RunningWeb(queue: items.queue).client()
+    let otherKey = try #require(try unnamed.get("/queues").formKey)
+    #expect(try unnamed.post("/resume", ["key": otherKey, "kind": "fail"]).status == 303)
+    try pool.stop()
+
+    let lines = try run(Built.path("workerpool"), ["logs", "--queue", items.queue, "--json"]).lines
+      .compactMap { try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] }
+    let told = lines.filter { $0["userID"] != nil && ($0["message"] as? String)?.hasPrefix("queue other") == false }
+    let anna = "by Anna \u{202E}Meier through the web program of \(user)"
+    let expected = [
+      ("pool.paused", "queue slow is paused, by \(user)"), ("pool.resumed", "queue slow goes on, by \(user)"),
+      ("job.retried", "will run again, by \(user)"), ("note", "told to keep 2 workers, by \(user)"),
+      ("pool.paused", "kind fail is paused, \(anna)"), ("job.retried", "will run again, \(anna)"),
+      ("job.cancelled", "will be cancelled, \(anna)"), ("job.deleted", "will be deleted, \(anna)"),
+      ("pool.resumed", "kind fail goes on, through the web program of \(user)"),
+    ]
+    #expect(told.map { $0["event"] as? String ?? "" } == expected.map(\.0))
+    for (line, text) in zip(told, expected.map(\.1)) {
+      #expect((line["message"] as? String)?.hasSuffix(text) == true, "\(line)")
+      #expect((line["userID"] as? NSNumber)?.uint32Value == geteuid() && user.hasSuffix("(\(line["user"] ?? ""))"))
+    }
+    #expect(told.compactMap { $0["webUser"] as? String } == Array(repeating: "Anna \u{202E}Meier", count: 4) + [""])
+    #expect(told.prefix(4).allSatisfy { $0["webUser"] == nil })
+    // A name cannot turn the text for people around.
+    let text = try run(Built.path("workerpool"), ["logs", "--queue", items.queue]).output
+    #expect(text.contains("by Anna ") && !text.contains("\u{202E}"))
+  }
+
   /// A command that has returned is carried out: a pause is kept, and a pool that was stopped is in nobody's way.
   @Test(.timeLimit(.minutes(20)))
   func whatACommandHasAnsweredHolds() throws {

@@ -111,6 +111,9 @@ public struct Log: Sendable {
         case .path(let path): .string(path)
         case .count(let count): .number(count)
         case .error(let reason): .string(reason)
+        case .userID(let number): .number(number)
+        case .user(let name): .string(name)
+        case .webUser(let name): .string(name)
         }
       members.append(JSONMember(field.name, value))
     }

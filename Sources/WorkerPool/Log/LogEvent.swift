@@ -127,6 +127,12 @@ public enum LogField: Equatable, Sendable {
   case count(Int)
   /// Why an attempt failed, without values of objects.
   case error(String)
+  /// The ID of the user who asked for something.
+  case userID(UInt32)
+  /// The name of that user.
+  case user(String)
+  /// Who was logged in at a web program, as that program says; empty for somebody without a name.
+  case webUser(String)
 
   /// Its name in JSON.
   var name: String {
@@ -138,6 +144,9 @@ public enum LogField: Equatable, Sendable {
     case .path: "path"
     case .count: "count"
     case .error: "error"
+    case .userID: "userID"
+    case .user: "user"
+    case .webUser: "webUser"
     }
   }
 }

@@ -73,6 +73,71 @@ public enum SystemdUnit {
       """
   }
 
+  /// Where the units of the web program find its options.
+  private static let webOptions = "/etc/workerpool-web.conf"
+
+  /// The text of the unit of the web program, which ``webSocket`` starts when somebody connects.
+  public static func web(executable: String) -> String {
+    """
+    # Put this into /etc/systemd/system/workerpool-web.service and workerpool-web.socket beside it, write
+    # \(webOptions), then: systemctl enable --now workerpool-web.socket
+    [Unit]
+    Description=workerpool: pages about a pool
+    ConditionPathExists=\(webOptions)
+    Requires=workerpool-web.socket
+    After=workerpool-web.socket
+
+    [Service]
+    Type=exec
+    ExecStart=\(quoted(executable, isProgram: true)) web --config \(webOptions)
+    Restart=on-failure
+    RestartSec=10
+    # A restart cannot correct wrong arguments.
+    RestartPreventExitStatus=2
+    # The pool answers its own user only.
+    User=workerpool
+    UMask=0077
+    NoNewPrivileges=yes
+    PrivateTmp=yes
+    PrivateDevices=yes
+    ProtectSystem=full
+    ProtectControlGroups=yes
+    ProtectKernelModules=yes
+    ProtectKernelTunables=yes
+    CapabilityBoundingSet=
+    LockPersonality=yes
+    RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6
+    RestrictNamespaces=yes
+    RestrictSUIDSGID=yes
+    SystemCallArchitectures=native
+
+    [Install]
+    Also=workerpool-web.socket
+
+    """
+  }
+
+  /// The text of the unit of the socket on which the web program serves.
+  public static var webSocket: String {
+    """
+    # The socket of workerpool-web.service. Another address, or a Unix socket for a proxy:
+    # systemctl edit workerpool-web.socket, and there [Socket], an empty ListenStream=, then the new one.
+    [Unit]
+    Description=workerpool: socket of the pages about a pool
+    ConditionPathExists=\(webOptions)
+
+    [Socket]
+    ListenStream=127.0.0.1:8088
+    # For a Unix socket: who may connect, beside its owner. The proxy's group is SocketGroup=.
+    SocketMode=0660
+    SocketUser=workerpool
+
+    [Install]
+    WantedBy=sockets.target
+
+    """
+  }
+
   /// A word of a command line; systemd's own specifiers and variables are kept from being read as such.
   ///
   /// Source: systemd.syntax(7), "Quoting", and systemd.service(5), "Command lines": in the program's own path variables

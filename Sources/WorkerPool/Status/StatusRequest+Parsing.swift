@@ -55,6 +55,9 @@ extension StatusRequest {
       guard let name, !(1...longestName).contains(name.utf8.count) else { continue }
       throw StatusRequestError(reason: "\(key) must have 1 to \(longestName) bytes")
     }
+    if let name = request.webUser, name.utf8.count > longestName {
+      throw StatusRequestError(reason: "webUser must have at most \(longestName) bytes")
+    }
   }
 
   /// Bytes of a plugin's or a batch's name.

@@ -16,6 +16,8 @@ final class StatusServer {
   /// One client; replies are sent through it, at once or later.
   final class Client {
     fileprivate let connection: Connection
+    /// The user who has connected, as the kernel says.
+    let userID: UInt32
     fileprivate weak var server: StatusServer?
     fileprivate var isObserving = false
     /// A request has no reply yet.
@@ -31,8 +33,9 @@ final class StatusServer {
     /// Called when it is gone before the reply to the request in work.
     var whenGone: () -> Void = {}
 
-    fileprivate init(_ connection: Connection, _ server: StatusServer) {
+    fileprivate init(_ connection: Connection, userID: UInt32, _ server: StatusServer) {
       self.connection = connection
+      self.userID = userID
       self.server = server
     }
 
@@ -190,7 +193,7 @@ final class StatusServer {
     guard let connection = try? Connection(descriptor: descriptor, lineLimit: Self.requestLimit),
       let peer = try? PeerCredentials(of: descriptor), peer.userID == geteuid() || peer.userID == 0
     else { return }
-    let client = Client(connection, self)
+    let client = Client(connection, userID: peer.userID, self)
     let isWelcome = clients.count < clientLimit || closeIdleClient()
     clients[descriptor] = client
     if isWelcome { return update(client) }

@@ -22,7 +22,8 @@ let completionCommand = CommandDescription(
 let monitoringCommand = CommandDescription(
   name: "monitoring", summary: "Print a dashboard for Grafana, or alert rules for Prometheus",
   discussion: """
-    Both use the metrics of `run --metrics-file`, which Prometheus' node exporter collects:
+    Both use the metrics of `run --metrics-file`, which Prometheus' node exporter collects, or those that Prometheus
+    fetches from `workerpool web` (/metrics):
 
       workerpool monitoring dashboard > dashboard.json     # in Grafana: Dashboards, New, Import
       workerpool monitoring alerts > workerpool.yml        # beside prometheus.yml; rule_files names it

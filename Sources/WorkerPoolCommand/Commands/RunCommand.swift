@@ -148,13 +148,24 @@ let systemdUnitCommand = CommandDescription(
 
       workerpool systemd-unit --store app.sqlite --model App.xcdatamodeld --queue queue/ > workerpool.service
       workerpool systemd-unit --template > workerpool@.service
+      workerpool systemd-unit --web > workerpool-web.service
+      workerpool systemd-unit --web-socket > workerpool-web.socket
     """,
   options: runCommand.options + [
     CommandOption(
       name: "template",
-      help: "print a unit with instances: workerpool@NAME takes its options from /etc/workerpool/NAME.conf")
+      help: "print a unit with instances: workerpool@NAME takes its options from /etc/workerpool/NAME.conf"),
+    CommandOption(
+      name: "web", help: "print the unit of `workerpool web`, which takes its options from /etc/workerpool-web.conf"),
+    CommandOption(name: "web-socket", help: "print the unit of the socket that starts it"),
   ],
   run: { arguments in
+    if arguments.has("web") || arguments.has("web-socket") {
+      Output.text(
+        arguments.has("web")
+          ? SystemdUnit.web(executable: PoolConfiguration.executablePath) : SystemdUnit.webSocket)
+      return .success
+    }
     if arguments.has("template") {
       Output.text(
         SystemdUnit.template(

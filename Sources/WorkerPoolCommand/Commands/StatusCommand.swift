@@ -1,6 +1,7 @@
 import Foundation
 import LinuxSystem
 import PoolClient
+import PoolMetrics
 import WorkerPool
 
 let statusCommand = CommandDescription(

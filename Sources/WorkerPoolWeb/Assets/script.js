@@ -47,7 +47,9 @@
     const page = location.pathname + location.search;
     events = new EventSource("/events?page=" + encodeURIComponent(page));
     events.addEventListener("open", () => say("live", false));
-    events.addEventListener("error", () => say("not live: workerpool web does not answer", true));
+    // A closed stream was refused, or the server has something else to say, as to somebody who has logged out.
+    events.addEventListener("error", ({ target }) => say(target.readyState === EventSource.CLOSED
+      ? "not live: load the page again" : "not live: workerpool web does not answer", true));
     events.addEventListener("page", (event) => {
       const fresh = new DOMParser().parseFromString(event.data, "text/html");
       for (const id of ["main", "pool-line"]) {

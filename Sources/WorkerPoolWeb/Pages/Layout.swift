@@ -17,7 +17,7 @@ enum Layout {
     ("Workers", Address("workers")), ("Periodic", Address("periodic")),
   ]
 
-  static func html(_ page: Page, pool: String, isReadOnly: Bool) -> HTML {
+  static func html(_ page: Page, pool: String, visitor: Visitor) -> HTML {
     document(title: "\(page.title) · workerpool") {
       tag("a", .class("skip"), .href(Address(fragment: "main"))) { "Skip to the content" }
       tag("header") {
@@ -31,10 +31,14 @@ enum Layout {
             }
           }
         }
-        tag("p", .class("pool")) {
+        tag("div", .class("pool")) {
           tag("span", .id("pool-line")) { pool }
-          if isReadOnly { tag("span", .class("badge")) { "read-only" } }
+          if visitor.isReadOnly { tag("span", .class("badge")) { "read-only" } }
           tag("span", .id("live"), Attribute("role", "status")) {}
+          tag("div", .class("visitor")) {
+            if let name = visitor.name { tag("span") { name } }
+            Forms(key: visitor.formKey, isReadOnly: false).button("Log out", to: Access.logOut)
+          }
         }
       }
       Patterns.html
@@ -47,11 +51,12 @@ enum Layout {
   }
 
   /// A page without the frame, for those who may not see it.
-  static func plain(title: String, text: String) -> HTML {
+  static func plain(title: String, text: String, content: HTML = .nothing) -> HTML {
     document(title: title) {
       tag("main", .class("plain")) {
         tag("h1") { title }
         tag("p") { text }
+        content
       }
     }
   }

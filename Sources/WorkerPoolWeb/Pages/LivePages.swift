@@ -9,6 +9,7 @@ final class LivePages: @unchecked Sendable {
   private struct Viewer {
     let stream = EventStream()
     let request: HTTPRequest
+    let visitor: Visitor
     var shown = 0
     /// When the page is made next; never while it is being made.
     var nextAt = 0.0
@@ -17,6 +18,7 @@ final class LivePages: @unchecked Sendable {
 
   let queue = DispatchQueue(label: "workerpool-web.live")
   private let lanes: SiteLanes
+  private let sessions: Sessions
   private let timer: any DispatchSourceTimer
   private var viewers: [Int: Viewer] = [:]
   private var count = 0
@@ -29,8 +31,9 @@ final class LivePages: @unchecked Sendable {
   /// among those that are live.
   private static let silence = 2.0
 
-  init(_ lanes: SiteLanes) {
+  init(_ lanes: SiteLanes, _ sessions: Sessions) {
     self.lanes = lanes
+    self.sessions = sessions
     timer = DispatchSource.makeTimerSource(queue: queue)
   }
 
@@ -41,11 +44,12 @@ final class LivePages: @unchecked Sendable {
   }
 
   /// Begins to serve a browser. On the queue.
-  func add(_ request: HTTPRequest) -> HTTPResponse {
+  func add(_ request: HTTPRequest, for visitor: Visitor) -> HTTPResponse {
     removeClosed()
     // The oldest makes room: more likely than others it is one that was left, which shows only when something is sent.
     if viewers.count >= Self.most, let oldest = viewers.keys.min() { viewers.removeValue(forKey: oldest)?.stream.end() }
-    let viewer = Viewer(request: HTTPRequest(method: "GET", target: request.query["page"] ?? "/"))
+    let page = HTTPRequest(method: "GET", target: request.query["page"] ?? "/")
+    let viewer = Viewer(request: page, visitor: visitor)
     count += 1
     viewers[count] = viewer
     viewer.stream.sendSignOfLife()
@@ -60,6 +64,11 @@ final class LivePages: @unchecked Sendable {
   private func look() {
     removeClosed()
     for (number, viewer) in viewers {
+      // A page that somebody looks at is in use. Who has logged out sees no more of it.
+      guard sessions.use(viewer.visitor.session) != nil else {
+        viewers.removeValue(forKey: number)?.stream.end()
+        continue
+      }
       if Clock.now - viewer.heardAt > Self.silence {
         viewer.stream.sendSignOfLife()
         viewers[number]?.heardAt = Clock.now
@@ -68,7 +77,7 @@ final class LivePages: @unchecked Sendable {
       viewers[number]?.nextAt = .infinity
       lanes.perform(viewer.request) { [self] site in
         let start = Clock.now
-        let page = site.page(viewer.request)
+        let page = site.page(viewer.request, for: viewer.visitor)
         let text = site.frame(page).document
         // A page that takes long is made less often: all live pages together leave the queues free most of the time.
         let next = page.isLive ? Clock.now + max(Self.interval, (Clock.now - start) * 10) : .infinity

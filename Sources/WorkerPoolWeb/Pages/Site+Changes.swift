@@ -34,7 +34,7 @@ extension Site {
 
   /// Sends a request to the pool.
   private func send(_ request: StatusRequest) throws -> StatusReply {
-    let reply = try StatusClient(queue: queue).request(request, within: Self.timeout)
+    let reply = try StatusClient(queue: queue, webUser: visitor.loggedName).request(request, within: Self.timeout)
     guard reply.ok else { throw PageError(text: reply.error ?? "The pool refused without a reason.", advice: nil) }
     monitor.askNow()
     return reply
@@ -63,7 +63,7 @@ extension Site {
 
   /// Shows which jobs a change would touch, and asks.
   func preview(_ change: JobChange, _ query: Parameters) throws -> Layout.Page {
-    guard !access.isReadOnly else { throw PageError.forbidden(Access.readOnlyText) }
+    guard !visitor.isReadOnly else { throw PageError.forbidden(access.readOnlyText) }
     let (byState, fields, back) = try chosen(change, query)
     let count = byState.reduce(0) { $0 + $1.1 }
     let filter = JobFilter(query)
@@ -112,7 +112,8 @@ extension Site {
     let jobReader = try openJobReader()
     if let key = form["job"].flatMap({ ObjectURI.key(name: $0) }) {
       let result = try change.carryOut(
-        on: jobReader.reader.jobURIs.texts([key]), by: StatusClient(queue: queue), within: Self.timeout)
+        on: jobReader.reader.jobURIs.texts([key]), by: StatusClient(queue: queue, webUser: visitor.loggedName),
+        within: Self.timeout)
       if let refusal = result.refusal { throw PageError(text: refusal, advice: nil) }
       monitor.askNow()
       guard result.done > 0 else {
@@ -125,7 +126,7 @@ extension Site {
     }
     let (byState, _, _) = try chosen(change, form)
     let number = changes.start(
-      change, JobFilter(form), count: byState.reduce(0) { $0 + $1.1 }, store: jobReader.path
+      change, JobFilter(form), count: byState.reduce(0) { $0 + $1.1 }, store: jobReader.path, for: visitor
     ) { [monitor] in monitor.askNow() }
     guard let number else {
       throw PageError(

@@ -74,7 +74,7 @@ extension Site {
 
   /// What can be done with all jobs that fit; each button first shows how many they are.
   private func bulk(_ filter: JobFilter) -> HTML {
-    guard !access.isReadOnly, !filter.isEverything else { return .nothing }
+    guard !visitor.isReadOnly, !filter.isEverything else { return .nothing }
     return tag("div", .class("actions")) {
       tag("span", .class("quiet")) { "All that fit:" }
       for change in JobChange.allCases where filter.mayMatch(change.states) {
@@ -200,11 +200,11 @@ extension Site {
         .request(StatusRequest(.explain, jobs: [job.objectID.uriString]), within: 1).obstacle
     }
     let next = JobStory.next(job, status: status, run: run, obstacle: obstacle)
-    return (access.isReadOnly ? next.text : next.sentence).text(for: .plain)
+    return (visitor.isReadOnly ? next.text : next.sentence).text(for: .plain)
   }
 
   private func actions(_ job: Job, _ key: Int64) -> HTML {
-    guard !access.isReadOnly else { return .nothing }
+    guard !visitor.isReadOnly else { return .nothing }
     return HTML(
       JobChange.allCases.filter { $0.states.contains(job.state) }.map { change in
         if change == .delete {

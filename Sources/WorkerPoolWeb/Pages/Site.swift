@@ -15,6 +15,8 @@ final class Site {
   private var jobReader: JobReader?
   var finished = FinishedJobs()
   private let notices: Notices
+  /// Who sees the page that is made now.
+  private(set) var visitor = Visitor(session: "", formKey: "", role: .look, name: nil)
 
   init(queue: String, store: String?, monitor: PoolMonitor, access: Access) {
     self.queue = queue
@@ -35,23 +37,25 @@ final class Site {
     notices = other.notices
   }
 
-  var forms: Forms { Forms(key: access.formKey, isReadOnly: access.isReadOnly) }
+  var forms: Forms { Forms(key: visitor.formKey, isReadOnly: visitor.isReadOnly) }
 
   // MARK: Requests
 
-  func answer(_ request: HTTPRequest) -> HTTPResponse {
+  func answer(_ request: HTTPRequest, for visitor: Visitor) -> HTTPResponse {
+    self.visitor = visitor
     if request.method == "POST" { return change(request) }
-    let page = page(request)
+    let page = page(request, for: visitor)
     return HTTPResponse(page.status, frame(page))
   }
 
   /// The page with its frame.
   func frame(_ page: Layout.Page) -> HTML {
-    Layout.html(page, pool: poolLine(monitor.latest), isReadOnly: access.isReadOnly)
+    Layout.html(page, pool: poolLine(monitor.latest), visitor: visitor)
   }
 
   /// The page at an address; a page that cannot be made says why.
-  func page(_ request: HTTPRequest) -> Layout.Page {
+  func page(_ request: HTTPRequest, for visitor: Visitor) -> Layout.Page {
+    self.visitor = visitor
     let part = Layout.parts.first { $0.address.text == "/" + (request.parts.first ?? "") }?.name ?? ""
     do {
       var page =

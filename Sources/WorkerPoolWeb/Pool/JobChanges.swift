@@ -55,10 +55,12 @@ final class JobChanges: Sendable {
   ///
   /// - Parameters:
   ///   - count: how many they are, for people.
+  ///   - visitor: who has asked for it.
   ///   - then: called when it is over.
   /// - Returns: its number; nil while too many others go on.
   func start(
-    _ change: JobChange, _ filter: JobFilter, count: Int, store: String, then: @escaping @Sendable () -> Void
+    _ change: JobChange, _ filter: JobFilter, count: Int, store: String, for visitor: Visitor,
+    then: @escaping @Sendable () -> Void
   ) -> Int? {
     let number: Int? = state.withLock { state in
       guard state.filter({ !$0.isOver }).count < Self.mostAtOnce else { return nil }
@@ -68,7 +70,7 @@ final class JobChanges: Sendable {
     guard let number else { return nil }
     worker.async { [self] in
       do {
-        try carryOut(change, filter, JobReader(path: store), number)
+        try carryOut(change, filter, JobReader(path: store), visitor, number)
       } catch {
         state.withLock { $0[number].failure = (error as? PageError)?.text ?? ErrorText.text(error) }
       }
@@ -81,9 +83,12 @@ final class JobChanges: Sendable {
   /// Changes that wait or go on at a time.
   static let mostAtOnce = 4
 
-  private func carryOut(_ change: JobChange, _ filter: JobFilter, _ jobReader: JobReader, _ number: Int) throws {
+  private func carryOut(
+    _ change: JobChange, _ filter: JobFilter, _ jobReader: JobReader, _ visitor: Visitor, _ number: Int
+  ) throws {
     _ = try change.carryOut(
-      on: jobReader.bounded(filter), of: jobReader.reader, by: StatusClient(queue: queue), within: Self.timeout,
+      on: jobReader.bounded(filter), of: jobReader.reader,
+      by: StatusClient(queue: queue, webUser: visitor.loggedName), within: Self.timeout,
       reading: { try jobReader.within(JobReader.longestChange, $0) },
       note: { result in state.withLock { $0[number].result = result } })
   }

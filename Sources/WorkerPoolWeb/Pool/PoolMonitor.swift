@@ -20,6 +20,8 @@ final class PoolMonitor: Sendable {
     var latest = Observation()
     var recent = RecentGauges()
     var spans = WorkerTimeline()
+    /// Questions that were begun, and those that have ended.
+    var begun = 0
     var rounds = 0
     var lastRead = -Double.infinity
   }
@@ -72,20 +74,28 @@ final class PoolMonitor: Sendable {
   var spans: WorkerTimeline { state.withLock { $0.spans } }
 
   /// Asks the pool, and waits a moment for its answer: after a change.
-  func askNow() {
-    let rounds = state.withLock { $0.rounds }
+  func askNow() { _ = ask(within: 1) }
+
+  /// Asks the pool, and waits for its answer: one to a question that was begun before tells of an earlier state.
+  ///
+  /// - Returns: nil when it has not answered by then.
+  func ask(within seconds: Double) -> Observation? {
+    let begun = state.withLock { $0.begun }
     wake.signal()
-    waitForRound(after: rounds, within: 1)
+    return waitForRound(after: begun, within: seconds) ? state.withLock { $0.latest } : nil
   }
 
-  private func waitForRound(after rounds: Int, within seconds: Double) {
+  @discardableResult
+  private func waitForRound(after rounds: Int, within seconds: Double) -> Bool {
     let end = Date(timeIntervalSinceNow: seconds)
     answered.lock()
     defer { answered.unlock() }
-    while state.withLock({ $0.rounds }) <= rounds, answered.wait(until: end) {}
+    while state.withLock({ $0.rounds }) <= rounds { if !answered.wait(until: end) { return false } }
+    return true
   }
 
   private func ask(_ client: inout StatusClient?) {
+    state.withLock { $0.begun += 1 }
     var heard: PoolStatus?
     var problem: String?
     do throws(StatusClient.Failure) {

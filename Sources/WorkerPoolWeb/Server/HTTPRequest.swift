@@ -17,7 +17,7 @@ struct HTTPRequest: Sendable {
 
   /// The headers that are kept. A browser sends each of them once.
   private static let keptHeaders: Set<String> = [
-    "host", "origin", "cookie", "sec-fetch-site", "sec-fetch-mode", "content-type", "content-length",
+    "host", "origin", "cookie", "authorization", "sec-fetch-site", "sec-fetch-mode", "content-type", "content-length",
     "transfer-encoding",
   ]
 

@@ -15,22 +15,22 @@ final class HTTPServer: Sendable {
     static let idleSeconds: UInt32 = 30
   }
 
-  typealias Work = @Sendable (HTTPRequest, _ answer: @escaping @Sendable (HTTPResponse) -> Void) -> Void
+  /// How a request gets its answer.
+  enum Handling {
+    case atOnce(HTTPResponse)
+    /// By a function that calls its argument with the answer, once, later or at once, on any thread.
+    case later((@escaping @Sendable (HTTPResponse) -> Void) -> Void)
+  }
 
-  /// Answers a request at once, on the server's thread; nil for one that `work` answers.
-  private let atOnce: @Sendable (HTTPRequest) -> HTTPResponse?
-  /// Calls its second argument with the answer, later or at once, on any thread.
-  private let work: Work
+  /// Decides on a request, on the server's thread.
+  private let handle: @Sendable (HTTPRequest) -> Handling
   private let deadlines = RequestDeadlines()
 
   /// - Parameters:
   ///   - listener: a listening socket, which belongs to the server from now on. The server runs until the process ends.
   /// - Throws: ``ServerStartError``
-  init(
-    listener: Int32, atOnce: @escaping @Sendable (HTTPRequest) -> HTTPResponse?, work: @escaping Work
-  ) throws {
-    self.atOnce = atOnce
-    self.work = work
+  init(listener: Int32, handle: @escaping @Sendable (HTTPRequest) -> Handling) throws {
+    self.handle = handle
     // The server runs until the process ends, and keeps this object.
     let closure = Unmanaged.passRetained(self).toOpaque()
     let daemon = cmicrohttpd_start(
@@ -106,15 +106,17 @@ final class HTTPServer: Sendable {
       return Self.answer(connection, HTTPResponse(413, "text/plain; charset=utf-8", Array(text.utf8)))
     }
     deadlines.forget(connection)
-    let request = exchange.request
-    if let response = atOnce(request) { return Self.answer(connection, response) }
-    MHD_suspend_connection(connection)
-    let address = UInt(bitPattern: connection)
-    work(request) { response in
-      exchange.set(response)
-      MHD_resume_connection(OpaquePointer(bitPattern: address))
+    switch handle(exchange.request) {
+    case .atOnce(let response): return Self.answer(connection, response)
+    case .later(let work):
+      MHD_suspend_connection(connection)
+      let address = UInt(bitPattern: connection)
+      work { response in
+        exchange.set(response)
+        MHD_resume_connection(OpaquePointer(bitPattern: address))
+      }
+      return cmicrohttpd_yes
     }
-    return cmicrohttpd_yes
   }
 
   private static func answer(_ connection: OpaquePointer, _ response: HTTPResponse) -> MHD_Result {

@@ -10,6 +10,7 @@ import Testing
     "text",  // behind commands: what they print; elsewhere a drawing, which says so
     "swift",  // compiled
     "python", "xml",  // files that commands of the page use
+    "yaml",  // a file of Prometheus, which its promtool checks
     "json",  // read; a job file by the pool's own reader
     "sql",  // explained by SQLite on a pool's store
     "ini",  // a file, or the output of a command
@@ -34,7 +35,7 @@ import Testing
       }
       let isFile = block.file != nil
       let isExcused = block.reasonNotToRun != nil
-      if ["python", "xml", "ini"].contains(block.language) {
+      if ["python", "xml", "ini", "yaml"].contains(block.language) {
         #expect(isFile || isExcused, "\(page.path):\(block.line): no command uses this block")
       }
       if block.language == "text" {

@@ -49,6 +49,34 @@ struct BrowserTests {
     try pool.stop()
   }
 
+  /// The button logs out everywhere, and the form logs in again where one was.
+  @Test(.timeLimit(.minutes(20)))
+  func aPersonLogsOutAndInAgain() throws {
+    let items = try ItemPool()
+    let pool = try items.start()
+    let web = try RunningWeb(queue: items.queue)
+    let browser = try Browser()
+    try browser.load(web.url)
+    try browser.load("http://127.0.0.1:\(web.port)/jobs?state=dead")
+    try browser.follow("form[action='/logout'] button")
+    #expect(try browser.text("location.pathname") == "/login")
+    #expect(try browser.isTrue("document.querySelector('nav') === null"))
+    try browser.load("http://127.0.0.1:\(web.port)/jobs?state=dead")
+    #expect(try browser.isTrue("document.querySelector('input[name=token]').type === 'password'"))
+    func show(_ token: String) throws {
+      _ = try browser.value("document.querySelector('input[name=token]').value = \(Browser.quoted(token))")
+      try browser.follow("form[action='/login'] button")
+    }
+    try show(String(repeating: "x", count: 64))
+    #expect(try browser.text("document.body.innerText").contains("not a token of this server"))
+    try show(try #require(web.token))
+    #expect(try browser.text("location.href") == "http://127.0.0.1:\(web.port)/jobs?state=dead")
+    #expect(try browser.isTrue("document.querySelector('nav') !== null"))
+    // The answers that refuse are in the browser's log, and nothing else is.
+    #expect(browser.complaints.allSatisfy { $0.contains("401") }, "\(browser.complaints)")
+    try pool.stop()
+  }
+
   /// Whoever can submit a job chooses its parameters and its errors, and runs no script in the operator's browser.
   @Test(.timeLimit(.minutes(20)))
   func markupInJobsIsText() throws {

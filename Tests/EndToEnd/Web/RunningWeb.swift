@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import WorkerProtocol
 
 /// `workerpool web` in a process of its own, on any free port.
 final class RunningWeb {
@@ -7,27 +8,34 @@ final class RunningWeb {
   private let output = Pipe()
   /// The printed URL.
   let url: String
-  let token: String
+  /// The token in it; nil when the tokens are in a file.
+  let token: String?
   /// 0 for a Unix socket.
   let port: UInt16
 
-  /// - Parameter socket: the path of a Unix socket; nil for a port of its own.
-  init(queue: String, options: [String] = [], socket: String? = nil) throws {
-    process.executableURL = URL(fileURLWithPath: Built.path("workerpool"))
-    let place = socket.map { ["--socket", $0] } ?? ["--port", "0"]
-    process.arguments = ["web", "--queue", queue] + place + options
-    process.standardInput = FileHandle.nullDevice
+  /// - Parameters:
+  ///   - socket: the path of a Unix socket; nil for a port of its own.
+  ///   - passed: a listening descriptor, which the program gets as from a service manager.
+  init(queue: String, options: [String] = [], socket: String? = nil, passed: Int32? = nil) throws {
+    let place = passed == nil ? socket.map { ["--socket", $0] } ?? ["--port", "0"] : []
+    let words = [Built.path("workerpool"), "web", "--queue", queue] + place + options
+    process.executableURL = URL(fileURLWithPath: passed == nil ? words[0] : "/bin/sh")
+    process.arguments = passed == nil ? Array(words.dropFirst()) : ["-c", Self.passing] + words
+    process.standardInput = passed.map { FileHandle(fileDescriptor: $0, closeOnDealloc: false) } ?? .nullDevice
     process.standardOutput = output
     process.standardError = FileHandle.nullDevice
     try process.run()
     try output.fileHandleForWriting.close()
     url = try #require(LineReader(output.fileHandleForReading).next())
-    token = try #require(url.components(separatedBy: "token=").last)
-    let number = UInt16(url.dropFirst("http://127.0.0.1:".count).prefix { $0 != "/" })
-    port = try #require(socket == nil ? number : 0)
+    token = url.contains("token=") ? url.components(separatedBy: "token=").last : nil
+    let number = url.hasPrefix("http://") ? url.split(separator: "/")[1].split(separator: ":").last : "0"
+    port = try #require(number.flatMap { UInt16($0) })
   }
 
   deinit { stop() }
+
+  /// Runs a program with the standard input as the one socket of a service manager (sd_listen_fds(3)).
+  static let passing = "exec 3<&0 </dev/null; exec env LISTEN_PID=$$ LISTEN_FDS=1 \"$0\" \"$@\""
 
   var pid: Int32 { process.processIdentifier }
   var isRunning: Bool { process.isRunning }
@@ -46,10 +54,10 @@ final class RunningWeb {
     return try #require(Int(line.split(whereSeparator: { $0 == " " || $0 == "\t" })[1]))
   }
 
-  /// A client that has shown the token.
-  func client() throws -> WebClient {
+  /// A client that has shown a token.
+  func client(token: String? = nil) throws -> WebClient {
     var client = WebClient(port: port)
-    let answer = try client.get("/?token=\(token)")
+    let answer = try client.get("/?token=\(try #require(token ?? self.token))")
     #expect(answer.status == 303)
     client.cookie = answer.header("set-cookie").map { String($0.prefix { $0 != ";" }) }
     try #require(client.cookie != nil)
@@ -60,6 +68,8 @@ final class RunningWeb {
 /// HTTP as a test wants it, with each header as it likes: a new connection for each request.
 struct WebClient {
   let port: UInt16
+  /// The path of a Unix socket; nil for the port.
+  var socket: String?
   var cookie: String?
 
   struct Answer {
@@ -70,6 +80,16 @@ struct WebClient {
     func header(_ name: String) -> String? {
       let line = head.components(separatedBy: "\r\n").first { $0.lowercased().hasPrefix(name + ":") }
       return line.map { $0.dropFirst(name.count + 1).trimmingCharacters(in: .whitespaces) }
+    }
+
+    /// Where the page's forms that change something lead.
+    var forms: Set<String> {
+      Set(
+        body.components(separatedBy: "<form ").dropFirst().compactMap { form in
+          let tag = form.prefix { $0 != ">" }
+          guard tag.contains("method=\"post\"") else { return nil }
+          return tag.components(separatedBy: "action=\"").dropFirst().first.map { String($0.prefix { $0 != "\"" }) }
+        })
     }
 
     /// The key in the page's forms.
@@ -131,6 +151,7 @@ struct WebClient {
 
   /// A connection to the server.
   func connected() throws -> Int32 {
+    if let socket { return try UnixSocket.connect(to: socket) }
     let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)

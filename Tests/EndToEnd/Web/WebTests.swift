@@ -2,6 +2,7 @@ import Foundation
 import PoolClient
 import Synchronization
 import Testing
+import WorkerProtocol
 
 /// `workerpool web` over HTTP, without a browser.
 @Suite(.serialized) struct WebTests {
@@ -261,6 +262,100 @@ import Testing
     #expect(long.code == 1 && long.errors.contains("may have 107 bytes, this one has 108"))
   }
 
+  /// A listening socket of any address of this machine; it takes connections to 127.0.0.1, too.
+  private func listeningSocket() throws -> Int32 {
+    let socket = Glibc.socket(AF_INET6, Int32(SOCK_STREAM.rawValue), 0)
+    try #require(socket >= 0)
+    var (off, address) = (Int32(0), sockaddr_in6())
+    setsockopt(socket, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &off, socklen_t(MemoryLayout<Int32>.size))
+    address.sin6_family = sa_family_t(AF_INET6)
+    let isBound = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(socket, $0, socklen_t(MemoryLayout<sockaddr_in6>.size)) == 0
+      }
+    }
+    try #require(isBound && listen(socket, 8) == 0)
+    return socket
+  }
+
+  /// The service manager has opened the socket before, so that no connection is refused while the program starts.
+  @Test(.timeLimit(.minutes(20)))
+  func aSocketOfTheServiceManagerIsServed() throws {
+    let items = try ItemPool()
+    let port = try listeningSocket()
+    defer { close(port) }
+    let web = try RunningWeb(queue: items.queue, passed: port)
+    #expect(web.url.hasPrefix("http://[::1]:\(web.port)/?token="), "\(web.url)")
+    let client = try web.client()
+    #expect(try client.get("/jobs").status == 200)
+    #expect(try client.get("/jobs", headers: ["Host": "[::1]:\(web.port)"]).status == 200)
+    #expect(try client.get("/jobs", headers: ["Host": "evil.example:\(web.port)"]).status == 403)
+    web.stop()
+    // The manager still has the socket: who connects now waits for the next program.
+    let waiting = try client.connected()
+    defer { close(waiting) }
+    let next = try RunningWeb(queue: items.queue, passed: port)
+    let request = "GET /healthz HTTP/1.0\r\n\r\n"
+    #expect(request.withCString { send(waiting, $0, strlen($0), Int32(MSG_NOSIGNAL)) } == request.utf8.count)
+    var answer = [UInt8](repeating: 0, count: 12)
+    #expect(recv(waiting, &answer, answer.count, Int32(MSG_WAITALL)) == answer.count)
+    #expect(String(decoding: answer, as: UTF8.self).hasSuffix(" 200"))
+    #expect(next.isRunning)
+  }
+
+  @Test(.timeLimit(.minutes(20)))
+  func aUnixSocketOfTheServiceManagerIsServedAndLeft() throws {
+    let items = try ItemPool()
+    let path = items.place.path("passed.sock")
+    let listener = try UnixSocket.listen(at: path)
+    defer { close(listener) }
+    let web = try RunningWeb(queue: items.queue, passed: listener)
+    #expect(web.url.hasPrefix("listening on \(path)"), "\(web.url)")
+    var client = WebClient(port: 0)
+    client.socket = path
+    #expect(try client.get("/healthz").body == "alive\n")
+    web.stop()
+    #expect(FileManager.default.fileExists(atPath: path), "it is the manager's")
+  }
+
+  @Test func socketsThatCannotBeServedAreRefused() throws {
+    let items = try ItemPool()
+    let port = try listeningSocket()
+    defer { close(port) }
+    func web(_ script: String, _ options: String...) throws -> Finished {
+      try run(
+        "/bin/sh", ["-c", script, Built.path("workerpool"), "web", "--queue", items.queue] + options,
+        input: FileHandle(fileDescriptor: port, closeOnDealloc: false))
+    }
+    for option in ["--port", "--socket"] {
+      let refused = try web(RunningWeb.passing, option, "0")
+      #expect(refused.code == 2 && refused.errors.contains("\(option) cannot be given when"), "\(refused)")
+    }
+    let two = try web(RunningWeb.passing.replacingOccurrences(of: "FDS=1", with: "FDS=2"))
+    #expect(two.code == 1 && two.errors.contains("the service manager passes 2 sockets"), "\(two)")
+    let file = try web(RunningWeb.passing.replacingOccurrences(of: "3<&0", with: "3</dev/null"))
+    #expect(file.code == 1 && file.errors.contains("descriptor 3 of the service manager does not listen"), "\(file)")
+    // Sockets for another process are none for this one.
+    let other = RunningWeb.passing.replacingOccurrences(of: "LISTEN_PID=$$", with: "LISTEN_PID=1")
+    let own = try web(other, "--socket", String(repeating: "x", count: 108))
+    #expect(own.code == 1 && own.errors.contains("may have 107 bytes"), "\(own)")
+  }
+
+  /// `--config`: the options of a file, as the unit of the package has them.
+  @Test(.timeLimit(.minutes(20)))
+  func optionsComeFromAFile() throws {
+    let items = try ItemPool()
+    let tokens = try items.place.write(String(repeating: "t", count: 32), to: "tokens")
+    #expect(chmod(tokens, 0o600) == 0)
+    let file = try items.place.write("# of the pages\nread-only\ntoken-file \(tokens)\n", to: "web.conf")
+    let web = try RunningWeb(queue: items.queue, options: ["--config", file])
+    let client = try web.client(token: String(repeating: "t", count: 32))
+    #expect(try client.get("/queues").body.contains("read-only"))
+    let bad = try items.place.write("session-hours\nport 0\n", to: "bad.conf")
+    let refused = try workerpool("web", "--config", bad)
+    #expect(refused.code == 2 && refused.errors.contains("\(bad), line 1: --session-hours needs a value"), "\(refused)")
+  }
+
   /// `--read-only`: no form is on any page, and none is obeyed, however it comes.
   @Test(.timeLimit(.minutes(20)))
   func readOnlyPagesHaveNoFormsAndObeyNone() throws {
@@ -271,11 +366,12 @@ import Testing
     let web = try RunningWeb(queue: items.queue, options: ["--read-only"])
     let client = try web.client()
     let other = try RunningWeb(queue: items.queue)
-    // Read-only pages have no key; another server's is as good as none.
-    let key = try #require(try other.client().get("/queues").formKey)
+    let keys = [
+      try #require(try client.get("/queues").formKey), try #require(try other.client().get("/queues").formKey),
+    ]
     for path in ["/", "/jobs?state=dead", "/jobs/p1", "/queues", "/kinds", "/workers", "/periodic"] {
       let page = try client.get(path)
-      #expect(page.status == 200 && !page.body.contains("method=\"post\""), "\(path)")
+      #expect(page.status == 200 && page.forms == ["/logout"], "\(path): \(page.forms)")
       #expect(!page.body.contains("href=\"/change"), "\(path)")
     }
     let preview = try client.get("/change?do=delete&state=dead")
@@ -288,9 +384,11 @@ import Testing
       ("/change", ["do": "delete", "state": "dead", "confirmed": "yes"]),
     ]
     for (path, fields) in changes {
-      #expect(try client.post(path, fields.merging(["key": key]) { $1 }).status == 403, "\(path)")
+      for key in keys {
+        #expect(try client.post(path, fields.merging(["key": key]) { $1 }).status == 403, "\(path)")
+      }
       for method in ["GET", "HEAD", "PUT", "DELETE", "PATCH"] {
-        let query = fields.merging(["key": key]) { $1 }.map { "\($0)=\($1)" }.joined(separator: "&")
+        let query = fields.merging(["key": keys[0]]) { $1 }.map { "\($0)=\($1)" }.joined(separator: "&")
         let answer = try client.request(method, "\(path)?\(query)", headers: [:])
         #expect(answer.status != 303, "\(method) \(path)")
       }
@@ -298,6 +396,85 @@ import Testing
     let status = try pool.status()
     #expect(!status.isPaused && status.workerCount == 1 && status.jobs?["dead"] == 1)
     try pool.stop()
+  }
+
+  /// `--token-file`: two people with different rights at one program, until one logs out and the program ends.
+  @Test(.timeLimit(.minutes(20)))
+  func tokensOfAFileHaveTheirRoles() throws {
+    let items = try ItemPool()
+    let pool = try items.start()
+    let (anna, wall) = (String(repeating: "a", count: 32), String(repeating: "w", count: 32))
+    let file = try items.place.write("\(anna) operate Anna\n\(wall) look wall display\n", to: "tokens")
+    let open = try workerpool("web", "--queue", items.queue, "--port", "0", "--token-file", file)
+    #expect(open.code == 1 && open.errors.contains("\(file) may be read or written by other users"), "\(open)")
+    #expect(chmod(file, 0o600) == 0)
+    var web = try RunningWeb(queue: items.queue, options: ["--token-file", file])
+    #expect(web.url == "http://127.0.0.1:\(web.port)/" && web.token == nil, "it prints no token")
+
+    var client = WebClient(port: web.port)
+    let asked = try client.get("/jobs?state=dead")
+    #expect(asked.status == 401 && asked.forms == ["/login"])
+    #expect(asked.body.contains("name=\"page\" value=\"/jobs?state=dead\""))
+    #expect(try client.post("/login", ["token": String(repeating: "b", count: 32)]).status == 401)
+    let answer = try client.post("/login", ["token": wall, "page": "/jobs?state=dead"])
+    #expect(answer.status == 303 && answer.header("location") == "/jobs?state=dead")
+    client.cookie = answer.header("set-cookie").map { String($0.prefix { $0 != ";" }) }
+    let page = try client.get("/queues")
+    #expect(page.forms == ["/logout"] && page.body.contains("wall display") && page.body.contains("read-only"))
+    let key = try #require(page.formKey)
+    let refused = try client.post("/pause", ["key": key, "queue": "slow"])
+    #expect(refused.status == 403 && refused.body.contains("your token has the role look"))
+    #expect(try WebClient(port: web.port).get("/metrics", headers: ["Authorization": "Bearer \(wall)"]).status == 200)
+
+    let operate = try web.client(token: anna)
+    let annasKey = try #require(try operate.get("/queues").formKey)
+    #expect(annasKey != key)
+    #expect(try operate.post("/pause", ["key": annasKey, "queue": "slow"]).status == 303)
+    #expect(try pool.status().pausedQueues == ["slow"])
+
+    let out = try client.post("/logout", ["key": key])
+    #expect(out.status == 303 && out.header("location") == "/login")
+    #expect(try client.get("/queues").status == 401)
+    #expect(try operate.get("/queues").status == 200)
+    // The cookie of an earlier program leads to the page that says what to do.
+    web.stop()
+    web = try RunningWeb(queue: items.queue, options: ["--token-file", file])
+    let late = try WebClient(port: web.port).get(
+      "/queues",
+      headers: [
+        "Cookie": (operate.cookie ?? "").replacingOccurrences(of: "\(operate.port)=", with: "\(web.port)=")
+      ])
+    #expect(late.status == 401 && late.body.contains("You are logged out") && late.forms == ["/login"])
+    try pool.stop()
+  }
+
+  /// A page that is being shown is no more once its reader has logged out, in another window for example.
+  @Test(.timeLimit(.minutes(20)))
+  func loggingOutEndsThePagesThatAreOpen() throws {
+    let items = try ItemPool()
+    let web = try RunningWeb(queue: items.queue)
+    let client = try web.client()
+    let key = try #require(try client.get("/queues").formKey)
+    let stream = try client.connected()
+    defer { close(stream) }
+    let text = "GET /events?page=/ HTTP/1.1\r\nHost: 127.0.0.1:\(web.port)\r\nCookie: \(client.cookie ?? "")\r\n\r\n"
+    #expect(text.withCString { send(stream, $0, strlen($0), Int32(MSG_NOSIGNAL)) } == text.utf8.count)
+    var received = ""
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while !received.contains("event: page") {
+      let count = read(stream, &chunk, chunk.count)
+      try #require(count > 0, "the stream ends before a page came: \(received)")
+      received += String(decoding: chunk[..<count], as: UTF8.self)
+    }
+    #expect(try client.post("/logout", ["key": key]).status == 303)
+    // The last chunk of a body is an empty one.
+    while !received.hasSuffix("\r\n0\r\n\r\n") {
+      let count = read(stream, &chunk, chunk.count)
+      guard count > 0 else { break }
+      received = String((received + String(decoding: chunk[..<count], as: UTF8.self)).suffix(100))
+    }
+    #expect(received.hasSuffix("0\r\n\r\n"), "\(received)")
+    #expect(try client.get("/events?page=/").status == 401)
   }
 
   /// Requests that a proxy may read in another way are refused before anything is looked at.
@@ -325,9 +502,54 @@ import Testing
     #expect(web.isRunning)
   }
 
+  /// Probes of a proxy under another name, and a scrape of Prometheus, while a pool runs, hangs, and is gone.
+  @Test(.timeLimit(.minutes(20)))
+  func probesTellWhetherAPoolAnswers() throws {
+    let items = try ItemPool()
+    let web = try RunningWeb(queue: items.queue)
+    let stranger = WebClient(port: web.port)
+    let other = ["Host": "10.0.0.7", "X-Forwarded-For": "10.0.0.1"]
+    let scrape = ["Host": "10.0.0.7", "Authorization": "Bearer \(try #require(web.token))"]
+    func expectNoPool(_ when: Comment) throws {
+      #expect(try stranger.get("/healthz", headers: other).status == 200, when)
+      let ready = try stranger.get("/readyz", headers: other)
+      #expect(ready.status == 503 && ready.body == "not ready: no pool answers\n", when)
+      let metrics = try stranger.get("/metrics", headers: scrape)
+      #expect(metrics.status == 200 && metrics.body.hasSuffix("\nworkerpool_up 0\n"), when)
+    }
+    try expectNoPool("before there is a pool")
+    let pool = try items.start()
+    try items.submit("add")
+    try pool.waitForJobs(1)
+    // What was heard is used for a second.
+    try waitUntil("the pool is ready") { try stranger.get("/readyz", headers: other).body == "ready\n" }
+    let alive = try stranger.get("/healthz", headers: other)
+    #expect(alive.status == 200 && alive.body == "alive\n" && alive.header("content-type")?.contains("plain") == true)
+    #expect(try stranger.get("/metrics", headers: other).status == 401)
+    let metrics = try stranger.get("/metrics", headers: scrape)
+    #expect(metrics.status == 200 && metrics.header("content-type")?.hasPrefix("text/plain; version=0.0.4") == true)
+    let names = { (text: String) in
+      Set(text.split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }.map { $0.split(separator: " ")[2] })
+    }
+    #expect(try names(metrics.body) == names(pool.command("status", "--prometheus").output))
+    #expect(metrics.body.contains("workerpool_up 1\n") && metrics.body.contains("outcome=\"done\"} 1\n"))
+    #expect(try web.client().get("/metrics").body.contains("workerpool_up 1\n"))
+    // It goes on, and answers nobody.
+    pool.signal(SIGSTOP)
+    try waitUntil("the pool is silent") { try stranger.get("/readyz", headers: other).status == 503 }
+    try expectNoPool("while it is stopped")
+    pool.signal(SIGCONT)
+    try waitUntil("the pool is ready") { try stranger.get("/readyz", headers: other).status == 200 }
+    try pool.stop()
+    try waitUntil("the pool is gone") { try stranger.get("/readyz", headers: other).status == 503 }
+    try expectNoPool("after its end")
+  }
+
   @Test func wrongArgumentsAreExplained() throws {
     #expect(try workerpool("web", "--port", "x").code == 2)
     #expect(try workerpool("web", "--port", "1", "--socket", "s").code == 2)
+    #expect(try workerpool("web", "--session-hours", "0").code == 2)
+    #expect(try workerpool("web", "--port", "0", "--token-file", "/nowhere/tokens").errors.contains("is not there"))
     #expect(try run(Built.path("workerpool-web"), ["--nonsense"]).code == 2)
     #expect(try run(Built.path("workerpool-web"), ["--help"]).code == 0)
   }

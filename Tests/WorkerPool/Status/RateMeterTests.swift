@@ -1,3 +1,4 @@
+import PoolMetrics
 import Testing
 
 @testable import WorkerPool

@@ -20,7 +20,9 @@ final class JobDeletions {
     self.checkpoints = checkpoints
   }
 
-  func delete(_ jobs: [JobKey], _ request: StatusRequest, _ client: StatusServer.Client) {
+  func delete(
+    _ jobs: [JobKey], _ request: StatusRequest, _ requester: Requester, _ client: StatusServer.Client
+  ) {
     let states = request.states?.compactMap(JobState.init(name:)) ?? JobState.allCases
     guard states.count == request.states?.count ?? states.count else {
       let names = JobState.allCases.map(\.name).joined(separator: ", ")
@@ -40,7 +42,7 @@ final class JobDeletions {
     guard !others.isEmpty else {
       return client.reply(StatusReply(count: 0, kept: .init(running: running, awaited: 0, missing: 0)))
     }
-    core.log(StatusService.record(.jobDeleted, others, "will be deleted", core.coordinator.jobURIs))
+    core.log(StatusService.record(.jobDeleted, others, "will be deleted", requester, core.coordinator.jobURIs))
     core.withheld.formUnion(others)
     core.coordinator.forget(others)
     core.source.delete(

@@ -1,4 +1,5 @@
 import LinuxSystem
+import PoolMetrics
 
 /// Keeps the file of the node exporter's textfile collector up to date, where one is wanted.
 final class MetricsFile {

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Jobs
 import LinuxSystem
 import WorkerProtocol
@@ -14,6 +15,8 @@ final class StatusService {
   private var server: StatusServer?
   /// Requests that wait for the store, with how many jobs they have changed already.
   private var tickets = Tickets<(client: StatusServer.Client, count: Int)>()
+  /// The names of the users who may ask, by their IDs.
+  private var userNames: [UInt32: String] = [:]
   let collector: StatusCollector
   let metrics: MetricsFile
   let names: NameCheck
@@ -43,6 +46,12 @@ final class StatusService {
   /// Takes requests from now on: the URIs of jobs are known. Without a status socket no command could stop the pool, so
   /// it ends.
   func start() {
+    // The list of users may be at a server that does not answer.
+    core.loop.blocking.run(on: "the list of users") {
+      Dictionary(uniqueKeysWithValues: Set([geteuid(), 0]).compactMap { id in UserName.of(id).map { (id, $0) } })
+    } then: { [weak self] in
+      self?.userNames = $0
+    }
     do {
       let path = QueueLayout(root: core.configuration.queue).statusSocket
       server = try StatusServer(path: path, loop: core.loop, log: core.log) { [weak self] request, client in
@@ -90,6 +99,7 @@ final class StatusService {
     case .scale: scale(request, client)
     case .stop: stop(request, client)
     case .reload:
+      note("told to reload the plugins", requester(request, client))
       supervisor.reload()
       client.reply(StatusReply())
     case .nudge:
@@ -97,9 +107,9 @@ final class StatusService {
       ready.promoteDueJobs()
       core.refetchJobs()
       client.reply(StatusReply())
-    case .cancel: withJobs(of: request, client) { cancel($0, client) }
-    case .retry: withJobs(of: request, client) { retry($0, client) }
-    case .delete: withJobs(of: request, client) { deletions.delete($0, request, client) }
+    case .cancel: withJobs(of: request, client) { cancel($0, requester(request, client), client) }
+    case .retry: withJobs(of: request, client) { retry($0, requester(request, client), client) }
+    case .delete: withJobs(of: request, client) { deletions.delete($0, request, requester(request, client), client) }
     case .explain: withJobs(of: request, client) { explanations.explain($0, client) }
     case .check: names.check(request, client)
     case .submission: submissions.wait(request, client)
@@ -109,6 +119,14 @@ final class StatusService {
       // What other pools save from the reply on reaches the client.
       others.ask(request) { _ in client.reply(StatusReply()) }
     }
+  }
+
+  private func note(_ what: String, _ requester: Requester) {
+    core.log(LogRecord(event: .note, text: "\(what), \(requester.text)", fields: requester.fields))
+  }
+
+  private func requester(_ request: StatusRequest, _ client: StatusServer.Client) -> Requester {
+    Requester(userID: client.userID, userName: userNames[client.userID], webUser: request.webUser)
   }
 
   private func status(_ request: StatusRequest, _ client: StatusServer.Client) {
@@ -131,6 +149,7 @@ final class StatusService {
 
   private func stop(_ request: StatusRequest, _ client: StatusServer.Client) {
     let deadline = request.deadline ?? core.configuration.stopDeadline
+    note("told to stop", requester(request, client))
     guard request.all == true, !others.members.isEmpty else {
       client.reply(StatusReply(count: request.all == true ? 0 : nil))
       return core.stopAsTold(deadline)
@@ -162,7 +181,11 @@ final class StatusService {
     if isPause { core.coordinator.pause(scope) } else { core.coordinator.resume(scope) }
     core.source.savePauses(core.coordinator.pauses, ticket: tickets.issue(to: (client, 0)))
     let what = request.queue.map { "queue \($0)" } ?? request.kind.map { "kind \($0)" } ?? "everything"
-    core.log(isPause ? .poolPaused : .poolResumed, "\(what) \(isPause ? "is paused" : "goes on")")
+    let requester = requester(request, client)
+    core.log(
+      LogRecord(
+        event: isPause ? .poolPaused : .poolResumed,
+        text: "\(what) \(isPause ? "is paused" : "goes on"), \(requester.text)", fields: requester.fields))
   }
 
   private func scale(_ request: StatusRequest, _ client: StatusServer.Client) {
@@ -174,6 +197,7 @@ final class StatusService {
       let hint = Spelling.hint(to: plugin, among: names, otherwise: "there are \(names.joined(separator: ", "))")
       return client.reply(StatusReply(ok: false, error: "there is no plugin \(plugin)\(hint)"))
     }
+    note("told to keep \(count) \(request.plugin.map { "\($0) " } ?? "")workers", requester(request, client))
     supervisor.scale(to: count, plugin: request.plugin)
     client.reply(StatusReply())
   }
@@ -181,8 +205,8 @@ final class StatusService {
   // MARK: Jobs
 
   /// Jobs in a worker's hand are cancelled through it; the others in the store.
-  private func cancel(_ jobs: [JobKey], _ client: StatusServer.Client) {
-    core.log(Self.record(.jobCancelled, jobs, "will be cancelled", core.coordinator.jobURIs))
+  private func cancel(_ jobs: [JobKey], _ requester: Requester, _ client: StatusServer.Client) {
+    core.log(Self.record(.jobCancelled, jobs, "will be cancelled", requester, core.coordinator.jobURIs))
     let inHand = jobs.filter { core.coordinator.held[$0] != nil }
     for job in inHand { core.coordinator.cancel(job) }
     let rest = jobs.filter { core.coordinator.held[$0] == nil }
@@ -195,8 +219,8 @@ final class StatusService {
     core.source.cancel(rest, ticket: tickets.issue(to: (client, inHand.count)))
   }
 
-  private func retry(_ jobs: [JobKey], _ client: StatusServer.Client) {
-    core.log(Self.record(.jobRetried, jobs, "will run again", core.coordinator.jobURIs))
+  private func retry(_ jobs: [JobKey], _ requester: Requester, _ client: StatusServer.Client) {
+    core.log(Self.record(.jobRetried, jobs, "will run again", requester, core.coordinator.jobURIs))
     core.source.retry(jobs, ticket: tickets.issue(to: (client, 0)))
   }
 
@@ -216,9 +240,25 @@ final class StatusService {
   }
 
   /// The record of a request to change jobs; many jobs are not named one by one.
-  static func record(_ event: LogEvent, _ jobs: [JobKey], _ what: String, _ uris: JobURIs) -> LogRecord {
+  static func record(
+    _ event: LogEvent, _ jobs: [JobKey], _ what: String, _ requester: Requester, _ uris: JobURIs
+  ) -> LogRecord {
     let names = jobs.count == 1 ? "\(uris[jobs[0]])" : "\(jobs.count) jobs"
     let fields: [LogField] = jobs.count <= namedJobs ? [.jobs(uris.texts(jobs))] : []
-    return LogRecord(event: event, text: "\(names) \(what)", fields: fields + [.count(jobs.count)])
+    return LogRecord(
+      event: event, text: "\(names) \(what), \(requester.text)",
+      fields: fields + [.count(jobs.count)] + requester.fields)
+  }
+}
+
+/// Names of users.
+private enum UserName {
+  /// Nil for a user whom the system's list lacks.
+  static func of(_ id: uid_t) -> String? {
+    var entry = passwd()
+    var found: UnsafeMutablePointer<passwd>?
+    var buffer = [CChar](repeating: 0, count: 16_384)
+    guard getpwuid_r(id, &entry, &buffer, buffer.count, &found) == 0, found != nil else { return nil }
+    return entry.pw_name.map { String(cString: $0) }
   }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import Jobs
 import LinuxSystem
 import PoolClient
 
@@ -10,7 +9,7 @@ package enum PrometheusText {
   /// The metrics, each with its help and type.
   package static func text(_ status: PoolStatus) -> String {
     var text = Text()
-    text.add("up", "gauge", "1 while the pool runs.", [([:], status.phase == "running" ? 1 : 0)])
+    text.addUp(status.phase == "running")
     text.add("uptime_seconds", "gauge", "Seconds since the pool was started.", [([:], status.age)])
     text.add(
       "jobs", "gauge", "Jobs in the store by state.",
@@ -74,6 +73,13 @@ package enum PrometheusText {
     return text.lines
   }
 
+  /// The metrics of a pool that does not answer: all but one are unknown.
+  package static var textWithoutPool: String {
+    var text = Text()
+    text.addUp(false)
+    return text.lines
+  }
+
   /// Writes the metrics to a file in one step: a reader never sees half of them. Every user may read it, since the node
   /// exporter is another one, and nothing in it is private.
   package static func write(_ status: PoolStatus, to path: String) throws {
@@ -110,6 +116,10 @@ package enum PrometheusText {
 
   private struct Text {
     var lines = ""
+
+    mutating func addUp(_ isRunning: Bool) {
+      add("up", "gauge", "1 while the pool runs.", [([:], isRunning ? 1 : 0)])
+    }
 
     mutating func add(_ name: String, _ type: String, _ help: String, _ samples: [([String: String], Double)]) {
       guard !samples.isEmpty else { return }
