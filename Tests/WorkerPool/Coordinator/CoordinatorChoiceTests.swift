@@ -113,7 +113,7 @@ import WorkerProtocol
     #expect(scene.runs() == [worker: [uri(3)]])
     scene.coordinator.workerDied(worker, obituary(.stopped))
     _ = scene.effects()
-    #expect(scene.coordinator.inHandByGroup.isEmpty)
+    #expect(scene.coordinator.groups.inHand.isEmpty)
   }
 
   /// What a worker of an earlier pool still runs counts against the limits of its kind and its key.
@@ -189,7 +189,7 @@ import WorkerProtocol
 
   @Test func aRateLetsSoManyJobsBeginInItsTime() {
     var scene = Scene(rate: JobRate(jobs: 2, period: 10))
-    scene.coordinator.beginTimeout = .infinity
+    scene.coordinator.hands.beginTimeout = .infinity
     scene.coordinator.becameReady([job(1)])
     let worker = scene.worker(credit: 10)
     #expect(scene.runs() == [worker: [uri(1)]])
@@ -222,7 +222,7 @@ import WorkerProtocol
   /// A pool that is started again: nothing begins before it knows what began before it.
   @Test func beginningsBeforeThePoolCountAgainstARate() {
     var scene = Scene()
-    scene.coordinator.beginTimeout = .infinity
+    scene.coordinator.hands.beginTimeout = .infinity
     scene.coordinator.countsEarlierBeginnings = true
     scene.coordinator.now = 100
     let rate = JobRate(jobs: 2, period: 10)
@@ -261,7 +261,7 @@ import WorkerProtocol
   @Test func aRateHoldsForBeginningsHoweverLateTheyAre() {
     let rate = JobRate(jobs: 2, period: 10)
     var scene = Scene(rate: rate)
-    scene.coordinator.beginTimeout = .infinity
+    scene.coordinator.hands.beginTimeout = .infinity
     scene.coordinator.becameReady((1...5).map { job($0) })
     let worker = scene.worker(credit: 5)
     #expect(scene.runs() == [worker: [uri(1), uri(2)]])
@@ -296,7 +296,7 @@ import WorkerProtocol
   /// Jobs that began together and run one by one afterwards begin then.
   @Test func aJobThatBeginsAgainIsDatedAnew() {
     var scene = Scene(rate: JobRate(jobs: 2, period: 10))
-    scene.coordinator.beginTimeout = .infinity
+    scene.coordinator.hands.beginTimeout = .infinity
     scene.coordinator.becameReady((1...4).map { job($0) })
     let worker = scene.worker(credit: 4)
     #expect(scene.runs() == [worker: [uri(1), uri(2)]])
@@ -329,7 +329,7 @@ import WorkerProtocol
   @Test func aRateWakesNobodyWhileNothingIsHandedOut() {
     for stops in [{ $0.pause(.everything) }, { $0.close() }] as [(inout Coordinator) -> Void] {
       var scene = Scene(rate: JobRate(jobs: 1, period: 10))
-      scene.coordinator.beginTimeout = .infinity
+      scene.coordinator.hands.beginTimeout = .infinity
       scene.coordinator.becameReady([job(1), job(2)])
       let worker = scene.worker(credit: 10)
       #expect(scene.runs() == [worker: [uri(1)]])

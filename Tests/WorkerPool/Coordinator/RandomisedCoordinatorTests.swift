@@ -19,7 +19,7 @@ import WorkerProtocol
         key: number % 2 == 0 ? "key \(number % 4 == 0 ? 0 : number % 7)" : nil, limit: 2)
     }
     coordinator.weights = QueueWeights(["mail": 3])
-    coordinator.queueLimits = QueueLimits(["m*": 4])
+    coordinator.groups = GroupLimits(queues: QueueLimits(["m*": 4]))
     var unfinished = Dictionary(uniqueKeysWithValues: all.map { (uri(Int($0.key)), $0) })
     var hands: [WorkerID: [ObjectURI]] = [:]
     var begun: [WorkerID: [ObjectURI]] = [:]
