@@ -95,10 +95,13 @@ static const struct {
     {SYS_ioprio_set, 1},      {SYS_migrate_pages, 0},     {SYS_move_pages, 0},
 };
 
+#define CSYSTEM_COUNT(array) (sizeof array / sizeof array[0])
+
+// Room for all instructions of the filter: two for each call that is denied, five for each that may name a process, and
+// what the other rules take.
 enum {
-  csystem_filter_room = 16 + 2 * (int)(sizeof csystem_denied_calls / sizeof csystem_denied_calls[0]) +
-                        5 * (int)(sizeof csystem_calls_on_processes / sizeof csystem_calls_on_processes[0]) +
-                        2 * (int)(sizeof csystem_calls_on_open_files / sizeof csystem_calls_on_open_files[0]) + 48
+  csystem_filter_room = 2 * (int)CSYSTEM_COUNT(csystem_denied_calls) + 2 * (int)CSYSTEM_COUNT(csystem_calls_on_open_files) +
+                        5 * (int)CSYSTEM_COUNT(csystem_calls_on_processes) + 64
 };
 
 #if defined(__x86_64__)
@@ -107,90 +110,147 @@ enum {
 #define CSYSTEM_ARCHITECTURE AUDIT_ARCH_AARCH64
 #endif
 
-// Writes the filter into `filter`, which has room for csystem_filter_room instructions, and returns how many it has.
+// MARK: Building a filter
+
+// A filter while it is written. It works on one number, which a load replaces, and its instructions run from the first to the
+// last, but for blocks that are passed over.
+struct csystem_filter {
+  struct sock_filter *instructions;
+  int count;
+};
+
+static inline int csystem_add(struct csystem_filter *filter, uint16_t code, uint32_t value) {
+  filter->instructions[filter->count] = (struct sock_filter){code, 0, 0, value};
+  return filter->count++;
+}
+
+// Loads a member of seccomp_data, which begins at this byte.
+static inline void csystem_load(struct csystem_filter *filter, size_t member) {
+  csystem_add(filter, BPF_LD | BPF_W | BPF_ABS, (uint32_t)member);
+}
+
+static inline void csystem_load_call(struct csystem_filter *filter) {
+  csystem_load(filter, offsetof(struct seccomp_data, nr));
+}
+
+// Loads the lower half of a call's argument, which is all of an int.
+static inline void csystem_load_argument(struct csystem_filter *filter, int number) {
+  csystem_load(filter, offsetof(struct seccomp_data, args) + sizeof(uint64_t) * (size_t)number);
+}
+
+static inline void csystem_load_upper_half(struct csystem_filter *filter, int number) {
+  csystem_load(filter, offsetof(struct seccomp_data, args) + sizeof(uint64_t) * (size_t)number + sizeof(uint32_t));
+}
+
+// Ends the filter with this answer.
+static inline void csystem_answer(struct csystem_filter *filter, uint32_t answer) {
+  csystem_add(filter, BPF_RET | BPF_K, answer);
+}
+
+// How a block begins; each test compares the loaded number with a value. csystem_end ends the block.
+enum csystem_test { csystem_equals = BPF_JEQ, csystem_at_least = BPF_JGE, csystem_has_any_bit = BPF_JSET };
+
+static inline int csystem_when(struct csystem_filter *filter, enum csystem_test test, uint32_t value) {
+  return csystem_add(filter, (uint16_t)(BPF_JMP | test | BPF_K), value);
+}
+
+// Ends a block that runs if the test of its first instruction, `start`, succeeds.
+static inline void csystem_end(struct csystem_filter *filter, int start) {
+  filter->instructions[start].jf = (uint8_t)(filter->count - start - 1);
+}
+
+// The answer, if the loaded number passes the test.
+static inline void csystem_answer_when(struct csystem_filter *filter, enum csystem_test test, uint32_t value,
+                                       uint32_t answer) {
+  int block = csystem_when(filter, test, value);
+  csystem_answer(filter, answer);
+  csystem_end(filter, block);
+}
+
+// The answer, unless the loaded number is this one.
+static inline void csystem_answer_unless(struct csystem_filter *filter, uint32_t value, uint32_t answer) {
+  int start = csystem_when(filter, csystem_equals, value);
+  csystem_answer(filter, answer);
+  filter->instructions[start].jt = (uint8_t)(filter->count - start - 1);
+}
+
+static inline void csystem_answer_calls(struct csystem_filter *filter, const int *calls, size_t count, uint32_t answer) {
+  for (size_t i = 0; i < count; i++) csystem_answer_when(filter, csystem_equals, (uint32_t)calls[i], answer);
+}
+
+// Writes the filter into `instructions`, which has room for csystem_filter_room of them, and returns how many it has.
 // Sockets are denied: those of networks unless `has_network`, and all others. Changes of open files' modes and owners are denied
 // unless `changes_files`.
-static inline int csystem_write_filter(struct sock_filter *filter, int has_network, int changes_files) {
-  int count = 0;
-  const uint32_t denied = SECCOMP_RET_ERRNO | EPERM, refused = SECCOMP_RET_ERRNO | EACCES;
-#define ADD(...) filter[count++] = (struct sock_filter)__VA_ARGS__
-  ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)));
-  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, CSYSTEM_ARCHITECTURE, 1, 0));
-  ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
-  ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
+static inline int csystem_write_filter(struct sock_filter *instructions, int has_network, int changes_files) {
+  struct csystem_filter program = {instructions, 0}, *filter = &program;
+  const uint32_t allowed = SECCOMP_RET_ALLOW, denied = SECCOMP_RET_ERRNO | EPERM, refused = SECCOMP_RET_ERRNO | EACCES;
+  int call;
+  csystem_load(filter, offsetof(struct seccomp_data, arch));
+  csystem_answer_unless(filter, CSYSTEM_ARCHITECTURE, SECCOMP_RET_KILL_PROCESS);
+  csystem_load_call(filter);
 #if defined(__x86_64__)
   // The calls of the x32 interface have other numbers.
-  ADD(BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1));
-  ADD(BPF_STMT(BPF_RET | BPF_K, denied));
+  csystem_answer_when(filter, csystem_at_least, 0x40000000, denied);
 #endif
   // clone3 keeps its flags in memory, where no filter sees them. Without it the C library takes clone.
-  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 435, 0, 1));
-  ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS));
-  for (size_t i = 0; i < sizeof csystem_denied_calls / sizeof csystem_denied_calls[0]; i++) {
-    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)csystem_denied_calls[i], 0, 1));
-    ADD(BPF_STMT(BPF_RET | BPF_K, denied));
-  }
+  csystem_answer_when(filter, csystem_equals, 435, SECCOMP_RET_ERRNO | ENOSYS);
+  csystem_answer_calls(filter, csystem_denied_calls, CSYSTEM_COUNT(csystem_denied_calls), denied);
   if (!changes_files) {
-    for (size_t i = 0; i < sizeof csystem_calls_on_open_files / sizeof csystem_calls_on_open_files[0]; i++) {
-      ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)csystem_calls_on_open_files[i], 0, 1));
-      ADD(BPF_STMT(BPF_RET | BPF_K, denied));
-    }
+    csystem_answer_calls(filter, csystem_calls_on_open_files, CSYSTEM_COUNT(csystem_calls_on_open_files), denied);
   }
   // The times of a file by its path. Without one, futimens(3) of an open file; a pointer has two halves.
-  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_utimensat, 0, 6));
-  ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])));
-  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3));
-  ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1]) + 4));
-  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1));
-  ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-  ADD(BPF_STMT(BPF_RET | BPF_K, denied));
+  call = csystem_when(filter, csystem_equals, SYS_utimensat);
+  csystem_load_argument(filter, 1);
+  csystem_answer_unless(filter, 0, denied);
+  csystem_load_upper_half(filter, 1);
+  csystem_answer_unless(filter, 0, denied);
+  csystem_answer(filter, allowed);
+  csystem_end(filter, call);
   // Putting input into a terminal: TIOCSTI and TIOCLINUX.
-  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 5));
-  ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])));
-  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x5412, 1, 0));
-  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x541C, 0, 1));
-  ADD(BPF_STMT(BPF_RET | BPF_K, denied));
-  ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-  for (size_t i = 0; i < sizeof csystem_calls_on_processes / sizeof csystem_calls_on_processes[0]; i++) {
-    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)csystem_calls_on_processes[i].call, 0, 4));
-    ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[csystem_calls_on_processes[i].argument])));
-    ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0));
-    ADD(BPF_STMT(BPF_RET | BPF_K, denied));
-    ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
+  call = csystem_when(filter, csystem_equals, SYS_ioctl);
+  csystem_load_argument(filter, 1);
+  csystem_answer_when(filter, csystem_equals, 0x5412, denied);
+  csystem_answer_when(filter, csystem_equals, 0x541C, denied);
+  csystem_answer(filter, allowed);
+  csystem_end(filter, call);
+  for (size_t i = 0; i < CSYSTEM_COUNT(csystem_calls_on_processes); i++) {
+    call = csystem_when(filter, csystem_equals, (uint32_t)csystem_calls_on_processes[i].call);
+    csystem_load_argument(filter, csystem_calls_on_processes[i].argument);
+    csystem_answer_unless(filter, 0, denied);
+    csystem_load_call(filter);
+    csystem_end(filter, call);
   }
   // A group or a user is more than the caller: PRIO_PROCESS is 0, IOPRIO_WHO_PROCESS 1.
-  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_setpriority, 0, 4));
-  ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])));
-  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0));
-  ADD(BPF_STMT(BPF_RET | BPF_K, denied));
-  ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioprio_set, 0, 4));
-  ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])));
-  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 1, 1, 0));
-  ADD(BPF_STMT(BPF_RET | BPF_K, denied));
-  ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  call = csystem_when(filter, csystem_equals, SYS_setpriority);
+  csystem_load_argument(filter, 0);
+  csystem_answer_unless(filter, 0, denied);
+  csystem_answer(filter, allowed);
+  csystem_end(filter, call);
+  call = csystem_when(filter, csystem_equals, SYS_ioprio_set);
+  csystem_load_argument(filter, 0);
+  csystem_answer_unless(filter, 1, denied);
+  csystem_answer(filter, allowed);
+  csystem_end(filter, call);
   // New namespaces: CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET.
-  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4));
-  ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])));
-  ADD(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, 0x7E020000, 0, 1));
-  ADD(BPF_STMT(BPF_RET | BPF_K, denied));
-  ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  call = csystem_when(filter, csystem_equals, SYS_clone);
+  csystem_load_argument(filter, 0);
+  csystem_answer_when(filter, csystem_has_any_bit, 0x7E020000, denied);
+  csystem_answer(filter, allowed);
+  csystem_end(filter, call);
   // No filter sees where a Unix socket connects to, and every service of the user has one, other pools too.
-  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 4));
-  ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])));
-  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 0, 1));
-  ADD(BPF_STMT(BPF_RET | BPF_K, refused));
-  ADD(BPF_STMT(BPF_RET | BPF_K, has_network ? SECCOMP_RET_ALLOW : refused));
+  call = csystem_when(filter, csystem_equals, SYS_socket);
+  csystem_load_argument(filter, 0);
+  csystem_answer_when(filter, csystem_equals, AF_UNIX, refused);
+  csystem_answer(filter, has_network ? allowed : refused);
+  csystem_end(filter, call);
   // A pair of streams stays a pair. A socket of a pair for packets can be connected to a path (unix(7)).
-  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socketpair, 0, 5));
-  ADD(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])));
-  ADD(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xF));
-  ADD(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SOCK_DGRAM, 0, 1));
-  ADD(BPF_STMT(BPF_RET | BPF_K, refused));
-  ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-  ADD(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-#undef ADD
-  return count;
+  call = csystem_when(filter, csystem_equals, SYS_socketpair);
+  csystem_load_argument(filter, 1);
+  csystem_add(filter, BPF_ALU | BPF_AND | BPF_K, 0xF);
+  csystem_answer_when(filter, csystem_equals, SOCK_DGRAM, refused);
+  csystem_end(filter, call);
+  csystem_answer(filter, allowed);
+  return filter->count;
 }
 
 // MARK: Capabilities

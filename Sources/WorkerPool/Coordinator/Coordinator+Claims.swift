@@ -5,20 +5,12 @@ import WorkerProtocol
 /// no job waits here while another host could run it.
 extension Coordinator {
   /// How many claimed jobs should wait here; nil in a store that no other pool uses.
-  var claimSize: Int? {
-    claims.map { claims in
-      let slow = workers.values.count { $0.isSlow(now: now) }
-      return min(claims.pace.size(slow: slow, now: now), claims.pace.sizeWithHands(slow: slow) ?? .max)
-    }
-  }
+  var claimSize: Int? { claims?.size(slow: hands.slowWorkers(now: now), now: now) }
 
   /// How many further jobs of a window may be claimed; nil in a store that no other pool uses.
   func claimRoom(_ window: JobWindow, _ kind: String) -> Int? {
-    claimSize.map { size in
-      // While all goes well the hands do not count: they are as large as the workers want.
-      guard claims?.pace.sizeWithHands() != nil, let state = kinds[kind] else { return size - window.count }
-      return size - window.count - (state.inHand - state.begun)
-    }
+    guard let claims, let size = claimSize else { return nil }
+    return size - window.count - (claims.countsHands ? kinds[kind]?.notBegun ?? 0 : 0)
   }
 
   /// Whether no claimed job can begin here soon: the pool ends, all is paused, or every worker process is busy with a
@@ -31,12 +23,9 @@ extension Coordinator {
     let isNothingWanted = isNothingWanted
     guard isNothingWanted || !pauses.kinds.isEmpty || !pauses.queues.isEmpty else { return }
     var unwanted: Set<String> = []
-    for (key, window) in windows where window.count > 0 || isNothingWanted && window.query != nil {
+    for (key, window) in windows.all where window.count > 0 || isNothingWanted && window.query != nil {
       let isUnwanted =
-        isNothingWanted || pauses.kinds.contains(key.kind)
-        || window.parked.keys.contains {
-          if case .queue(let queue) = $0 { pauses.queues.contains(queue) } else { false }
-        }
+        isNothingWanted || pauses.kinds.contains(key.kind) || window.parked.keys.contains(where: isPaused)
       if isUnwanted { unwanted.insert(key.kind) }
     }
     giveBack(unwanted)
@@ -47,16 +36,12 @@ extension Coordinator {
   mutating func giveBack(_ unwanted: Set<String>) {
     guard claims != nil, !unwanted.isEmpty else { return }
     claims?.gaveBack()
-    for key in windows.keys where unwanted.contains(key.kind) {
-      guard let window = windows[key] else { continue }
-      window.removeAll()
-      window.forgetFetch()
-      window.mustRefetch = true
-      fetching.remove(key)
+    for key in windows.all.keys where unwanted.contains(key.kind) {
+      windows.empty(key)
       changed(key)
     }
-    let kept = held.keys.filter { held[$0].map { unwanted.contains($0.job.kind) } ?? false }
-    effects.append(.releaseClaims(unwanted, keeping: kept + Array(settling) + Array(suspectKeys)))
+    let kept = hands.jobs.values.filter { unwanted.contains($0.job.kind) }.map(\.job.key)
+    effects.append(.releaseClaims(unwanted, keeping: kept + Array(settling) + Array(kinds.suspectKeys)))
   }
 
   /// Gives back jobs that came back from a worker's hand and cannot begin here soon: no window has taken them.
@@ -67,38 +52,29 @@ extension Coordinator {
   /// A worker process may begin a job again: windows ask for more.
   mutating func claimMore() {
     guard claims != nil else { return }
-    for (key, window) in windows where window.mustRefetch || window.frontier != .end { list(key) }
+    for (key, window) in windows.all where window.mustRefetch || window.frontier != .end { windows.list(key) }
     mustDispatch = true
   }
 
   /// A rate counts what begins in all pools.
   mutating func tellBeginnings(_ jobs: [JobKey]) {
     guard claims != nil else { return }
-    let rated = jobs.filter { held[$0].map { kinds[$0.job.kind]?.pastStarts != nil } ?? false }
-    for (kind, jobs) in Dictionary(grouping: rated, by: { held[$0]?.job.kind ?? "" }) {
+    let rated = jobs.filter { hands.jobs[$0].map { kinds[$0.job.kind]?.pastStarts != nil } ?? false }
+    for (kind, jobs) in Dictionary(grouping: rated, by: { hands.jobs[$0]?.job.kind ?? "" }) {
       effects.append(.noteBeginnings(jobs, of: kind))
     }
   }
 
   /// A limit or a rate that kept jobs of the kind from being claimed may have room now.
   mutating func claimAgain(_ kind: String) {
-    for lane in weights.lanes { refetch(WindowKey(kind: kind, lane: lane)) }
+    for lane in weights.lanes { windows.refetch(WindowKey(kind: kind, lane: lane)) }
     refill()
   }
 
-  /// Takes over what is paused in the store: people may ask any pool for it.
-  mutating func setPauses(_ new: JobPauses) {
-    let before = pauses
-    guard new != before else { return }
-    if new.all, !before.all { pause(.everything) }
-    for queue in new.queues.subtracting(before.queues).sorted() { pause(.queue(queue)) }
-    for kind in new.kinds.subtracting(before.kinds).sorted() { pause(.kind(kind)) }
-    pauses = new
-    let (queues, kinds) = (before.queues.subtracting(new.queues), before.kinds.subtracting(new.kinds))
-    guard before.all && !new.all || !queues.isEmpty || !kinds.isEmpty else { return }
-    for kind in kinds { refresh(kind) }
-    for queue in queues { reopen(queue: queue) }
-    refetchAll()
-    dispatch()
+  /// A job leaves a worker's hand: the pool may claim others.
+  mutating func claimAfter(_ entry: HeldJob) {
+    guard let claims else { return }
+    if self.claims?.endHoldBack(entry.job.kind) == true { claimAgain(entry.job.kind) }
+    if claims.countsHands { windows.list(window(of: entry.job)) }
   }
 }

@@ -12,7 +12,7 @@ extension Coordinator {
       pauses.kinds.insert(kind)
       refresh(kind)
     }
-    for (id, worker) in workers where worker.notBegun > 0 && !worker.isDraining {
+    for (id, worker) in hands.workers where worker.notBegun > 0 && !worker.isDraining {
       let notBegun = worker.held.subtracting(worker.begun)
       if notBegun.contains(where: isPaused) { recall(worker.notBegun, from: id) }
     }
@@ -21,8 +21,12 @@ extension Coordinator {
   }
 
   private func isPaused(_ key: JobKey) -> Bool {
-    guard let job = held[key]?.job else { return false }
+    guard let job = hands.jobs[key]?.job else { return false }
     return pauses.all || pauses.kinds.contains(job.kind) || pauses.queues.contains(job.queue)
+  }
+
+  func isPaused(_ group: JobGroup) -> Bool {
+    if case .queue(let queue) = group { pauses.queues.contains(queue) } else { false }
   }
 
   /// Takes a pause back. Queues and kinds that are paused by themselves stay so when the pause of everything ends.
@@ -39,24 +43,34 @@ extension Coordinator {
     dispatch()
   }
 
+  /// Takes over what is paused in the store: people may ask any pool for it.
+  mutating func setPauses(_ new: JobPauses) {
+    let before = pauses
+    guard new != before else { return }
+    if new.all, !before.all { pause(.everything) }
+    for queue in new.queues.subtracting(before.queues).sorted() { pause(.queue(queue)) }
+    for kind in new.kinds.subtracting(before.kinds).sorted() { pause(.kind(kind)) }
+    pauses = new
+    let (queues, kinds) = (before.queues.subtracting(new.queues), before.kinds.subtracting(new.kinds))
+    guard before.all && !new.all || !queues.isEmpty || !kinds.isEmpty else { return }
+    for kind in kinds { refresh(kind) }
+    for queue in queues { reopen(queue: queue) }
+    refetchAll()
+    dispatch()
+  }
+
   /// Hands out no more jobs, since the pool ends. Unlike a pause it cannot be taken back.
   mutating func close() {
     isClosed = true
-    giveBack(Set(windows.keys.map(\.kind)))
+    giveBack(Set(windows.all.keys.map(\.kind)))
     effects.append(.demandChanged)
   }
 
   /// Cancels a job. A job in a window is taken out of it, and its row is written. One in a hand is asked to stop; if it
   /// has begun and does not stop, its process is killed.
   mutating func cancel(_ job: JobKey) {
-    if let entry = held[job] {
-      held[job]?.isCancelled = true
-      ledger?.cancel(job)
-      effects.append(.send(.cancel(jobURIs[job]), to: entry.worker))
-      if entry.begunAt != nil {
-        held[job]?.deadline = min(entry.deadline ?? .infinity, now + Self.stopGrace)
-        setDeadline(entry.worker)
-      }
+    if let worker = hands.cancel(job, now: now) {
+      effects.append(.send(.cancel(jobURIs[job]), to: worker))
     } else {
       forget([job])
       cancelStored(job)
@@ -66,14 +80,10 @@ extension Coordinator {
   /// Takes jobs out of the windows, because their rows are about to change.
   mutating func forget(_ jobs: [JobKey]) {
     forgetReady(jobs)
-    let suspects = suspectKeys.intersection(jobs)
-    if !suspects.isEmpty {
-      suspectKeys.subtract(suspects)
-      for kind in activeKinds { kinds[kind]?.suspects.removeAll { suspects.contains($0.key) } }
-    }
-    survivors.suspects.subtract(jobs)
+    kinds.forgetSuspects(jobs)
+    survivors.forgetSuspects(jobs)
     ledger?.forget(jobs)
-    noteEnded(jobs)
+    windows.noteEnded(jobs)
   }
 }
 

@@ -5,17 +5,13 @@ extension Coordinator {
   /// Jobs of each kind that have not begun and are not paused, in the windows and in the workers' hands: `waiting` in a
   /// status.
   var notBegunByKind: [String: Int] {
-    var counts = kinds.filter { $0.value.inHand > 0 }.mapValues { $0.inHand - $0.begun }
-    for kind in activeKinds where isOpen(kind) { counts[kind, default: 0] += kinds[kind]?.suspects.count ?? 0 }
-    for (key, window) in windows where isOpen(key.kind) && window.count > 0 {
+    var counts = kinds.states.filter { $0.value.inHand > 0 }.mapValues(\.notBegun)
+    for kind in kinds.active where isOpen(kind) { counts[kind, default: 0] += kinds[kind]?.suspects.count ?? 0 }
+    for (key, window) in windows.all where isOpen(key.kind) && window.count > 0 {
       let paused = window.parked.reduce(0) { $0 + (isPaused($1.key) ? $1.value.count : 0) }
       counts[key.kind, default: 0] += window.count - paused
     }
     return counts
-  }
-
-  private func isPaused(_ group: JobGroup) -> Bool {
-    if case .queue(let queue) = group { pauses.queues.contains(queue) } else { false }
   }
 
   /// The demand: jobs of each kind that would begin now if there were a process for each, as far as limits and rates
@@ -24,8 +20,8 @@ extension Coordinator {
   /// - Complexity: the number of kinds that have jobs, however many kinds there are.
   mutating func demandByKind() -> [String: Int] {
     var demand: [String: Int] = [:]
-    for kind in activeKinds {
-      guard var state = kinds[kind] else { continue }
+    for kind in kinds.active {
+      guard let state = kinds[kind] else { continue }
       var count = 0
       if isOpen(kind) {
         for lane in weights.lanes {
@@ -35,7 +31,7 @@ extension Coordinator {
         }
         count += state.suspects.count { blockingGroup(of: $0) == nil }
       }
-      demand[kind] = min(count, state.room(now: now)) + state.inHand - state.begun
+      demand[kind] = min(count, kinds.room(kind, now: now)) + state.notBegun
     }
     return demand
   }

@@ -7,20 +7,16 @@ extension Coordinator {
   mutating func dispatch() {
     giveBackUnwanted()
     guard poolObstacle == nil else { return }
-    for kind in ratedOut { refresh(kind) }
-    var takers = workers.compactMap { id, worker in mayTake(worker) ? Taker(id, worker) : nil }
+    for kind in kinds.ratedOut { refresh(kind) }
+    var takers = hands.workers.compactMap { id, worker in mayTake(worker) ? Taker(id, worker) : nil }
     takers.sort { ($0.held, $0.id.number) < ($1.held, $1.id.number) }
     dispatchSuspects(&takers)
-    if !takers.isEmpty, !isLearning { handOut(to: &takers) }
+    if !takers.isEmpty, !windows.isLearning { handOut(to: &takers) }
     refill()
     recallForIdleWorkers()
     recallFromSlowWorkers()
     effects.append(.demandChanged)
   }
-
-  /// Whether the store is asked for the first jobs of some window: they may be better than the known ones, or belong to
-  /// a queue with a weight.
-  private var isLearning: Bool { fetching.contains { windows[$0]?.frontier == .start } }
 
   /// A worker with credit, while jobs are being shared out.
   private struct Taker {
@@ -32,7 +28,7 @@ extension Coordinator {
     var reservedFrom: String?
     var jobs: [WindowJob] = []
 
-    init(_ id: WorkerID, _ worker: Worker) {
+    init(_ id: WorkerID, _ worker: WorkerHand) {
       self.id = id
       kinds = worker.kinds
       held = worker.held.count
@@ -46,7 +42,7 @@ extension Coordinator {
     // Which kinds have a taker; found out again when a taker has enough.
     var served: [String: Bool] = [:]
     while let (key, lanes) = choose(takers, &served), let taker = idlest(takers, for: key.kind),
-      let job = windows[key]?.takeNext()
+      let job = windows.takeNext(from: key)
     {
       changed(key)
       hold(job, by: takers[taker].id, pickedAmong: lanes)
@@ -56,7 +52,7 @@ extension Coordinator {
       if takers[taker].free == 0 { served = [:] }
     }
     for taker in takers where !taker.jobs.isEmpty {
-      counters.handedOut += taker.jobs.count
+      statistics.count(\.handedOut, taker.jobs.count)
       effects.append(.send(.run(taker.jobs.map { jobURIs[$0.key] }), to: taker.id))
     }
   }
@@ -68,14 +64,14 @@ extension Coordinator {
   ) -> (key: WindowKey, lanes: Set<String>)? {
     if weights.isEmpty { return best(in: QueueWeights.rest, takers, &served).map { ($0, []) } }
     var best: [String: WindowKey] = [:]
-    for lane in heads.lanesWithJobs { best[lane] = self.best(in: lane, takers, &served) }
+    for lane in windows.heads.lanesWithJobs { best[lane] = self.best(in: lane, takers, &served) }
     let lanes = Set(best.keys)
     return weights.pick(among: lanes).flatMap { lane in best[lane].map { ($0, lanes) } }
   }
 
   /// The window of a lane with the best job that may run and that some worker takes.
   private mutating func best(in lane: String, _ takers: [Taker], _ served: inout [String: Bool]) -> WindowKey? {
-    while let key = heads.best(in: lane, isWanted: { Self.isServed($0, takers, &served) }) {
+    while let key = windows.heads.best(in: lane, isWanted: { Self.isServed($0, takers, &served) }) {
       let head = windows[key]?.head
       parkBlockedHead(of: key)
       if windows[key]?.head == head { return key }
@@ -103,25 +99,21 @@ extension Coordinator {
   /// Gives jobs that may have killed a worker to idle ones, each alone. While none is idle the one with the least in
   /// hand is kept from getting more of this kind.
   private mutating func dispatchSuspects(_ takers: inout [Taker]) {
-    guard !suspectKeys.isEmpty else { return }
-    for kind in activeKinds where kinds[kind]?.suspects.isEmpty == false {
-      while kinds[kind]?.isOffered == true,
+    guard !kinds.suspectKeys.isEmpty else { return }
+    for kind in kinds.active where kinds[kind]?.suspects.isEmpty == false {
+      while kinds.isOffered(kind),
         let next = kinds[kind]?.suspects.firstIndex(where: { blockingGroup(of: $0) == nil })
       {
-        let candidates = workers.filter { _, worker in
-          worker.credit > 0 && !worker.isDraining && worker.restsUntil == nil && worker.kinds.contains(kind)
-        }
+        let candidates = hands.workers.filter { $0.value.mayGetSuspect && $0.value.kinds.contains(kind) }
         let idlest = candidates.min { ($0.value.held.count, $0.key.number) < ($1.value.held.count, $1.key.number) }
         guard let idlest else { break }
         let position = takers.firstIndex { $0.id == idlest.key }
-        guard idlest.value.held.isEmpty, let job = kinds[kind]?.suspects.remove(at: next) else {
+        guard idlest.value.held.isEmpty, let job = kinds.takeSuspect(kind, at: next) else {
           if let position { takers[position].reservedFrom = kind }
           break
         }
-        suspectKeys.remove(job.key)
-        hold(job, by: idlest.key)
-        workers[idlest.key]?.isAlone = true
-        counters.handedOut += 1
+        hold(job, by: idlest.key, alone: true)
+        statistics.count(\.handedOut, 1)
         effects.append(.send(.run([jobURIs[job.key]]), to: idlest.key))
         if let position { takers.remove(at: position) }
       }
@@ -129,13 +121,12 @@ extension Coordinator {
   }
 
   /// Notes that a worker gets the job.
-  private mutating func hold(_ job: WindowJob, by id: WorkerID, pickedAmong lanes: Set<String> = []) {
-    let index = ledger?.handOut(job.key, attempt: job.attempt, to: id.number)
-    held[job.key] = HeldJob(job: job, worker: id, handedOutAt: now, pickedAmong: lanes, ledgerIndex: index)
-    workers[id]?.held.insert(job.key)
-    watchBeginning(id)
-    kinds[job.kind]?.inHand += 1
-    for group in limitedGroups(of: job) { inHandByGroup[group, default: 0] += 1 }
+  private mutating func hold(
+    _ job: WindowJob, by id: WorkerID, pickedAmong lanes: Set<String> = [], alone: Bool = false
+  ) {
+    hands.take(job, by: id, pickedAmong: lanes, alone: alone, now: now)
+    kinds.take(job)
+    groups.take(groups.limited(of: job))
     refresh(job.kind)
   }
 }

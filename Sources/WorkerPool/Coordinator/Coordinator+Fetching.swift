@@ -15,44 +15,33 @@ extension Coordinator {
   /// Asks the store for more jobs where windows need them, one window after the other.
   mutating func refill() {
     guard !isClosed, !pauses.all else { return }
-    while fetching.count < Self.mostFetches, let key = listed.popFirst() {
-      guard let window = windows[key] else { continue }
-      window.isListed = false
-      guard window.query == nil, let query = nextQuery(key) else { continue }
-      window.query = query
-      fetching.insert(key)
+    while windows.fetching.count < Self.mostFetches, let key = windows.takeListed() {
+      guard let (query, group) = nextQuery(key) else { continue }
+      windows.beginFetch(query, for: key, group: group)
       effects.append(.fetchReady(query))
     }
-    if listed.isEmpty { listed = [] }
   }
 
-  /// What a window needs from the store now; nil for nothing.
-  private mutating func nextQuery(_ key: WindowKey) -> ReadyQuery? {
+  /// What a window needs from the store now, and the group for whose jobs it asks; nil for nothing.
+  private mutating func nextQuery(_ key: WindowKey) -> (query: ReadyQuery, group: JobGroup?)? {
     guard let window = windows[key], !pauses.kinds.contains(key.kind) else { return nil }
     // Other pools run what this one cannot begin soon.
     if let room = claimRoom(window, key.kind), room <= 0 { return nil }
     if window.cut.contains(.queue(key.lane)) {
       // All jobs of this window in the store belong to a full group.
-      window.frontier = .end
-      window.mustRefetch = false
+      window.noteAllCut()
       moveHead(of: key)
-    } else if window.frontier == .start || window.mustRefetch && mayRefetch(window, key) {
-      window.mustRefetch = false
-      return refetchQuery(window, key)
+    } else if window.frontier == .start || window.mustRefetch && windows.mayRefetch(key, now: now) {
+      window.noteRefetch()
+      return (refetchQuery(window, key), nil)
     } else if case .behind(let last) = window.frontier, window.reach < max(windowSize / 2, claims == nil ? 0 : 1) {
       // What other pools give back may lie anywhere in the order.
-      if claims != nil { return refetchQuery(window, key) }
+      if claims != nil { return (refetchQuery(window, key), nil) }
       var query = query(window, key)
       query.after = last
-      return query
+      return (query, nil)
     }
     return groupQuery(window, key)
-  }
-
-  private mutating func mayRefetch(_ window: JobWindow, _ key: WindowKey) -> Bool {
-    guard let time = window.nextRefetch, time > now else { return true }
-    delayed.insert(key)
-    return false
   }
 
   private func query(_ window: JobWindow, _ key: WindowKey) -> ReadyQuery {
@@ -77,24 +66,20 @@ extension Coordinator {
   /// counts them, too.
   private func refetchQuery(_ window: JobWindow, _ key: WindowKey) -> ReadyQuery {
     var query = query(window, key)
-    let inHand = (kinds[key.kind]?.inHand ?? 0) + settling.count + survivors.keys.count + suspectKeys.count
+    let inHand = (kinds[key.kind]?.inHand ?? 0) + settling.count + survivors.keys.count + kinds.suspectKeys.count
     query.limit += min(window.count + inHand, 4 * JobWindow.size)
     return query
   }
 
-  private func groupQuery(_ window: JobWindow, _ key: WindowKey) -> ReadyQuery? {
-    while let group = window.lowGroups.popFirst() {
-      if case .queue(let queue) = group, pauses.queues.contains(queue) { continue }
-      var query = query(window, key)
-      query.without.remove(group)
-      query.groups.insert(group)
-      let inHand = inHandByGroup[group, default: 0] + survivors.count(in: group)
-      let parked = window.parked[group]?.count ?? 0
-      query.limit = JobWindow.mostOfGroup + inHand + settling.count + suspectKeys.count + parked
-      window.queriedGroup = group
-      return query
-    }
-    return nil
+  private func groupQuery(_ window: JobWindow, _ key: WindowKey) -> (ReadyQuery, JobGroup?)? {
+    guard let group = window.takeLowGroup(where: { !isPaused($0) }) else { return nil }
+    var query = query(window, key)
+    query.without.remove(group)
+    query.groups.insert(group)
+    let inHand = groups.count(in: group) + survivors.count(in: group)
+    let parked = window.parked[group]?.count ?? 0
+    query.limit = JobWindow.mostOfGroup + inHand + settling.count + kinds.suspectKeys.count + parked
+    return (query, group)
   }
 
   /// The store's answer to `fetchReady`: ready jobs, whether these are all of the query, and how many seconds the store
@@ -105,20 +90,16 @@ extension Coordinator {
     _ query: ReadyQuery, _ jobs: [WindowJob], isComplete: Bool, seconds: Double = 0,
     besides withheld: Set<JobKey> = []
   ) {
-    guard let (key, window) = endFetch(query) else { return }
+    let key = window(of: query)
+    guard let window = windows.endFetch(query, of: key) else { return }
     let group = window.queriedGroup
-    let missed = window.missed.filter { held[$0.key] == nil && !window.endedDuringFetch.contains($0.key) }
+    let missed = window.missed.filter { hands.jobs[$0.key] == nil && !window.endedDuringFetch.contains($0.key) }
     let new = jobs.filter {
       isNew($0, in: window, of: key, besides: group) && !withheld.contains($0.key) && !takeSuspect($0)
     }
-    window.forgetFetch()
-    if let group {
-      if isComplete { window.complete(group) }
-    } else {
-      window.frontier = isComplete ? .end : jobs.last.map { .behind($0.position) } ?? .end
-    }
+    window.noteAnswer(upTo: jobs.last, isComplete: isComplete)
     if query.after == nil, seconds > Self.slowFetch {
-      window.nextRefetch = now + min(Self.longestFetchDelay, 10 * seconds)
+      window.delayRefetch(until: now + min(Self.longestFetchDelay, 10 * seconds))
     }
     insert(new, into: key)
     add(missed, to: key)
@@ -130,31 +111,28 @@ extension Coordinator {
 
   /// Whether a job of an answer is ready, and not known to the window.
   private func isNew(_ job: WindowJob, in window: JobWindow, of key: WindowKey, besides group: JobGroup?) -> Bool {
-    held[job.key] == nil && !settling.contains(job.key) && !window.endedDuringFetch.contains(job.key)
-      && !survivors.keys.contains(job.key) && !suspectKeys.contains(job.key) && !window.contains(job.key)
+    hands.jobs[job.key] == nil && !settling.contains(job.key) && !window.endedDuringFetch.contains(job.key)
+      && !survivors.keys.contains(job.key) && !kinds.suspectKeys.contains(job.key) && !window.contains(job.key)
       && self.window(of: job) == key
       && (window.cut.isEmpty || !job.groups.contains { $0 != group && window.cut.contains($0) })
   }
 
   /// Whether the job may have killed a worker of an earlier pool, together with others.
   private mutating func takeSuspect(_ job: WindowJob) -> Bool {
-    guard !survivors.suspects.isEmpty, survivors.suspects.remove(job.key) != nil else { return false }
-    suspect(job)
+    guard survivors.takeSuspect(job.key) else { return false }
+    kinds.addSuspect(job)
     return true
   }
 
   /// The fetch failed; the next refill tries it again.
   mutating func fetchFailed(_ query: ReadyQuery) {
-    guard let (_, window) = endFetch(query) else { return }
+    guard let window = windows.endFetch(query, of: window(of: query)) else { return }
     window.forgetFetch()
-    window.mustRefetch = true
+    window.askAgain()
   }
 
-  private mutating func endFetch(_ query: ReadyQuery) -> (WindowKey, JobWindow)? {
+  private func window(of query: ReadyQuery) -> WindowKey {
     let lane = weights.isEmpty ? nil : weights.queues.first { query.groups.contains(.queue($0)) }
-    let key = WindowKey(kind: query.kind, lane: lane ?? QueueWeights.rest)
-    guard let window = windows[key], window.query == query else { return nil }
-    fetching.remove(key)
-    return (key, window)
+    return WindowKey(kind: query.kind, lane: lane ?? QueueWeights.rest)
   }
 }

@@ -36,32 +36,29 @@ extension Coordinator {
     guard kinds[kind] != nil else { return .noPlugin }
     if pauses.kinds.contains(kind) { return .paused(.kind(kind)) }
     if let limit = kinds[kind]?.rules.limit, kinds[kind]?.isBelowLimit == false { return .kindLimit(limit) }
-    guard let rate = kinds[kind]?.rules.rate, kinds[kind]?.rateRoom(now: now) == 0 else { return nil }
+    guard let rate = kinds[kind]?.rules.rate, kinds.rateRoom(kind, now: now) == 0 else { return nil }
     return .rate(rate, until: kinds[kind]?.nextRateTime)
   }
 
   /// What keeps a job of a group from being handed out when the group blocks it.
   func obstacle(of group: JobGroup, for job: WindowJob) -> Obstacle {
-    switch group {
-    case .queue(let queue) where pauses.queues.contains(queue): .paused(.queue(queue))
-    case .queue(let queue): .full(group, limit: queueLimits.limit(of: queue) ?? 0)
-    case .key: .full(group, limit: job.limit)
-    }
+    if case .queue(let queue) = group, isPaused(group) { return .paused(.queue(queue)) }
+    return .full(group, limit: groups.limit(of: group, for: job) ?? 0)
   }
 
   /// Whether a worker gets jobs now.
-  func mayTake(_ worker: Worker) -> Bool { worker.freeCredit > 0 && !worker.isSlow(now: now) }
+  func mayTake(_ worker: WorkerHand) -> Bool { worker.freeCredit > 0 && !worker.isSlow(now: now) }
 
   /// What keeps a ready job from being handed out; nil when nothing does, and it is handed out as soon as it is known.
   mutating func obstacle(to job: WindowJob) -> Obstacle? {
-    if let entry = held[job.key] { return .inHand(entry.worker) }
+    if let entry = hands.jobs[job.key] { return .inHand(entry.worker) }
     if let obstacle = poolObstacle ?? obstacle(ofKind: job.kind) { return obstacle }
     if let group = blockingGroup(of: job) { return obstacle(of: group, for: job) }
-    if suspectKeys.contains(job.key) { return .alone }
+    if kinds.suspectKeys.contains(job.key) { return .alone }
     if claims?.heldBack.contains(job.kind) == true, windows[window(of: job)]?.contains(job.key) != true {
       return .sharedLimit
     }
-    return workers.values.contains { $0.kinds.contains(job.kind) && mayTake($0) } ? nil : .workersBusy
+    return hands.workers.values.contains { $0.kinds.contains(job.kind) && mayTake($0) } ? nil : .workersBusy
   }
 
   /// The jobs in hand that hold the place of a job, those that were handed out first at the beginning.
@@ -75,7 +72,7 @@ extension Coordinator {
     case .alone, .workersBusy: isHolder = { $0.begunAt != nil }
     default: return []
     }
-    return held.values.filter(isHolder).sorted { ($0.handedOutAt, $0.job.key) < ($1.handedOutAt, $1.job.key) }
+    return hands.jobs.values.filter(isHolder).sorted { ($0.handedOutAt, $0.job.key) < ($1.handedOutAt, $1.job.key) }
   }
 
   /// How many jobs in the hands of survivors count against the same limit.

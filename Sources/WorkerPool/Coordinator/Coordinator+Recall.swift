@@ -5,8 +5,8 @@ import WorkerProtocol
 extension Coordinator {
   /// Recalls half of the jobs that a worker has not begun, when another worker of this kind has nothing to do.
   mutating func recallForIdleWorkers() {
-    for (id, idle) in workers where idle.held.isEmpty && idle.freeCredit > 0 {
-      let hoarder = workers.filter { other in
+    for (id, idle) in hands.workers where idle.held.isEmpty && idle.freeCredit > 0 {
+      let hoarder = hands.workers.filter { other in
         other.key != id && !other.value.isRecalling && !other.value.begun.isEmpty && !other.value.isDraining
           && other.value.notBegun > 0 && !other.value.kinds.isDisjoint(with: idle.kinds)
       }
@@ -19,36 +19,32 @@ extension Coordinator {
   /// A hand holds tens of milliseconds of work, by what jobs took before. Where a job takes longer, the others in the
   /// hand come back as soon as a better one is ready, or another worker could run them.
   mutating func recallFromSlowWorkers() {
-    guard let time = handCheck, time <= now else { return watchHands() }
-    handCheck = nil
-    for (id, worker) in workers where worker.notBegun > 0 && worker.isSlow(now: now) && !worker.isDraining {
+    guard hands.takeSlowCheck(now: now) else { return watchHands() }
+    for (id, worker) in hands.workers where worker.notBegun > 0 && worker.isSlow(now: now) && !worker.isDraining {
       guard !worker.isRecalling, isBetterJobReady(for: worker) || canOthersRun(worker, id) else { continue }
       recall(worker.notBegun, from: id)
     }
     watchHands()
   }
 
-  /// Sets the time of the next check of the hands, if any worker could give jobs back. It stays until it comes: short
-  /// jobs set no timer each.
+  /// Sets the time of the next check of the hands, if any worker could give jobs back.
   mutating func watchHands() {
-    guard handCheck == nil else { return }
-    let mayGiveBack = claims != nil && windows.values.contains { $0.count > 0 }
-    let isAny = workers.values.contains { ($0.notBegun > 0 || mayGiveBack) && !$0.begun.isEmpty && !$0.isDraining }
-    if isAny { handCheck = now + Self.slowAfter }
+    if hands.hasSlowCheck { return }
+    hands.watchSlow(now: now, hasClaims: claims != nil && windows.all.values.contains { $0.count > 0 })
   }
 
   /// Whether a ready job, or one in the hand itself, is better than another one in the hand: the worker runs its hand
   /// in the order in which it got the jobs.
-  private func isBetterJobReady(for worker: Worker) -> Bool {
-    let hand = worker.held.lazy.filter { !worker.begun.contains($0) }.compactMap { held[$0]?.job.priority }
+  private func isBetterJobReady(for worker: WorkerHand) -> Bool {
+    let hand = worker.held.lazy.filter { !worker.begun.contains($0) }.compactMap { hands.jobs[$0]?.job.priority }
     guard let worst = hand.min(), let best = hand.max() else { return false }
-    return max(best, heads.best(isWanted: worker.kinds.contains)?.priority ?? best) > worst
+    return max(best, windows.heads.best(isWanted: worker.kinds.contains)?.priority ?? best) > worst
   }
 
-  private func canOthersRun(_ worker: Worker, _ id: WorkerID) -> Bool {
+  private func canOthersRun(_ worker: WorkerHand, _ id: WorkerID) -> Bool {
     // So could a worker of another host.
     if claims != nil { return true }
-    return workers.contains { other in
+    return hands.workers.contains { other in
       other.key != id && other.value.freeCredit > 0 && !other.value.isSlow(now: now)
         && !other.value.kinds.isDisjoint(with: worker.kinds)
     }
@@ -56,13 +52,11 @@ extension Coordinator {
 
   /// A worker that has begun or ended all of its jobs has nothing to give back, and does not answer `RECALL`.
   mutating func recallFoundNothing(_ id: WorkerID) {
-    guard let worker = workers[id], worker.isRecalling, worker.notBegun == 0 else { return }
-    workers[id]?.isRecalling = false
-    mustDispatch = true
+    if hands.endUnansweredRecall(id) { mustDispatch = true }
   }
 
   mutating func recall(_ count: Int, from id: WorkerID) {
-    workers[id]?.isRecalling = true
+    hands.recall(id)
     effects.append(.send(.recall(count), to: id))
   }
 }

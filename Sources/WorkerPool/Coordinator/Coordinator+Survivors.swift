@@ -6,8 +6,8 @@ extension Coordinator {
   mutating func setSurvivorJobs(_ inherited: [InheritedJob]) {
     let before = survivors
     survivors.set(inherited)
-    for kind in kinds.keys {
-      kinds[kind]?.survivorJobs = survivors.count(ofKind: kind)
+    for kind in kinds.states.keys {
+      kinds.setSurvivorJobs(survivors.count(ofKind: kind), of: kind)
       refresh(kind)
     }
     forgetReady(survivors.keys)
@@ -19,15 +19,13 @@ extension Coordinator {
 
   /// These jobs had begun together when their worker and its pool died: each has to run alone when it is found in the
   /// store.
-  mutating func inherit(suspects: Set<JobKey>) { survivors.suspects = suspects }
+  mutating func inherit(suspects: Set<JobKey>) { survivors.inherit(suspects: suspects) }
 
   /// Whether survivors may run any job: nothing is handed out then.
   mutating func setWaitsForSurvivors(_ waits: Bool) {
-    guard waits != survivors.mayBeAny else { return }
-    survivors.mayBeAny = waits
-    if waits { return }
+    guard survivors.setMayBeAny(waits), !waits else { return }
     // Their jobs may have ended meanwhile, so the windows may differ from the store.
-    for (key, window) in windows {
+    for (key, window) in windows.all {
       window.removeAll()
       changed(key)
     }

@@ -22,7 +22,7 @@ enum CoordinatorEffect: Equatable, Sendable {
   case promoteDueJobs
   /// Kill the worker, since its job has taken too long.
   case killTimedOut(WorkerID)
-  /// Replace the worker, since it has begun none of these many jobs for ``Coordinator/beginTimeout``.
+  /// Replace the worker, since it has begun none of these many jobs for ``Hands/beginTimeout``.
   case replaceHesitant(WorkerID, jobs: Int)
   /// Kill the worker, since it has neither begun its jobs nor given them back after that.
   case killHesitant(WorkerID)

@@ -7,9 +7,9 @@ struct SurvivorJobs: Sendable {
   private var countsByKind: [String: Int] = [:]
   private var countsByGroup: [JobGroup: Int] = [:]
   /// Survivors may run any job: nothing is handed out beside them.
-  var mayBeAny = false
+  private(set) var mayBeAny = false
   /// Suspects of an earlier pool that have not been fetched yet.
-  var suspects: Set<JobKey> = []
+  private var suspects: Set<JobKey> = []
 
   /// The groups in which a survivor has a job.
   var groups: Set<JobGroup> { Set(countsByGroup.keys) }
@@ -23,6 +23,23 @@ struct SurvivorJobs: Sendable {
       if let key = job.limitKey { counts[.key(key), default: 0] += 1 }
     }
   }
+
+  /// Notes whether survivors may run any job. Returns whether that is a change.
+  mutating func setMayBeAny(_ mayBeAny: Bool) -> Bool {
+    defer { self.mayBeAny = mayBeAny }
+    return mayBeAny != self.mayBeAny
+  }
+
+  // MARK: Suspects of an earlier pool
+
+  mutating func inherit(suspects: Set<JobKey>) { self.suspects = suspects }
+
+  /// Whether the job is a suspect; true once.
+  mutating func takeSuspect(_ job: JobKey) -> Bool { !suspects.isEmpty && suspects.remove(job) != nil }
+
+  mutating func forgetSuspects(_ jobs: [JobKey]) { suspects.subtract(jobs) }
+
+  // MARK: Counts
 
   /// How many of the jobs count against the limit of a kind.
   func count(ofKind kind: String) -> Int { countsByKind[kind] ?? 0 }

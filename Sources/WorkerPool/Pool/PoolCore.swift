@@ -36,8 +36,8 @@ final class PoolCore {
     self.log = log
     self.source = source
     coordinator.weights = QueueWeights(configuration.queueWeights)
-    coordinator.queueLimits = QueueLimits(configuration.queueLimits)
-    coordinator.beginTimeout = configuration.beginTimeout
+    coordinator.groups = GroupLimits(queues: QueueLimits(configuration.queueLimits))
+    coordinator.hands.beginTimeout = configuration.beginTimeout
   }
 
   var isStopping: Bool { phase >= .stopping }

@@ -39,7 +39,7 @@ final class Survivors {
     for process in start.unlisted where watch(process) { all[process.pid]?.mayRunAnything = true }
     core.coordinator.inherit(suspects: start.suspects)
     uncountedCrashes = start.crashed
-    core.coordinator.settling.formUnion(start.crashed.map(\.key))
+    core.coordinator.awaitSettlement(of: start.crashed.map(\.key))
     for job in start.cancelled { core.coordinator.cancelStored(job) }
     tellCoordinator()
     for message in start.messages { core.log(.trouble, message) }

@@ -7,6 +7,8 @@ import WorkerProtocol
 final class ChildProcess {
   /// 0 until it was started.
   private(set) var pid: pid_t = 0
+  /// The most memory that it had resident, in bytes; nil while it lives, and where the kernel does not tell.
+  private(set) var peakMemory: Int?
   private var process: Descriptor?
   private let loop: EventLoop
   private let starter: ProcessStarter
@@ -103,11 +105,13 @@ final class ChildProcess {
     // process.
     kill(-pid, SIGKILL)
     var status: Int32 = 0
-    let waited = waitpid(pid, &status, WNOHANG)
+    var usage = rusage()
+    let waited = wait4(pid, &status, WNOHANG, &usage)
     guard waited == pid || waited < 0 && errno == ECHILD, let onDeath else { return }
     if let process { loop.unwatch(process.number) }
     for reader in output { reader.finish() }
     self.onDeath = nil
+    if waited == pid { peakMemory = ProcessUsage.peakBytes(of: usage) }
     onDeath(waited == pid ? Death(waitStatus: status) : .untold)
   }
 }

@@ -22,16 +22,32 @@ struct Obituary: Equatable, Sendable {
     case silent(seconds: Double)
   }
 
+  /// The most memory that a process had, where that is nearly all that it may have.
+  struct FullMemory: Equatable, Sendable {
+    let peak: Int
+    let limit: Int
+
+    /// Nil where a limit or a peak is not known, and where the process had far less than it may have. An allocation that
+    /// fails leaves some room.
+    init?(peak: Int?, limit: Int?) {
+      guard let peak, let limit, peak >= limit / 10 * 9 else { return nil }
+      self.peak = peak
+      self.limit = limit
+    }
+  }
+
   var pid: Int32
   var death: Death
   var cause: Cause
   /// The last lines of its standard error.
   var lastLines: [String]
+  /// Set where its limit of memory is the likely cause.
+  var fullMemory: FullMemory?
 
   /// What happened, as the rest of a sentence.
   var reason: String {
     switch cause {
-    case .itself: death.description
+    case .itself: death.description + (fullMemory.map(Self.text) ?? "")
     case .stopped where death == .signalled(SIGKILL): "was killed, since it did not stop when told to"
     case .stopped: death.description
     case .timedOut: "was killed because its job took too long"
@@ -42,5 +58,9 @@ struct Obituary: Equatable, Sendable {
     case .hung(let seconds): "was killed because it had not answered for \(Clock.text(seconds))"
     case .silent(let seconds): "was killed because it had not said hello within \(Clock.text(seconds))"
     }
+  }
+
+  private static func text(_ memory: FullMemory) -> String {
+    " (perhaps it reached its limit of \(memory.limit >> 20) MiB, --memory: it had \(memory.peak >> 20) MiB)"
   }
 }

@@ -4,10 +4,10 @@ import WorkerProtocol
 extension PluginDiscovery {
   /// The plugin that a process has described.
   static func plugin(
-    _ name: String, _ path: String, _ probe: Probe, _ death: Death
+    _ name: String, _ path: String, _ probe: PluginProbe, _ death: Death
   ) throws(StartFailure) -> Plugin {
     if probe.isTooLong {
-      throw .badDescription(path: path, reason: "it printed more than \(outputLimit >> 20) MiB")
+      throw .badDescription(path: path, reason: "it printed more than \(PluginProbe.outputLimit >> 20) MiB")
     }
     guard death == .exited(code: 0) else {
       let lines = probe.lastErrors.joined(separator: " | ")

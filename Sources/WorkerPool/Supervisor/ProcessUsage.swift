@@ -13,6 +13,17 @@ enum ProcessUsage {
     return fields.count > 1 ? Int(fields[1]).map { $0 * Int(sysconf(Int32(_SC_PAGESIZE))) } : nil
   }
 
+  /// The most memory that a process had resident, in bytes, by what the kernel tells at its end; `nil` where this process
+  /// had as much.
+  ///
+  /// Source: getrusage(2), `ru_maxrss`, in KiB. It is kept over execve(2), so that a small child shows what its parent
+  /// had when it started the child.
+  static func peakBytes(of usage: rusage) -> Int? {
+    var own = rusage()
+    getrusage(RUSAGE_SELF.rawValue, &own)
+    return usage.ru_maxrss > own.ru_maxrss ? usage.ru_maxrss << 10 : nil
+  }
+
   /// Seconds of processor time since its start, in user and system mode; `nil` when there is no such process.
   ///
   /// Source: proc(5), fields 14 and 15 of `/proc/PID/stat`, in clock ticks.

@@ -134,7 +134,11 @@ extension Supervisor {
     workers[worker.id] = nil
     tryShortPlugins()
     orphans?.end()
-    let obituary = Obituary(pid: worker.pid, death: death, cause: worker.causeOfEnd, lastLines: worker.lastLines)
+    var obituary = Obituary(pid: worker.pid, death: death, cause: worker.causeOfEnd, lastLines: worker.lastLines)
+    if death != .exited(code: 0) {
+      obituary.fullMemory = Obituary.FullMemory(
+        peak: worker.process?.peakMemory, limit: configuration.limits.memory)
+    }
     let end = worker.breach == nil ? obituary.reason : "\(death)"
     log(ending == .wanted ? .workerEnded : .workerDied, "\(worker.name) \(end)", worker)
     let hadBegun = delegate?.work(of: worker.id) != nil

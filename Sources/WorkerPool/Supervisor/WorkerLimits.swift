@@ -3,8 +3,8 @@ import LinuxSystem
 
 /// What one worker process may use. Each limit has a default; `nil` means none.
 public struct WorkerLimits: Equatable, Sendable {
-  /// Bytes of heap and other private memory (`RLIMIT_DATA`); what asks for more fails, which ends most programs.
-  /// Default none.
+  /// Bytes of heap and other private memory (`RLIMIT_DATA`); what asks for more fails, which ends most programs. The
+  /// log and the job name this limit when a process that had nearly as much crashes. Default none.
   public var memory: Int?
   /// Seconds of processor time in its whole life (`RLIMIT_CPU`); the kernel kills it beyond. Default none.
   public var processorTime: Int?

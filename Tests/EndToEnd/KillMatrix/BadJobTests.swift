@@ -8,7 +8,8 @@ import Testing
     .timeLimit(.minutes(20)),
     arguments: [
       ("exit", ["exited with code 0"]), ("abort", ["signal 6"]), ("loop", ["took longer than"]),
-      ("eat memory", ["signal"]), ("grandchildren", ["signal 6"]),
+      ("eat memory", ["signal 6 (Aborted) (perhaps it reached its limit of 256 MiB, --memory"]),
+      ("grandchildren", ["signal 6"]),
       // The socket is closed for good when the main thread wakes, if it does while the job runs.
       ("close the socket", ["had not answered", "had closed its connection"]), ("garbage", ["broke the protocol: "]),
       ("freeze", ["had not answered"]),

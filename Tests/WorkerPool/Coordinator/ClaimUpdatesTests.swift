@@ -13,7 +13,7 @@ import WorkerProtocol
     pool.run(seconds: 5)
     #expect(pool.updatesPerJob < 3.2, "\(pool)")
     #expect(pool.ended > workers * 2500, "\(pool)")
-    #expect(pool.longestKept < 2 * Coordinator.slowAfter + 0.01, "\(pool)")
+    #expect(pool.longestKept < 2 * WorkerHand.slowAfter + 0.01, "\(pool)")
   }
 
   /// The processors have other work: every tenth of a second no worker runs for 50 ms.
@@ -23,7 +23,7 @@ import WorkerProtocol
     pool.run(seconds: 5)
     #expect(pool.updatesPerJob < 2.75, "\(pool)")
     #expect(pool.ended > 10_000, "\(pool)")
-    #expect(pool.longestKept < 2 * Coordinator.slowAfter + 0.01, "\(pool)")
+    #expect(pool.longestKept < 2 * WorkerHand.slowAfter + 0.01, "\(pool)")
   }
 
   /// Each worker is slow most of the time, and finds its next job at once.
@@ -32,7 +32,7 @@ import WorkerProtocol
     pool.run(seconds: 10)
     #expect(pool.updatesPerJob <= 4.1, "\(pool)")
     #expect(pool.ended > workers * 90, "\(pool)")
-    #expect(pool.longestKept < 2 * Coordinator.slowAfter + 0.01, "\(pool)")
+    #expect(pool.longestKept < 2 * WorkerHand.slowAfter + 0.01, "\(pool)")
   }
 
   /// With short jobs alone nothing comes back.
@@ -171,7 +171,7 @@ private struct SimulatedPool: CustomStringConvertible {
       if coordinator.now + seconds >= next { seconds += stall.seconds }
     }
     happen(after: seconds, .ends(uri, id))
-    if running.count == coordinator.workers.count { busySince = coordinator.now }
+    if running.count == coordinator.hands.workers.count { busySince = coordinator.now }
   }
 
   private mutating func answer(_ query: ReadyQuery) {

@@ -51,7 +51,7 @@ import WorkerProtocol
       scene.refetch()
       #expect(store.runAll(&scene) == (1...5000).map(uri))
       #expect(store.rows < 2 * 5000, "\(queues) queues: \(store.rows) rows were read")
-      #expect(scene.coordinator.windows.count == 1)
+      #expect(scene.coordinator.windows.all.count == 1)
       asked.append(store.queries)
     }
     #expect(asked[0] == asked[1])
@@ -64,7 +64,7 @@ import WorkerProtocol
     scene.refetch()
     #expect(store.runAll(&scene) == (1...5000).map(uri))
     #expect(store.rows < 2 * 5000)
-    #expect(scene.coordinator.inHandByGroup.isEmpty && scene.coordinator.parkedIn.isEmpty)
+    #expect(scene.coordinator.groups.inHand.isEmpty && scene.coordinator.windows.parkedIn.isEmpty)
   }
 
   /// Kinds that no plugin runs are never asked for.
@@ -74,7 +74,7 @@ import WorkerProtocol
     scene.coordinator.becameReady((1...1000).map { job($0, kind: "unknown \($0)") })
     scene.refetch()
     #expect(scene.queries().map(\.kind) == ["index"])
-    #expect(scene.coordinator.windows.count == 1 && scene.coordinator.activeKinds.isEmpty)
+    #expect(scene.coordinator.windows.all.count == 1 && scene.coordinator.kinds.active.isEmpty)
   }
 
   /// What waits behind a full key is read once, and not again with each job that ends.

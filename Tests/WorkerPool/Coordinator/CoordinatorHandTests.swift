@@ -6,7 +6,7 @@ import WorkerProtocol
 
 /// What workers hold and have not begun: it comes back when something better arrives, or when others could run it.
 @Suite struct CoordinatorHandTests {
-  private let slowAfter = Coordinator.slowAfter
+  private let slowAfter = WorkerHand.slowAfter
 
   /// A worker that has a hand of ten jobs, of which one has begun.
   private func scene(credit: Int = 10) -> (Scene, WorkerID) {
@@ -188,8 +188,8 @@ import WorkerProtocol
     scene.coordinator.workerSaid(.progress(uri(1), done: 1, total: 2), worker)
     scene.coordinator.workerSaid(.progress(uri(1), done: 7, total: 9), other)
     scene.coordinator.workerSaid(.progress(uri(77), done: 7, total: 9), other)
-    #expect(scene.coordinator.held[1]?.progress?.total == 2)
-    #expect(scene.coordinator.held.values.count { $0.progress != nil } == 1)
+    #expect(scene.coordinator.hands.jobs[1]?.progress?.total == 2)
+    #expect(scene.coordinator.hands.jobs.values.count { $0.progress != nil } == 1)
   }
 
   @Test func whatHasNotBegunComesBackWhenItIsPaused() {
@@ -209,7 +209,7 @@ import WorkerProtocol
   @Test func noWorkerHoldsMoreThanAFewThousandJobs() {
     var (scene, worker) = scene()
     scene.coordinator.workerSaid(.credit(.max), worker)
-    #expect(scene.coordinator.workers[worker]?.credit == Coordinator.mostCredit)
+    #expect(scene.coordinator.hands.workers[worker]?.credit == WorkerHand.mostCredit)
   }
 
   // MARK: Cancelling
@@ -277,12 +277,12 @@ import WorkerProtocol
     scene.coordinator.workerSaid(.begin([uri(1)]), worker)
     scene.coordinator.now = 4
     scene.coordinator.workerSaid(.begin([uri(3)]), worker)
-    #expect(scene.coordinator.workers[worker]?.deadline == 10 + Coordinator.stopGrace)
+    #expect(scene.coordinator.hands.workers[worker]?.deadline == 10 + Coordinator.stopGrace)
     scene.coordinator.workerSaid(.begin([uri(2)]), worker)
     scene.coordinator.workerSaid(.done([uri(1)]), worker)
-    #expect(scene.coordinator.workers[worker]?.deadline == 14 + Coordinator.stopGrace)
+    #expect(scene.coordinator.hands.workers[worker]?.deadline == 14 + Coordinator.stopGrace)
     scene.coordinator.workerSaid(.done([uri(2)]), worker)
-    #expect(scene.coordinator.workers[worker]?.deadline == nil)
+    #expect(scene.coordinator.hands.workers[worker]?.deadline == nil)
   }
 
   /// A group that cannot be committed as one: its jobs begin again, one by one.
@@ -291,19 +291,19 @@ import WorkerProtocol
     scene.coordinator.workerSaid(.begin([uri(1), uri(2)]), worker)
     scene.coordinator.now = 8
     scene.coordinator.workerSaid(.begin([uri(1)]), worker)
-    #expect(scene.coordinator.workers[worker]?.deadline == 18 + Coordinator.stopGrace)
+    #expect(scene.coordinator.hands.workers[worker]?.deadline == 18 + Coordinator.stopGrace)
     scene.coordinator.workerSaid(.done([uri(1)]), worker)
-    #expect(scene.coordinator.workers[worker]?.deadline == nil, "the other has not begun again")
+    #expect(scene.coordinator.hands.workers[worker]?.deadline == nil, "the other has not begun again")
     scene.coordinator.now = 17
     scene.coordinator.workerSaid(.begin([uri(2)]), worker)
-    #expect(scene.coordinator.workers[worker]?.deadline == 27 + Coordinator.stopGrace)
+    #expect(scene.coordinator.hands.workers[worker]?.deadline == 27 + Coordinator.stopGrace)
   }
 
   @Test func whatAWorkerSaysOfJobsThatItDoesNotHoldIsIgnored() {
     var (scene, worker) = timedScene()
-    let before = scene.coordinator.counters
+    let before = scene.coordinator.statistics.counters
     scene.coordinator.workerSaid(.failed(uri(77)), worker)
     scene.coordinator.workerSaid(.done([uri(77)]), worker)
-    #expect(scene.coordinator.counters == before && scene.effects().isEmpty)
+    #expect(scene.coordinator.statistics.counters == before && scene.effects().isEmpty)
   }
 }

@@ -38,7 +38,7 @@ import WorkerProtocol
     _ = scene.effects()
     pass(timeout, &scene)
     #expect(scene.effects() == [.killHesitant(worker)])
-    #expect(scene.coordinator.held.count == 2, "until its process has ended the jobs are its own")
+    #expect(scene.coordinator.hands.jobs.count == 2, "until its process has ended the jobs are its own")
     let other = scene.worker(credit: 2)
     scene.coordinator.workerDied(
       worker, Obituary(pid: 1, death: .signalled(9), cause: .hung(seconds: 2), lastLines: []))

@@ -20,14 +20,14 @@ struct Scene {
   ) {
     coordinator.jobURIs = JobURIs(store: "POOL")
     coordinator.weights = QueueWeights(weights)
-    coordinator.queueLimits = QueueLimits(queueLimits)
+    coordinator.groups = GroupLimits(queues: QueueLimits(queueLimits))
     coordinator.setKinds(kinds.mapValues { KindRules(limit: $0, rate: rate) })
     while let query = queries().first { coordinator.fetched(query, [], isComplete: true) }
     _ = coordinator.takeEffects()
   }
 
   /// What the store is asked for and has not answered.
-  func queries() -> [ReadyQuery] { coordinator.fetching.compactMap { coordinator.windows[$0]?.query } }
+  func queries() -> [ReadyQuery] { coordinator.windows.fetching.compactMap { coordinator.windows[$0]?.query } }
 
   /// The store's answer to what it is asked for about a kind.
   mutating func fetched(_ kind: String, _ jobs: [WindowJob], isComplete: Bool = true) {
@@ -156,7 +156,7 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     let effects = scene.effects()
     #expect(effects.contains(.settle([1], .crashed(obituary()))))
     #expect(effects.contains(.send(.run([uri(2), uri(3)]), to: two)))
-    #expect(scene.coordinator.counters.crashed == 1)
+    #expect(scene.coordinator.statistics.counters.crashed == 1)
   }
 
   @Test func aJobBeingSettledIsNotHandedOutByARefill() {
@@ -180,7 +180,7 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     scene.coordinator.becameReady((1...4).map { job($0) })
     scene.coordinator.workerSaid(.begin([uri(1), uri(2), uri(3)]), one)
     scene.coordinator.workerDied(one, obituary())
-    #expect(scene.coordinator.counters.crashed == 0)
+    #expect(scene.coordinator.statistics.counters.crashed == 0)
     _ = scene.effects()
 
     let two = scene.worker(credit: 4)
@@ -188,7 +188,7 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     #expect(first.count == 1, "a suspect is alone in its worker's hand")
     scene.coordinator.workerSaid(.begin(first), two)
     scene.coordinator.workerDied(two, obituary())
-    #expect(scene.coordinator.counters.crashed == 1)
+    #expect(scene.coordinator.statistics.counters.crashed == 1)
     #expect(scene.coordinator.settling == Set(first.map(\.key)))
   }
 

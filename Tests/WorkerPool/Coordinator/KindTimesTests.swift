@@ -20,22 +20,22 @@ import WorkerProtocol
     let second = scene.worker(credit: 1, kinds: ["mail"])
     _ = scene.runs()
     // When they begin, one after a minute and one after 30 s of running the other
-    scene.coordinator.wallClock = 160
+    scene.coordinator.statistics.wallClock = 160
     scene.coordinator.workerSaid(.begin([uri(1)]), first)
     scene.coordinator.workerSaid(.begin([uri(3)]), second)
     scene.coordinator.now += 30
     scene.coordinator.workerSaid(.done([uri(1)]), first)
-    scene.coordinator.wallClock = 190
+    scene.coordinator.statistics.wallClock = 190
     scene.coordinator.workerSaid(.begin([uri(2)]), first)
     scene.coordinator.now += 2
     scene.coordinator.workerSaid(.failed(uri(2)), first)
     scene.coordinator.workerDied(second, obituary())
     // Then each is in its kind
-    let index = scene.coordinator.kindTimes["index"]
+    let index = scene.coordinator.statistics.kinds["index"]
     #expect(index?.waiting.sum == 80 && index?.waiting.counts.reduce(0, +) == 2)
     #expect(index?.running.sum == 32 && index?.running.counts.reduce(0, +) == 2)
     #expect(index?.counters.done == 1 && index?.counters.failed == 1 && index?.counters.crashed == 0)
-    let mail = scene.coordinator.kindTimes["mail"]
+    let mail = scene.coordinator.statistics.kinds["mail"]
     #expect(mail?.waiting.counts.reduce(0, +) == 0, "nobody knows since when it could begin")
     #expect(mail?.running.sum == 32 && mail?.counters.crashed == 1)
   }
@@ -45,9 +45,9 @@ import WorkerProtocol
     scene.coordinator.becameReady([ready(1, "index", at: 100)])
     let worker = scene.worker(credit: 1)
     _ = scene.runs()
-    scene.coordinator.wallClock = 160
+    scene.coordinator.statistics.wallClock = 160
     scene.coordinator.workerSaid(.returned([uri(1)]), worker)
     scene.coordinator.workerDied(worker, obituary(.stopped))
-    #expect(scene.coordinator.kindTimes.isEmpty)
+    #expect(scene.coordinator.statistics.kinds.isEmpty)
   }
 }

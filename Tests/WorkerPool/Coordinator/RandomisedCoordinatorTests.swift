@@ -93,7 +93,7 @@ private struct RandomPool {
         priority: number % 3, key: number % 2 == 0 ? "key \(number % 4 == 0 ? 0 : number % 7)" : nil, limit: 2)
     }
     coordinator.weights = QueueWeights(["mail": 3])
-    coordinator.queueLimits = QueueLimits(["m*": 4])
+    coordinator.groups = GroupLimits(queues: QueueLimits(["m*": 4]))
     if isShared {
       coordinator.claims = Claims()
       coordinator.workersWanted(3)
@@ -438,7 +438,7 @@ private struct RandomPool {
     }
     performAll()
     check(workers.values.allSatisfy(\.hand.isEmpty), "workers have jobs in hand")
-    check(coordinator.held.isEmpty && coordinator.inHandByGroup.isEmpty, "the coordinator holds jobs")
-    check(coordinator.kinds.values.allSatisfy { $0.inHand == 0 && $0.begun == 0 }, "kinds count jobs in hand")
+    check(coordinator.hands.jobs.isEmpty && coordinator.groups.inHand.isEmpty, "the coordinator holds jobs")
+    check(coordinator.kinds.states.values.allSatisfy { $0.inHand == 0 && $0.begun == 0 }, "kinds count jobs in hand")
   }
 }

@@ -26,18 +26,18 @@ import WorkerProtocol
 
   @Test func theTimeOfAWaitDoesNotCount() {
     var coordinator = running()
-    #expect(coordinator.workers[worker]?.deadline == 10 + Coordinator.stopGrace)
+    #expect(coordinator.hands.workers[worker]?.deadline == 10 + Coordinator.stopGrace)
     coordinator.now = 4
     coordinator.workerSaid(.waiting(.full, [uri]), worker)
-    #expect(coordinator.workers[worker]?.deadline == nil && coordinator.held[1]?.storeWait == .full)
+    #expect(coordinator.hands.workers[worker]?.deadline == nil && coordinator.hands.jobs[1]?.storeWait == .full)
     coordinator.now = 500
     coordinator.workerSaid(.waiting(.locked, [uri]), worker)
     coordinator.workerSaid(.waiting(.over, [uri]), worker)
     #expect(
-      coordinator.workers[worker]?.deadline == 500 + 6 + Coordinator.stopGrace
-        && coordinator.held[1]?.storeWait == nil)
+      coordinator.hands.workers[worker]?.deadline == 500 + 6 + Coordinator.stopGrace
+        && coordinator.hands.jobs[1]?.storeWait == nil)
     coordinator.workerSaid(.done([uri]), worker)
-    #expect(coordinator.workers[worker]?.deadline == nil)
+    #expect(coordinator.hands.workers[worker]?.deadline == nil)
   }
 
   @Test func aCancelledJobHasToEndThoughItWaits() {
@@ -47,19 +47,19 @@ import WorkerProtocol
     coordinator.cancel(1)
     coordinator.workerSaid(.waiting(.failing, [uri]), worker)
     coordinator.workerSaid(.waiting(.over, [uri]), worker)
-    #expect(coordinator.workers[worker]?.deadline == 20 + Coordinator.stopGrace)
+    #expect(coordinator.hands.workers[worker]?.deadline == 20 + Coordinator.stopGrace)
   }
 
   @Test func aJobThatWaitsToBeginIsOfItsWorkerAlone() {
     var coordinator = running()
     coordinator.workerSaid(.done([uri]), worker)
     coordinator.workerSaid(.waiting(.full, [uri]), worker)
-    #expect(coordinator.held[1] == nil && coordinator.workers[worker]?.deadline == nil)
+    #expect(coordinator.hands.jobs[1] == nil && coordinator.hands.workers[worker]?.deadline == nil)
   }
 
   @Test func aWaitOfAStrangersJobStopsNoClock() throws {
     var coordinator = running()
     coordinator.workerSaid(.waiting(.locked, [try #require(ObjectURI("x-coredata://X/Nope/p9"))]), worker)
-    #expect(coordinator.workers[worker]?.deadline == 10 + Coordinator.stopGrace)
+    #expect(coordinator.hands.workers[worker]?.deadline == 10 + Coordinator.stopGrace)
   }
 }

@@ -44,7 +44,7 @@ final class PoolParts {
   /// A worker of the kind "fake" that takes so many jobs. The coordinator knows that the store has none yet.
   func addWorker(credit: Int) {
     core.coordinator.setKinds(["fake": KindRules(limit: nil, rate: nil)])
-    while let query = core.coordinator.fetching.first.flatMap({ core.coordinator.windows[$0]?.query }) {
+    while let query = core.coordinator.windows.fetching.first.flatMap({ core.coordinator.windows[$0]?.query }) {
       core.coordinator.fetched(query, [], isComplete: true)
     }
     let id = WorkerID(number: 1)

@@ -154,15 +154,23 @@ private struct SimulatedPool {
     #expect((pool.waiting["import"]?.count ?? 0) < 100_000 - 600 * 20, "more than one process works on it")
   }
 
-  /// One that is needed every few seconds is kept after it was missed once or twice.
-  @Test func aProcessThatIsMissedIsKeptForLonger() {
+  /// One that is needed every few seconds stays.
+  @Test func aProcessThatIsUsedEveryFewSecondsStaysBesideALongBacklog() {
     var pool = SimulatedPool(slots: 2, plugins: ["import", "mail"], tick: 0.02)
     pool.add(100_000, of: "import", seconds: 0.05)
     for _ in 0..<30 {
       pool.add(1, of: "mail", seconds: 0.05)
       pool.run(seconds: 8)
     }
-    #expect(pool.starts(after: 30) == 0, "\(pool.starts)")
+    #expect(pool.starts(after: 1) == 0, "\(pool.starts)")
+  }
+
+  /// Plugins that always have work share one slot: each gets its turns.
+  @Test func oneSlotForThreeBusyPluginsPassesOverNone() {
+    var pool = SimulatedPool(slots: 1, plugins: ["a", "b", "c"], tick: 0.01)
+    for plugin in pool.plugins { pool.add(10_000, of: plugin, seconds: 0.05) }
+    pool.run(seconds: 60)
+    for plugin in pool.plugins { #expect(pool.waiting[plugin]?.count ?? 0 < 9700, "\(plugin): \(pool.starts)") }
   }
 
   @Test func aLongBacklogGetsAllSlots() {

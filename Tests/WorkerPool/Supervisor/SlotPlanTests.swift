@@ -71,13 +71,13 @@ import Testing
   }
 
   @Test func aPluginThatHasJustHadWorkKeepsAProcess() {
-    let warm = SlotPlan.Plugin(name: "b", current: 1, idle: 1)
-    let cold = SlotPlan.Plugin(name: "b", current: 1, idle: long)
+    let used = SlotPlan.Plugin(name: "b", current: 1, idle: 1)
+    let unused = SlotPlan.Plugin(name: "b", current: 1, idle: long)
     let busy = SlotPlan.Plugin(name: "a", demand: 100, busy: 3, current: 3, pressed: 60)
-    #expect(plan(4, busy, warm) == ["a": 3, "b": 1])
-    #expect(plan(4, busy, cold) == ["a": 4, "b": 0])
-    #expect(SlotPlan.changesWithTime(total: 4, [busy, warm]))
-    #expect(SlotPlan.changesWithTime(total: 4, [.init(name: "a", demand: 9, busy: 3, current: 3), cold]))
+    #expect(plan(4, busy, used) == ["a": 3, "b": 1])
+    #expect(plan(4, busy, unused) == ["a": 4, "b": 0])
+    #expect(SlotPlan.changesWithTime(total: 4, [busy, used]))
+    #expect(SlotPlan.changesWithTime(total: 4, [.init(name: "a", demand: 9, busy: 3, current: 3), unused]))
     #expect(!SlotPlan.changesWithTime(total: 4, [.init(name: "a", demand: 9, busy: 4, current: 4), .init(name: "b")]))
     // Those that it has beside its last one go to who needs them.
     #expect(

@@ -27,7 +27,7 @@ enum PluginPresence {
   private static func reasonForNone(in directories: [String]) -> String? {
     var failures: [String: String] = [:]
     for directory in directories {
-      guard let files = PluginDiscovery.files(in: directory) else { return nil }
+      guard let files = PluginListings.files(in: directory) else { return nil }
       for (name, path) in files where failures[name] == nil {
         if access(path, X_OK) == 0 { return nil }
         failures[name] = "\(path) cannot be executed: \(String(cString: strerror(errno)))"

@@ -35,7 +35,7 @@ final class JobDeletions {
     // Jobs that a worker holds stay. From here on, until the store has answered, no worker gets any of the others.
     let elsewhere = Set(survivors.jobs)
     let others = jobs.filter { job in
-      core.coordinator.held[job] == nil && !core.coordinator.settling.contains(job) && !elsewhere.contains(job)
+      core.coordinator.hands.jobs[job] == nil && !core.coordinator.settling.contains(job) && !elsewhere.contains(job)
         && !core.withheld.contains(job)
     }
     let running = jobs.count - others.count

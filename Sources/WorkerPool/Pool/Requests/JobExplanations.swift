@@ -52,7 +52,7 @@ final class JobExplanations {
   }
 
   private func hasWorker(for kind: String) -> Bool {
-    core.coordinator.workers.values.contains { $0.kinds.contains(kind) }
+    core.coordinator.hands.workers.values.contains { $0.kinds.contains(kind) }
   }
 }
 

@@ -132,7 +132,7 @@ final class OtherPools {
     case .observe: if request.count == 0 { observers.remove(notice.sender) } else { observers.insert(notice.sender) }
     case .cancel:
       let jobs = (request.jobs ?? []).compactMap { ObjectURI($0) }.compactMap(core.coordinator.jobURIs.key)
-      let inHand = jobs.filter { core.coordinator.held[$0] != nil }
+      let inHand = jobs.filter { core.coordinator.hands.jobs[$0] != nil }
       core.coordinator.now = Clock.now
       for job in inHand { core.coordinator.cancel(job) }
       reply.count = inHand.count

@@ -77,7 +77,7 @@ final class StatusCollector {
       self?.collections[ticket]?.sample = sample
       self?.completeIfComplete(ticket)
     }
-    let running = core.coordinator.held.values.filter { $0.begunAt != nil }.map(\.job.key)
+    let running = core.coordinator.hands.jobs.values.filter { $0.begunAt != nil }.map(\.job.key)
     core.source.readOverview(at: history.lastEnded, running: running + survivors.jobs + others) { [mailbox] in
       mailbox.post(.overview(ticket: ticket, $0))
     }
@@ -140,7 +140,7 @@ final class StatusCollector {
   func status() -> PoolStatus {
     let coordinator = core.coordinator
     let workers = supervisor.workers.values.sorted { $0.id.number < $1.id.number }.map(worker)
-    let counters = coordinator.counters
+    let counters = coordinator.statistics.counters
     var status = PoolStatus(
       pid: getpid(), store: core.configuration.place.absolute.text,
       model: URL(fileURLWithPath: core.configuration.model).path, phase: core.isStopping ? "stopping" : "running",
@@ -151,7 +151,7 @@ final class StatusCollector {
         handedOut: counters.handedOut, done: counters.done, failed: counters.failed, returned: counters.returned,
         crashed: counters.crashed, timedOut: counters.timedOut),
       restarts: supervisor.restarts, rates: history.rates(now: Clock.now), problems: problems.all)
-    status.kinds = coordinator.kindTimes.sorted { $0.key < $1.key }.map { kind, times in
+    status.kinds = coordinator.statistics.kinds.sorted { $0.key < $1.key }.map { kind, times in
       PoolStatus.Kind(kind: kind, waiting: times.waiting, running: times.running, counters: times.counters)
     }
     for (kind, count) in core.coordinator.demandByKind().sorted(by: { $0.key < $1.key }) where count > 0 {
@@ -190,10 +190,10 @@ final class StatusCollector {
 
   private func worker(_ worker: WorkerProcess) -> PoolStatus.Worker {
     let coordinator = core.coordinator
-    let known = coordinator.workers[worker.id]
-    let progress = known?.begun.first.flatMap { coordinator.held[$0]?.progress }
-    let begunAt = known?.begun.compactMap { coordinator.held[$0]?.begunAt }.min()
-    let wait = known?.held.compactMap { coordinator.held[$0]?.storeWait }.first
+    let known = coordinator.hands.workers[worker.id]
+    let progress = known?.begun.first.flatMap { coordinator.hands.jobs[$0]?.progress }
+    let begunAt = known?.begun.compactMap { coordinator.hands.jobs[$0]?.begunAt }.min()
+    let wait = known?.held.compactMap { coordinator.hands.jobs[$0]?.storeWait }.first
     return PoolStatus.Worker(
       id: worker.id.number, plugin: worker.plugin.name, pid: worker.pid > 0 ? worker.pid : nil,
       phase: worker.life.phase.rawValue,

@@ -207,9 +207,9 @@ final class StatusService {
   /// Jobs in a worker's hand are cancelled through it; the others in the store.
   private func cancel(_ jobs: [JobKey], _ requester: Requester, _ client: StatusServer.Client) {
     core.log(Self.record(.jobCancelled, jobs, "will be cancelled", requester, core.coordinator.jobURIs))
-    let inHand = jobs.filter { core.coordinator.held[$0] != nil }
+    let inHand = jobs.filter { core.coordinator.hands.jobs[$0] != nil }
     for job in inHand { core.coordinator.cancel(job) }
-    let rest = jobs.filter { core.coordinator.held[$0] == nil }
+    let rest = jobs.filter { core.coordinator.hands.jobs[$0] == nil }
     core.coordinator.forget(rest)
     guard !rest.isEmpty else { return client.reply(StatusReply(count: inHand.count)) }
     // A worker of another pool that runs one of them is asked to stop, too. Its save would fail anyway.

@@ -39,14 +39,14 @@ final class HeartbeatTimer {
 
   /// Sets the timer if it is needed. Called at the end of each turn.
   func schedule() {
-    guard timer == nil, core.configuration.heartbeat > 0, !core.coordinator.held.isEmpty else { return }
+    guard timer == nil, core.configuration.heartbeat > 0, !core.coordinator.hands.jobs.isEmpty else { return }
     timer = core.loop.timers.after(core.configuration.heartbeat) { [weak self] in self?.checkWorkers() }
   }
 
   private func checkWorkers() {
     timer = nil
     let busy = supervisor.workers.values.filter { worker in
-      worker.plugin.description.heartbeat == true && core.coordinator.workers[worker.id]?.held.isEmpty == false
+      worker.plugin.description.heartbeat == true && core.coordinator.hands.workers[worker.id]?.held.isEmpty == false
         && (worker.life.phase == .up || worker.life.phase == .draining)
     }
     let check = heartbeat.check(

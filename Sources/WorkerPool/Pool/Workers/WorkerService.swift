@@ -50,7 +50,7 @@ final class WorkerService {
     for var record in output.takeAll() {
       for case .worker(let number) in record.fields where record.event == .workerOutput {
         let id = WorkerID(number: number)
-        let jobs = Set(endedInTurn[id] ?? []).union(core.coordinator.workers[id]?.begun ?? [])
+        let jobs = Set(endedInTurn[id] ?? []).union(core.coordinator.hands.workers[id]?.begun ?? [])
         if !jobs.isEmpty { record.fields.append(.jobs(core.coordinator.jobURIs.texts(jobs).sorted())) }
       }
       core.configuration.log(record)
@@ -94,10 +94,10 @@ extension WorkerService: SupervisorDelegate {
     return up.isEmpty ? names : up
   }
 
-  func isBusy(_ id: WorkerID) -> Bool { core.coordinator.workers[id]?.held.isEmpty == false }
+  func isBusy(_ id: WorkerID) -> Bool { core.coordinator.hands.workers[id]?.held.isEmpty == false }
 
   func work(of id: WorkerID) -> String? {
-    guard let begun = core.coordinator.workers[id]?.begun, let first = begun.first else { return nil }
+    guard let begun = core.coordinator.hands.workers[id]?.begun, let first = begun.first else { return nil }
     let name = core.coordinator.jobURIs[first].name
     return begun.count == 1 ? name : "\(name) and \(begun.count - 1) more"
   }
@@ -110,7 +110,7 @@ extension WorkerService: SupervisorDelegate {
 
   func workerDied(_ id: WorkerID, _ obituary: Obituary) {
     sockets.finish(id)
-    for job in core.coordinator.workers[id]?.begun ?? [] { endedInTurn[id, default: []].append(job) }
+    for job in core.coordinator.hands.workers[id]?.begun ?? [] { endedInTurn[id, default: []].append(job) }
     core.coordinator.now = Clock.now
     core.coordinator.workerDied(id, obituary)
     core.coordinator.ledger?.remove(worker: id.number)
@@ -175,10 +175,10 @@ extension WorkerService: WorkerServerDelegate {
   func received(_ message: WorkerMessage, from id: WorkerID) {
     core.coordinator.now = Clock.now
     switch message {
-    case .hello(let version, let kinds) where core.coordinator.workers[id] == nil:
+    case .hello(let version, let kinds) where core.coordinator.hands.workers[id] == nil:
       greet(id, version: version, kinds: kinds)
     case .begin:
-      core.coordinator.wallClock = Date().timeIntervalSinceReferenceDate
+      core.coordinator.statistics.wallClock = Date().timeIntervalSinceReferenceDate
       core.coordinator.workerSaid(message, id)
     case .progress:
       core.coordinator.workerSaid(message, id)
@@ -203,7 +203,7 @@ extension WorkerService: WorkerServerDelegate {
 
   private func tellWait(of jobs: [JobKey], _ reason: StoreWait, _ id: WorkerID) {
     guard !jobs.isEmpty, let text = StoreWaitText.text(reason), let worker = supervisor.workers[id] else { return }
-    let isBegun = jobs.contains { core.coordinator.held[$0]?.begunAt != nil }
+    let isBegun = jobs.contains { core.coordinator.hands.jobs[$0]?.begunAt != nil }
     let uris = core.coordinator.jobURIs.texts(jobs)
     core.log(
       .storeWaiting, "\(uris.joined(separator: " ")) waits to \(isBegun ? "be saved" : "begin"): \(text)",

@@ -37,7 +37,7 @@ struct WindowJob: Equatable, Sendable {
 /// A job whose queue or key is full is parked with its group until the group has room. Of each group a few are parked.
 /// The store keeps the others of such a *cut* group, and the window asks for them by the group's own index.
 ///
-/// A class, so that reading one number copies nothing; only the coordinator refers to it.
+/// A class, so that reading one number copies nothing; ``JobWindows`` owns it.
 final class JobWindow {
   /// How far into the order of the store all jobs are known.
   enum Frontier: Equatable, Sendable {
@@ -63,28 +63,28 @@ final class JobWindow {
   private(set) var runnable = SortedJobs()
   private(set) var parked: [JobGroup: SortedJobs] = [:]
   private(set) var parkedCount = 0
-  var frontier = Frontier.start
+  private(set) var frontier = Frontier.start
   /// Groups with further jobs in the store.
   private(set) var cut: Set<JobGroup> = []
   /// Cut groups that have few jobs left here.
-  var lowGroups: Set<JobGroup> = []
+  private var lowGroups: Set<JobGroup> = []
   /// The fetch under way, and the cut group that it is for.
-  var query: ReadyQuery?
-  var queriedGroup: JobGroup?
+  private(set) var query: ReadyQuery?
+  private(set) var queriedGroup: JobGroup?
   /// The store may have better jobs that no event announced.
-  var mustRefetch = false
+  private(set) var mustRefetch = false
   /// The earliest time of the next refetch, set when the last one took the store long.
-  var nextRefetch: Double?
+  private(set) var nextRefetch: Double?
   /// Jobs that ended while a fetch was under way, whose answer may still show them as ready.
-  var endedDuringFetch: Set<JobKey> = []
+  private(set) var endedDuringFetch: Set<JobKey> = []
   /// Jobs that became ready behind the frontier while a fetch was under way, which may move it.
-  var missed: [WindowJob] = []
+  private(set) var missed: [WindowJob] = []
   /// Whether the window is listed for `refill`.
   var isListed = false
   /// The position of the window among the heads.
   var head: JobPosition?
   /// How many of its runnable jobs its kind has counted.
-  var counted = 0
+  private var counted = 0
   private var members: Set<JobKey> = []
 
   /// Runnable and parked jobs.
@@ -182,8 +182,73 @@ final class JobWindow {
     frontier = .start
   }
 
+  /// How many runnable jobs there are more than at the last call.
+  func countNewRunnable() -> Int {
+    defer { counted = runnable.count }
+    return runnable.count - counted
+  }
+
   /// The store has no further jobs of the group.
   func complete(_ group: JobGroup) { cut.remove(group) }
+
+  /// All jobs of this window in the store belong to a full group.
+  func noteAllCut() {
+    frontier = .end
+    mustRefetch = false
+  }
+
+  /// The store has jobs of the group in order with all others again: nothing is known of it any more.
+  func forgetCut(_ group: JobGroup) {
+    complete(group)
+    frontier = .start
+  }
+
+  // MARK: Asking the store
+
+  /// The store may have better jobs that no event announced.
+  func askAgain() { mustRefetch = true }
+
+  /// A refetch is about to begin.
+  func noteRefetch() { mustRefetch = false }
+
+  /// The next refetch has to wait until then.
+  func delayRefetch(until time: Double) { nextRefetch = time }
+
+  /// A cut group that has few jobs left here and for which `isWanted` holds; each once.
+  func takeLowGroup(where isWanted: (JobGroup) -> Bool) -> JobGroup? {
+    while let group = lowGroups.popFirst() {
+      if isWanted(group) { return group }
+    }
+    return nil
+  }
+
+  /// The store is asked: for more jobs of a cut group, or for the next ones in order.
+  func beginFetch(_ new: ReadyQuery, group: JobGroup?) {
+    query = new
+    queriedGroup = group
+  }
+
+  /// A job behind the frontier has become ready: the answer under way may move the frontier.
+  func noteMissed(_ job: WindowJob) {
+    if query == nil { return }
+    if missed.count < Self.mostMissed { missed.append(job) } else { mustRefetch = true }
+  }
+
+  /// These jobs are no longer ready: the answer under way may still list them.
+  func noteEnded(_ jobs: some Collection<JobKey>) { endedDuringFetch.formUnion(jobs) }
+
+  /// A job that had ended is ready again.
+  func noteReady(_ job: JobKey) { endedDuringFetch.remove(job) }
+
+  /// The store has answered: ready jobs up to one in its order, or all that there are.
+  func noteAnswer(upTo last: WindowJob?, isComplete: Bool) {
+    if let queriedGroup {
+      if isComplete { complete(queriedGroup) }
+    } else {
+      frontier = isComplete ? .end : last.map { .behind($0.position) } ?? .end
+    }
+    forgetFetch()
+  }
 
   /// The store has answered, or failed.
   func forgetFetch() {

@@ -1,0 +1,65 @@
+import Jobs
+import WorkerProtocol
+
+/// The kinds that plugins run, and what follows for their windows.
+extension Coordinator {
+  /// The kinds that plugins run, with their limits.
+  mutating func setKinds(_ rules: [String: KindRules]) {
+    for kind in kinds.states.keys where rules[kind] == nil { remove(kind) }
+    for (kind, rules) in rules.sorted(by: { $0.key < $1.key }) {
+      if let state = kinds[kind] {
+        kinds.setRules(rules, of: kind)
+        if state.pastStarts == nil { findBeginnings(of: kind) }
+        refresh(kind)
+      } else {
+        let held = hands.jobs.values.filter { $0.job.kind == kind }
+        kinds.add(kind, rules, held: held, survivorJobs: survivors.count(ofKind: kind))
+        findBeginnings(of: kind)
+        refresh(kind)
+        for lane in weights.lanes { open(WindowKey(kind: kind, lane: lane)) }
+      }
+    }
+    refill()
+  }
+
+  /// Forgets a kind that no plugin runs any more.
+  private mutating func remove(_ kind: String) {
+    giveBack([kind])
+    for lane in weights.lanes { windows.close(WindowKey(kind: kind, lane: lane)) }
+    kinds.remove(kind)
+  }
+
+  private mutating func findBeginnings(of kind: String) {
+    guard countsEarlierBeginnings, let rate = kinds[kind]?.rules.rate else { return }
+    kinds.awaitBeginnings(of: kind)
+    effects.append(.findBeginnings(of: kind, rate))
+  }
+
+  /// So many seconds ago jobs of the kind began, the oldest first.
+  mutating func foundBeginnings(_ ages: [Double], of kind: String) {
+    guard kinds.addBeginnings(ages.map { now - $0 }, of: kind) else { return }
+    refresh(kind)
+    mustDispatch = true
+  }
+
+  // MARK: What follows for the windows
+
+  /// Updates what a window determines. Called after every change of its jobs.
+  mutating func changed(_ key: WindowKey) {
+    let change = windows.update(key, isOffered: kinds.isOffered(key.kind))
+    if change != 0 { kinds.addRunnable(change, of: key.kind) }
+  }
+
+  mutating func moveHead(of key: WindowKey) { windows.moveHead(of: key, isOffered: kinds.isOffered(key.kind)) }
+
+  /// Offers a kind's jobs or takes them back, as its limit, its rate and the pauses say.
+  mutating func refresh(_ kind: String) {
+    guard let state = kinds[kind] else { return }
+    // Most kinds have neither.
+    if state.isOffered, state.rules.limit == nil, state.pastStarts == nil, pauses.kinds.isEmpty { return }
+    let obstacle = obstacle(ofKind: kind)
+    let isRatedOut = if case .rate = obstacle { true } else { false }
+    guard kinds.setOffered(obstacle == nil, isRatedOut: isRatedOut, kind) else { return }
+    for lane in weights.lanes { moveHead(of: WindowKey(kind: kind, lane: lane)) }
+  }
+}

@@ -1,0 +1,206 @@
+import Jobs
+import WorkerProtocol
+
+/// Who holds which job: the workers and the jobs in their hands, with the notes of both in the ledger.
+///
+/// A job has an entry here exactly while its worker's hand lists it, and a worker's deadline is the first of its running
+/// jobs. A worker that has died is removed first, and its jobs are released after that.
+struct Hands {
+  private(set) var workers: [WorkerID: WorkerHand] = [:]
+  private(set) var jobs: [JobKey: HeldJob] = [:]
+  /// Notes for the next pool who holds what. Nil in tests that need none.
+  var ledger: JobLedger?
+  /// Seconds that a worker may hold jobs without beginning one, outside store waits. It is replaced then, and killed
+  /// when it still holds them after as many seconds more.
+  var beginTimeout = 60.0
+  /// When to check the hands of slow workers.
+  private var slowCheck: Double?
+  /// When to look for workers that begin nothing.
+  private var beginCheck: Double?
+
+  /// How many workers run a job that takes long.
+  func slowWorkers(now: Double) -> Int { workers.values.count { $0.isSlow(now: now) } }
+
+  // MARK: Workers
+
+  mutating func add(_ id: WorkerID, kinds: [String]) { workers[id] = WorkerHand(kinds: Set(kinds)) }
+
+  /// The worker's process has ended. Its jobs stay until ``release(_:now:)``.
+  mutating func remove(_ id: WorkerID) -> WorkerHand? { workers.removeValue(forKey: id) }
+
+  /// Sets how many jobs a worker may hold; returns how many it should give back.
+  mutating func setCredit(_ count: Int, of id: WorkerID) -> Int { workers[id]?.setCredit(count) ?? 0 }
+
+  mutating func drain(_ id: WorkerID) { workers[id]?.drain() }
+  mutating func recall(_ id: WorkerID) { workers[id]?.recall() }
+  mutating func endRecall(_ id: WorkerID) { workers[id]?.endRecall() }
+  mutating func noteWork(by id: WorkerID) { workers[id]?.noteWork() }
+  mutating func noteRefusal(by id: WorkerID, now: Double) { workers[id]?.noteRefusal(now: now) }
+
+  /// Ends a recall to which the worker will not answer: it has begun or ended all of its jobs. Returns whether there
+  /// was one.
+  mutating func endUnansweredRecall(_ id: WorkerID) -> Bool {
+    guard let worker = workers[id], worker.isRecalling, worker.notBegun == 0 else { return false }
+    workers[id]?.endRecall()
+    return true
+  }
+
+  // MARK: Jobs
+
+  /// The worker gets a job.
+  ///
+  /// - Parameters:
+  ///   - lanes: those among which the job's lane was picked.
+  ///   - alone: whether it gets no other job meanwhile.
+  mutating func take(
+    _ job: WindowJob, by id: WorkerID, pickedAmong lanes: Set<String>, alone: Bool, now: Double
+  ) {
+    let index = ledger?.handOut(job.key, attempt: job.attempt, to: id.number)
+    jobs[job.key] = HeldJob(job, worker: id, pickedAmong: lanes, ledgerIndex: index, now: now)
+    workers[id]?.take(job.key, alone: alone)
+    watchBeginning(id, now: now)
+  }
+
+  /// The worker begins jobs of its hand. A job that begins again was in a group whose jobs are now run one by one: the
+  /// others of the group begin again later.
+  mutating func begin(_ beginning: [JobKey], by id: WorkerID, withOthers: Bool, now: Double) {
+    if beginning.contains(where: { jobs[$0]?.begunAt != nil }) {
+      for job in workers[id]?.begun ?? [] { jobs[job]?.stopClock() }
+    }
+    var indices: [Int] = []
+    for job in beginning {
+      jobs[job]?.begin(withOthers: withOthers, now: now)
+      workers[id]?.begin(job)
+      if let index = jobs[job]?.ledgerIndex { indices.append(index) }
+    }
+    ledger?.begin(indices)
+    setDeadline(id)
+    workers[id]?.noteBegin(now: now)
+  }
+
+  mutating func setProgress(of job: JobKey, done: Int, total: Int) { jobs[job]?.progress = (done, total) }
+
+  /// A store wait uses up none of a job's time. A cancelled job still has to end in time.
+  mutating func wait(_ waiting: [JobKey], _ reason: StoreWait, by id: WorkerID, now: Double) {
+    for job in waiting { jobs[job]?.storeWait = reason == .over ? nil : reason }
+    workers[id]?.setHesitation(since: now)
+    guard !waiting.contains(where: { jobs[$0]?.isCancelled == true }) else { return }
+    for job in waiting {
+      if reason == .over { jobs[job]?.resumeClock(now: now) } else { jobs[job]?.holdClock(now: now) }
+    }
+    setDeadline(id)
+  }
+
+  /// Notes that a job in hand is cancelled. Returns its worker.
+  mutating func cancel(_ job: JobKey, now: Double) -> WorkerID? {
+    guard let worker = jobs[job]?.worker else { return nil }
+    jobs[job]?.cancel(now: now)
+    ledger?.cancel(job)
+    if jobs[job]?.begunAt != nil { setDeadline(worker) }
+    return worker
+  }
+
+  /// Jobs whose worker died stay in the ledger until their rows are written, or until they are handed out again.
+  mutating func keepLedgerEntries(of begun: Set<JobKey>) {
+    for job in begun {
+      guard let index = jobs[job]?.ledgerIndex else { continue }
+      ledger?.keep(index, of: job, isSuspect: begun.count > 1)
+      jobs[job]?.ledgerIndex = nil
+    }
+  }
+
+  /// Takes a job out of its worker's hand. ``watch(_:now:)`` follows when all have been taken out.
+  mutating func release(_ job: JobKey, now: Double) -> HeldJob? {
+    guard let entry = jobs.removeValue(forKey: job) else { return nil }
+    if let index = entry.ledgerIndex { ledger?.end(index) }
+    workers[entry.worker]?.release(job, hasBegun: entry.begunAt != nil, now: now)
+    return entry
+  }
+
+  /// Jobs have left the worker's hand.
+  mutating func watch(_ id: WorkerID, now: Double) {
+    setDeadline(id)
+    watchBeginning(id, now: now)
+  }
+
+  // MARK: Time
+
+  /// When something has to be done although nothing happens: a job is out of time, a hand has to be checked, or a rest
+  /// ends.
+  var nextTime: Double {
+    var next = slowCheck ?? .infinity
+    if !jobs.isEmpty { next = min(next, beginCheck ?? .infinity) }
+    for worker in workers.values {
+      if let deadline = worker.deadline { next = min(next, deadline) }
+      if let end = worker.restsUntil { next = min(next, end) }
+    }
+    return next
+  }
+
+  /// The workers whose jobs are out of time, each told once.
+  mutating func takeOutOfTime(now: Double) -> [WorkerID] {
+    let late = workers.compactMap { id, worker in worker.deadline.map { $0 <= now } ?? false ? id : nil }
+    for id in late { workers[id]?.deadline = nil }
+    return late
+  }
+
+  mutating func endRests(now: Double) {
+    for (id, worker) in workers where worker.restsUntil.map({ $0 <= now }) == true { workers[id]?.endRest() }
+  }
+
+  /// Notes when the first of a worker's running jobs must have ended.
+  private mutating func setDeadline(_ id: WorkerID) {
+    guard let begun = workers[id]?.begun else { return }
+    let first = begun.compactMap { jobs[$0]?.deadline }.min()
+    workers[id]?.deadline = first
+  }
+
+  /// Sets the time of the next check of slow workers' hands, if any worker could give jobs back. It stays until it
+  /// comes: short jobs set no timer each.
+  ///
+  /// - Parameter hasClaims: whether claimed jobs wait, which the pool could give back.
+  mutating func watchSlow(now: Double, hasClaims: Bool) {
+    guard slowCheck == nil else { return }
+    let isAny = workers.values.contains { ($0.notBegun > 0 || hasClaims) && !$0.begun.isEmpty && !$0.isDraining }
+    if isAny { slowCheck = now + WorkerHand.slowAfter }
+  }
+
+  /// Whether a check of slow workers' hands is due at some time.
+  var hasSlowCheck: Bool { slowCheck != nil }
+
+  /// Whether it is time to check slow workers' hands; true once.
+  mutating func takeSlowCheck(now: Double) -> Bool {
+    guard let time = slowCheck, time <= now else { return false }
+    slowCheck = nil
+    return true
+  }
+
+  // MARK: Workers that hold jobs and begin none
+
+  /// A check that is set stays until its time comes: short jobs set no timer each.
+  private mutating func watchBeginning(_ id: WorkerID, now: Double) {
+    guard workers[id]?.watchBeginning(now: now) == true else { return }
+    if beginCheck == nil { beginCheck = now + beginTimeout }
+  }
+
+  /// The workers that have begun nothing for too long, with the number of jobs that they hold, and whether they were
+  /// told before. Sets the time of the next check. Empty before its time.
+  mutating func takeHesitant(now: Double) -> [(id: WorkerID, jobs: Int, wasTold: Bool)] {
+    guard let time = beginCheck, time <= now else { return [] }
+    beginCheck = nil
+    var hesitant: [(WorkerID, Int, Bool)] = []
+    for (id, worker) in workers {
+      guard var since = worker.hesitatesSince else { continue }
+      // The store keeps it from beginning, and will not always do so.
+      if worker.held.contains(where: { jobs[$0]?.storeWait != nil }) { since = now }
+      if since + beginTimeout <= now {
+        hesitant.append((id, worker.held.count, worker.isGivenUp))
+        workers[id]?.giveUp()
+        since = now
+      }
+      workers[id]?.setHesitation(since: since)
+      beginCheck = min(beginCheck ?? .infinity, since + beginTimeout)
+    }
+    return hesitant
+  }
+}
