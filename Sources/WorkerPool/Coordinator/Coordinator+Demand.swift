@@ -35,7 +35,9 @@ extension Coordinator {
         }
         count += state.suspects.count { blockingGroup(of: $0) == nil }
       }
-      demand[kind] = min(count, state.room(now: now)) + state.inHand - state.begun
+      // Places are taken when a worker wants jobs.
+      let room = retryTime(of: kind) == nil ? state.room(now: now) : 0
+      demand[kind] = min(count, room) + state.inHand - state.begun
     }
     return demand
   }

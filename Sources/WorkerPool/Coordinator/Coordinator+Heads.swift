@@ -30,8 +30,11 @@ extension Coordinator {
     // Most kinds have neither.
     if state.isOffered, state.rules.limit == nil, state.pastStarts == nil, pauses.kinds.isEmpty { return }
     let obstacle = obstacle(ofKind: kind)
-    if case .rate = obstacle { ratedOut.insert(kind) } else { ratedOut.remove(kind) }
-    let isOffered = obstacle == nil
+    let hasPlace = hasPlace(for: kind)
+    var isRatedOut = !hasPlace
+    if case .rate = obstacle { isRatedOut = true }
+    if isRatedOut { ratedOut.insert(kind) } else { ratedOut.remove(kind) }
+    let isOffered = obstacle == nil && hasPlace
     guard isOffered != state.isOffered else { return }
     kinds[kind]?.isOffered = isOffered
     for lane in weights.lanes { moveHead(of: WindowKey(kind: kind, lane: lane)) }

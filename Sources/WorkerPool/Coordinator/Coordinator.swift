@@ -109,8 +109,10 @@ struct Coordinator {
   var parkedIn: [JobGroup: Set<WindowKey>] = [:]
   /// Jobs in hand by the groups that limit them.
   var inHandByGroup: [JobGroup: Int] = [:]
-  /// Whether what began before this pool counts against its rates: where no other pool keeps count of it.
-  var countsEarlierBeginnings = false
+  /// Whether jobs of a kind with a rate begin in places that the store keeps: where no job is claimed.
+  var keepsRatePlaces = false
+  /// The places of the kinds that have a rate, or had one.
+  var ratePlaces: [String: RatePlaces] = [:]
   var queueLimits = QueueLimits()
   var weights = QueueWeights()
   var dependents = Dependents()
@@ -159,10 +161,9 @@ struct Coordinator {
   mutating func setKinds(_ rules: [String: KindRules]) {
     for kind in kinds.keys where rules[kind] == nil { remove(kind) }
     for (kind, rules) in rules.sorted(by: { $0.key < $1.key }) {
-      let hadRate = kinds[kind]?.pastStarts != nil
-      if kinds[kind] != nil {
+      if let former = kinds[kind]?.rules {
         kinds[kind]?.setRules(rules)
-        if !hadRate { findBeginnings(of: kind) }
+        if former.rate != rules.rate { openPlaces(of: kind) }
         refresh(kind)
       } else {
         kinds[kind] = KindState(rules: rules)
@@ -171,27 +172,12 @@ struct Coordinator {
           kinds[kind]?.inHand += 1
           if job.begunAt != nil { kinds[kind]?.begun += 1 }
         }
-        findBeginnings(of: kind)
+        openPlaces(of: kind)
         refresh(kind)
         for lane in weights.lanes { open(WindowKey(kind: kind, lane: lane)) }
       }
     }
     refill()
-  }
-
-  private mutating func findBeginnings(of kind: String) {
-    guard countsEarlierBeginnings, let rate = kinds[kind]?.rules.rate else { return }
-    kinds[kind]?.awaitsBeginnings = true
-    effects.append(.findBeginnings(of: kind, rate))
-  }
-
-  /// So many seconds ago jobs of the kind began, the oldest first.
-  mutating func foundBeginnings(_ ages: [Double], of kind: String) {
-    guard kinds[kind]?.awaitsBeginnings == true else { return }
-    kinds[kind]?.awaitsBeginnings = false
-    kinds[kind]?.pastStarts?.add(earlier: ages.map { now - $0 })
-    refresh(kind)
-    mustDispatch = true
   }
 
   /// A worker said a valid hello.
@@ -287,7 +273,7 @@ struct Coordinator {
     for job in jobs {
       guard let entry = held[job] else { continue }
       if let former = entry.begunAt {
-        kinds[entry.job.kind]?.pastStarts?.giveBack(from: former)
+        takeBackBeginning(of: entry.job, at: former)
       } else {
         kinds[entry.job.kind]?.begun += 1
         noteBegin(of: entry.job)
@@ -304,7 +290,7 @@ struct Coordinator {
       if let index = entry.ledgerIndex { ledgerIndices.append(index) }
     }
     ledger?.begin(ledgerIndices)
-    tellBeginnings(jobs)
+    noteBeginnings(jobs)
     setDeadline(id)
     if workers[id]?.begun.isEmpty == false {
       workers[id]?.begunAt = now

@@ -51,14 +51,6 @@ struct RateWindow: Sendable {
     }
   }
 
-  /// Counts jobs that began before all others here, at these times, the oldest first.
-  mutating func add(earlier times: [Double]) {
-    let later = starts
-    starts = []
-    for time in times { take(now: time) }
-    starts += later
-  }
-
   /// Takes back a job that began at that time and has left no effect.
   mutating func giveBack(from time: Double) {
     guard let index = starts.lastIndex(where: { $0.first <= time && time <= $0.last }) else { return }
@@ -75,8 +67,6 @@ struct RateWindow: Sendable {
 struct KindState: Sendable {
   var rules: KindRules
   var pastStarts: RateWindow?
-  /// What began before this pool is being looked up: nothing begins until it is known.
-  var awaitsBeginnings = false
   var inHand = 0
   /// How many of those in hand have begun.
   var begun = 0
@@ -121,8 +111,7 @@ struct KindState: Sendable {
   /// How many more the rate lets be handed out now. What is in hand and has not begun holds its place until it begins,
   /// however late that is, and is dated then.
   mutating func rateRoom(now: Double) -> Int {
-    if awaitsBeginnings { return 0 }
-    return pastStarts.map { _ in max(0, (pastStarts?.room(now: now) ?? 0) - notBegun) } ?? .max
+    pastStarts.map { _ in max(0, (pastStarts?.room(now: now) ?? 0) - notBegun) } ?? .max
   }
 
   /// When the rate may have room, if it has none now; nil as long as jobs in hand have all its places.

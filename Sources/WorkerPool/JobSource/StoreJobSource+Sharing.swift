@@ -24,7 +24,7 @@ extension StoreJobSource {
     let isAll = query.after == nil && query.groups.isEmpty && query.without.isEmpty
     successor.claims.note(claimed.jobs.map(\.key), of: query.kind, isAll: isAll)
     if let seconds = claimed.retryAfter { askAgain(query.kind, after: seconds) }
-    if query.claims > 0 { tellBeginnings(of: query.kind, after: SharedRates.checkDelay) }
+    if query.claims > 0 { tellBeginnings(of: query.kind, after: StoredRates.checkDelay) }
     return (claimed.jobs, claimed.areMore)
   }
 

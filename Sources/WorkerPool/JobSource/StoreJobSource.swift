@@ -37,10 +37,10 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   let limits: PoolLimits
   /// Kinds for which the store is asked again soon.
   let asking = Mutex<Set<String>>([])
-  /// The rates of kinds in a store that pools share.
-  let rates = SharedRates()
-  /// When the jobs began that processes of earlier pools had not ended, by kind: no row says it.
-  let lostBeginnings = Mutex<[String: [Date]]>([:])
+  let rates: StoredRates
+  /// Writes what begins of kinds with a rate, where the pool shares the store with nobody. A write waits for the
+  /// workers' transactions, and must not delay other jobs. Nil for a store at a server.
+  let ratesContext: NSManagedObjectContext?
   /// What was paused in the store when it was read or written last. On the context's queue.
   var lastPauses = JobPauses()
   let periodic: PeriodicDirectory
@@ -71,6 +71,8 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
     context = store.makeContext(name: "coordinator")
     countingContext = store.makeContext(name: "status")
     pruningContext = store.makeContext(name: "pruning")
+    rates = StoredRates(hasClaims: store.isShared)
+    ratesContext = store.isShared ? nil : store.makeContext(name: "rates")
     intake = try Intake(
       layout: layout, store: store, writeTurn: writeTurn, owners: owners, watch: storeWatch)
     checkpointer = store.isShared ? nil : try WALCheckpointer(url: store.url, writeTurn: writeTurn)
@@ -117,6 +119,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
     intake.finish { [self] in
       work { [self] context in
         stopSharing(context)
+        giveUpPlaces()
         checkpointQueue.async { [self] in
           // Leaves the app's store without a long write-ahead log.
           _ = try? checkpointer?.checkpoint(.completely)
