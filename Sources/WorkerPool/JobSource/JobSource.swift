@@ -21,7 +21,10 @@ protocol JobSource: AnyObject, Sendable {
   /// Begins to report; the first event is `started`.
   func start(reporting report: @escaping @Sendable (JobSourceEvent) -> Void)
   /// The kinds of the plugins, with the defaults of their jobs.
-  func setKinds(_ kinds: [PluginDescription.Kind])
+  ///
+  /// - Parameter areAll: whether each plugin has described itself, or failed to. Before that nothing is decided by the
+  ///   defaults of kinds that are not known.
+  func setKinds(_ kinds: [PluginDescription.Kind], areAll: Bool)
   func fetchReady(_ query: ReadyQuery)
   /// Releases the dependents of jobs that have ended, and checks pending ones; answered with `released`.
   func release(after ended: [JobKey])
