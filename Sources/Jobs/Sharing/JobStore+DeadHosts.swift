@@ -34,6 +34,16 @@ extension JobStore {
     ).count
   }
 
+  /// The kinds of the suspects that a pool has claimed: a pool that dies gets them blamed.
+  public func kindsOfSuspects(claimedBy member: Int64, in context: NSManagedObjectContext) throws -> Set<String> {
+    let request = NSFetchRequest<NSDictionary>(entityName: PoolJob.entityName)
+    request.resultType = .dictionaryResultType
+    request.propertiesToFetch = ["kind"]
+    request.returnsDistinctResults = true
+    request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [claimed(by: member), Self.isSuspect])
+    return Set(try context.fetch(request).compactMap { $0["kind"] as? String })
+  }
+
   /// A pool has died: gives back what it had claimed, and counts its death. Saves.
   ///
   /// - Parameters:

@@ -1,8 +1,8 @@
 import CoreData
 import LinuxSystem
 
-/// A pool's turn at the rate of a kind: reads what all pools have begun and claimed, adds its own news, and writes both
-/// with the save of the context.
+/// A pool's turn at the rate of a kind: reads what all pools have begun and which places they hold, adds its own news,
+/// and writes both with the save of the context.
 struct RateTurn {
   private let turn: PoolTurn
   private let pool: PoolRate
@@ -10,6 +10,7 @@ struct RateTurn {
   private let news: PoolRate.News
   private var shared: SharedRate
   private var claimed: [JobKey] = []
+  private var places = 0
   private var ended: Set<JobKey> = []
   private var lost: Set<JobKey> = []
   /// Whether the row says something else than what is known now.
@@ -22,14 +23,17 @@ struct RateTurn {
     let uptime = Clock.now
     self.pool = pool
     self.member = member
-    news = pool.news
+    news = pool.takeNews()
     turn = try PoolTurn.begin("rate \(kind)", in: context)
     shared = SharedRate(pool.rate, turn.text ?? "", now: now)
     for beginning in news.begun { shared.begin(1, at: now - (uptime - beginning.uptime)) }
+    for beginning in news.takenBack { shared.takeBack(from: now - (uptime - beginning)) }
     try findEnded(store, in: context)
-    shared.begin(ended.count, at: now)
-    let left = news.held.count - ended.count - lost.count
-    hasNews = !news.begun.isEmpty || !ended.isEmpty || shared.held[member, default: 0] != left
+    if !ended.isEmpty { shared.begin(ended.count, at: now) }
+    let left = news.held.count - ended.count - lost.count + news.free
+    hasNews =
+      !news.begun.isEmpty || !news.takenBack.isEmpty || !ended.isEmpty || shared.wasAhead
+      || shared.held[member, default: 0] != left
     shared.hold(left, for: member)
     try dateBeginnings(ofGone: store, now: now, in: context)
   }
@@ -57,7 +61,7 @@ struct RateTurn {
     return Set(try context.fetch(request).compactMap(\.key))
   }
 
-  /// Which jobs of a dead pool have begun, nobody knows.
+  /// Which jobs of a dead pool have begun in its places, nobody knows. In a SQLite file all other pools are dead.
   private mutating func dateBeginnings(
     ofGone store: JobStore, now: Double, in context: NSManagedObjectContext
   ) throws {
@@ -70,38 +74,69 @@ struct RateTurn {
     }
   }
 
-  /// How many jobs may be claimed.
+  /// How many places may be taken.
   var room: Int { shared.room }
 
-  /// Seconds until one more may be claimed; nil if jobs that have not begun have all places.
+  /// Seconds until one more may be taken; nil if jobs that have not begun have all places.
   func wait(now: Double) -> Double? { shared.wait(now: now) }
 
-  /// Writes the row, without saving: each of the jobs takes a place.
-  mutating func write(claiming jobs: [JobKey]) {
+  /// Writes the row, without saving: each of the jobs takes a place, and jobs to come take so many.
+  mutating func write(claiming jobs: [JobKey] = [], taking places: Int = 0) {
     claimed = jobs
-    shared.hold(shared.held[member, default: 0] + jobs.count, for: member)
+    self.places = places
+    shared.hold(shared.held[member, default: 0] + jobs.count + places, for: member)
     turn.take(keeping: shared.text)
   }
 
   /// The context is saved.
-  func saved() { pool.told(news, claimed: claimed, ended: ended, lost: lost) }
+  func saved() { pool.told(news, claimed: claimed, places: places, ended: ended, lost: lost) }
+}
+
+/// What came of asking for places of a rate.
+public struct TakenPlaces: Equatable, Sendable {
+  /// How many places the pool has got.
+  public var count: Int
+  /// If these are not all that it wanted, or if none is left: the seconds until there is another; nil where jobs that
+  /// have not begun have all places.
+  public var retryAfter: Double?
 }
 
 extension JobStore {
+  /// Takes places for jobs of a kind with a rate that begin soon, and writes which have begun. Saves, if there is
+  /// anything to write: nobody loses the places by a crash.
+  ///
+  /// - Parameters:
+  ///   - count: how many places are wanted; with 0 the store is only told.
+  ///   - member: the identity of the pool. Another one's places count as begun now, unless it is a ``PoolMember`` that
+  ///     lives.
+  public func takePlaces(
+    _ count: Int, of kind: String, _ pool: PoolRate, for member: Int64, in context: NSManagedObjectContext
+  ) throws -> TakenPlaces {
+    let taken = try takingTurns(in: context) {
+      var turn = try RateTurn(pool, of: kind, for: member, self, in: context)
+      let places = min(count, turn.room)
+      let isUsedUp = places < count || turn.room == places
+      if places > 0 || turn.hasNews {
+        turn.write(taking: places)
+        try context.save()
+        turn.saved()
+      } else {
+        context.rollback()
+      }
+      return TakenPlaces(
+        count: places, retryAfter: isUsedUp ? turn.wait(now: now.timeIntervalSince1970).map { max(0, $0) } : nil)
+    }
+    return taken ?? TakenPlaces(count: 0)
+  }
+
   /// Tells the other pools which jobs of a kind with a rate have begun, and whose places are free. Saves, if there is
   /// anything to tell.
   ///
-  /// - Returns: whether jobs of this pool hold places that have not begun.
+  /// - Returns: whether claimed jobs of this pool hold places that have not begun.
   public func tellBeginnings(
     _ pool: PoolRate, of kind: String, for member: Int64, in context: NSManagedObjectContext
   ) throws -> Bool {
-    _ = try takingTurns(in: context) {
-      var turn = try RateTurn(pool, of: kind, for: member, self, in: context)
-      guard turn.hasNews else { return context.rollback() }
-      turn.write(claiming: [])
-      try context.save()
-      turn.saved()
-    }
-    return !pool.news.held.isEmpty
+    _ = try takePlaces(0, of: kind, pool, for: member, in: context)
+    return pool.isHolding
   }
 }

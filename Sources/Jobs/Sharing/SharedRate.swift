@@ -1,12 +1,14 @@
 import WorkerProtocol
 
-/// When jobs of a kind with a rate began, over all pools, and how many each pool has claimed that have not begun. What
-/// is claimed may begin at any time, so it holds its place until then.
+/// When jobs of a kind with a rate began, over all pools, and how many places each pool holds for jobs that have not
+/// begun. Such a job may begin at any time, so it holds its place until then.
 ///
-/// The times are those of the server's clock. A period is divided into steps; beginnings within one step count as of
-/// the last of them, so that the rate is kept.
+/// The times are those of the server's clock, or of this machine's. A period is divided into steps; beginnings within
+/// one step count as of the last of them, so that the rate is kept.
 struct SharedRate {
   private var begun: [(time: Double, count: Int)] = []
+  /// Whether the text has times that are further ahead than a period: the clock was wrong, and they count as of now.
+  private(set) var wasAhead = false
   /// Places of jobs that have not begun, by the identities of the pools.
   private(set) var held: [Int64: Int] = [:]
   private let rate: JobRate
@@ -21,18 +23,18 @@ struct SharedRate {
       if parts.count == 3, parts[0] == Self.heldMark, let pool = Int64(parts[1]), let count = Int(parts[2]) {
         held[pool] = count
       } else if parts.count == 2, let time = Double(parts[0]), let count = Int(parts[1]) {
-        // A time far ahead is that of a server whose clock was wrong.
-        if time + rate.period > now, time <= now + rate.period { begun.append((min(time, now), count)) }
+        if time + rate.period > now { begun.append((min(time, now), count)) }
+        if time > now + rate.period { wasAhead = true }
       }
     }
   }
 
-  /// How many jobs may be claimed now.
+  /// How many places may be taken now.
   var room: Int { max(0, rate.jobs - begun.reduce(0) { $0 + $1.count } - heldCount) }
 
   private var heldCount: Int { held.values.reduce(0, +) }
 
-  /// Seconds until one more may be claimed; nil if jobs that have not begun have all places.
+  /// Seconds until one more may be taken; nil if jobs that have not begun have all places.
   func wait(now: Double) -> Double? {
     if room > 0 { return 0 }
     return heldCount < rate.jobs ? begun.first.map { $0.time + rate.period - now } : nil
@@ -48,7 +50,15 @@ struct SharedRate {
     }
   }
 
-  /// Sets how many jobs of a pool have claimed a place and not begun.
+  /// No longer counts a job that began at that time and left no effect. After a period there is nothing to take back.
+  mutating func takeBack(from time: Double) {
+    // Times are those of the last beginning in their step.
+    guard let index = begun.firstIndex(where: { $0.time + rate.period / Self.resolution >= time }) else { return }
+    begun[index].count -= 1
+    if begun[index].count == 0 { begun.remove(at: index) }
+  }
+
+  /// Sets how many places a pool holds for jobs that have not begun.
   mutating func hold(_ count: Int, for pool: Int64) { held[pool] = count > 0 ? count : nil }
 
   /// A pool is gone that nobody can ask which of its jobs have begun: all of them count as begun now.

@@ -29,22 +29,4 @@ extension JobStore {
     request.fetchLimit = 1
     return try context.fetch(request).first?.key ?? 0
   }
-
-  /// When the last jobs of a kind began, in no order, by the rows: those whose attempts have ended.
-  ///
-  /// - Complexity: reads the unfinished jobs of the kind, and those that finished since.
-  public func beginnings(
-    of kind: String, since: Date, atMost count: Int, in context: NSManagedObjectContext
-  ) throws -> [Date] {
-    let request = NSFetchRequest<NSDictionary>(entityName: PoolJob.entityName)
-    request.resultType = .dictionaryResultType
-    request.propertiesToFetch = ["startedAt"]
-    // What began since has not finished before.
-    request.predicate = NSPredicate(
-      format: "kind == %@ AND startedAt > %@ AND (finishedAt == nil OR finishedAt > %@)", kind, since as NSDate,
-      since as NSDate)
-    request.sortDescriptors = [NSSortDescriptor(key: "startedAt", ascending: false)]
-    request.fetchLimit = count
-    return try context.fetch(request).compactMap { $0["startedAt"] as? Date }
-  }
 }

@@ -56,15 +56,6 @@ extension Coordinator {
     mustDispatch = true
   }
 
-  /// A rate counts what begins in all pools.
-  mutating func tellBeginnings(_ jobs: [JobKey]) {
-    guard claims != nil else { return }
-    let rated = jobs.filter { hands.jobs[$0].map { kinds[$0.job.kind]?.pastStarts != nil } ?? false }
-    for (kind, jobs) in Dictionary(grouping: rated, by: { hands.jobs[$0]?.job.kind ?? "" }) {
-      effects.append(.noteBeginnings(jobs, of: kind))
-    }
-  }
-
   /// A limit or a rate that kept jobs of the kind from being claimed may have room now.
   mutating func claimAgain(_ kind: String) {
     for lane in weights.lanes { windows.refetch(WindowKey(kind: kind, lane: lane)) }

@@ -24,7 +24,7 @@ extension Coordinator {
     else {
       return nil
     }
-    return state.nextRateTime
+    return ratePlaces[kind]?.isAsked == true ? nil : retryTime(of: kind) ?? state.nextRateTime
   }
 
   /// Kills the workers whose jobs are out of time, and lets delayed windows refetch.

@@ -31,7 +31,9 @@ extension Coordinator {
         }
         count += state.suspects.count { blockingGroup(of: $0) == nil }
       }
-      demand[kind] = min(count, kinds.room(kind, now: now)) + state.notBegun
+      // Places are taken when a worker wants jobs.
+      let room = retryTime(of: kind) == nil ? kinds.room(kind, now: now) : 0
+      demand[kind] = min(count, room) + state.notBegun
     }
     return demand
   }

@@ -12,6 +12,9 @@ extension Coordinator {
     takers.sort { ($0.held, $0.id.number) < ($1.held, $1.id.number) }
     dispatchSuspects(&takers)
     if !takers.isEmpty, !windows.isLearning { handOut(to: &takers) }
+    if !ratePlaces.isEmpty {
+      askForPlaces { kind in takers.reduce(0) { $0 + ($1.takes(kind) ? $1.free : 0) } }
+    }
     refill()
     recallForIdleWorkers()
     recallFromSlowWorkers()

@@ -68,7 +68,7 @@ extension Coordinator {
       if held.isCancelled {
         cancelStored(held.job.key)
       } else {
-        if let begunAt = held.begunAt { kinds.giveBackBeginning(begunAt, of: held.job.kind) }
+        if let begunAt = held.begunAt { takeBackBeginning(of: held.job, at: begunAt) }
         weights.takeBack(weights.lane(of: held.job.queue), among: held.pickedAmong)
         putBack(held.job)
       }

@@ -9,12 +9,12 @@ extension Coordinator {
     for (kind, rules) in rules.sorted(by: { $0.key < $1.key }) {
       if let state = kinds[kind] {
         kinds.setRules(rules, of: kind)
-        if state.pastStarts == nil { findBeginnings(of: kind) }
+        if state.rules.rate != rules.rate { openPlaces(of: kind) }
         refresh(kind)
       } else {
         let held = hands.jobs.values.filter { $0.job.kind == kind }
         kinds.add(kind, rules, held: held, survivorJobs: survivors.count(ofKind: kind))
-        findBeginnings(of: kind)
+        openPlaces(of: kind)
         refresh(kind)
         for lane in weights.lanes { open(WindowKey(kind: kind, lane: lane)) }
       }
@@ -27,19 +27,6 @@ extension Coordinator {
     giveBack([kind])
     for lane in weights.lanes { windows.close(WindowKey(kind: kind, lane: lane)) }
     kinds.remove(kind)
-  }
-
-  private mutating func findBeginnings(of kind: String) {
-    guard countsEarlierBeginnings, let rate = kinds[kind]?.rules.rate else { return }
-    kinds.awaitBeginnings(of: kind)
-    effects.append(.findBeginnings(of: kind, rate))
-  }
-
-  /// So many seconds ago jobs of the kind began, the oldest first.
-  mutating func foundBeginnings(_ ages: [Double], of kind: String) {
-    guard kinds.addBeginnings(ages.map { now - $0 }, of: kind) else { return }
-    refresh(kind)
-    mustDispatch = true
   }
 
   // MARK: What follows for the windows
@@ -58,8 +45,10 @@ extension Coordinator {
     // Most kinds have neither.
     if state.isOffered, state.rules.limit == nil, state.pastStarts == nil, pauses.kinds.isEmpty { return }
     let obstacle = obstacle(ofKind: kind)
-    let isRatedOut = if case .rate = obstacle { true } else { false }
-    guard kinds.setOffered(obstacle == nil, isRatedOut: isRatedOut, kind) else { return }
+    let hasPlace = hasPlace(for: kind)
+    var isRatedOut = !hasPlace
+    if case .rate = obstacle { isRatedOut = true }
+    guard kinds.setOffered(obstacle == nil && hasPlace, isRatedOut: isRatedOut, kind) else { return }
     for lane in weights.lanes { moveHead(of: WindowKey(kind: kind, lane: lane)) }
   }
 }

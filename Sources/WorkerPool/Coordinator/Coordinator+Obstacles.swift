@@ -36,8 +36,9 @@ extension Coordinator {
     guard kinds[kind] != nil else { return .noPlugin }
     if pauses.kinds.contains(kind) { return .paused(.kind(kind)) }
     if let limit = kinds[kind]?.rules.limit, kinds[kind]?.isBelowLimit == false { return .kindLimit(limit) }
-    guard let rate = kinds[kind]?.rules.rate, kinds.rateRoom(kind, now: now) == 0 else { return nil }
-    return .rate(rate, until: kinds[kind]?.nextRateTime)
+    guard let rate = kinds[kind]?.rules.rate else { return nil }
+    if kinds.rateRoom(kind, now: now) == 0 { return .rate(rate, until: kinds[kind]?.nextRateTime) }
+    return retryTime(of: kind).map { .rate(rate, until: $0) }
   }
 
   /// What keeps a job of a group from being handed out when the group blocks it.

@@ -19,8 +19,8 @@ struct Coordinator {
   var mustDispatch = false
   /// Turns keys into the URIs by which workers know the jobs.
   var jobURIs = JobURIs(store: "")
-  /// Whether what began before this pool counts against its rates: where no other pool keeps count of it.
-  var countsEarlierBeginnings = false
+  /// Whether jobs of a kind with a rate begin in places that the store keeps: where no job is claimed.
+  var keepsRatePlaces = false
   var pauses = JobPauses()
   /// The pool ends: nothing is handed out any more.
   var isClosed = false
@@ -34,6 +34,8 @@ struct Coordinator {
   /// The ready jobs.
   var windows = JobWindows()
   var kinds = KindTable()
+  /// The places of the kinds that have a rate, or had one.
+  var ratePlaces: [String: RatePlaces] = [:]
   var groups = GroupLimits()
   var weights = QueueWeights()
   /// Nil in a store that no other pool uses.
@@ -140,11 +142,15 @@ struct Coordinator {
     if jobs.isEmpty { return }
     for job in jobs {
       guard let entry = hands.jobs[job] else { continue }
-      if entry.begunAt == nil { statistics.noteBegin(of: entry.job) }
+      if let former = entry.begunAt {
+        takeBackBeginning(of: entry.job, at: former)
+      } else {
+        statistics.noteBegin(of: entry.job)
+      }
       kinds.begin(entry, now: now)
     }
     hands.begin(jobs, by: id, withOthers: isGroup, now: now)
-    tellBeginnings(jobs)
+    noteBeginnings(jobs)
     recallFoundNothing(id)
     watchHands()
     effects.append(.demandChanged)

@@ -8,10 +8,12 @@ enum CoordinatorEffect: Equatable, Sendable {
   case fetchReady(ReadyQuery)
   /// Give back the jobs of these kinds that the pool has claimed, except those that workers hold.
   case releaseClaims(Set<String>, keeping: [JobKey])
-  /// Tell the pools that share the store that these jobs of a kind with a rate begin now.
+  /// Note for all pools, and for those to come, that these jobs of a kind with a rate begin now.
   case noteBeginnings([JobKey], of: String)
-  /// Find when the last jobs of this kind began before this pool; answer with `beginnings`.
-  case findBeginnings(of: String, JobRate)
+  /// Note that a job of this kind has left no effect since it began at that time, and may begin once more.
+  case takeBackBeginning(of: JobKey, String, at: Double)
+  /// Have the store keep so many more places for jobs of this kind with that rate; answer with `tookPlaces`.
+  case takePlaces(Int, of: String, JobRate)
   /// Release the dependents of these jobs, which have ended, and check new dependents; answer with `released`.
   case release(after: [JobKey])
   /// Write the settlement into the rows of these jobs; answer with `settled`.

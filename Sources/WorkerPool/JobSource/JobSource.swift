@@ -9,17 +9,22 @@ import WorkerProtocol
 protocol JobSource: AnyObject, Sendable {
   /// Gives back the jobs of these kinds that this pool has claimed in a shared store, except those that workers hold.
   func releaseClaims(_ kinds: Set<String>, keeping kept: [JobKey])
-  /// Jobs of a kind with a rate begin now in this pool, which shares the store.
+  /// Jobs of a kind with a rate begin now in this pool.
   func noteBeginnings(_ jobs: [JobKey], of kind: String)
-  /// Finds the last beginnings of jobs of a kind within a period, in seconds; answered with `beginnings`. Only in a
-  /// store that no other pool uses.
-  func findBeginnings(of kind: String, within period: Double, atMost count: Int)
+  /// A job of a kind with a rate has left no effect since it began, at that time of the monotonic clock.
+  func takeBackBeginning(of job: JobKey, _ kind: String, at time: Double)
+  /// Takes so many places for jobs of a kind with a rate, durably; answered with `tookPlaces`. Only in a store that no
+  /// other pool uses.
+  func takePlaces(_ count: Int, of kind: String, _ rate: JobRate)
   /// Tells other pools that share the store something.
   func send(_ notice: PoolNotice, to recipients: [Int64])
   /// Begins to report; the first event is `started`.
   func start(reporting report: @escaping @Sendable (JobSourceEvent) -> Void)
   /// The kinds of the plugins, with the defaults of their jobs.
-  func setKinds(_ kinds: [PluginDescription.Kind])
+  ///
+  /// - Parameter areAll: whether each plugin has described itself, or failed to. Before that nothing is decided by the
+  ///   defaults of kinds that are not known.
+  func setKinds(_ kinds: [PluginDescription.Kind], areAll: Bool)
   func fetchReady(_ query: ReadyQuery)
   /// Releases the dependents of jobs that have ended, and checks pending ones; answered with `released`.
   func release(after ended: [JobKey])
@@ -70,7 +75,8 @@ protocol JobSource: AnyObject, Sendable {
 extension JobSource {
   func releaseClaims(_ kinds: Set<String>, keeping kept: [JobKey]) {}
   func noteBeginnings(_ jobs: [JobKey], of kind: String) {}
-  func findBeginnings(of kind: String, within period: Double, atMost count: Int) {}
+  func takeBackBeginning(of job: JobKey, _ kind: String, at time: Double) {}
+  func takePlaces(_ count: Int, of kind: String, _ rate: JobRate) {}
   func send(_ notice: PoolNotice, to recipients: [Int64]) {}
 }
 
@@ -152,8 +158,9 @@ enum JobSourceEvent: Equatable, Sendable {
   case checkpointed(WALState)
   /// The answer to `readOverview`.
   case overview(ticket: Int, StoreOverview)
-  /// How many seconds ago jobs of a kind began, the oldest first.
-  case beginnings(of: String, ages: [Double])
+  /// The store keeps so many more places for jobs of a kind with a rate. With a time it has no more for so many
+  /// seconds.
+  case tookPlaces(of: String, Int, retryAfter: Double?)
   /// The key of the newest job; 0 without any.
   case newest(Int64)
   /// In a store that pools share: jobs have come, or others may run now.

@@ -24,7 +24,7 @@ extension StoreJobSource {
   }
 
   func windowJobs(_ jobs: [JobSummary]) -> [WindowJob] {
-    let kinds = kinds.withLock { $0 }
+    let kinds = kinds.withLock(\.byName)
     return jobs.map { job in
       WindowJob(
         key: job.key, kind: job.kind, queue: job.queue, priority: Int(job.priority), attempt: job.attempt,

@@ -24,7 +24,7 @@ extension StoreJobSource {
     let isAll = query.after == nil && query.groups.isEmpty && query.without.isEmpty
     successor.claims.note(claimed.jobs.map(\.key), of: query.kind, isAll: isAll)
     if let seconds = claimed.retryAfter { askAgain(query.kind, after: seconds) }
-    if query.claims > 0 { tellBeginnings(of: query.kind, after: SharedRates.checkDelay) }
+    if query.claims > 0 { tellBeginnings(of: query.kind, after: StoredRates.checkDelay) }
     return (claimed.jobs, claimed.areMore)
   }
 
@@ -134,9 +134,14 @@ extension StoreJobSource {
   }
 
   /// The server has released the lock of a pool: what it had claimed is for the others.
-  private func noteGone(_ identity: Int64) {
+  ///
+  /// A suspect gets the blame, and how often it may crash, its plugin says. So this waits until the plugins have
+  /// described themselves: a pool that has just started may be the only one.
+  func noteGone(_ identity: Int64) {
     work { [self] context in
       guard let member = try store.members(in: context).first(where: { $0.identity == identity }) else { return }
+      let suspects = try store.kindsOfSuspects(claimedBy: identity, in: context)
+      guard kinds.withLock({ $0.canJudge(suspects, of: identity) }) else { return }
       // Of several pools, and the pool itself if it was only cut off, the first decides.
       guard try store.noteGone(identity, in: context) else { return }
       let now = store.now

@@ -94,11 +94,6 @@ extension StoreJobSource {
       uniquingKeysWith: { first, _ in first })
     let crashed = succession.crashed.filter { isUnfinished($0, jobs[$0.job]) }
     let suspects = succession.suspects.filter { isUnfinished($0, jobs[$0.job]) }
-    lostBeginnings.withLock { $0 = [:] }
-    for entry in succession.held + crashed + suspects {
-      guard let kind = jobs[entry.job]?.kind else { continue }
-      lostBeginnings.withLock { $0[kind, default: []].append(entry.begunAt) }
-    }
     start.survivorJobs = succession.held.map { inherited($0, jobs[$0.job]) }
     start.crashed = crashed.map { inherited($0, jobs[$0.job]) }
     start.suspects = Set(suspects.map(\.job))

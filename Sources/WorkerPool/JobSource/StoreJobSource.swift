@@ -31,16 +31,16 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   private(set) var report: @Sendable (JobSourceEvent) -> Void = { _ in }
   /// What `prepare` found, until `start` reports it. On the context's queue.
   private var found = JobSourceStart()
-  let kinds = Mutex<[String: PluginDescription.Kind]>([:])
+  let kinds = Mutex(DescribedKinds())
   let retention: JobRetention
   /// What this pool's options say of limits.
   let limits: PoolLimits
   /// Kinds for which the store is asked again soon.
   let asking = Mutex<Set<String>>([])
-  /// The rates of kinds in a store that pools share.
-  let rates = SharedRates()
-  /// When the jobs began that processes of earlier pools had not ended, by kind: no row says it.
-  let lostBeginnings = Mutex<[String: [Date]]>([:])
+  let rates: StoredRates
+  /// Writes what begins of kinds with a rate, where the pool shares the store with nobody. A write waits for the
+  /// workers' transactions, and must not delay other jobs. Nil for a store at a server.
+  let ratesContext: NSManagedObjectContext?
   /// What was paused in the store when it was read or written last. On the context's queue.
   var lastPauses = JobPauses()
   let periodic: PeriodicDirectory
@@ -71,16 +71,18 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
     context = store.makeContext(name: "coordinator")
     countingContext = store.makeContext(name: "status")
     pruningContext = store.makeContext(name: "pruning")
+    rates = StoredRates(hasClaims: store.isShared)
+    ratesContext = store.isShared ? nil : store.makeContext(name: "rates")
     intake = try Intake(
       layout: layout, store: store, writeTurn: writeTurn, owners: owners, watch: storeWatch)
     checkpointer = store.isShared ? nil : try WALCheckpointer(url: store.url, writeTurn: writeTurn)
   }
 
-  func setKinds(_ kinds: [PluginDescription.Kind]) {
-    self.kinds.withLock { $0 = Dictionary(kinds.map { ($0.kind, $0) }, uniquingKeysWith: { first, _ in first }) }
+  func setKinds(_ kinds: [PluginDescription.Kind], areAll: Bool) {
+    for pool in self.kinds.withLock({ $0.set(kinds, areAll: areAll) }) { noteGone(pool) }
   }
 
-  func kind(_ name: String) -> PluginDescription.Kind? { kinds.withLock { $0[name] } }
+  func kind(_ name: String) -> PluginDescription.Kind? { kinds.withLock { $0.byName[name] } }
 
   // MARK: Start and end
 
@@ -117,6 +119,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
     intake.finish { [self] in
       work { [self] context in
         stopSharing(context)
+        giveUpPlaces()
         checkpointQueue.async { [self] in
           // Leaves the app's store without a long write-ahead log.
           _ = try? checkpointer?.checkpoint(.completely)
@@ -154,6 +157,30 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
       context.reset()
       watch?.finish()
     }
+  }
+}
+
+/// What the plugins have described, and what cannot be decided before they have.
+struct DescribedKinds: Sendable {
+  private(set) var byName: [String: PluginDescription.Kind] = [:]
+  /// Whether each plugin has described itself, or failed to.
+  private var areAll = false
+  /// Dead pools that had claimed suspects of kinds that are not known yet.
+  private(set) var unjudged: Set<Int64> = []
+
+  /// Returns the dead pools that can be judged again.
+  mutating func set(_ kinds: [PluginDescription.Kind], areAll: Bool) -> Set<Int64> {
+    byName = Dictionary(kinds.map { ($0.kind, $0) }, uniquingKeysWith: { first, _ in first })
+    self.areAll = areAll
+    defer { unjudged = [] }
+    return unjudged
+  }
+
+  /// Whether it is known how often jobs of these kinds may crash. If not, the dead pool is judged later.
+  mutating func canJudge(_ kinds: Set<String>, of pool: Int64) -> Bool {
+    if areAll || kinds.allSatisfy({ byName[$0] != nil }) { return true }
+    unjudged.insert(pool)
+    return false
   }
 }
 

@@ -104,7 +104,7 @@ final class PoolServer {
     core.coordinator.jobURIs = start.jobURIs
     core.coordinator.pauses = start.pauses
     if start.isShared { core.coordinator.claims = Claims() }
-    core.coordinator.countsEarlierBeginnings = start.files != nil
+    core.coordinator.keepsRatePlaces = start.files != nil
     survivors.takeOver(start)
     status.start()
     runtime.start()
@@ -149,7 +149,8 @@ final class PoolServer {
       incoming.took(count, ready: jobs, someWait: someWait, postponed: postponed, messages)
       if count > 0 { status.submissions.find() }
     case .replaced(let parts): incoming.replaced(parts)
-    case .beginnings(let kind, let ages): core.coordinator.foundBeginnings(ages, of: kind)
+    case .tookPlaces(let kind, let count, let seconds):
+      core.coordinator.tookPlaces(count, of: kind, retryAfter: seconds)
     case .settled(let jobs):
       core.coordinator.settled(jobs)
       status.publish(ended: jobs)
@@ -258,8 +259,9 @@ final class PoolServer {
     case .fetchReady(let query): core.source.fetchReady(query)
     case .releaseClaims(let kinds, let kept): core.source.releaseClaims(kinds, keeping: kept)
     case .noteBeginnings(let jobs, let kind): core.source.noteBeginnings(jobs, of: kind)
-    case .findBeginnings(let kind, let rate):
-      core.source.findBeginnings(of: kind, within: rate.period, atMost: rate.jobs)
+    case .takeBackBeginning(let job, let kind, let time):
+      core.source.takeBackBeginning(of: job, kind, at: time)
+    case .takePlaces(let count, let kind, let rate): core.source.takePlaces(count, of: kind, rate)
     case .release(let ended): core.source.release(after: ended)
     case .settle(let jobs, let settlement):
       workers.tell(jobs, settlement)

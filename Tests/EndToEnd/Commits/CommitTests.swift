@@ -64,6 +64,29 @@ import WorkerPool
     #expect(try sqlite(scene.items.store, "SELECT ZVALUE FROM ZITEM") == "1")
   }
 
+  /// The pool is killed while the disk is full: the next one says what to do before it can start.
+  @Test(.timeLimit(.minutes(20))) func aStartOnAFullDiskSaysWhatToDo() throws {
+    let scene = try Scene("append")
+    try scene.fillDisk()
+    for process in try [scene.pool.pid] + scene.pool.leftovers() { kill(process, SIGKILL) }
+    _ = scene.pool.waitForExit()
+    let refused = try run(
+      Built.path("workerpool"),
+      [
+        "run", "--store", scene.items.store, "--model", scene.items.model, "--queue", scene.items.queue, "--plugins",
+        scene.items.plugins, "--without-bundled",
+      ])
+    #expect(refused.code != 0)
+    #expect(
+      refused.errors.contains("its disk is full: free space there, and start the pool again"), "\(refused.errors)")
+    scene.disk.empty()
+    let next = try scene.items.start()
+    _ = try scene.stop.waitForArrival()
+    scene.stop.release()
+    try next.waitForJobs(1)
+    try next.stop()
+  }
+
   @Test(.timeLimit(.minutes(20))) func noJobBeginsWhileTheDiskIsAsGoodAsFull() throws {
     let scene = try Scene("append", "append")
     try scene.fillDisk()

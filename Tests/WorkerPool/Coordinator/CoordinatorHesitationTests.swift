@@ -6,7 +6,7 @@ import WorkerProtocol
 
 /// Workers that hold jobs and begin none: their jobs come back, and jobs that have begun are never taken away.
 @Suite struct CoordinatorHesitationTests {
-  private let timeout = Coordinator().beginTimeout
+  private let timeout = Coordinator().hands.beginTimeout
 
   /// A worker with two jobs in hand, of which none has begun.
   private func scene() -> (Scene, WorkerID) {

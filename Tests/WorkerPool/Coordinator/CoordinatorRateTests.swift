@@ -38,37 +38,6 @@ import WorkerProtocol
     #expect(scene.coordinator.nextDeadline == nil)
   }
 
-  /// A pool that is started again: nothing begins before it knows what began before it.
-  @Test func beginningsBeforeThePoolCountAgainstARate() {
-    var scene = Scene()
-    scene.coordinator.hands.beginTimeout = .infinity
-    scene.coordinator.countsEarlierBeginnings = true
-    scene.coordinator.now = 100
-    let rate = JobRate(jobs: 2, period: 10)
-    scene.coordinator.setKinds(["index": KindRules(rate: rate)])
-    #expect(scene.coordinator.effects.contains(.findBeginnings(of: "index", rate)))
-    scene.coordinator.becameReady((1...3).map { job($0) })
-    let worker = scene.worker(credit: 10)
-    #expect(scene.runs() == [:])
-    scene.coordinator.foundBeginnings([7, 3], of: "index")
-    #expect(scene.runs() == [:])
-    for (time, key) in [(103.0, 1), (107.0, 2)] {
-      scene.coordinator.now = time - 0.1
-      scene.coordinator.deadlinePassed()
-      #expect(scene.runs() == [:])
-      scene.coordinator.now = time
-      scene.coordinator.deadlinePassed()
-      #expect(scene.runs() == [worker: [uri(key)]])
-      scene.end([uri(key)], worker)
-    }
-    // Another answer, and rules without a change, count nothing twice.
-    scene.coordinator.foundBeginnings([1], of: "index")
-    scene.coordinator.setKinds(["index": KindRules(rate: rate)])
-    scene.coordinator.now = 113
-    scene.coordinator.deadlinePassed()
-    #expect(scene.runs() == [worker: [uri(3)]])
-  }
-
   /// People see when jobs begin, and a worker may begin late what it was handed:
   ///
   ///      0     two jobs are handed out

@@ -34,13 +34,13 @@ private struct RandomPool {
     /// Of jobs whose worker died.
     case settle([JobKey], isCancelled: Bool)
     case cancel(JobKey)
-    case beginnings(kind: String)
+    case takePlaces(Int, kind: String)
   }
 
   private enum Answer {
     case fetched(ReadyQuery, [WindowJob], isComplete: Bool)
     case settled([JobKey])
-    case beginnings(kind: String)
+    case tookPlaces(Int, kind: String, retryAfter: Double?)
     case ready(WindowJob)
   }
 
@@ -80,6 +80,8 @@ private struct RandomPool {
   private var indexLimit: Int?
   /// When jobs of the kind with a rate began.
   private var beginnings: [(job: JobKey, time: Double)] = []
+  /// Places of the rate that the store keeps, and no job has begun in.
+  private var keptPlaces = 0
 
   init(seed: UInt64, isShared: Bool) {
     self.seed = seed
@@ -100,7 +102,7 @@ private struct RandomPool {
     } else {
       if seed % 4 == 0 { leaveSurvivors() }
       if seed % 3 == 0 {
-        coordinator.countsEarlierBeginnings = true
+        coordinator.keepsRatePlaces = true
         beginnings = [(0, -0.2), (0, -0.1)]
       }
     }
@@ -175,7 +177,9 @@ private struct RandomPool {
     case .releaseClaims(let kinds, let kept): statements.append(.release(kinds, keeping: Set(kept)))
     case .settle(let jobs, let settlement): statements.append(.settle(jobs, isCancelled: settlement == .cancelled))
     case .cancelStored(let job): statements.append(.cancel(job))
-    case .findBeginnings(let kind, _): statements.append(.beginnings(kind: kind))
+    case .takePlaces(let count, let kind, _): statements.append(.takePlaces(count, kind: kind))
+    case .noteBeginnings(let jobs, _): keptPlaces -= jobs.count
+    case .takeBackBeginning: keptPlaces += 1
     default: break
     }
   }
@@ -329,8 +333,17 @@ private struct RandomPool {
       // What another pool runs meanwhile is cancelled there.
       if owners[key] == .other { cancelled.remove(key) } else { end(key) }
       answers.append(.settled([key]))
-    case .beginnings(let kind): answers.append(.beginnings(kind: kind))
+    case .takePlaces(let count, let kind): answers.append(takePlaces(count, kind))
     }
+  }
+
+  private mutating func takePlaces(_ count: Int, _ kind: String) -> Answer {
+    let past = beginnings.filter { $0.time + Self.rate.period > coordinator.now }
+    let taken = min(count, max(0, Self.rate.jobs - keptPlaces - past.count))
+    keptPlaces += taken
+    let isFull = keptPlaces + past.count >= Self.rate.jobs
+    let wait = past.first.map { $0.time + Self.rate.period - coordinator.now }
+    return .tookPlaces(taken, kind: kind, retryAfter: isFull ? wait ?? Self.rate.period : nil)
   }
 
   private mutating func answer(to query: ReadyQuery) -> Answer {
@@ -354,8 +367,8 @@ private struct RandomPool {
     switch answers.removeFirst() {
     case .fetched(let query, let jobs, let isComplete): coordinator.fetched(query, jobs, isComplete: isComplete)
     case .settled(let jobs): coordinator.settled(jobs)
-    case .beginnings(let kind):
-      coordinator.foundBeginnings(beginnings.filter { $0.job == 0 }.map { coordinator.now - $0.time }, of: kind)
+    case .tookPlaces(let count, let kind, let seconds):
+      coordinator.tookPlaces(count, of: kind, retryAfter: seconds)
     // Unless it was cancelled meanwhile: see CoordinatorHandTests.
     case .ready(let job): if !cancelled.contains(job.key) { coordinator.becameReady([job]) }
     }

@@ -141,7 +141,7 @@ final class MemoryJobSource: JobSource {
   func readOverview(at ended: [JobKey], running: [JobKey], completion: @escaping @Sendable (StoreOverview) -> Void) {
     if !isSilent.load(ordering: .relaxed) { completion(StoreOverview()) }
   }
-  func setKinds(_ kinds: [PluginDescription.Kind]) {}
+  func setKinds(_ kinds: [PluginDescription.Kind], areAll: Bool) {}
   func takeFiles(_ names: [String]?) {
     takes.add(names)
     report(.took(jobs: 0, ready: [], someWait: false, postponed: 0, messages: []))

@@ -51,14 +51,6 @@ struct RateWindow: Sendable {
     }
   }
 
-  /// Counts jobs that began before all others here, at these times, the oldest first.
-  mutating func add(earlier times: [Double]) {
-    let later = starts
-    starts = []
-    for time in times { take(now: time) }
-    starts += later
-  }
-
   /// Takes back a job that began at that time and has left no effect.
   mutating func giveBack(from time: Double) {
     guard let index = starts.lastIndex(where: { $0.first <= time && time <= $0.last }) else { return }

@@ -5,8 +5,6 @@ import WorkerProtocol
 struct KindState: Sendable {
   var rules: KindRules
   var pastStarts: RateWindow?
-  /// What began before this pool is being looked up: nothing begins until it is known.
-  var awaitsBeginnings = false
   var inHand = 0
   /// How many of those in hand have begun.
   var begun = 0
@@ -38,9 +36,9 @@ struct KindState: Sendable {
 
   /// A job in hand begins.
   ///
-  /// - Parameter former: when it began before, together with others of whose group only it begins again now.
-  mutating func begin(formerly former: Double?, now: Double) {
-    if let former { pastStarts?.giveBack(from: former) } else { begun += 1 }
+  /// - Parameter isFirst: whether it has not begun before, together with others of whose group only it begins again now.
+  mutating func begin(isFirst: Bool, now: Double) {
+    if isFirst { begun += 1 }
     pastStarts?.take(now: now)
   }
 
@@ -67,8 +65,7 @@ struct KindState: Sendable {
   /// How many more the rate lets be handed out now. What is in hand and has not begun holds its place until it begins,
   /// however late that is, and is dated then.
   mutating func rateRoom(now: Double) -> Int {
-    if awaitsBeginnings { return 0 }
-    return pastStarts.map { _ in max(0, (pastStarts?.room(now: now) ?? 0) - notBegun) } ?? .max
+    pastStarts.map { _ in max(0, (pastStarts?.room(now: now) ?? 0) - notBegun) } ?? .max
   }
 
   /// When the rate may have room, if it has none now; nil as long as jobs in hand have all its places.

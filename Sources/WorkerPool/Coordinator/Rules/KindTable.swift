@@ -59,7 +59,7 @@ struct KindTable {
 
   /// A job in hand begins, perhaps once more.
   mutating func begin(_ job: HeldJob, now: Double) {
-    states[job.job.kind]?.begin(formerly: job.begunAt, now: now)
+    states[job.job.kind]?.begin(isFirst: job.begunAt == nil, now: now)
   }
 
   mutating func release(_ job: HeldJob) {
@@ -106,17 +106,6 @@ struct KindTable {
 
   /// How many more jobs of the kind may be handed out now.
   mutating func room(_ kind: String, now: Double) -> Int { states[kind]?.room(now: now) ?? 0 }
-
-  /// What began before this pool is being looked up: nothing of the kind begins until it is known.
-  mutating func awaitBeginnings(of kind: String) { states[kind]?.awaitsBeginnings = true }
-
-  /// Jobs of the kind began at these times before this pool, the oldest first. False where nobody asked.
-  mutating func addBeginnings(_ times: [Double], of kind: String) -> Bool {
-    guard states[kind]?.awaitsBeginnings == true else { return false }
-    states[kind]?.awaitsBeginnings = false
-    states[kind]?.pastStarts?.add(earlier: times)
-    return true
-  }
 
   // MARK: What follows
 

@@ -89,11 +89,31 @@ final class StoreOpening {
     case .success(let source): end(.success(source))
     case .failure(let error) where Self.mayPass(error): tryLater(error, Self.retryDelay)
     case .failure(let error) where isAgain && Self.isRefusal(error): tryLater(error, Self.refusalDelay)
-    case .failure(let error as FileError): end(.failure(error))
+    case .failure(let error as FileError): end(.failure(Self.advised(error)))
     case .failure(let error as Pool.StartError): end(.failure(error))
     case .failure(let error):
-      end(.failure(Pool.StartError.store(path: configuration.store, reason: ErrorText.text(error))))
+      let reason = ErrorText.text(error) + (isForFullDisk(error) ? Self.adviceOnSpace : "")
+      end(.failure(Pool.StartError.store(path: configuration.store, reason: reason)))
     }
+  }
+
+  private static let adviceOnSpace = "; its disk is full: free space there, and start the pool again"
+
+  /// The error with what to do about a full disk.
+  private static func advised(_ error: FileError) -> FileError {
+    guard error.errno == ENOSPC || error.errno == EDQUOT else { return error }
+    return FileError(
+      path: error.path, action: error.action, errno: error.errno,
+      reason: (error.reason ?? "cannot \(error.action): \(ErrorNumber.text(error.errno))") + adviceOnSpace)
+  }
+
+  /// Whether the store's disk has no room for what the start writes. SQLite reports that as an I/O error in some places.
+  private func isForFullDisk(_ error: any Error) -> Bool {
+    guard let wait = StoreWait(error), wait == .full || wait == .failing, !configuration.place.isServer else {
+      return false
+    }
+    var disk = statvfs()
+    return wait == .full || statvfs(configuration.store, &disk) == 0 && disk.f_bavail == 0
   }
 
   private func tryLater(_ error: any Error, _ seconds: Double) {

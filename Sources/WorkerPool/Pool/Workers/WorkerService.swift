@@ -121,7 +121,7 @@ extension WorkerService: SupervisorDelegate {
     pluginsByKind = plugins.reduce(into: [:]) { names, plugin in
       for kind in plugin.description.kinds { names[kind.kind, default: []].append(plugin.name) }
     }
-    core.source.setKinds(kinds)
+    core.source.setKinds(kinds, areAll: supervisor.hasAskedAll)
     status.names.tellUnknownOptions()
     let configuration = core.configuration
     core.coordinator.setKinds(
