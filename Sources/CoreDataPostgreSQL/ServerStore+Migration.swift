@@ -24,21 +24,22 @@ extension ServerStore {
       // Another process may have migrated it first.
       let metadata = try readMetadata(address, connection).metadata
       if StoreMetadata.isCurrent(metadata, opening.entities) { return }
-      try SourceModels.withModel(for: metadata, path: address.description) { model, sources in
-        try rebuild(database, address, opening, connection, from: model, sources)
+      let kept = { try keptModel(address, connection) }
+      try SourceModels.withModel(for: metadata, path: address.description, kept: kept) { source in
+        try rebuild(database, address, opening, connection, from: source)
       }
     }
   }
 
   private static func rebuild(
     _ database: ServerDatabase, _ address: ServerAddress, _ opening: StoreOpening, _ connection: any ServerConnection,
-    from model: NSManagedObjectModel, _ sources: [NSEntityDescription]
+    from source: SourceModels.Source
   ) throws {
     let old = try ServerStore(
       database, address,
       StoreOpening(
         type: opening.type, url: opening.url, options: [NSReadOnlyPersistentStoreOption: true], configurationName: nil,
-        model: model, entities: sources, others: []))
+        model: source.model, entities: source.entities, others: []))
     let tables = (old.schema.tables.map(\.name) + old.schema.joinTables.map(\.name)).joined(separator: ", ")
     if !tables.isEmpty { try connection.run("LOCK TABLE \(tables) IN ACCESS EXCLUSIVE MODE") }
     let serverGuests = ServerGuests(old.schema, address, connection)
@@ -50,7 +51,7 @@ extension ServerStore {
         type: opening.type, url: opening.url, options: nil, configurationName: nil, model: opening.model,
         entities: opening.entities, others: []))
     let rights = try serverGuests.rights(in: place)
-    let mapping = try RowMapping(from: sources, to: opening.entities)
+    let mapping = try RowMapping(from: source.entities, to: opening.entities)
     var copy = StoreCopy(old, to: new, mapping: mapping, keepsKeys: true)
     try CoreDataErrors.reportingNewConstraints { try copy.run() }
     try connection.run(

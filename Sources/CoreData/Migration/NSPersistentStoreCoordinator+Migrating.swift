@@ -16,7 +16,8 @@ extension NSPersistentStoreCoordinator {
       let plain = options.filter { $0.key.base as? String != NSPersistentStoreStagedMigrationManagerOptionKey }
       return try staged.migrate(type, at: url, plain, to: managedObjectModel)
     }
-    guard MappingModelFiles.exist, let source = SourceModels.wholeModel(for: metadata),
+    let kept = { try Self.storeClass(type).keptModel(at: url, options) }
+    guard MappingModelFiles.exist, let source = try SourceModels.find(for: metadata, kept: kept)?.model,
       let mapping = NSMappingModel(from: nil, forSourceModel: source, destinationModel: managedObjectModel)
     else { return }
     try migrate(at: url, ofType: type, options, from: source, by: mapping)

@@ -33,7 +33,7 @@ struct ServerTables {
       """
       CREATE TABLE \(own(.store)) (identifier text NOT NULL, metadata bytea NOT NULL, \
       announces boolean NOT NULL DEFAULT false, keeps_history boolean NOT NULL DEFAULT false, \
-      last_transaction bigint NOT NULL DEFAULT 0)
+      last_transaction bigint NOT NULL DEFAULT 0, model bytea)
       """,
       "CREATE TABLE \(own(.entities)) (number integer PRIMARY KEY, name text NOT NULL UNIQUE)",
       """

@@ -45,6 +45,8 @@ extension ServerStore {
       StoreMetadata.setModel(
         entities: opening.entities, identifiers: opening.model.versionIdentifiers, in: &metadata)
       try writeMetadata(metadata, address, connection)
+      try connection.run("ALTER TABLE \(address.qualified("_store")) ADD COLUMN IF NOT EXISTS model bytea")
+      try keepModel(opening, address, connection)
     }
   }
 

@@ -15,8 +15,8 @@ extension FileStore {
     let metadata = try translating(url) { try format.metadata(in: data) }
     if StoreMetadata.isCurrent(metadata, opening.entities) { return }
     try StoreMetadata.checkInference(opening.options, url.path)
-    let migrated = try SourceModels.withModel(for: metadata, path: url.path) { _, old in
-      try self.migrated(data, of: url, from: old, to: opening.entities, opening.model.versionIdentifiers)
+    let migrated = try SourceModels.withModel(for: metadata, path: url.path) { source in
+      try self.migrated(data, of: url, from: source.entities, to: opening.entities, opening.model.versionIdentifiers)
     }
     guard FileState(url) == state else {
       throw CoreDataErrors.error(

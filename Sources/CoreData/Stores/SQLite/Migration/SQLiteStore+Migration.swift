@@ -17,8 +17,9 @@ extension SQLiteStore {
         var metadata = try readMetadata(prefix, connection).1
         if StoreMetadata.isCurrent(metadata, entities) { return }
         let isDeferred = StoreMetadata.asksForDeferredMigration(options)
-        try SourceModels.withModel(for: metadata, path: path) { _, sources in
-          try StoreMigration(from: sources, to: entities, prefix: prefix, connection).run(isDeferred: isDeferred)
+        try SourceModels.withModel(for: metadata, path: path, kept: { try keptModel(prefix, connection) }) { source in
+          try StoreMigration(from: source.entities, to: entities, prefix: prefix, connection).run(
+            isDeferred: isDeferred)
         }
         StoreMetadata.setModel(entities: entities, identifiers: model.versionIdentifiers, in: &metadata)
         metadata[DeferredMigration.metadataKey] = isDeferred ? true : nil
