@@ -15,15 +15,14 @@ extension ServerStore {
   static func migrateIfWanted(
     _ database: ServerDatabase, _ address: ServerAddress, _ opening: StoreOpening
   ) throws {
-    guard StoreMetadata.asksForMigration(opening.options) else { return }
+    guard opening.migration != .none else { return }
     let found = try database.read { connection, _ in try readMetadata(address, connection).metadata }
-    if StoreMetadata.isCurrent(found, opening.entities) { return }
-    try StoreMetadata.checkInference(opening.options, address.description)
+    guard try opening.migrates(found, at: address.description) else { return }
     try database.rebuild { connection in
       try connection.run("LOCK TABLE \(address.qualified("_store")) IN ACCESS EXCLUSIVE MODE")
       // Another process may have migrated it first.
       let metadata = try readMetadata(address, connection).metadata
-      if StoreMetadata.isCurrent(metadata, opening.entities) { return }
+      guard try opening.migrates(metadata, at: address.description) else { return }
       let kept = { try keptModel(address, connection) }
       try SourceModels.withModel(for: metadata, path: address.description, kept: kept) { source in
         try rebuild(database, address, opening, connection, from: source)

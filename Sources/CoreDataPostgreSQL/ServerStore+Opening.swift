@@ -66,7 +66,7 @@ extension ServerStore {
       }
     }
     if !isReadOnly { try extendIfWanted(database, address, opening) }
-    try migrateIfWanted(database, address, opening)
+    if !isReadOnly { try migrateIfWanted(database, address, opening) }
     let wantsHistory = (opening.options?[NSPersistentHistoryTrackingKey] as? NSNumber)?.boolValue ?? false
     if wantsHistory && !isReadOnly {
       // From now on all programs continue it: unrecorded changes would be lost to everyone who follows it.

@@ -1,4 +1,4 @@
-/// Additions of a newer model: see `NSPersistentStoreExtendOption`.
+/// Additions of a newer model.
 extension ServerStore {
   /// Updates a store of an earlier model version to this one, if this version only adds optional attributes without a
   /// default value, entities without relationships and without a superentity, indexes, and announcements. It is one
@@ -8,9 +8,9 @@ extension ServerStore {
   static func extendIfWanted(
     _ database: ServerDatabase, _ address: ServerAddress, _ opening: StoreOpening
   ) throws {
-    guard opening.options?[NSPersistentStoreExtendOption] as? Bool == true else { return }
+    guard opening.migration == .additions else { return }
     let found = try database.read { connection, _ in try readMetadata(address, connection).metadata }
-    if StoreMetadata.isCurrent(found, opening.entities) { return }
+    if try !opening.migrates(found, at: address.description) { return }
     var tries = 0
     while true {
       do {
@@ -33,7 +33,7 @@ extension ServerStore {
       try connection.run("LOCK TABLE \(address.qualified("_store")) IN ACCESS EXCLUSIVE MODE")
       // Another process may have done it first.
       var metadata = try readMetadata(address, connection).metadata
-      if StoreMetadata.isCurrent(metadata, opening.entities) { return }
+      if try !opening.migrates(metadata, at: address.description) { return }
       do {
         try Extension(address, opening, connection).run()
       } catch let difference as Extension.Difference {

@@ -87,9 +87,7 @@ import Testing
     let store = try TemporaryStore(before)
     try store.save { $0.make("Place", ["name": "A"]) }
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: PlacesModel.make())
-    try coordinator.addPersistentStore(
-      ofType: NSSQLiteStoreType, configurationName: nil, at: store.url,
-      options: [NSPersistentStoreExtendOption: true])
+    _ = try coordinator.addPersistentStore(NSSQLiteStoreType, nil, store.url, nil, allowing: .additions)
     let context = NSManagedObjectContext(.privateQueue)
     context.persistentStoreCoordinator = coordinator
     try context.performAndWait {

@@ -82,10 +82,8 @@ extension SQLiteStore {
       // Older files, and some migrated or exported ones, have a rollback journal, with which readers block writers.
       _ = try database.withWriter { try $0.rows("PRAGMA journal_mode = WAL") }
     }
-    if exists && !readOnly && options?[NSPersistentStoreExtendOption] as? Bool == true {
-      try extend(prefix, entities, model, database)
-    }
-    try migrateIfWanted(database, prefix: prefix, entities: entities, model: model, options: options)
+    if exists && !readOnly && opening.migration == .additions { try extend(prefix, entities, model, database) }
+    try migrateIfWanted(database, opening)
     if !readOnly { try tidy(database, options) }
     return try database.withWriter { connection in
       let (identifier, metadata) = try readMetadata(prefix, connection)

@@ -3,20 +3,17 @@ extension SQLiteStore {
   ///
   /// Throws 134130 if the old model is unknown, 134140 if a mapping model would be needed, 134190 if no mapping can be
   /// inferred, 134111 if a new constraint does not hold, and 134110 for other failures.
-  static func migrateIfWanted(
-    _ database: SQLiteDatabase, prefix: String, entities: [NSEntityDescription], model: NSManagedObjectModel,
-    options: [AnyHashable: Any]?
-  ) throws {
-    guard StoreMetadata.asksForMigration(options), !database.configuration.isReadOnly else { return }
-    let path = database.configuration.path
-    if StoreMetadata.isCurrent(try database.withWriter { try readMetadata(prefix, $0).1 }, entities) { return }
-    try StoreMetadata.checkInference(options, path)
+  static func migrateIfWanted(_ database: SQLiteDatabase, _ opening: StoreOpening) throws {
+    guard opening.migration != .none, !database.configuration.isReadOnly else { return }
+    let (path, prefix) = (database.configuration.path, StoreMetadata.prefix(opening.options))
+    let (entities, model) = (opening.entities, opening.model)
+    guard try opening.migrates(try database.withWriter { try readMetadata(prefix, $0).1 }, at: path) else { return }
     do {
       try database.write { connection in
         // Another process may have migrated it first.
         var metadata = try readMetadata(prefix, connection).1
         if StoreMetadata.isCurrent(metadata, entities) { return }
-        let isDeferred = StoreMetadata.asksForDeferredMigration(options)
+        let isDeferred = opening.defersMigration
         try SourceModels.withModel(for: metadata, path: path, kept: { try keptModel(prefix, connection) }) { source in
           try StoreMigration(from: source.entities, to: entities, prefix: prefix, connection).run(
             isDeferred: isDeferred)

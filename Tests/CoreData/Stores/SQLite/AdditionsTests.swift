@@ -2,9 +2,9 @@ import Testing
 
 @testable import CoreData
 
-/// `NSPersistentStoreExtendOption`: a file gets the additions of a newer model.
-@Suite struct ExtendingTests {
-  @Test func aModelWithManyToManyRelationshipsIsExtended() throws {
+/// A file gets the additions of a newer model.
+@Suite struct AdditionsTests {
+  @Test func aModelWithManyToManyRelationshipsGetsAnAttribute() throws {
     let store = try TemporaryStore()
     try store.save { context in
       let tag = context.make("Tag", ["label": "new"])
@@ -15,8 +15,7 @@ import Testing
     let model = LibraryModel.make()
     model.entitiesByName["Author"]?.properties += [LibraryModel.attribute("nickname", .stringAttributeType)]
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(
-      ofType: NSSQLiteStoreType, configurationName: nil, at: store.url, options: [NSPersistentStoreExtendOption: true])
+    _ = try coordinator.addPersistentStore(NSSQLiteStoreType, nil, store.url, nil, allowing: .additions)
     let context = NSManagedObjectContext(.privateQueue)
     context.persistentStoreCoordinator = coordinator
     try context.performAndWait {
