@@ -65,7 +65,6 @@ extension ServerStore {
         if try !hasStore(address, connection) { try create(address, opening, connection) }
       }
     }
-    if !isReadOnly { try extendIfWanted(database, address, opening) }
     if !isReadOnly { try migrateIfWanted(database, address, opening) }
     let wantsHistory = (opening.options?[NSPersistentHistoryTrackingKey] as? NSNumber)?.boolValue ?? false
     if wantsHistory && !isReadOnly {

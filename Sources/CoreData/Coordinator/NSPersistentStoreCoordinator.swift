@@ -72,15 +72,17 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     ofType storeType: String, configurationName configuration: String?, at storeURL: URL?,
     options: [AnyHashable: Any]? = nil
   ) throws -> NSPersistentStore {
-    try addPersistentStore(storeType, configuration, storeURL, options, allowing: AllowedMigration(options))
+    try addPersistentStore(
+      ofType: storeType, configurationName: configuration, at: storeURL, options: options,
+      allowing: AllowedMigration(options))
   }
 
   /// Opens a store, or creates one if there is none.
   ///
   /// - Parameter migration: what may be done with a store of another model, whatever the options say.
   package final func addPersistentStore(
-    _ storeType: String, _ configuration: String?, _ storeURL: URL?, _ options: [AnyHashable: Any]?,
-    allowing migration: AllowedMigration
+    ofType storeType: String, configurationName configuration: String?, at storeURL: URL?,
+    options: [AnyHashable: Any]? = nil, allowing migration: AllowedMigration
   ) throws -> NSPersistentStore {
     let kind = try Self.storeClass(storeType, at: storeURL)
     let store = try lock.withLock {

@@ -59,7 +59,8 @@ public final class JobStore: Sendable {
     options[NSPersistentStoreTablePrefixOption] = JobModel.tablePrefix
     do {
       return try coordinator.addPersistentStore(
-        StorePlace.storeType(at: url), JobModel.poolConfiguration, url, options, allowing: .additions)
+        ofType: StorePlace.storeType(at: url), configurationName: JobModel.poolConfiguration, at: url,
+        options: options, allowing: .additions)
     } catch let error as NSError where error.code == NSPersistentStoreIncompatibleVersionHashError {
       // What older versions lack is added, so the store has something that this version does not know.
       throw JobModelError.storeIsNewer(StorePlace(url).description)

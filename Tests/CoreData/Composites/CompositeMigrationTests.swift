@@ -87,7 +87,8 @@ import Testing
     let store = try TemporaryStore(before)
     try store.save { $0.make("Place", ["name": "A"]) }
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: PlacesModel.make())
-    _ = try coordinator.addPersistentStore(NSSQLiteStoreType, nil, store.url, nil, allowing: .additions)
+    _ = try coordinator.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: nil, at: store.url, allowing: .additions)
     let context = NSManagedObjectContext(.privateQueue)
     context.persistentStoreCoordinator = coordinator
     try context.performAndWait {

@@ -69,7 +69,7 @@ import Testing
 
     func run(_ file: String, _ server: String) throws {
       if kind == .file {
-        try StoreFixtures.rows(file, inFile: url)
+        _ = try StoreFixtures.rows(file, inFile: url)
       } else {
         try PostgreSQLServer.shared.psql(server)
       }

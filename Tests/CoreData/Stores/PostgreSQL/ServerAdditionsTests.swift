@@ -13,7 +13,8 @@ struct ServerAdditionsTests {
     _ stack: StoreStack, _ model: NSManagedObjectModel, _ migration: AllowedMigration
   ) throws -> NSManagedObjectContext {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
-    _ = try coordinator.addPersistentStore(NSPostgreSQLStoreType, nil, stack.url, nil, allowing: migration)
+    _ = try coordinator.addPersistentStore(
+      ofType: NSPostgreSQLStoreType, configurationName: nil, at: stack.url, allowing: migration)
     return stack.context(coordinator)
   }
 

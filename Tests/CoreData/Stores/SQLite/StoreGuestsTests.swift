@@ -38,7 +38,8 @@ import Testing
     _ store: TemporaryStore, _ model: NSManagedObjectModel, _ migration: AllowedMigration = .inferred
   ) throws -> NSManagedObjectContext {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
-    _ = try coordinator.addPersistentStore(NSSQLiteStoreType, nil, store.url, nil, allowing: migration)
+    _ = try coordinator.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: nil, at: store.url, allowing: migration)
     let context = NSManagedObjectContext(.privateQueue)
     context.persistentStoreCoordinator = coordinator
     return context
