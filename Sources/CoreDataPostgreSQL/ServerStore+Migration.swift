@@ -1,44 +1,77 @@
 /// Lightweight migration.
 extension ServerStore {
-  /// Migrates the store if it was made with another model and the options ask for it: in one transaction, in which
-  /// nobody else can use the store.
+  /// Migrates the store if it was made with another model and the opening allows it, in one transaction. Rows keep their
+  /// keys and the store its identifier.
   ///
-  /// The tables of the new model are made in a schema beside the old one and take its place, so that names and types
-  /// are those of a new store. Rows keep their keys and the store its identifier; its history is deleted.
+  /// Additions are made in place, and programs of the old model go on. For all else nobody else can use the store
+  /// meanwhile: the tables of the new model are made in a schema beside the old one and take its place, so that names
+  /// and types are those of a new store. The history is deleted then.
   ///
   /// What others may do with the tables stays, and so do their indexes. What else they have made in the schema, or what
-  /// needs its tables, would go: then nothing is migrated.
+  /// needs its tables, would go with the old tables: then nothing is migrated.
   ///
   /// - Throws: 134130 if the old model is unknown, 134140 if a mapping model would be needed, 134190 if no mapping can
-  ///   be inferred, 134111 if a new constraint does not hold, 134110 if views, tables,
-  ///   columns or triggers of others would go.
+  ///   be inferred, 134111 if a new constraint does not hold, 134100 if more than the allowed additions would be needed,
+  ///   134110 if views, tables, columns or triggers of others would go.
   static func migrateIfWanted(
     _ database: ServerDatabase, _ address: ServerAddress, _ opening: StoreOpening
   ) throws {
-    guard StoreMetadata.asksForMigration(opening.options) else { return }
+    guard opening.migration != .none else { return }
     let found = try database.read { connection, _ in try readMetadata(address, connection).metadata }
-    if StoreMetadata.isCurrent(found, opening.entities) { return }
-    try StoreMetadata.checkInference(opening.options, address.description)
-    try database.rebuild { connection in
-      try connection.run("LOCK TABLE \(address.qualified("_store")) IN ACCESS EXCLUSIVE MODE")
-      // Another process may have migrated it first.
-      let metadata = try readMetadata(address, connection).metadata
-      if StoreMetadata.isCurrent(metadata, opening.entities) { return }
-      try SourceModels.withModel(for: metadata, path: address.description) { model, sources in
-        try rebuild(database, address, opening, connection, from: model, sources)
+    guard try opening.migrates(found, at: address.description) else { return }
+    // Programs that save meanwhile lock the tables in another order, so the server may end either.
+    try database.repeating {
+      try CoreDataErrors.fromServer("Migrating \(address.description)") {
+        try database.rebuild { try migrate(database, address, opening, $0) }
       }
     }
   }
 
+  private static func migrate(
+    _ database: ServerDatabase, _ address: ServerAddress, _ opening: StoreOpening, _ connection: any ServerConnection
+  ) throws {
+    try connection.run("LOCK TABLE \(address.qualified("_store")) IN ACCESS EXCLUSIVE MODE")
+    // Another process may have migrated it first.
+    var metadata = try readMetadata(address, connection).metadata
+    guard try opening.migrates(metadata, at: address.description) else { return }
+    try opening.migrate(
+      metadata, at: address.description, kept: { try keptModel(address, connection) },
+      adding: { try additions(to: opening, from: $0, address, connection) },
+      remaking: { try rebuild(database, address, opening, connection, from: $0) })
+    StoreMetadata.setModel(entities: opening.entities, identifiers: opening.model.versionIdentifiers, in: &metadata)
+    try writeMetadata(metadata, address, connection)
+    try keepModel(opening, address, connection)
+  }
+
+  /// Finds out what the tables lack for the opening's model.
+  ///
+  /// - Parameter old: the entities of the old model; nil if that is unknown.
+  /// - Returns: adds it.
+  /// - Throws: `StoreSchemaError` if more than additions are needed.
+  private static func additions(
+    to opening: StoreOpening, from old: [NSEntityDescription]?, _ address: ServerAddress,
+    _ connection: any ServerConnection
+  ) throws -> () throws -> Void {
+    let file = try SchemaFile(address, connection)
+    func tables(_ entities: [NSEntityDescription], _ file: SchemaFile) throws -> ServerTables {
+      let numbering = try EntityNumbering(entities, rows: file.entities)
+      return ServerTables(schema: try StoreSchema(entities, at: address, numbering), address: address)
+    }
+    let before = try old.map { try tables($0, file) }
+    let after = try tables(opening.entities, file.adding(opening.entities))
+    let additions = try SchemaAdditions(to: file, for: after.schema, from: before?.schema)
+    return { try after.add(additions, from: before, connection) }
+  }
+
   private static func rebuild(
     _ database: ServerDatabase, _ address: ServerAddress, _ opening: StoreOpening, _ connection: any ServerConnection,
-    from model: NSManagedObjectModel, _ sources: [NSEntityDescription]
+    from source: SourceModels.Source
   ) throws {
     let old = try ServerStore(
       database, address,
       StoreOpening(
         type: opening.type, url: opening.url, options: [NSReadOnlyPersistentStoreOption: true], configurationName: nil,
-        model: model, entities: sources, others: []))
+        model: source.model, entities: source.entities, others: []))
     let tables = (old.schema.tables.map(\.name) + old.schema.joinTables.map(\.name)).joined(separator: ", ")
     if !tables.isEmpty { try connection.run("LOCK TABLE \(tables) IN ACCESS EXCLUSIVE MODE") }
     let serverGuests = ServerGuests(old.schema, address, connection)
@@ -50,7 +83,7 @@ extension ServerStore {
         type: opening.type, url: opening.url, options: nil, configurationName: nil, model: opening.model,
         entities: opening.entities, others: []))
     let rights = try serverGuests.rights(in: place)
-    let mapping = try RowMapping(from: sources, to: opening.entities)
+    let mapping = try RowMapping(from: source.entities, to: opening.entities)
     var copy = StoreCopy(old, to: new, mapping: mapping, keepsKeys: true)
     try CoreDataErrors.reportingNewConstraints { try copy.run() }
     try connection.run(

@@ -65,8 +65,7 @@ extension ServerStore {
         if try !hasStore(address, connection) { try create(address, opening, connection) }
       }
     }
-    if !isReadOnly { try extendIfWanted(database, address, opening) }
-    try migrateIfWanted(database, address, opening)
+    if !isReadOnly { try migrateIfWanted(database, address, opening) }
     let wantsHistory = (opening.options?[NSPersistentHistoryTrackingKey] as? NSNumber)?.boolValue ?? false
     if wantsHistory && !isReadOnly {
       // From now on all programs continue it: unrecorded changes would be lost to everyone who follows it.
@@ -108,8 +107,9 @@ extension ServerStore {
     var parameters = ServerParameters()
     parameters.add(opening.newIdentifier)
     parameters.add(try encoded(metadata))
+    parameters.add(KeptModel.data(of: opening.model, opening.entities))
     try connection.execute(
-      "INSERT INTO \(address.qualified("_store")) (identifier, metadata) VALUES ($1, $2)", parameters)
+      "INSERT INTO \(address.qualified("_store")) (identifier, metadata, model) VALUES ($1, $2, $3)", parameters)
   }
 
   static func entityNumbers(
@@ -150,6 +150,29 @@ extension ServerStore {
     var parameters = ServerParameters()
     parameters.add(try encoded(metadata))
     try connection.execute("UPDATE \(address.qualified("_store")) SET metadata = $1", parameters)
+  }
+
+  // MARK: The copy of the model
+
+  /// Keeps the opening's model, in place of an earlier one.
+  static func keepModel(
+    _ opening: StoreOpening, _ address: ServerAddress, _ connection: any ServerConnection
+  ) throws {
+    var parameters = ServerParameters()
+    parameters.add(KeptModel.data(of: opening.model, opening.entities))
+    try connection.execute("UPDATE \(address.qualified("_store")) SET model = $1", parameters)
+  }
+
+  /// The model that the store keeps; nil for none. Adds the column to a store of a version that kept none.
+  ///
+  /// - Throws: 134020 if the copy is damaged.
+  static func keptModel(
+    _ address: ServerAddress, _ connection: any ServerConnection
+  ) throws -> NSManagedObjectModel? {
+    let table = address.qualified("_store")
+    try connection.run("ALTER TABLE \(table) ADD COLUMN IF NOT EXISTS model bytea")
+    let rows = try connection.execute("SELECT model FROM \(table)", ServerParameters())
+    return try rows.bytes(0, 0).map { try KeptModel.model(in: Data($0), of: address.description) }
   }
 
   private static func encoded(_ metadata: [String: Any]) throws -> Data {

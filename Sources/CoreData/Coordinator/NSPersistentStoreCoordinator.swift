@@ -72,10 +72,22 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     ofType storeType: String, configurationName configuration: String?, at storeURL: URL?,
     options: [AnyHashable: Any]? = nil
   ) throws -> NSPersistentStore {
+    try addPersistentStore(
+      ofType: storeType, configurationName: configuration, at: storeURL, options: options,
+      allowing: AllowedMigration(options))
+  }
+
+  /// Opens a store, or creates one if there is none.
+  ///
+  /// - Parameter migration: what may be done with a store of another model, whatever the options say.
+  package final func addPersistentStore(
+    ofType storeType: String, configurationName configuration: String?, at storeURL: URL?,
+    options: [AnyHashable: Any]? = nil, allowing migration: AllowedMigration
+  ) throws -> NSPersistentStore {
     let kind = try Self.storeClass(storeType, at: storeURL)
     let store = try lock.withLock {
-      try migrateBeforeOpening(storeType, configuration, storeURL, options)
-      return try adopt(kind.open(opening(storeType, configuration, storeURL, options)))
+      try migrateBeforeOpening(storeType, configuration, storeURL, options, migration)
+      return try adopt(kind.open(opening(storeType, configuration, storeURL, options, allowing: migration)))
     }
     NotificationCenter.default.post(
       name: .NSPersistentStoreCoordinatorStoresDidChange, object: self,
@@ -84,11 +96,13 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   }
 
   final func opening(
-    _ type: String, _ configuration: String?, _ url: URL?, _ options: [AnyHashable: Any]?
+    _ type: String, _ configuration: String?, _ url: URL?, _ options: [AnyHashable: Any]?,
+    allowing migration: AllowedMigration? = nil
   ) throws -> StoreOpening {
     StoreOpening(
       type: type, url: url, options: options, configurationName: configuration, model: managedObjectModel,
-      entities: try entities(type, configuration, url, options), others: objectStores, coordinator: self)
+      entities: try entities(type, configuration, url, options), others: objectStores, migration: migration,
+      coordinator: self)
   }
 
   /// Adds an opened store to this coordinator.

@@ -3,11 +3,12 @@ extension NSPersistentStoreCoordinator {
   /// Migrates a store before it is opened, if the options ask for it and a mapping model or stages lead to the
   /// entities. Lightweight migration is left to the store.
   func migrateBeforeOpening(
-    _ type: String, _ configuration: String?, _ url: URL?, _ options: [AnyHashable: Any]?
+    _ type: String, _ configuration: String?, _ url: URL?, _ options: [AnyHashable: Any]?,
+    _ migration: AllowedMigration
   ) throws {
     let staged = options?[NSPersistentStoreStagedMigrationManagerOptionKey] as? NSStagedMigrationManager
-    guard let url, let options, staged != nil || StoreMetadata.asksForMigration(options), !url.isInMemoryStore,
-      type != NSInMemoryStoreType, FileManager.default.fileExists(atPath: url.path),
+    guard let url, let options, staged != nil || migration == .mapped || migration == .inferred,
+      !url.isInMemoryStore, type != NSInMemoryStoreType, FileManager.default.fileExists(atPath: url.path),
       let metadata = try? Self.metadataForPersistentStore(ofType: type, at: url, options: options)
     else { return }
     let entities = try opening(type, configuration, url, options).entities
@@ -16,7 +17,8 @@ extension NSPersistentStoreCoordinator {
       let plain = options.filter { $0.key.base as? String != NSPersistentStoreStagedMigrationManagerOptionKey }
       return try staged.migrate(type, at: url, plain, to: managedObjectModel)
     }
-    guard MappingModelFiles.exist, let source = SourceModels.wholeModel(for: metadata),
+    let kept = { try Self.storeClass(type).keptModel(at: url, options) }
+    guard MappingModelFiles.exist, let source = try SourceModels.find(for: metadata, kept: kept)?.model,
       let mapping = NSMappingModel(from: nil, forSourceModel: source, destinationModel: managedObjectModel)
     else { return }
     try migrate(at: url, ofType: type, options, from: source, by: mapping)

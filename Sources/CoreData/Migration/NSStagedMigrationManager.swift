@@ -24,16 +24,12 @@ public final class NSStagedMigrationManager: NSObject {
   func migrate(
     _ type: String, at url: URL, _ options: [AnyHashable: Any], to model: NSManagedObjectModel
   ) throws {
-    // Sources of lightweight migrations are found among models in use.
+    // Stores that keep no model are migrated from models in use.
     var inUse = [NSPersistentStoreCoordinator(managedObjectModel: model)]
     var isStarted = false
     for stage in stages {
       let current = try checksum(type, url, options)
       if current == model.versionChecksum { return }
-      // A store that keeps no model, or a damaged one, is migrated from the models in use.
-      if let kept = try? NSPersistentStoreCoordinator.cachedModelForPersistentStore(at: url, options: options) {
-        inUse.append(NSPersistentStoreCoordinator(managedObjectModel: kept))
-      }
       switch stage {
       case let stage as NSLightweightMigrationStage:
         guard isStarted || stage.versionChecksums.contains(current) else { continue }

@@ -1,33 +1,51 @@
-/// The parts of a lightweight migration that do not depend on the store.
-extension StoreMetadata {
-  /// Whether the options let a store of another model be migrated when it is opened.
-  package static func asksForMigration(_ options: [AnyHashable: Any]?) -> Bool {
-    isSet(NSMigratePersistentStoresAutomaticallyOption, options)
-      && !isSet(NSIgnorePersistentStoreVersioningOption, options) && !isSet(NSReadOnlyPersistentStoreOption, options)
+/// What may be done with a store of another model when it is opened.
+package enum AllowedMigration: Sendable {
+  case none
+  /// Tables, optional attributes and indexes are added where they are missing; all else stays as it is.
+  case additions
+  /// Only a mapping model may lead to the new model. The coordinator looks for it.
+  case mapped
+  /// Whatever a mapping can be inferred for.
+  case inferred
+
+  /// What the options of a store allow.
+  init(_ options: [AnyHashable: Any]?) {
+    func isSet(_ option: String) -> Bool { (options?[option] as? NSNumber)?.boolValue ?? false }
+    guard isSet(NSMigratePersistentStoresAutomaticallyOption), !isSet(NSIgnorePersistentStoreVersioningOption),
+      !isSet(NSReadOnlyPersistentStoreOption)
+    else {
+      self = .none
+      return
+    }
+    self = isSet(NSInferMappingModelAutomaticallyOption) ? .inferred : .mapped
+  }
+}
+
+extension StoreOpening {
+  /// Whether a store with the metadata has to be migrated, and may be.
+  ///
+  /// - Throws: 134140 if only a mapping model may do it.
+  package func migrates(_ metadata: [String: Any], at place: String) throws -> Bool {
+    if migration == .none || StoreMetadata.isCurrent(metadata, entities) { return false }
+    guard migration != .mapped else {
+      throw CoreDataErrors.error(
+        .migrationMissingMappingModel,
+        "\(place) has to be migrated: no bundle of the program has a mapping model for it, and "
+          + "\(NSInferMappingModelAutomaticallyOption) is not set.")
+    }
+    return true
   }
 
   /// Whether the options leave the work of a migration that no reader needs for later.
-  static func asksForDeferredMigration(_ options: [AnyHashable: Any]?) -> Bool {
-    isSet(NSPersistentStoreDeferredLightweightMigrationOptionKey, options)
+  var defersMigration: Bool {
+    (options?[NSPersistentStoreDeferredLightweightMigrationOptionKey] as? NSNumber)?.boolValue ?? false
   }
+}
 
+extension StoreMetadata {
   /// Whether a store with the metadata holds the entities as they are.
-  package static func isCurrent(_ metadata: [String: Any], _ entities: [NSEntityDescription]) -> Bool {
+  static func isCurrent(_ metadata: [String: Any], _ entities: [NSEntityDescription]) -> Bool {
     StoredVersionHashes(metadata)?.fit(entities) ?? true
-  }
-
-  /// Throws 134140 unless the mapping may be inferred.
-  package static func checkInference(_ options: [AnyHashable: Any]?, _ path: String) throws {
-    if isSet(NSInferMappingModelAutomaticallyOption, options) { return }
-    throw CoreDataErrors.error(
-      .migrationMissingMappingModel,
-      "\(path) has to be migrated: no bundle of the program has a mapping model for it, and "
-        + "\(NSInferMappingModelAutomaticallyOption) is not set."
-    )
-  }
-
-  private static func isSet(_ option: String, _ options: [AnyHashable: Any]?) -> Bool {
-    (options?[option] as? NSNumber)?.boolValue ?? false
   }
 }
 
@@ -47,11 +65,11 @@ extension StoreFile {
 extension CoreDataErrors {
   /// Runs a body that writes migrated rows; throws 134111 if they violate a uniqueness constraint.
   package static func reportingNewConstraints(_ body: () throws -> Void) throws {
-    do {
-      try body()
-    } catch let rejected as RejectedRows {
-      throw error(
-        .migrationConstraintViolation, "The new model's uniqueness constraints do not hold: \(rejected.message).")
-    }
+    do { try body() } catch let rejected as RejectedRows { throw newConstraintFails(rejected.message) }
+  }
+
+  /// 134111: rows violate a uniqueness constraint of the new model.
+  package static func newConstraintFails(_ message: String) -> NSError {
+    error(.migrationConstraintViolation, "The new model's uniqueness constraints do not hold: \(message).")
   }
 }

@@ -167,10 +167,6 @@ public let NSPersistentStoreWriteTurnOption = "NSPersistentStoreWriteTurn"
 /// reads each row once needs few. An addition to Apple's options.
 public let NSPersistentStoreRowCacheOption = "NSPersistentStoreRowCache"
 
-/// `true` opens a store that an earlier model version made, if this version only adds optional attributes, entities and
-/// indexes, which are added to the file or the server's tables. An addition to Apple's options.
-public let NSPersistentStoreExtendOption = "NSPersistentStoreExtend"
-
 /// `true` makes opening a missing file an error instead of creating it. An addition to Apple's options.
 public let NSPersistentStoreMustExistOption = "NSPersistentStoreMustExist"
 

@@ -58,18 +58,10 @@ struct ServerGuests {
 
   /// Columns of the store's tables that its model does not know.
   private func foreignColumns() throws -> [StoreGuest] {
-    try schema.tables.flatMap { table in
-      var parameters = ServerParameters()
-      parameters.add(table.name)
-      let rows = try connection.execute(
-        """
-        SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped \
-        ORDER BY attnum
-        """, parameters)
-      let own = Set(table.columns.map(\.name))
-      return (0..<rows.rowCount).compactMap { rows.text($0, 0) }
-        .filter { !own.contains($0) && !own.contains($0.quotedName) }
-        .map { StoreGuest.column($0, of: table.name) }
+    let file = try SchemaFile(address, connection)
+    return schema.tables.flatMap { table in
+      (file.columns[table.name] ?? []).filter { name in !table.columns.contains { $0.name == name } }
+        .map { StoreGuest.column($0.replacingOccurrences(of: "\"", with: ""), of: table.name) }
     }
   }
 
@@ -79,7 +71,7 @@ struct ServerGuests {
     let contents = Set(own.map(ServerIndexes.content))
     let indexes = ServerIndexes(connection)
     return try (schema.tables.map(\.name) + schema.joinTables.map(\.name)).flatMap { table in
-      try indexes.statements(of: table).filter { !contents.contains(ServerIndexes.content(of: $0)) }
+      try indexes.all(of: table).map(\.statement).filter { !contents.contains(ServerIndexes.content(of: $0)) }
     }
   }
 

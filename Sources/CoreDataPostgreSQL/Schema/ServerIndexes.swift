@@ -7,16 +7,17 @@ struct ServerIndexes {
 
   init(_ connection: any ServerConnection) { self.connection = connection }
 
-  /// The statements that would make a table's indexes again, without those of its primary key and other constraints.
-  func statements(of table: String) throws -> [String] {
+  /// A table's indexes, with the statements that would make them again, without those of its primary key and other
+  /// constraints.
+  func all(of table: String) throws -> [(table: String, name: String, statement: String)] {
     var parameters = ServerParameters()
     parameters.add(table)
     let rows = try connection.execute(
       """
-      SELECT pg_get_indexdef(indexrelid) FROM pg_index i WHERE indrelid = to_regclass($1) \
+      SELECT pg_get_indexdef(indexrelid), indexrelid::regclass::text FROM pg_index i WHERE indrelid = to_regclass($1) \
       AND NOT EXISTS (SELECT FROM pg_constraint c WHERE c.conindid = i.indexrelid AND c.conrelid = i.indrelid) ORDER BY 1
       """, parameters)
-    return (0..<rows.rowCount).compactMap { rows.text($0, 0) }
+    return (0..<rows.rowCount).map { (table, rows.text($0, 1) ?? "", rows.text($0, 0) ?? "") }
   }
 
   /// What makes an index the same as another of its table: whether it is unique, its columns and its condition.

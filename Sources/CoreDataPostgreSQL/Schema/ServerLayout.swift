@@ -17,7 +17,7 @@ struct ServerLayout: PropertyColumns {
 
   /// The tables of the store itself.
   enum OwnTable: String, CaseIterable {
-    /// One row: identifier, metadata, and whether commits are announced.
+    /// One row: identifier, metadata, a copy of the model, and whether commits are announced.
     case store = "_store"
     case entities = "_entities"
     case transactions = "_transactions"

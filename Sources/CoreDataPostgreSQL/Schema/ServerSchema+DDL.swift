@@ -33,7 +33,7 @@ struct ServerTables {
       """
       CREATE TABLE \(own(.store)) (identifier text NOT NULL, metadata bytea NOT NULL, \
       announces boolean NOT NULL DEFAULT false, keeps_history boolean NOT NULL DEFAULT false, \
-      last_transaction bigint NOT NULL DEFAULT 0)
+      last_transaction bigint NOT NULL DEFAULT 0, model bytea)
       """,
       "CREATE TABLE \(own(.entities)) (number integer PRIMARY KEY, name text NOT NULL UNIQUE)",
       """
@@ -45,13 +45,12 @@ struct ServerTables {
       number integer NOT NULL, type integer NOT NULL, entity integer NOT NULL, key bigint NOT NULL, \
       properties text, tombstone bytea, PRIMARY KEY (transaction, number))
       """,
-    ] + entityNumbers
+    ] + schema.entities.map(numbering)
   }
 
-  private var entityNumbers: [String] {
-    schema.entities.map { entity in
-      "INSERT INTO \(own(.entities)) (number, name) VALUES (\(entity.number), \(entity.name.quotedText))"
-    }
+  /// The statement that notes the number of an entity.
+  func numbering(of entity: TableMapping) -> String {
+    "INSERT INTO \(own(.entities)) (number, name) VALUES (\(entity.number), \(entity.name.quotedText))"
   }
 
   private var entityTables: [String] { schema.tables.map(creation) }
@@ -190,7 +189,7 @@ struct ServerTables {
 
   // MARK: Comments
 
-  private var comments: [String] {
+  var comments: [String] {
     schema.tables.map { table in
       let names = (schema.entitiesByNumber[table.rootNumber]?.numbersIncludingSubentities ?? [])
         .compactMap { schema.entitiesByNumber[$0] }.map { "\($0.number) \($0.name)" }.joined(separator: ", ")

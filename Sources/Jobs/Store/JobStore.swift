@@ -57,11 +57,10 @@ public final class JobStore: Sendable {
   ) throws -> NSPersistentStore {
     var options = options
     options[NSPersistentStoreTablePrefixOption] = JobModel.tablePrefix
-    options[NSPersistentStoreExtendOption] = true
     do {
       return try coordinator.addPersistentStore(
         ofType: StorePlace.storeType(at: url), configurationName: JobModel.poolConfiguration, at: url,
-        options: options)
+        options: options, allowing: .additions)
     } catch let error as NSError where error.code == NSPersistentStoreIncompatibleVersionHashError {
       // What older versions lack is added, so the store has something that this version does not know.
       throw JobModelError.storeIsNewer(StorePlace(url).description)

@@ -106,16 +106,19 @@ public struct ModelMigration {
         store: path, difference: ModelFit.difference(model: old ?? model, store: path))
     }
     (version, source) = found
-    let mapping: NSMappingModel
+    let mapping: InferredMapping
     do {
-      mapping = try NSMappingModel.inferredMappingModel(forSourceModel: source, destinationModel: destination)
+      mapping = try InferredMapping(from: source.entities, to: destination.entities)
     } catch {
       throw Failure.notInferred(store: path, reason: ErrorText.text(error))
     }
     let counts = try Self.count(store, source)
     rows = counts.values.reduce(0, +)
-    let (old, new) = (source, destination)
-    let all = (mapping.entityMappings ?? []).map { Self.change($0, old, new, counts) }
+    let kept = Set(mapping.entities.compactMap(\.source?.name))
+    let gone = source.entities.compactMap(\.name).filter { !kept.contains($0) }
+    let all =
+      mapping.entities.map { Self.change($0, counts) }
+      + gone.map { EntityChange(name: $0, rows: counts[$0] ?? 0, changes: ["the entity is gone with its objects"]) }
     changes = all.filter { !$0.changes.isEmpty }.sorted { $0.name < $1.name }
     unchanged = all.count - changes.count
   }
@@ -143,42 +146,31 @@ public struct ModelMigration {
     }
   }
 
-  private static func change(
-    _ mapping: NSEntityMapping, _ source: NSManagedObjectModel, _ destination: NSManagedObjectModel,
-    _ counts: [String: Int]
-  ) -> EntityChange {
-    let old = mapping.sourceEntityName.flatMap { source.entitiesByName[$0] }
-    let new = mapping.destinationEntityName.flatMap { destination.entitiesByName[$0] }
-    let rows = old.flatMap { counts[$0.name ?? ""] } ?? 0
-    guard let new else {
-      return EntityChange(name: old?.name ?? "", rows: rows, changes: ["the entity is gone with its objects"])
-    }
+  private static func change(_ entity: InferredMapping.Entity, _ counts: [String: Int]) -> EntityChange {
+    let new = entity.destination
     let name = new.name ?? ""
-    guard let old else { return EntityChange(name: name, rows: 0, changes: ["the entity is new"]) }
+    guard let old = entity.source else { return EntityChange(name: name, rows: 0, changes: ["the entity is new"]) }
     var changes = old.name == new.name ? [] : ["the entity was \(old.name ?? "")"]
-    changes += propertyChanges(old, new)
+    changes += propertyChanges(entity, old)
     if changes.isEmpty, old.versionHash != new.versionHash { changes.append("its place among the entities changes") }
-    return EntityChange(name: name, rows: rows, changes: changes)
+    return EntityChange(name: name, rows: counts[old.name ?? ""] ?? 0, changes: changes)
   }
 
-  /// What becomes of the properties, by the rule of lightweight migration: a renaming identifier first, then the name.
-  private static func propertyChanges(_ old: NSEntityDescription, _ new: NSEntityDescription) -> [String] {
-    var left = old.propertiesByName.filter { !$0.value.isTransient }
+  /// What becomes of the properties.
+  private static func propertyChanges(_ entity: InferredMapping.Entity, _ old: NSEntityDescription) -> [String] {
+    let former = entity.former
     var (added, renamed, changed): ([String], [String], [String]) = ([], [], [])
-    for (name, property) in new.propertiesByName.sorted(by: { $0.key < $1.key }) where !property.isTransient {
-      let identifier = property.renamingIdentifier ?? name
-      let found =
-        left.first { $0.value.renamingIdentifier == identifier }?.key ?? (left[identifier] != nil ? identifier : nil)
-        ?? (left[name] != nil ? name : nil)
-      guard let found, let was = left.removeValue(forKey: found) else {
+    for (name, property) in entity.destination.storedProperties.sorted(by: { $0.key < $1.key }) {
+      guard let was = former[name] else {
         added.append(name)
         continue
       }
-      if found != name { renamed.append("\(found) to \(name)") }
+      if was.name != name { renamed.append("\(was.name) to \(name)") }
       if let what = difference(was, property) { changed.append("\(name) \(what)") }
     }
+    let gone = Set(old.storedProperties.keys).subtracting(former.values.map(\.name)).sorted()
     return [
-      ("new", added), ("gone with their values", left.keys.sorted()), ("renamed", renamed), ("changed", changed),
+      ("new", added), ("gone with their values", gone), ("renamed", renamed), ("changed", changed),
     ].filter { !$0.1.isEmpty }.map { "\($0.0): \($0.1.joined(separator: ", "))" }
   }
 

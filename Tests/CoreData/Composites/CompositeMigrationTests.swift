@@ -87,9 +87,8 @@ import Testing
     let store = try TemporaryStore(before)
     try store.save { $0.make("Place", ["name": "A"]) }
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: PlacesModel.make())
-    try coordinator.addPersistentStore(
-      ofType: NSSQLiteStoreType, configurationName: nil, at: store.url,
-      options: [NSPersistentStoreExtendOption: true])
+    _ = try coordinator.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: nil, at: store.url, allowing: .additions)
     let context = NSManagedObjectContext(.privateQueue)
     context.persistentStoreCoordinator = coordinator
     try context.performAndWait {

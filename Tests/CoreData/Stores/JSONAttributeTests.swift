@@ -126,10 +126,11 @@ import Testing
     let there = try source.coordinator.migratePersistentStore(
       source.store, to: place, options: nil, withType: NSPostgreSQLStoreType)
     try #expect(texts(source) == before)
-    // A migration keeps them, too.
+    // A migration that copies the rows keeps them, too.
     try source.coordinator.remove(there)
     let newer = Self.model()
-    newer.entitiesByName["Book"]?.properties.append(LibraryModel.attribute("isbn", .stringAttributeType))
+    newer.entitiesByName["Book"]?.properties.append(
+      LibraryModel.attribute("isbn", .stringAttributeType, default: ""))
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: newer)
     let migrated = try coordinator.addPersistentStore(
       ofType: NSPostgreSQLStoreType, configurationName: nil, at: place,

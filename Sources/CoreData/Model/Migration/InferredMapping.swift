@@ -3,28 +3,31 @@
 /// `renamingIdentifier` decides first, then the name. A property may have moved along its hierarchy.
 ///
 /// Source: https://developer.apple.com/documentation/coredata/migrating-your-data-model-automatically
-struct InferredMapping {
+package struct InferredMapping {
   /// An entity of the new model.
-  struct Entity {
-    let destination: NSEntityDescription
+  package struct Entity {
+    package let destination: NSEntityDescription
     /// Nil for a new entity.
-    let source: NSEntityDescription?
+    package let source: NSEntityDescription?
     /// The old counterpart of each property of the new entity, inherited ones included, by the new name.
-    var attributes: [String: NSAttributeDescription] = [:]
-    var relationships: [String: NSRelationshipDescription] = [:]
+    package fileprivate(set) var attributes: [String: NSAttributeDescription] = [:]
+    package internal(set) var relationships: [String: NSRelationshipDescription] = [:]
   }
 
-  let entities: [Entity]
+  package let entities: [Entity]
   /// By the name of the new entity.
   let byDestination: [String: Entity]
   /// The new entity's name by the old one's.
   let renamed: [String: String]
 
+  /// Whether the new model has all that the old one has as it was, and what is new needs no value: then a store needs
+  /// additions only.
+  let onlyAdds: Bool
   /// What the migration loses although names stay: a sentence each.
   let warnings: [String]
 
   /// - Throws: 134190 (`inferredMappingModel`) if no mapping can be inferred.
-  init(from sources: [NSEntityDescription], to destinations: [NSEntityDescription]) throws {
+  package init(from sources: [NSEntityDescription], to destinations: [NSEntityDescription]) throws {
     let pairs = Self.match(destinations, sources, { ($0.name ?? "", $0.renamingIdentifier) })
     let renamed = Dictionary(
       zip(destinations, pairs).compactMap { destination, source in
@@ -37,6 +40,7 @@ struct InferredMapping {
       try Self.checkNewAttributes(of: entity)
       return entity
     }
+    onlyAdds = renamed.count == sources.count && entities.allSatisfy(\.onlyAdds)
     warnings = Self.followInverses(&entities)
     self.entities = entities
     self.renamed = renamed
@@ -158,6 +162,46 @@ struct InferredMapping {
 
   static func failure(_ what: String) -> NSError {
     CoreDataErrors.error(.inferredMappingModel, "No mapping can be inferred: \(what).")
+  }
+}
+
+extension InferredMapping.Entity {
+  /// The old counterpart of each stored property, by the new name.
+  package var former: [String: NSPropertyDescription] {
+    (attributes as [String: NSPropertyDescription]).merging(relationships) { $1 }
+  }
+
+  /// Whether the old entity is as it was, and its new attributes need no value.
+  fileprivate var onlyAdds: Bool {
+    guard let source else { return true }
+    let former = former
+    return source.name == destination.name && source.superentity?.name == destination.superentity?.name
+      && former.count == source.storedProperties.count
+      && destination.storedProperties.allSatisfy { name, property in
+        guard let was = former[name] else { return (property as? NSAttributeDescription)?.needsNoValue == true }
+        return was.name == name && property.isStored(as: was)
+      }
+  }
+}
+
+extension NSAttributeDescription {
+  /// Whether the attribute is nil in rows that it is added to.
+  var needsNoValue: Bool { isOptional && initialValue == nil && !(self is NSDerivedAttributeDescription) }
+}
+
+extension NSPropertyDescription {
+  /// Whether stores keep the property as they keep the other one.
+  fileprivate func isStored(as other: NSPropertyDescription) -> Bool {
+    versionHash == other.versionHash
+      && (self as? NSAttributeDescription)?.valueTransformerName
+        == (other as? NSAttributeDescription)?.valueTransformerName
+  }
+}
+
+extension NSEntityDescription {
+  /// The properties that stores keep, by name.
+  package var storedProperties: [String: NSPropertyDescription] {
+    propertiesByName.filter { !$0.value.isTransient && !($0.value is NSFetchedPropertyDescription) }
   }
 }
 

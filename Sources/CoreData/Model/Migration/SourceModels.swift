@@ -1,41 +1,48 @@
-/// Finds the model that a store was made with: among the models in use, then among all versions of the models in the
-/// program's bundles.
+/// Finds the model that a store was made with: the copy that the store keeps, else a model in use, else a version of a
+/// model in the program's bundles.
 package enum SourceModels {
-  /// Runs a body with the model's entities that the store holds. They do not keep their model, and nobody else may have
-  /// it any more, so it is kept until the body has ended.
+  /// A model, and those of its entities that the store holds: all of them, or those of one configuration. Entities do
+  /// not keep their model, and nobody else may have it any more.
+  package typealias Source = (model: NSManagedObjectModel, entities: [NSEntityDescription])
+
+  /// Runs a body with the model of the store, which is kept until the body has ended.
   ///
+  /// - Parameter kept: reads the copy that the store keeps; nil for none.
   /// - Throws: 134130 (`migrationMissingSourceModel`) if no model has the store's version hashes; what the body throws.
   package static func withModel<T>(
-    for metadata: [String: Any], path: String, _ body: (NSManagedObjectModel, [NSEntityDescription]) throws -> T
+    for metadata: [String: Any], path: String, kept: () throws -> NSManagedObjectModel? = { nil },
+    _ body: (Source) throws -> T
   ) throws -> T {
-    if let hashes = StoredVersionHashes(metadata), let model = wholeModel(for: metadata),
-      let found = entities(of: model, hashes)
-    {
-      return try withExtendedLifetime(model) { try body(model, found) }
+    if let source = try find(for: metadata, kept: kept) {
+      return try withExtendedLifetime(source.model) { try body(source) }
     }
     throw CoreDataErrors.error(
       .migrationMissingSourceModel,
-      "\(path) has to be migrated, and the model that it was made with is neither in a bundle of this program nor in "
-        + "use.",
+      "\(path) has to be migrated, and the model that it was made with is nowhere: the store keeps no copy of it, and "
+        + "it is neither in a bundle of this program nor in use.",
       ["metadata": metadata])
   }
 
-  /// The entities of the model that the store holds, which may be those of one configuration only.
-  private static func entities(of model: NSManagedObjectModel, _ hashes: StoredVersionHashes) -> [NSEntityDescription]?
-  {
-    let entities = model.entities.filter { hashes.byName[$0.name ?? ""] != nil }
-    return hashes.fit(entities) ? entities : nil
-  }
-
-  private static func modelsInBundles() -> [NSManagedObjectModel] {
-    versions(in: [Bundle.main] + Bundle.allBundles)
-  }
-
-  /// The model that a store was made with, all entities included; nil if none is known.
-  static func wholeModel(for metadata: [String: Any]) -> NSManagedObjectModel? {
+  /// The model of the store; nil if none is known.
+  package static func find(
+    for metadata: [String: Any], kept: () throws -> NSManagedObjectModel?
+  ) throws -> Source? {
     guard let hashes = StoredVersionHashes(metadata) else { return nil }
-    return LoadedModels.newest { entities(of: $0, hashes) == nil ? nil : $0 }
-      ?? modelsInBundles().first { entities(of: $0, hashes) != nil }
+    func source(_ model: NSManagedObjectModel) -> Source? {
+      let entities = model.entities.filter { hashes.byName[$0.name ?? ""] != nil }
+      return hashes.fit(entities) ? (model, entities) : nil
+    }
+    return try undamaged(kept).flatMap(source) ?? LoadedModels.newest(source)
+      ?? versions(in: [Bundle.main] + Bundle.allBundles).lazy.compactMap(source).first
+  }
+
+  /// A damaged copy is as good as none: the model may be known elsewhere.
+  private static func undamaged(_ kept: () throws -> NSManagedObjectModel?) throws -> NSManagedObjectModel? {
+    do {
+      return try kept()
+    } catch let error as NSError where error.code == NSPersistentStoreIncompatibleSchemaError {
+      return nil
+    }
   }
 
   /// All versions of all models in bundles, or those of a name.

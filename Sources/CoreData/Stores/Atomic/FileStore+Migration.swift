@@ -8,15 +8,12 @@ extension FileStore {
   ///
   /// - Throws: the errors of a migration of a SQLite file, and 134110 if another program writes the file meanwhile.
   static func migrateIfWanted(_ opening: StoreOpening) throws {
-    guard StoreMetadata.asksForMigration(opening.options), let url = opening.url, let data = try read(url) else {
-      return
-    }
+    guard opening.migration != .none, let url = opening.url, let data = try read(url) else { return }
     let state = FileState(url)
     let metadata = try translating(url) { try format.metadata(in: data) }
-    if StoreMetadata.isCurrent(metadata, opening.entities) { return }
-    try StoreMetadata.checkInference(opening.options, url.path)
-    let migrated = try SourceModels.withModel(for: metadata, path: url.path) { _, old in
-      try self.migrated(data, of: url, from: old, to: opening.entities, opening.model.versionIdentifiers)
+    guard try opening.migrates(metadata, at: url.path) else { return }
+    let migrated = try SourceModels.withModel(for: metadata, path: url.path) { source in
+      try self.migrated(data, of: url, from: source.entities, to: opening.entities, opening.model.versionIdentifiers)
     }
     guard FileState(url) == state else {
       throw CoreDataErrors.error(

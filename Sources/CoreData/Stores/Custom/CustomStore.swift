@@ -65,7 +65,7 @@ extension CustomStore {
       throw CoreDataErrors.error(
         .persistentStoreTypeMismatch, "The store at \(opening.place) is of the type \(type), not \(opening.type).")
     }
-    if StoreMetadata.asksForMigration(opening.options), !StoreMetadata.isCurrent(metadata, opening.entities) {
+    if opening.migration != .none, !StoreMetadata.isCurrent(metadata, opening.entities) {
       throw CoreDataErrors.error(
         .persistentStoreIncompatibleVersionHash,
         "The store at \(opening.place) was made with another model, and stores of the class \(self) are not migrated when they are "

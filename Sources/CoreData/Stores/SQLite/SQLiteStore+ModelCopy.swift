@@ -1,20 +1,17 @@
-/// The copy of its model that a store keeps: a packed keyed archive in a table of one row, as in Apple's files.
+/// The copy of its model that a file keeps, in a table of one row, as Apple's files have it.
 extension SQLiteStore {
   /// Keeps a model in a store's file, in place of an earlier one. Stores of old frameworks lack the table.
   ///
-  /// - Parameter entities: those of the store's configuration; nil for all. Another program that opens the store by its
-  ///   copy must not look for entities of a store that shares the file.
+  /// - Parameter entities: those of the store's configuration; nil for all.
   static func keepModel(
     _ model: NSManagedObjectModel, of entities: [NSEntityDescription]? = nil, _ prefix: String,
     _ connection: SQLiteConnection
   ) throws {
     let table = "\(prefix)_MODELCACHE"
     guard try hasTable(table, connection) else { return }
-    let names = entities.map { Set($0.compactMap(\.name)) }
-    let model = names.map(model.part) ?? model
     try connection.execute("DELETE FROM \(table)")
     try connection.execute(
-      "INSERT INTO \(table) (Z_CONTENT) VALUES (?)", [.blob(Deflate.pack(ModelArchive.data(of: model)))])
+      "INSERT INTO \(table) (Z_CONTENT) VALUES (?)", [.blob(KeptModel.data(of: model, entities))])
   }
 
   /// The model that a store keeps; nil for none.
@@ -25,13 +22,7 @@ extension SQLiteStore {
     guard try hasTable(table, connection),
       case .blob(let packed)? = try connection.rows("SELECT Z_CONTENT FROM \(table) LIMIT 1").first?.first
     else { return nil }
-    let model = NSManagedObjectModel()
-    // Whatever is wrong with the archive, the error says that the copy is damaged.
-    guard let archive = Deflate.unpack(packed), (try? ArchivedModel.read(archive, into: model)) != nil else {
-      throw CoreDataErrors.error(
-        .persistentStoreIncompatibleSchema, "The copy of its model that \(connection.path) keeps is damaged.")
-    }
-    return model
+    return try KeptModel.model(in: packed, of: connection.path)
   }
 
   static func keptModel(at url: URL, _ options: [AnyHashable: Any]?) throws -> NSManagedObjectModel? {

@@ -67,7 +67,7 @@ extension SQLiteStore {
   ///
   /// Throws 134100 if the file was written with another model.
   static func prepare(_ database: SQLiteDatabase, _ opening: StoreOpening) throws -> OpenedFile {
-    let (model, entities, options) = (opening.model, opening.entities, opening.options)
+    let (entities, options) = (opening.entities, opening.options)
     let prefix = StoreMetadata.prefix(options)
     let readOnly = database.configuration.isReadOnly
     let exists = try database.withWriter { try hasStore(prefix, $0) }
@@ -82,10 +82,7 @@ extension SQLiteStore {
       // Older files, and some migrated or exported ones, have a rollback journal, with which readers block writers.
       _ = try database.withWriter { try $0.rows("PRAGMA journal_mode = WAL") }
     }
-    if exists && !readOnly && options?[NSPersistentStoreExtendOption] as? Bool == true {
-      try extend(prefix, entities, model, database)
-    }
-    try migrateIfWanted(database, prefix: prefix, entities: entities, model: model, options: options)
+    try migrateIfWanted(database, opening)
     if !readOnly { try tidy(database, options) }
     return try database.withWriter { connection in
       let (identifier, metadata) = try readMetadata(prefix, connection)

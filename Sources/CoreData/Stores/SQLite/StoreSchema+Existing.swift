@@ -8,24 +8,30 @@ extension StoreSchema {
   convenience init(
     entities: [NSEntityDescription], prefix: String, file: SchemaFile
   ) throws(StoreSchemaError) {
+    try self.init(entities: entities, prefix: prefix, addingTo: file)
+    for table in tables { try file.check(table) }
+  }
+
+  /// The schema that a file gets by additions. It may lack tables of entities, and columns; it has the join tables, and
+  /// a number for each entity.
+  ///
+  /// - Throws: `StoreSchemaError` if the file lacks one of these.
+  convenience init(entities: [NSEntityDescription], prefix: String, addingTo file: SchemaFile) throws(StoreSchemaError)
+  {
     let numbering = try EntityNumbering(entities, rows: file.entities)
-    let layout = try SchemaLayout(numbering, prefix: prefix)
-    for table in layout.tables {
-      try file.check(table)
-    }
     var joins: [JoinLayout] = []
-    for expected in JoinLayouts(numbering, prefix: prefix).layouts {
-      joins.append(try file.existing(expected))
-    }
-    self.init(numbering, layout, joins)
+    for expected in JoinLayouts(numbering, prefix: prefix).layouts { joins.append(try file.existing(expected)) }
+    self.init(numbering, try SchemaLayout(numbering, prefix: prefix), joins)
   }
 }
 
 extension SchemaFile {
   /// Reads the file through the given connection.
   init(_ connection: SQLiteConnection, prefix: String) throws {
-    let rows = try connection.rows("SELECT Z_ENT, Z_NAME, Z_SUPER FROM \(prefix)_PRIMARYKEY")
-    entities = rows.compactMap { row in
+    // The history's tables have rows there, too.
+    let rows = try connection.rows(
+      "SELECT Z_ENT, Z_NAME, Z_SUPER FROM \(prefix)_PRIMARYKEY WHERE Z_ENT < \(HistoryTables.Number.change)")
+    let entities: [EntityRow] = rows.compactMap { row in
       guard case .integer(let number) = row[0], case .text(let name) = row[1] else { return nil }
       var superNumber = 0
       if case .integer(let value) = row[2] { superNumber = Int(value) }
@@ -42,7 +48,7 @@ extension SchemaFile {
       guard case .text(let table) = row[0], case .text(let column) = row[1] else { continue }
       columns[table, default: []].append(column)
     }
-    self.columns = columns
+    self.init(entities: entities, columns: columns)
   }
 
   fileprivate func check(_ table: EntityTable) throws(StoreSchemaError) {

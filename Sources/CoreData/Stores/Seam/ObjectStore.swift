@@ -138,12 +138,15 @@ package struct StoreOpening {
   package let entities: [NSEntityDescription]
   /// The stores that the coordinator has open.
   package var others: [any ObjectStore]
+  /// What may be done with a store of another model.
+  package let migration: AllowedMigration
   /// The coordinator, which stores of an app's own classes are told.
   weak var coordinator: NSPersistentStoreCoordinator?
 
   package init(
     type: String, url: URL?, options: [AnyHashable: Any]?, configurationName: String?, model: NSManagedObjectModel,
-    entities: [NSEntityDescription], others: [any ObjectStore], coordinator: NSPersistentStoreCoordinator? = nil
+    entities: [NSEntityDescription], others: [any ObjectStore], migration: AllowedMigration? = nil,
+    coordinator: NSPersistentStoreCoordinator? = nil
   ) {
     self.type = type
     self.url = url
@@ -152,6 +155,7 @@ package struct StoreOpening {
     self.model = model
     self.entities = entities
     self.others = others
+    self.migration = migration ?? AllowedMigration(options)
     self.coordinator = coordinator
   }
 

@@ -358,27 +358,6 @@ import Testing
     #expect(codes.all == [134100, nil])
   }
 
-  @Test func anOldModelThatNobodyHasIsAnError() throws {
-    let url: URL
-    let folder: URL
-    do {
-      // A model that no other test uses, and that lives as long as the store's coordinator.
-      let model = NSManagedObjectModel()
-      model.entities = [Make.entity("OnlyHere", [Make.attribute("name", .stringAttributeType)])]
-      let store = try TemporaryStore(model)
-      folder = temporaryURL("coredata")
-      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-      url = folder.appendingPathComponent("store.sqlite")
-      try store.coordinator.replacePersistentStore(at: url, withPersistentStoreFrom: store.url, type: .sqlite)
-    }
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
-    expectError(134130) {
-      try coordinator.addPersistentStore(
-        ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: LibraryMigration.options())
-    }
-  }
-
   // MARK: What cannot be inferred leaves the store as it was
 
   @Test func changesThatCannotBeInferredAreErrorsAndChangeNothing() throws {

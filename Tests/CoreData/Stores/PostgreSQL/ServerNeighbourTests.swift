@@ -128,6 +128,8 @@ struct ServerNeighbourTests {
     // Its number is before those of the others.
     model.entities += [LibraryModel.entity("Aardvark", [LibraryModel.attribute("name", .stringAttributeType)])]
     model.entitiesByName["Book"]?.properties.append(LibraryModel.attribute("isbn", .stringAttributeType))
+    // More than an addition: the tables are made anew.
+    model.entitiesByName["Book"]?.properties.removeAll { $0.name == "weight" }
     return model
   }
 
@@ -238,6 +240,49 @@ struct ServerNeighbourTests {
     try psql("SELECT rating FROM \(book)")
   }
 
+  @Test func aMigrationThatOnlyAddsLeavesViewsAndProgramsOfTheOldModelAlone() throws {
+    let stack = try StoreStack(.server, options: [NSPersistentHistoryTrackingKey: true])
+    let context = stack.context()
+    let (book, store) = (try table(stack, "Book"), try table(stack, "_store"))
+    let view = try table(stack, "titles")
+    try psql("CREATE VIEW \(view) AS SELECT title FROM \(book); ALTER TABLE \(store) DROP COLUMN model")
+    let number = try psql("SELECT '\(store)'::regclass::oid")
+    try context.performAndWait {
+      context.make("Book", ["title": "one"])
+      try context.save()
+    }
+    // Given a model with an attribute, an entity and an index more, and one index less.
+    func model() -> NSManagedObjectModel {
+      let model = LibraryModel.make()
+      model.entities += [LibraryModel.entity("Shop", [LibraryModel.attribute("town", .stringAttributeType)])]
+      let isbn = LibraryModel.attribute("isbn", .stringAttributeType)
+      isbn.isIndexed = true
+      model.entitiesByName["Book"]?.properties.append(isbn)
+      return model
+    }
+    for isIndexed in [true, false] {
+      let newer = model()
+      newer.entitiesByName["Book"]?.attributesByName["isbn"]?.isIndexed = isIndexed
+      if !isIndexed {
+        newer.entitiesByName["Shop"]?.properties.append(LibraryModel.attribute("street", .stringAttributeType))
+      }
+      let coordinator = NSPersistentStoreCoordinator(managedObjectModel: newer)
+      try coordinator.addPersistentStore(
+        ofType: NSPostgreSQLStoreType, configurationName: nil, at: stack.url, options: LibraryMigration.options())
+      let indexes = "SELECT count(*) FROM pg_indexes WHERE indexdef LIKE '% ON \(book.unquoted) %(isbn NULLS FIRST)'"
+      try #expect(psql(indexes) == (isIndexed ? "1" : "0"))
+      try coordinator.remove(coordinator.persistentStores[0])
+    }
+    // Then:
+    try #expect(psql("SELECT '\(store)'::regclass::oid") == number)
+    try context.performAndWait {
+      context.make("Book", ["title": "two"])
+      try context.save()
+    }
+    try #expect(psql("SELECT string_agg(title, ' ' ORDER BY title) FROM \(view)") == "one two")
+    try #expect(psql("SELECT count(*) FROM \(table(stack, "_transactions"))") == "2")
+  }
+
   // MARK: Timeouts
 
   @Test func aPinnedStateOutlivesTheTimeoutForIdleTransactions() throws {
@@ -268,5 +313,13 @@ struct ServerNeighbourTests {
       try #expect(context.all("Author").map { $0.text("name") } == ["Ada"])
     }
     try coordinator.remove(store)
+  }
+}
+
+extension String {
+  /// The name as the server tells it.
+  fileprivate var unquoted: String {
+    split(separator: ".").map { $0.filter { $0 != "\"" } }.map { $0 == $0.lowercased() ? $0 : "\"\($0)\"" }
+      .joined(separator: ".")
   }
 }

@@ -34,28 +34,26 @@ import Testing
       """)
   }
 
-  private func open(_ store: TemporaryStore, _ model: NSManagedObjectModel, _ option: String) throws
-    -> NSManagedObjectContext
-  {
+  private func open(
+    _ store: TemporaryStore, _ model: NSManagedObjectModel, _ migration: AllowedMigration = .inferred
+  ) throws -> NSManagedObjectContext {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
-    try withExtendedLifetime(store.model) {
-      _ = try coordinator.addPersistentStore(
-        ofType: NSSQLiteStoreType, configurationName: nil, at: store.url,
-        options: [option: true, NSInferMappingModelAutomaticallyOption: true])
-    }
+    _ = try coordinator.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: nil, at: store.url, allowing: migration)
     let context = NSManagedObjectContext(.privateQueue)
     context.persistentStoreCoordinator = coordinator
     return context
   }
 
-  @Test(arguments: [NSMigratePersistentStoresAutomaticallyOption, NSPersistentStoreExtendOption])
-  func whatOthersMadeStaysAndWorksWhereItFits(option: String) throws {
+  @Test(arguments: [(AllowedMigration.additions, false), (.inferred, false), (.inferred, true)])
+  func whatOthersMadeStaysAndWorksWhereItFits(migration: AllowedMigration, isMadeAnew: Bool) throws {
     let store = try library()
     let before = try guests(store)
     #expect(before.count == 8)
     let model = LibraryModel.make()
     model.entitiesByName["Book"]?.properties.append(LibraryModel.attribute("subtitle", .stringAttributeType))
-    let context = try open(store, model, option)
+    if isMadeAnew { model.entitiesByName["Book"]?.properties.removeAll { $0.name == "rating" } }
+    let context = try open(store, model, migration)
     try #expect(guests(store) == before)
     try context.performAndWait {
       let book = try #require(context.all("Book").first)
@@ -80,7 +78,7 @@ import Testing
     let model = LibraryModel.make()
     model.entitiesByName["Book"]?.properties.removeAll { $0.name == gone }
     do {
-      _ = try open(store, model, NSMigratePersistentStoresAutomaticallyOption)
+      _ = try open(store, model)
       Issue.record("the store was migrated")
     } catch {
       #expect((error as NSError).code == NSMigrationError, "\(error)")
@@ -96,7 +94,7 @@ import Testing
     _ = try store.sql("CREATE TRIGGER t AFTER UPDATE OF ZRATING ON ZBOOK BEGIN SELECT 1; END")
     let model = LibraryModel.make()
     model.entitiesByName["Book"]?.properties.removeAll { $0.name == "rating" }
-    expectError(NSMigrationError) { _ = try open(store, model, NSMigratePersistentStoresAutomaticallyOption) }
+    expectError(NSMigrationError) { _ = try open(store, model) }
   }
 
   @Test func aTriggerThatOnlyNamesTheGoneColumnInATextFits() throws {
@@ -105,7 +103,7 @@ import Testing
     _ = try store.sql("CREATE TRIGGER t AFTER UPDATE OF ZTITLE ON ZBOOK BEGIN SELECT 'ZRATING'; /* ZRATING */ END")
     let model = LibraryModel.make()
     model.entitiesByName["Book"]?.properties.removeAll { $0.name == "rating" }
-    _ = try open(store, model, NSMigratePersistentStoresAutomaticallyOption)
+    _ = try open(store, model)
     try #expect(store.sql("SELECT name FROM sqlite_master WHERE type = 'trigger' AND name = 't'") == [["t"]])
   }
 
@@ -116,7 +114,7 @@ import Testing
     let model = LibraryModel.make()
     model.entitiesByName["Book"]?.properties.removeAll { $0.name == "rating" }
     do {
-      _ = try open(store, model, NSMigratePersistentStoresAutomaticallyOption)
+      _ = try open(store, model)
       Issue.record("the store was migrated")
     } catch {
       #expect((error as NSError).code == NSMigrationError)
@@ -133,7 +131,7 @@ import Testing
     ] { _ = try store.sql(statement) }
     let model = LibraryModel.make()
     model.entitiesByName["Book"]?.properties.removeAll { $0.name == "rating" }
-    _ = try open(store, model, NSMigratePersistentStoresAutomaticallyOption)
+    _ = try open(store, model)
     try #expect(store.sql("SELECT count(*) FROM sqlite_master WHERE name = 'broken'") == [["1"]])
   }
 }

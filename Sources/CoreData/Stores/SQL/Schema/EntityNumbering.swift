@@ -130,9 +130,9 @@ package struct StoreSchemaError: CustomNSError, CustomStringConvertible {
   package var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: description] }
 }
 
-/// The schema of an existing file.
+/// The tables of an existing file, or of a store at a server.
 package struct SchemaFile: Sendable {
-  /// A row of `Z_PRIMARYKEY`.
+  /// A row of `Z_PRIMARYKEY`, or of a server's table of entities.
   package struct EntityRow: Sendable {
     package let number: Int
     package let name: String
@@ -145,7 +145,12 @@ package struct SchemaFile: Sendable {
     }
   }
 
-  let entities: [EntityRow]
+  package let entities: [EntityRow]
   /// The names of the columns by table.
-  let columns: [String: [String]]
+  package let columns: [String: [String]]
+
+  package init(entities: [EntityRow], columns: [String: [String]]) {
+    self.entities = entities
+    self.columns = columns
+  }
 }

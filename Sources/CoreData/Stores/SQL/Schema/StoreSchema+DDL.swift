@@ -27,9 +27,8 @@ extension StoreSchema {
 
   var entityTableStatements: [String] {
     tables.flatMap { table in
-      let columns = table.columns.map { "\($0.name) \($0.declaredType)" }.joined(separator: ", ")
       let hierarchy = Set(entitiesByNumber[table.rootNumber]?.numbersIncludingSubentities ?? [])
-      return ["CREATE TABLE \(table.name) ( \(columns) )"]
+      return [table.creationStatement]
         + joinTables.filter { hierarchy.contains($0.ownerNumber) }.map(\.creationStatement)
     }
   }
@@ -144,6 +143,13 @@ extension TableMapping {
   /// The columns of attributes and to-one relationships, in the order of the names. Other names are skipped.
   package func columns(of names: [String]) -> [String] {
     names.compactMap { attributes[$0]?.column ?? toOnes[$0]?.column }
+  }
+}
+
+extension EntityTable {
+  var creationStatement: String {
+    let columns = columns.map { "\($0.name) \($0.declaredType)" }.joined(separator: ", ")
+    return "CREATE TABLE \(name) ( \(columns) )"
   }
 }
 

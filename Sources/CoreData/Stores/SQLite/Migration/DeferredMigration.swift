@@ -37,13 +37,8 @@ struct DeferredMigration {
 
   private func nextTask() throws -> String? {
     if let table = try Self.oldTables(connection).first { return "DROP TABLE \"\(table)\"" }
-    let found = try SQLiteStore.indexes(schema, connection)
-    return schema.indexStatements.first { found[Self.indexName($0)] == nil }
-  }
-
-  /// The name in CREATE INDEX NAME ON …
-  private static func indexName(_ statement: String) -> String {
-    String(statement.prefix { $0 != "(" }.components(separatedBy: " ON ")[0].split(separator: " ").last ?? "")
+    let found = try SQLiteStore.indexes(schema, connection).values
+    return schema.indexStatements.first { !found.contains($0) }
   }
 }
 

@@ -1,35 +1,71 @@
 extension SQLiteStore {
-  /// Migrates the store if it was made with another model and the options ask for it.
+  /// Migrates the store if it was made with another model and the opening allows it.
   ///
   /// Throws 134130 if the old model is unknown, 134140 if a mapping model would be needed, 134190 if no mapping can be
-  /// inferred, 134111 if a new constraint does not hold, and 134110 for other failures.
-  static func migrateIfWanted(
-    _ database: SQLiteDatabase, prefix: String, entities: [NSEntityDescription], model: NSManagedObjectModel,
-    options: [AnyHashable: Any]?
-  ) throws {
-    guard StoreMetadata.asksForMigration(options), !database.configuration.isReadOnly else { return }
+  /// inferred, 134111 if a new constraint does not hold, 134100 if more than the allowed additions would be needed, and
+  /// 134110 for other failures.
+  static func migrateIfWanted(_ database: SQLiteDatabase, _ opening: StoreOpening) throws {
+    guard opening.migration != .none, !database.configuration.isReadOnly else { return }
     let path = database.configuration.path
-    if StoreMetadata.isCurrent(try database.withWriter { try readMetadata(prefix, $0).1 }, entities) { return }
-    try StoreMetadata.checkInference(options, path)
+    let prefix = StoreMetadata.prefix(opening.options)
+    guard try database.withWriter({ try needsMigration(opening, prefix, $0) }) else { return }
     do {
       try database.write { connection in
         // Another process may have migrated it first.
-        var metadata = try readMetadata(prefix, connection).1
-        if StoreMetadata.isCurrent(metadata, entities) { return }
-        let isDeferred = StoreMetadata.asksForDeferredMigration(options)
-        try SourceModels.withModel(for: metadata, path: path) { _, sources in
-          try StoreMigration(from: sources, to: entities, prefix: prefix, connection).run(isDeferred: isDeferred)
-        }
-        StoreMetadata.setModel(entities: entities, identifiers: model.versionIdentifiers, in: &metadata)
-        metadata[DeferredMigration.metadataKey] = isDeferred ? true : nil
-        try writeMetadata(metadata, prefix: prefix, connection)
-        try keepModel(model, of: entities, prefix, connection)
+        guard try needsMigration(opening, prefix, connection) else { return }
+        let metadata = try readMetadata(prefix, connection).1
+        let isDeferred = opening.defersMigration
+        try opening.migrate(
+          metadata, at: path, kept: { try keptModel(prefix, connection) },
+          adding: { try additions(to: opening, from: $0, prefix, connection) },
+          remaking: { source in
+            try StoreMigration(from: source.entities, to: opening.entities, prefix: prefix, connection).run(
+              isDeferred: isDeferred)
+          })
+        try finishMigration(
+          of: metadata, to: opening.model, opening.entities, prefix, isDeferred: isDeferred, connection)
       }
     } catch let error as SQLiteError where error.primaryCode != 5 && error.primaryCode != 6 {
       throw CoreDataErrors.error(
         .migration, "\(path) could not be migrated: \(error.message).",
         [NSUnderlyingErrorKey: NSError(domain: NSSQLiteErrorDomain, code: Int(error.code))])
     }
+  }
+
+  /// Whether the file is of another model. Indexes do not count for the model's version; where additions are allowed,
+  /// they are compared with those of the file.
+  private static func needsMigration(
+    _ opening: StoreOpening, _ prefix: String, _ connection: SQLiteConnection
+  ) throws -> Bool {
+    if try opening.migrates(try readMetadata(prefix, connection).1, at: connection.path) { return true }
+    guard opening.migration == .additions else { return false }
+    let file = try SchemaFile(connection, prefix: prefix)
+    let schema = try StoreSchema(entities: opening.entities, prefix: prefix, file: file)
+    return try Set(indexes(schema, connection).values) != Set(schema.indexStatements)
+  }
+
+  /// Notes in a migrated store of what model it is now, and in its history of what model it was.
+  private static func finishMigration(
+    of old: [String: Any], to model: NSManagedObjectModel, _ entities: [NSEntityDescription], _ prefix: String,
+    isDeferred: Bool = false, _ connection: SQLiteConnection
+  ) throws {
+    var metadata = old
+    StoreMetadata.setModel(entities: entities, identifiers: model.versionIdentifiers, in: &metadata)
+    metadata[DeferredMigration.metadataKey] = isDeferred ? true : nil
+    try writeMetadata(metadata, prefix: prefix, connection)
+    try keepModel(model, of: entities, prefix, connection)
+    guard let history = try HistoryTables(prefix: prefix, connection), !StoreMetadata.isCurrent(old, entities) else {
+      return
+    }
+    // The bits of the changed properties have other meanings now.
+    try connection.execute("UPDATE \(history.changes) SET ZCOLUMNS = NULL")
+    let hashes = old[NSStoreModelVersionHashesKey] as? [String: Data] ?? [:]
+    // A transaction without changes, whose author names the old model, as Apple's framework writes it.
+    let author =
+      "com.apple.coredata.schemamigrator: lightweight migration from model with digest "
+      + "{ \(NSManagedObjectModel.digest(of: hashes)) }"
+    _ = try HistoryTransactions(history, "\(prefix)_PRIMARYKEY", connection).begin(
+      ChangeOrigin(author: author, contextName: nil))
   }
 
   static func migrate(
@@ -51,12 +87,8 @@ extension SQLiteStore {
     }
     try CoreDataErrors.translating("Migrating \(source.url.path) to \(destination.url.path)") {
       try to.immediateTransaction {
-        var metadata = try readMetadata(prefix, to).1
         try StoreMigration(from: old.entities, to: new.entities, prefix: prefix, to).run()
-        StoreMetadata.setModel(entities: new.entities, identifiers: new.versionIdentifiers, in: &metadata)
-        metadata[DeferredMigration.metadataKey] = nil
-        try writeMetadata(metadata, prefix: prefix, to)
-        try keepModel(new, prefix, to)
+        try finishMigration(of: try readMetadata(prefix, to).1, to: new, new.entities, prefix, to)
       }
     }
     return true

@@ -53,7 +53,8 @@ struct StoreMigration {
     if let error = unreadable.error { throw error }
     try copyRelationships()
     if !isDeferred { try DeferredMigration.dropOldTables(connection) }
-    try makeIndexes(onlyUnique: isDeferred)
+    try SQLiteStore.renewIndexes(new, onlyUnique: isDeferred, connection)
+    for statement in new.derivedAttributeStatements + new.derivedAttributeFills { try connection.execute(statement) }
     try guests.restore()
     try number(lastKeys)
     try renumberHistory()
@@ -113,18 +114,6 @@ struct StoreMigration {
     for table in oldTables { try connection.execute("ALTER TABLE \(table) RENAME TO \(aside(table))") }
   }
 
-  private func makeIndexes(onlyUnique: Bool) throws {
-    do {
-      for statement in new.indexStatements where !onlyUnique || statement.hasPrefix("CREATE UNIQUE INDEX") {
-        try connection.execute(statement)
-      }
-    } catch let error as SQLiteError where error.primaryCode == 19 {
-      throw CoreDataErrors.error(
-        .migrationConstraintViolation, "The new model's uniqueness constraints do not hold: \(error.message).")
-    }
-    for statement in new.derivedAttributeStatements + new.derivedAttributeFills { try connection.execute(statement) }
-  }
-
   private func number(_ lastKeys: [Int: Int64]) throws {
     let table = new.primaryKeyTable
     try connection.execute("DELETE FROM \(table) WHERE Z_ENT < \(HistoryTables.Number.change)")
@@ -140,25 +129,12 @@ struct StoreMigration {
     }
   }
 
-  /// The history continues with the new numbers. The changed properties of old updates become unknown.
+  /// The history continues with the new numbers.
   private func renumberHistory() throws {
     guard let tables = try HistoryTables(prefix: new.prefix, connection) else { return }
     try connection.execute(
-      "UPDATE \(tables.changes) SET ZENTITY = \(newNumber("ZENTITY")), ZCOLUMNS = NULL; "
+      "UPDATE \(tables.changes) SET ZENTITY = \(newNumber("ZENTITY")); "
         + "DELETE FROM \(tables.changes) WHERE ZENTITY IS NULL")
-    try recordMigration(tables)
-  }
-
-  /// A transaction without changes, whose author names the old model, as Apple's framework writes it.
-  private func recordMigration(_ tables: HistoryTables) throws {
-    let hashes = Dictionary(
-      old.entities.compactMap { mapping in mapping.entity.name.map { ($0, mapping.entity.versionHash) } },
-      uniquingKeysWith: { first, _ in first })
-    let author =
-      "com.apple.coredata.schemamigrator: lightweight migration from model with digest "
-      + "{ \(NSManagedObjectModel.digest(of: hashes)) }"
-    _ = try HistoryTransactions(tables, new.primaryKeyTable, connection).begin(
-      ChangeOrigin(author: author, contextName: nil))
   }
 
   /// The new number of the entity whose old number an expression gives; NULL for an entity that is gone.

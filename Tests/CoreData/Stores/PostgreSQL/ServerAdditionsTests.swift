@@ -6,17 +6,15 @@ import Testing
 
 @testable import CoreData
 
-/// `NSPersistentStoreExtendOption` at a server: the tables get the additions of a newer model.
+/// A store at a server gets the additions of a newer model.
 @Suite(.enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"))
-struct ServerExtendingTests {
-  private static var extends: [AnyHashable: Any] { [NSPersistentStoreExtendOption: true] }
-
-  private func open(_ stack: StoreStack, _ model: NSManagedObjectModel, _ options: [AnyHashable: Any]?) throws
-    -> NSManagedObjectContext
-  {
+struct ServerAdditionsTests {
+  private func open(
+    _ stack: StoreStack, _ model: NSManagedObjectModel, _ migration: AllowedMigration
+  ) throws -> NSManagedObjectContext {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
-    try coordinator.addPersistentStore(
-      ofType: NSPostgreSQLStoreType, configurationName: nil, at: stack.url, options: options)
+    _ = try coordinator.addPersistentStore(
+      ofType: NSPostgreSQLStoreType, configurationName: nil, at: stack.url, allowing: migration)
     return stack.context(coordinator)
   }
 
@@ -58,12 +56,12 @@ struct ServerExtendingTests {
       try context.save()
     }
     let before = try indexes(stack)
-    // Without the option it is another store's model.
-    let error = #expect(throws: NSError.self) { try open(stack, newerModel(), nil) }
+    // Where nothing is allowed it is another store's model.
+    let error = #expect(throws: NSError.self) { try open(stack, newerModel(), .none) }
     #expect(error?.code == NSPersistentStoreIncompatibleVersionHashError)
-    // With it there are new columns, tables and indexes, and the rows stay.
+    // Otherwise there are new columns, tables and indexes, and the rows stay.
     for name in ["A", "B"] {
-      let context = try open(stack, newerModel(), Self.extends)
+      let context = try open(stack, newerModel(), .additions)
       try context.performAndWait {
         #expect(try context.all("Book", where: "ANY tags.label == 'new'").count == 1)
         try #require(context.all("Author").first).setValue(name, forKey: "nickname")
@@ -78,7 +76,7 @@ struct ServerExtendingTests {
     #expect(added.contains { $0.hasSuffix(condition) }, "\(added)")
     #expect(added.contains { $0.contains("UNIQUE INDEX") && $0.contains("(town)") }, "\(added)")
     // The earlier version does not open it any more.
-    #expect(throws: NSError.self) { try open(stack, LibraryModel.make(), Self.extends) }
+    #expect(throws: NSError.self) { try open(stack, LibraryModel.make(), .additions) }
   }
 
   @Test func moreThanAdditionsChangesNothing() throws {
@@ -90,22 +88,22 @@ struct ServerExtendingTests {
     let model = newerModel()
     model.entitiesByName["Tag"]?.properties.append(
       LibraryModel.attribute("color", .stringAttributeType, optional: false))
-    let error = #expect(throws: NSError.self) { try open(stack, model, Self.extends) }
+    let error = #expect(throws: NSError.self) { try open(stack, model, .additions) }
     #expect(error?.code == NSPersistentStoreIncompatibleVersionHashError)
     #expect(error?.localizedDescription.contains("color") ?? false)
     #expect(try stack.perform { try $0.all("Tag").count } == 1)
-    #expect(try open(stack, LibraryModel.make(), nil).performAndWait { true })
+    #expect(try open(stack, LibraryModel.make(), .none).performAndWait { true })
   }
 
   /// Programs of the earlier version save all the time while several of the newer one open the store.
-  @Test func manyExtendAtOnceWhileOthersSave() throws {
+  @Test func manyAddAtOnceWhileOthersSave() throws {
     let stack = try StoreStack(.server)
     let isOver = Mutex(false)
     let failures = Mutex<[String]>([])
     let saves = DispatchSemaphore(value: 0)
     let group = DispatchGroup()
     for number in 0..<3 {
-      let context = try open(stack, LibraryModel.make(), nil)
+      let context = try open(stack, LibraryModel.make(), .none)
       group.enter()
       Thread.detachNewThread {
         defer { group.leave() }
@@ -136,7 +134,7 @@ struct ServerExtendingTests {
     nonisolated(unsafe) let place = stack
     DispatchQueue.concurrentPerform(iterations: 4) { _ in
       do {
-        let context = try open(place, newerModel(), Self.extends)
+        let context = try open(place, newerModel(), .additions)
         try context.performAndWait {
           context.make("Shop", ["town": UUID().uuidString])
           try context.save()
@@ -150,21 +148,21 @@ struct ServerExtendingTests {
     isOver.withLock { $0 = true }
     group.wait()
     #expect(failures.withLock { $0 } == [])
-    let context = try open(stack, newerModel(), Self.extends)
+    let context = try open(stack, newerModel(), .additions)
     let count = try context.performAndWait {
       try context.count(for: NSFetchRequest<NSManagedObject>(entityName: "Shop"))
     }
     #expect(count == 4)
   }
 
-  /// The session of a program that extends the store ends in the middle:
+  /// The session of a program that adds to the store ends in the middle:
   ///
   ///     program            test
   ///                        locks a table
   ///     alters: waits
   ///                        ends its session
   ///     fails
-  @Test func anExtensionThatIsCutOffChangesNothing() throws {
+  @Test func anAdditionThatIsCutOffChangesNothing() throws {
     let stack = try StoreStack(.server)
     let before = try indexes(stack)
     let schema = try ServerAddress(stack.url, nil)
@@ -174,7 +172,7 @@ struct ServerExtendingTests {
     let failure = Mutex<NSError?>(nil)
     let isOver = DispatchSemaphore(value: 0)
     Thread.detachNewThread {
-      do { _ = try open(place, newerModel(), Self.extends) } catch {
+      do { _ = try open(place, newerModel(), .additions) } catch {
         failure.withLock { $0 = error as NSError }
       }
       isOver.signal()
@@ -189,7 +187,7 @@ struct ServerExtendingTests {
     #expect(failure.withLock { $0?.code } == NSPersistentStoreOpenError)
     try connection.run("ROLLBACK")
     #expect(try indexes(stack) == before)
-    #expect(try open(stack, LibraryModel.make(), nil).performAndWait { true })
-    #expect(try open(stack, newerModel(), Self.extends).performAndWait { true })
+    #expect(try open(stack, LibraryModel.make(), .none).performAndWait { true })
+    #expect(try open(stack, newerModel(), .additions).performAndWait { true })
   }
 }

@@ -1,0 +1,24 @@
+/// The copy of its model that a store keeps: a packed keyed archive, as in Apple's files.
+package enum KeptModel {
+  /// The copy of a model.
+  ///
+  /// - Parameter entities: those of the store's configuration; nil for all. Another program that opens the store by its
+  ///   copy must not look for entities of a store that shares the file.
+  package static func data(of model: NSManagedObjectModel, _ entities: [NSEntityDescription]? = nil) -> Data {
+    let names = entities.map { Set($0.compactMap(\.name)) }
+    return Deflate.pack(ModelArchive.data(of: names.map(model.part) ?? model))
+  }
+
+  /// The model of a copy.
+  ///
+  /// - Throws: 134020 if it is damaged.
+  package static func model(in data: Data, of place: String) throws -> NSManagedObjectModel {
+    let model = NSManagedObjectModel()
+    // Whatever is wrong with the archive, the error says that the copy is damaged.
+    guard let archive = Deflate.unpack(data), (try? ArchivedModel.read(archive, into: model)) != nil else {
+      throw CoreDataErrors.error(
+        .persistentStoreIncompatibleSchema, "The copy of its model that \(place) keeps is damaged.")
+    }
+    return model
+  }
+}

@@ -1,0 +1,58 @@
+/// What a store at a server gets in place: see ``SchemaAdditions``.
+extension ServerTables {
+  /// Adds what is missing, in an open transaction.
+  ///
+  /// - Parameter old: the tables of the old model; nil if that is unknown. Its indexes that the new model lacks go.
+  func add(_ additions: SchemaAdditions, from old: ServerTables?, _ connection: any ServerConnection) throws {
+    let statements =
+      additions.entities.map(numbering) + additions.tables.map(creation)
+      + additions.columns.map { "ALTER TABLE \($0.table) ADD COLUMN \($0.column.name) \($0.column.declaredType)" }
+      + comments + ["DROP FUNCTION IF EXISTS \(announcer)() CASCADE"] + announcements
+    try connection.run(statements.joined(separator: ";\n"))
+    try renewIndexes(from: old, connection)
+    try renewFunctions(connection)
+  }
+
+  private func renewIndexes(from old: ServerTables?, _ connection: any ServerConnection) throws {
+    let found = try schema.tables.flatMap { try ServerIndexes(connection).all(of: $0.name) }
+    func key(_ statement: String, _ table: String) -> String { table + ServerIndexes.content(of: statement) }
+    let there = Dictionary(
+      found.map { (key($0.statement, $0.table), $0.name) }, uniquingKeysWith: { first, _ in first })
+    func keys(_ tables: ServerTables) -> [(key: String, statement: String)] {
+      tables.indexes.compactMap { statement in
+        let table = tables.schema.tables.first { statement.contains(" ON \($0.name) (") }?.name
+        return table.map { (key(statement, $0), statement) }
+      }
+    }
+    let wanted = keys(self)
+    let gone = Set(old.map(keys)?.map(\.key) ?? []).subtracting(wanted.map(\.key))
+    for name in gone.compactMap({ there[$0] }).sorted() { try connection.run("DROP INDEX \(name)") }
+    for (key, statement) in wanted where there[key] == nil {
+      do { try connection.run(statement) } catch let error as ServerError where error.state == "23505" {
+        throw CoreDataErrors.newConstraintFails(error.message)
+      }
+    }
+  }
+}
+
+extension SchemaFile {
+  /// Reads which entities a store at a server has, and which columns. Names are quoted as in ``ServerLayout``.
+  init(_ address: ServerAddress, _ connection: any ServerConnection) throws {
+    var parameters = ServerParameters()
+    parameters.add(address.schema.quotedName)
+    let rows = try connection.execute(
+      """
+      SELECT relname::text, attname::text FROM pg_class c JOIN pg_attribute a ON attrelid = c.oid \
+      WHERE relnamespace = to_regnamespace($1) AND relkind IN ('r', 'p') AND attnum > 0 AND NOT attisdropped \
+      ORDER BY attrelid, attnum
+      """, parameters)
+    let names = ServerLayout.ownColumns
+    var columns: [String: [String]] = [:]
+    for row in 0..<rows.rowCount {
+      guard let table = rows.text(row, 0), let column = rows.text(row, 1) else { continue }
+      columns[address.qualified(table), default: []].append(
+        [names.key, names.entity, names.version].contains(column) ? column : column.quotedName)
+    }
+    self.init(entities: try ServerStore.entityNumbers(address, connection), columns: columns)
+  }
+}
