@@ -25,8 +25,6 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   let tableSizes = Mutex<[Int: (bytes: Int64, time: TimeInterval)]>([:])
   /// The numbers of rows that statements without parameters gave, by their texts, and when.
   let rowCounts = Mutex<[String: (count: Int, time: TimeInterval)]>([:])
-  /// Waits for the announcements of commits, if they are posted. Set when the store is opened and when it is removed.
-  var commits: CommitListener?
 
   override var type: String { storeType }
 

@@ -17,8 +17,6 @@ final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   /// By entity number.
   let rowQueries: [RowQueries?]
   private let storeType: String
-  /// The watch for other commits, if they are posted. Set when the store is opened and when it is removed.
-  var commits: CommitWatcher.Registration?
   /// The files of external data; nil for a store without a file.
   let externalFiles: ExternalFiles?
   /// Whether the model has attributes that allow external storage.
