@@ -2,28 +2,21 @@
 extension ServerStore {
   func fetch(_ fetch: RowFetch, _ body: (StoredEntity, Int64, __owned Snapshot?) -> Void) throws {
     let mapping = mapping(fetch.entityName)
-    let plan =
-      fetch.properties == nil
-      ? plan(fetch.entityName, includesSubentities: fetch.includesSubentities)
-      : ServerRowPlan(
-        mapping, schema: schema, storedEntities: storedEntities, includesSubentities: fetch.includesSubentities,
-        properties: fetch.properties)
-    let names = mapping.names
-    let columns =
-      fetch.includesValues
-      ? plan.columnList(alias: "t0") : "t0.\(names.key), t0.\(names.version), t0.\(names.entity)"
+    let plan = plan(fetch)
+    let columns = plan.columnList(alias: "t0", areKeys: !fetch.includesValues)
     let statement = ServerStatement(try select(columns, fetch, isOrdered: true))
     let cache = cache(fetch.generation)
     let epoch = cache.epoch
     let rows = RowsToCache()
     let packer = RowPacker()
     @inline(__always)
-    func take(_ decoder: ServerRowDecoder, _ row: some ServerRow, _ key: Int64) {
+    func take(_ decoder: RowDecoder, _ storedEntity: StoredEntity, _ cells: some ServerRow) throws {
       fetch.control?.countRow()
-      guard fetch.includesValues else { return body(decoder.storedEntity, key, nil) }
-      let snapshot = decoder.decode(row, packer)
-      if fetch.properties == nil { rows.add(snapshot, key, decoder.storedEntity.table) }
-      body(decoder.storedEntity, key, snapshot)
+      let key = cells.key(0)
+      guard fetch.includesValues else { return body(storedEntity, key, nil) }
+      let snapshot = try decoder.decode(cells, packer)
+      if fetch.properties == nil { rows.add(snapshot, key, storedEntity.table) }
+      body(storedEntity, key, snapshot)
     }
     let isCopied = statement.parameters.count == 0 && !hasFewRows(fetch, statement.sql)
     let isShort = try isCopied || isLimited(fetch) || isSmall(mapping, fetch.generation)
@@ -31,14 +24,14 @@ extension ServerStore {
       guard isCopied else {
         return try connection.stream(statement.sql, statement.parameters, isShort: isShort) { result in
           hasBegun = true
-          plan.forEachRow(of: result) { decoder, row, key in take(decoder, row, key) }
+          try plan.forEachRow(of: result) { try take($0, $1, $2) }
         }
       }
       let count = try plan.forEachCopiedRow(
-        connection, statement.sql, columnCount: fetch.includesValues ? plan.columnCount : 3
-      ) { decoder, row, key in
+        connection, statement.sql, columnCount: plan.columnCount(areKeys: !fetch.includesValues)
+      ) { decoder, storedEntity, cells in
         hasBegun = true
-        take(decoder, row, key)
+        try take(decoder, storedEntity, cells)
       }
       note(count, statement.sql)
     }
@@ -110,53 +103,19 @@ extension ServerStore {
   // MARK: Dictionaries
 
   func dictionaries(_ settings: FetchSettings, _ fetch: RowFetch) throws -> [NSDictionary] {
-    let generator = generator(for: fetch.entityName)
-    func select(_ generator: SQLGenerator) throws -> (String, [SQLResultColumn]) {
-      let (list, columns) = try generator.columns(settings.propertiesToFetch, groupedBy: settings.propertiesToGroupBy)
-      return (try generator.select(list, fetch, groups: settings), columns)
-    }
-    let (sql, columns): (String, [SQLResultColumn])
+    let (sql, columns): (SQL, [SQLResultColumn])
     do {
-      (sql, columns) = try select(generator)
+      (sql, columns) = try select(settings, fetch, generator(for: fetch.entityName))
     } catch let error as SQLGenerationError {
       // What no database could evaluate is an error.
       let other = SQLGenerator(schema: schema, entity: mapping(fetch.entityName))
-      guard (try? select(other)) != nil else { throw SQLGenerationError.translated(error) }
+      guard (try? select(settings, fetch, other)) != nil else { throw SQLGenerationError.translated(error) }
       return try MemoryDictionaries(reader(fetch, settings), settings, fetch).all()
     }
-    let statement = ServerStatement(sql, generator.bindings)
+    let statement = ServerStatement(sql)
     let result = try query(
       "Fetching \(fetch.entityName)", fetch.generation, statement.sql, statement.parameters, fetch.control)
-    return (0..<result.rowCount).map { row in
-      let dictionary = NSMutableDictionary(capacity: columns.count)
-      for column in columns {
-        if let value = value(result, row, column.index, column.kind) { dictionary[column.name] = value }
-      }
-      return dictionary
-    }
-  }
-
-  private func value(_ result: any ServerResult, _ row: Int, _ index: Int, _ kind: SQLResultColumn.Kind) -> Any? {
-    switch kind {
-    case .value(let type, let attribute):
-      return result.bytes(row, index).flatMap { ServerValue.value($0, result.type(index), type, attribute) }
-    case .composite(let leaves):
-      var elements: [String: Any] = [:]
-      for (offset, leaf) in leaves.enumerated() {
-        guard let bytes = result.bytes(row, index + offset),
-          let value = ServerValue.value(bytes, result.type(index + offset), as: leaf.attribute)
-        else { continue }
-        CompositeValue.set(value, at: leaf.path[...], in: &elements)
-      }
-      return elements.isEmpty ? nil : elements
-    case .object(let entityName, let hasEntityColumn):
-      let key = result.integer(row, index)
-      let number = hasEntityColumn ? Int(result.integer(row, index + 1)) : 0
-      // 0 in the entity's column stands for the relationship's own destination, as in a snapshot.
-      let actual = storedEntities.byNumber.indices.contains(number) ? storedEntities.byNumber[number] : nil
-      guard key != 0, let storedEntity = actual ?? storedEntities.byName[entityName] else { return nil }
-      return NSManagedObjectID(storedEntity: storedEntity, key: key)
-    }
+    return try (0..<result.rowCount).map { try dictionary(columns, of: TypedServerRow(result: result, row: $0)) }
   }
 }
 

@@ -33,22 +33,16 @@ extension ServerStore {
   func row(_ id: NSManagedObjectID, in generation: QueryGeneration?) throws -> Snapshot? {
     let cache = cache(generation)
     let epoch = cache.epoch
-    guard let plan = rowPlan(id) else { return nil }
-    let result = try query("Reading \(id.uriString)", generation, plan.rowSQL, parameter(id))
-    let snapshot = snapshot(result, plan)
+    guard let sql = rowQueries[id.storedEntity.number]?.row else { return nil }
+    let snapshot = try snapshot(query("Reading \(id.uriString)", generation, sql, parameter(id)), id)
     if let snapshot { cache.add(snapshot, id.key, id.storedEntity.table, since: epoch) }
     return snapshot
   }
 
   /// The row of an ID in the connection's state of the database.
   func row(_ id: NSManagedObjectID, _ connection: any ServerConnection) throws -> Snapshot? {
-    guard let plan = rowPlan(id) else { return nil }
-    return try snapshot(connection.execute(plan.rowSQL, parameter(id)), plan)
-  }
-
-  private func rowPlan(_ id: NSManagedObjectID) -> ServerRowPlan? {
-    let mapping = schema.entitiesByNumber[id.storedEntity.number]
-    return mapping.map { plan($0.name, includesSubentities: false) }
+    guard let sql = rowQueries[id.storedEntity.number]?.row else { return nil }
+    return try snapshot(connection.execute(sql, parameter(id)), id)
   }
 
   private func parameter(_ id: NSManagedObjectID) -> ServerParameters {
@@ -57,20 +51,23 @@ extension ServerStore {
     return parameters
   }
 
-  private func snapshot(_ result: any ServerResult, _ plan: ServerRowPlan) -> Snapshot? {
-    guard result.rowCount > 0 else { return nil }
-    let row = result.cells.row(0)
-    return withExtendedLifetime(result) { plan.decoder(row)?.decode(row, RowPacker(keepsRowsApart: true)) }
+  private func snapshot(_ result: any ServerResult, _ id: NSManagedObjectID) throws -> Snapshot? {
+    let plan = plan(id.storedEntity.layout.name, includesSubentities: false)
+    var snapshot: Snapshot?
+    try plan.forEachRow(of: result) { decoder, _, cells in
+      snapshot = try decoder.decode(cells, RowPacker(keepsRowsApart: true))
+    }
+    return snapshot
   }
 
   func rows(
     _ keys: [Int64], of storedEntity: StoredEntity, in generation: QueryGeneration?, _ body: (Int64, Snapshot) -> Void
   ) throws {
+    guard let sql = rowQueries[storedEntity.number]?.rows else { return }
     let plan = plan(storedEntity.layout.name, includesSubentities: false)
     let packer = RowPacker()
-    let result = try query(
-      "Reading rows of \(storedEntity.layout.name)", generation, plan.rowsSQL, parameters(keys))
-    plan.forEachRow(of: result) { decoder, row, key in body(key, decoder.decode(row, packer)) }
+    let result = try query("Reading rows of \(storedEntity.layout.name)", generation, sql, parameters(keys))
+    try plan.forEachRow(of: result) { decoder, _, cells in body(cells.key(0), try decoder.decode(cells, packer)) }
   }
 
   private func parameters(_ keys: [Int64]) -> ServerParameters {
@@ -110,10 +107,10 @@ extension ServerStore {
     if let order = source.order { sql += " ORDER BY \(source.owner), \(order) NULLS FIRST" }
     let doing = "Reading \(storedEntity.layout.name).\(relationship.name)"
     let result = try query(doing, generation, sql, parameters(keys))
-    let ownerColumn = Int32(plan.columnCount)
+    let ownerColumn = Int32(plan.columnCount())
     let packer = RowPacker()
-    plan.forEachRow(of: result) { decoder, row, key in
-      body(row.bigint(ownerColumn), decoder.storedEntity, key, decoder.decode(row, packer))
+    try plan.forEachRow(of: result) { decoder, storedEntity, cells in
+      body(cells.key(ownerColumn), storedEntity, cells.key(0), try decoder.decode(cells, packer))
     }
   }
 

@@ -13,12 +13,11 @@ extension ServerStore {
     // Another transaction may have changed a row since. What it is now counts, as in an UPDATE of the server.
     let candidates = keyed(fetch, found.map { NSManagedObjectID(storedEntity: $0.storedEntity, key: $0.key) })
     let names = mapping(fetch.entityName).names
-    let lock = try select("t0.\(names.key), t0.\(names.entity)", candidates, isOrdered: false)
+    let rows = try select("t0.\(names.key), t0.\(names.entity)", candidates, isOrdered: false)
     let skipping = skipsLocked ? " SKIP LOCKED" : ""
-    let statement = ServerStatement("\(lock.text) ORDER BY 1 FOR NO KEY UPDATE OF t0\(skipping)", lock.values)
-    let rows = try connection.execute(statement.sql, statement.parameters)
+    let lock: SQL = "\(rows) ORDER BY 1 FOR NO KEY UPDATE OF t0\(raw: skipping)"
     var locked = keyed(
-      fetch, (0..<rows.rowCount).compactMap { objectID(number: Int(rows.integer($0, 1)), key: rows.integer($0, 0)) })
+      fetch, try connection.integers(lock).compactMap { objectID(number: Int($0[1]), key: $0[0]) })
     locked.predicate = NSCompoundPredicate(
       andPredicateWithSubpredicates: [fetch.predicate, locked.predicate].compactMap(\.self))
     let still = try RowsInMemory(self, connection).reader(locked, nil).find(locked)
@@ -135,16 +134,15 @@ struct RowsInMemory {
     let plan = store.plan(fetch.entityName, includesSubentities: fetch.includesSubentities)
     let statement = ServerStatement(try store.select(plan.columnList(alias: "t0"), fetch, isOrdered: false))
     let packer = RowPacker()
+    func take(_ decoder: RowDecoder, _ storedEntity: StoredEntity, _ cells: some ServerRow) throws {
+      memory.set(try decoder.decode(cells, packer), cells.key(0), memory.schema.entity(storedEntity.number))
+    }
     if statement.parameters.count == 0 {
-      try plan.forEachCopiedRow(connection, statement.sql) { decoder, row, key in
-        memory.set(decoder.decode(row, packer), key, memory.schema.entity(decoder.storedEntity.number))
-      }
+      try plan.forEachCopiedRow(connection, statement.sql, columnCount: plan.columnCount()) { try take($0, $1, $2) }
       return
     }
     try connection.stream(statement.sql, statement.parameters, isShort: false) { result in
-      plan.forEachRow(of: result) { decoder, row, key in
-        memory.set(decoder.decode(row, packer), key, memory.schema.entity(decoder.storedEntity.number))
-      }
+      try plan.forEachRow(of: result) { try take($0, $1, $2) }
     }
   }
 

@@ -18,15 +18,15 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   private let isReplaced = Atomic<Bool>(false)
   /// Whether triggers keep derived attributes.
   let derives: Bool
-  private let plans: [String: (deep: ServerRowPlan, flat: ServerRowPlan)]
+  let plans: RowPlans
+  /// By entity number.
+  let rowQueries: [ServerRowQueries?]
   private let writers: [ServerRowWriter?]
   private let storeType: String
   /// The sizes of tables, by the number of their root entity, and when they were asked for.
   let tableSizes = Mutex<[Int: (bytes: Int64, time: TimeInterval)]>([:])
   /// The numbers of rows that statements without parameters gave, by their texts, and when.
   let rowCounts = Mutex<[String: (count: Int, time: TimeInterval)]>([:])
-  /// Waits for the announcements of commits, if they are posted. Set when the store is opened and when it is removed.
-  var commits: CommitListener?
 
   override var type: String { storeType }
 
@@ -46,17 +46,16 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
     let reference = StoreReference(identifier: opened.identifier)
     let storedEntities = StoredEntities(schema, reference: reference)
     self.storedEntities = storedEntities
-    var plans: [String: (deep: ServerRowPlan, flat: ServerRowPlan)] = [:]
+    let plans = RowPlans(schema, storedEntities, form: RowPlan.form)
+    var rowQueries: [ServerRowQueries?] = Array(repeating: nil, count: storedEntities.byNumber.count)
     var writers: [ServerRowWriter?] = Array(repeating: nil, count: storedEntities.byNumber.count)
     for mapping in schema.entities {
-      plans[mapping.name] = (
-        ServerRowPlan(mapping, schema: schema, storedEntities: storedEntities, includesSubentities: true),
-        ServerRowPlan(mapping, schema: schema, storedEntities: storedEntities, includesSubentities: false)
-      )
+      rowQueries[mapping.number] = ServerRowQueries(plans.plan(mapping.name, includesSubentities: false), mapping)
       writers[mapping.number] = ServerRowWriter(
         mapping, layout: mapping.entity.layout, schema.uniqueConstraints(of: mapping))
     }
     self.plans = plans
+    self.rowQueries = rowQueries
     self.writers = writers
     super.init(
       persistentStoreCoordinator: nil, configurationName: opening.configurationName, at: opening.placeURL,
@@ -74,11 +73,6 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
       try CoreDataErrors.fromServer("Reading the metadata of \(address.description)") {
         try database.read { connection, _ in try Self.readMetadata(address, connection).metadata }
       })
-  }
-
-  func plan(_ name: String, includesSubentities: Bool) -> ServerRowPlan {
-    guard let plan = plans[name] else { preconditionFailure("The store holds no entity \(name).") }
-    return includesSubentities ? plan.deep : plan.flat
   }
 
   func writer(_ number: Int) -> ServerRowWriter {

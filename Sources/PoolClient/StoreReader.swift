@@ -61,15 +61,9 @@ public final class StoreReader {
       ofType: place.storeType, configurationName: nil, at: place.url, options: options)
     jobURIs = JobURIs(store: store.identifier)
     // SQLite names the log by the file to which all links lead.
-    log = place.isServer ? nil : Self.resolved(place.url.path) + "-wal"
+    log = place.isServer ? nil : (FileID.resolve(place.url.path) ?? place.url.path) + "-wal"
     context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
     context.persistentStoreCoordinator = coordinator
-  }
-
-  private static func resolved(_ path: String) -> String {
-    guard let resolved = realpath(path, nil) else { return path }
-    defer { free(resolved) }
-    return String(cString: resolved)
   }
 
   /// Takes over what other pools that share the store run, from the status of one of them.

@@ -29,12 +29,11 @@ public final class WALSynchronizer {
   /// The log, held open so that a failed write is reported here and not only to others (fsync(2), "EIO").
   private final class Log {
     let descriptor: Int32
-    let device: dev_t
-    let inode: ino_t
+    let file: FileID
 
     init(_ descriptor: Int32, _ status: stat) {
       self.descriptor = descriptor
-      (device, inode) = (status.st_dev, status.st_ino)
+      file = FileID(status)
     }
 
     deinit { close(descriptor) }
@@ -82,7 +81,7 @@ public final class WALSynchronizer {
     var status = stat()
     if let log {
       guard stat(path, &status) == 0 else { throw Self.failure("\(path) cannot be found", errno) }
-      if status.st_dev == log.device, status.st_ino == log.inode { return log }
+      if FileID(status) == log.file { return log }
       throw CoreDataErrors.error(
         .sqlite, "\(path) is no longer the log of the open store: another program replaced the store's files")
     }

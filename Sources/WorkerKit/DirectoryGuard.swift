@@ -1,38 +1,31 @@
 import Foundation
 import Glibc
+import LinuxSystem
 
 /// Tells whether a path leads into a directory, under any name: through a symbolic link, or through a mount that shows
 /// the directory, or one in it, at another place.
 struct DirectoryGuard {
-  /// What tells one directory from all others.
-  private struct Identity: Hashable {
-    let device: dev_t
-    let file: ino_t
-
-    init?(_ path: String) {
-      var status = stat()
-      guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }
-      (device, file) = (status.st_dev, status.st_ino)
-    }
-  }
-
-  private let directories: Set<Identity>
+  private let directories: Set<FileID>
 
   init(_ path: String) {
     // A directory that cannot be listed is still known by itself.
     let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
-    directories = Set(([path] + names.map { "\(path)/\($0)" }).compactMap(Identity.init))
+    directories = Set(([path] + names.map { "\(path)/\($0)" }).compactMap(Self.directory))
+  }
+
+  private static func directory(_ path: String) -> FileID? {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR ? FileID(status) : nil
   }
 
   /// Whether a file at the path would lie in the directory, or below it.
   func contains(_ path: String) -> Bool {
-    guard let resolved = Glibc.realpath(URL(fileURLWithPath: path).deletingLastPathComponent().path, nil) else {
+    guard let resolved = FileID.resolve(URL(fileURLWithPath: path).deletingLastPathComponent().path) else {
       return false
     }
-    defer { free(resolved) }
-    var place = URL(fileURLWithPath: String(cString: resolved), isDirectory: true)
+    var place = URL(fileURLWithPath: resolved, isDirectory: true)
     while true {
-      if let identity = Identity(place.path), directories.contains(identity) { return true }
+      if let directory = Self.directory(place.path), directories.contains(directory) { return true }
       if place.path == "/" { return false }
       place.deleteLastPathComponent()
     }

@@ -45,6 +45,9 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
 
   package final let openMetadata = OpenMetadata()
 
+  /// Ends the posts of commits. Set when the coordinator opens the store and when it removes it.
+  final var endCommitObservation: (@Sendable () -> Void)?
+
   /// Makes a store; a coordinator opens it afterwards. For subclasses of `NSAtomicStore` and `NSIncrementalStore`.
   ///
   /// - Parameters:

@@ -1,3 +1,5 @@
+internal import LinuxSystem
+
 /// The one rule for places of stores: where a path leads, and whether two places are the same.
 extension URL {
   /// Whether a store at this place is in memory: `/dev/null` or a place below it.
@@ -15,7 +17,7 @@ extension URL {
     guard let other else { return false }
     if standardizedFileURL == other.standardizedFileURL { return true }
     guard isFileURL, other.isFileURL, !isInMemoryStore, !other.isInMemoryStore else { return false }
-    if let file = fileIdentity { return file == other.fileIdentity }
+    if let file = FileID(path: path) { return file == FileID(path: other.path) }
     return realPath == other.realPath
   }
 
@@ -26,27 +28,14 @@ extension URL {
     // As many links as the kernel follows (path_resolution(7)).
     for _ in 0..<40 {
       let folder = file.deletingLastPathComponent()
-      if let resolved = Self.resolve(file.path) { return resolved }
+      if let resolved = FileID.resolve(file.path) { return resolved }
       guard let destination = try? FileManager.default.destinationOfSymbolicLink(atPath: file.path) else {
         // Nothing is there, or what is there cannot be examined: the folder's path is as good as it gets.
         let name = file.lastPathComponent
-        return Self.resolve(folder.path).map { $0 == "/" ? "/\(name)" : "\($0)/\(name)" } ?? file.path
+        return FileID.resolve(folder.path).map { $0 == "/" ? "/\(name)" : "\($0)/\(name)" } ?? file.path
       }
       file = URL(fileURLWithPath: destination, relativeTo: folder).standardizedFileURL
     }
     return file.path
-  }
-
-  private static func resolve(_ path: String) -> String? {
-    guard let resolved = realpath(path, nil) else { return nil }
-    defer { free(resolved) }
-    return String(cString: resolved)
-  }
-
-  /// Device and inode; nil for a place without a file.
-  private var fileIdentity: [UInt64]? {
-    var status = stat()
-    guard stat(path, &status) == 0 else { return nil }
-    return [UInt64(status.st_dev), UInt64(status.st_ino)]
   }
 }

@@ -5,19 +5,14 @@ struct ServerBatchTransaction: BatchTransaction {
   /// Nil for a store without history.
   let history: ServerHistoryNotes?
 
-  func execute(_ sql: SQL) throws -> Int {
-    let statement = ServerStatement(sql)
-    return try connection.execute(statement.sql, statement.parameters).affectedRows
-  }
+  func execute(_ sql: SQL) throws -> Int { try connection.execute(sql).affectedRows }
 
-  func integers(_ sql: SQL) throws -> [[Int64]] {
-    let statement = ServerStatement(sql)
-    let result = try connection.execute(statement.sql, statement.parameters)
-    return (0..<result.rowCount).map { row in (0..<result.columnCount).map { result.integer(row, $0) } }
-  }
+  func integers(_ sql: SQL) throws -> [[Int64]] { try connection.integers(sql) }
 
-  func noteUpdate(of mapping: TableMapping, key: Int64, changed: [String]) {
-    history?.noteUpdate(number: mapping.number, key: key, changed: changed)
+  func parameter(_ value: Any, of attribute: NSAttributeDescription) throws -> SQL {
+    var bytes: [UInt8] = []
+    guard try ServerValue.append(value, attribute, to: &bytes) else { return "NULL" }
+    return "\(bind: .encoded(bytes, type: (ServerType(attribute) ?? .text).rawValue))"
   }
 
   func delete(_ mapping: TableMapping, keys: String) throws {

@@ -8,11 +8,10 @@ extension ServerStore {
 
   func update(_ request: NSBatchUpdateRequest, of entity: String, by origin: ChangeOrigin) throws -> BatchResult {
     try batch("Updating rows of \(entity)", origin, mayRepeat: true) { connection, history in
-      let update = ServerBatchUpdate(self, entity, request)
-      let rows = try update.rows.map {
-        try evaluated($0, connection, skipsLocked: request.skipsLockedRows)
-      }
-      return try update.run(connection, history, rows)
+      let update = BatchUpdate(
+        ServerBatchTransaction(store: self, connection: connection, history: history), entity, request)
+      return try update.run(
+        update.rows.map { try evaluated($0, connection, skipsLocked: request.skipsLockedRows) })
     }
   }
 

@@ -3,12 +3,10 @@ struct ServerStatement {
   let sql: String
   let parameters: ServerParameters
 
-  init(_ sql: String, _ values: [SQLiteValue]) {
-    self.sql = Self.numbered(sql, from: 1)
-    parameters = Self.parameters(values)
+  init(_ sql: SQL) {
+    self.sql = Self.numbered(sql.text, from: 1)
+    parameters = Self.parameters(sql.values)
   }
-
-  init(_ sql: SQL) { self.init(sql.text, sql.values) }
 
   static func parameters(_ values: [SQLiteValue]) -> ServerParameters {
     var parameters = ServerParameters()
@@ -19,6 +17,7 @@ struct ServerStatement {
       case .real(let value): parameters.add(value)
       case .text(let value): parameters.add(value)
       case .blob(let value): parameters.add(value)
+      case .encoded(let bytes, let type): parameters.add(bytes, type: type)
       }
     }
     return parameters
@@ -45,5 +44,19 @@ struct ServerStatement {
       numbered.append(byte)
     }
     return String(decoding: numbered, as: UTF8.self)
+  }
+}
+
+extension ServerConnection {
+  @discardableResult
+  func execute(_ sql: SQL) throws -> any ServerResult {
+    let statement = ServerStatement(sql)
+    return try execute(statement.sql, statement.parameters)
+  }
+
+  /// The rows of a statement whose columns are numbers; 0 for NULL.
+  func integers(_ sql: SQL) throws -> [[Int64]] {
+    let result = try execute(sql)
+    return (0..<result.rowCount).map { row in (0..<result.columnCount).map { result.integer(row, $0) } }
   }
 }

@@ -63,7 +63,7 @@ final class CopiedRows {
 }
 
 /// A row of `CopiedRows`.
-struct CopiedRow: ServerRow {
+struct CopiedRow {
   fileprivate let fields: UnsafePointer<CopiedRows.Field>
 
   @inline(__always)

@@ -1,30 +1,3 @@
-/// The values of one row, by their columns. The caller keeps the memory that they are in.
-///
-/// Loops over rows are specialised for its two kinds, so that no value costs a call through the protocol.
-protocol ServerRow {
-  /// The value's bytes; nil for NULL.
-  func bytes(_ column: Int32) -> UnsafeRawBufferPointer?
-
-  /// The place of a value that is never empty; nil for NULL.
-  func number(_ column: Int32) -> UnsafeRawPointer?
-}
-
-extension ServerRow {
-  /// A `bigint`; 0 for NULL.
-  @inline(__always)
-  func bigint(_ column: Int32) -> Int64 {
-    guard let place = number(column) else { return 0 }
-    return Int64(bigEndian: place.loadUnaligned(as: Int64.self))
-  }
-
-  /// An `integer`; 0 for NULL.
-  @inline(__always)
-  func integer(_ column: Int32) -> Int {
-    guard let place = number(column) else { return 0 }
-    return Int(Int32(bigEndian: place.loadUnaligned(as: Int32.self)))
-  }
-}
-
 /// The values of a result, by functions of the driver's library that are called directly: a call through the protocol
 /// for each value would cost more than the value.
 package struct ServerCells {
@@ -48,7 +21,7 @@ package struct ServerCells {
 }
 
 /// A row of a result.
-struct ResultRow: ServerRow {
+struct ResultRow {
   fileprivate let cells: ServerCells
   fileprivate let index: Int32
 

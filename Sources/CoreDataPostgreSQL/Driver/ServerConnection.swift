@@ -114,6 +114,17 @@ package struct ServerError: Error, CustomStringConvertible {
 }
 
 extension ServerConnection {
+  /// The notifications that arrive within some milliseconds, or have arrived already.
+  ///
+  /// - Throws: `ServerError`, also for a session that has ended.
+  func notifications(within milliseconds: Int32) throws -> [ServerNotification] {
+    var descriptors = [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
+    guard poll(&descriptors, 1, milliseconds) > 0 else { return [] }
+    let notifications = try notifications()
+    if isLost { throw ServerError(message: "the server has ended the session", isConnectionLost: true) }
+    return notifications
+  }
+
   @discardableResult
   func execute(_ sql: String) throws -> any ServerResult { try execute(sql, ServerParameters()) }
 }

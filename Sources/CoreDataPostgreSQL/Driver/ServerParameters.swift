@@ -46,7 +46,7 @@ package struct ServerParameters {
   }
 
   /// Adds a value that is in the server's form.
-  mutating func add(_ value: [UInt8], _ type: ServerType) { add(type.rawValue) { $0 += value } }
+  mutating func add(_ value: [UInt8], type: UInt32) { add(type) { $0 += value } }
 
   package mutating func add(_ array: ServerArray) {
     add(array.type.array) { array.write(to: &$0) }

@@ -42,20 +42,13 @@ final class CommitListener: @unchecked Sendable {
   private func run() {
     while let connection = current {
       do {
-        if try wait(connection) { body() }
+        // A cancelled listener ends within this time.
+        if try !connection.notifications(within: 200).isEmpty { body() }
       } catch {
         reconnect()
       }
     }
     connection?.close()
-  }
-
-  /// Waits until the server has sent something. Returns whether that were announcements.
-  private func wait(_ connection: any ServerConnection) throws -> Bool {
-    var descriptors = [pollfd(fd: connection.descriptor, events: Int16(POLLIN), revents: 0)]
-    // A cancelled listener ends within this time.
-    guard poll(&descriptors, 1, 200) > 0 else { return false }
-    return try !connection.notifications().isEmpty
   }
 
   private func reconnect() {
@@ -71,26 +64,18 @@ final class CommitListener: @unchecked Sendable {
   }
 }
 
-/// Posts notifications about commits to the store.
 extension ServerStore {
-  func startPostingRemoteChanges() throws {
-    let isWanted = options?[NSPersistentStoreRemoteChangeNotificationPostOptionKey] as? NSNumber
-    guard isWanted?.boolValue ?? false else { return }
+  func observeCommits(_ body: @escaping @Sendable (Int64?) -> Void) throws -> @Sendable () -> Void {
     try CoreDataErrors.fromServer("Listening to \(address.description)") {
       // From now on those who write announce their commits.
       if !isReadOnly {
         try database.write { try $0.run("UPDATE \(own(.store)) SET announces = true WHERE NOT announces") }
       }
-      commits = try CommitListener(database, identifier) { [weak self] in
-        guard let self else { return }
+      let listener = try CommitListener(database, identifier) { [weak self] in
         // The notice comes without a number: who wants the history reads it then, and gets the error.
-        postRemoteChange((try? lastTransactionNumber()) ?? nil)
+        if let self { body((try? lastTransactionNumber()) ?? nil) }
       }
+      return { listener.cancel() }
     }
-  }
-
-  func stopPostingRemoteChanges() {
-    commits?.cancel()
-    commits = nil
   }
 }

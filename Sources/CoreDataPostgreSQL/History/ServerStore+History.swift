@@ -15,35 +15,22 @@ extension ServerStore {
         // In one snapshot, so that the check and the reads see the same state.
         try connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         defer { try? connection.run("COMMIT") }
-        if case .token(let token?) = query.place, let number = token.numbers[identifier] {
-          try checkNothingIsMissing(after: number, connection)
+        try query.checkNothingIsMissing(in: identifier) {
+          let bounds = try connection.execute(
+            "SELECT last_transaction, (SELECT min(number) FROM \(own(.transactions))) FROM \(own(.store))")
+          return (bounds.integer(0, 0), bounds.integer(0, 1))
         }
         return try transactions(query, connection)
       }
     }
   }
 
-  /// Throws 134301 if transactions after the number were deleted.
-  private func checkNothingIsMissing(after number: Int64, _ connection: any ServerConnection) throws {
-    let found = try connection.execute(
-      "SELECT last_transaction, (SELECT min(number) FROM \(own(.transactions))) FROM \(own(.store))")
-    let (last, oldest) = (found.integer(0, 0), found.integer(0, 1))
-    guard number >= last || (oldest > 0 && number + 1 >= oldest) else {
-      throw CoreDataErrors.error(
-        .persistentHistoryTokenExpired,
-        "The history of the store \(identifier ?? "") was deleted up to transaction "
-          + "\(oldest == 0 ? last : oldest - 1); the token is of transaction \(number).")
-    }
-  }
-
   /// The condition on transactions as `t`, with its value.
-  private func condition(_ place: NSPersistentHistoryChangeRequest.Place, _ comparison: String) -> ServerStatement {
+  private func condition(_ place: NSPersistentHistoryChangeRequest.Place, _ comparison: String) -> SQL {
     switch place {
     case .date(let date):
-      let moment = SQLDialect.postgreSQL.parameter(.real(date.timeIntervalSinceReferenceDate), .date)
-      return ServerStatement("t.at \(comparison) \(moment.text)", moment.values)
-    case .token(let token):
-      return ServerStatement("t.number \(comparison) ?", [.integer(token?.numbers[identifier] ?? 0)])
+      "t.at \(raw: comparison) \(dialect.parameter(.real(date.timeIntervalSinceReferenceDate), .date))"
+    case .token(let token): "t.number \(raw: comparison) \(bind: .integer(token?.numbers[identifier] ?? 0))"
     }
   }
 
@@ -53,9 +40,9 @@ extension ServerStore {
     let condition = condition(query.place, ">")
     let rows = try connection.execute(
       """
-      SELECT t.number, t.at, t.author, t.bundle, t.context, t.process FROM \(own(.transactions)) t \
-      WHERE \(condition.sql) ORDER BY t.number
-      """, condition.parameters)
+      SELECT t.number, t.at, t.author, t.bundle, t.context, t.process FROM \(raw: own(.transactions)) t \
+      WHERE \(condition) ORDER BY t.number
+      """ as SQL)
     let transactions = (0..<rows.rowCount).map { row in
       NSPersistentHistoryTransaction(
         number: rows.integer(row, 0), storeID: identifier,
@@ -67,9 +54,10 @@ extension ServerStore {
     let byNumber = Dictionary(uniqueKeysWithValues: transactions.map { ($0.transactionNumber, $0) })
     let found = try connection.execute(
       """
-      SELECT c.transaction, c.number, c.type, c.entity, c.key, c.properties, c.tombstone FROM \(own(.changes)) c \
-      JOIN \(own(.transactions)) t ON t.number = c.transaction WHERE \(condition.sql) ORDER BY c.transaction, c.number
-      """, condition.parameters)
+      SELECT c.transaction, c.number, c.type, c.entity, c.key, c.properties, c.tombstone FROM \(raw: own(.changes)) c \
+      JOIN \(raw: own(.transactions)) t ON t.number = c.transaction WHERE \(condition) \
+      ORDER BY c.transaction, c.number
+      """ as SQL)
     var changes: [Int64: [NSPersistentHistoryChange]] = [:]
     for row in 0..<found.rowCount {
       guard let transaction = byNumber[found.integer(row, 0)],
@@ -101,8 +89,7 @@ extension ServerStore {
     let condition = condition(place, "<")
     return try CoreDataErrors.fromServer("Deleting history of \(address.description)") {
       try database.write { connection in
-        try connection.execute("DELETE FROM \(own(.transactions)) t WHERE \(condition.sql)", condition.parameters)
-          .affectedRows
+        try connection.execute("DELETE FROM \(raw: own(.transactions)) t WHERE \(condition)" as SQL).affectedRows
       }
     }
   }

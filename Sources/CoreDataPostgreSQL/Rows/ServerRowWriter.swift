@@ -49,7 +49,7 @@ final class ServerRowWriter: @unchecked Sendable {
     self.constraints = constraints
     let written = mapping.writtenProperties(layout)
     steps = written.map { slot, description, columns in
-      let attribute = description.property as? NSAttributeDescription
+      let attribute = description.attribute
       let made: [Column]
       switch columns {
       case .attribute(let column):

@@ -1,18 +1,31 @@
 internal import Synchronization
 
-/// A session that holds an advisory lock and listens to announcements, on a connection and a thread of its own.
+/// A session with the server of a store, for programs that share the store and have to know of each other, on a
+/// connection and a thread of its own.
+///
+/// While the session lasts it holds a lock. The server releases the lock when the session ends, in whatever way: those
+/// who wait for it learn at that moment that the program is gone. The session hears of the rows that the store
+/// announces: see `NSPersistentStoreAnnouncedKey`.
 ///
 /// `@unchecked Sendable`: everything is set in `init`. The connection is used by the thread alone, after `init`.
-final class ServerSession: StoreSession, @unchecked Sendable {
+package final class ServerSession: @unchecked Sendable {
+  /// What a session reports.
+  package enum Event: Sendable {
+    /// Rows of these entities were announced, by anybody.
+    case announced(Set<String>)
+    /// The session has ended: the lock is released. The last event.
+    case lost(String)
+  }
+
   private let address: ServerAddress
   private let connection: any ServerConnection
-  private let body: @Sendable (StoreSessionEvent) -> Void
+  private let body: @Sendable (Event) -> Void
   private let isClosed = Atomic<Bool>(false)
 
   /// - Throws: `StoreLockTaken`, or `ServerError`.
   init(
     _ address: ServerAddress, _ identifier: String, holding lock: Int64,
-    _ body: @escaping @Sendable (StoreSessionEvent) -> Void
+    _ body: @escaping @Sendable (Event) -> Void
   ) throws {
     self.address = address
     self.body = body
@@ -27,13 +40,22 @@ final class ServerSession: StoreSession, @unchecked Sendable {
     thread.start()
   }
 
-  func wait(for lock: Int64, _ body: @escaping @Sendable (StoreLockEvent) -> Void) -> any StoreLockHold {
+  /// Waits for a lock, on a connection of its own, and holds it until the result is released. Equal numbers are one
+  /// lock in the whole database.
+  ///
+  /// - Parameter body: called on another thread, once when the lock is held and once more when it was lost by a
+  ///   failure; never after the result's `release()` has returned.
+  package func wait(
+    for lock: Int64, _ body: @escaping @Sendable (ServerLockHold.Event) -> Void
+  ) -> ServerLockHold {
     ServerLockHold(address, lock, body)
   }
 
-  var place: String { address.schema }
+  /// What tells the store from others of the same database, also from copies of it.
+  package var place: String { address.schema }
 
-  func close() { isClosed.store(true, ordering: .relaxed) }
+  /// Ends the session. Nothing is reported any more.
+  package func close() { isClosed.store(true, ordering: .relaxed) }
 
   /// A connection whose end both sides notice soon: after eleven seconds without an answer at most. Settings of the
   /// user or the database do not end it earlier.
@@ -62,7 +84,8 @@ final class ServerSession: StoreSession, @unchecked Sendable {
   private func run() {
     while !isClosed.load(ordering: .relaxed) {
       do {
-        let entities = try wait()
+        // A session that is closed ends within this time.
+        let entities = Set(try connection.notifications(within: 200).map(\.payload))
         if !entities.isEmpty, !isClosed.load(ordering: .relaxed) { body(.announced(entities)) }
       } catch {
         if !isClosed.load(ordering: .relaxed) { body(.lost("\(error)")) }
@@ -71,37 +94,39 @@ final class ServerSession: StoreSession, @unchecked Sendable {
     }
     connection.close()
   }
-
-  /// Waits until the server has sent something. A session that is closed ends within this time.
-  private func wait() throws -> Set<String> {
-    var descriptors = [pollfd(fd: connection.descriptor, events: Int16(POLLIN), revents: 0)]
-    guard poll(&descriptors, 1, 200) > 0 else { return [] }
-    let notifications = try connection.notifications()
-    if connection.isLost { throw ServerError(message: "the server has ended the session", isConnectionLost: true) }
-    return Set(notifications.map(\.payload))
-  }
 }
 
-/// A lock that a thread waits for, on a connection of its own.
+/// A lock that a thread waits for or holds, on a connection of its own.
 ///
 /// It asks for the lock again and again. A statement that waits for a lock holds a snapshot, and an old snapshot keeps
 /// VACUUM from removing rows and CREATE INDEX CONCURRENTLY from ending, in the whole database. Between two of these
 /// statements, each of which takes a fraction of a millisecond, the session has none.
 ///
 /// `@unchecked Sendable`: the variable is used under `lock`.
-final class ServerLockHold: StoreLockHold, @unchecked Sendable {
+package final class ServerLockHold: @unchecked Sendable {
+  /// What happened to the wait.
+  package enum Event: Sendable {
+    /// The lock is held.
+    ///
+    /// - Parameter afterWaiting: whether another session was seen to hold it: that one has ended now. Otherwise nobody
+    ///   held the lock at the first look, since the beginning or since all sessions ended.
+    case held(afterWaiting: Bool)
+    /// The connection failed; the lock is not held any more.
+    case failed(String)
+  }
+
   private let address: ServerAddress
   private let number: Int64
-  private let interval: Int
-  private let body: @Sendable (StoreLockEvent) -> Void
+  private let interval: Int32
+  private let body: @Sendable (Event) -> Void
   private let lock = NSLock()
   private var isReleased = false
 
   /// - Parameter interval: milliseconds between two looks at the lock, and so the longest time until its release is
   ///   noticed.
   init(
-    _ address: ServerAddress, _ number: Int64, interval: Int = 200,
-    _ body: @escaping @Sendable (StoreLockEvent) -> Void
+    _ address: ServerAddress, _ number: Int64, interval: Int32 = 200,
+    _ body: @escaping @Sendable (Event) -> Void
   ) {
     self.address = address
     self.number = number
@@ -112,8 +137,8 @@ final class ServerLockHold: StoreLockHold, @unchecked Sendable {
     thread.start()
   }
 
-  /// The thread ends within the interval, and with it the session.
-  func release() { lock.withLock { isReleased = true } }
+  /// Ends the wait, or releases the lock. Any thread. The hold's own ends within the interval, and its session with it.
+  package func release() { lock.withLock { isReleased = true } }
 
   private func run() {
     do {
@@ -122,11 +147,11 @@ final class ServerLockHold: StoreLockHold, @unchecked Sendable {
       var isHeld = try tryToLock(connection)
       let hasWaited = !isHeld
       while !isHeld, isWanted {
-        try pause(connection)
+        _ = try connection.notifications(within: interval)
         isHeld = try tryToLock(connection)
       }
       report(.held(afterWaiting: hasWaited))
-      while isWanted { try pause(connection) }
+      while isWanted { _ = try connection.notifications(within: interval) }
     } catch {
       report(.failed("\(error)"))
     }
@@ -138,20 +163,12 @@ final class ServerLockHold: StoreLockHold, @unchecked Sendable {
     try connection.execute("SELECT pg_try_advisory_lock(\(number))").bytes(0, 0)?[0] == 1
   }
 
-  /// Throws when the connection is lost.
-  private func pause(_ connection: any ServerConnection) throws {
-    var descriptors = [pollfd(fd: connection.descriptor, events: Int16(POLLIN), revents: 0)]
-    guard poll(&descriptors, 1, Int32(interval)) > 0 else { return }
-    _ = try connection.notifications()
-    if connection.isLost { throw ServerError(message: "the server has ended the session", isConnectionLost: true) }
-  }
-
-  private func report(_ event: StoreLockEvent) {
+  private func report(_ event: Event) {
     if lock.withLock({ !isReleased }) { body(event) }
   }
 }
 
-extension ServerStore: SessionStore {
+extension ServerStore {
   var serverDate: Date? { database.serverDate }
 
   /// The log reaches the disk in its order, so one commit that waits for that brings all before it there. It has to
@@ -170,12 +187,21 @@ extension ServerStore: SessionStore {
       }
     }
   }
+}
 
-  func openSession(
-    holding lock: Int64, _ body: @escaping @Sendable (StoreSessionEvent) -> Void
-  ) throws -> any StoreSession {
-    try CoreDataErrors.fromServer("Opening a session with \(address.serverDescription)") {
-      try ServerSession(address, identifier, holding: lock, body)
+extension NSPersistentStore {
+  /// Opens a session with the store's server; nil for a store in a file or in memory.
+  ///
+  /// - Parameters:
+  ///   - lock: the number of the lock that the session holds.
+  ///   - body: called on a thread of the session.
+  /// - Throws: `StoreLockTaken`, and an `NSError` if the server cannot be reached.
+  package final func openSession(
+    holding lock: Int64, _ body: @escaping @Sendable (ServerSession.Event) -> Void
+  ) throws -> ServerSession? {
+    guard let store = self as? ServerStore else { return nil }
+    return try CoreDataErrors.fromServer("Opening a session with \(store.address.serverDescription)") {
+      try ServerSession(store.address, store.identifier, holding: lock, body)
     }
   }
 }

@@ -18,7 +18,7 @@ final class Listener {
   private var spare: Descriptor?
   private let keepsSpare: Bool
   /// The device and inode of the socket at the path.
-  private let place: (UInt64, UInt64)?
+  private let place: FileID?
   private let welcome: (Int32) throws(SystemCallError) -> Void
   private let failed: (SystemCallError) -> Bool
 
@@ -50,11 +50,11 @@ final class Listener {
   }
 
   /// Whether the path leads to this socket.
-  var isInPlace: Bool { place.map { $0 == Self.place(path) ?? (0, 0) } ?? true }
+  var isInPlace: Bool { place.map { $0 == Self.place(path) } ?? true }
 
-  private static func place(_ path: String) -> (UInt64, UInt64)? {
+  private static func place(_ path: String) -> FileID? {
     var status = stat()
-    return lstat(path, &status) == 0 ? (UInt64(status.st_dev), UInt64(status.st_ino)) : nil
+    return lstat(path, &status) == 0 ? FileID(status) : nil
   }
 
   private func takeSpare() {

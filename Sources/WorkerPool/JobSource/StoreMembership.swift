@@ -1,4 +1,5 @@
 import CoreData
+import CoreDataPostgreSQL
 import Foundation
 import Jobs
 import Synchronization
@@ -45,12 +46,12 @@ final class StoreMembership: Sendable {
   private let state = Mutex(State())
 
   private struct State {
-    var session: (any StoreSession)?
+    var session: ServerSession?
     var report: (@Sendable (Event) -> Void)?
     /// Events that came before anybody listened.
     var early: [Event] = []
-    var neighbour: (identity: Int64, hold: any StoreLockHold)?
-    var leadership: (any StoreLockHold)?
+    var neighbour: (identity: Int64, hold: ServerLockHold)?
+    var leadership: ServerLockHold?
     var isLeader = false
     var gone: [Int64] = []
     var isOver = false
@@ -72,9 +73,7 @@ final class StoreMembership: Sendable {
     self.dead = dead
     member = PoolMember(host: ProcessInfo.processInfo.hostName, pid: getpid(), queue: queue)
     let poolStore = store.coordinator.persistentStores.first { $0.identifier == store.poolIdentifier }
-    let session = try poolStore.flatMap { poolStore in
-      try store.coordinator.openSession(with: poolStore, holding: member.identity) { [weak self] in self?.handle($0) }
-    }
+    let session = try poolStore?.openSession(holding: member.identity) { [weak self] in self?.handle($0) }
     state.withLock { $0.session = session }
   }
 
@@ -122,7 +121,7 @@ final class StoreMembership: Sendable {
     report?(event)
   }
 
-  private func handle(_ event: StoreSessionEvent) {
+  private func handle(_ event: ServerSession.Event) {
     switch event {
     case .announced(let entities):
       if entities.contains(PoolNotice.entityName) { tell(.noticesCame) }
@@ -143,7 +142,7 @@ final class StoreMembership: Sendable {
   func watch(_ living: [PoolMember], gone: [Int64]) {
     let others = living.map(\.identity).filter { $0 != member.identity }
     let next = others.first { $0 > member.identity } ?? others.first
-    let old = state.withLock { state -> (any StoreLockHold)? in
+    let old = state.withLock { state -> ServerLockHold? in
       state.gone = gone
       guard !state.isOver, state.neighbour?.identity != next else { return nil }
       defer { state.neighbour = nil }

@@ -180,7 +180,7 @@ public enum Pool {
         .processStray, "process \(process.pid), left behind by a dead worker, is killed", .pid(process.pid))
     }
     let successor = Successor(
-      queue: StoreLock.resolve(configuration.queue) ?? configuration.queue, identity: identity, left: left,
+      queue: FileID.resolve(configuration.queue) ?? configuration.queue, identity: identity, left: left,
       claims: claims)
     if configuration.migratesStore { try migrate(configuration, manager) }
     let opening = try StoreOpening(

@@ -8,8 +8,7 @@ final class OpenDirectory: Sendable {
   let path: String
   let descriptor: Int32
   let owner: uid_t
-  private let device: dev_t
-  private let inode: ino_t
+  private let file: FileID
   private let hasFailedToSynchronize = Atomic(false)
   private let knownIdentity = Mutex<String?>(nil)
 
@@ -24,13 +23,13 @@ final class OpenDirectory: Sendable {
     }
     self.path = path
     self.descriptor = descriptor
-    (owner, device, inode) = (status.st_uid, status.st_dev, status.st_ino)
+    (owner, file) = (status.st_uid, FileID(status))
   }
 
   deinit { close(descriptor) }
 
   /// Whether this is the directory with that status. The inode's number is not used again while the directory is held.
-  func isSame(as status: stat) -> Bool { status.st_dev == device && status.st_ino == inode }
+  func isSame(as status: stat) -> Bool { FileID(status) == file }
 
   /// Calls `body` with the name of each entry, `.` and `..` included.
   func forEachName(_ body: (UnsafePointer<CChar>) -> Void) throws(FileError) {
@@ -87,7 +86,7 @@ final class OpenDirectory: Sendable {
   /// file system does not know when, the device; its number may be another one after a restart.
   private var place: String {
     let birth = csystem_birth_time(descriptor)
-    return birth > 0 ? "\(inode)@\(birth)" : "\(device):\(inode)"
+    return birth > 0 ? "\(file.inode)@\(birth)" : "\(file)"
   }
 
   static func nanoseconds(_ time: timespec) -> Int64 { Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec) }

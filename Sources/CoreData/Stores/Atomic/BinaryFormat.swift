@@ -37,7 +37,7 @@ enum BinaryFormat: StoreFormat {
   ) throws -> [String: Any] {
     var attributes: [String: Any] = [:]
     for slot in entity.storedSlots + entity.derivedSlots {
-      guard let attribute = row.layout.slots[slot].property as? NSAttributeDescription, let value = row.value(slot)
+      guard let attribute = row.layout.slots[slot].attribute, let value = row.value(slot)
       else { continue }
       attributes[attribute.name] = try ArchivedValue.encoded(value, attribute)
     }
@@ -81,7 +81,7 @@ enum BinaryFormat: StoreFormat {
     else { throw damaged }
     let values = Snapshot.make(entity.storedEntity.layout, version: max(1, version))
     for slot in entity.storedSlots + entity.derivedSlots {
-      guard let attribute = values.layout.slots[slot].property as? NSAttributeDescription,
+      guard let attribute = values.layout.slots[slot].attribute,
         let stored = attributes[attribute.name]
       else { continue }
       guard let value = ArchivedValue.decoded(stored, attribute), values.assignConverted(value, slot: slot) else {

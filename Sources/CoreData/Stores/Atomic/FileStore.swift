@@ -231,8 +231,7 @@ final class XMLStore: FileStore, @unchecked Sendable {
 extension FileStore {
   /// The identity and state of a file: it differs for another file at the same path, and after a change.
   struct FileState: Equatable {
-    private let device: UInt64
-    private let inode: UInt64
+    private let file: FileID
     private let size: Int64
     private let seconds: Int
     private let nanoseconds: Int
@@ -241,8 +240,7 @@ extension FileStore {
     init?(_ url: URL) {
       var status = stat()
       guard stat(url.path, &status) == 0 else { return nil }
-      device = UInt64(status.st_dev)
-      inode = UInt64(status.st_ino)
+      file = FileID(status)
       size = Int64(status.st_size)
       seconds = status.st_mtim.tv_sec
       nanoseconds = status.st_mtim.tv_nsec

@@ -45,7 +45,7 @@ enum XMLFormat: StoreFormat {
       "    <object type=\"\(entity.storedEntity.layout.name.uppercased())\" id=\"z\(key)\" "
       + "version=\"\(row.version)\">\n"
     for slot in entity.storedSlots + entity.derivedSlots {
-      guard let attribute = row.layout.slots[slot].property as? NSAttributeDescription, let value = row.value(slot)
+      guard let attribute = row.layout.slots[slot].attribute, let value = row.value(slot)
       else { continue }
       let (content, encoding) = try XMLText.content(of: value, attribute)
       text += "        <attribute name=\"\(attribute.name.lowercased())\" type=\"\(XMLText.type(attribute))\""

@@ -128,7 +128,7 @@ final class XMLStoreReader: NSObject, XMLParserDelegate {
     }
     attribute = nil
     let slots = object.values.layout.slots
-    guard let description = slots[slot].property as? NSAttributeDescription,
+    guard let description = slots[slot].attribute,
       let value = XMLText.value(of: text, description, encoding: encoding),
       object.values.assignConverted(value, slot: slot)
     else {

@@ -21,7 +21,7 @@ package struct RowMapping {
     let new = layout.defaults.copy()
     let sources = inferred.byDestination[layout.name]?.attributes ?? [:]
     for (slot, description) in layout.slots.enumerated() {
-      guard let attribute = description.property as? NSAttributeDescription, !attribute.isTransient,
+      guard let attribute = description.attribute, !attribute.isTransient,
         let was = sources[attribute.name], let oldSlot = old.layout.slot(was.name)
       else { continue }
       if !old.isNil(oldSlot), new.assign(slot: slot, from: old, at: oldSlot) { continue }

@@ -68,7 +68,7 @@ extension MemoryBacked {
 
   func write(_ changes: RowChanges) throws -> SavedRows { try MemoryChangeWriter(changes, to: self, memory).write() }
 
-  package func didCommit() { if memory.postsCommits { postRemoteChange(lastTransaction) } }
+  package func didCommit() { memory.commitObserver?(lastTransaction) }
 
   package func violations(of rejected: [RowChanges.Place], in changes: RowChanges) throws -> [ConstraintViolation] {
     var found: [ConstraintViolation] = []
@@ -126,13 +126,11 @@ extension MemoryBacked {
 
   // MARK: Opening and closing
 
-  package func startPostingRemoteChanges() throws {
-    let isWanted = options?[NSPersistentStoreRemoteChangeNotificationPostOptionKey] as? NSNumber
-    try memory.exclusively { memory.postsCommits = isWanted?.boolValue ?? false }
+  package func observeCommits(_ body: @escaping @Sendable (Int64?) -> Void) throws -> @Sendable () -> Void {
+    try memory.exclusively { memory.commitObserver = body }
+    // As above.
+    return { [memory] in try? memory.exclusively { memory.commitObserver = nil } }
   }
-
-  // As above.
-  package func stopPostingRemoteChanges() { try? memory.exclusively { memory.postsCommits = false } }
 
   package func close(beside others: [any ObjectStore]) {}
 

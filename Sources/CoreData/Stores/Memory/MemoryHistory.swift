@@ -74,13 +74,7 @@ struct MemoryHistory {
 
   /// - Throws: 134301 if transactions after the place were deleted.
   func transactions(_ query: HistoryQuery, _ store: String) throws -> [NSPersistentHistoryTransaction] {
-    if case .token(let token?) = query.place, let number = token.numbers[store], number < lastNumber {
-      guard let oldest = transactions.first?.number, number + 1 >= oldest else {
-        throw CoreDataErrors.error(
-          .persistentHistoryTokenExpired,
-          "The history of the store \(store) was deleted beyond transaction \(number), which the token is of.")
-      }
-    }
+    try query.checkNothingIsMissing(in: store) { (lastNumber, transactions.first?.number ?? 0) }
     return transactions.filter { Self.isAfter($0, query.place, store) }.map { made($0, query, store) }
   }
 

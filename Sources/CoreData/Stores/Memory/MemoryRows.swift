@@ -22,8 +22,8 @@ package final class MemoryRows: @unchecked Sendable {
   private(set) var unique: [[[PredicateValue]: Int64]]
   /// The last key of each hierarchy.
   var lastKeys: [Int64]
-  /// Whether commits are posted.
-  var postsCommits = false
+  /// Called after each commit, if that is observed.
+  var commitObserver: (@Sendable (Int64?) -> Void)?
   /// Nil without a history.
   var history: MemoryHistory?
   private var isInTransaction = false

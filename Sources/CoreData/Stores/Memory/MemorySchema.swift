@@ -104,7 +104,7 @@ package final class MemorySchema: @unchecked Sendable {
         properties: properties(storedEntity.layout, storedSlots, constraints),
         derivedSlots: storedEntity.layout.slots.indices.filter { storedEntity.layout.slots[$0].isDerived },
         preserved: storedEntity.layout.slots.indices.filter {
-          (storedEntity.layout.slots[$0].property as? NSAttributeDescription)?.preservesValueInHistoryOnDeletion
+          storedEntity.layout.slots[$0].attribute?.preservesValueInHistoryOnDeletion
             ?? false
         })
     }

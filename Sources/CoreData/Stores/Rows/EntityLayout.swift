@@ -11,7 +11,7 @@ internal import Synchronization
 package final class EntityLayout: @unchecked Sendable {
   let entity: NSEntityDescription
   package let name: String
-  package let slots: [SlotDescription]
+  @usableFromInline package let slots: [SlotDescription]
   @usableFromInline package let slotCount: Int
   /// The bytes of a row without texts.
   @usableFromInline let fixedByteCount: Int
@@ -87,7 +87,7 @@ package final class EntityLayout: @unchecked Sendable {
     self.referenceSlots = slots.indices.filter { slots[$0].kind.holdsReference }
     self.hasTransients = slots.contains(where: \.isTransient)
     self.hasTransientDefaults = slots.contains {
-      $0.isTransient && ($0.property as? NSAttributeDescription)?.initialValue != nil
+      $0.isTransient && $0.attribute?.initialValue != nil
     }
     self.hasDerived = slots.contains(where: \.isDerived)
     self.toOneSlots = slots.indices.filter { slots[$0].kind == .toOne }
@@ -114,7 +114,7 @@ package final class EntityLayout: @unchecked Sendable {
   private func makeDefaults() -> Snapshot {
     let defaults = Snapshot.make(self)
     for (index, slot) in slots.enumerated() {
-      if let attribute = slot.property as? NSAttributeDescription, let value = attribute.initialValue {
+      if let value = slot.attribute?.initialValue {
         defaults.set(value, slot: index, of: entity)
       }
     }
@@ -183,7 +183,7 @@ struct ValidatedSlot {
 
   /// Nil for a slot that needs no validation.
   init?(slot: Int, _ description: SlotDescription) {
-    let attribute = description.property as? NSAttributeDescription
+    let attribute = description.attribute
     guard description.needsValidation || attribute?.isNarrow == true else { return nil }
     self.slot = slot
     kind = description.kind
@@ -203,7 +203,8 @@ struct ValidatedSlot {
 }
 
 /// The use of a slot's sixteen bytes.
-package enum SlotKind: UInt8 {
+@usableFromInline
+package enum SlotKind: UInt8, Sendable {
   /// Int64 in the first eight bytes: the integer attributes.
   case integer
   case boolean
@@ -227,8 +228,11 @@ package enum SlotKind: UInt8 {
   }
 }
 
+@usableFromInline
 package struct SlotDescription {
   package let property: NSPropertyDescription
+  /// The property, if it is an attribute.
+  @usableFromInline package let attribute: NSAttributeDescription?
   package let kind: SlotKind
   let attributeType: NSAttributeType
   let isTransient: Bool
@@ -245,6 +249,7 @@ package struct SlotDescription {
 
   init(_ attribute: NSAttributeDescription) {
     property = attribute
+    self.attribute = attribute
     attributeType = attribute.attributeType
     isTransient = attribute.isTransient
     isDerived = attribute is NSDerivedAttributeDescription
@@ -265,6 +270,7 @@ package struct SlotDescription {
 
   init(_ relationship: NSRelationshipDescription) {
     property = relationship
+    attribute = nil
     attributeType = .undefinedAttributeType
     isTransient = relationship.isTransient
     isDerived = false

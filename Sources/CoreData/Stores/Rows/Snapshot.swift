@@ -120,5 +120,5 @@ package struct RelatedKey: Hashable {
 @usableFromInline
 package final class Boxed: @unchecked Sendable {
   package let value: Any
-  package init(_ value: Any) { self.value = value }
+  @usableFromInline package init(_ value: Any) { self.value = value }
 }

@@ -4,6 +4,7 @@ internal import Synchronization
 ///
 /// `@unchecked Sendable`: immutable after `init`. `collection` is only followed while its store's coordinator lives,
 /// which keeps it.
+@usableFromInline
 package final class StoredEntity: @unchecked Sendable {
   package let layout: EntityLayout
   /// The layout's entity, kept here because each object that is made asks for it.

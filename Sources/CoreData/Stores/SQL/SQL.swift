@@ -25,13 +25,13 @@ package struct SQL: ExpressibleByStringInterpolation {
 
     package mutating func appendInterpolation(raw name: String) { text += name }
 
-    mutating func appendInterpolation(bind value: SQLiteValue) {
+    package mutating func appendInterpolation(bind value: SQLiteValue) {
       text += "?"
       values.append(value)
     }
   }
 
-  init(raw text: String) { self.text = text }
+  package init(raw text: String) { self.text = text }
 
   package init(stringLiteral text: String) { self.text = text }
 
@@ -41,6 +41,11 @@ package struct SQL: ExpressibleByStringInterpolation {
   }
 
   var isEmpty: Bool { text.isEmpty }
+
+  static func += (sql: inout SQL, part: SQL) {
+    sql.text += part.text
+    sql.values += part.values
+  }
 
   static let yes: SQL = "TRUE"
   static let no: SQL = "FALSE"

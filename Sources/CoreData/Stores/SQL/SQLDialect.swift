@@ -16,6 +16,8 @@ package struct SQLDialect: Sendable {
   let positionFunction: String
   /// LIMIT for no limit before an OFFSET.
   let noLimit: String
+  /// What stands after a SELECT whose rows of `t0` are updated afterwards; nil where one writer has all of the database.
+  let rowLock: String?
   /// Whether connections have this framework's own functions and collations (`SQLFunctions`).
   let hasFunctions: Bool
   /// Whether the store's schema has functions of texts (`StoredTextFunction`).
@@ -29,8 +31,8 @@ package struct SQLDialect: Sendable {
   static let sqlite = SQLDialect(
     nullSafeEqual: "IS", nullSafeDifferent: "IS NOT", maximumListLength: 500,
     integersOfArray: "SELECT value FROM json_each(?)", textsOfArray: "SELECT value FROM json_each(?)",
-    ascending: "ASC", descending: "DESC", positionFunction: "instr", noLimit: "-1", hasFunctions: true,
-    hasTypes: false)
+    ascending: "ASC", descending: "DESC", positionFunction: "instr", noLimit: "-1", rowLock: nil,
+    hasFunctions: true, hasTypes: false)
 
   /// Source: https://www.postgresql.org/docs/15/functions-comparison.html (IS DISTINCT FROM),
   /// https://www.postgresql.org/docs/15/queries-order.html (NULLs are greater than any value by default),
@@ -40,7 +42,7 @@ package struct SQLDialect: Sendable {
     integersOfArray: "SELECT value::bigint FROM json_array_elements_text(?::json)",
     textsOfArray: "SELECT value FROM json_array_elements_text(?::json)",
     ascending: "ASC NULLS FIRST", descending: "DESC NULLS LAST", positionFunction: "strpos", noLimit: "ALL",
-    hasFunctions: false, hasTextFunctions: true, hasTypes: true)
+    rowLock: "FOR UPDATE OF t0", hasFunctions: false, hasTextFunctions: true, hasTypes: true)
 
   /// For a store in which nobody with the right to do so has made the functions yet.
   package static let postgreSQLWithoutFunctions: SQLDialect = {
@@ -62,6 +64,14 @@ extension SQLDialect {
     case (.decimal, .text): return "\(bind: value)::numeric"
     default: return "\(bind: value)"
     }
+  }
+
+  /// What an expression gives, as a value of an attribute's column.
+  func assigned(_ sql: SQL, _ type: SQLType, to attribute: AttributeColumn) -> SQL {
+    if attribute.type == .booleanAttributeType { return hasTypes ? "(\(sql)) <> 0" : sql }
+    guard SQLType(attribute.type) == .integer else { return sql }
+    if !hasTypes { return "CAST(\(sql) AS INTEGER)" }
+    return type == .integer ? sql : "trunc(\(sql))::bigint"
   }
 
   /// A column as a value of its type: booleans take part in comparisons as 0 and 1.

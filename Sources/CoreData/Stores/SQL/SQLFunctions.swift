@@ -135,6 +135,7 @@ extension SQLiteValue {
     case .real(let value): value
     case .text(let value): value
     case .blob(let value): value
+    case .encoded: nil
     }
   }
 
@@ -158,7 +159,7 @@ extension SQLiteValue {
     case .integer(let value): String(value)
     case .real(let value): "\(value)"
     case .text(let value): value
-    case .null, .blob: ""
+    case .null, .blob, .encoded: ""
     }
   }
 

@@ -24,7 +24,7 @@ extension SQLGenerator {
   ///     expressions; nil for all stored attributes by name.
   ///   - groupedBy: the argument of `groupClause`. With grouping every other column must be an aggregate.
   package func columns(_ properties: [Any]?, groupedBy: [Any]? = nil) throws -> (
-    text: String, columns: [SQLResultColumn]
+    sql: SQL, columns: [SQLResultColumn]
   ) {
     let properties = properties ?? root.mapping.attributeNames
     let groups = groupedBy.map { Set($0.compactMap(SQLGenerator.name)) }
@@ -35,13 +35,12 @@ extension SQLGenerator {
       results.append(SQLResultColumn(name: name, kind: kind, index: parts.count))
       parts += sql
     }
-    columnClause = parts.joined(", ")
-    return (columnClause.text, results)
+    return (parts.joined(", "), results)
   }
 
   /// The terms of GROUP BY.
-  func groupClause(_ properties: [Any]) throws -> String {
-    groupSQL = try properties.flatMap { property -> [SQL] in
+  func groupClause(_ properties: [Any]) throws -> SQL {
+    try properties.flatMap { property -> [SQL] in
       if let expression = property as? NSExpressionDescription, let column = namedColumns[expression.name],
         case .scalar(let sql, _) = column
       {
@@ -49,7 +48,6 @@ extension SQLGenerator {
       }
       return try column(property, nil).sql
     }.joined(", ")
-    return groupSQL.text
   }
 
   private static func name(_ property: Any) -> String? {

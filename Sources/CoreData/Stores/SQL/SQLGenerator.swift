@@ -1,12 +1,7 @@
 /// Puts predicates, sort descriptors and columns of one fetch into SQL.
 ///
-/// The table of the fetched entity has the alias `t0`. The parts belong together:
-///
-///     let generator = SQLGenerator(schema: schema, entity: mapping)
-///     let condition = try generator.whereClause(predicate)
-///     let order = try generator.orderClause(descriptors)
-///     let sql = "SELECT t0.Z_PK FROM \(mapping.table) t0\(generator.joins) WHERE \(condition) ORDER BY \(order)"
-///     statement.bind(generator.bindings)
+/// The table of the fetched entity has the alias `t0`. The parts belong together: `joins` has the tables of all clauses
+/// that were made, as `select` puts them together.
 ///
 /// The clauses give the same results as the predicates in memory, with one exception: `x != value` omits rows whose x
 /// is nil, as Apple's store does. Predicates that SQL cannot express throw `SQLGenerationError`.
@@ -19,11 +14,6 @@ package final class SQLGenerator {
   let dialect: SQLDialect
   let resolve: Resolver
 
-  var columnClause: SQL = ""
-  private var whereSQL: SQL = ""
-  var groupSQL: SQL = ""
-  private var havingSQL: SQL = ""
-  private var orderSQL: SQL = ""
   private var aliasCount = 0
 
   /// The columns of expression descriptions by name, to which HAVING and ORDER BY may refer.
@@ -42,11 +32,6 @@ package final class SQLGenerator {
   /// The joins of the clauses, each after a space, for the text after `FROM table t0`; "" for none.
   var joins: String { root.joins.map { " " + $0.text }.joined() }
 
-  /// The parameters' values: columns first, then WHERE, GROUP BY, HAVING and ORDER BY.
-  package var bindings: [SQLiteValue] {
-    columnClause.values + whereSQL.values + groupSQL.values + havingSQL.values + orderSQL.values
-  }
-
   /// The condition that restricts `t0` to rows of the entity; nil if its table has no others.
   func entityRestriction(includesSubentities: Bool) -> String? {
     let mapping = root.mapping
@@ -59,25 +44,20 @@ package final class SQLGenerator {
   }
 
   /// The condition of a predicate, in parentheses.
-  func whereClause(_ predicate: NSPredicate) throws -> String {
-    whereSQL = "(\(try condition(predicate, SQLEnvironment(root: root))))"
-    return whereSQL.text
+  func whereClause(_ predicate: NSPredicate) throws -> SQL {
+    "(\(try condition(predicate, SQLEnvironment(root: root))))"
   }
 
   /// The condition on groups: key paths refer to the grouped columns, functions such as `sum:` to the whole group.
-  func havingClause(_ predicate: NSPredicate) throws -> String {
+  func havingClause(_ predicate: NSPredicate) throws -> SQL {
     var environment = SQLEnvironment(root: root)
     environment.isAggregating = true
     environment.columns = namedColumns
-    havingSQL = try condition(predicate, environment)
-    return havingSQL.text
+    return try condition(predicate, environment)
   }
 
   /// The terms of ORDER BY; "" without descriptors.
-  func orderClause(_ descriptors: [NSSortDescriptor]) throws -> String {
-    orderSQL = try descriptors.map(orderTerm).joined(", ")
-    return orderSQL.text
-  }
+  func orderClause(_ descriptors: [NSSortDescriptor]) throws -> SQL { try descriptors.map(orderTerm).joined(", ") }
 
   private func orderTerm(_ descriptor: NSSortDescriptor) throws -> SQL {
     if descriptor.hasComparator { throw SQLGenerationError.comparatorSort }

@@ -2,6 +2,7 @@
 package protocol SQLStore: PlacedStore, BatchStore, HistoryStore, NumberedStore, ConnectedStore {
   var schema: StoreSchema { get }
   var dialect: SQLDialect { get }
+  var plans: RowPlans { get }
 }
 
 extension SQLStore {
@@ -27,13 +28,19 @@ extension SQLStore {
     }
   }
 
-  /// The statement of a fetch, with the values of its parameters.
+  /// The statement of a fetch.
   package func select(_ columns: String, _ fetch: RowFetch, isOrdered: Bool) throws -> SQL {
-    let generator = generator(for: fetch.entityName)
-    var sql = SQL(
-      raw: try SQLGenerationError.translated { try generator.select(columns, fetch, isOrdered: isOrdered) })
-    sql.values = generator.bindings
-    return sql
+    try SQLGenerationError.translated {
+      try generator(for: fetch.entityName).select(SQL(raw: columns), fetch, isOrdered: isOrdered)
+    }
+  }
+
+  /// The statement of a fetch of dictionaries, and its columns.
+  package func select(
+    _ settings: FetchSettings, _ fetch: RowFetch, _ generator: SQLGenerator
+  ) throws -> (sql: SQL, columns: [SQLResultColumn]) {
+    let (list, columns) = try generator.columns(settings.propertiesToFetch, groupedBy: settings.propertiesToGroupBy)
+    return (try generator.select(list, fetch, groups: settings), columns)
   }
 }
 

@@ -1,7 +1,10 @@
 /// The rows of a database among which violated constraints are looked for.
-package protocol SQLUniqueRows: UniqueRows where Constraint == TableConstraint {
+package protocol SQLUniqueRows: UniqueRows where Constraint == TableConstraint, Value == SQLiteValue {
   associatedtype Store: SQLStore
   var store: Store { get }
+
+  /// The rows of a statement whose columns are keys and numbers.
+  func integers(_ sql: SQL) throws -> [[Int64]]
 }
 
 /// A uniqueness constraint on the rows of one table.
@@ -14,6 +17,14 @@ extension SQLUniqueRows {
   package func constraints(_ layout: EntityLayout) -> [TableConstraint] {
     let mapping = store.mapping(layout.name)
     return store.schema.uniqueConstraints(of: mapping).map { TableConstraint(table: mapping.table, constraint: $0) }
+  }
+
+  package func id(with values: [SQLiteValue], _ constraint: TableConstraint) throws -> NSManagedObjectID? {
+    let own = store.schema.ownColumns
+    let terms: [SQL] = zip(constraint.constraint.columns, values).map { "\(raw: $0) = \(bind: $1)" }
+    let found = try integers(
+      "SELECT \(raw: own.key), \(raw: own.entity) FROM \(raw: constraint.table) WHERE \(terms.joined(" AND "))")
+    return found.first.flatMap { store.objectID(number: Int($0[1]), key: $0[0]) }
   }
 
   package func names(_ constraint: TableConstraint) -> [String] { constraint.constraint.names }

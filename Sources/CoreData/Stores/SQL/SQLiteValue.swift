@@ -7,4 +7,6 @@ package enum SQLiteValue: Hashable, Sendable {
   case real(Double)
   case text(String)
   case blob(Data)
+  /// The bytes of a value for a server, with the number of its type there. SQLite gets none.
+  case encoded([UInt8], type: UInt32)
 }

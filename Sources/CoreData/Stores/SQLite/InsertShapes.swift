@@ -8,7 +8,7 @@ final class InsertShapes {
   /// Those that name some columns only, few of them: each is prepared for each size of a group.
   private var narrow: [InsertShape] = []
   private let table: String
-  private let steps: [RowDecoder.Step]
+  private let steps: [RowStep]
   private let columns: [[String]]
   /// Whether rows of this entity may have many columns without a value.
   private let isWide: Bool
@@ -17,7 +17,7 @@ final class InsertShapes {
   private static let wideFrom = 12
   private static let mostShapes = 8
 
-  init(table: String, steps: [RowDecoder.Step], columns: [[String]]) {
+  init(table: String, steps: [RowStep], columns: [[String]]) {
     self.table = table
     self.steps = steps
     self.columns = columns
@@ -55,7 +55,7 @@ final class InsertShapes {
 /// An INSERT that names some of an entity's columns.
 final class InsertShape {
   /// The steps whose columns it names, in the order of their parameters.
-  let steps: [RowDecoder.Step]
+  let steps: [RowStep]
   /// A bit for each of them.
   fileprivate let mask: UInt64
   /// What follows INSERT.
@@ -77,7 +77,7 @@ final class InsertShape {
     let refusal: Refusal
   }
 
-  fileprivate init(table: String, steps: [RowDecoder.Step], columns: [[String]], mask: UInt64) {
+  fileprivate init(table: String, steps: [RowStep], columns: [[String]], mask: UInt64) {
     self.steps = steps
     self.mask = mask
     let all = ["Z_PK", "Z_ENT", "Z_OPT"] + columns.flatMap(\.self)

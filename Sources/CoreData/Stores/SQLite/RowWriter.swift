@@ -3,7 +3,7 @@
 /// `@unchecked Sendable`: used on the writer connection only, under its lock.
 final class RowWriter: @unchecked Sendable {
   let mapping: TableMapping
-  let steps: [RowDecoder.Step]
+  let steps: [RowStep]
   private let shapes: InsertShapes
   let deleteSQL: String
   let versionSQL: String
@@ -37,18 +37,10 @@ final class RowWriter: @unchecked Sendable {
     self.mapping = mapping
     self.externalFiles = externalFiles
     let written = mapping.writtenProperties(layout)
-    steps = written.map { slot, description, columns in
-      switch columns {
-      case .attribute:
-        RowDecoder.Step(
-          kind: description.kind, type: description.attributeType, slot: slot, column: 0,
-          external: (description.property as? NSAttributeDescription)?.allowsExternalBinaryDataStorage ?? false)
-      case .composite: RowDecoder.Step(kind: .boxed, type: .compositeAttributeType, slot: slot, column: 0)
-      case .toOne(let toOne):
-        RowDecoder.Step(
-          kind: .toOne, type: .undefinedAttributeType, slot: slot, column: 0,
-          entityColumn: toOne.entityColumn == nil ? -1 : 0)
-      }
+    steps = written.map { property in
+      var step = RowStep(property)
+      if case .toOne(let toOne) = property.columns, toOne.entityColumn != nil { step.entityColumn = 0 }
+      return step
     }
     columns = written.map(\.columns.names)
     columnCounts = columns.map(\.count)
@@ -139,7 +131,7 @@ final class RowWriter: @unchecked Sendable {
 
   /// Binds a step's value from a snapshot. Returns the next index.
   func bind(
-    _ step: RowDecoder.Step, of snapshot: Snapshot, to statement: SQLiteStatement, at index: Int32,
+    _ step: RowStep, of snapshot: Snapshot, to statement: SQLiteStatement, at index: Int32,
     resolving resolve: (RelatedKey) -> RelatedKey?
   ) -> Int32 {
     let slot = step.slot
@@ -161,12 +153,11 @@ final class RowWriter: @unchecked Sendable {
     case .string: bind(snapshot.load(slot, as: String.self), statement, index) { $0.bind($1, at: index) }
     case .data:
       bind(snapshot.load(slot, as: Data.self), statement, index) {
-        $0.bind(step.external ? external($1) : $1, at: index)
+        $0.bind(step.isExternal ? external($1) : $1, at: index)
       }
     case .boxed:
       bind(snapshot.load(slot, as: Boxed.self), statement, index) {
-        StoredValue.bind(
-          $1, type: step.type, attribute: snapshot.layout.slots[slot].property as? NSAttributeDescription, $0, index)
+        if let attribute = snapshot.layout.slots[slot].attribute { $0.bind($1.value, of: attribute, at: index) }
       }
     case .toOne: break
     }
@@ -184,7 +175,7 @@ final class RowWriter: @unchecked Sendable {
 
   /// The columns of attributes with external storage, elements of composites among them.
   private(set) lazy var externalColumns: [String] =
-    zip(steps, columns).filter(\.0.external).flatMap(\.1)
+    zip(steps, columns).filter(\.0.isExternal).flatMap(\.1)
     + mapping.composites.values.flatMap(\.leaves).filter(\.attribute.allowsExternalBinaryDataStorage).map(
       \.column.column)
 
@@ -198,7 +189,7 @@ final class RowWriter: @unchecked Sendable {
       if leaf.attribute.allowsExternalBinaryDataStorage, let data = value as? Data {
         statement.bind(external(data), at: index)
       } else {
-        StoredValue.bind(value, leaf.attribute, statement, index)
+        statement.bind(value, of: leaf.attribute, at: index)
       }
       index += 1
     }

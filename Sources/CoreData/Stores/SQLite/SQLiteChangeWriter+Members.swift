@@ -5,36 +5,27 @@ extension SQLiteChangeWriter {
     case .foreignKey(_, let table, let inverse):
       guard let orderColumn = inverse.orderColumn else { return }
       let last = "SELECT max(\(orderColumn)) FROM \(table) WHERE \(inverse.column) = ?"
-      try writeOrder(change, of: owner, after: last) { position, member in
-        ("UPDATE \(table) SET \(orderColumn) = ? WHERE Z_PK = ?", [position, member])
-      }
+      try writeOrder(change, of: owner, after: last, with: "UPDATE \(table) SET \(orderColumn) = ? WHERE Z_PK = ?", [])
     case .join(_, let table, let ownerColumn, let destinationColumn, let orderColumn):
-      for member in change.removed {
-        try connection.execute(
-          "DELETE FROM \(table) WHERE \(ownerColumn) = ? AND \(destinationColumn) = ?",
-          [.integer(owner), .integer(member)])
-      }
-      for member in change.added {
-        try connection.execute(
-          "INSERT OR IGNORE INTO \(table) (\(ownerColumn), \(destinationColumn)) VALUES (?, ?)",
-          [.integer(owner), .integer(member)])
-      }
+      let delete = "DELETE FROM \(table) WHERE \(ownerColumn) = ? AND \(destinationColumn) = ?"
+      for member in change.removed { try connection.execute(delete, [.integer(owner), .integer(member)]) }
+      let insert = "INSERT OR IGNORE INTO \(table) (\(ownerColumn), \(destinationColumn)) VALUES (?, ?)"
+      for member in change.added { try connection.execute(insert, [.integer(owner), .integer(member)]) }
       guard let orderColumn else { return }
       let last = "SELECT max(\(orderColumn)) FROM \(table) WHERE \(ownerColumn) = ?"
-      try writeOrder(change, of: owner, after: last) { position, member in
-        (
-          "UPDATE \(table) SET \(orderColumn) = ? WHERE \(destinationColumn) = ? AND \(ownerColumn) = ?",
-          [position, member, .integer(owner)]
-        )
-      }
+      let update = "UPDATE \(table) SET \(orderColumn) = ? WHERE \(destinationColumn) = ? AND \(ownerColumn) = ?"
+      try writeOrder(change, of: owner, after: last, with: update, [.integer(owner)])
     case nil: break
     }
   }
 
   /// Gives every member its position. If the members were not read, new ones come after the existing ones.
+  ///
+  /// - Parameters:
+  ///   - update: its first parameters are the position and the member's key.
+  ///   - values: those of the others.
   private func writeOrder(
-    _ change: MemberChange, of owner: Int64, after lastSQL: String,
-    _ statement: (SQLiteValue, SQLiteValue) -> (String, [SQLiteValue])
+    _ change: MemberChange, of owner: Int64, after lastSQL: String, with update: String, _ values: [SQLiteValue]
   ) throws {
     guard let order = change.order else { return }
     var position = MemberPosition.first
@@ -42,8 +33,7 @@ extension SQLiteChangeWriter {
       position = last + MemberPosition.distance
     }
     for member in order {
-      let (sql, values) = statement(.integer(position), .integer(member))
-      try connection.execute(sql, values)
+      try connection.execute(update, [.integer(position), .integer(member)] + values)
       position += MemberPosition.distance
     }
   }

@@ -1,11 +1,8 @@
 /// Fetching rows by predicate and order.
 extension SQLiteStore {
   func fetch(_ fetch: RowFetch, _ body: (StoredEntity, Int64, __owned Snapshot?) -> Void) throws {
-    let plan =
-      fetch.properties == nil
-      ? plan(fetch.entityName, includesSubentities: fetch.includesSubentities) : partialPlan(fetch)
-    let columns = fetch.includesValues ? plan.columnList(alias: "t0") : "t0.Z_PK, t0.Z_OPT, t0.Z_ENT"
-    let sql = try select(columns, fetch, isOrdered: true)
+    let plan = plan(fetch)
+    let sql = try select(plan.columnList(alias: "t0", areKeys: !fetch.includesValues), fetch, isOrdered: true)
     let cache = cache(fetch.generation)
     let epoch = cache.epoch
     var rows: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
@@ -13,15 +10,13 @@ extension SQLiteStore {
     let (includesValues, isWhole) = (fetch.includesValues, fetch.properties == nil)
     try CoreDataErrors.translating("Fetching \(fetch.entityName)") {
       try read(fetch.generation, fetch.control) { connection in
-        let statement = try connection.statement(sql.text)
-        statement.bind(sql.values)
+        let statement = try connection.statement(sql)
         defer { statement.reset() }
-        try plan.forEachRow(of: statement) { decoder, storedEntity in
+        try plan.forEachRow(of: statement) { decoder, storedEntity, cells in
           fetch.control?.countRow()
-          let columns = SQLiteRow(statement)
-          let key = columns.integer(0)
+          let key = cells.key(0)
           guard includesValues else { return body(storedEntity, key, nil) }
-          let snapshot = try decoder.decode(columns, statement, packer)
+          let snapshot = try decoder.decode(cells, packer)
           // The cache keeps a bounded part of a long fetch, so not more is collected.
           if rows.count < 4096 && isWhole { rows.append((key, storedEntity.table, snapshot)) }
           body(storedEntity, key, consume snapshot)
@@ -29,14 +24,6 @@ extension SQLiteStore {
       }
     }
     cache.add(rows, since: epoch)
-  }
-
-  /// The plan for the properties that the fetch names.
-  func partialPlan(_ fetch: RowFetch) -> RowPlan {
-    RowPlan(
-      mapping(fetch.entityName), schema: schema, storedEntities: storedEntities,
-      includesSubentities: fetch.includesSubentities,
-      properties: fetch.properties)
   }
 
   /// Always true: reading all rows to evaluate in memory would cost too much, so such a fetch throws.

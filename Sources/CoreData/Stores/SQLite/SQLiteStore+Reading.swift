@@ -16,7 +16,7 @@ extension SQLiteStore {
     let statement = try connection.statement(of: query)
     statement.bind(id.key, at: 1)
     defer { statement.reset() }
-    return try statement.step() ? try query.decoder.decode(statement, connection.packer) : nil
+    return try statement.step() ? try query.decoder.decode(SQLiteRow(statement), connection.packer) : nil
   }
 
   func members(
@@ -36,10 +36,10 @@ extension SQLiteStore {
         let statement = try connection.statement(sql)
         statement.bind(id.key, at: 1)
         defer { statement.reset() }
-        try plan.forEachRow(of: statement) { decoder, storedEntity in
-          let snapshot = try decoder.decode(statement, packer)
-          body(storedEntity, statement.integer(0), snapshot)
-          rows.append((statement.integer(0), storedEntity.table, snapshot))
+        try plan.forEachRow(of: statement) { decoder, storedEntity, cells in
+          let snapshot = try decoder.decode(cells, packer)
+          body(storedEntity, cells.key(0), snapshot)
+          rows.append((cells.key(0), storedEntity.table, snapshot))
         }
       }
     }
@@ -55,15 +55,14 @@ extension SQLiteStore {
     let plan = plan(source.entityName, includesSubentities: true)
     let order = [source.owner, source.order].compactMap(\.self).joined(separator: ", ")
     let select = "SELECT \(plan.columnList(alias: "t")), \(source.owner) FROM \(source.tables)"
-    let ownerColumn = Int32(plan.columns.count)
+    let ownerColumn = Int32(plan.columnCount())
     let packer = RowPacker()
     try CoreDataErrors.translating("Reading \(storedEntity.layout.name).\(relationship.name) of several objects") {
       try eachRow(of: keys, in: generation, "\(select) WHERE \(source.owner) IN (", ") ORDER BY \(order)") {
         statement in
-        guard let decoder = plan.decoder(statement) else { return }
-        body(
-          statement.integer(ownerColumn), decoder.storedEntity, statement.integer(0),
-          try decoder.decode(statement, packer))
+        let cells = SQLiteRow(statement)
+        guard let decoder = plan.decoder(cells) else { return }
+        body(cells.key(ownerColumn), decoder.storedEntity, cells.key(0), try decoder.decode(cells, packer))
       }
     }
   }
@@ -103,7 +102,9 @@ extension SQLiteStore {
           for (place, key) in rest.prefix(query.keyCount).enumerated() { statement.bind(key, at: Int32(place + 1)) }
           for place in min(rest.count, query.keyCount)..<query.keyCount { statement.bind(last, at: Int32(place + 1)) }
           rest = rest.dropFirst(query.keyCount)
-          while try statement.step() { body(statement.integer(0), try query.decoder.decode(statement, packer)) }
+          while try statement.step() {
+            body(statement.integer(0), try query.decoder.decode(SQLiteRow(statement), packer))
+          }
         }
       }
     }

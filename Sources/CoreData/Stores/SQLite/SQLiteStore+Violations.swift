@@ -14,12 +14,7 @@ private struct UniqueSQLiteRows: SQLUniqueRows {
   let store: SQLiteStore
   let connection: SQLiteConnection
 
-  func id(with values: [SQLiteValue], _ constraint: TableConstraint) throws -> NSManagedObjectID? {
-    let condition = constraint.constraint.columns.map { "\($0) = ?" }.joined(separator: " AND ")
-    let found = try connection.rows("SELECT Z_PK, Z_ENT FROM \(constraint.table) WHERE \(condition)", values).first
-    guard let found, case .integer(let key) = found[0], case .integer(let number) = found[1] else { return nil }
-    return store.objectID(number: Int(number), key: key)
-  }
+  func integers(_ sql: SQL) throws -> [[Int64]] { try connection.integers(sql) }
 
   func row(_ id: NSManagedObjectID) throws -> Snapshot? { try store.row(id, connection) }
 
@@ -38,7 +33,7 @@ private struct UniqueSQLiteRows: SQLUniqueRows {
       let statement = try connection.statement("SELECT ?1, ?2")
       defer { statement.reset() }
       if let leaf = mapping.composites[path[0]]?.leaves.first(where: { $0.column.name == name }) {
-        StoredValue.bind(row.element(at: name), leaf.attribute, statement, 1)
+        statement.bind(row.element(at: name), of: leaf.attribute, at: 1)
       } else {
         _ = writer.bind(step, of: row, to: statement, at: 1, resolving: resolve)
       }

@@ -12,13 +12,11 @@ final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   let storedEntities: StoredEntities
   /// The numbers of rows in a statement of a save. Set before the store is used.
   var writeGroups = WriteGroups()
-  private let plans: [String: (deep: RowPlan, flat: RowPlan)]
+  let plans: RowPlans
   private let writers: [RowWriter?]
   /// By entity number.
   let rowQueries: [RowQueries?]
   private let storeType: String
-  /// The watch for other commits, if they are posted. Set when the store is opened and when it is removed.
-  var commits: CommitWatcher.Registration?
   /// The files of external data; nil for a store without a file.
   let externalFiles: ExternalFiles?
   /// Whether the model has attributes that allow external storage.
@@ -43,17 +41,13 @@ final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
     self.storedEntities = storedEntities
     let externalFiles = opening.isInMemory ? nil : ExternalFiles(of: database.configuration)
     self.externalFiles = externalFiles
-    var plans: [String: (deep: RowPlan, flat: RowPlan)] = [:]
+    let plans = RowPlans(schema, storedEntities) { name, _ in name }
     var rowQueries: [RowQueries?] = Array(repeating: nil, count: storedEntities.byNumber.count)
     var writers: [RowWriter?] = Array(repeating: nil, count: storedEntities.byNumber.count)
     for mapping in schema.entities {
-      plans[mapping.name] = (
-        RowPlan(mapping, schema: schema, storedEntities: storedEntities, includesSubentities: true),
-        RowPlan(mapping, schema: schema, storedEntities: storedEntities, includesSubentities: false)
-      )
       writers[mapping.number] = RowWriter(
         mapping, layout: mapping.entity.layout, schema.uniqueConstraints(of: mapping), externalFiles: externalFiles)
-      rowQueries[mapping.number] = plans[mapping.name].flatMap { RowQueries($0.flat, mapping) }
+      rowQueries[mapping.number] = RowQueries(plans.plan(mapping.name, includesSubentities: false), mapping)
     }
     self.plans = plans
     self.writers = writers
@@ -72,11 +66,6 @@ final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   override func loadMetadata() throws {
     guard let url = files.first else { return }
     openMetadata.load(try SQLiteStore.metadata(at: url, options))
-  }
-
-  func plan(_ name: String, includesSubentities: Bool) -> RowPlan {
-    guard let plan = plans[name] else { preconditionFailure("The store holds no entity \(name).") }
-    return includesSubentities ? plan.deep : plan.flat
   }
 
   func writer(_ number: Int) -> RowWriter {

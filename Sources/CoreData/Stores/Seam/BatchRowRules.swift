@@ -10,7 +10,7 @@ package struct BatchRowRules {
     let attributes = slots.filter { layout.slots[$0].kind != .toOne }
     mandatorySlots = attributes.filter { !layout.slots[$0].isOptional }
     narrowSlots = attributes.compactMap { slot in
-      guard let attribute = layout.slots[slot].property as? NSAttributeDescription, attribute.isNarrow else {
+      guard let attribute = layout.slots[slot].attribute, attribute.isNarrow else {
         return nil
       }
       return (slot, attribute, attribute.integerRange)

@@ -5,4 +5,15 @@ package protocol ConnectedStore: ObjectStore {
 
   /// Frees memory that holds what can be read again, as far as nobody uses it now. From any thread.
   func releaseMemory()
+
+  /// Returns when all earlier commits are on the disk of the store's server, if commits do not wait for it themselves.
+  func synchronizeCommits() throws
+
+  /// The time by the clock of the store's server; nil for a store without one, or one that was never reached.
+  var serverDate: Date? { get }
+}
+
+extension ConnectedStore {
+  package func synchronizeCommits() {}
+  package var serverDate: Date? { nil }
 }

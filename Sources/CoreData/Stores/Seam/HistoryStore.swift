@@ -11,7 +11,9 @@ package protocol HistoryStore: ObjectStore {
   /// Returns the number of deleted transactions.
   func deleteHistory(before place: NSPersistentHistoryChangeRequest.Place) throws -> Int
 
-  /// Starts to post commits if the store's options ask for it.
-  func startPostingRemoteChanges() throws
-  func stopPostingRemoteChanges()
+  /// Calls the body after commits to the store, by anybody: once or more often for each, or once for several.
+  ///
+  /// - Parameter body: gets the number of the last transaction; nil without a history. Called on any thread.
+  /// - Returns: what ends the calls.
+  func observeCommits(_ body: @escaping @Sendable (Int64?) -> Void) throws -> @Sendable () -> Void
 }

@@ -1,7 +1,7 @@
 /// The seam between objects and the place of their rows: what every store does for a coordinator and its contexts.
 ///
 /// What some stores do besides is a protocol of its own, which a store adopts: `PlacedStore`, `BatchStore`,
-/// `HistoryStore`, `NumberedStore`, `FollowingStore`, `ConnectedStore`, `SessionStore`, `DeferringStore`.
+/// `HistoryStore`, `NumberedStore`, `FollowingStore`, `ConnectedStore`, `DeferringStore`.
 ///
 /// Only values cross it: rows (`Snapshot`), keys and object IDs, sets of changes, conflicts, requests. A store sees no
 /// managed object and no context, and its users know neither its file format nor its query language.

@@ -73,3 +73,8 @@ extension PlacedStore {
     try body([:])
   }
 }
+
+/// A lock that a store should hold is held by another program.
+package struct StoreLockTaken: Error {
+  package init() {}
+}

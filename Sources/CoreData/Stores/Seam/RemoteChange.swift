@@ -6,7 +6,7 @@ extension NSPersistentStore {
   /// Posts that the store changed.
   ///
   /// - Parameter number: the last transaction of the store's history; nil without a history.
-  package final func postRemoteChange(_ number: Int64?) {
+  fileprivate final func postRemoteChange(_ number: Int64?) {
     let token = number.map { NSPersistentHistoryToken([identifier: $0]) }
     Self.postingQueue.async { [weak self] in
       guard let self, let coordinator = self.persistentStoreCoordinator else { return }
@@ -15,6 +15,20 @@ extension NSPersistentStore {
       info[NSPersistentHistoryTokenKey] = token
       NotificationCenter.default.post(name: .NSPersistentStoreRemoteChange, object: coordinator, userInfo: info)
     }
+  }
+}
+
+extension HistoryStore {
+  /// Starts to post commits if the store's options ask for it.
+  func startPostingRemoteChanges() throws {
+    let isWanted = options?[NSPersistentStoreRemoteChangeNotificationPostOptionKey] as? NSNumber
+    guard isWanted?.boolValue ?? false else { return }
+    endCommitObservation = try observeCommits { [weak self] in self?.postRemoteChange($0) }
+  }
+
+  func stopPostingRemoteChanges() {
+    endCommitObservation?()
+    endCommitObservation = nil
   }
 }
 

@@ -56,6 +56,21 @@ package struct HistoryQuery {
   package let includesChanges: Bool
   /// Whether changes are returned without their transactions and therefore have to hold them.
   package let changesAreAlone: Bool
+
+  /// Throws 134301 if transactions after the query's token were deleted.
+  ///
+  /// - Parameters:
+  ///   - store: the store's identifier.
+  ///   - bounds: the numbers of the last transaction ever written and of the oldest one that is there; 0 for none.
+  package func checkNothingIsMissing(in store: String, _ bounds: () throws -> (last: Int64, oldest: Int64)) throws {
+    guard case .token(let token?) = place, let number = token.numbers[store] else { return }
+    let (last, oldest) = try bounds()
+    guard number < last, oldest == 0 || number + 1 < oldest else { return }
+    throw CoreDataErrors.error(
+      .persistentHistoryTokenExpired,
+      "The history of the store \(store) was deleted up to transaction \(oldest == 0 ? last : oldest - 1); the token is of "
+        + "transaction \(number).")
+  }
 }
 
 /// The new rows of one entity for a batch insertion, created one by one.

@@ -44,7 +44,7 @@ final class StoreLock: Sendable {
           throw FileError(path: path, action: "be locked", errno: errno)
         }
         // The file may have been replaced since it was opened.
-        guard let resolved = resolve(path), FileID(path: resolved) == file else {
+        guard let resolved = FileID.resolve(path), FileID(path: resolved) == file else {
           flock(descriptor, LOCK_UN)
           return nil
         }
@@ -75,13 +75,6 @@ final class StoreLock: Sendable {
     let file = FileID(status)
     opened[file] = (descriptor, false)
     return (file, descriptor)
-  }
-
-  /// The path without symbolic links; nil when nothing is there.
-  static func resolve(_ path: String) -> String? {
-    guard let resolved = realpath(path, nil) else { return nil }
-    defer { free(resolved) }
-    return String(cString: resolved)
   }
 }
 

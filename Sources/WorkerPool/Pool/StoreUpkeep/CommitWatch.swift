@@ -26,9 +26,8 @@ final class CommitWatch {
 
   /// Begins to watch the log. If that fails, each rescan tries again, and finds new jobs itself.
   func start() {
-    guard watch == nil, !core.isStopping, let path = realpath(core.configuration.store, nil) else { return }
-    defer { free(path) }
-    guard let watch = try? FileWatch(String(cString: path) + "-wal") else { return }
+    guard watch == nil, !core.isStopping, let path = FileID.resolve(core.configuration.store) else { return }
+    guard let watch = try? FileWatch(path + "-wal") else { return }
     do throws(SystemCallError) {
       try core.loop.watch(watch.descriptor, for: .readable) { [weak self, unowned watch] in
         self?.walWasWritten(watch)

@@ -109,7 +109,7 @@ struct PredicatesOnServerTests {
   private func sql(_ predicate: NSPredicate, _ store: ServerStore, _ entity: String) -> String {
     let generator = store.generator(for: entity)
     guard let condition = try? generator.whereClause(predicate) else { return "in memory" }
-    return "\(generator.joins) WHERE \(condition)\n\(generator.bindings)"
+    return "\(generator.joins) WHERE \(condition.text)\n\(condition.values)"
   }
 
   @Test(

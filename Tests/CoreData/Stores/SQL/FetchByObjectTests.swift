@@ -165,6 +165,6 @@ import Testing
     _ store: TemporaryStore, _ entity: String, _ format: String, _ arguments: Any...
   ) throws -> String {
     let sqlite = try #require(store.coordinator.persistentStores.first as? SQLiteStore)
-    return try sqlite.generator(for: entity).whereClause(NSPredicate(format: format, argumentArray: arguments))
+    return try sqlite.generator(for: entity).whereClause(NSPredicate(format: format, argumentArray: arguments)).text
   }
 }

@@ -154,6 +154,6 @@ import Testing
     let sqlite = try #require(store.coordinator.persistentStores.first as? SQLiteStore)
     let generator = sqlite.generator(for: entity)
     let condition = try generator.whereClause(predicate)
-    return ("\(generator.joins) WHERE \(condition)", generator.bindings)
+    return ("\(generator.joins) WHERE \(condition.text)", condition.values)
   }
 }

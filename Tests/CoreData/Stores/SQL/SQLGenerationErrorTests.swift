@@ -90,10 +90,10 @@ import Testing
     let order = try generator.orderClause([
       NSSortDescriptor(key: "author.name", ascending: false, selector: "caseInsensitiveCompare:")
     ])
-    #expect(condition == "((t1.ZNAME = ?) AND ((t1.ZBORN IS NOT ?) IS NOT TRUE))")
-    #expect(order == "t1.ZNAME COLLATE CD_CASE_INSENSITIVE DESC")
+    #expect(condition.text == "((t1.ZNAME = ?) AND ((t1.ZBORN IS NOT ?) IS NOT TRUE))")
+    #expect(order.text == "t1.ZNAME COLLATE CD_CASE_INSENSITIVE DESC")
     #expect(generator.joins == " LEFT JOIN ZAUTHOR t1 ON t1.Z_PK = t0.ZAUTHOR")
-    #expect(generator.bindings == [.text("a"), .real(1)])
+    #expect(condition.values == [.text("a"), .real(1)])
     #expect(generator.entityRestriction(includesSubentities: true) == nil)
     #expect(generator.entityRestriction(includesSubentities: false) == "t0.Z_ENT = 2")
   }

@@ -5,13 +5,12 @@
 package struct BatchDeletion<Transaction: BatchTransaction> {
   private let transaction: Transaction
   private let schema: StoreSchema
-  /// The names of the columns of keys, entities and versions are the same in all tables of a store.
   private let own: OwnColumns
 
   package init(_ transaction: Transaction) {
     self.transaction = transaction
     schema = transaction.store.schema
-    own = schema.entities.first?.names ?? .apple
+    own = schema.ownColumns
   }
 
   package func run(_ fetch: RowFetch) throws -> BatchResult {
@@ -147,7 +146,7 @@ package struct BatchDeletion<Transaction: BatchTransaction> {
             """))
       for row in rows {
         guard let changed = schema.entitiesByNumber[Int(row[1])] else { continue }
-        try transaction.noteUpdate(of: changed, key: row[0], changed: [inverse.name])
+        try transaction.history?.noteUpdate(number: changed.number, key: row[0], changed: [inverse.name])
       }
     }
   }

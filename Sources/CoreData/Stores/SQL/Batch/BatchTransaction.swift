@@ -1,7 +1,11 @@
 /// The transaction of a batch request, in either database.
 package protocol BatchTransaction {
   associatedtype Store: SQLStore
+  associatedtype History: HistoryNotes
   var store: Store { get }
+
+  /// Takes the changed rows; nil for a store without history.
+  var history: History? { get }
 
   /// Runs a statement.
   ///
@@ -12,9 +16,22 @@ package protocol BatchTransaction {
   /// The rows of a statement whose columns are keys and numbers.
   func integers(_ sql: SQL) throws -> [[Int64]]
 
-  /// Notes a changed row in the store's history, if it has one.
-  func noteUpdate(of mapping: TableMapping, key: Int64, changed: [String]) throws
+  /// A parameter for a value of an attribute.
+  ///
+  /// - Throws: ``RefusedValue`` if the database cannot hold the value.
+  func parameter(_ value: Any, of attribute: NSAttributeDescription) throws -> SQL
+
+  /// The columns of an entity whose values may be in files.
+  func externalColumns(of mapping: TableMapping) -> [String]
+
+  /// Called before the columns of the rows `t0` that fulfil a condition get other values.
+  func willUpdate(_ columns: [String], of mapping: TableMapping, where condition: SQL) throws
 
   /// Deletes the rows of an entity whose keys a SELECT finds, and notes them in the store's history.
   func delete(_ mapping: TableMapping, keys: String) throws
+}
+
+extension BatchTransaction {
+  package func externalColumns(of mapping: TableMapping) -> [String] { [] }
+  package func willUpdate(_ columns: [String], of mapping: TableMapping, where condition: SQL) {}
 }

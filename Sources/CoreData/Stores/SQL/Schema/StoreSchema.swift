@@ -21,6 +21,9 @@ package final class StoreSchema: Sendable {
   /// The tables that hold many-to-many relationships.
   package let joinTables: [JoinTable]
 
+  /// The names of the columns of keys, entities and versions, which are the same in all tables of a store.
+  var ownColumns: OwnColumns { entities.first?.names ?? .apple }
+
   init(prefix: String, entities: [TableMapping], tables: [EntityTable], joinTables: [JoinTable]) {
     self.prefix = prefix
     self.entities = entities.sorted { $0.number < $1.number }

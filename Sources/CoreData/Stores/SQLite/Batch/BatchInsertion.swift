@@ -60,7 +60,7 @@ final class BatchInsertion {
     nextKey = last + 1
     if onDuplicate == .update {
       for column in writer.externalColumns {
-        store.externalFiles?.replaced += try writer.files(in: column, where: "", [], connection)
+        store.externalFiles?.replaced += try writer.files(in: column, where: "", connection)
       }
     }
     defer { latest = nil }

@@ -1,3 +1,5 @@
+internal import CSQLite
+
 /// The transaction of a batch request in a SQLite file.
 struct SQLiteBatchTransaction: BatchTransaction {
   let store: SQLiteStore
@@ -5,22 +7,37 @@ struct SQLiteBatchTransaction: BatchTransaction {
   /// Nil for a store without history.
   let history: HistoryRecorder?
 
-  func execute(_ sql: SQL) throws -> Int {
-    try connection.execute(sql.text, sql.values)
-    return connection.changes
+  func execute(_ sql: SQL) throws -> Int { try connection.run(sql) }
+
+  func integers(_ sql: SQL) throws -> [[Int64]] { try connection.integers(sql) }
+
+  /// The SQL function that gives what a row stores for an external value.
+  private static let storedExternally = "cd_store_external"
+
+  func parameter(_ value: Any, of attribute: NSAttributeDescription) throws -> SQL {
+    let external = attribute.allowsExternalBinaryDataStorage ? value as? Data : nil
+    let stored = try external.map { .blob($0) } ?? SQLiteValue.stored(value, attribute)
+    // As a parameter it would be refused without its name.
+    guard connection.canBind(stored) else { throw RefusedValue(sqlite: SQLITE_TOOBIG) }
+    // The function gives each row a file of its own for a large value, which goes with the row.
+    return external == nil ? "\(bind: stored)" : "\(raw: Self.storedExternally)(\(bind: stored))"
   }
 
-  func integers(_ sql: SQL) throws -> [[Int64]] {
-    let statement = try connection.statement(sql.text)
-    statement.bind(sql.values)
-    defer { statement.reset() }
-    var rows: [[Int64]] = []
-    while try statement.step() { rows.append((0..<statement.columnCount).map { statement.integer($0) }) }
-    return rows
-  }
+  func externalColumns(of mapping: TableMapping) -> [String] { store.writer(mapping.number).externalColumns }
 
-  func noteUpdate(of mapping: TableMapping, key: Int64, changed: [String]) throws {
-    try history?.noteUpdate(number: mapping.number, key: key, changed: changed)
+  /// Notes the files whose values the update replaces, and lets its statement write others.
+  func willUpdate(_ columns: [String], of mapping: TableMapping, where condition: SQL) throws {
+    let writer = store.writer(mapping.number)
+    let columns = Set(columns).intersection(writer.externalColumns)
+    guard !columns.isEmpty else { return }
+    for column in columns {
+      store.externalFiles?.replaced += try writer.files(in: column, where: condition, connection)
+    }
+    connection.register(
+      SQLFunction(name: Self.storedExternally, argumentCount: 1, isDeterministic: false) { arguments in
+        guard case .blob(let value) = arguments[0] else { return .null }
+        return .blob(writer.external(value))
+      })
   }
 
   func delete(_ mapping: TableMapping, keys: String) throws {
@@ -39,8 +56,8 @@ struct SQLiteBatchTransaction: BatchTransaction {
     // The history has the values that it preserves in the same files.
     let kept = store.history?.preserved(mapping.number).map(\.column) ?? []
     for column in writer.externalColumns where !kept.contains(column) {
-      let condition = " WHERE t0.\(mapping.names.key) IN (\(keys))"
-      store.externalFiles?.replaced += try writer.files(in: column, where: condition, [], connection)
+      store.externalFiles?.replaced += try writer.files(
+        in: column, where: " WHERE t0.\(raw: mapping.names.key) IN (\(raw: keys))", connection)
     }
   }
 }

@@ -9,7 +9,13 @@ extension SQLiteStore {
   func update(_ request: NSBatchUpdateRequest, of entity: String, by origin: ChangeOrigin) throws -> BatchResult {
     try batch("Updating rows of \(request.entityName)", origin) { connection, recorder in
       connection.growCacheForFile()
-      return try BatchUpdate(self, entity, request).run(connection, recorder)
+      let update = BatchUpdate(
+        SQLiteBatchTransaction(store: self, connection: connection, history: recorder), entity, request)
+      do {
+        return try update.run(update.rows)
+      } catch let error as SQLiteError where error.isViolatedUniqueIndex {
+        throw CoreDataErrors.constraintError(error, mapping(entity))
+      }
     }
   }
 

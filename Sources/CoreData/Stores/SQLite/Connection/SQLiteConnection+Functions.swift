@@ -9,7 +9,7 @@ extension SQLiteConnection {
       { context, count, arguments in
         let registered = Unmanaged<Box<RegisteredFunction>>.fromOpaque(sqlite3_user_data(context)).takeUnretainedValue()
         let (function, interruption) = (registered.value.function, registered.value.interruption)
-        let values = (0..<Int(count)).map { sqliteValue(arguments?[$0]) }
+        let values = (0..<Int(count)).map { SQLiteValue(arguments?[$0]) }
         let requests = interruption.count
         if let value = function.evaluate(values, { interruption.isRequested(since: requests) }) {
           setResult(value, of: context)
@@ -24,7 +24,7 @@ extension SQLiteConnection {
       handle, aggregate.name, 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC,
       Unmanaged.passRetained(Box(aggregate)).toOpaque(), nil,
       { context, _, arguments in
-        let value = sqliteValue(arguments?[0])
+        let value = SQLiteValue(arguments?[0])
         guard value != .null, let place = collectedValues(context, Int32(MemoryLayout<UnsafeRawPointer>.size)) else {
           return
         }
@@ -81,24 +81,10 @@ private final class Box<Value: Sendable>: Sendable {
   init(_ value: Value) { self.value = value }
 }
 
-private func sqliteValue(_ value: OpaquePointer?) -> SQLiteValue {
-  switch sqlite3_value_type(value) {
-  case SQLITE_INTEGER: return .integer(sqlite3_value_int64(value))
-  case SQLITE_FLOAT: return .real(sqlite3_value_double(value))
-  case SQLITE_TEXT:
-    let count = Int(sqlite3_value_bytes(value))
-    return .text(String(decoding: UnsafeBufferPointer(start: sqlite3_value_text(value), count: count), as: UTF8.self))
-  case SQLITE_BLOB:
-    guard let bytes = sqlite3_value_blob(value) else { return .blob(Data()) }
-    return .blob(Data(bytes: bytes, count: Int(sqlite3_value_bytes(value))))
-  default: return .null
-  }
-}
-
 private func setResult(_ value: SQLiteValue, of context: OpaquePointer?) {
   let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
   switch value {
-  case .null: sqlite3_result_null(context)
+  case .null, .encoded: sqlite3_result_null(context)
   case .integer(let integer): sqlite3_result_int64(context, integer)
   case .real(let real): sqlite3_result_double(context, real)
   case .text(let text): sqlite3_result_text(context, text, -1, transient)

@@ -91,6 +91,13 @@ package final class SQLiteConnection: PooledConnection, @unchecked Sendable {
     return statement
   }
 
+  /// The prepared statement of a text, with its values bound.
+  func statement(_ sql: SQL) throws -> SQLiteStatement {
+    let statement = try statement(sql.text)
+    statement.bind(sql.values)
+    return statement
+  }
+
   /// For rows that are looked up one by one. While a row is decoded, its transformer may look up another one.
   var packer: RowPacker { ownPacker.isBusy ? RowPacker(keepsRowsApart: true) : ownPacker }
 
@@ -116,6 +123,15 @@ package final class SQLiteConnection: PooledConnection, @unchecked Sendable {
     try statement.run()
   }
 
+  /// Runs one statement that returns no rows.
+  ///
+  /// - Returns: the number of rows that it changed.
+  @discardableResult
+  func run(_ sql: SQL) throws -> Int {
+    try statement(sql).run()
+    return changes
+  }
+
   /// All rows of a small query: schema, metadata, pragmas.
   package func rows(_ sql: String, _ values: [SQLiteValue] = []) throws -> [[SQLiteValue]] {
     let statement = try statement(sql)
@@ -134,6 +150,25 @@ package final class SQLiteConnection: PooledConnection, @unchecked Sendable {
     statement.bind(values)
     defer { statement.reset() }
     return try statement.step() ? statement.integer(0) : nil
+  }
+
+  /// Whether a value is short enough for a parameter.
+  func canBind(_ value: SQLiteValue) -> Bool {
+    let limit = Int(sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, -1))
+    return switch value {
+    case .text(let text): text.utf8.count <= limit
+    case .blob(let data): data.count <= limit
+    case .null, .integer, .real, .encoded: true
+    }
+  }
+
+  /// The rows of a statement whose columns are numbers; 0 for NULL.
+  func integers(_ sql: SQL) throws -> [[Int64]] {
+    let statement = try statement(sql)
+    defer { statement.reset() }
+    var rows: [[Int64]] = []
+    while try statement.step() { rows.append((0..<statement.columnCount).map { statement.integer($0) }) }
+    return rows
   }
 
   /// The number of rows that the last INSERT, UPDATE or DELETE changed.

@@ -42,7 +42,7 @@ final class SQLiteDatabase: @unchecked Sendable {
   /// Whether `endSharedReads` will be called.
   private let watchesSharedReads = Atomic(false)
   /// The observers of commits to a database in memory, which no other process can make. Used under `writeLock`.
-  private var commitObservers: [ObjectIdentifier: @Sendable (SQLiteConnection) -> Void] = [:]
+  private var commitObservers: [UUID: @Sendable (SQLiteConnection) -> Void] = [:]
 
   init(_ configuration: Configuration) throws {
     self.configuration = configuration
@@ -145,13 +145,18 @@ final class SQLiteDatabase: @unchecked Sendable {
     for observer in commitObservers.values { observer(connection) }
   }
 
-  /// Registers a body that is called after each commit to a database in memory, on the thread that commits.
-  func observeCommits(_ observer: AnyObject, _ body: @escaping @Sendable (SQLiteConnection) -> Void) {
-    writeLock.withLock { commitObservers[ObjectIdentifier(observer)] = body }
-  }
-
-  func stopObservingCommits(_ observer: AnyObject) {
-    writeLock.withLock { commitObservers[ObjectIdentifier(observer)] = nil }
+  /// Calls the body after commits, by anybody: on the watcher's thread, or for a database in memory on the one that
+  /// commits.
+  ///
+  /// - Returns: what ends the calls.
+  func observeCommits(_ body: @escaping @Sendable (SQLiteConnection) -> Void) throws -> @Sendable () -> Void {
+    guard configuration.isInMemory else {
+      let registration = try CommitWatcher.shared.watch(configuration.path, body)
+      return { registration.cancel() }
+    }
+    let number = UUID()
+    writeLock.withLock { commitObservers[number] = body }
+    return { [weak self] in self?.writeLock.withLock { self?.commitObservers[number] = nil } }
   }
 
   // MARK: Reading

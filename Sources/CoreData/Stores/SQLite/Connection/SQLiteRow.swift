@@ -29,16 +29,29 @@ struct SQLiteRow {
   // MARK: Columns; indexes start at 0
 
   @inline(__always) func isNull(_ column: Int32) -> Bool { sqlite3_value_type(value(column)) == SQLITE_NULL }
-  @inline(__always) func integer(_ column: Int32) -> Int64 { sqlite3_value_int64(value(column)) }
+  /// 0 for NULL.
+  @inline(__always) func key(_ column: Int32) -> Int64 { sqlite3_value_int64(value(column)) }
   @inline(__always) func real(_ column: Int32) -> Double { sqlite3_value_double(value(column)) }
 
   /// The column's text as SQLite has it; nil for NULL.
   @inline(__always)
-  func textBytes(_ column: Int32) -> UnsafeBufferPointer<UInt8>? {
+  func text(_ column: Int32) -> UnsafeBufferPointer<UInt8>? {
     let value = value(column)
     guard let start = sqlite3_value_text(value) else { return nil }
     return UnsafeBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
   }
+
+  func string(_ column: Int32) -> String? { text(column).map { String(decoding: $0, as: UTF8.self) } }
+
+  /// The column's bytes; nil for NULL.
+  func blob(_ column: Int32) -> Data? {
+    let value = value(column)
+    if let start = sqlite3_value_blob(value) { return Data(bytes: start, count: Int(sqlite3_value_bytes(value))) }
+    return isNull(column) ? nil : Data()
+  }
+
+  /// The column's value in its storage class.
+  func stored(_ column: Int32) -> SQLiteValue { SQLiteValue(value(column)) }
 
   // MARK: The size of a value
 
@@ -59,4 +72,20 @@ struct SQLiteRow {
     let isRegular = places.indices.allSatisfy { places[$0] == places[0] + $0 * stride }
     return isRegular && stride > 0 ? stride : 0
   }()
+}
+
+extension SQLiteValue {
+  /// - Parameter value: SQLite's, of a row or of a function's arguments.
+  init(_ value: OpaquePointer?) {
+    func bytes(_ start: UnsafeRawPointer?) -> UnsafeRawBufferPointer {
+      UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_value_bytes(value)))
+    }
+    switch sqlite3_value_type(value) {
+    case SQLITE_INTEGER: self = .integer(sqlite3_value_int64(value))
+    case SQLITE_FLOAT: self = .real(sqlite3_value_double(value))
+    case SQLITE_TEXT: self = .text(String(decoding: bytes(sqlite3_value_text(value)), as: UTF8.self))
+    case SQLITE_BLOB: self = .blob(Data(bytes(sqlite3_value_blob(value))))
+    default: self = .null
+    }
+  }
 }

@@ -103,6 +103,7 @@ final class SQLiteStatement {
     case .real(let real): bind(real, at: index)
     case .text(let text): bind(text, at: index)
     case .blob(let data): bind(data, at: index)
+    case .encoded: preconditionFailure("A value for a server was bound to a statement of SQLite.")
     }
   }
 
@@ -178,15 +179,7 @@ final class SQLiteStatement {
   }
 
   /// The column's value in its storage class.
-  func value(_ column: Int32) -> SQLiteValue {
-    switch sqlite3_column_type(handle, column) {
-    case SQLITE_INTEGER: .integer(integer(column))
-    case SQLITE_FLOAT: .real(real(column))
-    case SQLITE_TEXT: .text(text(column) ?? "")
-    case SQLITE_BLOB: .blob(blob(column) ?? Data())
-    default: .null
-    }
-  }
+  func value(_ column: Int32) -> SQLiteValue { SQLiteValue(sqlite3_column_value(handle, column)) }
 
   var columnCount: Int32 { sqlite3_column_count(handle) }
 }

@@ -4,13 +4,13 @@ internal import LinuxSystem
 package struct ExternalFile: Hashable, Sendable {
   let name: String
   let size: Int
-  private let inode: UInt64
+  private let file: FileID
   private let changed: [Int]
 
   fileprivate init(_ name: String, _ status: stat) {
     self.name = name
     size = Int(status.st_size)
-    inode = UInt64(status.st_ino)
+    file = FileID(status)
     changed = [Int(status.st_ctim.tv_sec), Int(status.st_ctim.tv_nsec)]
   }
 }

@@ -23,7 +23,7 @@ extension SQLiteChangeWriter {
   ) throws {
     let writer = store.writer(number)
     for column in writer.externalColumns where !kept.contains(column) {
-      files += try writer.files(in: column, where: " WHERE t0.Z_PK = ?", [.integer(key)], connection)
+      files += try writer.files(in: column, where: " WHERE t0.Z_PK = \(bind: .integer(key))", connection)
     }
   }
 }
@@ -31,12 +31,12 @@ extension SQLiteChangeWriter {
 extension RowWriter {
   /// The files that a column's values name in some rows of the table `t0`.
   func files(
-    in column: String, where condition: String, _ values: [SQLiteValue], _ connection: SQLiteConnection
+    in column: String, where condition: SQL, _ connection: SQLiteConnection
   ) throws -> [ExternalFiles.Replaced] {
     let isFile = "length(t0.\(column)) = \(ExternalData.storedNameLength) AND substr(t0.\(column), 1, 1) = x'02'"
-    let rows = try connection.rows(
-      "SELECT t0.Z_PK, t0.\(column) FROM \(mapping.table) AS t0\(condition.isEmpty ? " WHERE" : condition + " AND") \(isFile)",
-      values)
+    let conditions: SQL = condition.isEmpty ? " WHERE \(raw: isFile)" : "\(condition) AND \(raw: isFile)"
+    let sql: SQL = "SELECT t0.Z_PK, t0.\(raw: column) FROM \(raw: mapping.table) AS t0\(conditions)"
+    let rows = try connection.rows(sql.text, sql.values)
     return rows.compactMap { row in
       guard case .integer(let key) = row[0], case .blob(let stored) = row[1] else { return nil }
       return ExternalFiles.Replaced(table: mapping.table, column: column, key: key, stored: stored)

@@ -13,28 +13,22 @@ struct HistoryReader {
       "SELECT Z_MAX FROM \(schema.primaryKeyTable) WHERE Z_ENT = \(HistoryTables.Number.transaction)") ?? 0
   }
 
-  /// Throws 134301 if transactions after the number were deleted.
-  func checkNothingIsMissing(after number: Int64, _ connection: SQLiteConnection) throws {
+  /// The numbers of the last transaction ever written and of the oldest one that is there; 0 for none.
+  func bounds(_ connection: SQLiteConnection) throws -> (last: Int64, oldest: Int64) {
     let oldest = try connection.integer("SELECT min(Z_PK) FROM \(history.tables.transactions)") ?? 0
-    let last = try Self.lastNumber(store.schema, connection)
-    guard number >= last || (oldest > 0 && number + 1 >= oldest) else {
-      throw CoreDataErrors.error(
-        .persistentHistoryTokenExpired,
-        "The history of the store \(store.identifier ?? "") was deleted up to transaction "
-          + "\(oldest == 0 ? last : oldest - 1); the token is of transaction \(number).")
-    }
+    return (try Self.lastNumber(store.schema, connection), oldest)
   }
 
   /// The condition for transactions after a place.
-  func condition(after place: NSPersistentHistoryChangeRequest.Place) -> (sql: String, values: [SQLiteValue]) {
+  func condition(after place: NSPersistentHistoryChangeRequest.Place) -> SQL {
     switch place {
-    case .date(let date): ("t.ZTIMESTAMP > ?", [.real(date.timeIntervalSinceReferenceDate)])
-    case .token(let token): ("t.Z_PK > ?", [.integer(token?.numbers[store.identifier] ?? 0)])
+    case .date(let date): "t.ZTIMESTAMP > \(bind: .real(date.timeIntervalSinceReferenceDate))"
+    case .token(let token): "t.Z_PK > \(bind: .integer(token?.numbers[store.identifier] ?? 0))"
     }
   }
 
   func transactions(
-    where condition: (sql: String, values: [SQLiteValue]), _ connection: SQLiteConnection
+    where condition: SQL, _ connection: SQLiteConnection
   ) throws -> [NSPersistentHistoryTransaction] {
     let names = ["AUTHOR", "BUNDLEID", "CONTEXTNAME", "PROCESSID"]
     let tables = history.tables
@@ -44,10 +38,9 @@ struct HistoryReader {
     }
     let statement = try connection.statement(
       """
-      SELECT t.Z_PK, t.ZTIMESTAMP, \(columns.joined(separator: ", ")) FROM \(tables.transactions) t \
-      WHERE \(condition.sql) ORDER BY t.Z_PK
-      """)
-    statement.bind(condition.values)
+      SELECT t.Z_PK, t.ZTIMESTAMP, \(raw: columns.joined(separator: ", ")) FROM \(raw: tables.transactions) t \
+      WHERE \(condition) ORDER BY t.Z_PK
+      """ as SQL)
     var transactions: [NSPersistentHistoryTransaction] = []
     defer { statement.reset() }
     while try statement.step() {
@@ -62,19 +55,18 @@ struct HistoryReader {
   }
 
   private func addChanges(
-    to transactions: [NSPersistentHistoryTransaction], _ condition: (sql: String, values: [SQLiteValue]),
-    _ connection: SQLiteConnection
+    to transactions: [NSPersistentHistoryTransaction], _ condition: SQL, _ connection: SQLiteConnection
   ) throws {
     let byNumber = Dictionary(uniqueKeysWithValues: transactions.map { ($0.transactionNumber, $0) })
     var changes: [Int64: [NSPersistentHistoryChange]] = [:]
     let tombstones = (0..<history.tables.tombstoneCount).map { ", c.ZTOMBSTONE\($0)" }.joined()
+    let (changesTable, transactionsTable) = (history.tables.changes, history.tables.transactions)
     let statement = try connection.statement(
       """
-      SELECT c.ZTRANSACTIONID, c.Z_PK, c.ZCHANGETYPE, c.ZENTITY, c.ZENTITYPK, c.ZCOLUMNS\(tombstones) \
-      FROM \(history.tables.changes) c JOIN \(history.tables.transactions) t ON t.Z_PK = c.ZTRANSACTIONID \
-      WHERE \(condition.sql) ORDER BY c.ZTRANSACTIONID, c.Z_PK
-      """)
-    statement.bind(condition.values)
+      SELECT c.ZTRANSACTIONID, c.Z_PK, c.ZCHANGETYPE, c.ZENTITY, c.ZENTITYPK, c.ZCOLUMNS\(raw: tombstones) \
+      FROM \(raw: changesTable) c JOIN \(raw: transactionsTable) t ON t.Z_PK = c.ZTRANSACTIONID \
+      WHERE \(condition) ORDER BY c.ZTRANSACTIONID, c.Z_PK
+      """ as SQL)
     defer { statement.reset() }
     while try statement.step() {
       guard let transaction = byNumber[statement.integer(0)], let change = try change(statement, transaction) else {
@@ -103,11 +95,9 @@ struct HistoryReader {
       for (offset, attribute) in history.preserved(number).enumerated() where offset < history.tables.tombstoneCount {
         let path = attribute.name.components(separatedBy: ".")
         let description = id.entity.attribute(at: path)
-        let column = Int32(6 + offset)
-        if statement.isNull(column) { continue }
-        let value = try StoredValue.value(
-          of: statement, column: column, type: attribute.type, attribute: description, storedEntity: id.storedEntity)
-        CompositeValue.set(value, at: path[...], in: &tombstone)
+        let value = try SQLiteRow(statement).value(
+          Int32(6 + offset), as: attribute.type, of: description, in: id.storedEntity)
+        if let value { CompositeValue.set(value, at: path[...], in: &tombstone) }
       }
     }
     return NSPersistentHistoryChange(

@@ -15,9 +15,7 @@ extension SQLiteStore {
         // In one snapshot, so that the check and the read see the same state.
         try connection.execute("BEGIN")
         defer { try? connection.execute("COMMIT") }
-        if case .token(let token?) = query.place, let number = token.numbers[identifier] {
-          try reader.checkNothingIsMissing(after: number, connection)
-        }
+        try query.checkNothingIsMissing(in: identifier) { try reader.bounds(connection) }
         return try reader.transactions(where: reader.condition(after: query.place), connection)
       }
     }
@@ -25,17 +23,16 @@ extension SQLiteStore {
 
   func deleteHistory(before place: NSPersistentHistoryChangeRequest.Place) throws -> Int {
     guard let tables = history?.tables else { return 0 }
-    let condition: (sql: String, values: [SQLiteValue]) =
+    let condition: SQL =
       switch place {
-      case .date(let date): ("ZTIMESTAMP < ?", [.real(date.timeIntervalSinceReferenceDate)])
-      case .token(let token): ("Z_PK < ?", [.integer(token?.numbers[identifier] ?? 0)])
+      case .date(let date): "ZTIMESTAMP < \(bind: .real(date.timeIntervalSinceReferenceDate))"
+      case .token(let token): "Z_PK < \(bind: .integer(token?.numbers[identifier] ?? 0))"
       }
+    let doomed: SQL = "FROM \(raw: tables.transactions) WHERE \(condition)"
     return try CoreDataErrors.translating("Deleting history of \(url?.path ?? "")") {
       try database.write { connection in
-        let doomed = "SELECT Z_PK FROM \(tables.transactions) WHERE \(condition.sql)"
-        try connection.execute("DELETE FROM \(tables.changes) WHERE ZTRANSACTIONID IN (\(doomed))", condition.values)
-        try connection.execute("DELETE FROM \(tables.transactions) WHERE \(condition.sql)", condition.values)
-        return connection.changes
+        try connection.run("DELETE FROM \(raw: tables.changes) WHERE ZTRANSACTIONID IN (SELECT Z_PK \(doomed))")
+        return try connection.run("DELETE \(doomed)")
       }
     }
   }

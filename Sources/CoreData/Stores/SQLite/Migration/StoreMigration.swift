@@ -214,7 +214,7 @@ struct StoreMigration {
       let element = composite.element(at: path.dropFirst())
     else { return "NULL" }
     let initial = (composite.initialValue as? [String: Any]).flatMap { CompositeValue.value(at: path[1...], in: $0) }
-    let defaultValue: SQL = "\(bind: try stored { StoredValue.bind(initial, element, $0, 1) })"
+    let defaultValue: SQL = "\(bind: try SQLiteValue.stored(initial, element))"
     guard let was = inferred.attributes[composite.name] as? NSCompositeAttributeDescription,
       let columns = source.composites[was.name]
     else { return defaultValue }

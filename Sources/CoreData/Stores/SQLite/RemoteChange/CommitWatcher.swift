@@ -38,13 +38,13 @@ final class CommitWatcher: @unchecked Sendable {
   private struct File {
     var connection: SQLiteConnection
     var version: Int64
-    var inode: UInt64
+    var file: FileID?
     /// Whether a write may not be visible yet.
     var isPending = false
     var registrations: [Registration]
 
     init(_ path: String, _ registrations: [Registration] = []) throws {
-      inode = CommitWatcher.inode(path) ?? 0
+      file = FileID(path: path)
       // It never waits, because the thread has other files to serve.
       connection = try SQLiteConnection(path: path, access: .readWrite, busyTimeout: 0)
       version = try connection.integer("PRAGMA data_version") ?? 0
@@ -69,7 +69,8 @@ final class CommitWatcher: @unchecked Sendable {
   ///   - path: the path of an existing database file.
   ///   - body: called on the watcher's thread with a connection for a short read. It must not wait.
   func watch(_ path: String, _ body: @escaping @Sendable (SQLiteConnection) -> Void) throws -> Registration {
-    let path = Self.resolved(path)
+    // SQLite's log is beside the file to which a symbolic link leads.
+    let path = FileID.resolve(path) ?? path
     let registration = Registration(path, body)
     try lock.withLock {
       if files[path] == nil {
@@ -95,13 +96,6 @@ final class CommitWatcher: @unchecked Sendable {
 
   /// For tests, which end a write when the watcher has found it running.
   func setWhenBusy(_ body: (@Sendable (String) -> Void)?) { lock.withLock { whenBusy = body } }
-
-  /// SQLite's log is beside the file to which a symbolic link leads.
-  private static func resolved(_ path: String) -> String {
-    guard let real = realpath(path, nil) else { return path }
-    defer { free(real) }
-    return String(cString: real)
-  }
 
   private static func directory(_ path: String) -> String {
     let parent = path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex)
@@ -176,16 +170,11 @@ final class CommitWatcher: @unchecked Sendable {
 
   /// A file that replaced this one has connections and versions of its own.
   private func replaceIfMoved(_ path: String) {
-    guard let file = files[path], let inode = Self.inode(path), inode != file.inode,
+    guard let file = files[path], let there = FileID(path: path), there != file.file,
       let replacement = try? File(path, file.registrations)
     else { return }
     file.connection.close()
     files[path] = replacement
     for registration in file.registrations { registration.body(replacement.connection) }
-  }
-
-  fileprivate static func inode(_ path: String) -> UInt64? {
-    var status = stat()
-    return stat(path, &status) == 0 ? UInt64(status.st_ino) : nil
   }
 }

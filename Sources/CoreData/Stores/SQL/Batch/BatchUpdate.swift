@@ -1,0 +1,82 @@
+/// One UPDATE of all rows of an entity that match, in either database.
+package struct BatchUpdate<Transaction: BatchTransaction> {
+  private let transaction: Transaction
+  private let request: NSBatchUpdateRequest
+  private let mapping: TableMapping
+  private let targets: BatchUpdateTargets
+  private var store: Transaction.Store { transaction.store }
+
+  package init(_ transaction: Transaction, _ entityName: String, _ request: NSBatchUpdateRequest) {
+    self.transaction = transaction
+    self.request = request
+    mapping = transaction.store.mapping(entityName)
+    targets = BatchUpdateTargets(store: transaction.store, mapping: mapping)
+  }
+
+  /// The fetch that finds the rows; nil for all rows of the entity.
+  package var rows: RowFetch? { targets.rows(of: request) }
+
+  /// - Parameter fetch: `rows`, as the database can evaluate them.
+  package func run(_ fetch: RowFetch?) throws -> BatchResult {
+    let (table, own) = (mapping.table, mapping.names)
+    let wanted = request.propertiesToUpdate ?? [:]
+    let names = try targets.names(wanted.keys)
+    let assignments = try targets.assignments(wanted, externalColumns: transaction.externalColumns(of: mapping))
+    let condition = try condition(fetch)
+    for case .expression(let sql, let type, let attribute) in assignments.map(\.value)
+    where attribute.type.integerRange != nil {
+      let results: SQL =
+        "SELECT \(store.dialect.assigned(sql, type, to: attribute)) AS result FROM \(raw: table) AS t0\(condition)"
+      let extremes = try transaction.integers(
+        "SELECT CAST(min(result) AS bigint), CAST(max(result) AS bigint) FROM (\(results)) AS updated")
+      try targets.checkWidth(extremes.flatMap(\.self), attribute)
+    }
+    try transaction.willUpdate(assignments.map(\.column), of: mapping, where: condition)
+    let sets: [SQL] = try assignments.map { "\(raw: $0.column) = \(try value($0))" }
+    let needsRows = transaction.history != nil || request.resultType == .updatedObjectIDsResultType
+    let update: SQL = """
+      UPDATE \(raw: table) AS t0 SET \(sets.joined(", ")), \(raw: own.version) = \(raw: "t0.\(own.version)".nextVersion)\
+      \(condition)\(raw: needsRows ? " RETURNING \(own.key), \(own.entity)" : "")
+      """
+    var result = BatchResult()
+    guard needsRows else {
+      result.count = try transaction.execute(update)
+      return result
+    }
+    for row in try transaction.integers(update) {
+      let (key, number) = (row[0], Int(row[1]))
+      if let id = store.objectID(number: number, key: key) { result.ids.append(id) }
+      result.count += 1
+      try transaction.history?.noteUpdate(number: number, key: key, changed: names)
+    }
+    return result
+  }
+
+  /// The WHERE clause. A predicate that needs other tables finds the keys first.
+  private func condition(_ fetch: RowFetch?) throws -> SQL {
+    guard let fetch else { return targets.restriction(of: request) }
+    let isLimited = fetch.limit > 0
+    let key = mapping.names.key
+    let keys = try store.select("t0.\(key)", fetch, isOrdered: isLimited)
+    guard isLimited, let lock = store.dialect.rowLock else { return " WHERE t0.\(raw: key) IN (\(keys))" }
+    let skipping = request.skipsLockedRows ? " SKIP LOCKED" : ""
+    // As an array the rows are found once. As a subquery they might be found again for each row, and be too many.
+    return " WHERE t0.\(raw: key) = ANY(ARRAY(\(keys) \(raw: lock + skipping)))"
+  }
+
+  private func value(_ assignment: BatchAssignment) throws -> SQL {
+    switch assignment.value {
+    case .expression(let sql, let type, let attribute): return store.dialect.assigned(sql, type, to: attribute)
+    case .key(let key?): return "\(bind: .integer(key))"
+    case .key(nil), .constant(nil, _): return "NULL"
+    case .constant(let value?, let attribute):
+      do {
+        return try transaction.parameter(value, of: attribute)
+      } catch var refused as RefusedValue {
+        refused.entity = refused.entity ?? mapping.name
+        refused.attribute = refused.attribute ?? assignment.name
+        throw refused
+      }
+    }
+  }
+}

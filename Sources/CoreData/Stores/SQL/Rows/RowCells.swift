@@ -1,0 +1,85 @@
+/// The values of one row that a database gave, by their columns, the first of which is 0. Each dialect has one reader of
+/// them.
+@usableFromInline
+package protocol ValueCells {
+  /// A key, a version or an entity's number; 0 for NULL.
+  func key(_ column: Int32) -> Int64
+
+  /// A value as key-value coding returns it; nil for NULL.
+  ///
+  /// - Parameters:
+  ///   - type: the form of the value.
+  ///   - attribute: whose value it is; nil for the result of an expression.
+  ///   - storedEntity: the entity whose store has external data.
+  func value(
+    _ column: Int32, as type: NSAttributeType, of attribute: NSAttributeDescription?, in storedEntity: StoredEntity?
+  ) throws -> Any?
+}
+
+/// Cells that become the slots of a snapshot. Each is nil for NULL.
+///
+/// Loops over rows are specialised for each kind, so that no value costs a call through the protocol.
+@usableFromInline
+package protocol RowCells: ValueCells {
+  func integer(_ column: Int32) -> Int64?
+  func boolean(_ column: Int32) -> Int64?
+  func double(_ column: Int32) -> Double?
+
+  /// Seconds since 2001-01-01 00:00 UTC.
+  func date(_ column: Int32) -> Double?
+
+  /// UTF-8, valid until the next row.
+  func text(_ column: Int32) -> UnsafeBufferPointer<UInt8>?
+
+  /// - Parameter isExternal: whether the value may be in a file.
+  func data(_ column: Int32, isExternal: Bool, in storedEntity: StoredEntity) throws -> Data?
+}
+
+extension ValueCells {
+  /// A composite attribute's value, from the column of each of its elements; nil if all are NULL.
+  func composite(
+    _ leaves: [(leaf: CompositeColumns.Leaf, column: Int32)], in storedEntity: StoredEntity?
+  ) throws -> [String: Any]? {
+    var elements: [String: Any] = [:]
+    for (leaf, column) in leaves {
+      let attribute = leaf.attribute
+      guard let value = try value(column, as: attribute.attributeType, of: attribute, in: storedEntity) else {
+        continue
+      }
+      CompositeValue.set(value, at: leaf.path[...], in: &elements)
+    }
+    return elements.isEmpty ? nil : elements
+  }
+}
+
+extension SQLStore {
+  /// A row of dictionary results.
+  package func dictionary(_ columns: [SQLResultColumn], of cells: some ValueCells) throws -> NSDictionary {
+    let row = NSMutableDictionary(capacity: columns.count)
+    for column in columns {
+      if let value = try value(Int32(column.index), column.kind, of: cells) { row[column.name] = value }
+    }
+    return row
+  }
+
+  private func value(_ index: Int32, _ kind: SQLResultColumn.Kind, of cells: some ValueCells) throws -> Any? {
+    switch kind {
+    case .value(let type, let attribute):
+      return try cells.value(index, as: type, of: attribute, in: storedEntity(of: attribute))
+    case .composite(let leaves):
+      let columns = leaves.enumerated().map { ($1, index + Int32($0)) }
+      return try cells.composite(columns, in: storedEntity(of: leaves.first?.attribute))
+    case .object(let entityName, let hasEntityColumn):
+      let key = cells.key(index)
+      let number = hasEntityColumn ? Int(cells.key(index + 1)) : 0
+      // 0 in the entity's column stands for the relationship's own destination, as in a snapshot.
+      let actual = storedEntities.byNumber.indices.contains(number) ? storedEntities.byNumber[number] : nil
+      guard key != 0, let storedEntity = actual ?? storedEntities.byName[entityName] else { return nil }
+      return NSManagedObjectID(storedEntity: storedEntity, key: key)
+    }
+  }
+
+  private func storedEntity(of attribute: NSAttributeDescription?) -> StoredEntity? {
+    attribute?.owner.flatMap { storedEntities.byName[$0.name ?? ""] }
+  }
+}

@@ -1,0 +1,138 @@
+/// The plan for reading rows of an entity and its subentities: the columns of a SELECT, and for each entity the steps
+/// that fill a snapshot.
+@usableFromInline
+package final class RowPlan: Sendable {
+  /// The first two are the key and the version. The third is the entity's number, if it varies.
+  private let columns: [String]
+  private let keyColumnCount: Int
+  /// The decoder of all rows, if they are of one entity.
+  @usableFromInline package let onlyDecoder: RowDecoder?
+  /// By entity number.
+  @usableFromInline let decoders: [RowDecoder?]
+
+  /// A column's text in a SELECT: its name, and in a database with types the type as which it is decoded.
+  ///
+  /// - Parameter attribute: nil for keys, versions and the numbers of entities.
+  package typealias ColumnForm = @Sendable (_ name: String, _ attribute: NSAttributeDescription?) -> String
+
+  /// - Parameter properties: the names of the properties to read; nil for all.
+  init(
+    _ mapping: TableMapping, schema: StoreSchema, storedEntities: StoredEntities, includesSubentities: Bool,
+    properties: Set<String>? = nil, form: ColumnForm
+  ) {
+    let numbers = includesSubentities ? mapping.numbersIncludingSubentities : [mapping.number]
+    let names = mapping.names
+    var columns = ([names.key, names.version] + (numbers.count > 1 ? [names.entity] : [])).map { form($0, nil) }
+    keyColumnCount = columns.count
+    var indexes: [String: Int32] = [:]
+    func index(_ column: String, _ attribute: NSAttributeDescription? = nil) -> Int32 {
+      if let known = indexes[column] { return known }
+      columns.append(form(column, attribute))
+      let index = Int32(columns.count - 1)
+      indexes[column] = index
+      return index
+    }
+
+    var decoders: [RowDecoder?] = Array(repeating: nil, count: storedEntities.byNumber.count)
+    for number in numbers {
+      guard let mapping = schema.entitiesByNumber[number], let storedEntity = storedEntities.byNumber[number] else {
+        continue
+      }
+      var steps: [RowStep] = []
+      var composites: [RowDecoder.Composite] = []
+      for property in mapping.storedProperties(storedEntity.layout)
+      where properties?.contains(property.description.name) ?? true {
+        var step = RowStep(property)
+        switch property.columns {
+        case .attribute(let attribute): step.column = index(attribute.column, property.description.attribute)
+        case .composite(let composite):
+          composites.append(
+            RowDecoder.Composite(
+              slot: property.slot, leaves: composite.leaves.map { ($0, index($0.column.column, $0.attribute)) }))
+          continue
+        case .toOne(let toOne):
+          step.column = index(toOne.column)
+          step.entityColumn = toOne.entityColumn.map { index($0) } ?? -1
+          step.destination = Int64(schema.entitiesByName[toOne.destinationEntityName]?.number ?? 0)
+        }
+        steps.append(step)
+      }
+      decoders[number] = RowDecoder(storedEntity: storedEntity, steps: steps, composites: composites)
+    }
+    self.columns = columns
+    self.decoders = decoders
+    onlyDecoder = numbers.count == 1 ? decoders[mapping.number] : nil
+  }
+
+  /// The columns for a SELECT, qualified by a table's alias.
+  ///
+  /// - Parameter areKeys: leaves the properties out.
+  package func columnList(alias: String, areKeys: Bool = false) -> String {
+    columns.prefix(columnCount(areKeys: areKeys)).map { "\(alias).\($0)" }.joined(separator: ", ")
+  }
+
+  package func columnCount(areKeys: Bool = false) -> Int { areKeys ? keyColumnCount : columns.count }
+
+  /// Gives the body the cells of each row, its decoder and its entity. Rows of entities that the model lacks are left
+  /// out.
+  @inlinable
+  @inline(__always)
+  package func forEachRow<Cells: RowCells>(
+    _ next: () throws -> Cells?, _ body: (RowDecoder, StoredEntity, Cells) throws -> Void
+  ) throws {
+    if let onlyDecoder {
+      // Both are counted once.
+      let storedEntity = onlyDecoder.storedEntity
+      while let cells = try next() { try body(onlyDecoder, storedEntity, cells) }
+    } else {
+      while let cells = try next() {
+        if let decoder = decoder(cells) { try body(decoder, decoder.storedEntity, cells) }
+      }
+    }
+  }
+
+  /// The decoder of a row; nil for an entity that the model lacks.
+  @inlinable
+  @inline(__always)
+  package func decoder(_ cells: some RowCells) -> RowDecoder? {
+    if let onlyDecoder { return onlyDecoder }
+    let number = Int(cells.key(2))
+    return decoders.indices.contains(number) ? decoders[number] : nil
+  }
+}
+
+/// The plans of a store's entities. Built once.
+package struct RowPlans: Sendable {
+  private let plans: [String: (deep: RowPlan, flat: RowPlan)]
+  fileprivate let form: RowPlan.ColumnForm
+
+  package init(_ schema: StoreSchema, _ storedEntities: StoredEntities, form: @escaping RowPlan.ColumnForm) {
+    self.form = form
+    func plan(_ mapping: TableMapping, _ includesSubentities: Bool) -> RowPlan {
+      RowPlan(
+        mapping, schema: schema, storedEntities: storedEntities, includesSubentities: includesSubentities, form: form)
+    }
+    plans = schema.entitiesByName.mapValues { (plan($0, true), plan($0, false)) }
+  }
+
+  package func plan(_ name: String, includesSubentities: Bool) -> RowPlan {
+    guard let plan = plans[name] else { preconditionFailure("The store holds no entity \(name).") }
+    return includesSubentities ? plan.deep : plan.flat
+  }
+}
+
+extension SQLStore {
+  package func plan(_ name: String, includesSubentities: Bool) -> RowPlan {
+    plans.plan(name, includesSubentities: includesSubentities)
+  }
+
+  /// The plan for a fetch, which may name some properties only.
+  package func plan(_ fetch: RowFetch) -> RowPlan {
+    guard let properties = fetch.properties else {
+      return plan(fetch.entityName, includesSubentities: fetch.includesSubentities)
+    }
+    return RowPlan(
+      mapping(fetch.entityName), schema: schema, storedEntities: storedEntities,
+      includesSubentities: fetch.includesSubentities, properties: properties, form: plans.form)
+  }
+}

@@ -1,0 +1,121 @@
+/// A row in the server's binary format: where the bytes of its values are. The caller keeps their memory.
+///
+/// Loops over rows are specialised for its two kinds, so that no value costs a call through the protocol.
+protocol ServerRow: RowCells {
+  /// The value's bytes; nil for NULL.
+  func bytes(_ column: Int32) -> UnsafeRawBufferPointer?
+
+  /// The place of a value that is never empty; nil for NULL.
+  func number(_ column: Int32) -> UnsafeRawPointer?
+}
+
+extension ResultRow: ServerRow {}
+extension CopiedRow: ServerRow {}
+
+extension ServerRow {
+  @inline(__always)
+  func key(_ column: Int32) -> Int64 { integer(column) ?? 0 }
+
+  @inline(__always)
+  func integer(_ column: Int32) -> Int64? {
+    number(column).map { Int64(bigEndian: $0.loadUnaligned(as: Int64.self)) }
+  }
+
+  @inline(__always)
+  func boolean(_ column: Int32) -> Int64? { number(column).map { $0.load(as: UInt8.self) == 0 ? 0 : 1 } }
+
+  @inline(__always)
+  func double(_ column: Int32) -> Double? { integer(column).map { Double(bitPattern: UInt64(bitPattern: $0)) } }
+
+  @inline(__always)
+  func date(_ column: Int32) -> Double? { integer(column).map(ServerDate.seconds) }
+
+  @inline(__always)
+  func text(_ column: Int32) -> UnsafeBufferPointer<UInt8>? { bytes(column)?.bindMemory(to: UInt8.self) }
+
+  func data(_ column: Int32, isExternal: Bool, in storedEntity: StoredEntity) -> Data? {
+    bytes(column).map { Data($0) }
+  }
+
+  /// A column is decoded as the type that its attribute has here.
+  func value(
+    _ column: Int32, as type: NSAttributeType, of attribute: NSAttributeDescription?, in storedEntity: StoredEntity?
+  ) -> Any? {
+    guard let bytes = bytes(column), let attribute else { return nil }
+    return ServerValue.value(bytes, as: attribute)
+  }
+}
+
+/// A row of a result whose columns have types of their own.
+struct TypedServerRow: ValueCells {
+  let result: any ServerResult
+  let row: Int
+
+  func key(_ column: Int32) -> Int64 { result.integer(row, Int(column)) }
+
+  func value(
+    _ column: Int32, as type: NSAttributeType, of attribute: NSAttributeDescription?, in storedEntity: StoredEntity?
+  ) -> Any? {
+    result.bytes(row, Int(column)).flatMap { ServerValue.value($0, result.type(Int(column)), type, attribute) }
+  }
+}
+
+extension RowPlan {
+  /// A column with the type as which it is decoded, since a person may have altered the column's; where it is the same,
+  /// this costs nothing.
+  static func form(_ name: String, _ attribute: NSAttributeDescription?) -> String {
+    "\(name)::\((attribute.map { ServerType($0) ?? .text } ?? .int8).name)"
+  }
+
+  /// Gives the body the rows of a result: the decoder, the entity, the cells.
+  @inline(__always)
+  func forEachRow(
+    of result: any ServerResult, _ body: (RowDecoder, StoredEntity, ResultRow) throws -> Void
+  ) throws {
+    let cells = result.cells
+    let count = Int32(truncatingIfNeeded: result.rowCount)
+    var index: Int32 = 0
+    // The cells refer to the result's memory.
+    try withExtendedLifetime(result) {
+      try forEachRow(
+        {
+          if index == count { return nil }
+          defer { index += 1 }
+          return cells.row(index)
+        }, body)
+    }
+  }
+
+  /// The same with the rows of a SELECT without parameters, while the server sends them.
+  ///
+  /// - Returns: the number of rows.
+  @inline(__always)
+  @discardableResult
+  func forEachCopiedRow(
+    _ connection: any ServerConnection, _ sql: String, columnCount: Int,
+    _ body: (RowDecoder, StoredEntity, CopiedRow) throws -> Void
+  ) throws -> Int {
+    let rows = CopiedRows(columnCount: columnCount)
+    var count = 0
+    try connection.copyRows(sql) { message in
+      guard let row = try rows.row(in: message) else { return }
+      count += 1
+      if let decoder = decoder(row) { try body(decoder, decoder.storedEntity, row) }
+    }
+    return count
+  }
+}
+
+/// The SELECTs of rows of one entity by their keys.
+struct ServerRowQueries {
+  /// Its parameter: an array of keys.
+  let rows: String
+  /// Its parameter: a key.
+  let row: String
+
+  init(_ plan: RowPlan, _ mapping: TableMapping) {
+    let selection = "SELECT \(plan.columnList(alias: "t")) FROM \(mapping.table) t WHERE t.\(mapping.names.key) ="
+    row = "\(selection) $1 AND t.\(mapping.names.entity) = \(mapping.number)"
+    rows = "\(selection) ANY($1) AND t.\(mapping.names.entity) = \(mapping.number)"
+  }
+}
