@@ -3,7 +3,7 @@ import Glibc
 
 /// Tells whether a path leads into a directory, under any name: through a symbolic link, or through a mount that shows
 /// the directory, or one in it, at another place.
-struct DirectoryGuard {
+package struct DirectoryGuard {
   /// What tells one directory from all others.
   private struct Identity: Hashable {
     let device: dev_t
@@ -18,14 +18,14 @@ struct DirectoryGuard {
 
   private let directories: Set<Identity>
 
-  init(_ path: String) {
+  package init(_ path: String) {
     // A directory that cannot be listed is still known by itself.
     let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
     directories = Set(([path] + names.map { "\(path)/\($0)" }).compactMap(Identity.init))
   }
 
   /// Whether a file at the path would lie in the directory, or below it.
-  func contains(_ path: String) -> Bool {
+  package func contains(_ path: String) -> Bool {
     guard let resolved = Glibc.realpath(URL(fileURLWithPath: path).deletingLastPathComponent().path, nil) else {
       return false
     }
