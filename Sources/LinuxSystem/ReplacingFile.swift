@@ -14,7 +14,7 @@ package final class ReplacingFile {
 
   private let path: String
   private let temporaryPath: String
-  private let descriptor: Descriptor
+  private let file: LockedFile
   private var isInPlace = false
   private var buffer: [UInt8] = []
 
@@ -38,17 +38,19 @@ package final class ReplacingFile {
       let number = $0 == 0 ? "" : ".\($0)"
       return directory + (temporaryName ?? ".\(parts.last ?? "").\(getpid())\(number).tmp")
     }
-    // A process that was killed may have left a file. If another file comes to this name meanwhile, nothing is written
-    // to it (O_EXCL of open(2)).
-    unlink(temporaryPath)
     do {
-      descriptor = try Descriptor(open(temporaryPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode), "open")
+      file = try LockedFile(mode: mode) { [temporaryPath] in
+        // A process that was killed may have left a file. If another file comes to this name meanwhile, nothing is
+        // written to it.
+        unlink(temporaryPath)
+        return temporaryPath
+      }
     } catch {
       Self.giveBack(temporaryPath)
-      let reason = error.number == ENOENT ? "cannot be created: its directory is not there" : nil
-      throw FileError(path: path, action: "be created", errno: error.number, reason: reason)
+      let reason = error.errno == ENOENT ? "cannot be created: its directory is not there" : nil
+      throw FileError(path: path, action: "be created", errno: error.errno, reason: reason)
     }
-    if isForAll, fchmod(descriptor.number, mode) != 0 {
+    if isForAll, fchmod(file.descriptor.number, mode) != 0 {
       throw FileError(path: path, action: "be made readable for all users", errno: errno)
     }
   }
@@ -58,6 +60,20 @@ package final class ReplacingFile {
     guard name.hasPrefix("."), name.hasSuffix(".tmp") else { return false }
     let parts = name.dropLast(".tmp".count).split(separator: ".")
     return parts.count > 1 && parts[parts.count - 1].utf8.allSatisfy { 0x30...0x39 ~= $0 }
+  }
+
+  /// Removes what killed processes have written of a file at a path, under names that it has by default. It reads the
+  /// names in the directory.
+  package static func removeAbandoned(of path: String) {
+    let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+    let prefix = ".\(parts.last ?? "")."
+    let directory = parts.dropLast().joined(separator: "/")
+    LockedFile.removeAbandoned(in: parts.count == 1 ? "." : directory.isEmpty ? "/" : directory) { name in
+      isTemporaryName(name) && name.hasPrefix(prefix)
+        && name.dropFirst(prefix.count).dropLast(".tmp".count).utf8.allSatisfy { 0x30...0x39 ~= $0 || $0 == 0x2e }
+    } remove: {
+      unlink($0)
+    }
   }
 
   /// Removes what was written, unless it is in place.
@@ -86,7 +102,7 @@ package final class ReplacingFile {
   /// Renames the file into its place.
   package func complete(surviving durability: Durability) throws(FileError) {
     try flush()
-    if durability == .power, fsync(descriptor.number) != 0 {
+    if durability == .power, fsync(file.descriptor.number) != 0 {
       throw FileError(path: temporaryPath, action: "be synchronised", errno: errno)
     }
     try checkReplaceable(path)
@@ -105,7 +121,7 @@ package final class ReplacingFile {
   }
 
   private func flush() throws(FileError) {
-    try buffer.writeAll(to: descriptor.number, path: temporaryPath)
+    try buffer.writeAll(to: file.descriptor.number, path: temporaryPath)
     buffer.removeAll(keepingCapacity: true)
   }
 }

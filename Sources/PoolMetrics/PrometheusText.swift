@@ -6,6 +6,9 @@ import PoolClient
 ///
 /// Source: https://prometheus.io/docs/instrumenting/exposition_formats/, "Text-based format".
 package enum PrometheusText {
+  /// How each text begins.
+  package static let start = "# HELP workerpool_"
+
   /// The metrics, each with its help and type.
   package static func text(_ status: PoolStatus) -> String {
     var text = Text()

@@ -113,22 +113,23 @@ public final class StoreMaintenance {
         .persistentStoreOperation, "\(directory) cannot be reached: \(String(cString: strerror(errno))); make it first."
       )
     }
-    let unfinished = try CoreDataErrors.translatingFiles(.sqlite) { try UnfinishedBackup(of: self.url, in: directory) }
-    defer { withExtendedLifetime(unfinished) {} }
+    let unfinished = try CoreDataErrors.translatingFiles(.sqlite) {
+      try UnfinishedStore(of: self.url.lastPathComponent, for: "backup", in: directory)
+    }
     try CoreDataErrors.translating("Backing up \(connection.path)") {
       // All steps read one snapshot: a writer would otherwise restart the copy each time.
       try connection.reading {
         let names = try connection.externalFileNames()
         try requireOwnFolder(for: url, names)
-        let pages = try copyPages(to: unfinished.path, progress)
-        // The files of this state stay until the copy has its name.
-        try ExternalFolder(of: url).bring(names, from: ExternalFolder(of: self.url)) {
+        let pages = try copyPages(to: unfinished.url.path, progress)
+        // The files of this state stay until they are copied.
+        try ExternalFolder(of: unfinished.url).bring(names, from: ExternalFolder(of: self.url)) {
           try progress(pages, pages)
         } then: {
-          try putInPlace(unfinished.path, at: url)
         }
       }
     }
+    try CoreDataErrors.translatingFiles(.sqlite) { try unfinished.putInPlace(at: url, replaces: true) }
     // Those of a backup that was there before.
     UnusedFiles(of: url).removeIfPossible()
   }
@@ -161,17 +162,6 @@ public final class StoreMaintenance {
     let copy = try SQLiteConnection(path: path, access: .create)
     defer { copy.close() }
     return try copy.copy(from: connection, pages: 1000, progress: progress)
-  }
-
-  private func putInPlace(_ temporary: String, at url: URL) throws {
-    try CoreDataErrors.translatingFiles(.sqlite) {
-      try synchronizeFile(temporary)
-      try checkReplaceable(url.path)
-      guard rename(temporary, url.path) == 0 else {
-        throw FileError(path: url.path, action: "be replaced", errno: errno)
-      }
-      try synchronizeDirectory(url.deletingLastPathComponent().path)
-    }
   }
 
   private func writing(_ what: String, _ body: () throws -> Void) throws {

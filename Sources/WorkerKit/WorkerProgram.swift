@@ -128,8 +128,10 @@ struct WorkerProgram {
       return .open(try environment.openStore())
     } catch {
       complain("the store cannot be opened: \(FailureText.text(error))")
-      // A server that starts, or has no connection left, is not the plugin's fault.
-      let mayPass = StorePlace(environment.store).isServer && StoreTrouble(error) != nil
+      // It is not the plugin's fault if a server starts, or has no connection left, or if the model is being replaced,
+      // which the pool has read before.
+      let mayPass =
+        error is ModelFileError || StorePlace(environment.store).isServer && StoreTrouble(error) != nil
       return .failed(mayPass ? WorkerExit.tryLater : Self.noInput)
     }
   }

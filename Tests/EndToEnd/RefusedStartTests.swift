@@ -101,6 +101,27 @@ import Testing
     Refusal("a second pool on the store", 1, "a store has one pool", ["store": ["app.sqlite"]], isSecond: true),
   ]
 
+  /// What a pool writes elsewhere must not take the place of something else.
+  static let outputs = [
+    Refusal(
+      "a store where the pool takes files", 1, "where the pool takes and removes files",
+      ["store": ["new/incoming/app.sqlite"]], scene: "mkdir -p new/incoming"),
+    Refusal("metrics for the new store", 1, "new.sqlite is a file of the store", ["metrics-file": ["new.sqlite"]]),
+    Refusal(
+      "metrics for the store's log", 1, "is a file of the store",
+      ["store": ["app.sqlite"], "metrics-file": ["plugins/../app.sqlite-wal"]]),
+    Refusal("metrics for another store", 1, "app.sqlite is a SQLite", ["metrics-file": ["app.sqlite"]]),
+    Refusal(
+      "metrics for a model", 1, "other than metrics", ["metrics-file": ["Items.xcdatamodel/contents"]]),
+    Refusal(
+      "metrics where jobs come in", 1, "lies in the queue directory", ["metrics-file": ["new/incoming/metrics"]],
+      scene: "mkdir -p new/incoming"),
+    Refusal(
+      "a recording into the store", 1, "app.sqlite is a file of the store",
+      ["store": ["app.sqlite"], "record": ["app.sqlite"]]),
+    Refusal("a recording into another store", 1, "app.sqlite is a SQLite", ["record": ["app.sqlite"]]),
+  ]
+
   static let others = [
     Refusal("a recording in no directory", 1, "none/record cannot be opened", ["record": ["none/record"]]),
     Refusal("a directory for a recording", 1, "plugins cannot be opened: Is a directory", ["record": ["plugins"]]),
@@ -113,7 +134,7 @@ import Testing
 
   private static var powerless: [String] { geteuid() == 0 ? withoutPower : [] }
 
-  @Test(.timeLimit(.minutes(20)), arguments: plugins + models + stores + queues + others)
+  @Test(.timeLimit(.minutes(20)), arguments: plugins + models + stores + queues + outputs + others)
   func aStartThatIsRefusedLeavesNothingBehindAndTouchesNothing(refusal: Refusal) throws {
     let items = try ItemPool()
     let place = items.place.url.path

@@ -223,6 +223,9 @@ import WorkerPool
     #expect(finished.output.contains("\nOOMPolicy=continue\n"))
     #expect(finished.output.contains("TimeoutStartSec=150\n"), "the store may take so long, and a bit")
     #expect(try workerpool("systemd-unit").code == 2)
+    let server = "postgresql://app@db.example/app"
+    let atServer = try workerpool("systemd-unit", "--store", server, "--model", "/m/App.xcdatamodeld")
+    #expect(atServer.lines.contains { $0.hasPrefix("ExecStart=") && $0.contains(" --store \(server) ") }, "\(atServer)")
   }
 
   @Test func theUnitOfAPackageReadsTheOptionsOfItsInstance() throws {

@@ -41,6 +41,21 @@ import Testing
     withExtendedLifetime(files) {}
   }
 
+  /// A killed export leaves what it has written, under a name with its process ID.
+  @Test func whatKilledProcessesHaveLeftIsRemoved() throws {
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let path = directory.path + "/out.csv"
+    let others = [".out.csv.new.1.tmp", ".out.csv.tmp", "out.csv.1.tmp", ".other.csv.1.tmp", ".out.csv.1x.tmp"]
+    for name in [".out.csv.1.tmp", ".out.csv.12.1.tmp"] + others {
+      try Data("half".utf8).write(to: directory.appendingPathComponent(name))
+    }
+    let running = try ReplacingFile(path, mode: 0o600)
+    ReplacingFile.removeAbandoned(of: path)
+    #expect(try names().sorted() == (others + [".out.csv.\(getpid()).tmp"]).sorted())
+    try running.complete(surviving: .processes)
+    #expect(try names().sorted() == (others + ["out.csv"]).sorted())
+  }
+
   @Test func whatLiesUnderTheTemporaryNameIsNotWrittenTo() throws {
     defer { try? FileManager.default.removeItem(at: directory) }
     let victim = directory.path + "/victim"

@@ -24,6 +24,7 @@ import WorkerKit
     let ids = try context.fetch(request)
     let writer = RowWriter(
       format: parameters.format, names: (parameters.includesObjectID ? ["objectID"] : []) + values.names)
+    ReplacingFile.removeAbandoned(of: parameters.file)
     let file = try ReplacingFile(parameters.file, mode: 0o666)
     try file.write(writer.header)
     // The IDs of all objects are in memory, the objects themselves for one batch only: the context keeps no unused

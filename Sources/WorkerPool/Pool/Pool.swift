@@ -34,6 +34,8 @@ public enum Pool {
     case noPlugins(reason: String)
     /// This process may have fewer files open than a pool with one worker needs.
     case tooFewOpenFiles(needed: Int, limit: Int)
+    /// A file that the pool is told to write would replace something else.
+    case output(option: String, path: String, reason: String)
     /// The store was not open after this many seconds: most likely another process has it locked.
     case storeIsLocked(path: String, seconds: Double, reason: String)
 
@@ -71,6 +73,7 @@ public enum Pool {
       case .tooFewOpenFiles(let needed, let limit):
         "a pool with one worker needs \(needed) open files, each further worker four more, and this process may have "
           + "\(limit): raise the limit (`ulimit -n`, LimitNOFILE= of a systemd unit)"
+      case .output(let option, let path, let reason): "--\(option) cannot be used: \(path) \(reason)"
       case .storeIsLocked(let path, let seconds, let reason):
         "the store \(path) could not be opened within \(Clock.text(seconds)): \(reason)"
       }
@@ -114,6 +117,7 @@ public enum Pool {
     if !configuration.place.isServer {
       try StoreFitness.requireWritable(configuration.store)
     }
+    try OutputFiles.check(configuration)
     configuration.model = try modelPath(configuration)
     let model = try loadModel(configuration)
     // Before there are other threads: a signal for the process could reach one of them.

@@ -174,15 +174,20 @@ let systemdUnitCommand = CommandDescription(
       return .success
     }
     let (arguments, pool) = try arguments.withFile("config") { all in (all, try configuration(all)) }
-    let paths = ["store", "model", "queue", "plugins", "record", "metrics-file", "confine-read", "confine-write"]
+    let paths = ["model", "queue", "plugins", "record", "metrics-file", "confine-read", "confine-write"]
     var words: [String] = []
     for option in runCommand.options
     where option.name != "config" && arguments.has(option.name) || option.name == "queue" {
       let values = option.name == "queue" ? [arguments.queue] : arguments.strings(option.name)
       if option.value == nil { words.append("--\(option.name)") }
       for value in values {
-        let isPath = paths.contains(option.name)
-        words += ["--\(option.name)", isPath ? URL(fileURLWithPath: value).standardizedFileURL.path : value]
+        let absolute =
+          switch option.name {
+          case "store": StorePlace(value).absolute.text
+          case _ where paths.contains(option.name): URL(fileURLWithPath: value).standardizedFileURL.path
+          default: value
+          }
+        words += ["--\(option.name)", absolute]
       }
     }
     Output.text(

@@ -18,6 +18,11 @@ enum ReportProgram {
       return 2
     }
     do {
+      let files = StorePlace(store).isServer ? StoreFiles.none : StoreFiles(path: store)
+      if let obstacle = OutputPath.obstacle(to: output, store: files, queue: nil) {
+        WebProgram.write("workerpool report: \(output) \(obstacle)\n", to: STDERR_FILENO)
+        return 2
+      }
       let report = try Report(store: store, seconds: seconds, until: Date())
       try ReplacingFile.write(report.html.document.utf8, to: output, mode: 0o644, surviving: .processes)
       return 0

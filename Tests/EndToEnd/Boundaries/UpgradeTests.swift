@@ -60,6 +60,28 @@ import WorkerPool
     try items.checkNothingIsLeft(of: pool)
   }
 
+  /// A deployment writes the model in place. A worker that starts meanwhile cannot read it.
+  @Test(.timeLimit(.minutes(20))) func aModelThatIsNotWholeForAWhileCostsNoPlugin() throws {
+    let items = try ItemPool()
+    let pool = try items.start()
+    try pool.wait { $0.workers.contains { $0.phase == "up" } }
+    let file = URL(fileURLWithPath: items.model + "/contents")
+    let model = try Data(contentsOf: file)
+    try model.prefix(model.count / 2).write(to: file)
+    #expect(try kill(#require(pool.status().workers.first?.pid), SIGKILL) == 0)
+    // As many processes as a plugin gets that fails at its start, and one more
+    var pids: Set<Int32> = []
+    try pool.wait {
+      pids.formUnion($0.workers.compactMap(\.pid))
+      return pids.count > 6 || $0.plugins.contains { $0.failure != nil }
+    }
+    try model.write(to: file)
+    try items.submit("add")
+    try pool.waitForJobs(1)
+    #expect(try items.rows() == "3|1|0")
+    try pool.stop()
+  }
+
   /// An upgrade that went wrong: the processes of the former file do the work until a good one is there.
   ///
   /// - Parameter text: the bad file; nil for none.

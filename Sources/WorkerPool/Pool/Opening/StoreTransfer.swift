@@ -2,6 +2,7 @@ import CoreData
 import Foundation
 import Jobs
 import LinuxSystem
+import StoreTools
 
 /// A copy of a whole store, objects and jobs, from a SQLite file to a PostgreSQL database, or back.
 ///
@@ -26,8 +27,6 @@ public enum StoreTransfer {
     case workerRuns(pid: Int32)
     /// Nothing was copied.
     case failed(destination: String, reason: String)
-    /// The copy is there and is not like the original.
-    case differs(destination: String, reason: String)
 
     /// What happened and what to do, as one line.
     public var description: String {
@@ -39,8 +38,7 @@ public enum StoreTransfer {
       case .place(let error): error.description
       case .unreadable(let store, let reason): "the store \(store) cannot be read: \(reason)"
       case .exists(let place):
-        "there is a store at \(place) already: name a place where none is. If it is a copy that was interrupted while "
-          + "it was compared, remove it (the file, or the schemas) and copy again"
+        "there is a store, or another file, at \(place) already: name a place where none is"
       case .inUse(let store, let pools):
         "a pool runs on the store \(store): \(pools.joined(separator: ", ")); stop it first (workerpool stop). If it "
           + "is dead, start one there and stop it"
@@ -48,7 +46,6 @@ public enum StoreTransfer {
       case .workerRuns(let pid):
         "process \(pid), a worker of a pool that has ended, still has a job: wait until it ends"
       case .failed(let destination, let reason): "nothing was copied to \(destination): \(reason)"
-      case .differs(let destination, let reason): "do not use the copy at \(destination): \(reason)"
       }
     }
   }
@@ -75,7 +72,8 @@ public enum StoreTransfer {
   ///
   /// - Parameters:
   ///   - source: the original. Its file stays locked until the copy is complete.
-  ///   - destination: where the copy goes. There must be no store, or one that an interrupted copy has left empty.
+  ///   - destination: where the copy goes. There must be no store. The copy is there when it is complete, and not
+  ///     before; a copy to a server is one transaction.
   ///   - model: the path of the app's model; nil for the copy that a SQLite file keeps.
   ///   - progress: called on the calling thread now and then.
   /// - Throws: ``Failure``, ``Pool/StartError``, `ModelFileError`.
@@ -94,11 +92,11 @@ public enum StoreTransfer {
       throw Pool.StartError.noModel(store: source.text)
     }
     let app = try ModelFile.load(modelPath)
-    let isThere = destination.isServer || FileManager.default.fileExists(atPath: destination.text)
-    // Keeps pools and other copies from the file, whichever of both it is.
-    let lock = try Pool.takeStore(source.isServer ? destination.text : source.text)
-    defer { lock.release() }
     do {
+      guard destination.isServer else { return try copy(source, app, toFile: destination, progress) }
+      // Keeps pools from the original.
+      let lock = try Pool.takeStore(source.text)
+      defer { lock.release() }
       // At a server an error undoes all. Nothing is dropped there.
       let summary = try NSPersistentStoreCoordinator.inOneTransaction(
         ofType: destination.storeType, at: destination.url
@@ -106,11 +104,31 @@ public enum StoreTransfer {
       guard let summary else { throw Failure.failed(destination: destination.text, reason: "it was not begun") }
       return summary
     } catch {
-      if case Failure.differs = error { throw error }
-      if !isThere { remove(file: destination) }
       if error is StoreLockTaken { throw Failure.busy(destination.text) }
       throw error as? Failure ?? Failure.failed(destination: destination.text, reason: ErrorText.text(error))
     }
+  }
+
+  /// Copies a store at a server into a file, which gets its name when it is complete.
+  private static func copy(
+    _ source: StorePlace, _ app: NSManagedObjectModel, toFile destination: StorePlace, _ progress: (Progress) -> Void
+  ) throws -> Summary {
+    let url = URL(fileURLWithPath: destination.url.realPath)
+    // Keeps pools from a file that is there. An empty one is no store.
+    let isThere = access(url.path, F_OK) == 0
+    let lock = isThere ? try Pool.takeStore(url.path) : nil
+    defer { lock?.release() }
+    var status = stat()
+    if stat(url.path, &status) == 0, status.st_size > 0 { throw Failure.exists(destination.text) }
+    let unfinished = try UnfinishedStore(
+      of: url.lastPathComponent, for: "copy", in: url.deletingLastPathComponent().path)
+    let summary = try copy(source, app, to: StorePlace(unfinished.url), options: [:], progress)
+    do {
+      try unfinished.putInPlace(at: url, replaces: isThere)
+    } catch let error as FileError where error.errno == EEXIST {
+      throw Failure.exists(destination.text)
+    }
+    return summary
   }
 
   private static func copy(
@@ -122,35 +140,28 @@ public enum StoreTransfer {
     let pools = hasPool ? try requireUnused(original, source) : []
     let found = try JobModel.identifiers(at: destination)
     if let found, found.app != identifiers.app { throw Failure.exists(destination.text) }
-    var isWritten = false
-    do {
-      let copy = try JobModel.coordinator(of: destination, app, making: identifiers, options: options, hasPool: hasPool)
-      // Another program may have made a store since.
-      let isOwn = copy.persistentStores.allSatisfy { [identifiers.app, identifiers.pool].contains($0.identifier) }
-      guard isOwn, try found == nil || isEmpty(copy) else { throw Failure.exists(destination.text) }
-      let entities = try original.copyContents(to: copy) {
-        switch $0 {
-        case .writing(let done, let total): progress(.writing(done, of: total))
-        case .comparing(let done, let total):
-          isWritten = !destination.isServer
-          progress(.comparing(done, of: total))
-        }
+    let copy = try JobModel.coordinator(of: destination, app, making: identifiers, options: options, hasPool: hasPool)
+    // Another program may have made a store since.
+    let isOwn = copy.persistentStores.allSatisfy { [identifiers.app, identifiers.pool].contains($0.identifier) }
+    guard isOwn, try found == nil || isEmpty(copy) else { throw Failure.exists(destination.text) }
+    let entities = try original.copyContents(to: copy) {
+      switch $0 {
+      case .writing(let done, let total): progress(.writing(done, of: total))
+      case .comparing(let done, let total): progress(.comparing(done, of: total))
       }
-      if hasPool {
-        try inContext(of: copy) { try PoolOwner.forgetAll(in: $0) }
-        // A pool that has come and gone has left its row.
-        let later = try requireUnused(original, source).subtracting(pools)
-        if !later.isEmpty { throw Failure.inUse(store: source.text, pools: later.map(text)) }
-      }
-      let poolNames = Set(JobModel.make().entities.compactMap(\.name))
-      return Summary(
-        jobs: identifiers.pool.map { _ in entities.first { $0.name == PoolJob.entityName }?.count ?? 0 },
-        app: entities.filter { !poolNames.contains($0.name) }.sorted { $0.name < $1.name })
-    } catch let error as Failure {
-      throw error
-    } catch let error where isWritten {
-      throw Failure.differs(destination: destination.text, reason: ErrorText.text(error))
     }
+    if hasPool {
+      try inContext(of: copy) { try PoolOwner.forgetAll(in: $0) }
+      // A pool that has come and gone has left its row.
+      let later = try requireUnused(original, source).subtracting(pools)
+      if !later.isEmpty { throw Failure.inUse(store: source.text, pools: later.map(text)) }
+    }
+    // A file is whole when it is closed.
+    for store in copy.persistentStores where !destination.isServer { try copy.remove(store) }
+    let poolNames = Set(JobModel.make().entities.compactMap(\.name))
+    return Summary(
+      jobs: identifiers.pool.map { _ in entities.first { $0.name == PoolJob.entityName }?.count ?? 0 },
+      app: entities.filter { !poolNames.contains($0.name) }.sorted { $0.name < $1.name })
   }
 
   private static func open(
@@ -218,13 +229,5 @@ public enum StoreTransfer {
       if context.hasChanges { try context.save() }
       return result
     }
-  }
-
-  /// Removes a file that was made for a copy which has failed, and what lies beside it.
-  private static func remove(file place: StorePlace) {
-    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: NSManagedObjectModel())
-    // The copy has failed for another reason, which is the one to tell. Files that stay are removed next.
-    try? coordinator.destroyPersistentStore(at: place.url, ofType: place.storeType)
-    for end in ["", "-wal", "-shm"] { unlink(place.text + end) }
   }
 }

@@ -131,16 +131,16 @@ import Testing
   @Test("A backup removes what killed ones have left, and nothing of one that runs")
   func backupAfterKills() throws {
     let store = try ExternalPhotos.store()
-    let left = store.folder.appendingPathComponent(".store.sqlite.backup.A.tmp")
-    let running = store.folder.appendingPathComponent(".store.sqlite.backup.B.tmp")
-    for file in [left, running] { try Data(count: 10).write(to: file) }
+    let (left, running) = (try store.unfinishedBackup(), try store.unfinishedBackup())
     let lock = open(running.path, O_RDONLY | O_CLOEXEC)
     defer { close(lock) }
     try #require(flock(lock, LOCK_EX | LOCK_NB) == 0)
     try StoreMaintenance(url: store.url).backUp(to: store.folder.appendingPathComponent("copy.sqlite"))
     let names = try FileManager.default.contentsOfDirectory(atPath: store.folder.path)
     #expect(names.filter { $0.hasSuffix(".tmp") } == [running.lastPathComponent])
-    #expect(names.contains("copy.sqlite"))
+    #expect(names.contains("copy.sqlite") && !names.contains(left.lastPathComponent))
+    let folders = [left, running].map { ExternalData.supportFolder(of: $0).path }
+    #expect(folders.map { access($0, F_OK) } == [-1, 0])
   }
 
   @Test("A backup that would share the store's folder is refused", arguments: ["store.backup", "inside"])
@@ -237,5 +237,17 @@ import Testing
     try #expect(ExternalPhotos.values(at: link) == [large(1)])
     try ExternalPhotos.replaceAll(at: link, by: large(2))
     try #expect(ExternalPhotos.values(at: store.url) == [large(2)])
+  }
+}
+
+extension TemporaryStore {
+  /// What a backup of this store has written before it is complete, with a large value.
+  fileprivate func unfinishedBackup() throws -> URL {
+    let file = folder.appendingPathComponent(".store.sqlite.backup.\(UUID().uuidString).tmp")
+    try Data(count: 10).write(to: file)
+    let values = ExternalPhotos.folder(of: file)
+    try FileManager.default.createDirectory(at: values, withIntermediateDirectories: true)
+    try Data(count: 10).write(to: values.appendingPathComponent(UUID().uuidString))
+    return file
   }
 }

@@ -77,6 +77,9 @@ package struct ExternalFolder: Sendable {
     return name.hasPrefix(".") && name.hasSuffix(".tmp") && UUID(uuidString: String(name.dropFirst().prefix(36))) != nil
   }
 
+  /// The names of the files of values.
+  package var valueNames: Set<String> { Set(files().map(\.name).filter { UUID(uuidString: $0) != nil }) }
+
   // MARK: Writing
 
   /// Writes a value into a new file, which is on disk afterwards, but its name may not be: see ``synchronize()``.
@@ -127,12 +130,16 @@ package struct ExternalFolder: Sendable {
 
   // MARK: Copying
 
-  /// Copies files here from another store's folder. When they are on disk, the body makes rows name them.
+  /// Copies files here from another store's folder, or moves them. When they are on disk, the body makes rows name
+  /// them.
   ///
   /// After an error, those that were not here before are removed.
-  /// - Parameter note: called before each file. What it throws ends the copy.
+  /// - Parameters:
+  ///   - moving: whether the files leave the other folder, which is beside this one. They are on disk then.
+  ///   - note: called before each file. What it throws ends the copy.
   package func bring<T>(
-    _ names: Set<String>, from source: ExternalFolder, note: () throws -> Void = {}, then body: () throws -> T
+    _ names: Set<String>, from source: ExternalFolder, moving: Bool = false, note: () throws -> Void = {},
+    then body: () throws -> T
   ) throws -> T {
     if names.isEmpty || source.path == path { return try body() }
     try CoreDataErrors.translatingFiles(.persistentStoreSave) { try make() }
@@ -145,7 +152,7 @@ package struct ExternalFolder: Sendable {
       for name in names {
         try note()
         let isNew = file(name) == nil
-        try copy(name, from: source)
+        if moving { try move(name, from: source) } else { try copy(name, from: source) }
         if isNew, let file = file(name) { new.append(file) }
       }
       try CoreDataErrors.translatingFiles(.persistentStoreSave) { try synchronize() }
@@ -157,6 +164,14 @@ package struct ExternalFolder: Sendable {
       _ = remove(new)
       removeIfEmpty()
       throw error
+    }
+  }
+
+  private func move(_ name: String, from source: ExternalFolder) throws {
+    try CoreDataErrors.translatingFiles(.persistentStoreSave) {
+      guard rename(source.path(of: name), path(of: name)) == 0 else {
+        throw FileError(path: path(of: name), action: "be put in place", errno: errno)
+      }
     }
   }
 

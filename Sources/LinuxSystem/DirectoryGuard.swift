@@ -1,13 +1,12 @@
 import Foundation
 import Glibc
-import LinuxSystem
 
 /// Tells whether a path leads into a directory, under any name: through a symbolic link, or through a mount that shows
 /// the directory, or one in it, at another place.
-struct DirectoryGuard {
+package struct DirectoryGuard {
   private let directories: Set<FileID>
 
-  init(_ path: String) {
+  package init(_ path: String) {
     // A directory that cannot be listed is still known by itself.
     let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
     directories = Set(([path] + names.map { "\(path)/\($0)" }).compactMap(Self.directory))
@@ -19,7 +18,7 @@ struct DirectoryGuard {
   }
 
   /// Whether a file at the path would lie in the directory, or below it.
-  func contains(_ path: String) -> Bool {
+  package func contains(_ path: String) -> Bool {
     guard let resolved = FileID.resolve(URL(fileURLWithPath: path).deletingLastPathComponent().path) else {
       return false
     }

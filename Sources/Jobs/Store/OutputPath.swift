@@ -1,0 +1,41 @@
+import CoreData
+import Glibc
+import LinuxSystem
+
+/// Where a job, a pool or a command may write a file that somebody has named.
+package enum OutputPath {
+  /// Why no file may be written at a path, to follow its name; nil if one may.
+  ///
+  /// A file of the store would be replaced, or any other SQLite database, or a file in the folder of the store's large
+  /// values, whose files are rows' values; in the queue directory the pool would take the file for one of its own.
+  ///
+  /// - Parameters:
+  ///   - store: the files of the store; ``StoreFiles/none`` for one at a server.
+  ///   - queue: the path of the queue directory; nil where none is known.
+  package static func obstacle(to path: String, store: StoreFiles, queue: String?) -> String? {
+    if store.contains(path: path) { return "is a file of the store; choose another path" }
+    if !store.path.isEmpty {
+      let values = ExternalData.supportFolder(of: URL(fileURLWithPath: store.path))
+      if DirectoryGuard(values.path).contains(path) {
+        return "lies in the folder of the store's large values; choose another path"
+      }
+    }
+    if let queue, DirectoryGuard(queue).contains(path) {
+      return "lies in the queue directory, where the pool alone writes; choose another path"
+    }
+    if start(of: path, magic.count).elementsEqual(magic) {
+      return "is a SQLite database, which is not replaced; choose another path"
+    }
+    return nil
+  }
+
+  /// Source: https://www.sqlite.org/fileformat.html, "Magic Header String".
+  private static let magic = Array("SQLite format 3\0".utf8)
+
+  /// The first bytes of a file, as many as there are; none of what is no regular file.
+  package static func start(of path: String, _ count: Int) -> [UInt8] {
+    // Whoever writes the file tells what is wrong with one that cannot be read.
+    guard let file = try? GuardedFile(path, path: path) else { return [] }
+    return (try? file.nextBytes(atMost: count)) ?? []
+  }
+}
