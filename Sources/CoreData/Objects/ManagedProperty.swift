@@ -2,10 +2,12 @@ internal import Synchronization
 
 /// A property that finds its slot in an object without a look-up by name each time. Generated accessors use it.
 ///
-///     extension Person {
-///       static let ageProperty = ManagedProperty<Int64>("age")
-///       var age: Int64 { get { self[Person.ageProperty] } set { self[Person.ageProperty] = newValue } }
-///     }
+/// ```swift
+/// final class Person: NSManagedObject {
+///   static let ageProperty = ManagedProperty<Int64>("age")
+///   var age: Int64 { get { self[Person.ageProperty] } set { self[Person.ageProperty] = newValue } }
+/// }
+/// ```
 ///
 /// It remembers its slots in the few entities that it was last used with. Safe on any thread; the objects are not.
 ///

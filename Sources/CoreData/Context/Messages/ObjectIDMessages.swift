@@ -1,7 +1,11 @@
 /// A message with object IDs. Those of main-queue contexts are delivered on the main actor, those of private-queue
 /// contexts asynchronously.
 ///
-///     for await message in NotificationCenter.default.messages(of: context, for: .didSaveObjectIDsAsync) { … }
+/// ```swift
+/// for await message in NotificationCenter.default.messages(of: context, for: .didSaveObjectIDsAsync) {
+///   print(message.insertedIDs.count, "new")
+/// }
+/// ```
 ///
 /// Source: Apple's documentation of `NSManagedObjectContext.DidSaveObjectIDsMessage` and its like.
 public protocol ManagedObjectIDsMessage {

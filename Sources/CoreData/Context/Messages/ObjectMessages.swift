@@ -1,7 +1,13 @@
 /// Messages with objects of main-queue contexts: the typed form of the notifications of the same names, delivered on
 /// the main actor.
 ///
-///     NotificationCenter.default.addObserver(of: context, for: .didSave) { message in show(message.inserted) }
+/// ```swift
+/// @MainActor func watch(_ context: NSManagedObjectContext) -> NotificationCenter.ObservationToken {
+///   NotificationCenter.default.addObserver(of: context, for: .didSave) { message in
+///     print(message.inserted.count, "new objects")
+///   }
+/// }
+/// ```
 ///
 /// Source: Apple's documentation of `NSManagedObjectContext.ObjectsDidChangeMessage` and its like.
 extension NSManagedObjectContext {
