@@ -9,7 +9,7 @@
 open class NSAtomicStoreCacheNode: NSObject, @unchecked Sendable {
   /// The ID of the object.
   open private(set) var objectID: NSManagedObjectID
-  /// The values by name; nil before the first is set.
+  /// The values by name, `NSNull` for nil; nil before the first is set. The store copies it to take a failed save back.
   open var propertyCache: NSMutableDictionary?
 
   /// Makes a node without values.
