@@ -1,4 +1,5 @@
-/// A step of a staged migration: `NSLightweightMigrationStage` or `NSCustomMigrationStage`.
+/// A step of a staged migration: `NSLightweightMigrationStage` or `NSCustomMigrationStage`. Another subclass is passed
+/// over.
 ///
 /// Source: Apple's documentation of `NSMigrationStage`.
 open class NSMigrationStage: NSObject {
@@ -24,10 +25,13 @@ public final class NSCustomMigrationStage: NSMigrationStage {
   public let currentModel: NSManagedObjectModelReference
   /// The version after.
   public let nextModel: NSManagedObjectModelReference
-  /// Called before the migration, when the manager's container has the store open with the current model. Save what you
-  /// change. Default: nil.
+  /// Called before the migration, on the thread that opens the store, when the manager's container has the store open
+  /// with the current model. Save what you change. What it throws ends the opening; the store stays at this version.
+  /// Default: nil.
   public var willMigrateHandler: ((NSStagedMigrationManager, NSCustomMigrationStage) throws -> Void)?
-  /// Called after the migration, when the manager's container has the store open with the next model. Default: nil.
+  /// Called after the migration, on the thread that opens the store, when the manager's container has the store open
+  /// with the next model. Save what you change. If it throws, the store is migrated all the same, and the handler is
+  /// not called again. Default: nil.
   public var didMigrateHandler: ((NSStagedMigrationManager, NSCustomMigrationStage) throws -> Void)?
 
   /// A stage from one version to the next.

@@ -37,7 +37,8 @@ extension NSAttributeDescription {
     public static let integer32 = AttributeType(rawValue: .integer32AttributeType)
     /// `Int64`.
     public static let integer64 = AttributeType(rawValue: .integer64AttributeType)
-    /// `NSDecimalNumber`, of up to 38 digits.
+    /// `NSDecimalNumber`, of up to 38 digits in memory. SQLite keeps a number with a fraction as a `Double`, so about
+    /// 15 digits come back.
     public static let decimal = AttributeType(rawValue: .decimalAttributeType)
     /// `Double`.
     public static let double = AttributeType(rawValue: .doubleAttributeType)
@@ -49,13 +50,14 @@ extension NSAttributeDescription {
     public static let boolean = AttributeType(rawValue: .booleanAttributeType)
     /// `Date`, stored as seconds since 2001-01-01 00:00 UTC.
     public static let date = AttributeType(rawValue: .dateAttributeType)
-    /// `Data`, stored in the row even where the model allows external storage.
+    /// `Data`, stored in the row, or in a file of its own if `allowsExternalBinaryDataStorage` is set and it is large.
     public static let binaryData = AttributeType(rawValue: .binaryDataAttributeType)
     /// `UUID`.
     public static let uuid = AttributeType(rawValue: .UUIDAttributeType)
     /// `URL`.
     public static let uri = AttributeType(rawValue: .URIAttributeType)
-    /// Any object that the attribute's `ValueTransformer` turns into data and back.
+    /// Any object that the attribute's `ValueTransformer` turns into data and back. A change inside of the object is
+    /// not noticed: set the property again. SQL stores compare it with nil only.
     public static let transformable = AttributeType(rawValue: .transformableAttributeType)
     /// `NSManagedObjectID`: only a transient attribute may have it here.
     public static let objectID = AttributeType(rawValue: .objectIDAttributeType)

@@ -5,6 +5,13 @@
 /// Source: Apple's documentation of `NSFetchIndexDescription`.
 // `@unchecked Sendable`: only the code that builds a model changes it. Once a coordinator uses the model it is
 // immutable, and every setter traps.
+/// An index that the store keeps for faster fetches: see `NSEntityDescription.indexes` for how to add one.
+///
+/// A fetch that compares the first elements, or sorts by them, reads the index instead of the table. SQLite stores
+/// leave out elements over expressions and R-Tree elements, and indexes made of relationships only, which have an index
+/// anyway.
+///
+/// Source: Apple's documentation of `NSFetchIndexDescription`.
 open class NSFetchIndexDescription: NSObject, NSCopying, @unchecked Sendable {
   /// The index's name: unique in its entity.
   open var name: String { willSet { checkEditable() } }
