@@ -6,7 +6,8 @@ public struct Selector: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
   /// The name with its colons.
   public let name: String
 
-  /// The selector of a name. Any text is accepted.
+  /// The selector of a name. Any text is accepted; a sort descriptor compares with the default method for a name that
+  /// it does not know.
   public init(_ name: String) { self.name = name }
 
   /// The selector of a name.

@@ -5,6 +5,18 @@
 ///
 /// Expressions are immutable. Two are equal if their trees are.
 ///
+/// ```swift
+/// let words = NSExpression(
+///   forFunction: "multiply:by:", arguments: [NSExpression(forKeyPath: "pages"), NSExpression(forConstantValue: 300)])
+/// print(words.expressionValue(with: book, context: nil) ?? 0)
+/// let more = NSPredicate(format: "%K > 100", "pages")
+/// print(NSExpression(forConditional: more, trueExpression: words, falseExpression: NSExpression(forConstantValue: 0)))
+/// ```
+///
+/// `NSExpression(format:)` makes most of them from text. Evaluated in memory an expression fills the objects that it
+/// reads; as a column, a sort key or a side of a comparison SQL stores compute it in the database, or the fetch throws
+/// 134070. Any thread may use one.
+///
 /// Source: https://developer.apple.com/documentation/foundation/nsexpression
 open class NSExpression: NSObject, NSCopying {
   /// The kind of an expression. Raw values are Apple's.
