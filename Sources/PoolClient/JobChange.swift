@@ -1,6 +1,6 @@
 import Jobs
 
-/// What a person may do with jobs.
+/// What a person may do with jobs: the three commands of `workerpool`, and who may be changed by each.
 public enum JobChange: String, CaseIterable, Sendable {
   /// Run them again that are dead or cancelled, and those at once that wait.
   case retry
@@ -9,7 +9,8 @@ public enum JobChange: String, CaseIterable, Sendable {
   /// Delete them from the store. The pool keeps those that run, and those that unfinished jobs wait for.
   case delete
 
-  /// The states of jobs that can be changed so.
+  /// The states of jobs that can be changed so. A job in another state is passed over, and counts as changed neither
+  /// way.
   public var states: [JobState] {
     switch self {
     case .retry: [.dead, .cancelled, .retryable, .scheduled, .pending, .blocked]

@@ -1,6 +1,13 @@
 import Jobs
 
 /// A request to a running pool: one JSON object on one line of its status socket.
+///
+/// ```swift
+/// import PoolClient
+///
+/// let request = StatusRequest(.scale, plugin: "mail", count: 3)
+/// print(try StatusClient(queue: "queue/").request(request).ok)
+/// ```
 public struct StatusRequest: Codable, Equatable, Sendable {
   /// What is asked for.
   public enum Command: String, Codable, Sendable, CaseIterable {
