@@ -1,6 +1,13 @@
 import Jobs
 
 /// A sentence for people, with the commands that it advises as values: its reader decides how they are written.
+///
+/// ```swift
+/// import PoolClient
+///
+/// let advice: Advice = "the queue \("mail") is paused"
+/// print(advice.text(for: AdviceReader(queue: "queue/")))
+/// ```
 public struct Advice: Hashable, Sendable {
   fileprivate enum Part: Hashable, Sendable {
     case text(String)

@@ -44,7 +44,7 @@ public enum JobChange: String, CaseIterable, Sendable {
   }
 }
 
-/// What came of a change so far.
+/// What came of a change so far, summed over the requests that were sent.
 public struct JobChangeResult: Sendable {
   /// Jobs that the pool was asked to change.
   public var jobs = 0
@@ -79,6 +79,16 @@ extension JobChange {
 
   /// Changes jobs that a person names.
   ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// let client = try StatusClient(queue: "queue/")
+  /// let result = try JobChange.cancel.carryOut(on: ["x-coredata://A/PoolJob/p17"], by: client)
+  /// print(result.done, "of", result.jobs, result.refusal ?? "")
+  /// ```
+  ///
+  /// A thousand jobs go in one request. When a request fails, the ones before it have been carried out.
+  ///
   /// - Parameters:
   ///   - jobs: their URIs.
   ///   - evenIfAwaited: whether jobs are deleted although unfinished ones wait for them.
@@ -97,6 +107,9 @@ extension JobChange {
   }
 
   /// Changes the jobs that a filter chooses now, a thousand at a time.
+  ///
+  /// It begins with the newest jobs, which workers take last. A running pool is needed: it alone may change jobs that
+  /// it holds.
   ///
   /// - Parameters:
   ///   - evenIfAwaited: whether jobs are deleted although unfinished ones wait for them.

@@ -25,17 +25,17 @@ import WorkerProtocol
 public final class JobFollower {
   /// How many of the jobs have ended, and how.
   public struct Tally: Equatable, Sendable {
-    /// Jobs that succeeded.
+    /// How many of the jobs have succeeded.
     public var succeeded = 0
     /// Dead, cancelled, or deleted before they were seen to end.
     public var failed = 0
-    /// Jobs that have not ended.
+    /// How many have not ended: they wait, run, or wait for their next attempt.
     public var unfinished = 0
   }
 
-  /// The end of one job.
+  /// How one job has ended, as ``follow(ended:checked:)`` tells it.
   public enum End {
-    /// Called on the queue of the job's context.
+    /// The job is finished, and its `state` says how. Use it in the call only, which is on the queue of its context.
     case finished(Job)
     /// The job is not in the store any more.
     case missing(ObjectURI)
@@ -43,7 +43,7 @@ public final class JobFollower {
 
   /// A job whose last attempt has failed, and that is tried again.
   public struct Retry: Equatable, Sendable {
-    /// The job.
+    /// The URI of the job that is tried again.
     public let job: ObjectURI
     /// How many attempts have failed or crashed.
     public let attempts: Int

@@ -1,6 +1,15 @@
 import Jobs
 
-/// What keeps a ready job from being handed out, as the coordinator decides it, and who holds its place.
+/// What keeps a ready job from being handed out, as the coordinator decides it, and who holds its place. A client gets
+/// it by ``StatusRequest/Command/explain``.
+///
+/// ```swift
+/// import PoolClient
+///
+/// let reply = try StatusClient(queue: "queue/").request(
+///   StatusRequest(.explain, jobs: ["x-coredata://A/PoolJob/p17"]))
+/// if let obstacle = reply.obstacle { print(obstacle.sentence.text(for: .plain)) }
+/// ```
 public struct JobObstacle: Codable, Equatable, Sendable {
   /// What stands in the way.
   public enum Reason: String, Codable, Sendable {
@@ -38,9 +47,9 @@ public struct JobObstacle: Codable, Equatable, Sendable {
 
   /// A worker with a job that holds a place.
   public struct Holder: Codable, Equatable, Sendable {
-    /// The URI of the job.
+    /// The URI of the job that holds the place.
     public var job: String
-    /// The number of the worker.
+    /// The number of the worker, as `workerpool workers` shows it.
     public var worker: Int
     /// The process ID of the worker; nil for one that is gone.
     public var pid: Int32?
@@ -57,15 +66,15 @@ public struct JobObstacle: Codable, Equatable, Sendable {
 
   /// What stands in the way.
   public var reason: Reason
-  /// The name of the queue, of the kind or of the limit key.
+  /// The name of the queue, of the kind or of the limit key, by the reason; nil where it names none.
   public var name: String?
-  /// How many may run at a time.
+  /// How many may run at a time; nil where the reason is no limit.
   public var limit: Int?
   /// The rate, as `10/1m`.
   public var rate: String?
   /// Seconds until the rate has room.
   public var seconds: Double?
-  /// Who holds the place: those that have held it for longest.
+  /// Who holds the place: those that have held it for longest, a few of them. Empty where nobody does.
   public var holders: [Holder] = []
   /// How many others hold it, too.
   public var otherHolders: Int = 0
@@ -80,7 +89,7 @@ public struct JobObstacle: Codable, Equatable, Sendable {
     self.limit = limit
   }
 
-  /// The obstacle in a sentence.
+  /// The obstacle in a sentence for people, such as "it waits, because its queue is paused".
   public var sentence: Advice {
     let name = name ?? ""
     switch reason {

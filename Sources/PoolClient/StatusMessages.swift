@@ -9,7 +9,7 @@ import Jobs
 /// print(try StatusClient(queue: "queue/").request(request).ok)
 /// ```
 public struct StatusRequest: Codable, Equatable, Sendable {
-  /// What is asked for.
+  /// What is asked for. The raw value is the word in JSON.
   public enum Command: String, Codable, Sendable, CaseIterable {
     /// Answer with ``PoolStatus``, which has those of the other pools that share the store, unless `local` is set.
     case status
@@ -60,7 +60,7 @@ public struct StatusRequest: Codable, Equatable, Sendable {
   public var deadline: Double?
   /// Object URIs of jobs.
   public var jobs: [String]?
-  /// The token of a submission.
+  /// The token of a submission, its ``JobRequest/submission``: of `submission`.
   public var submission: String?
   /// Whether jobs are deleted although unfinished ones wait for them: of `delete`. Default false.
   public var evenIfAwaited: Bool?
@@ -102,7 +102,7 @@ public struct StatusReply: Codable, Equatable, Sendable {
   public struct Saved: Codable, Equatable, Sendable {
     /// `inserted`, `updated` or `deleted`.
     public var change: String
-    /// The URIs of the objects.
+    /// The URIs of the objects whose rows the save wrote, those of one change and one save.
     public var objects: [String]
 
     package init(change: String, objects: [String]) {
@@ -113,9 +113,9 @@ public struct StatusReply: Codable, Equatable, Sendable {
 
   /// Jobs that were not deleted.
   public struct Kept: Codable, Equatable, Sendable {
-    /// They run.
+    /// Jobs that stay because they run.
     public var running: Int
-    /// Unfinished jobs wait for them.
+    /// Jobs that stay because unfinished ones wait for them. Delete with `evenIfAwaited` to have them wait no more.
     public var awaited: Int
     /// They were not there, or in none of the states.
     public var missing: Int
@@ -127,9 +127,9 @@ public struct StatusReply: Codable, Equatable, Sendable {
     }
   }
 
-  /// The jobs of a submission.
+  /// The jobs of a submission, once the pool has taken its file.
   public struct Submission: Codable, Equatable, Sendable {
-    /// The token of the submission.
+    /// The ``JobRequest/submission`` of the file's first job.
     public var token: String
     /// The beginning of the URIs of the jobs; their keys follow.
     public var uriPrefix: String
@@ -152,7 +152,7 @@ public struct StatusReply: Codable, Equatable, Sendable {
   public var ok: Bool
   /// Why it was not done; nil when it was.
   public var error: String?
-  /// The answer to `status`.
+  /// The answer to `status`; nil for other commands.
   public var status: PoolStatus?
   /// How many jobs a command has changed.
   public var count: Int?
@@ -160,7 +160,7 @@ public struct StatusReply: Codable, Equatable, Sendable {
   public var saved: Saved?
   /// URIs of jobs whose attempt has ended. Their rows say how.
   public var ended: [String]?
-  /// The answer to `submission`.
+  /// The answer to `submission`; nil for other commands, and if the pool has not taken the file in time.
   public var submission: Submission?
   /// The answer to `delete`: the jobs that stay.
   public var kept: Kept?
