@@ -136,9 +136,9 @@ public protocol Worker: SendableMetatype {
 }
 
 extension Worker {
-  /// The default: no summary.
+  /// No line of help, unless the type says otherwise.
   public static var summary: String { "" }
-  /// The default: "1.0".
+  /// "1.0", unless the type says otherwise.
   public static var version: String { "1.0" }
   /// The default: no limit of time.
   public static var timeout: Double? { nil }
@@ -150,11 +150,11 @@ extension Worker {
   public static var backoff: Double? { nil }
   /// The default: that of `RetryPolicy`.
   public static var maxBackoff: Double? { nil }
-  /// The default: 1.
+  /// Nil, which means 1, unless the type says otherwise.
   public static var limitPerKey: Int? { nil }
-  /// The default: no rate.
+  /// Nil: any number may begin, unless the type says otherwise.
   public static var rate: (jobs: Int, period: Double)? { nil }
-  /// The default: no limit.
+  /// Nil: as many as there are workers, unless the type says otherwise.
   public static var limit: Int? { nil }
 
   /// The default: nothing but the store, its model and the queue directory.

@@ -35,17 +35,20 @@ public struct JobRequest: Hashable, Sendable {
   /// where the same work may be asked for several times, and see ``JobOptions/uniqueFor`` to keep the key taken for a
   /// time after that. A dead job is finished.
   public var uniqueKey: String?
-  /// Attempts that may throw before the job is dead, at least 1; nil, the default, is the kind's own number, and 20
-  /// without one.
+  /// Attempts that may throw before the job is dead; nil, the default, is the kind's own number, and 20 without one. A
+  /// job file takes 1 to 1000.
   public var maxAttempts: Int?
-  /// Seconds that one attempt may take; nil, the default, is the kind's own time, and no limit without one.
+  /// Seconds that one attempt may take; nil, the default, is the kind's own time, and no limit without one. A job file
+  /// takes up to 30 days.
   public var timeout: Double?
-  /// A name by which later requests of the same submission refer to this one in ``JobOptions/after``.
+  /// A name by which later requests of the same submission refer to this one in ``JobOptions/after``. Default nil. It
+  /// is not kept with the job.
   public var label: String?
   /// On the first request of a file only: a token for the whole file. Of several files with one token the pool takes
   /// the first, and reports its jobs by the token.
   public var submission: String?
-  /// The batch that it belongs to, for which a job can wait with ``JobOptions/afterBatch``.
+  /// The batch that it belongs to, for which a job can wait with ``JobOptions/afterBatch``. Default nil. A batch needs
+  /// no making: it is all jobs that name it, of any submission.
   public var batch: String?
   /// Jobs of the same key run at most ``JobOptions/limit`` at a time, in all pools that share the store: the name of a
   /// customer or of a device. Default nil: no such limit.
