@@ -67,7 +67,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     return wanted.compactMap { store in all.first { $0 === store } }
   }
 
-  /// The open store at a URL; nil if there is none.
+  /// The open store at a URL, also where another path or a link leads to the same file; nil if there is none. Of
+  /// several stores in one file it is the first.
   open func persistentStore(for url: URL) -> NSPersistentStore? {
     persistentStores.first { $0.url == url } ?? persistentStores.first { url.isSamePlace(as: $0.url) }
   }

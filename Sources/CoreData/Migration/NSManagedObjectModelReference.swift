@@ -22,7 +22,7 @@ public final class NSManagedObjectModelReference: NSObject, @unchecked Sendable 
     super.init()
   }
 
-  /// Names a model.
+  /// Names a model that the program has already. Its checksum must be the one given, or it counts as not found.
   public convenience init(model: NSManagedObjectModel, versionChecksum: String) {
     self.init(versionChecksum) { model }
   }

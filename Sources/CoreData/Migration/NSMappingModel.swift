@@ -10,7 +10,7 @@ open class NSMappingModel: NSObject {
     didSet { isInferred = false }
   }
 
-  /// The mappings by name: "PersonToPerson".
+  /// The entity mappings by their names, such as "PersonToPerson". Of two with one name the first is here.
   open var entityMappingsByName: [String: NSEntityMapping] {
     Dictionary((entityMappings ?? []).map { ($0.name ?? "", $0) }, uniquingKeysWith: { first, _ in first })
   }

@@ -33,7 +33,7 @@ public final class NSStagedMigrationManager: NSObject {
   /// The container that has the store open while a handler runs; otherwise nil.
   public private(set) var container: NSPersistentContainer?
 
-  /// A manager of stages.
+  /// A manager of stages, oldest first. Nothing is migrated before a store is opened with it.
   public init(_ stages: [NSMigrationStage]) {
     self.stages = stages
     super.init()

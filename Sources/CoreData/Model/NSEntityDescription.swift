@@ -159,7 +159,7 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
     }
   }
 
-  /// The direct subentities by name.
+  /// The entities that inherit directly from this one, by name; those without a name are left out.
   open var subentitiesByName: [String: NSEntityDescription] {
     Dictionary(
       declaredSubentities.compactMap { entity in entity.name.map { ($0, entity) } },

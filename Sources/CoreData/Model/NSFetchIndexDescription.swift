@@ -105,6 +105,18 @@ public enum NSFetchIndexElementType: UInt, Sendable {
 ///
 /// Source: Apple's documentation of `NSFetchIndexElementDescription`.
 // `@unchecked Sendable`: as `NSFetchIndexDescription`, whose rule it follows.
+/// One element of a fetch index: a property and its sort direction.
+///
+/// ```swift
+/// let pages = NSAttributeDescription()
+/// pages.name = "pages"
+/// pages.type = .integer64
+/// let element = NSFetchIndexElementDescription(property: pages, collationType: .binary)
+/// element.isAscending = false
+/// let index = NSFetchIndexDescription(name: "byLength", elements: [element])
+/// ```
+///
+/// Source: Apple's documentation of `NSFetchIndexElementDescription`.
 open class NSFetchIndexElementDescription: NSObject, NSCopying, @unchecked Sendable {
   /// The structure of the index over this element.
   open var collationType: NSFetchIndexElementType { willSet { indexDescription?.checkEditable() } }
@@ -135,13 +147,14 @@ open class NSFetchIndexElementDescription: NSObject, NSCopying, @unchecked Senda
     super.init()
   }
 
-  /// The indexed property.
+  /// The indexed property: that of the index's entity with the element's name, once the index belongs to one; else the
+  /// one that the element was made with.
   open var property: NSPropertyDescription? {
     givenProperty is NSExpressionDescription
       ? givenProperty : indexDescription?.owner?.propertiesByName[givenName] ?? givenProperty
   }
 
-  /// The name of the indexed property.
+  /// The name of the indexed property; for an element of a model file it is known before the property is.
   open var propertyName: String? { givenName }
 
   /// A copy that belongs to no index.

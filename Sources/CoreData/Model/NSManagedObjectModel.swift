@@ -79,7 +79,7 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
     }
   }
 
-  /// The entities by name.
+  /// The entities by name; those without one are left out. A dictionary of the model in use is made once.
   open var entitiesByName: [String: NSEntityDescription] {
     lookup.load()?.entitiesByName ?? ModelLookup(self).entitiesByName
   }

@@ -74,9 +74,9 @@ open class NSComparisonPredicate: NSPredicate {
     case between = 100
   }
 
-  /// The left side.
+  /// The side to which the modifier applies: mostly a key path.
   public let leftExpression: NSExpression
-  /// The right side.
+  /// The side that is compared with: mostly a constant, or a collection of constants.
   public let rightExpression: NSExpression
   /// Whether and how a collection on the left is compared member by member.
   public let comparisonPredicateModifier: Modifier

@@ -63,5 +63,5 @@ protocol FetchEvaluating {
   func value(ofFetch request: Any, countOnly: Bool) -> Any?
 }
 
-/// The `expressionType` of fetch request expressions.
+/// The `expressionType` of an `NSFetchRequestExpression`, in Apple's spelling: 50.
 public let NSFetchRequestExpressionType = NSExpression.ExpressionType.fetchRequest

@@ -87,7 +87,7 @@ public enum NSBatchDeleteRequestResultType: UInt, Sendable {
   case resultTypeCount = 2
 }
 
-/// The result of an `NSBatchDeleteRequest`.
+/// What executing an `NSBatchDeleteRequest` gives: cast `result` to the type that `resultType` says.
 open class NSBatchDeleteResult: NSPersistentStoreResult {
   /// A `Bool`, an array of object IDs or an `Int`, by `resultType`.
   public let result: Any?

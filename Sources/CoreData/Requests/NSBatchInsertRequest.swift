@@ -137,7 +137,7 @@ public enum NSBatchInsertRequestResultType: UInt, Sendable {
   case count = 2
 }
 
-/// The result of an `NSBatchInsertRequest`.
+/// What executing an `NSBatchInsertRequest` gives: cast `result` to the type that `resultType` says.
 open class NSBatchInsertResult: NSPersistentStoreResult {
   /// A `Bool`, an array of object IDs or an `Int`, by `resultType`.
   public let result: Any?

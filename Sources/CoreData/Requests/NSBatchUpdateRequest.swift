@@ -105,7 +105,7 @@ public enum NSBatchUpdateRequestResultType: UInt, Sendable {
   case updatedObjectsCountResultType = 2
 }
 
-/// The result of an `NSBatchUpdateRequest`.
+/// What executing an `NSBatchUpdateRequest` gives: cast `result` to the type that `resultType` says.
 open class NSBatchUpdateResult: NSPersistentStoreResult {
   /// A `Bool`, an array of object IDs or an `Int`, by `resultType`.
   public let result: Any?

@@ -72,9 +72,9 @@ open class NSFetchedResultsController<ResultType>: NSObject {
 
   /// The context in which the request is fetched.
   open var managedObjectContext: NSManagedObjectContext { results.context }
-  /// The key path of the section names; nil for one section.
+  /// The key path by which objects are put into sections, as it was given; nil for one section.
   open var sectionNameKeyPath: String? { results.sectionNameKeyPath }
-  /// The name of the cache of sections; nil for none.
+  /// The name of the file that caches the sections, as it was given; nil for none.
   open var cacheName: String? { results.cacheName }
 
   /// Fetches the results and starts to follow changes. The delegate is not called. On another thread than the context's
@@ -106,7 +106,7 @@ open class NSFetchedResultsController<ResultType>: NSObject {
     results.row(at: indexPath) as! ResultType
   }
 
-  /// The index path of a result; nil if the object is not among the results.
+  /// Where a result is, as section and item; nil if the object is not among the results.
   public final func indexPath(forObject object: ResultType) -> IndexPath? { results.indexPath(of: object as AnyObject) }
 
   // MARK: Sections

@@ -107,7 +107,8 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
 
 /// The type of stores in SQLite files.
 public let NSSQLiteStoreType = "SQLite"
-/// The type of stores in memory.
+/// The type of stores in memory, which are gone with their coordinator: for tests and for caches. They keep uniqueness
+/// constraints and evaluate every predicate, and take no batch requests; a SQLite store at `/dev/null` does.
 public let NSInMemoryStoreType = "InMemory"
 /// The type of stores in binary files, which are read and written as a whole.
 public let NSBinaryStoreType = "Binary"

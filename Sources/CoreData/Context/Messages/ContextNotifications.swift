@@ -51,15 +51,15 @@ extension Notification.Name {
 }
 
 extension NSManagedObjectContext {
-  /// `NSManagedObjectContextWillSave`.
+  /// Posted before a save: `NSManagedObjectContextWillSave` in the spelling of newer code.
   public static let willSaveObjectsNotification = Notification.Name.NSManagedObjectContextWillSave
-  /// `NSManagedObjectContextDidSave`.
+  /// Posted after a save, with objects: `NSManagedObjectContextDidSave` in the spelling of newer code.
   public static let didSaveObjectsNotification = Notification.Name.NSManagedObjectContextDidSave
-  /// `NSManagedObjectContextObjectsDidChange`.
+  /// Posted at the end of an event: `NSManagedObjectContextObjectsDidChange` in the spelling of newer code.
   public static let didChangeObjectsNotification = Notification.Name.NSManagedObjectContextObjectsDidChange
-  /// `NSManagedObjectContextDidSaveObjectIDs`.
+  /// Posted after a save, with IDs: `NSManagedObjectContextDidSaveObjectIDs` in the spelling of newer code.
   public static let didSaveObjectIDsNotification = Notification.Name.NSManagedObjectContextDidSaveObjectIDs
-  /// `NSManagedObjectContextDidMergeChangesObjectIDs`.
+  /// Posted after a merge: `NSManagedObjectContextDidMergeChangesObjectIDs` in the spelling of newer code.
   public static let didMergeChangesObjectIDsNotification =
     Notification.Name.NSManagedObjectContextDidMergeChangesObjectIDs
 

@@ -14,7 +14,8 @@ extension NotificationCenter {
     Notifications(center: self, name: name, object: object)
   }
 
-  /// The notifications of one name.
+  /// The sequence that `notifications(named:object:)` gives. Several tasks may iterate over it, each with an iterator
+  /// of its own.
   public final class Notifications: AsyncSequence, Sendable {
     private let center: NotificationCenter
     private let name: Notification.Name

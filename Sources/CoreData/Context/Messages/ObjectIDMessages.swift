@@ -16,11 +16,11 @@ public protocol ManagedObjectIDsMessage {
 extension ManagedObjectIDsMessage {
   /// The context that posted the message.
   public var context: NSManagedObjectContext { content.context }
-  /// The IDs of new objects.
+  /// The IDs of the save's new objects, permanent unless the context has a parent.
   public var insertedIDs: Set<NSManagedObjectID> { content.ids(.insertedObjectIDs) }
-  /// The IDs of changed objects.
+  /// The IDs of the objects whose rows the save changed.
   public var updatedIDs: Set<NSManagedObjectID> { content.ids(.updatedObjectIDs) }
-  /// The IDs of deleted objects.
+  /// The IDs of the objects whose rows the save deleted.
   public var deletedIDs: Set<NSManagedObjectID> { content.ids(.deletedObjectIDs) }
   /// The IDs of the refreshed objects; empty after a save.
   public var refreshedIDs: Set<NSManagedObjectID> { content.ids(.refreshedObjectIDs) }

@@ -47,11 +47,11 @@ extension NSManagedObjectContext {
     public let queryGeneration: NSQueryGenerationToken?
     private let notification: Notification
 
-    /// The new objects.
+    /// The new objects, saved now. Use them on the main actor only.
     public var inserted: Set<NSManagedObject> { notification.objects(.insertedObjects) }
-    /// The changed objects.
+    /// The objects whose changes are saved now.
     public var updated: Set<NSManagedObject> { notification.objects(.updatedObjects) }
-    /// The deleted objects.
+    /// The objects whose rows are deleted now. They belong to no context any more; their values can be read.
     public var deleted: Set<NSManagedObject> { notification.objects(.deletedObjects) }
 
     /// nil for a notification of another name, or from a context on another queue.
@@ -78,11 +78,11 @@ extension NSManagedObjectContext {
     public let context: NSManagedObjectContext
     private let notification: Notification
 
-    /// The new objects.
+    /// The objects that are new since the last message, unsaved or merged from another save.
     public var inserted: Set<NSManagedObject> { notification.objects(.insertedObjects) }
-    /// The changed objects.
+    /// The objects that code has changed since the last message.
     public var updated: Set<NSManagedObject> { notification.objects(.updatedObjects) }
-    /// The deleted objects.
+    /// The objects that were deleted since the last message, here or by another save.
     public var deleted: Set<NSManagedObject> { notification.objects(.deletedObjects) }
     /// The objects whose values a refresh or a merge replaced.
     public var refreshed: Set<NSManagedObject> { notification.objects(.refreshedObjects) }

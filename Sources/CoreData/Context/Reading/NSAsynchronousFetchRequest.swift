@@ -77,7 +77,10 @@ open class NSPersistentStoreAsynchronousResult: NSPersistentStoreResult {
   open func cancel() { control.cancel() }
 }
 
-/// The results of an asynchronous fetch.
+/// The results of an asynchronous fetch, once its completion block is called. `execute(_:)` returns it at once, for its
+/// `progress` and `cancel()`.
+///
+/// Source: Apple's documentation of `NSAsynchronousFetchResult`.
 open class NSAsynchronousFetchResult<ResultType>: NSPersistentStoreAsynchronousResult {
   /// The request that is running or complete.
   public let fetchRequest: NSAsynchronousFetchRequest<ResultType>

@@ -42,7 +42,7 @@ public enum NSMergePolicyType: UInt, Sendable {
 ///
 /// `@unchecked Sendable`: immutable.
 open class NSMergePolicy: NSObject, @unchecked Sendable {
-  /// The kind of the policy.
+  /// The kind of the policy. A subclass has the one that it was made with, which super's methods carry out.
   public let mergeType: NSMergePolicyType
 
   /// Makes a policy of a type. The shared ones below do the same; a subclass calls it.

@@ -68,7 +68,8 @@ extension NSDerivedAttributeDescription {
 }
 
 extension NSManagedObjectModel {
-  /// The version hash of every entity, by name.
+  /// The `versionHash` of every entity, by name: what a store's metadata keeps under `NSStoreModelVersionHashesKey`.
+  /// Computed at each call.
   public var entityVersionHashesByName: [String: Data] { entitiesByName.mapValues(\.versionHash) }
 
   /// A checksum over all version hashes, base64 text: two models with the same checksum can open the same stores.

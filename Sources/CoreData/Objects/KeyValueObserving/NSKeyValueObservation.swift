@@ -41,7 +41,7 @@ public enum NSKeyValueSetMutationKind: UInt, Sendable {
 
 /// One change of an observed property, with the values that the observation's options ask for.
 public struct NSKeyValueObservedChange<Value> {
-  /// The kind of the change.
+  /// What can happen to an observed property, by its name inside of the change.
   public typealias Kind = NSKeyValueChange
   /// What happened to the property: it was set, or members came or went.
   public let kind: Kind

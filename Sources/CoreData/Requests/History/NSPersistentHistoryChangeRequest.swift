@@ -100,7 +100,8 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
 
   // MARK: Deleting
 
-  /// Deletes the transactions before a date.
+  /// Deletes the transactions before a date, of all stores that the request asks. Readers whose token is older get
+  /// 134301 from then on. A store's newest number is never used again, so tokens stay valid.
   open class func deleteHistory(before date: Date) -> NSPersistentHistoryChangeRequest {
     Self.make(.delete, .date(date))
   }
@@ -145,7 +146,10 @@ public enum NSPersistentHistoryResultType: Int, Sendable {
   case transactionsAndChanges = 5
 }
 
-/// The result of an `NSPersistentHistoryChangeRequest`.
+/// What executing an `NSPersistentHistoryChangeRequest` gives. Transactions are in the order of their commits, of
+/// several stores in that of their times.
+///
+/// Source: Apple's documentation of `NSPersistentHistoryResult`.
 open class NSPersistentHistoryResult: NSPersistentStoreResult {
   /// A value of the type that `resultType` describes.
   public let result: Any?

@@ -95,7 +95,7 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
     for node in cacheNodes { nodes[node.objectID] = node }
   }
 
-  /// The node of an object; nil if there is none.
+  /// The node that was added for an object's ID; nil if there is none.
   open func cacheNode(for objectID: NSManagedObjectID) -> NSAtomicStoreCacheNode? { nodes[objectID] }
 
   /// The ID for a reference, the same each time. Traps for an entity that the store does not hold.
