@@ -51,7 +51,7 @@ extension NSManagedObjectContext {
     public var inserted: Set<NSManagedObject> { notification.objects(.insertedObjects) }
     /// The objects whose changes are saved now.
     public var updated: Set<NSManagedObject> { notification.objects(.updatedObjects) }
-    /// The objects whose rows are deleted now. They belong to no context any more; their values can be read.
+    /// The objects whose rows are deleted now. They belong to no context any more; values that were read stay readable.
     public var deleted: Set<NSManagedObject> { notification.objects(.deletedObjects) }
 
     /// nil for a notification of another name, or from a context on another queue.
