@@ -8,6 +8,19 @@ open class NSMigrationStage: NSObject {
 }
 
 /// Versions of a model between which lightweight migration leads.
+///
+/// ```swift
+/// let description = NSPersistentStoreDescription(url: url)
+/// let file = URL(fileURLWithPath: "Library.xcdatamodeld")
+/// let checksums = try NSManagedObjectModel.checksumsForVersionedModel(at: file)
+/// let stage = NSLightweightMigrationStage(["Library", "Library 2"].compactMap { checksums[$0] })
+/// description.setOption(
+///   NSStagedMigrationManager([stage]), forKey: NSPersistentStoreStagedMigrationManagerOptionKey)
+/// ```
+///
+/// A store of any of the versions is brought to the last one in one step; the versions between are not made.
+///
+/// Source: Apple's documentation of `NSLightweightMigrationStage`.
 public final class NSLightweightMigrationStage: NSMigrationStage {
   /// The checksums of the versions, oldest first.
   public let versionChecksums: [String]
@@ -19,7 +32,11 @@ public final class NSLightweightMigrationStage: NSMigrationStage {
   }
 }
 
-/// A change between two versions of a model that needs the program's help before or after the lightweight migration.
+/// A change between two versions of a model that needs the program's help before or after the lightweight migration:
+/// see `NSStagedMigrationManager` for an example. Its handlers work with `NSManagedObject`s of the manager's container,
+/// whatever classes the models name.
+///
+/// Source: Apple's documentation of `NSCustomMigrationStage`.
 public final class NSCustomMigrationStage: NSMigrationStage {
   /// The version before.
   public let currentModel: NSManagedObjectModelReference

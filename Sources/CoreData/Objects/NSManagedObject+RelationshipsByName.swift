@@ -14,7 +14,8 @@ extension NSManagedObject {
   }
 
   /// A live view of an ordered to-many relationship: changing it changes the relationship and its inverse. Its
-  /// iteration follows later changes, except the owner's becoming a fault. Traps for other properties.
+  /// iteration follows later changes, except the owner's becoming a fault. Traps for other properties, and for a
+  /// relationship that is not ordered.
   public final func mutableOrderedSetValue(forKey key: String) -> NSMutableOrderedSet {
     let index = toManyIndex(key)
     require(layout.toManys[index].isOrdered, "\(layout.name).\(key) is not ordered: use mutableSetValue(forKey:).")

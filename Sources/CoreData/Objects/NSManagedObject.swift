@@ -162,7 +162,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
 
   // MARK: Identity and state
 
-  /// The object's ID, temporary until the object is saved. May be passed to other queues.
+  /// The object's ID, temporary until the object is saved or gets one by `obtainPermanentIDs(for:)`. May be passed to
+  /// other queues. Reading it reads nothing.
   public final var objectID: NSManagedObjectID {
     if key <= 0 { settleTemporaryKey() }
     if let identifier { return identifier }
@@ -217,8 +218,9 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// The entity of the object itself, also where it was fetched through a parent entity.
   public final var entity: NSEntityDescription { layout.entity }
 
-  /// The context that the object belongs to. Nil after its deletion was saved, after a reset, and once the context is
-  /// freed.
+  /// The context that the object belongs to. Nil for an object that was made without one, after its deletion was saved,
+  /// after a reset, and once the context is freed. The object does not hold it: keep the context as long as its objects
+  /// are used.
   public final var managedObjectContext: NSManagedObjectContext? { reference?.context }
 
   /// Whether the object is new: in the context and not yet in the store.
@@ -228,7 +230,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// compares. False for new and deleted objects.
   public final var isUpdated: Bool { state.contains(.updated) }
 
-  /// Whether the next save deletes the object. False again after that save.
+  /// Whether the next save deletes the object. False again after that save: `managedObjectContext` is nil then.
   public final var isDeleted: Bool { state.contains(.deleted) }
 
   /// Whether the object's values have not been read yet. The next access to a property reads them, from memory if the
@@ -251,7 +253,14 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     return NSEntityDescription()
   }
 
-  /// A fetch request for the class's entity, as `entity()` finds it. Generated classes have a typed one.
+  /// A fetch request for the class's entity, as `entity()` finds it. Generated classes have a typed one, which the
+  /// compiler prefers:
+  ///
+  /// ```swift
+  /// let request = Book.fetchRequest()
+  /// request.fetchLimit = 10
+  /// let books: [Book] = try context.fetch(request)
+  /// ```
   @_disfavoredOverload
   open class func fetchRequest() -> NSFetchRequest<any NSFetchRequestResult> {
     NSFetchRequest<any NSFetchRequestResult>(entityName: entity().name ?? "")

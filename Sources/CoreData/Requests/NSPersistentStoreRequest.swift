@@ -45,6 +45,12 @@ extension NSDictionary: NSFetchRequestResult {}
 extension NSNumber: NSFetchRequestResult {}
 
 /// The form of a fetch's results. Raw values are Apple's.
+///
+/// ```swift
+/// let request = NSFetchRequest<NSNumber>(entityName: "Book")
+/// request.resultType = .countResultType
+/// let count = try context.fetch(request).first?.intValue ?? 0
+/// ```
 public struct NSFetchRequestResultType: OptionSet, Sendable {
   /// Apple's number of the form.
   public let rawValue: UInt
@@ -53,10 +59,10 @@ public struct NSFetchRequestResultType: OptionSet, Sendable {
 
   /// `NSManagedObject`s.
   public static let managedObjectResultType: NSFetchRequestResultType = []
-  /// `NSManagedObjectID`s.
+  /// `NSManagedObjectID`s: for objects that another queue or process will use. No values are read.
   public static let managedObjectIDResultType = NSFetchRequestResultType(rawValue: 1)
   /// Dictionaries by column name, without entries for nil values.
   public static let dictionaryResultType = NSFetchRequestResultType(rawValue: 2)
-  /// One `NSNumber`: the number of matching objects.
+  /// One `NSNumber`: the number of matching objects. `NSManagedObjectContext.count(for:)` gives it as an `Int`.
   public static let countResultType = NSFetchRequestResultType(rawValue: 4)
 }
