@@ -13,13 +13,13 @@ import Jobs
 public struct JobObstacle: Codable, Equatable, Sendable {
   /// What stands in the way.
   public enum Reason: String, Codable, Sendable {
-    /// The whole pool is paused.
+    /// The whole pool is paused: `workerpool resume --all`.
     case poolPaused
-    /// The job's queue, `name`, is paused.
+    /// The job's queue, `name`, is paused: `workerpool resume NAME`.
     case queuePaused
-    /// The job's kind, `name`, is paused.
+    /// The job's kind, `name`, is paused: `workerpool resume --kind NAME`.
     case kindPaused
-    /// The pool ends.
+    /// The pool ends, and hands out nothing more. The next pool runs the job.
     case stopping
     /// Processes that an earlier pool has left may run any job.
     case survivors
@@ -39,9 +39,9 @@ public struct JobObstacle: Codable, Equatable, Sendable {
     case alone
     /// A worker holds the job, and has not begun it.
     case inHand
-    /// Every worker that runs the kind `name` is busy.
+    /// Every worker that runs the kind `name` is busy; `ahead` says how many jobs go first.
     case workersBusy
-    /// No worker process runs a plugin of the kind `name`.
+    /// No worker process runs a plugin of the kind `name` now. The pool starts one when there is room for it.
     case noWorker
   }
 
@@ -70,15 +70,15 @@ public struct JobObstacle: Codable, Equatable, Sendable {
   public var name: String?
   /// How many may run at a time; nil where the reason is no limit.
   public var limit: Int?
-  /// The rate, as `10/1m`.
+  /// The rate, such as `10 in 60 s`; nil where the reason is no rate.
   public var rate: String?
   /// Seconds until the rate has room.
   public var seconds: Double?
-  /// Who holds the place: those that have held it for longest, a few of them. Empty where nobody does.
+  /// Who holds the place: those that have held it for longest, five at most. Empty where nobody does.
   public var holders: [Holder] = []
-  /// How many others hold it, too.
+  /// How many others hold it, too: those that are not named, and processes that an earlier pool has left.
   public var otherHolders: Int = 0
-  /// Ready jobs of the kind that go first, of those that the pool knows.
+  /// Ready jobs of the kind that go first, of those that the pool knows; nil unless the workers are busy.
   public var ahead: Int?
   /// The share that the job's queue has of the workers, where queues have weights: `1 of 4`.
   public var weight: String?
