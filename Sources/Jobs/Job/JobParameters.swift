@@ -38,7 +38,7 @@ extension JobRequest {
 extension PoolJob {
   /// The parameters, decoded into a type of your own. Without parameters it is decoded from an empty object.
   ///
-  /// A worker reads what ``JobRequest/init(kind:objects:parameters:)`` wrote with the same type. Give new members of a
+  /// A worker reads what `JobRequest(kind:objects:parameters:)` wrote with the same type. Give new members of a
   /// type a default or make them optional: jobs that wait were written by the former program.
   ///
   /// - Throws: ``JobParametersError`` that names the member that is missing or wrong. A worker that lets it

@@ -20,7 +20,7 @@ public struct JobRequest: Hashable, Sendable {
   /// sees their values of then. An empty array is a job about nothing in particular.
   public var objects: [String]
   /// The parameters: a JSON object as text, nil for none. Keep values that may change in objects, and here what tells
-  /// this job from others. ``init(kind:objects:parameters:)`` makes it of an `Encodable` value.
+  /// this job from others. `init(kind:objects:parameters:)` makes it of an `Encodable` value.
   public var parameters: String?
   /// Higher runs first, from -32,768 to 32,767. Default 0. Among equals the older job comes first. A steady flow of
   /// jobs of a high priority keeps the others waiting: weights of queues share the workers instead.
