@@ -66,7 +66,7 @@ public struct PoolConfiguration: Sendable {
   /// every member of the group gets what its plugins can do.
   public var allowsGroup = false
   /// How long finished jobs are kept. Default: succeeded and cancelled ones 7 days and at most 100,000 of each, dead
-  /// ones 30 days. `--keep`, `--keep-dead`, `--keep-count`. See ``JobRetention``.
+  /// ones 30 days. `--keep`, `--keep-dead`, `--keep-count`. See `JobRetention`.
   public var retention = JobRetention()
   /// Seconds that the store may take to open, which others may have locked; then the pool ends. Nil: without a limit.
   /// Default 60; the command takes 0 to 86,400. `--store-wait`. Raise it where an app migrates the store for minutes
