@@ -78,8 +78,8 @@ public enum JobSubmissionError: Error, Hashable, Sendable, CustomStringConvertib
 public struct JobTemplate {
   /// The job, without its objects.
   public let request: JobRequest
-  /// Objects of one job. Few keep a failure small and let workers share the work; many spare the cost of a job, some
-  /// hundred microseconds of writing.
+  /// Objects of one job. Few keep a failure small and let workers share the work; many spare the cost of a row and a
+  /// transaction for each.
   public let chunk: Int
 
   /// - Parameters:

@@ -51,9 +51,9 @@ public typealias WorkerNeeds = PluginDescription.Needs
 /// ``maxAttempts`` for a kind whose trouble passes sooner, or never.
 ///
 /// **Cancellation and deadlines.** A cancelled job, one that takes longer than ``timeout``, and one whose pool ends are
-/// asked to stop: call ``PoolJob/checkStop()`` for each row or so. A job that does not ask runs until its process is
-/// killed. Set a timeout where an attempt may hang, as on a network; leave it nil where only the amount of work
-/// decides.
+/// asked to stop: call ``PoolJob/checkStop()`` for each row or so. A cancelled or late job that does not stop is killed
+/// with its process five seconds later. Set a timeout where an attempt may hang, as on a network; leave it nil where
+/// only the amount of work decides.
 ///
 /// **Outside the store.** Mail, files and requests to other servers are not part of the transaction: an attempt that
 /// fails after them does them again. Make them harmless to repeat: write a file under a name that comes from the job
@@ -61,7 +61,7 @@ public typealias WorkerNeeds = PluginDescription.Needs
 /// checkpoint before and after and look at it first.
 public protocol Worker: SendableMetatype {
   /// The kind of job that this type runs: 1 to 100 letters, digits, dots, hyphens and underscores, all ASCII. Producers
-  /// name it; two plugins of a pool with the same kind are alternatives of which the pool takes one.
+  /// name it. Where several plugins offer a kind, any of them may run its jobs.
   static var kind: String { get }
   /// One line about it, for the plugin's help. Default: none.
   static var summary: String { get }
@@ -69,8 +69,8 @@ public protocol Worker: SendableMetatype {
   static var version: String { get }
   /// Seconds that one attempt may take, where the job itself names none. Default nil: as long as it needs.
   ///
-  /// After that time the job is asked to stop, and the attempt has failed with the type "timeout" when it does. The
-  /// pool kills the worker of a job that does not stop. The time of the commit does not count.
+  /// After that time the job is asked to stop, and the attempt has failed with the type "timeout" when it does. Five
+  /// seconds later the pool kills the worker of a job that does not stop. The time of the commit does not count.
   static var timeout: Double? { get }
   /// Attempts that may throw before a job is dead, where the job itself names none. Default nil: 20, as ``RetryPolicy``
   /// says. 1 never tries again. Raise it where trouble may last longer than a week.
