@@ -52,7 +52,7 @@ extension Advice: ExpressibleByStringInterpolation {
       parts.append(.text(value.description))
     }
 
-    /// Adds a command.
+    /// Adds a command, which is written for a reader when the text is made.
     public mutating func appendInterpolation(_ command: AdvisedCommand) { parts.append(.command(command)) }
 
     /// Adds another sentence with its commands.

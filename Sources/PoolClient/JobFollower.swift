@@ -25,7 +25,7 @@ import WorkerProtocol
 public final class JobFollower {
   /// How many of the jobs have ended, and how.
   public struct Tally: Equatable, Sendable {
-    /// How many of the jobs have succeeded.
+    /// How many of the jobs have ended well: their effects are in the store.
     public var succeeded = 0
     /// Dead, cancelled, or deleted before they were seen to end.
     public var failed = 0

@@ -13,7 +13,7 @@ public struct Selector: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
   /// The selector of a name.
   public init(stringLiteral value: String) { self.name = value }
 
-  /// The name, as it is.
+  /// The name as it was given, for messages.
   public var description: String { name }
 }
 

@@ -132,7 +132,7 @@ public protocol ManagedKeyPathTable {
 }
 
 extension ManagedKeyPathTable {
-  /// No methods.
+  /// No methods: the model's rules alone validate the class.
   public static var validations: [String: ManagedValidation] { [:] }
 }
 

@@ -9,7 +9,7 @@
 ///
 /// Source: Apple's documentation of `NSManagedObjectContext.DidSaveObjectIDsMessage` and its like.
 public protocol ManagedObjectIDsMessage {
-  /// The values of the message.
+  /// The values of the message, which the properties below give one by one.
   var content: NSManagedObjectContext.ObjectIDsMessageContent { get }
 }
 
@@ -67,7 +67,7 @@ extension NSManagedObjectContext {
     public typealias Subject = NSManagedObjectContext
     /// The name of the notification with the same content.
     public static var name: Notification.Name { .NSManagedObjectContextDidSaveObjectIDs }
-    /// The values of the message.
+    /// What the properties of `ManagedObjectIDsMessage` give one by one.
     public let content: ObjectIDsMessageContent
 
     /// nil for a notification of another name, or from a context on another queue.
@@ -87,7 +87,7 @@ extension NSManagedObjectContext {
     public typealias Subject = NSManagedObjectContext
     /// The name of the notification with the same content.
     public static var name: Notification.Name { .NSManagedObjectContextDidSaveObjectIDs }
-    /// The values of the message.
+    /// What the properties of `ManagedObjectIDsMessage` give one by one.
     public let content: ObjectIDsMessageContent
 
     /// nil for a notification of another name, or from a context on another queue. Call it on the context's queue.
@@ -107,7 +107,7 @@ extension NSManagedObjectContext {
     public typealias Subject = NSManagedObjectContext
     /// The name of the notification with the same content.
     public static var name: Notification.Name { .NSManagedObjectContextDidMergeChangesObjectIDs }
-    /// The values of the message.
+    /// What the properties of `ManagedObjectIDsMessage` give one by one.
     public let content: ObjectIDsMessageContent
 
     /// nil for a notification of another name, or from a context on another queue.
@@ -127,7 +127,7 @@ extension NSManagedObjectContext {
     public typealias Subject = NSManagedObjectContext
     /// The name of the notification with the same content.
     public static var name: Notification.Name { .NSManagedObjectContextDidMergeChangesObjectIDs }
-    /// The values of the message.
+    /// What the properties of `ManagedObjectIDsMessage` give one by one.
     public let content: ObjectIDsMessageContent
 
     /// nil for a notification of another name, or from a context on another queue. Call it on the context's queue.
