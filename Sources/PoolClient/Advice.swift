@@ -1,6 +1,13 @@
 import Jobs
 
 /// A sentence for people, with the commands that it advises as values: its reader decides how they are written.
+///
+/// ```swift
+/// import PoolClient
+///
+/// let advice: Advice = "the queue \("mail") is paused"
+/// print(advice.text(for: AdviceReader(queue: "queue/")))
+/// ```
 public struct Advice: Hashable, Sendable {
   fileprivate enum Part: Hashable, Sendable {
     case text(String)
@@ -45,7 +52,7 @@ extension Advice: ExpressibleByStringInterpolation {
       parts.append(.text(value.description))
     }
 
-    /// Adds a command.
+    /// Adds a command, which is written for a reader when the text is made.
     public mutating func appendInterpolation(_ command: AdvisedCommand) { parts.append(.command(command)) }
 
     /// Adds another sentence with its commands.

@@ -1,6 +1,6 @@
 import Jobs
 
-/// What a person may do with jobs.
+/// What a person may do with jobs: the three commands of `workerpool`, and who may be changed by each.
 public enum JobChange: String, CaseIterable, Sendable {
   /// Run them again that are dead or cancelled, and those at once that wait.
   case retry
@@ -9,7 +9,8 @@ public enum JobChange: String, CaseIterable, Sendable {
   /// Delete them from the store. The pool keeps those that run, and those that unfinished jobs wait for.
   case delete
 
-  /// The states of jobs that can be changed so.
+  /// The states of jobs that can be changed so. A job in another state is passed over, and counts as changed neither
+  /// way.
   public var states: [JobState] {
     switch self {
     case .retry: [.dead, .cancelled, .retryable, .scheduled, .pending, .blocked]
@@ -43,7 +44,7 @@ public enum JobChange: String, CaseIterable, Sendable {
   }
 }
 
-/// What came of a change so far.
+/// What came of a change so far, summed over the requests that were sent.
 public struct JobChangeResult: Sendable {
   /// Jobs that the pool was asked to change.
   public var jobs = 0
@@ -78,6 +79,16 @@ extension JobChange {
 
   /// Changes jobs that a person names.
   ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// let client = try StatusClient(queue: "queue/")
+  /// let result = try JobChange.cancel.carryOut(on: ["x-coredata://A/PoolJob/p17"], by: client)
+  /// print(result.done, "of", result.jobs, result.refusal ?? "")
+  /// ```
+  ///
+  /// A thousand jobs go in one request. When a request fails, the ones before it have been carried out.
+  ///
   /// - Parameters:
   ///   - jobs: their URIs.
   ///   - evenIfAwaited: whether jobs are deleted although unfinished ones wait for them.
@@ -96,6 +107,9 @@ extension JobChange {
   }
 
   /// Changes the jobs that a filter chooses now, a thousand at a time.
+  ///
+  /// It begins with the newest jobs, which workers take last. A running pool is needed: it alone may change jobs that
+  /// it holds.
   ///
   /// - Parameters:
   ///   - evenIfAwaited: whether jobs are deleted although unfinished ones wait for them.

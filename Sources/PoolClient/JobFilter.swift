@@ -1,26 +1,44 @@
 import CoreData
 import Jobs
 
-/// Chooses jobs by their state, kind, queue, batch, a text, or a predicate.
+/// Chooses jobs by their state, kind, queue, batch, a text, or a predicate. A job is chosen if all that is set fits.
+///
+/// ```swift
+/// import PoolClient
+///
+/// var filter = JobFilter()
+/// filter.kind = "import"
+/// filter.state = .dead
+/// filter.predicate = "attempt > 3"
+/// let reader = try StoreReader(poolStore: "app.sqlite")
+/// try reader.jobs(filter, limit: 20) { job, _ in print(job.objectID.uriString, job.failures.last?.message ?? "") }
+/// ```
+///
+/// States are found by an index; `search` and `predicate` look at each job that the rest leaves.
 public struct JobFilter: Hashable, Sendable {
-  /// Only jobs in this state; nil for all.
+  /// Only jobs in this state; nil, the default, for all. `available` includes the jobs that run: set `isRunning` to
+  /// tell them apart, or use `stateName`.
   public var state: JobState?
-  /// Only jobs in one of these states; nil for all.
+  /// Only jobs in one of these states; nil, the default, for all. Together with `state` both have to fit.
   public var states: [JobState]?
   /// True: only jobs that a process runs now; false: only the others; nil: both. In the store a job that runs is
   /// `available`.
   public var isRunning: Bool?
-  /// Only jobs of this kind; nil for all.
+  /// Only jobs of this kind, written exactly; nil, the default, for all. `StoreReader.unknownNames(in:)` tells whether
+  /// a name was mistyped.
   public var kind: String?
-  /// Only jobs of this queue; nil for all.
+  /// Only jobs of this queue, written exactly; nil, the default, for all.
   public var queue: String?
-  /// Only jobs of this batch; nil for all.
+  /// Only jobs of this batch, written exactly; nil, the default, for all.
   public var batch: String?
-  /// In the syntax of `NSPredicate(format:)`, over the attributes of `PoolJob`.
+  /// In the syntax of `NSPredicate(format:)`, over the attributes of `PoolJob`; nil, the default, for all. A text that
+  /// cannot be read, or names another attribute, makes the reading throw ``ObjectQueryError``.
   public var predicate: String?
-  /// Only jobs with this text in their parameters, their unique key, their output or their errors; nil for all.
+  /// Only jobs with this text in their parameters, their unique key, their output or their errors, in capitals or not;
+  /// nil, the default, for all. Each job that the rest of the filter leaves is read for it.
   public var search: String?
-  /// Only jobs that came after the one with this key; nil for all.
+  /// Only jobs that came after the one with this key; nil, the default, for all. For lists that go on where the last
+  /// one ended.
   public var after: Int64?
 
   /// Makes a filter that leaves no job out.

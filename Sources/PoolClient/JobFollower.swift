@@ -6,20 +6,36 @@ import WorkerProtocol
 
 /// Follows jobs to their ends, even if the pool ends or is replaced meanwhile: the store says how they end, and the
 /// pool only when to check. An end that it tells is on disk: a loss of power does not undo it.
+///
+/// ```swift
+/// import PoolClient
+///
+/// if let key = ObjectURI(book.objectID.uriString)?.key {
+///   let follower = try JobFollower(store: "app.sqlite", queue: "queue/", jobs: [key])
+///   try follower.follow { end in
+///     if case .finished(let job) = end { print(job.state.name, job.output ?? "") }
+///   } checked: { failure in
+///     if let failure { print("no pool reports ends: \(failure)") }
+///   }
+/// }
+/// ```
+///
+/// It opens the store read-only, checks up to 1,000 jobs each second and more of them each ten, and at once when the
+/// pool says that an attempt has ended. Use it from one thread, which `follow` blocks.
 public final class JobFollower {
   /// How many of the jobs have ended, and how.
   public struct Tally: Equatable, Sendable {
-    /// Jobs that succeeded.
+    /// How many of the jobs have ended well: their effects are in the store.
     public var succeeded = 0
     /// Dead, cancelled, or deleted before they were seen to end.
     public var failed = 0
-    /// Jobs that have not ended.
+    /// How many have not ended: they wait, run, or wait for their next attempt.
     public var unfinished = 0
   }
 
-  /// The end of one job.
+  /// How one job has ended, as ``follow(ended:checked:)`` tells it.
   public enum End {
-    /// Called on the queue of the job's context.
+    /// The job is finished, and its `state` says how. Use it in the call only, which is on the queue of its context.
     case finished(Job)
     /// The job is not in the store any more.
     case missing(ObjectURI)
@@ -27,7 +43,7 @@ public final class JobFollower {
 
   /// A job whose last attempt has failed, and that is tried again.
   public struct Retry: Equatable, Sendable {
-    /// The job.
+    /// The URI of the job that is tried again.
     public let job: ObjectURI
     /// How many attempts have failed or crashed.
     public let attempts: Int
@@ -59,9 +75,13 @@ public final class JobFollower {
   /// Those of the jobs that wait for their next attempt, by key, as the last check has found them.
   public private(set) var retries: [Int64: Retry] = [:]
 
+  /// Follows the jobs with these keys.
+  ///
   /// - Parameters:
   ///   - store: the path of the store that holds the jobs.
   ///   - queue: the queue directory, on which a pool may run or not.
+  ///   - keys: the numbers in the URIs of the jobs: 17 in `…/PoolJob/p17`.
+  /// - Throws: ``StoreReaderError`` if there is no store or no pool has run on it, and an `NSError` of Core Data.
   public init(store: String, queue: String, jobs keys: [Int64]) throws {
     self.queue = queue
     reader = try StoreReader(poolStore: store)
@@ -69,12 +89,13 @@ public final class JobFollower {
     tally.unfinished = unfinished.count
   }
 
-  /// Waits until all jobs have ended.
+  /// Waits until all jobs have ended, blocking the thread. A job that waits for its next attempt has not ended.
   ///
   /// - Parameters:
-  ///   - ended: called once for each job.
+  ///   - ended: called once for each job, on the queue of the job's context: take values from the job there.
   ///   - checked: called after each check, at least every ten seconds, with why no pool reports ends; nil while one
-  ///     does.
+  ///     does. Throw here to give up.
+  /// - Throws: what the two throw, and the store's errors.
   public func follow(ended: (End) throws -> Void, checked: (StatusClient.Failure?) throws -> Void) throws {
     var lastFullCheck = 0.0
     // Ends that the pool reports during a check are read after it.

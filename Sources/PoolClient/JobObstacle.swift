@@ -1,16 +1,25 @@
 import Jobs
 
-/// What keeps a ready job from being handed out, as the coordinator decides it, and who holds its place.
+/// What keeps a ready job from being handed out, as the coordinator decides it, and who holds its place. A client gets
+/// it by ``StatusRequest/Command/explain``.
+///
+/// ```swift
+/// import PoolClient
+///
+/// let reply = try StatusClient(queue: "queue/").request(
+///   StatusRequest(.explain, jobs: ["x-coredata://A/PoolJob/p17"]))
+/// if let obstacle = reply.obstacle { print(obstacle.sentence.text(for: .plain)) }
+/// ```
 public struct JobObstacle: Codable, Equatable, Sendable {
   /// What stands in the way.
   public enum Reason: String, Codable, Sendable {
-    /// The whole pool is paused.
+    /// The whole pool is paused: `workerpool resume --all`.
     case poolPaused
-    /// The job's queue, `name`, is paused.
+    /// The job's queue, `name`, is paused: `workerpool resume NAME`.
     case queuePaused
-    /// The job's kind, `name`, is paused.
+    /// The job's kind, `name`, is paused: `workerpool resume --kind NAME`.
     case kindPaused
-    /// The pool ends.
+    /// The pool ends, and hands out nothing more. The next pool runs the job.
     case stopping
     /// Processes that an earlier pool has left may run any job.
     case survivors
@@ -30,17 +39,17 @@ public struct JobObstacle: Codable, Equatable, Sendable {
     case alone
     /// A worker holds the job, and has not begun it.
     case inHand
-    /// Every worker that runs the kind `name` is busy.
+    /// Every worker that runs the kind `name` is busy; `ahead` says how many jobs go first.
     case workersBusy
-    /// No worker process runs a plugin of the kind `name`.
+    /// No worker process runs a plugin of the kind `name` now. The pool starts one when there is room for it.
     case noWorker
   }
 
   /// A worker with a job that holds a place.
   public struct Holder: Codable, Equatable, Sendable {
-    /// The URI of the job.
+    /// The URI of the job that holds the place.
     public var job: String
-    /// The number of the worker.
+    /// The number of the worker, as `workerpool workers` shows it.
     public var worker: Int
     /// The process ID of the worker; nil for one that is gone.
     public var pid: Int32?
@@ -57,19 +66,19 @@ public struct JobObstacle: Codable, Equatable, Sendable {
 
   /// What stands in the way.
   public var reason: Reason
-  /// The name of the queue, of the kind or of the limit key.
+  /// The name of the queue, of the kind or of the limit key, by the reason; nil where it names none.
   public var name: String?
-  /// How many may run at a time.
+  /// How many may run at a time; nil where the reason is no limit.
   public var limit: Int?
-  /// The rate, as `10/1m`.
+  /// The rate, such as `10 in 60 s`; nil where the reason is no rate.
   public var rate: String?
   /// Seconds until the rate has room.
   public var seconds: Double?
-  /// Who holds the place: those that have held it for longest.
+  /// Who holds the place: those that have held it for longest, five at most. Empty where nobody does.
   public var holders: [Holder] = []
-  /// How many others hold it, too.
+  /// How many others hold it, too: those that are not named, and processes that an earlier pool has left.
   public var otherHolders: Int = 0
-  /// Ready jobs of the kind that go first, of those that the pool knows.
+  /// Ready jobs of the kind that go first, of those that the pool knows; nil unless the workers are busy.
   public var ahead: Int?
   /// The share that the job's queue has of the workers, where queues have weights: `1 of 4`.
   public var weight: String?
@@ -80,7 +89,7 @@ public struct JobObstacle: Codable, Equatable, Sendable {
     self.limit = limit
   }
 
-  /// The obstacle in a sentence.
+  /// The obstacle in a sentence for people, such as "it waits, because its queue is paused".
   public var sentence: Advice {
     let name = name ?? ""
     switch reason {

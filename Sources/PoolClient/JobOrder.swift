@@ -1,6 +1,7 @@
 import CoreData
 
-/// The order in which jobs are listed; the newest come first among equals.
+/// The order in which jobs are listed; the newest come first among equals. The newest job is the one with the highest
+/// key.
 public enum JobOrder: String, CaseIterable, Sendable {
   case newest, oldest, priority, attempts, crashes, started, finished
 

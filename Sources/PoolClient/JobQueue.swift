@@ -21,17 +21,24 @@ import WorkerProtocol
 ///
 /// After each save of a context of the coordinator the pool is told of new jobs. A pool that cannot be told finds them
 /// by the commit itself. May be used from any thread. Keep the queue as long as jobs are submitted.
+///
+/// A pool on the same store need not run: jobs wait in the store until one does. A program that may not open the store,
+/// or has none, submits job files with ``JobSubmission`` instead.
 public final class JobQueue: Sendable {
   private let observer: Observer
 
   /// The model for the app's coordinator: its own entities and the pool's, in a configuration each.
+  ///
+  /// The app's own entities keep their version hashes, so a store that exists opens without a migration. `app` itself
+  /// is not changed.
   ///
   /// - Throws: ``JobModelError`` when the app's model has an entity of the pool's name.
   public static func model(with app: NSManagedObjectModel) throws -> NSManagedObjectModel {
     try JobModel.merged(with: app)
   }
 
-  /// The description of the app's own store, with the configuration that it has in that model.
+  /// The description of the app's own store, with the configuration that it has in that model. Set options on it, such
+  /// as the history, before the container loads it.
   public static func appStore(at url: URL) -> NSPersistentStoreDescription {
     let description = NSPersistentStoreDescription(url: url)
     description.configuration = JobModel.appConfiguration
@@ -40,6 +47,9 @@ public final class JobQueue: Sendable {
 
   /// Adds the pool's store to the app's coordinator, whose model is that of ``model(with:)`` and which has the app's
   /// store open.
+  ///
+  /// It creates the pool's tables in the file if no pool has run on it yet; they are named `WP…`. Add it once for each
+  /// coordinator.
   ///
   /// - Parameters:
   ///   - url: the file of the app's store, which the pool's shares.
@@ -56,6 +66,21 @@ public final class JobQueue: Sendable {
 
   /// Inserts a job into the context, to be saved with the app's own changes. Called on the context's queue. Objects of
   /// the job that are new in the context get their permanent IDs.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// let jobs = try JobQueue(in: coordinator, at: url, queue: "queue/")
+  /// try await context.perform {
+  ///   book.title = "Emma"
+  ///   let job = try jobs.submit(JobRequest(kind: "index", objects: [book]), in: context)
+  ///   if job == nil { print("an unfinished job has the same unique key") }
+  ///   try context.save()
+  /// }
+  /// ```
+  ///
+  /// A rollback of the context takes the job back too. To learn how the job ends, keep its `objectID` after the save:
+  /// fetch it later, or follow it with ``JobFollower``.
   ///
   /// - Returns: the job, or nil when another one has its unique key. Where another process takes that key before the
   ///   save, the save fails with a constraint conflict.

@@ -3,6 +3,16 @@ import Jobs
 import LinuxSystem
 
 /// Submits jobs as any producer does: a file under a temporary name, synchronised and renamed into `incoming/`.
+///
+/// ```swift
+/// import PoolClient
+///
+/// let submission = try JobSubmission(queue: "queue/")
+/// try submission.submit([JobRequest(kind: "import", parameters: #"{"file": "/data/books.csv"}"#)])
+/// ```
+///
+/// It needs neither the store nor a running pool, only the right to write into the directory. Jobs are taken in one
+/// transaction or not at all. For jobs that have to exist exactly if the program's own save succeeds use ``JobQueue``.
 public struct JobSubmission {
   private let layout: QueueLayout
 
@@ -17,6 +27,10 @@ public struct JobSubmission {
   }
 
   /// Writes one file with all the jobs, which are taken in one transaction.
+  ///
+  /// It waits for the disk, some milliseconds each call: submit many jobs at once. Set ``JobRequest/submission`` of the
+  /// first job to a token of your own to ask for the jobs with ``SubmissionInquiry``, and to repeat the call after an
+  /// error without a second copy.
   ///
   /// - Returns: the path of the file, which is on disk. It is gone as soon as the pool has taken it.
   /// - Throws: ``FileError``; ``JobFileError`` for jobs that the pool would reject. Then no job is submitted.
@@ -53,10 +67,19 @@ public enum JobSubmissionError: Error, Hashable, Sendable, CustomStringConvertib
 }
 
 /// One job for each object that a query finds, or for each group of a few objects.
+///
+/// ```swift
+/// import PoolClient
+///
+/// let uris = ["x-coredata://A/Book/p1", "x-coredata://A/Book/p2", "x-coredata://A/Book/p3"]
+/// let jobs = JobTemplate(request: JobRequest(kind: "index"), chunk: 2).jobs(for: uris)
+/// print(jobs.map(\.objects.count))  // [2, 1]
+/// ```
 public struct JobTemplate {
   /// The job, without its objects.
   public let request: JobRequest
-  /// Objects of one job.
+  /// Objects of one job. Few keep a failure small and let workers share the work; many spare the cost of a row and a
+  /// transaction for each.
   public let chunk: Int
 
   /// - Parameters:

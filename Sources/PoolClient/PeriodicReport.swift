@@ -3,6 +3,13 @@ import Foundation
 import Jobs
 
 /// The periodic entries of a queue directory: when they ran last and run next, and what is wrong with bad files.
+///
+/// ```swift
+/// import PoolClient
+///
+/// let report = try PeriodicReport(queue: "queue/", store: "app.sqlite")
+/// for row in report.rows { print(row.name, row.nextRun?.description ?? row.problem ?? "never") }
+/// ```
 public struct PeriodicReport {
   /// One file in `periodic/`.
   public struct Row {
@@ -18,7 +25,7 @@ public struct PeriodicReport {
     public let problem: String?
   }
 
-  /// By name.
+  /// A row for each file in `periodic/`, good or bad, sorted by name.
   public let rows: [Row]
   /// Whether the last runs could be looked up.
   public let knowsLastRuns: Bool

@@ -1,5 +1,5 @@
 /// Limits of a pool that hold however it is asked: by an option, a request or a signal.
 public enum PoolLimit {
-  /// The most worker processes, in all and of one plugin.
+  /// The most worker processes, in all and of one plugin: 1000. A request for more is refused.
   public static let workers = 1000
 }

@@ -1,6 +1,6 @@
 /// The processes that work for a pool, and those that an earlier one has left.
 extension PoolStatus {
-  /// A worker process.
+  /// A worker process of the pool, with what it holds and uses.
   public struct Worker: Codable, Equatable, Sendable {
     /// The number of the worker, unique while the pool runs.
     public var id: Int
@@ -12,9 +12,9 @@ extension PoolStatus {
     public var phase: String
     /// Seconds since it was started.
     public var age: Double
-    /// How many jobs it wants to hold.
+    /// How many jobs it wants to hold: one or two for long jobs, up to hundreds for jobs of microseconds.
     public var credit: Int
-    /// How many jobs it holds.
+    /// How many jobs it holds now, begun or not.
     public var holding: Int
     /// URIs of the jobs that it has begun.
     public var running: [String]
@@ -24,15 +24,15 @@ extension PoolStatus {
     public var progressTotal: Int?
     /// Seconds for which the running job has been running.
     public var busy: Double?
-    /// Jobs that it has finished.
+    /// How many jobs the process has finished since it was started.
     public var jobsDone: Int
-    /// Resident memory in bytes.
+    /// Resident memory in bytes; nil where the kernel did not tell.
     public var memory: Int?
-    /// Processor time in seconds.
+    /// Processor time in seconds since the process was started, of user and kernel; nil where the kernel did not tell.
     public var processorTime: Double?
     /// It will be replaced when its successor is up.
     public var isRetiring: Bool
-    /// The path of the plugin's executable.
+    /// The path of the plugin's executable, as it was when the process was started.
     public var path: String
     /// The last lines of its standard error.
     public var lastLines: [String]

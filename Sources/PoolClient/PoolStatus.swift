@@ -1,10 +1,22 @@
 import Jobs
 
-/// The status of a pool: its jobs, workers and plugins, and what is wrong.
+/// The status of a pool: its jobs, workers and plugins, and what is wrong. `workerpool status --json` prints the same.
+///
+/// ```swift
+/// import PoolClient
+///
+/// if let status = try StatusClient(queue: "queue/").request(StatusRequest(.status)).status {
+///   print(status.phase, status.jobs?["running"] ?? 0, "of", status.workerCount)
+///   for line in StatusAdvice.lines(status) { print(line) }  // what is wrong, and what to do about it
+/// }
+/// ```
+///
+/// It is the pool's state when it answered. Counts since the start begin anew with each pool. Sizes are in bytes, times
+/// in seconds.
 public struct PoolStatus: Codable, Equatable, Sendable {
-  /// A plugin, usable or not.
+  /// A plugin that the pool has found, usable or not.
   public struct Plugin: Codable, Equatable, Sendable {
-    /// The NAME in `worker-NAME`.
+    /// The NAME in `worker-NAME`, by which `--workers NAME=K` and `scale` mean it.
     public var name: String
     /// What `describe` says; nil for a plugin that cannot be used.
     public var version: String?
@@ -77,7 +89,7 @@ public struct PoolStatus: Codable, Equatable, Sendable {
     public var p90: Double
     /// 99 % of the times are no longer than this.
     public var p99: Double
-    /// The longest time.
+    /// The longest of these times.
     public var longest: Double
 
     package init(median: Double, p90: Double, p99: Double, longest: Double) {
@@ -106,7 +118,7 @@ public struct PoolStatus: Codable, Equatable, Sendable {
 
   /// A pool that shares the store, on this host or another.
   public struct Host: Codable, Equatable, Sendable {
-    /// The name of the host.
+    /// The name of the host, as it calls itself.
     public var name: String
     /// The process ID of the pool there.
     public var pid: Int32
@@ -128,7 +140,7 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   /// The other pools that share the store, as far as they have answered, without what is the same for all of them; nil
   /// where none was asked.
   public var others: [PoolStatus]?
-  /// The process ID of the pool.
+  /// The process ID of the pool, on its host.
   public var pid: Int32
   /// The path of the store, absolute.
   public var store: String
@@ -138,7 +150,8 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   public var phase: String
   /// Seconds since the start.
   public var age: Double
-  /// Whether no job is handed out at all.
+  /// Whether no job is handed out at all. Workers finish what they have begun; `pausedQueues` and `pausedKinds` are
+  /// paused besides.
   public var isPaused: Bool
   /// Queues whose jobs are not handed out, by name.
   public var pausedQueues: [String]
@@ -150,11 +163,12 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   public var workers: [Worker]
   /// The plugins by name, with those that cannot be used.
   public var plugins: [Plugin]
-  /// Ready jobs in memory that have not begun, by kind.
+  /// Ready jobs in memory that have not begun, by kind. The pool keeps a part of a long backlog in memory: `backlog`
+  /// counts all.
   public var waiting: [String: Int]
   /// What has happened to jobs since this pool was started.
   public var counters: Counters
-  /// Processes that died and were replaced.
+  /// Processes that died and were replaced, those that were replaced on purpose not counted.
   public var restarts: Int
   /// Jobs in the store by state, those that run as `running`; `nil` when they could not be counted, or the store did
   /// not answer within five seconds. A count that takes long is used again, with the backlog, for ten times as long, at
@@ -162,7 +176,8 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   public var jobs: [String: Int]?
   /// The pools that share a store at a server, with this one; nil for a SQLite file.
   public var hosts: [Host]?
-  /// Size of the store's write-ahead log in bytes.
+  /// Size of the store's write-ahead log in bytes; nil for a store at a server. Up to 16 MiB is usual; more is a reader
+  /// that stays long: see `walReaders`.
   public var walBytes: Int?
   /// Throughput over the last 1, 5 and 15 minutes.
   public var rates: [Rate]
@@ -176,9 +191,10 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   public var backlogRest: [String: Int]?
   /// The kinds that have run since the start, or wait, by name.
   public var kinds: [Kind]?
-  /// What went wrong last, the latest at the end.
+  /// What went wrong last, the latest at the end: the pool's last warnings and errors, which its log has in full.
   public var problems: [Problem]
-  /// Files in `rejected/`.
+  /// How many job files wait in `rejected/` for a person, each with its reason beside it; nil if the directory could
+  /// not be read.
   public var rejectedFiles: Int?
   /// Jobs that wait for each other, or for a batch without jobs; nil if there are none.
   public var stuck: [StuckJobs]?
@@ -195,7 +211,8 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   public var storeFailure: String?
   /// Workers of an earlier pool, which was killed, that still finish their jobs: survivors.
   public var survivors: [Survivor]?
-  /// The longest turn of the pool's loop in the last minutes: for so long everything else waited.
+  /// The longest turn of the pool's loop in the last minutes: for so long everything else waited. Nil before there was
+  /// one. Below half a second it needs no attention.
   public var longestTurn: Turn?
   /// What does not answer, such as a plugin directory on a server that is gone. The pool goes on without it.
   public var hangs: [Hang]?

@@ -1,6 +1,20 @@
 import Jobs
 
 /// How many processors the workers of a pool keep busy, from one status to the next.
+///
+/// ```swift
+/// import PoolClient
+///
+/// var meter = ProcessorMeter()
+/// let client = try StatusClient(queue: "queue/")
+/// for second in 0..<10 {
+///   if let status = try client.request(StatusRequest(.status, local: true)).status {
+///     meter.note(status, at: Double(second))
+///     print(meter.total)  // 0 at first, then 1.7 for nearly two processors
+///   }
+///   try await Task.sleep(for: .seconds(1))
+/// }
+/// ```
 public struct ProcessorMeter: Sendable {
   /// The processors that each worker has kept busy between the last two statuses, by process ID.
   public private(set) var shares: [Int32: Double] = [:]

@@ -5,6 +5,9 @@ import LinuxSystem
 
 /// The paths in a queue directory: `incoming/` for job files, `taken/` for those that the pool has made its own,
 /// `rejected/` for bad ones, `periodic/` for jobs that come again and again, `run/` for the pool's sockets.
+///
+/// A pool makes the directories. A program that writes job files itself puts them under a temporary name on the same
+/// file system, synchronises and renames them into `incoming`: ``JobSubmission`` does that.
 public struct QueueLayout: Hashable, Sendable {
   /// The path of the queue directory.
   public let root: String

@@ -12,6 +12,15 @@ public enum StatusAdvice {
 
   /// One sentence for each thing; empty when all is well.
   ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// if let status = try StatusClient(queue: "queue/").request(StatusRequest(.status)).status {
+  ///   let advice = StatusAdvice.lines(status)
+  ///   print(advice.isEmpty ? "all is well" : advice.joined(separator: "\n"))
+  /// }
+  /// ```
+  ///
   /// - Parameter reader: for whom commands are written.
   public static func lines(_ status: PoolStatus, for reader: AdviceReader = .plain) -> [String] {
     all(status).map { $0.text(for: reader) }

@@ -7,7 +7,18 @@ import WorkerProtocol
 
 /// Asks a running pool through its status socket. Calls block until the reply is there. Use it from one thread.
 ///
-/// A pool that has as many clients as it can have is asked again after a pause.
+/// ```swift
+/// import PoolClient
+///
+/// let client = try StatusClient(queue: "queue/")
+/// let reply = try client.request(StatusRequest(.status))
+/// print(reply.status?.jobs?["available"] ?? 0, "jobs wait")
+/// _ = try client.request(StatusRequest(.pause, kind: "export"))
+/// ```
+///
+/// It works on the pool's machine, for users that may reach the socket: the pool's own, and root. A pool that has as
+/// many clients as it can have is asked again after a pause. The form of requests and replies is described in
+/// PROTOCOL.md, for clients in other languages.
 public final class StatusClient {
   /// Why there is no answer.
   public enum Failure: Error, Sendable, CustomStringConvertible {
@@ -40,7 +51,11 @@ public final class StatusClient {
 
   private static var newDecoder: LineDecoder { LineDecoder(limit: 1 << 26) }
 
-  /// Connects to the pool that runs on a queue directory. Throws ``Failure``.
+  /// Connects to the pool that runs on a queue directory.
+  ///
+  /// - Parameter queue: the path of the directory.
+  /// - Throws: ``Failure/notRunning(queue:)`` if nobody listens there; a pool that starts gets five seconds to.
+  ///   ``Failure/notAllowed(path:)`` for another user's pool.
   public convenience init(queue: String) throws(Failure) { try self.init(queue: queue, webUser: nil) }
 
   /// - Parameter webUser: who is logged in at the web program that asks, for the pool's log; see
@@ -91,8 +106,15 @@ public final class StatusClient {
   private static let firstPause = 0.05
   private static let longestPause = 1.0
 
-  /// Sends a request and waits for its reply, `timeout` seconds at most; nil waits as long as it takes, which is for
-  /// requests that change many jobs or wait for other pools. Throws ``Failure``.
+  /// Sends a request and waits for its reply.
+  ///
+  /// - Parameters:
+  ///   - request: what is asked for.
+  ///   - timeout: seconds to wait at most. Default ``patience``, 60. nil waits as long as it takes, which is for
+  ///     requests that change many jobs or wait for other pools.
+  /// - Returns: the reply. `ok` is false when the pool refused; `error` then says why.
+  /// - Throws: ``Failure/noReply(_:)`` when the time is over or the pool went away. It may have carried out the
+  ///   request.
   public func request(_ request: StatusRequest, within timeout: Double? = patience) throws(Failure) -> StatusReply {
     guard let webUser else { return try reply(to: request, within: timeout) }
     var named = request
@@ -147,7 +169,22 @@ public final class StatusClient {
     return "; its process \(pid) is stopped, and goes on after: kill -CONT \(pid)"
   }
 
-  /// Waits for the next reply; after `observe`, for the next event. Throws ``Failure``.
+  /// Waits for the next reply without a limit of time; after `observe`, for the next event.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// let client = try StatusClient(queue: "queue/")
+  /// _ = try client.request(StatusRequest(.observe))
+  /// while true {
+  ///   guard let saved = try client.next().saved else { continue }
+  ///   let changes: [AnyHashable: Any] = [saved.change: saved.objects.compactMap { URL(string: $0) }]
+  ///   NSManagedObjectContext.mergeChanges(fromRemoteContextSave: changes, into: [context])
+  /// }
+  /// ```
+  ///
+  /// While a mebibyte of events waits for a client that reads too slowly, further events are lost: such a client
+  /// refreshes what it shows now and then. Throws ``Failure``.
   public func next() throws(Failure) -> StatusReply {
     guard let reply = try next(within: nil) else { throw .noReply("it is silent") }
     return reply
@@ -189,7 +226,9 @@ public final class StatusClient {
   /// pool, and go on.
   private static let endTimeout = 5.0
 
-  /// Waits until the pool's process has ended, so that another pool can start on the queue directory.
+  /// Waits until the pool's process has ended, so that another pool can start on the queue directory. Ask for `stop`
+  /// before. Where the process does not end within five seconds after the pool has closed the connection, as in a
+  /// program that contains a pool, it returns.
   public func waitForEnd() {
     // The process that listens; it cannot be seen from another namespace of process IDs (pidfd_open(2)).
     let process = (try? PeerCredentials(of: socket.number)).flatMap { try? Descriptor.ofProcess($0.pid) }

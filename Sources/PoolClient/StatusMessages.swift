@@ -1,29 +1,45 @@
 import Jobs
 
 /// A request to a running pool: one JSON object on one line of its status socket.
+///
+/// ```swift
+/// import PoolClient
+///
+/// let request = StatusRequest(.scale, plugin: "mail", count: 3)
+/// print(try StatusClient(queue: "queue/").request(request).ok)
+/// ```
 public struct StatusRequest: Codable, Equatable, Sendable {
-  /// What is asked for.
+  /// What is asked for. The raw value is the word in JSON.
   public enum Command: String, Codable, Sendable, CaseIterable {
-    /// Answer with ``PoolStatus``, which has those of the other pools that share the store, unless `local` is set.
+    /// Answer with ``PoolStatus``, which has those of the other pools that share the store under `others`, unless
+    /// `local` is set. A pool asks the others first, so the answer comes a moment later than with `local`.
     case status
-    /// Hand out no more jobs: all, or those of `queue` or `kind`.
+    /// Hand out no more jobs: all, or those of `queue` or `kind`; of both is refused. Workers finish what they have
+    /// begun. A pause is kept in the store: it outlives the pool, and one by name outlives that of the whole pool.
     case pause
-    /// Take a pause back.
+    /// Take a pause back: that of the whole pool, or that of `queue` or `kind`.
     case resume
-    /// Have `count` processes in all, or of `plugin`.
+    /// Have `count` processes in all, or of `plugin`. `count` is 0 to ``PoolLimit/workers``; a plugin that the pool
+    /// does not know is refused with the nearest name. It holds until the pool ends.
     case scale
-    /// Drain and exit, within `deadline` seconds if given. With `all` the other pools that share the store do so first;
-    /// the reply comes when they are gone, and its `count` says how many they were.
+    /// Drain and exit, within `deadline` seconds, or those of the pool's own setting. The reply comes at once, and the
+    /// connection ends with the pool: ``StatusClient/waitForEnd()`` waits for that. With `all` the other pools that
+    /// share the store do so first; the reply comes when they are gone, and its `count` says how many they were.
     case stop
-    /// Search for plugins again, and replace the processes.
+    /// Search for plugins again, and replace the processes one by one, each when it has finished its jobs. The reply
+    /// comes at once.
     case reload
-    /// New jobs are in the store or in the queue directory.
+    /// New jobs are in the store or in the queue directory: look at once. Without it the pool finds them too, a little
+    /// later. Nothing is lost by asking in vain.
     case nudge
-    /// Cancel `jobs`.
+    /// Cancel `jobs`, by their URIs. One in a worker's hand is asked to stop; the others are cancelled in the store.
+    /// The reply's `count` says how many. A URI that is not a job of this pool's store refuses the whole request.
     case cancel
-    /// Run `jobs` again that are dead, cancelled or wait for a later attempt.
+    /// Run `jobs` again that are dead, cancelled or wait for a later attempt. Attempts and crashes are counted from
+    /// zero. The reply's `count` says how many.
     case retry
-    /// Answer with `unknown`: those of `kind`, `plugin`, `queue` and `batch` that the pool does not know.
+    /// Answer with `unknown`: those of `kind`, `plugin`, `queue` and `batch` that the pool does not know, each with the
+    /// nearest name that it knows. For programs that take such names from a person.
     case check
     /// Delete those of `jobs` that are in one of `states`. Jobs that run stay, and so do jobs that unfinished ones wait
     /// for, unless `evenIfAwaited` is set. The reply's `kept` says how many.
@@ -31,11 +47,14 @@ public struct StatusRequest: Codable, Equatable, Sendable {
     /// Answer with the jobs of the submission `submission` when the pool has taken its file, or refuse after `deadline`
     /// seconds.
     case submission
-    /// Answer with `obstacle`: what keeps the one job of `jobs` from being handed out.
+    /// Answer with `obstacle`: what keeps the one job of `jobs` from being handed out; nil where nothing does, or the
+    /// job is not ready. It is decided as for a real start, and changes nothing.
     case explain
     /// Copy the write-ahead log into the store; the reply's `count` is the number of pages that readers kept out of it.
+    /// The pool does so by itself: for programs that copy the file next.
     case checkpoint
-    /// From now on send a reply with `saved` for each save of a worker, and one with `ended` for jobs that end.
+    /// From now on send a reply with `saved` for each save of a worker, and one with `ended` for jobs that end, those
+    /// of other pools included. Read them with ``StatusClient/next()``. They tell what is committed.
     case observe
   }
 
@@ -47,13 +66,15 @@ public struct StatusRequest: Codable, Equatable, Sendable {
   public var kind: String?
   /// The name of a plugin: of `scale` and `check`.
   public var plugin: String?
-  /// A number of processes: of `scale`.
+  /// A number of processes, from 0 to 1000: of `scale`.
   public var count: Int?
-  /// Seconds: of `stop` and `submission`.
+  /// Seconds, from 0 to 86,400: of `stop` and `submission`. Nil is the pool's own deadline for the first, and 10 for
+  /// the second.
   public var deadline: Double?
-  /// Object URIs of jobs.
+  /// Object URIs of jobs: of `cancel`, `retry`, `delete` and `explain`. At least one; a line of a request may have 1
+  /// MiB, which is some ten thousand.
   public var jobs: [String]?
-  /// The token of a submission.
+  /// The token of a submission, its ``JobRequest/submission``: of `submission`.
   public var submission: String?
   /// Whether jobs are deleted although unfinished ones wait for them: of `delete`. Default false.
   public var evenIfAwaited: Bool?
@@ -61,7 +82,7 @@ public struct StatusRequest: Codable, Equatable, Sendable {
   public var local: Bool?
   /// Whether the request is for all pools that share the store: of `stop`. Default false.
   public var all: Bool?
-  /// Names of states: only jobs that are in one of them are deleted.
+  /// Names of states, as ``JobState/name``: only jobs that are in one of them are deleted. Nil for all.
   public var states: [String]?
   /// The name of a batch: of `check`.
   public var batch: String?
@@ -98,7 +119,7 @@ public struct StatusReply: Codable, Equatable, Sendable {
   public struct Saved: Codable, Equatable, Sendable {
     /// `inserted`, `updated` or `deleted`.
     public var change: String
-    /// The URIs of the objects.
+    /// The URIs of the objects whose rows the save wrote, those of one change and one save.
     public var objects: [String]
 
     package init(change: String, objects: [String]) {
@@ -109,9 +130,9 @@ public struct StatusReply: Codable, Equatable, Sendable {
 
   /// Jobs that were not deleted.
   public struct Kept: Codable, Equatable, Sendable {
-    /// They run.
+    /// Jobs that stay because they run.
     public var running: Int
-    /// Unfinished jobs wait for them.
+    /// Jobs that stay because unfinished ones wait for them. Delete with `evenIfAwaited` to have them wait no more.
     public var awaited: Int
     /// They were not there, or in none of the states.
     public var missing: Int
@@ -123,9 +144,9 @@ public struct StatusReply: Codable, Equatable, Sendable {
     }
   }
 
-  /// The jobs of a submission.
+  /// The jobs of a submission, once the pool has taken its file.
   public struct Submission: Codable, Equatable, Sendable {
-    /// The token of the submission.
+    /// The ``JobRequest/submission`` of the file's first job.
     public var token: String
     /// The beginning of the URIs of the jobs; their keys follow.
     public var uriPrefix: String
@@ -148,7 +169,7 @@ public struct StatusReply: Codable, Equatable, Sendable {
   public var ok: Bool
   /// Why it was not done; nil when it was.
   public var error: String?
-  /// The answer to `status`.
+  /// The answer to `status`; nil for other commands.
   public var status: PoolStatus?
   /// How many jobs a command has changed.
   public var count: Int?
@@ -156,7 +177,7 @@ public struct StatusReply: Codable, Equatable, Sendable {
   public var saved: Saved?
   /// URIs of jobs whose attempt has ended. Their rows say how.
   public var ended: [String]?
-  /// The answer to `submission`.
+  /// The answer to `submission`; nil for other commands, and if the pool has not taken the file in time.
   public var submission: Submission?
   /// The answer to `delete`: the jobs that stay.
   public var kept: Kept?

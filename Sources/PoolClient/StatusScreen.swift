@@ -3,7 +3,7 @@ import Jobs
 
 /// What `workerpool status --watch` shows on a terminal: the status in its height, newer each time.
 public struct StatusScreen: Sendable {
-  /// The order of the workers.
+  /// The order of the workers. Raw values are the keys that choose it.
   public enum Order: Character, CaseIterable, Sendable {
     case number = "n"
     case busy = "b"
@@ -23,7 +23,7 @@ public struct StatusScreen: Sendable {
     }
   }
 
-  /// The order of the workers.
+  /// The order of the workers. Default: by number. It counts from the next ``lines(_:layout:rows:now:)``.
   public var order = Order.number
   /// The first line that is shown below the title.
   public private(set) var offset = 0

@@ -5,13 +5,20 @@ import WorkerProtocol
 /// The status of a pool as the command line shows it.
 public enum StatusText {
   /// The status as JSON on one line.
+  ///
+  /// `{}` for a value that cannot be encoded, as one with a number that is not finite.
   public static func json(_ value: some Encodable) -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
   }
 
-  /// The status for people.
+  /// The status for people, as `workerpool status` prints it.
+  ///
+  /// - Parameters:
+  ///   - status: what the pool has answered.
+  ///   - layout: how wide the lines may be, and whether they have colours. Default: those of a file.
+  ///   - reader: for whom commands are written.
   public static func lines(
     _ status: PoolStatus, layout: TextLayout = .file, reader: AdviceReader = .plain
   ) -> [String] {

@@ -3,6 +3,18 @@ import Jobs
 import LinuxSystem
 
 /// Reads a store: the app's own, or the pool's in the same file or database.
+///
+/// ```swift
+/// import PoolClient
+///
+/// let jobs = try StoreReader(poolStore: "app.sqlite")
+/// for (state, count) in try jobs.counts(JobFilter()) { print(state.name, count) }
+/// let app = try StoreReader(store: "app.sqlite", model: nil)
+/// print(try app.uris(ObjectQuery(entity: "Book", predicate: "isRead == NO"), limit: 100))
+/// ```
+///
+/// It writes nothing and needs no running pool. Each call reads what is on disk then, and blocks the thread; a long one
+/// does not keep writers of a SQLite file waiting. Use it from one thread at a time.
 public final class StoreReader {
   private let coordinator: NSPersistentStoreCoordinator
   private let context: NSManagedObjectContext
@@ -16,6 +28,8 @@ public final class StoreReader {
   private var otherRuns: [Int64: JobRun] = [:]
 
   /// Opens the app's store. Nothing is created or written.
+  ///
+  /// Stores at a server keep no model: name its file, or get ``StoreReaderError/noModel(_:)``.
   ///
   /// - Parameter modelPath: the model's file; nil for the copy that the store keeps.
   /// - Throws: ``ModelFileError``, or an `NSError` of Core Data.
@@ -78,7 +92,13 @@ public final class StoreReader {
     }
   }
 
-  /// The URIs of the objects that a query finds, in its order.
+  /// The URIs of the objects that a query finds, in its order. No object is read.
+  ///
+  /// - Parameters:
+  ///   - query: the entity, predicate and order.
+  ///   - limit: the most objects; 0, the default, for all.
+  /// - Throws: ``ObjectQueryError`` for an entity, a predicate or an order that does not fit the model, and the store's
+  ///   errors.
   public func uris(_ query: ObjectQuery, limit: Int = 0) throws -> [String] {
     let request = try query.fetchRequest(in: coordinator.managedObjectModel, as: NSManagedObjectID.self)
     request.resultType = .managedObjectIDResultType
@@ -209,7 +229,7 @@ public final class StoreReader {
     }
   }
 
-  /// The key of the newest job; 0 without jobs.
+  /// The key of the newest job; 0 without jobs. It reads one entry of an index.
   public func newestKey() throws -> JobKey { try context.performAndWait { try JobStore.newestKey(in: context) } }
 
   /// The predicate of a filter; nil when it leaves no job out.
@@ -238,7 +258,8 @@ public final class StoreReader {
   }
 }
 
-/// The process that runs a job, and since when.
+/// The process that runs a job, and since when, as the pool's ledger on this machine says, or the status of other
+/// pools.
 public struct JobRun: Hashable, Sendable {
   /// The process ID of the worker.
   public let pid: Int32

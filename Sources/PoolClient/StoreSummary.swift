@@ -2,8 +2,16 @@ import CoreData
 import Jobs
 
 /// What a store holds: how many objects of each entity, and how many jobs in each state.
+///
+/// ```swift
+/// import PoolClient
+///
+/// let summary = try StoreSummary(store: "app.sqlite", model: nil)
+/// for (name, count) in summary.entities { print(name, count) }
+/// print(summary.jobs?.map { "\($0.count) \($0.state)" } ?? ["no pool has run here"])
+/// ```
 public struct StoreSummary: Sendable {
-  /// The path of the store.
+  /// The path of the store, as it was given.
   public let store: String
   /// The store's UUID, the host of its objects' URIs.
   public let identifier: String

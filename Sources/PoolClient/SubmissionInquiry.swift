@@ -6,6 +6,18 @@ import LinuxSystem
 ///
 /// The file is the submission: once it is in the queue directory, no job is lost or doubled, even if this process or
 /// the pool dies. An inquiry may be given up and repeated at any time.
+///
+/// ```swift
+/// import PoolClient
+///
+/// var request = JobRequest(kind: "import", parameters: #"{"file": "/data/books.csv"}"#)
+/// request.submission = UUID().uuidString
+/// let file = try JobSubmission(queue: "queue/").submit([request])
+/// switch SubmissionInquiry(queue: "queue/", token: request.submission ?? "", file: file).ask(timeout: 10) {
+/// case .taken(let submission): print(submission.jobURIs)
+/// case .rejected(let reason), .unknown(let reason): print(reason)
+/// }
+/// ```
 public struct SubmissionInquiry {
   /// The result of an inquiry.
   public enum Answer {
@@ -21,7 +33,12 @@ public struct SubmissionInquiry {
   private let token: String
   private let file: String
 
-  /// - Parameter file: the path that the job file had in the queue directory.
+  /// An inquiry about one file.
+  ///
+  /// - Parameters:
+  ///   - queue: the path of the queue directory.
+  ///   - token: the ``JobRequest/submission`` of the file's first job.
+  ///   - file: the path that the job file had in the queue directory.
   public init(queue: String, token: String, file: String) {
     self.queue = queue
     self.token = token
@@ -33,7 +50,8 @@ public struct SubmissionInquiry {
   /// Seconds until a pool that does not answer is asked again.
   private static let pause = 0.1
 
-  /// Asks for `timeout` seconds at most. Returns at once where no pool runs.
+  /// Asks for `timeout` seconds at most, and blocks the thread meanwhile. Returns at once where no pool runs, or when
+  /// the file is taken or rejected. It never throws: what is not known is ``Answer/unknown(_:)``.
   public func ask(timeout: Double) -> Answer {
     let end = Clock.now + timeout
     while true {

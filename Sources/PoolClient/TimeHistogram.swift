@@ -1,4 +1,4 @@
-/// How often a time was how long: counts between fixed bounds. Adding costs a few comparisons.
+/// How often a time was how long: counts between fixed bounds. Adding costs a few comparisons, and memory stays level.
 public struct TimeHistogram: Codable, Equatable, Sendable {
   /// The upper bounds in seconds; a time that equals a bound counts below it.
   public static let bounds = [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200]

@@ -3,14 +3,24 @@ internal import LinuxSystem
 
 /// Copies commits from a store's write-ahead log into its file and keeps the log short, on a connection of its own.
 ///
-/// An addition to Apple's API. A process that checkpoints for all others lets them open their stores with
-/// `wal_autocheckpoint` 0 in `NSSQLitePragmasOption`, so that none of their saves pays for it. Use it on one thread at
-/// a time.
+/// ```swift
+/// import StoreTools
+///
+/// let checkpointer = try WALCheckpointer(url: url)
+/// let outcome = try checkpointer.checkpoint(.whileWriting)
+/// if outcome.isTooLong { print("readers keep \(outcome.pagesLeft) pages in the log") }
+/// ```
+///
+/// A program calls it after commits and when it is idle, a few times a second at most. A process that checkpoints for
+/// all others lets them open their stores with `wal_autocheckpoint` 0 in `NSSQLitePragmasOption`, so that none of their
+/// saves pays for it. A pool does so for its workers. Use it on one thread at a time. An addition to Apple's API.
 ///
 /// SQLite only starts the log over when a writer finds that all of it is copied and has no reader. While processes
 /// write without a pause a few pages are always left, so the log would grow without end. The checkpointer therefore
 /// watches the log's length: it copies a long log, then takes the writers' turn and copies the few pages that were
 /// added meanwhile. The next writer starts the log over.
+///
+/// Source: https://www.sqlite.org/wal.html, "Avoiding Excessively Large WAL Files".
 public final class WALCheckpointer {
   /// The sizes of the log at which the checkpointer acts, in bytes.
   public struct Limits: Sendable {
@@ -18,9 +28,11 @@ public final class WALCheckpointer {
     /// commits feel. Up to 16 MiB a page of the log is found as fast
     /// (https://www.sqlite.org/walformat.html, "The WAL-Index File Format").
     public var copied = 8 << 20
-    /// The size from which the log is started over. Default: 12 MiB.
+    /// The size from which the log is started over, for which writers wait a moment. Default: 12 MiB. More than
+    /// `copied`, or each checkpoint would wait.
     public var length = 12 << 20
-    /// The size from which the log's file is truncated instead of being written over. Default: 16 MiB.
+    /// The size from which the log's file is truncated instead of being written over. Default: 16 MiB. Writing over is
+    /// cheaper than letting a file grow again.
     public var file = 16 << 20
 
     /// Settings with the default values.
@@ -42,9 +54,10 @@ public final class WALCheckpointer {
   /// The result of a checkpoint.
   public struct Outcome: Sendable, Equatable {
     /// The number of pages of the log that readers kept from being copied, without those written since the checkpoint
-    /// began.
+    /// began. 0 when all is in the file.
     public var pagesLeft = 0
-    /// Whether the log is too long because readers, or writers without a turn, did not let go in time.
+    /// Whether the log is too long because readers, or writers without a turn, did not let go in time. Tell a person
+    /// when it stays so: a program reads an old state.
     public var isTooLong = false
     /// The read locks whose holders see an older state than the newest. Each keeps the pages after its mark in the log.
     public var pins: [Pin] = []
@@ -79,10 +92,14 @@ public final class WALCheckpointer {
   /// The progress of the last checkpoint.
   private var last: (generation: UInt32, copiedFrames: Int)?
 
+  /// Opens a store's file.
+  ///
   /// - Parameters:
   ///   - url: the store's file, which must exist.
   ///   - writeTurn: the file of `NSPersistentStoreWriteTurnOption`, by which the checkpointer keeps writers waiting.
   ///     Without it the log only starts over if no process happens to write.
+  ///   - limits: the sizes at which it acts.
+  /// - Throws: 134080 if the file cannot be opened, and other errors of SQLite.
   public init(url: URL, writeTurn: String? = nil, limits: Limits = Limits()) throws {
     self.limits = limits
     (connection, self.writeTurn) = try CoreDataErrors.translating("Opening \(url.path)") {
@@ -92,6 +109,11 @@ public final class WALCheckpointer {
 
   /// Copies as much as the effort allows; the default waits for no reader while the log is short. If there is nothing
   /// to do, returns the result of the last checkpoint.
+  ///
+  /// Copying reads the log and synchronises the file, so it takes as long as the disk needs; readers and writers go on
+  /// meanwhile, except for the moments that ``Effort`` names.
+  ///
+  /// - Throws: 134090 or another error of SQLite. Nothing is lost by it: try again later.
   @discardableResult
   public func checkpoint(_ effort: Effort = .inPause) throws -> Outcome {
     try CoreDataErrors.translating("Checkpointing \(connection.path)") {

@@ -12,6 +12,17 @@ internal import LinuxSystem
 /// the data. So after a failure the log is written again, and then synced.
 ///
 /// Use it on one thread at a time.
+///
+/// ```swift
+/// import StoreTools
+///
+/// let synchronizer = try WALSynchronizer(url: url)
+/// try context.save()
+/// try synchronizer.synchronize()  // now a loss of power does not undo it
+/// ```
+///
+/// One call serves all saves before it, of all processes, so a program that saves often gets many commits for one wait.
+/// A program that saves rarely sets `synchronous` to `FULL` instead.
 public final class WALSynchronizer {
   private let connection: SQLiteConnection
   private let writeTurn: FairFileLock?
@@ -39,9 +50,13 @@ public final class WALSynchronizer {
     deinit { close(descriptor) }
   }
 
+  /// Opens a store's file, and its log.
+  ///
   /// - Parameters:
   ///   - url: the store's file, which must exist.
-  ///   - writeTurn: the file of `NSPersistentStoreWriteTurnOption`.
+  ///   - writeTurn: the file of `NSPersistentStoreWriteTurnOption`, whose turn it takes when the log has to be written
+  ///     again. Default: nil.
+  /// - Throws: 134080 if the file cannot be opened, and other errors of SQLite.
   public convenience init(url: URL, writeTurn: String? = nil) throws {
     try self.init(url: url, writeTurn: writeTurn, calls: Calls())
   }
@@ -59,9 +74,11 @@ public final class WALSynchronizer {
   /// Makes the next sync write the log again first, because an earlier process may have failed to sync it.
   public func distrust() { mustRewrite = true }
 
-  /// Brings all commits to the disk. Waits for the disk.
+  /// Brings all commits to the disk. Waits for the disk, milliseconds on a good one; writers do not wait, unless the
+  /// log has to be written again after a failure.
   ///
-  /// - Throws: an `NSError`. The state of the disk is unknown then.
+  /// - Throws: an `NSError` of the code 134180. The state of the disk is unknown then: try again, and promise nobody
+  ///   what was saved before.
   public func synchronize() throws {
     let log = try currentLog()
     if mustRewrite { try rewrite(log) }

@@ -1,10 +1,12 @@
 import Jobs
 
-/// A URI among a job's objects that does not name an object of the store. Another attempt cannot help.
+/// A URI among a job's objects that does not name an object of the store. Another attempt cannot help, so a worker that
+/// lets it pass ends the job at once; catch it where a deleted object means that there is nothing to do.
 public struct JobObjectError: DetailedFailure, Hashable, Sendable, CustomStringConvertible {
   /// The URI, as the job names it.
   public let uri: String
-  /// What is wrong with it, as the rest of a sentence.
+  /// What is wrong with it, as the rest of a sentence: that it belongs to another store, names an entity that the model
+  /// lacks, is temporary, or does not exist any more.
   public let reason: String
 
   /// The URI, and what is wrong with it.

@@ -5,7 +5,7 @@ import WorkerProtocol
 @_exported import CoreData
 @_exported import Jobs
 
-/// What a plugin's processes need where the pool confines them.
+/// What a plugin's processes need where the pool confines them: see `Worker.needs`.
 public typealias WorkerNeeds = PluginDescription.Needs
 
 /// What a plugin author writes: what to do for one kind of job.
@@ -26,30 +26,75 @@ public typealias WorkerNeeds = PluginDescription.Needs
 /// }
 /// ```
 ///
-/// The executable must be named `worker-NAME`. A plugin for several kinds is a ``WorkerPlugin``.
+/// The executable must be named `worker-NAME` and be in a directory that the pool searches. A plugin for several kinds
+/// is a ``WorkerPlugin``. The pool starts as many processes of it as jobs need; each runs one job at a time, so the
+/// code needs no locks, and nothing of a job is left for the next one but what static variables hold.
+///
+/// **Transactions.** What `run` changes in `context` is saved together with the job's success, in one transaction. When
+/// it throws, or its process is killed at any point, the store is as if the job had not begun. That is all the
+/// protection that work on the store needs: do not call `context.save()` at the end.
+///
+/// **Neighbours.** Other workers and the app write to the same store meanwhile. A job sees what was on disk when it
+/// began; an object that another one has changed since is a conflict when the job is saved. The job then runs again
+/// from the start, uncounted, up to five times, after which the attempt has failed. Leave `context.mergePolicy` as it
+/// is: another policy would also resolve the conflict of a job that was cancelled meanwhile or given to another worker,
+/// which must fail. In a SQLite file one writer writes at a time, so keep a job's own saves short. Use
+/// ``sharesTransactions`` for very short jobs, and ``PoolJob/mergeChangesOfOthers()`` in a long job that has to see
+/// what others do.
+///
+/// **Checkpoints.** A job of more than a few minutes should save parts with ``PoolJob/save(checkpoint:)``: the next
+/// attempt finds the checkpoint and nothing saved is done twice. A short job is simpler without.
+///
+/// **Retries.** A job that throws is tried again after 15 seconds, then 30, 60 and so on up to a day, 20 attempts in
+/// all; one that kills its worker, three times. Then it is dead until a person retries it. Throw ``PermanentFailure``
+/// when another attempt cannot help, and ``JobSnoozed`` to wait for something without a failure. Set ``backoff`` and
+/// ``maxAttempts`` for a kind whose trouble passes sooner, or never.
+///
+/// **Cancellation and deadlines.** A cancelled job, one that takes longer than ``timeout``, and one whose pool ends are
+/// asked to stop: call ``PoolJob/checkStop()`` for each row or so. A cancelled or late job that does not stop is killed
+/// with its process five seconds later. Set a timeout where an attempt may hang, as on a network; leave it nil where
+/// only the amount of work decides.
+///
+/// **Outside the store.** Mail, files and requests to other servers are not part of the transaction: an attempt that
+/// fails after them does them again. Make them harmless to repeat: write a file under a name that comes from the job
+/// (`job.objectID.uriString`) and replace it in one step, give a server the job's URI as an idempotency key, or save a
+/// checkpoint before and after and look at it first.
 public protocol Worker: SendableMetatype {
-  /// The kind of job that this type runs: letters, digits, dots, hyphens and underscores.
+  /// The kind of job that this type runs: 1 to 100 letters, digits, dots, hyphens and underscores, all ASCII. Producers
+  /// name it. Where several plugins offer a kind, any of them may run its jobs.
   static var kind: String { get }
-  /// One line about it, for the plugin's help.
+  /// One line about it, for the plugin's help. Default: none.
   static var summary: String { get }
-  /// The plugin's version, for `status`. Default "1.0".
+  /// The plugin's version, for `status`. Default: "1.0". Nothing depends on it.
   static var version: String { get }
-  /// Seconds that one attempt may take, where the job itself names none. Default `nil`: as long as it needs.
+  /// Seconds that one attempt may take, where the job itself names none. Default nil: as long as it needs.
+  ///
+  /// After that time the job is asked to stop, and the attempt has failed with the type "timeout" when it does. Five
+  /// seconds later the pool kills the worker of a job that does not stop. The time of the commit does not count.
   static var timeout: Double? { get }
-  /// Attempts that may throw before a job is dead, where the job itself names none. Default: that of `RetryPolicy`.
+  /// Attempts that may throw before a job is dead, where the job itself names none. Default nil: 20, as ``RetryPolicy``
+  /// says. 1 never tries again. Raise it where trouble may last longer than a week.
   static var maxAttempts: Int? { get }
-  /// How many workers a job may kill before it is dead. Default: that of `RetryPolicy`.
+  /// How many workers a job may kill before it is dead. Default nil: 3, as ``RetryPolicy`` says. 1 suits jobs whose
+  /// crash costs much, such as those that use up the machine's memory.
   static var maxCrashes: Int? { get }
   /// The wait after the first failure, in seconds, where the job itself names none; it doubles with each further one,
-  /// and each is up to a fifth shorter or longer. Default: that of `RetryPolicy`.
+  /// and each is up to a fifth shorter or longer. Default nil: 15, as ``RetryPolicy`` says. Lower it where a retry
+  /// costs nothing and trouble passes in seconds.
   static var backoff: Double? { get }
-  /// The wait grows up to this, in seconds, where the job itself names none. Default: that of `RetryPolicy`.
+  /// The wait grows up to this, in seconds, where the job itself names none. Default nil: 86,400, one day, as
+  /// ``RetryPolicy`` says. Lower it for jobs that must not come hours after the trouble is over.
   static var maxBackoff: Double? { get }
-  /// How many jobs with the same limit key may run at a time, where the job itself does not say. Default 1.
+  /// How many jobs with the same limit key may run at a time, where the job itself does not say. Default nil: 1. A
+  /// limit key is a name such as that of a customer, which a producer puts into ``JobRequest/limitKey``: it keeps one
+  /// customer's jobs from taking all workers. Jobs without a key are not limited by it.
   static var limitPerKey: Int? { get }
-  /// How many jobs of this kind may begin in a period, in seconds. Default `nil`: any number.
+  /// How many jobs of this kind may begin in a period, in seconds. Default nil: any number. Use it for a service that
+  /// refuses more: `(jobs: 10, period: 60)`. It holds over all pools that share a store; `--rate` of the pool comes
+  /// before it.
   static var rate: (jobs: Int, period: Double)? { get }
-  /// How many jobs of this kind may run at a time in the whole pool. Default `nil`: as many as there are workers.
+  /// How many jobs of this kind may run at a time in the whole pool. Default nil: as many as there are workers. Use it
+  /// for work that needs something of which there is little, such as memory. `--limit` of the pool comes before it.
   static var limit: Int? { get }
   /// Whether several short jobs may be saved in one transaction, which is much quicker for jobs of less than a
   /// millisecond. Default `false`: each job begins, ends and fails for itself.
@@ -63,8 +108,10 @@ public protocol Worker: SendableMetatype {
   ///   the pool at once, those that are done are saved when it returns.
   static var sharesTransactions: Bool { get }
   /// Seconds for which the commit of a job that has returned is tried again while the store cannot be written: its disk
-  /// is full, or another process has it locked. After that the attempt has failed, with an error of the type "commit".
-  /// Default 300.
+  /// is full, or another process has it locked. Default: 300.
+  ///
+  /// The job is not run again for it. After that time the attempt has failed, with an error of the type "commit". Raise
+  /// it for jobs whose work is long and hard to repeat.
   static var commitTimeout: Double { get }
   /// What the plugin's processes need beside the store, its model and the queue directory, where the pool runs with
   /// `--confine`: files to read and write, programs to start, networks. Default: nothing.
@@ -79,13 +126,19 @@ public protocol Worker: SendableMetatype {
   /// Called in `perform` of the private-queue context, which is fresh: it sees what is on disk. When it throws, nothing
   /// of it is saved, and the job is tried again later. Long work should ask `job.isStopRequested` now and then, report
   /// with `job.report(done:of:)`, and save parts with `job.save(checkpoint:)`.
+  ///
+  /// `context` belongs to this attempt alone. Do not call its `reset` or `rollback`: that takes back the job's own row
+  /// as well. Objects of the store that other threads of the plugin need are fetched there by their IDs.
+  ///
+  /// - Throws: any error; it is kept with the job, with its type and its text, so put no values of objects into it.
+  ///   ``PermanentFailure``, ``JobSnoozed``, ``JobStopped`` and ``DetailedFailure`` mean something to the pool.
   func run(_ job: Job, in context: NSManagedObjectContext) throws
 }
 
 extension Worker {
-  /// The default: no summary.
+  /// No line of help, unless the type says otherwise.
   public static var summary: String { "" }
-  /// The default: "1.0".
+  /// "1.0", unless the type says otherwise.
   public static var version: String { "1.0" }
   /// The default: no limit of time.
   public static var timeout: Double? { nil }
@@ -97,11 +150,11 @@ extension Worker {
   public static var backoff: Double? { nil }
   /// The default: that of `RetryPolicy`.
   public static var maxBackoff: Double? { nil }
-  /// The default: 1.
+  /// Nil, which means 1, unless the type says otherwise.
   public static var limitPerKey: Int? { nil }
-  /// The default: no rate.
+  /// Nil: any number may begin, unless the type says otherwise.
   public static var rate: (jobs: Int, period: Double)? { nil }
-  /// The default: no limit.
+  /// Nil: as many as there are workers, unless the type says otherwise.
   public static var limit: Int? { nil }
 
   /// The default: nothing but the store, its model and the queue directory.
@@ -117,7 +170,8 @@ extension Worker {
   /// The default: 300 seconds.
   public static var commitTimeout: Double { 300 }
 
-  /// Runs the plugin: `@main` calls it.
+  /// Runs the plugin: `@main` calls it. It serves the pool that started the process, or prints help, or the description
+  /// for `describe`, and ends the process.
   public static func main() { WorkerProgram(workers: [Self.self]).run() }
 }
 
@@ -140,6 +194,8 @@ extension Worker {
 ///   static let workers: [any Worker.Type] = [Import.self, Export.self]
 /// }
 /// ```
+///
+/// The kinds share the plugin's processes: a process runs jobs of all of them in turn.
 public protocol WorkerPlugin {
   /// The code of each kind; at least one.
   static var workers: [any Worker.Type] { get }
@@ -153,7 +209,21 @@ extension WorkerPlugin {
   public static func serve() -> Never { WorkerProgram(workers: workers).run() }
 }
 
-/// Throw this when another attempt cannot help: the job is dead at once.
+/// Throw this when another attempt cannot help: the job is dead at once, and a person has to retry it.
+///
+/// ```swift
+/// import WorkerKit
+///
+/// @main struct Resize: Worker {
+///   static let kind = "resize"
+///
+///   func run(_ job: Job, in context: NSManagedObjectContext) throws {
+///     guard try !job.objects().isEmpty else { throw PermanentFailure("the job names no photo") }
+///   }
+/// }
+/// ```
+///
+/// Use it for input that is wrong; for trouble that may pass throw any other error.
 public struct PermanentFailure: Error, Sendable, CustomStringConvertible {
   /// Why, without values of objects.
   public let description: String
@@ -162,11 +232,13 @@ public struct PermanentFailure: Error, Sendable, CustomStringConvertible {
   public init(_ description: String) { self.description = description }
 }
 
-/// An error with details that are kept with the job.
+/// An error with details that are kept with the job: for workers that run programs or parse files. An error without
+/// this protocol is kept by its type and its text.
 public protocol DetailedFailure: Error {
-  /// Becomes `job.output`, although what the job did is rolled back.
+  /// Becomes `job.output`, although what the job did is rolled back; nil leaves the output as it was.
   var output: String? { get }
-  /// Lines for people, the last of them.
+  /// Lines for people, such as the last ones of a program's standard error. The last ten are kept, each up to 2,000
+  /// characters.
   var standardError: [String] { get }
   /// The signal that ended a program, if that is what happened.
   var signal: Int32? { get }
@@ -175,6 +247,21 @@ public protocol DetailedFailure: Error {
 }
 
 /// Throw this to be called again later: what the job has not saved is rolled back, and the attempt counts for nothing.
+///
+/// ```swift
+/// import WorkerKit
+///
+/// @main struct Fetcher: Worker {
+///   static let kind = "fetch"
+///
+///   func run(_ job: Job, in context: NSManagedObjectContext) throws {
+///     guard FileManager.default.fileExists(atPath: "/data/today.csv") else { throw JobSnoozed(for: 600) }
+///   }
+/// }
+/// ```
+///
+/// The job is `scheduled` meanwhile, and its worker does other work. There is no limit to how often: a job that waits
+/// for what never comes waits for ever.
 public struct JobSnoozed: Error, Sendable, CustomStringConvertible {
   /// Seconds until then.
   public let seconds: Double
@@ -191,7 +278,8 @@ public struct JobSnoozed: Error, Sendable, CustomStringConvertible {
   public var description: String { "the job wants to be called again in \(Clock.text(seconds))" }
 }
 
-/// Thrown by `Job.checkStop()` when the job was asked to stop.
+/// Thrown by `Job.checkStop()` when the job was asked to stop. Throw it yourself where a job notices `isStopRequested`
+/// and cleans up first.
 public struct JobStopped: Error, Sendable, CustomStringConvertible {
   /// Makes the error that a job throws when it stops because it was asked to.
   public init() {}

@@ -40,7 +40,7 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
   public static let eventChangedNotification = Notification.Name(
     "NSPersistentCloudKitContainerEventChangedNotification")
 
-  /// The key of the event in that notification's user info.
+  /// The key under which that notification has its event, on Apple's platforms.
   public static let eventNotificationUserInfoKey = "event"
 }
 
@@ -51,8 +51,8 @@ public struct NSPersistentCloudKitContainerSchemaInitializationOptions: OptionSe
   /// Makes a set of the bits.
   public init(rawValue: UInt) { self.rawValue = rawValue }
 
-  /// Checks the model without any request.
+  /// Checks the model without any request, on Apple's platforms. Nothing is checked here.
   public static let dryRun = NSPersistentCloudKitContainerSchemaInitializationOptions(rawValue: 1 << 1)
-  /// Prints the records of the schema.
+  /// Prints the records of the schema, on Apple's platforms. Nothing is printed here.
   public static let printSchema = NSPersistentCloudKitContainerSchemaInitializationOptions(rawValue: 1 << 2)
 }

@@ -16,6 +16,9 @@
 /// }
 /// ```
 ///
+/// Keep it as long as its contexts are used. Contexts of one container share the coordinator's row cache and its
+/// connections; several containers on one file are like several processes on it.
+///
 /// Source: Apple's documentation of `NSPersistentContainer`.
 ///
 /// `@unchecked Sendable`: its parts are constant, except for the descriptions, which are set before the stores are
@@ -31,12 +34,16 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   /// `automaticallyMergesChangesFromParent`.
   open var viewContext: NSManagedObjectContext { mainContext }
   private let mainContext: NSManagedObjectContext
-  /// The stores to load. Default: one SQLite file `NAME.sqlite` in `defaultDirectoryURL()`.
+  /// The stores to load. Default: one SQLite file `NAME.sqlite` in `defaultDirectoryURL()`. Set it before
+  /// `loadPersistentStores`; later changes have no effect on stores that are open.
   open var persistentStoreDescriptions: [NSPersistentStoreDescription]
 
   /// A container for the model with this name, compiled or as source, among the program's resources: those of the main
   /// bundle, of loaded bundles, and of the resource bundles that SwiftPM puts beside an executable. Traps if none of
   /// them has it.
+  ///
+  /// `ModelCompilerPlugin` puts the models of a target into its resource bundle. It takes the first model of that name
+  /// that can be read; give the model itself, with `init(name:managedObjectModel:)`, where two bundles have the name.
   public convenience init(name: String) {
     let urls = Bundle.ofProgram.flatMap { bundle in
       NSManagedObjectModel.fileTypes.compactMap { bundle.url(forResource: name, withExtension: $0) }
@@ -51,7 +58,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
     self.init(name: name, managedObjectModel: model)
   }
 
-  /// A container with a given model, which becomes immutable. No store is opened yet.
+  /// A container with a given model, which becomes immutable. No store is opened yet: call `loadPersistentStores`.
   public init(name: String, managedObjectModel model: NSManagedObjectModel) {
     self.name = name
     managedObjectModel = model
@@ -77,6 +84,19 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   /// The handler is called once for each description, with an error if its store was not opened: on this thread before
   /// this method returns, or later on another thread if the description has `shouldAddStoreAsynchronously`. A failure
   /// does not keep the other stores from being opened.
+  ///
+  /// ```swift
+  /// let container = NSPersistentContainer(name: "Library", managedObjectModel: model)
+  /// container.persistentStoreDescriptions.first?.setOption(true as NSNumber, forKey: NSPersistentHistoryTrackingKey)
+  /// container.loadPersistentStores { description, error in
+  ///   if let error { fatalError("\(description.url?.path ?? "") cannot be opened: \(error)") }
+  /// }
+  /// ```
+  ///
+  /// The error is what `NSPersistentStoreCoordinator.addPersistentStore(ofType:configurationName:at:options:)` throws.
+  /// A store of an older model version is migrated, unless the description says otherwise, which takes time in
+  /// proportion to its rows: see `shouldAddStoreAsynchronously`. Calling it a second time fails for files that are open
+  /// already (134080).
   open func loadPersistentStores(
     completionHandler block: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void
   ) {
@@ -91,20 +111,42 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   }
 
   /// A new private-queue context on the container's coordinator. Each call makes another one; it does not merge other
-  /// contexts' saves by itself.
+  /// contexts' saves by itself, and its merge policy is the error policy.
+  ///
+  /// ```swift
+  /// let importer = container.newBackgroundContext()
+  /// importer.name = "importer"
+  /// importer.mergePolicy = NSMergeByPropertyObjectTrumpMergePolicy
+  /// try await importer.perform {
+  ///   _ = Book(context: importer)
+  ///   try importer.save()
+  /// }
+  /// ```
   open func newBackgroundContext() -> NSManagedObjectContext {
     let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
     context.persistentStoreCoordinator = persistentStoreCoordinator
     return context
   }
 
-  /// Runs the block with a new private-queue context, later and on that context's queue. The block has to save.
+  /// Runs the block with a new private-queue context, later and on that context's queue. The block has to save: what it
+  /// leaves unsaved is lost with the context.
+  ///
+  /// Several calls run at the same time, each on its own queue, and their saves take turns at the store. Use one
+  /// context of `newBackgroundContext()` instead where blocks have to run one after the other.
   open func performBackgroundTask(_ block: @escaping (NSManagedObjectContext) -> Void) {
     let context = newBackgroundContext()
     context.perform { block(context) }
   }
 
   /// Runs the block with a new private-queue context, on that context's queue. The block has to save.
+  ///
+  /// ```swift
+  /// let count = try await container.performBackgroundTask { context in
+  ///   try context.count(for: NSFetchRequest<Book>(entityName: "Book"))
+  /// }
+  /// ```
+  ///
+  /// What it leaves unsaved is lost with the context. Return values or object IDs, not objects.
   ///
   /// - Returns: the block's result.
   /// - Throws: the block's error, with its type.

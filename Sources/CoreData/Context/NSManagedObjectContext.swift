@@ -1,18 +1,38 @@
 /// A working copy of objects: it fetches them, keeps one instance of each, records changes, and saves them together.
 ///
+/// ```swift
+/// let context = container.newBackgroundContext()
+/// try await context.perform {
+///   let request = NSFetchRequest<Book>(entityName: "Book")
+///   request.predicate = NSPredicate(format: "isRead == NO")
+///   for book in try context.fetch(request) { book.isRead = true }
+///   if context.hasChanges { try context.save() }
+/// }
+/// ```
+///
 /// A context belongs to the main queue or to a private one. Use it and its objects inside `perform` and
-/// `performAndWait` only; a main-queue context may also be used directly on the main thread.
+/// `performAndWait` only; a main-queue context may also be used directly on the main thread. Use on any other thread is
+/// a data race: the launch argument `-com.apple.CoreData.ConcurrencyDebug 1`, or an environment variable of this name,
+/// ends the process at the first one with a sentence that names the context, the queue and the object.
+///
+/// Nothing reaches a store before `save()`, and nothing that other contexts save appears in objects whose values were
+/// read before a merge or a refresh. Two contexts never share an object: pass `objectID`, and call `object(with:)` in
+/// the other context.
+///
+/// The context holds its coordinator and its parent, and objects with unsaved changes. Other objects stay only as long
+/// as the program holds them, unless `retainsRegisteredObjects` is set.
 ///
 /// Source: Apple's documentation of `NSManagedObjectContext`.
 ///
-/// `@unchecked Sendable`: only the context's queue uses it, which ConcurrencyDebug checks; constants and `perform…`
-/// are safe anywhere.
+/// `@unchecked Sendable`: only the context's queue uses it, which ConcurrencyDebug checks; constants and `perform…` are
+/// safe anywhere.
 open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// The queue of a context.
   public enum ConcurrencyType: Sendable {
-    /// The main queue, for user interfaces.
+    /// The main queue, for user interfaces and for programs that do everything on the main thread.
     case mainQueue
-    /// A serial queue of the context's own.
+    /// A serial queue of the context's own: for work that must not hold up the main queue, such as imports and long
+    /// fetches.
     case privateQueue
   }
 
@@ -21,20 +41,44 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// The kind of queue that the context belongs to.
   public let concurrencyType: NSManagedObjectContextConcurrencyType
 
-  /// A name, shown in messages and recorded in persistent history. Default: nil.
+  /// A name, shown in the messages of ConcurrencyDebug and of errors, and recorded as `contextName` of each transaction
+  /// in persistent history. Default: nil. Set it before the context is used.
   open var name: String?
 
-  /// Values that the program keeps with the context. Default: empty.
+  /// Values that the program keeps with the context; the framework neither reads nor clears them, `reset()` included.
+  /// Default: empty. Use it on the context's queue.
   open lazy var userInfo = NSMutableDictionary()
 
-  /// The author of the context's saves in persistent history. Default: nil.
+  /// The author of the context's saves and batch requests in persistent history. Default: nil.
+  ///
+  /// ```swift
+  /// context.transactionAuthor = "import"
+  /// try context.save()
+  /// ```
+  ///
+  /// A program that reads the history can thus pass over its own transactions. It counts from the next save on; a
+  /// child's saves are recorded under the author of the topmost context. Without `NSPersistentHistoryTrackingKey` it
+  /// has no effect.
   open var transactionAuthor: String?
 
-  /// The policy that resolves conflicts with other saves, an `NSMergePolicy`. Default: `NSErrorMergePolicy`.
+  /// The policy that resolves conflicts with other saves, an `NSMergePolicy`. Default: `NSErrorMergePolicy`, with which
+  /// a conflict makes `save()` throw 133020 or 133021.
+  ///
+  /// ```swift
+  /// context.mergePolicy = NSMergeByPropertyObjectTrumpMergePolicy
+  /// ```
+  ///
+  /// A conflict is a row that another context, coordinator or process changed or deleted since this context read it, or
+  /// a unique value that another row has. It is noticed when the context saves to the stores: a child's save into its
+  /// parent asks no policy. Batch insertions read the policy too, to decide about unique values that exist already. A
+  /// value of another type counts as the error policy.
   open var mergePolicy: Any = NSMergePolicy.error
 
-  /// Whether an object whose row is missing becomes a deleted one with nil values. If not, reading it ends the process.
-  /// Default: true.
+  /// Whether an object whose row is missing becomes a deleted one with nil values when it is first used. If not, that
+  /// use ends the process, since reading a property cannot throw. Default: true.
+  ///
+  /// A row is missing if another process deleted it, or if the ID was never saved. Use `existingObject(with:)` where
+  /// the program has to know: it throws 133000.
   open var shouldDeleteInaccessibleFaults = true
 
   /// Decides about a fault that cannot be filled: true gives it nil values, false ends the process with a sentence,
@@ -55,30 +99,61 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// addition to Apple's API.
   public final var inaccessibleFaultError: (any Error)? { inaccessible.current }
 
-  /// Whether delete rules apply at the end of the event, or only with the save. Default: true.
+  /// Whether delete rules apply at the end of the event in which an object was deleted, or only with the save. Default:
+  /// true.
+  ///
+  /// With false, related objects look untouched until the save: a deletion that is taken back before has no effect on
+  /// them.
   open var propagatesDeletesAtEndOfEvent = true
 
   /// Whether clean objects stay registered when the program holds no reference to them. Default: false.
+  ///
+  /// With true a later fetch finds the objects with their values, and the context's memory grows until `reset()`. With
+  /// false an object without changes that nobody holds is dropped, a little later than on Apple's platforms: when the
+  /// number of objects has doubled, and not below 4,096.
   open var retainsRegisteredObjects: Bool {
     get { graph.keepsUnheld }
     set { graph.keepsUnheld = newValue }
   }
 
-  /// The seconds for which a cached row may be used; negative for no limit, 0 for never. Default: -1.
+  /// The seconds for which a row that the coordinator has cached may fill a fault; negative for no limit, 0 for never.
+  /// Default: -1.
+  ///
+  /// It concerns objects that become faults and are read again, not values that the context has read already, and not a
+  /// context that is pinned to a query generation. With 0 each fault costs a query. Rows that another process wrote are
+  /// noticed whatever the interval is: a context compares the cache with the file at the start of each `perform` block.
   ///
   /// Ages are recorded from the first positive value on; a row of unknown age is read again.
   @exclusivity(unchecked) open var stalenessInterval: TimeInterval = -1
 
   /// The manager that records changes so that they can be undone; nil records nothing. Default: nil.
   ///
+  /// ```swift
+  /// context.undoManager = UndoManager()
+  /// book.title = "Emma"
+  /// context.undo()
+  /// ```
+  ///
   /// Changes are registered at the end of each event. Each event is a group of its own, unless the program opened one.
+  /// A save does not empty the stack: undoing a saved insertion deletes the object again. `rollback()` and `reset()`
+  /// remove this context's registrations, and so does setting another manager. It costs time with each event, and
+  /// memory for the former values, so leave it nil for imports.
   open var undoManager: UndoManager? {
     get { undoTracking?.manager }
     set { setUndoManager(newValue) }
   }
 
-  /// Whether the context merges the saves of its parent, or of other contexts of its coordinator, as they happen, on
-  /// its queue. What another child saved into the parent is merged once the parent has saved it. Default: false.
+  /// Whether the context merges other saves as they happen, on its queue: those of its parent, or, without a parent, of
+  /// other contexts of its coordinator. Default: false, also for `NSPersistentContainer.viewContext`.
+  ///
+  /// ```swift
+  /// container.viewContext.automaticallyMergesChangesFromParent = true
+  /// ```
+  ///
+  /// The merge is `mergeChanges(fromContextDidSave:)` in a block of its own, so it comes a moment after the save. The
+  /// context's own unsaved changes stay. What another child saved into the parent is merged once the parent has saved
+  /// it. Saves of other coordinators and processes are not merged: follow `NSPersistentStoreRemoteChange` and the
+  /// history, or call `mergeChanges(fromRemoteContextSave:into:)`.
   open var automaticallyMergesChangesFromParent = false {
     didSet { parentObservation = automaticallyMergesChangesFromParent ? ParentObservation(self) : nil }
   }
@@ -126,7 +201,15 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
   // MARK: Making
 
-  /// A context of the given kind. It needs a coordinator or a parent to fetch and save.
+  /// A context of the given kind. It needs a coordinator or a parent before it can fetch and save.
+  ///
+  /// ```swift
+  /// let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+  /// child.parent = context
+  /// ```
+  ///
+  /// Any thread may call it, except for the deprecated confinement kind, which belongs to the calling thread.
+  /// `NSPersistentContainer.newBackgroundContext()` makes one with the container's coordinator.
   public init(concurrencyType: NSManagedObjectContextConcurrencyType) {
     self.concurrencyType = concurrencyType
     queue =
@@ -138,7 +221,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     reference.context = self
   }
 
-  /// A context that only the current thread may use.
+  /// A context that only the current thread may use, without a queue: `perform` and `performAndWait` trap, and it can
+  /// be no parent.
   @available(*, deprecated, message: "Use init(concurrencyType:).")
   public convenience override init() { self.init(concurrencyType: .confinementConcurrencyType) }
 
@@ -151,14 +235,29 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
   // MARK: Stack
 
-  /// The coordinator whose stores the context uses, directly or through its parent. Set it once, before use.
+  /// The coordinator whose stores the context uses, directly or through its parent. Set it once, before use, and not
+  /// for a context with a parent. Default: nil; a fetch then throws 134070, and a save with changes 134030.
   open var persistentStoreCoordinator: NSPersistentStoreCoordinator? {
     get { coordinator ?? parentContext?.persistentStoreCoordinator }
     set { coordinator = newValue }
   }
 
-  /// The context from which this one fetches and to which it saves, in place of a coordinator. Set it once, before use.
-  /// Traps for a confinement context.
+  /// The context from which this one fetches and to which it saves, in place of a coordinator. Default: nil. Set it
+  /// once, before use. Traps for a confinement context.
+  ///
+  /// ```swift
+  /// let draft = NSManagedObjectContext(concurrencyType: .mainQueueConcurrencyType)
+  /// draft.parent = container.viewContext
+  /// let edited = draft.object(with: book.objectID) as? Book
+  /// edited?.title = "Emma"
+  /// try draft.save()  // into viewContext
+  /// try container.viewContext.save()  // into the store
+  /// ```
+  ///
+  /// A child sees the parent's unsaved changes. Its `save()` hands changes to the parent's objects in memory, without a
+  /// conflict check against the parent: the child's values win. New objects keep temporary IDs until the topmost
+  /// context saves. Each fetch, fault and save of the child waits for the parent's queue, so a child does not take work
+  /// off a busy parent: use a second context on the coordinator for long imports.
   open var parent: NSManagedObjectContext? {
     get { parentContext }
     set {
@@ -172,70 +271,139 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
   // MARK: Blocks
 
-  /// Runs the block on the context's queue later, in the order of the calls, and ends the event after it. Traps for a
-  /// confinement context.
+  /// Runs the block on the context's queue later, in the order of the calls, and ends the event after it. Returns at
+  /// once. Traps for a confinement context.
+  ///
+  /// ```swift
+  /// func addAuthor(named name: String, to context: NSManagedObjectContext) {
+  ///   context.perform {
+  ///     Author(context: context).name = name
+  ///     do { try context.save() } catch { print("not saved: \(error)") }
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// Any thread may call it. The block cannot throw and returns nothing: use the asynchronous `perform(schedule:_:)` to
+  /// wait for its result in a task, and `performAndWait(_:)` to block the thread. The block holds the context until it
+  /// has run.
   ///
   /// As on Apple's platforms the compiler does not check what the block captures: pass object IDs, not objects.
   open func perform(_ block: @escaping () -> Void) { enqueue(block) }
 
   /// Runs the block on the context's queue and waits for it; inline if the caller is on the queue. It does not end the
-  /// event.
+  /// event: call `processPendingChanges()` or save if observers have to know. Traps for a confinement context.
+  ///
+  /// The calling thread is blocked until the block has run. While it waits it lends the queues that it holds to blocks
+  /// of the contexts on the way to the one that it waits for, so a parent and a child that wait for each other do not
+  /// deadlock; contexts that are not above or below each other can.
   open func performAndWait(_ block: () -> Void) { runAndWait(block) }
 
   // MARK: Changing
 
-  /// Inserts a new object into the context, to be saved as a new row. Inserting a deleted object undoes its deletion;
-  /// inserting any other object of the context does nothing.
+  /// Inserts an object that has no context into this one, to be saved as a new row, and calls `awakeFromInsert()`.
+  /// Inserting a deleted object undoes its deletion; inserting any other object of the context does nothing.
   ///
-  /// An object that was made without a context brings those that it refers to, and they theirs: for these no override
-  /// is called. Traps for an object of another context, and for one that refers to an object of another context.
+  /// ```swift
+  /// let entity = NSEntityDescription.entity(forEntityName: "Book", in: context)!
+  /// let draft = Book(entity: entity, insertInto: nil)
+  /// draft.title = "Emma"
+  /// context.insert(draft)
+  /// ```
+  ///
+  /// `Book(context:)` creates and inserts in one call. An object that was made without a context brings those that it
+  /// refers to, and they theirs: for these no override of this method is called. Traps for an object of another
+  /// context, and for one that refers to an object of another context.
   open func insert(_ object: NSManagedObject) { insertObject(object) }
 
   /// Marks the object for deletion by the next save. An object that was never saved is forgotten.
   ///
+  /// ```swift
+  /// context.delete(book)
+  /// try context.save()
+  /// ```
+  ///
+  /// Until the save `isDeleted` is true and the values can be read. After it the object belongs to no context.
   /// `prepareForDeletion()` runs at once, and again if the object is deleted again. Delete rules apply at the end of
-  /// the event, or with the save, and call no override. Traps for an object of another context.
+  /// the event, or with the save; a Deny rule that still has an object makes the save throw 1600. To delete many rows
+  /// without loading them use `NSBatchDeleteRequest`.
+  ///
+  /// Traps for an object of another context; does nothing for one without a context and for one whose row is gone.
   open func delete(_ object: NSManagedObject) { deleteObject(object) }
 
-  /// Makes the object a fault and drops its changes. With `mergeChanges` it reads the values again and keeps the
-  /// object's own changes.
+  /// Drops the object's values: with `mergeChanges` false its changes too, which makes it a fault; with true an object
+  /// with changes is read again and keeps them.
   ///
-  /// A new object that becomes a fault is still new, and has the default values again. Does nothing for deleted
-  /// objects, and for those of other contexts. A row that a batch request wrote is read anew if `stalenessInterval` is
-  /// not negative, or once the request's result was merged.
+  /// ```swift
+  /// context.refresh(book, mergeChanges: true)
+  /// ```
+  ///
+  /// An object without changes becomes a fault either way, so its memory can be freed; its next use reads the row, from
+  /// the coordinator's cache if that has it. An object that becomes a fault loses its transient values. A new object
+  /// that becomes a fault is still new, and has the default values again; with true nothing happens to it. Does nothing
+  /// for deleted objects, and for those of other contexts.
+  ///
+  /// A row that a batch request wrote is read anew if `stalenessInterval` is not negative, or once the request's result
+  /// was merged. `NSManagedObjectContextObjectsDidChange` reports the object under `NSRefreshedObjectsKey`.
   open func refresh(_ object: NSManagedObject, mergeChanges flag: Bool) { refreshObject(object, keepsChanges: flag) }
 
-  /// Reverts all changes since the last fetch or save of each object. They cannot be undone or redone any more.
+  /// Reverts all changes since the last fetch or save of each object, without reading the store. They cannot be undone
+  /// or redone any more.
+  ///
+  /// New objects leave the context, deleted ones stay in it, and changed ones have the values with which they were last
+  /// fetched or saved, even if another context has saved newer ones. Objects whose rows others deleted leave the
+  /// context too. Observers get `NSManagedObjectContextObjectsDidChange` before it returns.
   open func rollback() { revertChanges() }
 
   /// Forgets all objects and changes, and posts `NSManagedObjectContextObjectsDidChange` with the IDs of the objects
   /// under `NSInvalidatedAllObjectsKey`. Objects that are still held belong to no context any more, and read as nil.
-  /// The memory of many objects goes back to the system.
+  ///
+  /// ```swift
+  /// for start in stride(from: 0, to: 100_000, by: 1_000) {
+  ///   for number in start..<start + 1_000 { Book(context: context).title = "Volume \(number)" }
+  ///   try context.save()
+  ///   context.reset()
+  /// }
+  /// ```
+  ///
+  /// It keeps the memory of a long import level: from 65,536 objects on the freed memory also goes back to the system.
+  /// Unsaved changes are lost without an error. A pinned context reads the newest state afterwards.
   open func reset() { forgetEverything() }
 
-  /// Ends the current event: applies delete rules, and posts `NSManagedObjectContextObjectsDidChange` if objects
-  /// changed.
+  /// Ends the current event: applies delete rules, registers changes with the undo manager, and posts
+  /// `NSManagedObjectContextObjectsDidChange` if objects changed.
   ///
   /// The context does so itself at the end of each `perform` block, of each turn of the main queue, and with a save:
-  /// then no override is called. Does nothing while it is running.
+  /// then no override is called. `performAndWait` does not, so call this where observers, or a fetched results
+  /// controller, must know before the next save. Does nothing while it is running.
   open func processPendingChanges() { processEvent() }
 
   // MARK: Requests
 
-  /// The objects, IDs, dictionaries or count that the request asks for. An override is called by `fetch(_:)` with any
-  /// result type too. Throws as that does.
+  /// The objects, IDs, dictionaries or count that the request asks for, as untyped values. An override is called by
+  /// `fetch(_:)` with any result type too. Throws as that does. Call it on the context's queue.
   open func fetch(_ request: NSFetchRequest<any NSFetchRequestResult>) throws -> [Any] { try fetchAll(request) }
 
   /// Executes a batch insertion, update or deletion, or a request about history, and returns its result. An
   /// asynchronous fetch is started, from any thread, and delivers its results later on this queue.
   ///
+  /// ```swift
+  /// let request = NSBatchUpdateRequest(entityName: "Book")
+  /// request.propertiesToUpdate = ["isRead": true]
+  /// request.resultType = .updatedObjectIDsResultType
+  /// let result = try context.execute(request) as? NSBatchUpdateResult
+  /// let changes: [AnyHashable: Any] = [NSUpdatedObjectsKey: result?.result ?? []]
+  /// NSManagedObjectContext.mergeChanges(fromRemoteContextSave: changes, into: [context])
+  /// ```
+  ///
   /// An `NSSaveChangesRequest` saves the objects that it names and no others, without hooks, validation and merge
   /// policy.
   ///
-  /// A child context passes the request to its parent, under the parent's name and author. Batch requests ignore
-  /// unsaved changes, and objects in contexts stay as they are.
+  /// A child context passes the request to its parent, under the parent's name and author. Batch requests write at
+  /// once, in a transaction of their own, whatever becomes of the context; they ignore unsaved changes, and objects in
+  /// contexts stay as they are until the result is merged. Call it on the context's queue.
   ///
-  /// - Throws: 134091 for a request that the stores do not support, and the stores' errors.
+  /// - Throws: 134091 for a request that the stores do not support, 134070 without a coordinator, for an unknown entity
+  ///   or property and for a value that does not fit, 134030 if the store was opened read-only, and the stores' errors.
   @discardableResult
   open func execute(_ request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult {
     try executeRequest(request)
@@ -243,43 +411,72 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
   // MARK: Saving
 
-  /// Writes all changes to the stores, in one transaction for each file, or hands them to the parent context. Without
-  /// changes it writes metadata that was set, and posts `NSManagedObjectContextDidSave` with empty sets. Call it on the
-  /// context's queue.
+  /// Writes all changes to the stores, in one transaction for each file, or hands them to the parent context. Call it
+  /// on the context's queue.
   ///
-  /// - Throws: validation errors (1560 for several), 133020 or 133021 for conflicts that the merge policy did not
-  ///   resolve, 134030 if no store can take the changes, and the stores' errors. The context then keeps its changes.
-  ///   134040 if only a part is saved, which happens with several incremental stores alone: `NSAffectedStoresErrorKey`
-  ///   has the stores that have nothing of the save, and the context keeps their changes only.
+  /// ```swift
+  /// do {
+  ///   try context.save()
+  /// } catch let error as NSError where error.code == NSManagedObjectMergeError {
+  ///   let conflicts = error.userInfo[NSPersistentStoreSaveConflictsErrorKey] as? [NSMergeConflict] ?? []
+  ///   print("changed by others:", conflicts.map(\.sourceObject.objectID))
+  ///   context.rollback()
+  /// }
+  /// ```
+  ///
+  /// In this order: the event ends; `NSManagedObjectContextWillSave` is posted; `willSave()` of all changed objects
+  /// runs, again for those that it changes; delete rules apply; deleted, new and changed objects are validated; the
+  /// stores write, and the merge policy is asked if they find conflicts; IDs become permanent; `didSave()` runs;
+  /// `NSManagedObjectContextDidSave` and `NSManagedObjectContextDidSaveObjectIDs` are posted. All of it happens before
+  /// the method returns.
+  ///
+  /// Without changes it writes metadata that was set, touches no file otherwise, runs no hooks, and posts
+  /// `NSManagedObjectContextDidSave` with empty sets; test `hasChanges` first to avoid that. A writer that finds the
+  /// store locked waits for `NSPersistentStoreTimeoutOption`. A save to a SQLite file survives the death of processes
+  /// when it returns; it survives a loss of power only with `synchronous` set to `FULL` in `NSSQLitePragmasOption`
+  /// (https://www.sqlite.org/pragma.html#pragma_synchronous).
+  ///
+  /// - Throws: validation errors (1550 to 1690; 1560, with the single ones under `NSDetailedErrorsKey`, for several),
+  ///   133020 or 133021 for conflicts that the merge policy did not resolve, 134030 if no store can take the changes,
+  ///   134090 if another writer kept the store locked, and the stores' errors. The context then keeps its changes and
+  ///   its temporary IDs, and nothing is written. 134040 if only a part is saved, which happens with several
+  ///   incremental stores alone: `NSAffectedStoresErrorKey` has the stores that have nothing of the save, and the
+  ///   context keeps their changes only. 133000 if the parent has deleted an object that this child changed.
+  ///
+  /// Source: Apple's documentation of `save()`; the order of the notifications as public test suites pin it.
   open func save() throws { try saveChanges() }
 
   // MARK: Its content
 
-  /// The objects that the next save writes as new rows.
+  /// The objects that the next save writes as new rows. Each access makes a set; use `hasChanges` to learn whether
+  /// there are changes.
   open var insertedObjects: Set<NSManagedObject> {
     checkQueue()
     return Set(changes.inserted.items)
   }
 
-  /// The changed objects whose rows the next save writes.
+  /// The changed objects whose rows the next save writes, also those that were set to equal values.
   open var updatedObjects: Set<NSManagedObject> {
     checkQueue()
     return Set(changes.updated.items)
   }
 
-  /// The objects whose rows the next save deletes.
+  /// The objects whose rows the next save deletes: marked by `delete(_:)` and, once the event has ended, by delete
+  /// rules. New objects that were deleted are not among them.
   open var deletedObjects: Set<NSManagedObject> {
     checkQueue()
     return Set(changes.deleted.items)
   }
 
-  /// Whether the context has unsaved changes, even if they set equal values.
+  /// Whether the context has unsaved changes, even if they set equal values. It searches nothing. Use it on the
+  /// context's queue.
   open var hasChanges: Bool {
     checkQueue()
     return !changes.isEmpty
   }
 
-  /// The objects that something holds or that have changes.
+  /// The objects that something holds or that have changes. It drops all others first, so it costs a step for each
+  /// object of the context.
   open var registeredObjects: Set<NSManagedObject> {
     checkQueue()
     heldAfterMerge = []
@@ -298,7 +495,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
 /// The kind of queue that a context belongs to. Raw values are Apple's.
 public enum NSManagedObjectContextConcurrencyType: UInt, Sendable {
-  /// Only the thread that created the context may use it, without `perform(_:)`. Deprecated.
+  /// Only the thread that created the context may use it, without `perform(_:)`. Deprecated by Apple; kept for old
+  /// programs.
   case confinementConcurrencyType = 0
   /// A serial queue of the context's own.
   case privateQueueConcurrencyType = 1

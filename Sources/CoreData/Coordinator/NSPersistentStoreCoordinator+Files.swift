@@ -6,9 +6,17 @@ extension NSPersistentStoreCoordinator {
   /// have it open find an empty database. If it is open in this coordinator, it is removed from it first and may be
   /// added again.
   ///
+  /// ```swift
+  /// try coordinator.destroyPersistentStore(at: url, type: .sqlite)
+  /// try coordinator.addPersistentStore(type: .sqlite, at: url)
+  /// ```
+  ///
   /// Waits for a running writer; throws 134090 after `NSPersistentStoreTimeoutOption`. Without a file, a SQLite store
-  /// gets an empty one, and nothing else happens.
-  /// Stores in the same file under another `NSPersistentStoreTablePrefixOption` are destroyed too.
+  /// gets an empty one, and nothing else happens. Stores in the same file under another
+  /// `NSPersistentStoreTablePrefixOption` are destroyed too. Removing the file of an open store by other means, as with
+  /// `FileManager`, leaves its processes with a file that nobody else sees.
+  ///
+  /// Source: https://www.sqlite.org/howtocorrupt.html on removing a database that is open.
   public final func destroyPersistentStore(
     at url: URL, ofType storeType: String, options: [AnyHashable: Any]? = nil
   ) throws {
@@ -19,7 +27,7 @@ extension NSPersistentStoreCoordinator {
     for store in objectStores where url.isSamePlace(as: store.url) { try remove(store) }
   }
 
-  /// Empties a store's file, in the spelling of newer code.
+  /// Empties a store's file, in the spelling of newer code: see `destroyPersistentStore(at:ofType:options:)`.
   public final func destroyPersistentStore(
     at url: URL, type: NSPersistentStore.StoreType, options: [AnyHashable: Any]? = nil
   ) throws {
@@ -30,6 +38,17 @@ extension NSPersistentStoreCoordinator {
 
   /// Replaces a store by a copy of another one, with the same UUID, in place: others that have it open find the new
   /// content. Creates the file if it is missing. Does nothing if both places are the same.
+  ///
+  /// ```swift
+  /// let backup = url.deletingLastPathComponent().appendingPathComponent("backup.sqlite")
+  /// try coordinator.replacePersistentStore(at: backup, withPersistentStoreFrom: url, type: .sqlite)  // backs up
+  /// ```
+  ///
+  /// Programs use it to back up and to restore. Contexts are not told: reset those of a store that was replaced. A
+  /// store at a PostgreSQL server refuses it with 134070.
+  ///
+  /// - Throws: 134000 for an unknown type, 134080 if the source cannot be opened or holds no store, 134090 if one of
+  ///   the files stays locked.
   public final func replacePersistentStore(
     at destinationURL: URL, destinationOptions: [AnyHashable: Any]? = nil, withPersistentStoreFrom sourceURL: URL,
     sourceOptions: [AnyHashable: Any]? = nil, ofType storeType: String
@@ -41,7 +60,8 @@ extension NSPersistentStoreCoordinator {
       with: StoreFile(url: sourceURL, options: sourceOptions))
   }
 
-  /// Replaces the content of a store, in the spelling of newer code.
+  /// Replaces the content of a store, in the spelling of newer code: see
+  /// `replacePersistentStore(at:destinationOptions:withPersistentStoreFrom:sourceOptions:ofType:)`.
   public final func replacePersistentStore(
     at destinationURL: URL, destinationOptions: [AnyHashable: Any]? = nil, withPersistentStoreFrom sourceURL: URL,
     sourceOptions: [AnyHashable: Any]? = nil, type: NSPersistentStore.StoreType
@@ -62,6 +82,16 @@ extension NSPersistentStoreCoordinator {
   /// a file of another type may be empty or incomplete after an error.
   ///
   /// Throws 134070 for another coordinator's store and for its own place.
+  ///
+  /// ```swift
+  /// if let store = coordinator.persistentStore(for: url) {
+  ///   let copy = url.deletingPathExtension().appendingPathExtension("xml")
+  ///   try coordinator.migratePersistentStore(store, to: copy, type: .xml)
+  /// }
+  /// ```
+  ///
+  /// It also changes the type of a store. Between SQLite files the pages are copied and keys stay; between other types
+  /// each object is read and written.
   @discardableResult
   public final func migratePersistentStore(
     _ store: NSPersistentStore, to storeURL: URL, options: [AnyHashable: Any]? = nil, withType storeType: String
@@ -83,7 +113,8 @@ extension NSPersistentStoreCoordinator {
     return new
   }
 
-  /// Copies a store to another place and uses the copy, in the spelling of newer code.
+  /// Copies a store to another place and uses the copy, in the spelling of newer code: see
+  /// `migratePersistentStore(_:to:options:withType:)`.
   @discardableResult
   public final func migratePersistentStore(
     _ store: NSPersistentStore, to storeURL: URL, options: [AnyHashable: Any]? = nil,

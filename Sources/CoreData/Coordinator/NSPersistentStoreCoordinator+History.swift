@@ -2,6 +2,13 @@
 extension NSPersistentStoreCoordinator {
   /// The token of the current end of the stores' histories; nil if none has a history.
   ///
+  /// ```swift
+  /// lastToken = coordinator.currentPersistentHistoryToken(fromStores: nil)
+  /// ```
+  ///
+  /// A program that has just read all objects keeps it, to fetch only newer history later. It costs a query for each
+  /// store. A store that cannot be read is left out. Any thread.
+  ///
   /// - Parameter stores: `NSPersistentStore`s; nil for all stores of this coordinator.
   public final func currentPersistentHistoryToken(fromStores stores: [Any]?) -> NSPersistentHistoryToken? {
     let wanted = objectStores(among: stores?.compactMap { $0 as? NSPersistentStore })

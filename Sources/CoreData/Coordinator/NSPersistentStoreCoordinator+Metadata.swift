@@ -1,22 +1,45 @@
 /// The metadata of stores.
 extension NSPersistentStoreCoordinator {
-  /// The metadata of a store, with its UUID and its model's version hashes. Empty before the store is open.
+  /// The metadata of a store, with its UUID (`NSStoreUUIDKey`), its type and its model's version hashes. Empty before
+  /// the store is open. It reads no file: changes of other processes show after `NSPersistentStore.loadMetadata()`.
   public final func metadata(for store: NSPersistentStore) -> [String: Any] { store.metadata ?? [:] }
 
-  /// Replaces an open store's metadata; version hashes, type and UUID stay. The next save to the store writes it.
+  /// Replaces an open store's metadata; version hashes, type and UUID stay. The next save to the store writes it, also
+  /// one without changes.
+  ///
+  /// ```swift
+  /// if let store = coordinator.persistentStores.first {
+  ///   var metadata = coordinator.metadata(for: store)
+  ///   metadata["LastImport"] = Date()
+  ///   coordinator.setMetadata(metadata, for: store)
+  ///   try context.save()
+  /// }
+  /// ```
+  ///
+  /// Values must be those of a property list: strings, numbers, dates, data, arrays and dictionaries of these. Keys
+  /// that begin with "NSStore", "NSPersistence" or "_NS" belong to the store.
   public final func setMetadata(_ metadata: [String: Any]?, for store: NSPersistentStore) {
     lock.withLock { store.metadata = NSPersistentStore.merging(metadata ?? [:], into: store.metadata ?? [:]) }
   }
 
-  /// Reads the metadata of a store's file without a model. Throws 134080 if the file cannot be opened or holds no
-  /// store.
+  /// Reads the metadata of a store's file without a model.
+  ///
+  /// ```swift
+  /// let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(type: .sqlite, at: url)
+  /// print(model.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
+  /// ```
+  ///
+  /// That tells whether opening the store would need a migration. The file is not changed.
+  ///
+  /// - Throws: 134080 if the file cannot be opened or holds no store, 134000 for an unknown type.
   public class func metadataForPersistentStore(
     ofType storeType: String, at url: URL, options: [AnyHashable: Any]? = nil
   ) throws -> [String: Any] {
     try storeClass(storeType, at: url).metadata(at: url, options)
   }
 
-  /// The metadata in a store's file, in the spelling of newer code.
+  /// The metadata in a store's file, in the spelling of newer code: see
+  /// `metadataForPersistentStore(ofType:at:options:)`.
   public class func metadataForPersistentStore(
     type: NSPersistentStore.StoreType, at url: URL, options: [AnyHashable: Any]? = nil
   ) throws -> [String: Any] {
@@ -24,6 +47,8 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// Replaces the metadata in a store's file at once, except for what the store itself needs. No model is needed.
+  /// Coordinators that have the store open keep the metadata that they have read. Throws as
+  /// `metadataForPersistentStore(ofType:at:options:)` does, and 134090 if the file stays locked.
   public class func setMetadata(
     _ metadata: [String: Any]?, forPersistentStoreOfType storeType: String, at url: URL,
     options: [AnyHashable: Any]? = nil
@@ -31,7 +56,8 @@ extension NSPersistentStoreCoordinator {
     try storeClass(storeType, at: url).setMetadata(metadata ?? [:], at: url, options)
   }
 
-  /// Replaces the metadata in a store's file, in the spelling of newer code.
+  /// Replaces the metadata in a store's file, in the spelling of newer code: see
+  /// `setMetadata(_:forPersistentStoreOfType:at:options:)`.
   public class func setMetadata(
     _ metadata: [String: Any]?, type: NSPersistentStore.StoreType, at url: URL, options: [AnyHashable: Any]? = nil
   ) throws {
@@ -43,6 +69,12 @@ extension NSPersistentStoreCoordinator {
   ///
   /// The model may be changed until a coordinator uses it. Apple's framework keeps this method to itself. Only SQLite
   /// stores keep their model, and not those of frameworks before 2015.
+  ///
+  /// ```swift
+  /// let model = try NSPersistentStoreCoordinator.cachedModelForPersistentStore(at: url)
+  /// let container = NSPersistentContainer(name: "Unknown", managedObjectModel: model)
+  /// print(container.managedObjectModel.entities.compactMap(\.name))
+  /// ```
   ///
   /// - Throws: 134080 if the file cannot be opened, holds no store or keeps no model; 134020 if what it keeps is
   ///   damaged or is not the model of its content.

@@ -92,8 +92,13 @@ extension NSPersistentStoreCoordinator {
 
   /// Begins a writing transaction in each store and ends it without writing. An addition to Apple's API.
   ///
+  /// ```swift
+  /// try coordinator.checkWritable()  // throws 134090 here, not after an hour of work
+  /// ```
+  ///
   /// It tells whether a save can succeed before work starts that needs it. It waits for its turn and for locks as a
-  /// save does, and costs a few microseconds. A full disk is only noticed when something is written.
+  /// save does, and costs a few microseconds. A full disk is only noticed when something is written. Any thread.
+  ///
   /// - Throws: the errors of a save: a store is locked, read-only, or its file cannot be used.
   public final func checkWritable() throws {
     for scope in writeScopes(of: objectStores) {

@@ -2,11 +2,24 @@ package import ObjectIdentity
 
 /// Connects a model with stores. Several contexts fetch and save through it at the same time, on any threads.
 ///
+/// ```swift
+/// let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+/// try coordinator.addPersistentStore(type: .sqlite, at: url)
+/// let context = NSManagedObjectContext(.privateQueue)
+/// context.persistentStoreCoordinator = coordinator
+/// ```
+///
+/// `NSPersistentContainer` makes one with its contexts. Its stores share a cache of the rows that were read last
+/// (`NSPersistentStoreRowCacheOption`), so a context that fills a fault often asks no store. Stores in one SQLite file
+/// share its connections and its transactions: a save to several of them is in all or in none.
+///
+/// Keep it as long as its contexts are used. Freeing it closes the stores.
+///
 /// Source: Apple's documentation of `NSPersistentStoreCoordinator`.
 ///
 /// `@unchecked Sendable`: `lock` protects the list of stores; stores and their databases do their own locking.
 open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
-  /// The model of all stores; each holds the entities of its configuration.
+  /// The model of all stores; each holds the entities of its configuration. It cannot be changed once it is here.
   public let managedObjectModel: NSManagedObjectModel
   /// A name for messages and debugging. Set it before other threads use the coordinator. Default: nil.
   open var name: String?
@@ -29,7 +42,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     queue.setSpecific(key: Self.queueKey, value: ObjectIdentifier(self))
   }
 
-  /// A coordinator of a model without entities.
+  /// A coordinator of a model without entities. It serves for calls about files alone, such as
+  /// `destroyPersistentStore(at:type:options:)`.
   public override convenience init() { self.init(managedObjectModel: NSManagedObjectModel()) }
 
   deinit {
@@ -53,7 +67,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     return wanted.compactMap { store in all.first { $0 === store } }
   }
 
-  /// The open store at a URL; nil if there is none.
+  /// The open store at a URL, also where another path or a link leads to the same file; nil if there is none. Of
+  /// several stores in one file it is the first.
   open func persistentStore(for url: URL) -> NSPersistentStore? {
     persistentStores.first { $0.url == url } ?? persistentStores.first { url.isSamePlace(as: $0.url) }
   }
@@ -63,10 +78,38 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   /// Opens a store, or creates one if there is none.
   ///
-  /// `NSPersistentStoreCoordinatorStoresDidChange` is posted on the caller's thread.
+  /// ```swift
+  /// try coordinator.addPersistentStore(
+  ///   ofType: NSSQLiteStoreType, configurationName: nil, at: url,
+  ///   options: [
+  ///     NSMigratePersistentStoresAutomaticallyOption: true, NSInferMappingModelAutomaticallyOption: true,
+  ///     NSPersistentHistoryTrackingKey: true,
+  ///   ])
+  /// ```
   ///
-  /// - Throws: 134000 for an unknown type; 134080 if the file cannot be opened; 134100 if it was made with another
-  ///   model and no migration is asked for; the errors of a migration.
+  /// With the URL `file:///dev/null` a SQLite store is in memory; `file:///dev/null/NAME` is one that the coordinators
+  /// of the process share under that name. The folder of a file must exist: only `NSPersistentContainer` creates it. A
+  /// new SQLite file is in WAL mode with pages of 4,096 bytes, and an older file is put into WAL mode, unless
+  /// `NSSQLitePragmasOption` names `journal_mode`; read-only stores are left as they are.
+  ///
+  /// It waits for locks of other processes for the seconds of `NSPersistentStoreTimeoutOption`, 30 by default. A
+  /// migration takes time in proportion to the rows, on the calling thread. Call it on any thread;
+  /// `NSPersistentStoreCoordinatorStoresDidChange` is posted there.
+  ///
+  /// - Parameters:
+  ///   - storeType: `NSSQLiteStoreType`, `NSInMemoryStoreType`, `NSBinaryStoreType`, `NSXMLStoreType`,
+  ///     `NSPostgreSQLStoreType`, or a type that was registered with `registerStoreClass(_:forStoreType:)`.
+  ///   - configuration: the configuration of the model whose entities the store holds; nil for all entities.
+  ///   - storeURL: the place of the store; nil for a store in memory.
+  ///   - options: values by the keys that `NSPersistentStore.swift` declares, such as
+  ///     `NSReadOnlyPersistentStoreOption`.
+  /// - Throws: 134000 for an unknown type; 134010 if the file holds something else; 134020 if its tables do not fit
+  ///   what its metadata say; 134080 if the file cannot be opened, is open in this coordinator already, or the model
+  ///   lacks the configuration; 134090 if another process kept it locked; 134100 if it was made with another model and
+  ///   no migration is asked for, with the store's metadata under "metadata"; 134110 to 134190 and 134504 to 134506 for
+  ///   a migration that failed, which leaves the file as it was.
+  ///
+  /// Source: Apple's documentation; pages and journal as in Apple's own files.
   @discardableResult
   open func addPersistentStore(
     ofType storeType: String, configurationName configuration: String?, at storeURL: URL?,
@@ -141,8 +184,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     return named + below.filter { hashes[$0.name ?? ""] != nil }
   }
 
-  /// Opens a store, in the spelling of newer code. Throws as `addPersistentStore(ofType:configurationName:at:options:)`
-  /// does.
+  /// Opens a store, in the spelling of newer code: see `addPersistentStore(ofType:configurationName:at:options:)`,
+  /// which throws the same.
   @discardableResult
   open func addPersistentStore(
     type: NSPersistentStore.StoreType, configuration: String? = nil, at storeURL: URL,
@@ -153,6 +196,17 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   /// Opens the store of a description. The handler is called once, with the error if it failed: on this thread before
   /// this method returns, or later on the coordinator's queue if the description has `shouldAddStoreAsynchronously`.
+  ///
+  /// ```swift
+  /// let description = NSPersistentStoreDescription(url: url)
+  /// description.shouldAddStoreAsynchronously = true
+  /// coordinator.addPersistentStore(with: description) { description, error in
+  ///   if let error { print("\(description.url?.path ?? "") cannot be opened: \(error)") }
+  /// }
+  /// ```
+  ///
+  /// The options are the description's, with its `timeout` of 240 seconds and migration switched on unless it says
+  /// otherwise.
   open func addPersistentStore(
     with storeDescription: NSPersistentStoreDescription,
     completionHandler block: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void
@@ -172,7 +226,12 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     if storeDescription.shouldAddStoreAsynchronously { queue.async(execute: add) } else { add() }
   }
 
-  /// Closes a store. Its objects can no longer be filled or saved. Throws 134070 for another coordinator's store.
+  /// Closes a store. Its objects can no longer be filled or saved: contexts that have some should be reset before.
+  ///
+  /// `NSPersistentStoreCoordinatorWillRemoveStore` is posted before and `NSPersistentStoreCoordinatorStoresDidChange`
+  /// after, on the caller's thread. The file stays.
+  ///
+  /// - Throws: 134070 for another coordinator's store.
   open func remove(_ store: NSPersistentStore) throws {
     guard let known = objectStores.first(where: { $0 === store }) else {
       throw CoreDataErrors.error(.persistentStoreOperation, "The store is not one of this coordinator.")
@@ -195,6 +254,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   /// Makes the stores' running statements fail, from any thread: a fetch throws, a save is rolled back and throws.
   /// Later ones are not affected. An addition to Apple's API.
+  ///
+  /// It ends a fetch that takes too long, of whatever context. Stores in memory, binary and XML stores do not notice.
   public final func interruptStatements() {
     for store in objectStores { (store as? any ConnectedStore)?.interrupt() }
   }
@@ -207,11 +268,23 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   // MARK: IDs
 
   /// The ID of a URI. Nil if its store is not open here or has no such entity; a missing row is not noticed.
+  ///
+  /// ```swift
+  /// let uri = book.objectID.uriRepresentation()  // x-coredata://STORE-UUID/Book/p17
+  /// if let id = coordinator.managedObjectID(forURIRepresentation: uri) {
+  ///   let found = try context.existingObject(with: id)
+  ///   print(found.objectID == id)
+  /// }
+  /// ```
+  ///
+  /// URIs of permanent IDs are valid in every process that has the store open, also after a restart. Those of temporary
+  /// IDs are nil here. It reads nothing. Any thread.
   open func managedObjectID(forURIRepresentation url: URL) -> NSManagedObjectID? {
     objectID(forURI: url.absoluteString)
   }
 
-  /// The ID for the text of a URI, without the cost of a URL.
+  /// The ID for the text of a URI, without the cost of a URL; nil as for `managedObjectID(forURIRepresentation:)`. Any
+  /// thread. An addition to Apple's API.
   public final func objectID(forURI text: String) -> NSManagedObjectID? {
     ObjectURI(text).flatMap(objectID(for:)) ?? ObjectReferenceURI(text).flatMap(objectID(for:))
   }
@@ -236,7 +309,9 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   // MARK: Queue
 
-  /// Runs the block on the coordinator's queue, later. Blocks run one after the other, in their order.
+  /// Runs the block on the coordinator's queue, later. Blocks run one after the other, in their order. The queue is for
+  /// the program's own work on stores, such as adding and removing them: contexts do not use it, so a block there holds
+  /// up no fetch and no save.
   open func perform(_ block: @escaping () -> Void) {
     // `nonisolated(unsafe)`: Apple's signature leaves it to the caller what the block captures.
     nonisolated(unsafe) let block = block
@@ -246,7 +321,11 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// Runs the block on the coordinator's queue and waits for it; inline if the caller is on the queue.
   open func performAndWait(_ block: () -> Void) { runAndWait(block) }
 
-  /// Runs the block on the coordinator's queue and waits for it; inline if the caller is on the queue.
+  /// Runs the block on the coordinator's queue and waits for it; inline if the caller is on the queue. Contexts do not
+  /// use this queue.
+  ///
+  /// - Returns: the block's result.
+  /// - Throws: the block's error.
   public final func performAndWait<T>(_ block: () throws -> T) rethrows -> T { try runAndWait(block) }
 
   private func runAndWait<T>(_ block: () throws -> T) rethrows -> T {
@@ -255,6 +334,13 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   }
 
   /// Runs the block on the coordinator's queue and returns its result; throws the block's error with its type.
+  ///
+  /// ```swift
+  /// let metadata = await coordinator.perform { coordinator.persistentStores.first?.metadata ?? [:] }
+  /// ```
+  ///
+  /// The task is suspended meanwhile; a call from a block on this queue would wait for ever only if that block waited
+  /// for the task.
   nonisolated(nonsending) public final func perform<T, Failure: Error>(
     _ block: @escaping () throws(Failure) -> T
   ) async throws(Failure) -> T {
@@ -273,6 +359,10 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   /// Does what migrations of the open stores have left for later, each piece in a transaction of its own. Call it when
   /// the program has time, on any thread. Other processes may read and write meanwhile.
+  ///
+  /// Only SQLite stores that were opened with `NSPersistentStoreDeferredLightweightMigrationOptionKey` leave something:
+  /// tables of the old model, whose space is not free until then, and indexes, without which some fetches take longer.
+  /// Without anything left it returns at once.
   ///
   /// - Throws: an error of the file. What is done stays done, and another call goes on.
   public final func finishDeferredLightweightMigration() throws {

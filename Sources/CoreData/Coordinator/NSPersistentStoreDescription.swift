@@ -1,5 +1,15 @@
 /// Describes a store and how to open it.
 ///
+/// ```swift
+/// let description = NSPersistentStoreDescription(url: url)
+/// description.timeout = 10
+/// description.setOption(true as NSNumber, forKey: NSPersistentHistoryTrackingKey)
+/// description.setOption(true as NSNumber, forKey: NSPersistentStoreRemoteChangeNotificationPostOptionKey)
+/// container.persistentStoreDescriptions = [description]
+/// ```
+///
+/// Source: Apple's documentation of `NSPersistentStoreDescription`.
+///
 /// `@unchecked Sendable`: it is filled in before it is passed to a container or a coordinator, and only read from then
 /// on.
 open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendable {
@@ -11,9 +21,13 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   open var url: URL?
   /// The options that were set, by their keys.
   open private(set) var options: [String: NSObject] = [:]
-  /// Whether adding the store returns at once and opens it later, on the coordinator's queue. Default: false.
+  /// Whether adding the store returns at once and opens it later, on the coordinator's queue. Default: false. The
+  /// handler is then called on that queue; fetches before it find no store, and saves throw 134030. Use it where a
+  /// migration would block the main thread.
   open var shouldAddStoreAsynchronously = false
-  /// Whether opening a store of another model version migrates it; otherwise it throws 134100. Default: true.
+  /// Whether opening a store of another model version migrates it, in place; otherwise it throws 134100. Default: true.
+  /// With persistent stores that several programs share, migrate in one of them, after a backup, and set false in the
+  /// others.
   open var shouldMigrateStoreAutomatically = true
   /// Whether a migration infers its mapping where the program's bundles have no mapping model for it; otherwise it throws
   /// 134140 there. Default: true.
@@ -45,22 +59,25 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
     return options.merging(own) { set, _ in set }
   }
 
-  /// Sets an option of the store, or removes it with nil: `NSPersistentHistoryTrackingKey`, for example.
+  /// Sets an option of the store, or removes it with nil: `NSPersistentHistoryTrackingKey`, for example. An option that
+  /// is set here comes before the property that stands for it.
   open func setOption(_ option: NSObject?, forKey key: String) { options[key] = option }
 
-  /// Whether the store is opened without writing. Default: false.
+  /// Whether the store is opened without writing. Default: false. Saves to it throw 134030, and a missing file is an
+  /// error (134080) instead of being made.
   open var isReadOnly: Bool {
     get { (options[NSReadOnlyPersistentStoreOption] as? NSNumber)?.boolValue ?? false }
     set { options[NSReadOnlyPersistentStoreOption] = NSNumber(value: newValue) }
   }
 
-  /// The seconds to wait for a lock of another process. Default: 240.
+  /// The seconds to wait for a lock of another process, and for the turn to write, when the store is opened and in each
+  /// save. Default: 240. Infinity waits without a limit. After that the call throws 134090.
   open var timeout: TimeInterval {
     get { (options[NSPersistentStoreTimeoutOption] as? NSNumber)?.doubleValue ?? 240 }
     set { options[NSPersistentStoreTimeoutOption] = NSNumber(value: newValue) }
   }
 
-  /// The pragmas of each SQLite connection, by name.
+  /// The pragmas of each SQLite connection, by name: those that `setValue(_:forPragmaNamed:)` has set.
   open var sqlitePragmas: [String: NSObject] {
     (options[NSSQLitePragmasOption] as? NSDictionary).map { dictionary in
       Dictionary(
@@ -70,7 +87,20 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
     } ?? [:]
   }
 
-  /// Sets a pragma of SQLite for each connection, or removes it with nil.
+  /// Sets a pragma of SQLite for each connection, or removes it with nil. Other stores ignore it.
+  ///
+  /// ```swift
+  /// let description = NSPersistentStoreDescription(url: url)
+  /// description.setValue("FULL" as NSString, forPragmaNamed: "synchronous")
+  /// ```
+  ///
+  /// Default: `synchronous` is `NORMAL`, with which a commit survives the death of processes and may be lost with the
+  /// power; `FULL` waits for the disk in each save. `journal_mode` keeps the file from being put into WAL mode, and
+  /// readers and writers then wait for each other. A `cache_size` is kept, where the framework otherwise lets the
+  /// writer's cache grow for large transactions. A pragma whose name or value has other characters than letters,
+  /// digits, `_` and `-` is ignored.
+  ///
+  /// Source: https://www.sqlite.org/pragma.html
   open func setValue(_ value: NSObject?, forPragmaNamed name: String) {
     var pragmas = sqlitePragmas
     pragmas[name] = value

@@ -3,8 +3,10 @@ extension Notification.Name {
   public static let NSPersistentStoreCoordinatorStoresWillChange = Notification.Name(
     "NSPersistentStoreCoordinatorStoresWillChangeNotification")
 
-  /// Posted by a coordinator after stores were added, removed or replaced, on the caller's thread. The user info has
-  /// them under `NSAddedPersistentStoresKey`, `NSRemovedPersistentStoresKey` or `NSUUIDChangedPersistentStoresKey`.
+  /// Posted by a coordinator after stores were added, removed or replaced, on the caller's thread. The notification's
+  /// object is the coordinator. The user info has the stores under `NSAddedPersistentStoresKey`,
+  /// `NSRemovedPersistentStoresKey` or `NSUUIDChangedPersistentStoresKey`; after the last one reset the contexts, since
+  /// all IDs are new.
   public static let NSPersistentStoreCoordinatorStoresDidChange = Notification.Name(
     "NSPersistentStoreCoordinatorStoresDidChangeNotification")
 

@@ -64,6 +64,9 @@ extension NSPersistentStoreCoordinator {
 
   /// Registers a class of stores under a type name, for all coordinators of the process. Any thread.
   ///
+  /// The page on a store of one's own shows a complete class. Register it before the first coordinator opens such a
+  /// store; a class that is registered under the name of a built-in type takes its place.
+  ///
   /// - Parameters:
   ///   - storeClass: a subclass of `NSAtomicStore` or `NSIncrementalStore`; nil removes the type. Traps for any other
   ///     class.

@@ -1,7 +1,10 @@
 extension URL {
-  /// The URL of a PostgreSQL store from the text that libpq takes, which may name several hosts with ports:
+  /// The URL of a PostgreSQL store from the text that libpq takes, which may name several hosts with ports.
   ///
-  ///     postgresql://me@one:5432,two:5433,[::1]/app?target_session_attrs=read-write
+  /// ```swift
+  /// let url = URL(postgreSQL: "postgresql://me@one:5432,two:5433,[::1]/app?target_session_attrs=read-write")
+  /// print(url?.query ?? "")  // host=one,two,::1&port=5432,5433,&target_session_attrs=read-write
+  /// ```
   ///
   /// `URL(string:)` refuses such a list. Here the hosts and ports become parameters, which libpq reads in the same way:
   /// `postgresql://me@/app?host=one,two,::1&port=5432,5433,&target_session_attrs=read-write`. Characters that no URL

@@ -9,7 +9,7 @@ public let NSPersistentStoreUbiquitousContentNameKey = "NSPersistentStoreUbiquit
 @available(*, deprecated, message: "iCloud no longer shares stores.")
 public let NSPersistentStoreUbiquitousContentURLKey = "NSPersistentStoreUbiquitousContentURLKey"
 
-/// The token of a peer.
+/// The token by which iCloud told a program's installations apart.
 @available(*, deprecated, message: "iCloud no longer shares stores.")
 public let NSPersistentStoreUbiquitousPeerTokenOption = "NSPersistentStoreUbiquitousPeerTokenOption"
 

@@ -26,12 +26,12 @@ extension UndoManager {
   /// A title for a menu: "Redo", with the name of the action if it has one.
   public final var redoMenuItemTitle: String { redoMenuTitle(forUndoActionName: redoActionName) }
 
-  /// The title for undoing an action of this name.
+  /// The title for undoing an action of this name: "Undo Delete Book", or "Undo" for "". In English.
   public final func undoMenuTitle(forUndoActionName actionName: String) -> String {
     actionName.isEmpty ? "Undo" : "Undo \(actionName)"
   }
 
-  /// The title for redoing an action of this name.
+  /// The title for redoing an action of this name: "Redo Delete Book", or "Redo" for "". In English.
   public final func redoMenuTitle(forUndoActionName actionName: String) -> String {
     actionName.isEmpty ? "Redo" : "Redo \(actionName)"
   }

@@ -1,6 +1,19 @@
 /// Records how to undo changes, in groups, and how to redo them. Foundation on Linux has no such class, so this module
 /// has one with its API.
 ///
+/// ```swift
+/// let manager = UndoManager()
+/// context.undoManager = manager
+/// manager.beginUndoGrouping()
+/// book.title = "Emma"
+/// book.pages = 474
+/// context.processPendingChanges()
+/// manager.setActionName("Edit Book")
+/// manager.endUndoGrouping()
+/// print(manager.undoMenuItemTitle)  // Undo Edit Book
+/// context.undo()
+/// ```
+///
 /// Every registration belongs to a group, and `undo()` undoes a top-level group. With `groupsByEvent` the first
 /// registration opens one, which ends with the event: with the main queue's turn, with `undo()`, or for a context's
 /// changes with `processPendingChanges()`. It is bound to no queue; use it on one at a time.
@@ -26,6 +39,7 @@ open class UndoManager: NSObject {
   /// A registration opened the outermost open group, not `beginUndoGrouping()`.
   private var isOpenedByEvent = false
 
+  /// A manager without registrations, which keeps any number of groups.
   public override init() { super.init() }
 
   // MARK: Settings
@@ -34,7 +48,8 @@ open class UndoManager: NSObject {
   /// traps. Default: true.
   open var groupsByEvent = true
 
-  /// The number of groups that are kept; the oldest are dropped. 0 keeps all. Default: 0.
+  /// The number of groups that are kept; the oldest are dropped. 0, the default, keeps all: set a number in a program
+  /// that runs long, since a context's registrations hold the former values of its objects.
   open var levelsOfUndo = 0 { didSet { trim() } }
 
   /// Kept and without effect: events are turns of the main queue here.
@@ -59,7 +74,7 @@ open class UndoManager: NSObject {
   /// Whether `redo()` is running.
   open private(set) var isRedoing = false
 
-  /// The number of open groups.
+  /// How many groups are open, one inside of the other; 0 for none.
   open var groupingLevel: Int { openGroups.count }
 
   /// Whether `undo()` has something to undo.

@@ -2,6 +2,24 @@ internal import Synchronization
 
 /// Turns a transformable attribute's value into data and back. Foundation on Linux has no such class, so this module
 /// has one with Apple's names.
+///
+/// ```swift
+/// final class Reversed: ValueTransformer {
+///   override func transformedValue(_ value: Any?) -> Any? {
+///     (value as? String).map { Data(String($0.reversed()).utf8) }
+///   }
+///   override func reverseTransformedValue(_ value: Any?) -> Any? {
+///     (value as? Data).map { String(String(decoding: $0, as: UTF8.self).reversed()) }
+///   }
+/// }
+/// ValueTransformer.setValueTransformer(Reversed(), forName: NSValueTransformerName("Reversed"))
+/// ```
+///
+/// Register it before a store is opened. It is called on the queue that reads or saves, several at once, and must be
+/// safe for that. What it returns for a value decides what the column holds, so programs that share a store register
+/// the same.
+///
+/// Source: Apple's documentation of `ValueTransformer`.
 open class ValueTransformer: NSObject {
   private static let transformers = Mutex<[String: Registered]>([
     NSValueTransformerName.jsonTransformerName.rawValue: Registered(transformer: JSONValueTransformer())
@@ -11,6 +29,7 @@ open class ValueTransformer: NSObject {
   /// that.
   private struct Registered: @unchecked Sendable { let transformer: ValueTransformer }
 
+  /// A transformer that returns values unchanged, unless a subclass does otherwise.
   public override init() { super.init() }
 
   /// Registers a transformer under the name that models use; nil removes the name. Any thread.
@@ -101,7 +120,7 @@ public struct NSValueTransformerName: RawRepresentable, Hashable, Sendable {
   public let rawValue: String
   /// A transformer's name.
   public init(rawValue: String) { self.rawValue = rawValue }
-  /// A transformer's name.
+  /// A transformer's name, without the label.
   public init(_ rawValue: String) { self.rawValue = rawValue }
   /// The name of `JSONValueTransformer`, which is registered from the beginning: an addition to Apple's names.
   public static let jsonTransformerName = NSValueTransformerName("JSONValueTransformer")

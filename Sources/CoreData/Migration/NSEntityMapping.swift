@@ -17,6 +17,9 @@ public enum NSEntityMappingType: UInt, Sendable {
 
 /// Maps one entity to another.
 ///
+/// Xcode's editor and inference make them; a program that makes one sets the names of both entities, and a property
+/// mapping for each property of the new one. Changing an inferred mapping makes the migration go object by object.
+///
 /// Source: Apple's documentation of `NSEntityMapping`.
 open class NSEntityMapping: NSObject {
   /// The name: "PersonToPerson", of inferred mappings "IEM_Copy_Person". Unique in its mapping model.
@@ -143,6 +146,12 @@ extension NSEntityDescription {
 }
 
 /// Says where a property of a new object gets its value from.
+///
+/// ```swift
+/// let mapping = NSPropertyMapping()
+/// mapping.name = "title"
+/// mapping.valueExpression = NSExpression(format: "uppercase:($source.title)")
+/// ```
 ///
 /// Source: Apple's documentation of `NSPropertyMapping`.
 open class NSPropertyMapping: NSObject {

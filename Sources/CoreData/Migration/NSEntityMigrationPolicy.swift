@@ -4,6 +4,23 @@
 /// then the next two for all, then the last two for all. Objects are of the class `NSManagedObject`, whatever classes
 /// the models name.
 ///
+/// ```swift
+/// final class SplitName: NSEntityMigrationPolicy {
+///   override func createDestinationInstances(
+///     forSource sInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
+///   ) throws {
+///     try super.createDestinationInstances(forSource: sInstance, in: mapping, manager: manager)
+///     let made = manager.destinationInstances(
+///       forEntityMappingName: mapping.name, sourceInstances: [sInstance])
+///     let words = (sInstance.value(forKey: "name") as? String ?? "").split(separator: " ")
+///     made.first?.setValue(words.last.map(String.init), forKey: "familyName")
+///   }
+/// }
+/// ```
+///
+/// What a method throws ends the migration: the new file is removed, and the manager or the opening of the store throws
+/// it.
+///
 /// Source: Apple's documentation of `NSEntityMigrationPolicy`.
 open class NSEntityMigrationPolicy: NSObject {
   /// Called by the manager.

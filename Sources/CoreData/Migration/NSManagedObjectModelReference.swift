@@ -1,5 +1,13 @@
 /// Names a version of a model, which is looked up when a stage of a migration needs it.
 ///
+/// ```swift
+/// let reference = NSManagedObjectModelReference(model: model, versionChecksum: model.versionChecksum)
+/// print(reference.resolvedModel.entities.count)
+/// ```
+///
+/// The checksum guards against a model that was changed by mistake: a model with another one counts as not found
+/// (134504).
+///
 /// Source: Apple's documentation of `NSManagedObjectModelReference`.
 ///
 /// `@unchecked Sendable`: immutable; a model in use is immutable too.
@@ -14,7 +22,7 @@ public final class NSManagedObjectModelReference: NSObject, @unchecked Sendable 
     super.init()
   }
 
-  /// Names a model.
+  /// Names a model that the program has already. Its checksum must be the one given, or it counts as not found.
   public convenience init(model: NSManagedObjectModel, versionChecksum: String) {
     self.init(versionChecksum) { model }
   }

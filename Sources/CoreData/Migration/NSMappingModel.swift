@@ -10,7 +10,7 @@ open class NSMappingModel: NSObject {
     didSet { isInferred = false }
   }
 
-  /// The mappings by name: "PersonToPerson".
+  /// The entity mappings by their names, such as "PersonToPerson". Of two with one name the first is here.
   open var entityMappingsByName: [String: NSEntityMapping] {
     Dictionary((entityMappings ?? []).map { ($0.name ?? "", $0) }, uniquingKeysWith: { first, _ in first })
   }
@@ -56,6 +56,19 @@ open class NSMappingModel: NSObject {
 
   /// The mapping that lightweight migration uses between two models. Throws 134190 if none can be inferred, naming the
   /// entity and the property.
+  ///
+  /// ```swift
+  /// let newer = NSManagedObjectModel(contentsOf: URL(fileURLWithPath: "Library 2.xcdatamodel")) ?? model
+  /// do {
+  ///   let mapping = try NSMappingModel.inferredMappingModel(forSourceModel: model, destinationModel: newer)
+  ///   for entity in mapping.entityMappings { print(entity.name ?? "", entity.mappingType) }
+  /// } catch {
+  ///   print(error)  // 134190: the entity and property that need a mapping model
+  /// }
+  /// ```
+  ///
+  /// A program can thus tell, before it opens a store, whether the migration will need a mapping model. It compares the
+  /// models only, and reads no store.
   public class func inferredMappingModel(
     forSourceModel source: NSManagedObjectModel, destinationModel destination: NSManagedObjectModel
   ) throws -> NSMappingModel {

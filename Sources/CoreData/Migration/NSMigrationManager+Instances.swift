@@ -17,19 +17,23 @@ extension NSMigrationManager {
     return run
   }
 
-  /// The entity of the old objects of a mapping, in the model of `sourceContext`.
+  /// The entity of the old objects of a mapping, in the model of `sourceContext`; nil for a mapping that adds an
+  /// entity. While no migration runs it is that of `sourceModel`.
   public func sourceEntity(for mEntity: NSEntityMapping) -> NSEntityDescription? {
     mEntity.sourceEntityName.flatMap { (run?.sourceContext.model ?? sourceModel).entitiesByName[$0] }
   }
 
-  /// The entity of the new objects of a mapping, in the model of `destinationContext`.
+  /// The entity of the new objects of a mapping, in the model of `destinationContext`; nil for a mapping that removes
+  /// an entity. While no migration runs it is that of `destinationModel`.
   public func destinationEntity(for mEntity: NSEntityMapping) -> NSEntityDescription? {
     mEntity.destinationEntityName.flatMap { (run?.destinationContext.model ?? destinationModel).entitiesByName[$0] }
   }
 
   // MARK: Associations
 
-  /// Notes that a mapping made a new object of an old one.
+  /// Notes that a mapping made a new object of an old one. A policy that makes objects itself calls it for each;
+  /// relationships are then found through it. One old object may have several new ones, and a new object several old
+  /// ones. Traps if no migration runs object by object.
   public func associate(
     sourceInstance: NSManagedObject, withDestinationInstance destinationInstance: NSManagedObject,
     for entityMapping: NSEntityMapping
@@ -37,7 +41,8 @@ extension NSMigrationManager {
     running.associations.add(sourceInstance, destinationInstance, entityMapping.name ?? "")
   }
 
-  /// The new objects that a mapping made of old ones.
+  /// The new objects that a mapping made of old ones, in their order. Empty for an unknown name. Call it when all new
+  /// objects exist: in `createRelationships(forDestination:in:manager:)` and later.
   ///
   /// - Parameter sourceInstances: the old objects; nil for all.
   public func destinationInstances(
@@ -51,7 +56,7 @@ extension NSMigrationManager {
     running.associations.destinations(of: sources, nil)
   }
 
-  /// The old objects of which a mapping made new ones.
+  /// The old objects of which a mapping made new ones, in their order. Empty for an unknown name.
   ///
   /// - Parameter destinationInstances: the new objects; nil for all.
   public func sourceInstances(

@@ -20,6 +20,12 @@ extension _KeyValueCodingAndObserving where Self: NSMigrationManager {
   /// Calls the handler at each change of `migrationProgress`, on the thread that migrates. The observation does not
   /// keep the manager alive.
   ///
+  /// ```swift
+  /// let manager = NSMigrationManager(sourceModel: model, destinationModel: model)
+  /// let observation = manager.observe(\.migrationProgress) { manager, _ in print(manager.migrationProgress) }
+  /// observation.invalidate()
+  /// ```
+  ///
   /// - Parameter keyPath: `\.migrationProgress`. Traps for any other.
   public func observe(
     _ keyPath: KeyPath<Self, Float>, options: NSKeyValueObservingOptions = [],

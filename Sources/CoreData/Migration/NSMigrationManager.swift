@@ -9,6 +9,17 @@ internal import Synchronization
 ///
 /// It runs on the caller's thread until it is done; another thread may cancel it.
 ///
+/// ```swift
+/// let newer = NSManagedObjectModel(contentsOf: URL(fileURLWithPath: "Library 2.xcdatamodel")) ?? model
+/// let manager = NSMigrationManager(sourceModel: model, destinationModel: newer)
+/// let mapping = try NSMappingModel.inferredMappingModel(forSourceModel: model, destinationModel: newer)
+/// let copy = url.deletingLastPathComponent().appendingPathComponent("new.sqlite")
+/// try manager.migrateStore(from: url, type: .sqlite, mapping: mapping, to: copy, type: .sqlite)
+/// ```
+///
+/// Opening a store with `NSMigratePersistentStoresAutomaticallyOption` migrates it in place and is enough for most
+/// changes. Use a manager for policies of one's own, and to keep the old file.
+///
 /// Source: Apple's documentation of `NSMigrationManager`.
 open class NSMigrationManager: NSObject {
   /// The model that the source store was made with.
@@ -87,7 +98,9 @@ open class NSMigrationManager: NSObject {
     }
   }
 
-  /// The same with store types as values.
+  /// The same with store types as values: see
+  /// `migrateStore(from:sourceType:options:with:toDestinationURL:destinationType:destinationOptions:)`, which throws
+  /// the same.
   open func migrateStore(
     from sourceURL: URL, type sourceType: NSPersistentStore.StoreType, options: [AnyHashable: Any]? = nil,
     mapping: NSMappingModel, to destinationURL: URL, type destinationType: NSPersistentStore.StoreType,
@@ -101,6 +114,8 @@ open class NSMigrationManager: NSObject {
 
   /// Makes the migration that runs throw the error before its next object; the next one can be started after `reset()`.
   /// May be called on any thread.
+  ///
+  /// A migration that is carried out in the file is not interrupted: it notices a cancellation only before it begins.
   open func cancelMigrationWithError(_ error: any Error) { cancellation.cancel(error) }
 
   /// Makes the manager ready for another migration: forgets associations and a cancellation.

@@ -1,4 +1,5 @@
-/// A step of a staged migration: `NSLightweightMigrationStage` or `NSCustomMigrationStage`.
+/// A step of a staged migration: `NSLightweightMigrationStage` or `NSCustomMigrationStage`. Another subclass is passed
+/// over.
 ///
 /// Source: Apple's documentation of `NSMigrationStage`.
 open class NSMigrationStage: NSObject {
@@ -7,6 +8,19 @@ open class NSMigrationStage: NSObject {
 }
 
 /// Versions of a model between which lightweight migration leads.
+///
+/// ```swift
+/// let description = NSPersistentStoreDescription(url: url)
+/// let file = URL(fileURLWithPath: "Library.xcdatamodeld")
+/// let checksums = try NSManagedObjectModel.checksumsForVersionedModel(at: file)
+/// let stage = NSLightweightMigrationStage(["Library", "Library 2"].compactMap { checksums[$0] })
+/// description.setOption(
+///   NSStagedMigrationManager([stage]), forKey: NSPersistentStoreStagedMigrationManagerOptionKey)
+/// ```
+///
+/// A store of any of the versions is brought to the last one in one step; the versions between are not made.
+///
+/// Source: Apple's documentation of `NSLightweightMigrationStage`.
 public final class NSLightweightMigrationStage: NSMigrationStage {
   /// The checksums of the versions, oldest first.
   public let versionChecksums: [String]
@@ -18,16 +32,23 @@ public final class NSLightweightMigrationStage: NSMigrationStage {
   }
 }
 
-/// A change between two versions of a model that needs the program's help before or after the lightweight migration.
+/// A change between two versions of a model that needs the program's help before or after the lightweight migration:
+/// see `NSStagedMigrationManager` for an example. Its handlers work with `NSManagedObject`s of the manager's container,
+/// whatever classes the models name.
+///
+/// Source: Apple's documentation of `NSCustomMigrationStage`.
 public final class NSCustomMigrationStage: NSMigrationStage {
   /// The version before.
   public let currentModel: NSManagedObjectModelReference
   /// The version after.
   public let nextModel: NSManagedObjectModelReference
-  /// Called before the migration, when the manager's container has the store open with the current model. Save what you
-  /// change. Default: nil.
+  /// Called before the migration, on the thread that opens the store, when the manager's container has the store open
+  /// with the current model. Save what you change. What it throws ends the opening; the store stays at this version.
+  /// Default: nil.
   public var willMigrateHandler: ((NSStagedMigrationManager, NSCustomMigrationStage) throws -> Void)?
-  /// Called after the migration, when the manager's container has the store open with the next model. Default: nil.
+  /// Called after the migration, on the thread that opens the store, when the manager's container has the store open
+  /// with the next model. Save what you change. If it throws, the store is migrated all the same, and the handler is
+  /// not called again. Default: nil.
   public var didMigrateHandler: ((NSStagedMigrationManager, NSCustomMigrationStage) throws -> Void)?
 
   /// A stage from one version to the next.

@@ -4,6 +4,28 @@
 /// Each stage is a migration of its own: after a failure the store has the version of the last stage that succeeded,
 /// and the next opening goes on from there. A custom stage whose `didMigrateHandler` failed is not repeated.
 ///
+/// ```swift
+/// let newer = NSManagedObjectModel(contentsOf: URL(fileURLWithPath: "Library 2.xcdatamodel")) ?? model
+/// let stage = NSCustomMigrationStage(
+///   migratingFrom: NSManagedObjectModelReference(model: model, versionChecksum: model.versionChecksum),
+///   to: NSManagedObjectModelReference(model: newer, versionChecksum: newer.versionChecksum))
+/// stage.didMigrateHandler = { manager, _ in
+///   guard let context = manager.container?.newBackgroundContext() else { return }
+///   try context.performAndWait {
+///     for object in try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Book")) {
+///       object.setValue(false, forKey: "isRead")
+///     }
+///     try context.save()
+///   }
+/// }
+/// let description = NSPersistentStoreDescription(url: url)
+/// description.setOption(
+///   NSStagedMigrationManager([stage]), forKey: NSPersistentStoreStagedMigrationManagerOptionKey)
+/// ```
+///
+/// Stages that lie before the store's version are passed over, so the same list serves stores of all versions. What the
+/// last stage leaves to the coordinator's model is done by a lightweight migration.
+///
 /// Source: Apple's documentation of `NSStagedMigrationManager`.
 public final class NSStagedMigrationManager: NSObject {
   /// The stages, oldest first.
@@ -11,7 +33,7 @@ public final class NSStagedMigrationManager: NSObject {
   /// The container that has the store open while a handler runs; otherwise nil.
   public private(set) var container: NSPersistentContainer?
 
-  /// A manager of stages.
+  /// A manager of stages, oldest first. Nothing is migrated before a store is opened with it.
   public init(_ stages: [NSMigrationStage]) {
     self.stages = stages
     super.init()

@@ -31,31 +31,34 @@ extension NSAttributeDescription {
 
     /// No kind: only a transient attribute may have it, and holds any value.
     public static let undefined = AttributeType(rawValue: .undefinedAttributeType)
-    /// `Int16`.
+    /// `Int16`. A save refuses a number that does not fit (1610, 1620).
     public static let integer16 = AttributeType(rawValue: .integer16AttributeType)
-    /// `Int32`.
+    /// `Int32`. A save refuses a number that does not fit (1610, 1620).
     public static let integer32 = AttributeType(rawValue: .integer32AttributeType)
-    /// `Int64`.
+    /// `Int64`: the type for counts and keys that may grow.
     public static let integer64 = AttributeType(rawValue: .integer64AttributeType)
-    /// `NSDecimalNumber`, of up to 38 digits.
+    /// `NSDecimalNumber`, of up to 38 digits in memory. SQLite keeps a number with a fraction as a `Double`, so about
+    /// 15 digits come back.
     public static let decimal = AttributeType(rawValue: .decimalAttributeType)
-    /// `Double`.
+    /// `Double`. SQLite stores NaN as NULL, so it comes back as nil.
     public static let double = AttributeType(rawValue: .doubleAttributeType)
-    /// `Float`.
+    /// `Float`, which SQLite keeps as a `Double`.
     public static let float = AttributeType(rawValue: .floatAttributeType)
-    /// `String`.
+    /// `String`, in UTF-8. SQL stores compare and sort it by its bytes, unless a predicate or descriptor says
+    /// otherwise.
     public static let string = AttributeType(rawValue: .stringAttributeType)
-    /// `Bool`.
+    /// `Bool`, stored as 0 or 1.
     public static let boolean = AttributeType(rawValue: .booleanAttributeType)
     /// `Date`, stored as seconds since 2001-01-01 00:00 UTC.
     public static let date = AttributeType(rawValue: .dateAttributeType)
-    /// `Data`, stored in the row even where the model allows external storage.
+    /// `Data`, stored in the row, or in a file of its own if `allowsExternalBinaryDataStorage` is set and it is large.
     public static let binaryData = AttributeType(rawValue: .binaryDataAttributeType)
-    /// `UUID`.
+    /// `UUID`, stored as its 16 bytes.
     public static let uuid = AttributeType(rawValue: .UUIDAttributeType)
-    /// `URL`.
+    /// `URL`, stored as its absolute text.
     public static let uri = AttributeType(rawValue: .URIAttributeType)
-    /// Any object that the attribute's `ValueTransformer` turns into data and back.
+    /// Any object that the attribute's `ValueTransformer` turns into data and back. A change inside of the object is
+    /// not noticed: set the property again. SQL stores compare it with nil only.
     public static let transformable = AttributeType(rawValue: .transformableAttributeType)
     /// `NSManagedObjectID`: only a transient attribute may have it here.
     public static let objectID = AttributeType(rawValue: .objectIDAttributeType)

@@ -2,8 +2,20 @@
 ///
 /// Source: Apple's documentation of `NSAttributeDescription`.
 // `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
+/// A property that holds a value: a number, a string, a date. See `NSAttributeType` for the kinds.
+///
+/// ```swift
+/// let pages = NSAttributeDescription()
+/// pages.name = "pages"
+/// pages.type = .integer32
+/// pages.isOptional = false
+/// pages.defaultValue = 0
+/// ```
+///
+/// Source: Apple's documentation of `NSAttributeDescription`.
 open class NSAttributeDescription: NSPropertyDescription, @unchecked Sendable {
-  /// The kind of value. Setting it sets `attributeValueClassName` too. Default: undefined.
+  /// The kind of value. Setting it sets `attributeValueClassName` too. Default: undefined. Another kind is another
+  /// version of the model, which no migration can infer (134190): use a mapping model.
   open var attributeType: NSAttributeType = .undefinedAttributeType {
     willSet { checkEditable() }
     didSet { attributeValueClassName = attributeType.valueClassName }
@@ -27,14 +39,22 @@ open class NSAttributeDescription: NSPropertyDescription, @unchecked Sendable {
   }
 
   /// The name under which the `ValueTransformer` is registered that turns a transformable value into data and back; nil
-  /// for keyed archiving.
+  /// for keyed archiving. Register the transformer before a store is opened, on each program that uses the store.
   open var valueTransformerName: String? { willSet { checkEditable() } }
 
   /// Whether the store may keep large data in files beside it. Default: false. A SQLite store does so with more than
-  /// 100 KB. If such a file is missing, the value is nil.
+  /// 100 KB, in the folder `.NAME_SUPPORT/_EXTERNAL_DATA`, which belongs to the store's file: copy both, with
+  /// `replacePersistentStore` or `StoreMaintenance`. Other stores keep the data in the row.
+  ///
+  /// Rows that are fetched without the property's value being used do not read the file. A missing file is an error of
+  /// the file system (260), which a fetch of filled objects throws, and which ends the process where a fault is filled:
+  /// see `shouldHandleInaccessibleFault`.
+  ///
+  /// Source: Apple's documentation; the folder and the limit as Apple's stores have them.
   open var allowsExternalBinaryDataStorage = false { willSet { checkEditable() } }
 
-  /// Whether the tombstone in persistent history keeps the value of a deleted object. Default: false.
+  /// Whether the tombstone in persistent history keeps the value of a deleted object. Default: false. Set it for the
+  /// attributes by which other systems know the object. It is part of the version hash.
   open var preservesValueInHistoryOnDeletion = false { willSet { checkEditable() } }
 
   /// Kept with the model and without effect: nothing here syncs with CloudKit. Default: false.

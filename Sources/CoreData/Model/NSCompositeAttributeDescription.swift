@@ -6,6 +6,20 @@
 ///
 /// Source: Apple's documentation of `NSCompositeAttributeDescription`.
 // `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
+/// ```swift
+/// let city = NSAttributeDescription()
+/// city.name = "city"
+/// city.type = .string
+/// let address = NSCompositeAttributeDescription()
+/// address.name = "address"
+/// address.elements = [city]
+/// let author = NSEntityDescription()
+/// author.name = "Author"
+/// author.properties = [address]
+/// ```
+///
+/// An object reads and sets it as `[String: Any]`, or one element with `setValue(_:forKeyPath:)`. Each element has a
+/// column of its own in a SQL store.
 open class NSCompositeAttributeDescription: NSAttributeDescription, @unchecked Sendable {
   /// The parts, each an attribute; an element may be composite itself. Default: none.
   open var elements: [NSAttributeDescription] = [] {
@@ -13,6 +27,7 @@ open class NSCompositeAttributeDescription: NSAttributeDescription, @unchecked S
     didSet { for element in elements { element.owner = owner } }
   }
 
+  /// A composite attribute without elements.
   public override init() {
     super.init()
     attributeType = .compositeAttributeType

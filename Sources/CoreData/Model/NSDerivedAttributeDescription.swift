@@ -7,6 +7,15 @@
 ///
 /// Source: Apple's documentation of `NSDerivedAttributeDescription`.
 // `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
+/// ```swift
+/// let count = NSDerivedAttributeDescription()
+/// count.name = "bookCount"
+/// count.type = .integer64
+/// count.derivationExpression = NSExpression(format: "books.@count")
+/// ```
+///
+/// Use one for a value that many fetches compare or sort by: it is a column, which may have an index. SQLite keeps it
+/// by triggers, so a program that writes to the file without Core Data cannot insert into such a table.
 open class NSDerivedAttributeDescription: NSAttributeDescription, @unchecked Sendable {
   /// How the value is computed: `pages.@count`, `canonical:(title)`, `now()`.
   open var derivationExpression: NSExpression? { willSet { checkEditable() } }

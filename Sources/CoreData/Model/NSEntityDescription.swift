@@ -10,12 +10,25 @@ internal import Synchronization
 /// Source: Apple's documentation of `NSEntityDescription`.
 // `@unchecked Sendable`: only the code that builds a model changes it. Once a coordinator uses the model it is
 // immutable, and every setter traps.
+/// One entity of a model: a name, a class for its objects, and properties.
+///
+/// `properties` and the dictionaries made from it include the properties of the superentities. An inherited property is
+/// the superentity's own description, so its `entity` is the entity that declares it. All entities of a hierarchy share
+/// one table of a SQL store, so a fetch of the superentity reads one table, and a column of one entity is empty in the
+/// rows of the others.
+///
+/// An entity does not keep its model alive: keep the model as long as you use its entities. It may be changed until a
+/// coordinator uses the model; then any thread may read it.
+///
+/// Source: Apple's documentation of `NSEntityDescription`; the tables as Apple's files show them.
 open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
-  /// The entity's name: unique in its model.
+  /// The entity's name: unique in its model, of letters, digits and underscores. Stores know the entity by it, so a new
+  /// name needs a migration: see `renamingIdentifier`. Default: nil.
   open var name: String? { willSet { checkEditable() } }
 
   /// The name of the class of the entity's objects, with or without its module: "Person", "Contacts.Person". Default:
-  /// "NSManagedObject".
+  /// "NSManagedObject". A class that is not found is replaced by `NSManagedObject`, with a sentence on standard error.
+  /// It has no effect on the store.
   open var managedObjectClassName: String! {
     get { className }
     set {
@@ -24,7 +37,7 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
     }
   }
 
-  /// Whether only subentities can have objects. Default: false.
+  /// Whether only subentities can have objects. Default: false. Inserting an object of an abstract entity traps.
   open var isAbstract = false { willSet { checkEditable() } }
 
   /// Notes of the developer; the framework does not read them. Default: empty.
@@ -35,6 +48,16 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   private let infoOfUser = UserInfo()
 
   /// Indexes that the store keeps for faster fetches, without those of superentities. Default: none.
+  ///
+  /// ```swift
+  /// if let model = model.copy() as? NSManagedObjectModel, let book = model.entitiesByName["Book"] {
+  ///   let element = NSFetchIndexElementDescription(property: book.attributesByName["title"]!, collationType: .binary)
+  ///   book.indexes = [NSFetchIndexDescription(name: "byTitle", elements: [element])]
+  /// }
+  /// ```
+  ///
+  /// Each costs time at every save of a row, and space. Indexes are no part of the version hash: a store that exists
+  /// gets new ones with its next migration, or at once with `NSPersistentStoreExtendOption`.
   open var indexes: [NSFetchIndexDescription] = [] {
     willSet { checkEditable() }
     didSet {
@@ -45,8 +68,19 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   }
 
   /// Groups of attributes whose values together are unique among the entity's objects: names, key paths of composite
-  /// elements, or `NSAttributeDescription`s. A save that violates one is a conflict for the merge policy. Default:
-  /// none.
+  /// elements, or `NSAttributeDescription`s. Default: none.
+  ///
+  /// ```swift
+  /// if let model = model.copy() as? NSManagedObjectModel {
+  ///   model.entitiesByName["Author"]?.uniquenessConstraints = [["name"]]
+  /// }
+  /// ```
+  ///
+  /// A save that violates one is a conflict for the merge policy, 133021 with the default one. The store keeps a unique
+  /// index for each. It holds for all rows of the entity's table, those of its ancestors and siblings too. Rows in
+  /// which a value is nil conflict with none.
+  ///
+  /// Source: https://www.sqlite.org/lang_createindex.html on NULL in unique indexes.
   open var uniquenessConstraints: [[Any]] = [] { willSet { checkEditable() } }
 
   /// Indexes over several properties, each a group of names or descriptions, in the form that models had before fetch
@@ -56,7 +90,8 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   /// Text that gives two otherwise equal versions of the entity different hashes. Default: nil.
   open var versionHashModifier: String? { willSet { checkEditable() } }
 
-  /// The entity's name in an earlier version of the model, for lightweight migration. Default: `name`.
+  /// The entity's name in an earlier version of the model, for lightweight migration. Default: `name`. Without it a
+  /// renamed entity is a new one, and the rows of the former one are deleted.
   open var renamingIdentifier: String? {
     get { storedRenamingIdentifier ?? name }
     set {
@@ -83,6 +118,8 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   private let lookup = AtomicLazyReference<EntityLookup>()
   let layoutCache = EntityLayoutCache()
 
+  /// An entity without a name, a class of its own and properties. It has no effect until it is among a model's
+  /// `entities`.
   public override init() {
     super.init()
     anchor.entity = self
@@ -122,14 +159,14 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
     }
   }
 
-  /// The direct subentities by name.
+  /// The entities that inherit directly from this one, by name; those without a name are left out.
   open var subentitiesByName: [String: NSEntityDescription] {
     Dictionary(
       declaredSubentities.compactMap { entity in entity.name.map { ($0, entity) } },
       uniquingKeysWith: { first, _ in first })
   }
 
-  /// The entity that this one inherits from; nil for none.
+  /// The entity that this one inherits from; nil for none. It is set through the other's `subentities`.
   open var superentity: NSEntityDescription? { parent }
 
   /// Whether this is the given entity or inherits from it, at any depth.
@@ -168,7 +205,7 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   /// The relationships by name, inherited ones included.
   open var relationshipsByName: [String: NSRelationshipDescription] { currentLookup.relationshipsByName }
 
-  /// The relationships that lead to the given entity.
+  /// The relationships that lead to the given entity itself, inherited ones included; not those to its superentities.
   open func relationships(forDestination entity: NSEntityDescription) -> [NSRelationshipDescription] {
     properties.compactMap { $0 as? NSRelationshipDescription }.filter { $0.destinationEntity === entity }
   }

@@ -3,6 +3,16 @@
 ///
 /// Source: Apple's documentation of `NSExpressionDescription`.
 // `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
+/// ```swift
+/// let longest = NSExpressionDescription()
+/// longest.name = "longest"
+/// longest.expression = NSExpression(format: "max:(pages)")
+/// longest.resultType = .integer64
+/// let request = NSFetchRequest<NSDictionary>(entityName: "Book")
+/// request.resultType = .dictionaryResultType
+/// request.propertiesToFetch = [longest]
+/// print(try context.fetch(request).first?["longest"] ?? 0)
+/// ```
 open class NSExpressionDescription: NSPropertyDescription, @unchecked Sendable {
   /// The expression that gives the column's value, in SQL for SQLite stores. Default: nil.
   open var expression: NSExpression? { willSet { checkEditable() } }

@@ -5,6 +5,13 @@
 /// Source: Apple's documentation of `NSFetchIndexDescription`.
 // `@unchecked Sendable`: only the code that builds a model changes it. Once a coordinator uses the model it is
 // immutable, and every setter traps.
+/// An index that the store keeps for faster fetches: see `NSEntityDescription.indexes` for how to add one.
+///
+/// A fetch that compares the first elements, or sorts by them, reads the index instead of the table. SQLite stores
+/// leave out elements over expressions and R-Tree elements, and indexes made of relationships only, which have an index
+/// anyway.
+///
+/// Source: Apple's documentation of `NSFetchIndexDescription`.
 open class NSFetchIndexDescription: NSObject, NSCopying, @unchecked Sendable {
   /// The index's name: unique in its entity.
   open var name: String { willSet { checkEditable() } }
@@ -98,6 +105,18 @@ public enum NSFetchIndexElementType: UInt, Sendable {
 ///
 /// Source: Apple's documentation of `NSFetchIndexElementDescription`.
 // `@unchecked Sendable`: as `NSFetchIndexDescription`, whose rule it follows.
+/// One element of a fetch index: a property and its sort direction.
+///
+/// ```swift
+/// let pages = NSAttributeDescription()
+/// pages.name = "pages"
+/// pages.type = .integer64
+/// let element = NSFetchIndexElementDescription(property: pages, collationType: .binary)
+/// element.isAscending = false
+/// let index = NSFetchIndexDescription(name: "byLength", elements: [element])
+/// ```
+///
+/// Source: Apple's documentation of `NSFetchIndexElementDescription`.
 open class NSFetchIndexElementDescription: NSObject, NSCopying, @unchecked Sendable {
   /// The structure of the index over this element.
   open var collationType: NSFetchIndexElementType { willSet { indexDescription?.checkEditable() } }
@@ -128,13 +147,14 @@ open class NSFetchIndexElementDescription: NSObject, NSCopying, @unchecked Senda
     super.init()
   }
 
-  /// The indexed property.
+  /// The indexed property: that of the index's entity with the element's name, once the index belongs to one; else the
+  /// one that the element was made with.
   open var property: NSPropertyDescription? {
     givenProperty is NSExpressionDescription
       ? givenProperty : indexDescription?.owner?.propertiesByName[givenName] ?? givenProperty
   }
 
-  /// The name of the indexed property.
+  /// The name of the indexed property; for an element of a model file it is known before the property is.
   open var propertyName: String? { givenName }
 
   /// A copy that belongs to no index.

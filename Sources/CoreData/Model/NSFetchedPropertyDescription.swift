@@ -3,6 +3,8 @@
 ///
 /// Source: Apple's documentation of `NSFetchedPropertyDescription`.
 // `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
+/// Unlike a relationship it has no inverse and no column, and may lead to objects of another store. Its value is an
+/// array, which cannot be set.
 open class NSFetchedPropertyDescription: NSPropertyDescription, @unchecked Sendable {
   /// The request. Its predicate may use `$FETCH_SOURCE`, the object, and `$FETCHED_PROPERTY`, this description.
   open var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? {
@@ -16,6 +18,7 @@ open class NSFetchedPropertyDescription: NSPropertyDescription, @unchecked Senda
   /// The model's `deinit` clears it: the request holds its entity and the entity its properties, a cycle otherwise.
   var storedFetchRequest: NSFetchRequest<any NSFetchRequestResult>?
 
+  /// A fetched property without a request; it is transient.
   public override init() {
     super.init()
     isTransient = true

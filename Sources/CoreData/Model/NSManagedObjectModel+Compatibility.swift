@@ -2,6 +2,11 @@ extension NSManagedObjectModel {
   /// Whether this model can open a store with the given metadata: both have the same entities with the same version
   /// hashes.
   ///
+  /// ```swift
+  /// let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(type: .sqlite, at: url)
+  /// if !model.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata) { print("needs a migration") }
+  /// ```
+  ///
   /// - Parameter configuration: the configuration whose entities are compared; nil for all entities. An unknown one
   ///   gives false.
   ///

@@ -9,6 +9,12 @@ extension NSManagedObjectModel {
 
   /// A copy of the fetch request of a name, with values for the variables (`$NAME`) of its predicate; nil for an
   /// unknown name.
+  ///
+  /// ```swift
+  /// let request = model.fetchRequestFromTemplate(withName: "longBooks", substitutionVariables: ["PAGES": 500])
+  /// ```
+  ///
+  ///
   public func fetchRequestFromTemplate(
     withName name: String, substitutionVariables variables: [String: Any]
   ) -> NSFetchRequest<any NSFetchRequestResult>? {

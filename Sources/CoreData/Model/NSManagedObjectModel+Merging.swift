@@ -2,6 +2,8 @@ extension NSManagedObjectModel {
   /// One model made of all models among the resources of some bundles. Nil if there are none, or two of them disagree
   /// about an entity; Apple's raises an exception for the latter.
   ///
+  /// It reads every model file there at each call: keep the result.
+  ///
   /// - Parameter bundles: where to look; nil means the main bundle and the resource bundles that SwiftPM puts beside
   ///   it: those of the program's package, or of the packages that it uses if these have no model.
   public class func mergedModel(from bundles: [Bundle]?) -> NSManagedObjectModel? {
@@ -21,6 +23,8 @@ extension NSManagedObjectModel {
   ///
   /// Several models may have the same version of an entity. Nil if two entities of one name have different version
   /// hashes.
+  ///
+  /// Entities of different models may inherit from each other and be related only if each model declares both.
   public convenience init?(byMerging models: [NSManagedObjectModel]?) {
     var chosen: [NSEntityDescription] = []
     var hashes: [String: Data] = [:]

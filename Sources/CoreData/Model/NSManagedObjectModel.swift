@@ -8,6 +8,28 @@ internal import Synchronization
 /// Source: Apple's documentation of `NSManagedObjectModel`.
 // `@unchecked Sendable`: only the code that builds a model changes it. Once a coordinator uses it, it is immutable and
 // every setter traps.
+/// The schema of an object graph: entities, and configurations that distribute them over stores.
+///
+/// ```swift
+/// let title = NSAttributeDescription()
+/// title.name = "title"
+/// title.type = .string
+/// let note = NSEntityDescription()
+/// note.name = "Note"
+/// note.properties = [title]
+/// let model = NSManagedObjectModel()
+/// model.entities = [note]
+/// let container = NSPersistentContainer(name: "Notes", managedObjectModel: model)
+/// ```
+///
+/// Mostly a model comes from a file: `init(contentsOf:)` reads what Xcode saves, and `ModelCompilerPlugin` makes
+/// classes and a compiled file of it when the target is built.
+///
+/// A model may be changed until a coordinator uses it. From then on it is immutable, every setter traps, and any thread
+/// may read it. A copy can be changed again. Entities, properties and relationships refer weakly to what holds them:
+/// keep the model.
+///
+/// Source: Apple's documentation of `NSManagedObjectModel`.
 open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
   /// The name of the configuration that holds all entities.
   static let defaultConfigurationName = "PF_DEFAULT_CONFIGURATION_NAME"
@@ -17,12 +39,14 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
   var fetchRequestTemplates: [String: NSFetchRequest<any NSFetchRequestResult>] = [:]
   private let lookup = AtomicLazyReference<ModelLookup>()
 
-  /// Names that the developer gave this version of the model; a store's metadata keeps them. Default: empty.
+  /// Names that the developer gave this version of the model; a store's metadata keeps them. Default: empty. They
+  /// identify nothing: `versionChecksum` and the version hashes tell models apart.
   open var versionIdentifiers: Set<AnyHashable> = [] { willSet { checkEditable() } }
 
   /// Localised names of entities and properties, by Apple's keys ("Entity/Person"). Kept and not used by the framework.
   open var localizationDictionary: [String: String]? { willSet { checkEditable() } }
 
+  /// A model without entities.
   public override init() {
     super.init()
     NSPersistentHistoryToken.register()
@@ -39,7 +63,8 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
 
   // MARK: Entities
 
-  /// All entities, in the order in which they were set. Setting them makes this model theirs.
+  /// All entities, in the order in which they were set. Setting them makes this model theirs: an entity belongs to one
+  /// model, so take copies of another model's. Subentities and superentities have to be among them.
   open var entities: [NSEntityDescription] {
     get { storedEntities }
     set {
@@ -54,14 +79,15 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
     }
   }
 
-  /// The entities by name.
+  /// The entities by name; those without one are left out. A dictionary of the model in use is made once.
   open var entitiesByName: [String: NSEntityDescription] {
     lookup.load()?.entitiesByName ?? ModelLookup(self).entitiesByName
   }
 
   // MARK: Configurations
 
-  /// The names of the configurations, the default one (all entities) included.
+  /// The names of the configurations, the default one (all entities, "PF_DEFAULT_CONFIGURATION_NAME") first, the others
+  /// sorted.
   open var configurations: [String] {
     [Self.defaultConfigurationName] + entityNamesByConfiguration.keys.sorted()
   }
@@ -75,6 +101,15 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
   }
 
   /// Makes a configuration of the given entities. Traps if one is not an entity of this model.
+  ///
+  /// ```swift
+  /// if let model = model.copy() as? NSManagedObjectModel, let book = model.entitiesByName["Book"] {
+  ///   model.setEntities([book], forConfigurationName: "Books")
+  /// }
+  /// ```
+  ///
+  /// A store that is opened with the configuration holds these entities alone, so one coordinator can keep parts of a
+  /// model in several files. Relationships between entities of different stores are not possible.
   open func setEntities(_ entities: [NSEntityDescription], forConfigurationName configuration: String) {
     checkEditable()
     for entity in entities where !storedEntities.contains(where: { $0 === entity }) {
@@ -125,7 +160,8 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
 
   // MARK: Copying
 
-  /// A deep copy that may be changed, even if a coordinator uses this model.
+  /// A deep copy that may be changed, even if a coordinator uses this model. Its entities, relationships and fetch
+  /// request templates refer to each other.
   open func copy(with zone: NSZone? = nil) -> Any {
     let copy = NSManagedObjectModel()
     copyContents(into: copy)

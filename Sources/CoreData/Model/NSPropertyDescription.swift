@@ -3,14 +3,22 @@
 /// Source: Apple's documentation of `NSPropertyDescription`.
 // `@unchecked Sendable`: only the code that builds a model changes it. Once a coordinator uses the model it is
 // immutable, and every setter traps.
+/// The settings that attributes, relationships, fetched properties and expression columns have in common. A model uses
+/// its subclasses.
+///
+/// Source: Apple's documentation of `NSPropertyDescription`.
 open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
-  /// The property's name: unique in its entity.
+  /// The property's name: unique in its entity and the entities above, of letters, digits and underscores. Stores know
+  /// the property by it, so a new name needs a migration: see `renamingIdentifier`. Names of members of
+  /// `NSManagedObject` cannot be used.
   open var name: String = "" { willSet { checkEditable() } }
 
-  /// Whether a save accepts the property without a value; otherwise it throws 1570. Default: true.
+  /// Whether a save accepts the property without a value; otherwise it throws 1570. Default: true. An empty text is a
+  /// value.
   open var isOptional = true { willSet { checkEditable() } }
 
-  /// Whether the store leaves the property out, so that it lives in memory only. Default: false.
+  /// Whether the store leaves the property out, so that it lives in memory only. Default: false. Its value is lost when
+  /// the object becomes a fault; fetches from SQL stores cannot name it. A change of it marks the object as updated.
   open var isTransient = false { willSet { checkEditable() } }
 
   /// Notes of the developer; the framework does not read them. Default: empty.
@@ -32,7 +40,8 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
   /// Text that gives two otherwise equal versions of the property different hashes. Default: nil.
   open var versionHashModifier: String? { willSet { checkEditable() } }
 
-  /// The property's name in an earlier version of the model, for lightweight migration. Default: `name`.
+  /// The property's name in an earlier version of the model, for lightweight migration. Default: `name`. Without it a
+  /// renamed property is a new one, and the values of the former one are lost.
   open var renamingIdentifier: String? {
     get { storedRenamingIdentifier ?? name }
     set {
@@ -59,6 +68,7 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
   }
   var storedRenamingIdentifier: String?
 
+  /// A property without a name. It has no effect until it is among an entity's `properties`.
   public override init() {
     super.init()
   }
@@ -76,6 +86,17 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
   }
 
   /// Sets `validationPredicates`, and in the same order `validationWarnings`. Nil means none.
+  ///
+  /// ```swift
+  /// let pages = NSAttributeDescription()
+  /// pages.name = "pages"
+  /// pages.type = .integer64
+  /// pages.setValidationPredicates(
+  ///   [NSPredicate(format: "SELF >= 0")], withValidationWarnings: [NSValidationNumberTooSmallError])
+  /// ```
+  ///
+  /// A predicate without a warning fails the save with 1550. Xcode's minima, maxima and patterns become such
+  /// predicates.
   open func setValidationPredicates(
     _ validationPredicates: [NSPredicate]?, withValidationWarnings validationWarnings: [Any]?
   ) {

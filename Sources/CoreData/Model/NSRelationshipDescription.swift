@@ -2,6 +2,31 @@
 ///
 /// Source: Apple's documentation of `NSRelationshipDescription`.
 // `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
+/// A property that refers to one or many objects of an entity.
+///
+/// ```swift
+/// let notebook = NSEntityDescription()
+/// notebook.name = "Notebook"
+/// let note = NSEntityDescription()
+/// note.name = "Note"
+/// let notes = NSRelationshipDescription()
+/// notes.name = "notes"
+/// notes.destinationEntity = note
+/// notes.deleteRule = .cascadeDeleteRule
+/// let owner = NSRelationshipDescription()
+/// owner.name = "notebook"
+/// owner.destinationEntity = notebook
+/// owner.maxCount = 1
+/// notes.inverseRelationship = owner
+/// owner.inverseRelationship = notes
+/// notebook.properties = [notes]
+/// note.properties = [owner]
+/// ```
+///
+/// Give each relationship an inverse: Core Data keeps both ends in step, and can apply the delete rules. A to-one end
+/// is a column of its table; a relationship of many to many has a table of its own.
+///
+/// Source: Apple's documentation of `NSRelationshipDescription`; the tables as Apple's files show them.
 open class NSRelationshipDescription: NSPropertyDescription, @unchecked Sendable {
   /// The entity of the related objects. Held weakly, since the model holds its entities.
   ///
@@ -47,10 +72,14 @@ open class NSRelationshipDescription: NSPropertyDescription, @unchecked Sendable
   /// 0.
   open var minCount = 0 { willSet { checkEditable() } }
 
-  /// What deleting an object does to the objects at the other end. Default: nullify.
+  /// What deleting an object does to the objects at the other end. Default: nullify, which clears their reference.
+  /// Cascade deletes them too, deny makes the save fail with 1600 while there is one, no action leaves references to
+  /// nothing. Batch deletions apply it in the store.
   open var deleteRule: NSDeleteRule = .nullifyDeleteRule { willSet { checkEditable() } }
 
-  /// Whether a to-many relationship is an `NSOrderedSet` that keeps its order in the store. Default: false.
+  /// Whether a to-many relationship is an `NSOrderedSet` that keeps its order in the store. Default: false. Each row
+  /// keeps its position, and moving a member rewrites some of them: sort a fetch where the order follows from the
+  /// values.
   open var isOrdered = false { willSet { checkEditable() } }
 
   /// Whether the value is a set: `maxCount` is not 1.

@@ -21,6 +21,10 @@ public struct ManagedAttribute<Value> {
 
   /// A property that stores a raw value in the attribute `key`. If the attribute is nil or has an unknown raw value,
   /// reading gives `default`; without a default it traps.
+  ///
+  /// - Parameters:
+  ///   - key: the attribute's name. The first access traps if the entity has none of that name.
+  ///   - fallback: the value for nil and for unknown raw values; it is never written by itself.
   public init(_ key: String, default fallback: Value? = nil) where Value: RawRepresentable {
     self.key = key
     self.fallback = fallback

@@ -2,10 +2,12 @@ internal import Synchronization
 
 /// A property that finds its slot in an object without a look-up by name each time. Generated accessors use it.
 ///
-///     extension Person {
-///       static let ageProperty = ManagedProperty<Int64>("age")
-///       var age: Int64 { get { self[Person.ageProperty] } set { self[Person.ageProperty] = newValue } }
-///     }
+/// ```swift
+/// final class Person: NSManagedObject {
+///   static let ageProperty = ManagedProperty<Int64>("age")
+///   var age: Int64 { get { self[Person.ageProperty] } set { self[Person.ageProperty] = newValue } }
+/// }
+/// ```
 ///
 /// It remembers its slots in the few entities that it was last used with. Safe on any thread; the objects are not.
 ///
@@ -17,7 +19,7 @@ public final class ManagedProperty<Value>: ManagedPropertyKey, @unchecked Sendab
 /// `@unchecked Sendable`: the name is constant and the cache consists of atomic words. Only `ManagedProperty` inherits
 /// from it and adds nothing.
 public class ManagedPropertyKey: @unchecked Sendable {
-  /// The name in the model.
+  /// The name of the property in the model, by which it is found in each entity.
   public let name: String
   /// The serial number of each of the last layouts used, with the slot in the low 12 bits; 0 at first. The serial
   /// number gives the layout's index: those of one model's entities are consecutive.

@@ -27,7 +27,7 @@ extension NSManagedObject {
     set { Value.write(newValue, to: property, of: self) }
   }
 
-  /// The value of an attribute, or nil.
+  /// The value of an attribute whose accessor is optional; nil for no value.
   @inlinable
   public final subscript<Value: ManagedValue>(property: ManagedProperty<Value?>) -> Value? {
     get { Value.read(property, of: self) }

@@ -3,6 +3,14 @@ extension NSManagedObject {
   /// The new values of the properties that were set since the last fetch or save, by name; NSNull for nil.
   ///
   /// It reads the members of to-many relationships that changed, through whichever end, and fires no other fault.
+  ///
+  /// ```swift
+  /// book.title = "Emma"
+  /// let names = book.changedValues().keys.sorted()  // ["title"]
+  /// ```
+  ///
+  /// Properties that were set to an equal value are left out; transient ones are included. Of a new object it has what
+  /// differs from the default values.
   public final func changedValues() -> [String: Any] {
     checkQueue()
     var changes: [String: Any] = [:]
@@ -27,7 +35,14 @@ extension NSManagedObject {
     }
   }
 
-  /// The last fetched or saved values of the named persistent properties, or of all for nil; NSNull for nil.
+  /// The last fetched or saved values of the named persistent properties, or of all attributes and to-one relationships
+  /// for nil; NSNull for nil. To-many relationships are included if they are named.
+  ///
+  /// ```swift
+  /// let before = book.committedValues(forKeys: ["title"])["title"] as? String
+  /// ```
+  ///
+  /// A new object has none, so the result is empty. It fills a fault.
   public final func committedValues(forKeys keys: [String]?) -> [String: Any] {
     var values: [String: Any] = [:]
     _ = access()
@@ -48,7 +63,9 @@ extension NSManagedObject {
     return values
   }
 
-  /// Whether a save would write a property. Unlike `hasChanges` it ignores properties that were set to an equal value.
+  /// Whether a save would write a property. Unlike `hasChanges` it ignores properties that were set to an equal value,
+  /// and transient ones. True for new and deleted objects. A program that sets properties from outside data can thus
+  /// avoid a save without content: `refresh(_:mergeChanges:)` with false makes such an object clean.
   public final var hasPersistentChangedValues: Bool {
     checkQueue()
     guard hasChanges, let snapshot else { return toManys.contains { $0?.hasChanges ?? false } }

@@ -1,7 +1,7 @@
 /// Called by the generated bodies of `@NSManaged` declarations, besides `ManagedProperty`.
 extension NSManagedObject {
   /// The name of the relationship that a method such as `addToX` means. It usually begins with a small letter, but need
-  /// not.
+  /// not. Generated code calls it.
   public final func relationshipKey(_ name: String) -> String {
     if layout.locations[name] != nil { return name }
     let capital = name.prefix(1).uppercased() + name.dropFirst()

@@ -179,9 +179,12 @@ extension NSManagedObject {
     if !state.contains(.ownsSnapshot) { ownSnapshot(current) }
   }
 
-  /// Fills the object if it is a fault. Handwritten accessors call it before they read a primitive value.
+  /// Fills the object if it is a fault. Handwritten accessors call it before they read a primitive value, which of a
+  /// fault is nil.
+  ///
+  /// - Parameter key: the property's name; the whole object is filled, whatever it is.
   public final func willAccessValue(forKey key: String?) { _ = access() }
 
-  /// Does nothing; comes after an access in accessors that one writes oneself.
+  /// Comes after an access in handwritten accessors, as on Apple's platforms. Does nothing.
   public final func didAccessValue(forKey key: String?) {}
 }

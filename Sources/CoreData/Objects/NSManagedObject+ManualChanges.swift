@@ -1,6 +1,26 @@
 /// For handwritten accessors around primitive values: `willChangeValue`, `setPrimitiveValue`, `didChangeValue`.
 extension NSManagedObject {
   /// Call it before a change of a primitive value: it marks the object as updated and tells observers.
+  ///
+  /// ```swift
+  /// final class Note: NSManagedObject {
+  ///   var text: String? {
+  ///     get {
+  ///       willAccessValue(forKey: "text")
+  ///       defer { didAccessValue(forKey: "text") }
+  ///       return primitiveValue(forKey: "text") as? String
+  ///     }
+  ///     set {
+  ///       willChangeValue(forKey: "text")
+  ///       setPrimitiveValue(newValue, forKey: "text")
+  ///       didChangeValue(forKey: "text")
+  ///     }
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// Generated accessors and `setValue(_:forKey:)` do all of it. Without `didChangeValue(forKey:)` after it, the other
+  /// end of a relationship is not set.
   public final func willChangeValue(forKey key: String) {
     var change = ManualChange(object: self, key: key, observed: willChangeObserved(key))
     switch layout.locations[key] {
@@ -26,7 +46,14 @@ extension NSManagedObject {
     change.observed?.finish()
   }
 
-  /// Like `willChangeValue(forKey:)` for a to-many relationship whose added or removed members are known.
+  /// Like `willChangeValue(forKey:)` for a to-many relationship whose added or removed members are known: observers are
+  /// told of these members only. The change itself is made on the set of `primitiveValue(forKey:)`. For
+  /// another property it does what `willChangeValue(forKey:)` does.
+  ///
+  /// - Parameters:
+  ///   - mutationKind: `.union` for members that come, `.minus` for members that go. For the others observers hear that
+  ///     the property is set.
+  ///   - objects: the members.
   public final func willChangeValue(
     forKey key: String, withSetMutation mutationKind: NSKeyValueSetMutationKind, using objects: Set<AnyHashable>
   ) {

@@ -11,25 +11,27 @@ extension NSManagedObject {
     removeMember(object, of: toManyIndex(key))
   }
 
-  /// Adds the objects of a set.
+  /// Adds the objects of a set: `addToX(_:)` calls it. Objects that are members already stay. Traps for an element that
+  /// is no managed object, an object of another context, and for a property that is no to-many relationship.
   public final func addObjects(_ objects: NSSet, toRelationship key: String) {
     let index = toManyIndex(key)
     for object in objects.allObjects { addMember(member(object, key), to: index) }
   }
 
-  /// Adds the objects of an ordered set at the end.
+  /// Adds the objects of an ordered set at the end, in their order. Members already there stay where they are.
   public final func addObjects(_ objects: NSOrderedSet, toRelationship key: String) {
     let index = toManyIndex(key)
     for object in objects.array { addMember(member(object, key), to: index) }
   }
 
-  /// Removes the objects of a set.
+  /// Removes the objects of a set: `removeFromX(_:)` calls it. Their inverse becomes nil or loses the object; they are
+  /// not deleted. Objects that are no members are passed over.
   public final func removeObjects(_ objects: NSSet, fromRelationship key: String) {
     let index = toManyIndex(key)
     for object in objects.allObjects { removeMember(member(object, key), of: index) }
   }
 
-  /// Removes the objects of an ordered set.
+  /// Removes the objects of an ordered set, as the method for sets does.
   public final func removeObjects(_ objects: NSOrderedSet, fromRelationship key: String) {
     let index = toManyIndex(key)
     for object in objects.array { removeMember(member(object, key), of: index) }
@@ -50,8 +52,9 @@ extension NSManagedObject {
 
   // MARK: Ordered relationships
 
-  /// Inserts objects so that the first one is at the first index afterwards, and so on. As in an ordered set, an object
-  /// that is a member already stays where it is, and the others close up. Traps if an index is beyond the end.
+  /// Inserts objects so that the first one is at the first index afterwards, and so on: `insertIntoX(_:at:)` calls it.
+  /// As in an ordered set, an object that is a member already stays where it is, and the others close up. Traps if an
+  /// index is beyond the end, if there are not as many indexes as objects, and for a relationship that is not ordered.
   public final func insertObjects(
     _ objects: [NSManagedObject], at indexes: NSIndexSet, inRelationship key: String
   ) {
@@ -65,7 +68,8 @@ extension NSManagedObject {
     }
   }
 
-  /// Removes the objects at these indexes. Traps for an index without an object.
+  /// Removes the objects at these indexes: `removeFromX(at:)` calls it. Traps for an index without an object, and for a
+  /// relationship that is not ordered.
   public final func removeObjects(at indexes: NSIndexSet, fromRelationship key: String) {
     edit(key) { members in
       for index in indexes.reversed() {
@@ -75,7 +79,8 @@ extension NSManagedObject {
     }
   }
 
-  /// Replaces the objects at these indexes, in order. Traps for an index without an object.
+  /// Replaces the objects at these indexes, in order: `replaceX(at:with:)` calls it. Traps for an index without an
+  /// object, if there are not as many indexes as objects, and for a relationship that is not ordered.
   public final func replaceObjects(
     at indexes: NSIndexSet, with objects: [NSManagedObject], inRelationship key: String
   ) {

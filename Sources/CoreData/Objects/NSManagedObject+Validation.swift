@@ -55,6 +55,8 @@ extension NSManagedObject {
   }
 
   /// The same as `validateValue(_:forKey:)` with any value, in the form that it has on Apple's platforms.
+  ///
+  /// Methods `validateNAME(_:)` with Apple's signature may call it; other code uses the form with `inout Any?`.
   public final func validateValue(
     _ value: AutoreleasingUnsafeMutablePointer<AnyObject?>, forKey key: String
   ) throws {

@@ -33,7 +33,15 @@ extension NSManagedObject {
     }
   }
 
-  /// The value at the end of a path of properties, with the collection operators of key-value coding such as `@count`.
+  /// The value at the end of a path of properties, with the collection operators of key-value coding.
+  ///
+  /// ```swift
+  /// let pages = author.value(forKeyPath: "books.@sum.pages") as? Int
+  /// let titles = author.value(forKeyPath: "books.title") as? Set<String>
+  /// ```
+  ///
+  /// A path through a to-many relationship gives a collection of the values. It fills each object on the way: a fetch
+  /// with a dictionary result lets the store compute a sum. Traps for a key that an entity on the way does not have.
   public final func value(forKeyPath keyPath: String) -> Any? {
     NSExpression(forKeyPath: keyPath).expressionValue(with: self, context: nil)
   }
@@ -54,18 +62,22 @@ extension NSManagedObject {
     (self.value(forKey: key) as? NSManagedObject)?.setValue(value, forKeyPath: rest)
   }
 
-  /// The values of several properties; `NSNull` for nil. Traps for a key that the entity does not have.
+  /// The values of several properties by name; `NSNull` for nil. Traps for a key that the entity does not have, and for
+  /// a name that occurs twice.
   public final func dictionaryWithValues(forKeys keys: [String]) -> [String: Any] {
     Dictionary(uniqueKeysWithValues: keys.map { ($0, value(forKey: $0) ?? NSNull()) })
   }
 
-  /// Sets several properties; `NSNull` for nil. Traps as `setValue(_:forKey:)`.
+  /// Sets several properties by name; `NSNull` for nil. Traps as `setValue(_:forKey:)`, with the properties before it
+  /// set.
   public final func setValuesForKeys(_ keyedValues: [String: Any]) {
     for (key, value) in keyedValues { setValue(value is NSNull ? nil : value, forKey: key) }
   }
 
   /// The value without firing a fault or notifying observers; nil in a fault. A to-many relationship gives a mutable
   /// set, whose changes set no inverse and notify no observer.
+  ///
+  /// For handwritten accessors: see `willChangeValue(forKey:)`. Traps for a key that the entity does not have.
   public final func primitiveValue(forKey key: String) -> Any? {
     guard let location = layout.locations[key] else { unknownKey(key) }
     checkQueue()
@@ -82,7 +94,9 @@ extension NSManagedObject {
     }
   }
 
-  /// Sets the value. It notifies no observer, sets no inverse and does not mark the object as updated.
+  /// Sets the value. It notifies no observer, sets no inverse and does not mark the object as updated: without another
+  /// change, or `willChangeValue(forKey:)` before, no save writes it. Traps for a key that the entity does not have,
+  /// and a value of another type.
   public final func setPrimitiveValue(_ value: Any?, forKey key: String) {
     guard let location = layout.locations[key] else { unknownKey(key) }
     switch location {

@@ -1,7 +1,33 @@
 /// An object of a context: one row of a store, or a new object that is not saved yet.
 ///
+/// ```swift
+/// final class Note: NSManagedObject {
+///   @ManagedAttribute("text") var text: String?
+///   @ManagedAttribute("createdAt") var createdAt: Date?
+///
+///   override func awakeFromInsert() {
+///     super.awakeFromInsert()
+///     createdAt = Date()
+///   }
+///
+///   override func validateForInsert() throws {
+///     try super.validateForInsert()
+///     if text?.isEmpty ?? true { throw CocoaError(.validationStringTooShort) }
+///   }
+/// }
+/// ```
+///
+/// Programs mostly use classes that `ModelCompilerPlugin` generates from the model, or declare properties with
+/// `@NSManaged`. Either way the class's properties are those of the entity that names it.
+///
+/// The life of an object: it is inserted (`awakeFromInsert()`) or fetched as a fault; the first use of a property fills
+/// the fault (`awakeFromFetch()`); setting a property marks it as updated; before a save `willSave()` runs, after it
+/// `didSave()`; a refresh makes it a fault again (`willTurnIntoFault()`, `didTurnIntoFault()`); a deletion calls
+/// `prepareForDeletion()`.
+///
 /// Use it on its context's queue only and pass `objectID` to other queues. A clean object that the program does not
-/// hold may leave its context at any time; unlike on Apple's platforms its memory is freed a little later.
+/// hold may leave its context at any time; unlike on Apple's platforms its memory is freed a little later. Objects are
+/// equal only if they are the same instance, and a context has one instance for each ID.
 ///
 /// Source: Apple's documentation of `NSManagedObject`.
 open class NSManagedObject: NSObject, NSFetchRequestResult {
@@ -93,11 +119,12 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     set { attachment = newValue.map { .batch($0) } ?? .none }
   }
 
-  /// Creates an object with the model's default values and inserts it into a context as a new one.
+  /// Creates an object with the model's default values and inserts it into a context as a new one. Call it on the
+  /// context's queue.
   ///
   /// Without a context it belongs nowhere until `NSManagedObjectContext.insert(_:)`, or until an object of a context
   /// refers to it. It has values and relationships before; objects without a context that refer to each other hold each
-  /// other.
+  /// other. The class should be the one that the entity names.
   public init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
     layout = entity.layout
     state = [.fault, .unborn]
@@ -105,7 +132,17 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     context?.insert(self)
   }
 
-  /// Creates and inserts a new object. The context's model must have one entity with this class; traps otherwise.
+  /// Creates and inserts a new object. The context's model must have one entity with this class; traps otherwise. Call
+  /// it on the context's queue.
+  ///
+  /// ```swift
+  /// let book = Book(context: context)
+  /// book.title = "Emma"
+  /// book.author = author
+  /// try context.save()
+  /// ```
+  ///
+  /// `awakeFromInsert()` runs before it returns. The ID is temporary until the save.
   public required convenience init(context: NSManagedObjectContext) {
     guard let entity = context.entity(for: Self.self) else {
       fatalError("No entity of the context's model has the class \(Self.self).")
@@ -125,7 +162,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
 
   // MARK: Identity and state
 
-  /// The object's ID, temporary until the object is saved. May be passed to other queues.
+  /// The object's ID, temporary until the object is saved or gets one by `obtainPermanentIDs(for:)`. May be passed to
+  /// other queues. Reading it reads nothing.
   public final var objectID: NSManagedObjectID {
     if key <= 0 { settleTemporaryKey() }
     if let identifier { return identifier }
@@ -180,20 +218,23 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// The entity of the object itself, also where it was fetched through a parent entity.
   public final var entity: NSEntityDescription { layout.entity }
 
-  /// The context that the object belongs to. Nil after its deletion was saved, after a reset, and once the context is
-  /// freed.
+  /// The context that the object belongs to. Nil for an object that was made without one, after its deletion was saved,
+  /// after a reset, and once the context is freed. The object does not hold it: keep the context as long as its objects
+  /// are used.
   public final var managedObjectContext: NSManagedObjectContext? { reference?.context }
 
   /// Whether the object is new: in the context and not yet in the store.
   public final var isInserted: Bool { state.contains(.inserted) }
 
-  /// Whether a property was set since the last fetch or save, even to an equal value.
+  /// Whether a property was set since the last fetch or save, even to an equal value; `hasPersistentChangedValues`
+  /// compares. False for new and deleted objects.
   public final var isUpdated: Bool { state.contains(.updated) }
 
-  /// Whether the next save deletes the object. False again after that save.
+  /// Whether the next save deletes the object. False again after that save: `managedObjectContext` is nil then.
   public final var isDeleted: Bool { state.contains(.deleted) }
 
-  /// Whether the object's values have not been read yet. The next access to a property reads them.
+  /// Whether the object's values have not been read yet. The next access to a property reads them, from memory if the
+  /// fetch brought them, else with a query. Asking it, `objectID`, `entity`, `description` or a state reads nothing.
   public final var isFault: Bool { state.contains(.fault) && !state.contains(.unborn) }
 
   /// 0 for an object with values, 1 for a fault.
@@ -203,8 +244,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   public final var hasChanges: Bool { !state.isDisjoint(with: [.inserted, .updated, .deleted]) }
 
   /// The entity of the class in the models that coordinators use. If none has one, or several have, it is an empty
-  /// description without a name, and a sentence on standard error says so. If models share the class, use the
-  /// context's own model instead.
+  /// description without a name, and a sentence on standard error says so. If models share the class, use
+  /// `NSEntityDescription.entity(forEntityName:in:)` with the context instead. Any thread.
   open class func entity() -> NSEntityDescription {
     if let entity = LoadedModels.entity(for: self) { return entity }
     let message = "CoreData: no model in use, or more than one, has an entity of the class \(self).\n"
@@ -212,7 +253,14 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     return NSEntityDescription()
   }
 
-  /// A fetch request for the class's entity, as `entity()` finds it. Generated classes have a typed one.
+  /// A fetch request for the class's entity, as `entity()` finds it. Generated classes have a typed one, which the
+  /// compiler prefers:
+  ///
+  /// ```swift
+  /// let request = Book.fetchRequest()
+  /// request.fetchLimit = 10
+  /// let books: [Book] = try context.fetch(request)
+  /// ```
   @_disfavoredOverload
   open class func fetchRequest() -> NSFetchRequest<any NSFetchRequestResult> {
     NSFetchRequest<any NSFetchRequestResult>(entityName: entity().name ?? "")
@@ -225,43 +273,97 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   // MARK: For subclasses
 
   /// Called once in the context that creates the object, after the default values are set. Overrides call super.
+  ///
+  /// ```swift
+  /// final class Note: NSManagedObject {
+  ///   @ManagedAttribute("createdAt") var createdAt: Date?
+  ///
+  ///   override func awakeFromInsert() {
+  ///     super.awakeFromInsert()
+  ///     createdAt = Date()
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// What it sets is part of the insertion. It does not run again in the parent to which a child saves the object, nor
+  /// for rows of a batch insertion. Use it for values that a model's default cannot express. The default does nothing.
   open func awakeFromInsert() {}
 
-  /// Called each time the object's values come from the store. Changes made here are not recorded. Overrides call
-  /// super.
+  /// Called each time the object's values come from the store: when the fault is filled, not when it is fetched.
+  /// Overrides call super.
+  ///
+  /// Use it to compute transient values. Changes made here are not recorded, so the object stays clean, and the inverse
+  /// of a relationship is not set: set none. After a refresh or a merge it runs again. The default does nothing.
   open func awakeFromFetch() {}
 
-  /// Called after something other than a fetch replaced the object's values. Changes made here are not recorded.
-  /// Overrides call super.
+  /// Called after something other than a fetch replaced the object's values: undo, roll-back, a refresh that kept
+  /// changes, or a merge policy. Changes made here are not recorded. Overrides call super. The default does nothing.
+  ///
+  /// - Parameter flags: which of these it was.
   open func awakeFromSnapshotEvents(_ flags: NSSnapshotEventType) {}
 
-  /// Called before a save of the object's changes or of its deletion. Changes made here are saved too; the call is
-  /// repeated while objects keep changing, 1000 times at most.
+  /// Called before a save of the object's changes or of its deletion, of the child's save and of the parent's.
+  /// Overrides call super.
+  ///
+  /// ```swift
+  /// final class Note: NSManagedObject {
+  ///   @ManagedAttribute("changedAt") var changedAt: Date?
+  ///
+  ///   override func willSave() {
+  ///     super.willSave()
+  ///     if !isDeleted, changedValues()["changedAt"] == nil { setPrimitiveValue(Date(), forKey: "changedAt") }
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// Changes made here are saved too; the call is repeated while objects keep changing, 1000 times at most, then the
+  /// save throws 134030. So compare before setting a property, or use `setPrimitiveValue(_:forKey:)`, which counts as
+  /// no change. It runs before validation. The default does nothing.
   open func willSave() {}
 
-  /// Called after the save that wrote the object's changes or its deletion.
+  /// Called after the save that wrote the object's changes or its deletion, before `NSManagedObjectContextDidSave` is
+  /// posted. `isDeleted` is false again then, and the object of a deletion belongs to no context. Changes made here
+  /// belong to the next save. The default does nothing.
   open func didSave() {}
 
-  /// Called by `NSManagedObjectContext.delete(_:)`, before `isDeleted` becomes true.
+  /// Called by `NSManagedObjectContext.delete(_:)`, before `isDeleted` becomes true, and for each object that a Cascade
+  /// rule deletes. Relationships can still be read: delete rules apply later. A roll-back undoes the deletion without a
+  /// call, so act outside the store in `didSave()`. The default does nothing.
   open func prepareForDeletion() {}
 
-  /// Called before the object drops its values.
+  /// Called before the object drops its values in a refresh, and while it still has them. Not called when an object
+  /// that nobody holds is freed, nor by a reset. The default does nothing.
   open func willTurnIntoFault() {}
 
-  /// Called after the object dropped its values.
+  /// Called after the object dropped its values in a refresh: for caches that depend on them. Reading a property here
+  /// fills it again. The default does nothing.
   open func didTurnIntoFault() {}
 
   /// The property's value, which fires a fault: numbers as NSNumber, to-many relationships as an NSMutableSet or
   /// NSMutableOrderedSet of this moment, whose changes do not change the relationship, nil for no value.
   ///
-  /// A key that the entity does not have goes to `value(forUndefinedKey:)`. Key paths, predicates in memory, sort
-  /// descriptors and sections call an override; accessors and stores do not.
+  /// ```swift
+  /// let pages = book.value(forKey: "pages") as? Int
+  /// let authorsName = book.value(forKeyPath: "author.name") as? String
+  /// ```
+  ///
+  /// A key that the entity does not have goes to `value(forUndefinedKey:)`, except "objectID", "self", "entity",
+  /// "managedObjectContext" and the states such as "isInserted". Key paths, predicates in memory, sort descriptors and
+  /// sections call an override; accessors and stores do not. Use `mutableSetValue(forKey:)` for a set whose changes
+  /// change the relationship. An access by name costs a look-up that generated accessors do not need.
   open func value(forKey key: String) -> Any? { propertyValue(forKey: key) }
 
   /// Sets the property's value and the inverse of a relationship, and marks the object as updated.
   ///
-  /// A key that the entity does not have goes to `setValue(_:forUndefinedKey:)`. Traps for a fetched property, and a
-  /// value of a type that the property cannot hold. Call it on the context's queue. Accessors do not call an override.
+  /// ```swift
+  /// book.setValue("Emma", forKey: "title")
+  /// book.setValue(nil, forKey: "author")
+  /// ```
+  ///
+  /// A key that the entity does not have goes to `setValue(_:forUndefinedKey:)`. A number is converted to the
+  /// attribute's type. A to-many relationship takes a set, an ordered set or an array of objects. Traps for a fetched
+  /// property, a value of a type that the property cannot hold, and an object of another context. Call it on the
+  /// context's queue. Accessors do not call an override.
   open func setValue(_ value: Any?, forKey key: String) { setPropertyValue(value, forKey: key) }
 
   /// The value for a key that the entity does not have: `value(forKey:)`, predicates in memory, sort descriptors and
@@ -276,20 +378,38 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   open func setValue(_ value: Any?, forUndefinedKey key: String) { unknownKey(key) }
 
   /// Validates one value before a save. The default checks the model's rules and throws their errors; then it calls the
-  /// class's method `validateNAME(_:)` for the property, if its `ManagedKeyPathTable` lists one. Unlike on Apple's
-  /// platforms a value that an override or a method puts into `value` is not stored.
+  /// class's method `validateNAME(_:)` for the property, if its `ManagedKeyPathTable` lists one.
+  ///
+  /// ```swift
+  /// var pages: Any? = -1
+  /// do { try book.validateValue(&pages, forKey: "pages") } catch { print("refused: \(error)") }
+  /// ```
+  ///
+  /// A program may call it itself to check input. In a save an override is called for each property of a new object,
+  /// and for those of a changed one that changed or have rules. Unlike on Apple's platforms a value that an override or
+  /// a method puts into `value` is not stored.
+  ///
+  /// - Throws: 1570 for nil in a mandatory property, 1610 or 1620 for a number that does not fit the attribute's width,
+  ///   the code that the model gives a validation predicate, or 1550; each with the object, key and value in the user
+  ///   info.
   open func validateValue(_ value: inout Any?, forKey key: String) throws {
     try validateAgainstModel(value, key: key)
     try validateByMethod(&value, key: key)
   }
 
-  /// Validates a new object before a save. Overrides call super first, and throw if the object is invalid.
+  /// Validates a new object before a save. Overrides call super first, and throw if the object is invalid: no object of
+  /// the save is then written.
+  ///
+  /// The default validates each property by its rules, mandatory values and numbers of related objects; several
+  /// failures are one error 1560 with the single ones under `NSDetailedErrorsKey`. Runs after `willSave()`.
   open func validateForInsert() throws { try validateProperties() }
 
-  /// Validates a changed object before a save. Overrides call super first, and throw if the object is invalid.
+  /// Validates a changed object before a save, as `validateForInsert()` does a new one. To-many relationships that were
+  /// not changed are not read for it. Overrides call super first.
   open func validateForUpdate() throws { try validateProperties() }
 
-  /// Validates a deleted object before a save: the default checks Deny rules (1600). Overrides call super first.
+  /// Validates a deleted object before a save: the default throws 1600 for each Deny rule whose relationship has an
+  /// object left that is not deleted too. Overrides call super first.
   open func validateForDelete() throws { try validateDenyRules() }
 
   // MARK: Identity, not values

@@ -102,13 +102,19 @@ private struct ClassTable: @unchecked Sendable {
 
 /// The names of a class's properties. `ModelCompilerPlugin` generates one table for each class.
 ///
+/// ```swift
+/// final class Person: NSManagedObject {
+///   @ManagedAttribute("name") var name: String?
+/// }
+///
+/// @usableFromInline enum PersonKeyPaths: ManagedKeyPathTable {
+///   @usableFromInline static var objectClass: NSManagedObject.Type { Person.self }
+///   @usableFromInline static var keyPaths: [AnyKeyPath: String] { [\Person.name: "name"] }
+/// }
+/// ```
+///
 /// The first question for a key path's name finds all conforming types of the program; nothing has to be registered.
 /// Declare the type public or `@usableFromInline`, since optimised builds remove types that nothing refers to.
-///
-///     @usableFromInline enum PersonKeyPaths: ManagedKeyPathTable {
-///       @usableFromInline static var objectClass: NSManagedObject.Type { Person.self }
-///       @usableFromInline static var keyPaths: [AnyKeyPath: String] { [\Person.name: "name", \Person.age: "age"] }
-///     }
 ///
 /// The table makes `\Person.name` usable in `NSSortDescriptor(keyPath:ascending:)`, `NSExpression(forKeyPath:)` and
 /// predicates. So is `\Employee.name` if Employee inherits from Person, and `\Person.team?.name` if Team has a table
@@ -126,7 +132,7 @@ public protocol ManagedKeyPathTable {
 }
 
 extension ManagedKeyPathTable {
-  /// No methods.
+  /// No methods: the model's rules alone validate the class.
   public static var validations: [String: ManagedValidation] { [:] }
 }
 

@@ -5,6 +5,16 @@
 ///
 /// Immutable. Two are equal if modifier, operator, options and both expressions are.
 ///
+/// ```swift
+/// let long = NSComparisonPredicate(
+///   leftExpression: NSExpression(forKeyPath: "pages"), rightExpression: NSExpression(forConstantValue: 500),
+///   modifier: .direct, type: .greaterThan)
+/// print(long.evaluate(with: book), long.canonicalFormat)  // … pages > 500
+/// ```
+///
+/// `NSPredicate(format:)` makes it from text; a cast with `as? NSComparisonPredicate` gives its parts to code that
+/// looks into predicates, such as a store of one's own.
+///
 /// Source: https://developer.apple.com/documentation/foundation/nscomparisonpredicate
 open class NSComparisonPredicate: NSPredicate {
   /// The comparison of strings. Without options it is by bytes. Raw values are Apple's.
@@ -64,9 +74,9 @@ open class NSComparisonPredicate: NSPredicate {
     case between = 100
   }
 
-  /// The left side.
+  /// The side to which the modifier applies: mostly a key path.
   public let leftExpression: NSExpression
-  /// The right side.
+  /// The side that is compared with: mostly a constant, or a collection of constants.
   public let rightExpression: NSExpression
   /// Whether and how a collection on the left is compared member by member.
   public let comparisonPredicateModifier: Modifier

@@ -1,5 +1,11 @@
 extension NSExpression {
   /// The kind of the expression, which decides which of the following properties have a value.
+  ///
+  /// ```swift
+  /// let total = NSExpression(format: "sum:(pages)")
+  /// let argument = total.arguments?.first
+  /// if total.expressionType == .function { print(total.function, argument?.keyPath ?? "") }  // sum: pages
+  /// ```
   public var expressionType: ExpressionType {
     switch node {
     case .constant: .constantValue

@@ -5,6 +5,18 @@
 ///
 /// Expressions are immutable. Two are equal if their trees are.
 ///
+/// ```swift
+/// let words = NSExpression(
+///   forFunction: "multiply:by:", arguments: [NSExpression(forKeyPath: "pages"), NSExpression(forConstantValue: 300)])
+/// print(words.expressionValue(with: book, context: nil) ?? 0)
+/// let more = NSPredicate(format: "%K > 100", "pages")
+/// print(NSExpression(forConditional: more, trueExpression: words, falseExpression: NSExpression(forConstantValue: 0)))
+/// ```
+///
+/// `NSExpression(format:)` makes most of them from text. Evaluated in memory an expression fills the objects that it
+/// reads; as a column, a sort key or a side of a comparison SQL stores compute it in the database, or the fetch throws
+/// 134070. Any thread may use one.
+///
 /// Source: https://developer.apple.com/documentation/foundation/nsexpression
 open class NSExpression: NSObject, NSCopying {
   /// The kind of an expression. Raw values are Apple's.
@@ -101,7 +113,8 @@ open class NSExpression: NSObject, NSCopying {
     self.init(node: .function(name: name, operand: target, arguments: (arguments ?? []).map(NSExpression.wrapping)))
   }
 
-  /// A collection of expressions: the `{1, x, "a"}` of a format.
+  /// A collection of expressions: the `{1, x, "a"}` of a format. Each member is evaluated by itself, so it may be a key
+  /// path; any other value becomes a constant.
   public convenience init(forAggregate subexpressions: [Any]) {
     self.init(node: .aggregate(subexpressions.map(NSExpression.wrapping)))
   }
@@ -122,6 +135,21 @@ open class NSExpression: NSObject, NSCopying {
   }
 
   /// The members of a collection for which `predicate` holds. It is evaluated with `$variable` bound to each member.
+  ///
+  /// ```swift
+  /// let long = NSExpression(
+  ///   forSubquery: NSExpression(forKeyPath: "books"), usingIteratorVariable: "book",
+  ///   predicate: NSPredicate(format: "$book.pages > 500 AND $book.isRead == NO"))
+  /// print((long.expressionValue(with: author, context: nil) as? [Book])?.count ?? 0)
+  /// ```
+  ///
+  /// `SUBQUERY(books, $book, …)` in a format says the same. It is the way to put several conditions on the same member:
+  /// ANY finds one member for each of them.
+  ///
+  /// - Parameters:
+  ///   - collection: mostly the key path of a to-many relationship.
+  ///   - variable: the name of the variable, without `$`.
+  ///   - predicate: the condition on a member.
   public convenience init(
     forSubquery collection: NSExpression, usingIteratorVariable variable: String, predicate: NSPredicate
   ) {
@@ -135,7 +163,8 @@ open class NSExpression: NSObject, NSCopying {
     self.init(node: .conditional(predicate, trueExpression, falseExpression))
   }
 
-  /// A value that a closure computes. A fetch from SQLite that has one throws 134070.
+  /// A value that a closure computes from the evaluated object, the arguments' values and the variables. A fetch from
+  /// SQLite that has one throws 134070. The closure is called on the thread that evaluates, once for each object.
   public convenience init(block: @escaping Block, arguments: [NSExpression]?) {
     self.init(node: .block(block, arguments ?? []))
   }
@@ -151,6 +180,13 @@ open class NSExpression: NSObject, NSCopying {
   }
 
   /// The expression's value: numbers as `NSNumber`, the values of a set's members as a set.
+  ///
+  /// ```swift
+  /// let price = NSExpression(format: "pages * $CENTS")
+  /// print(price.expressionValue(with: book, context: ["CENTS": 3]) ?? 0)
+  /// ```
+  ///
+  /// Nil where a key path leads to nothing. It fills the objects that it reads: call it on their context's queue.
   ///
   /// - Parameters:
   ///   - object: the object to which `SELF` and key paths refer.

@@ -21,9 +21,21 @@ public final class NSFetchRequestExpression: NSExpression {
       node: .block({ _, values, _ in NSFetchRequestExpression.value(values, countOnly) }, [request, context]))
   }
 
+  /// An expression whose value is what a fetch finds.
+  ///
+  /// ```swift
+  /// let long = NSFetchRequest<Book>(entityName: "Book")
+  /// long.predicate = NSPredicate(format: "pages > 500")
+  /// let (request, fetching) = (NSExpression(forConstantValue: long), NSExpression(forConstantValue: context))
+  /// let found = NSFetchRequestExpression.expression(forFetch: request, context: fetching, countOnly: true)
+  /// print(found.expressionValue(with: nil, context: nil) ?? 0)
+  /// ```
+  ///
+  /// A fetch that fails ends the process, since an expression's value cannot be an error.
+  ///
   /// - Parameters:
   ///   - fetch: an expression whose value is a fetch request.
-  ///   - context: an expression whose value is a context.
+  ///   - context: an expression whose value is a context, on whose queue the expression is evaluated.
   ///   - countFlag: whether the value is the number of objects.
   public class func expression(forFetch fetch: NSExpression, context: NSExpression, countOnly countFlag: Bool)
     -> NSExpression
@@ -51,5 +63,5 @@ protocol FetchEvaluating {
   func value(ofFetch request: Any, countOnly: Bool) -> Any?
 }
 
-/// The `expressionType` of fetch request expressions.
+/// The `expressionType` of an `NSFetchRequestExpression`, in Apple's spelling: 50.
 public let NSFetchRequestExpressionType = NSExpression.ExpressionType.fetchRequest

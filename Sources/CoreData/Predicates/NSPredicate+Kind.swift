@@ -32,6 +32,15 @@ extension NSPredicate {
 
   /// The predicate with its variables replaced by values.
   ///
+  /// ```swift
+  /// let template = NSPredicate(format: "author.name == $NAME AND pages > $PAGES")
+  /// let request = NSFetchRequest<Book>(entityName: "Book")
+  /// request.predicate = template.withSubstitutionVariables(["NAME": "Jane Austen", "PAGES": 100])
+  /// ```
+  ///
+  /// A text is parsed once, and used with other values each time. On Apple's platforms the result is of the receiver's
+  /// type.
+  ///
   /// - Parameter variables: the values, by name without `$`. Other variables stay, and so do those that a SUBQUERY
   ///   binds.
   public final func withSubstitutionVariables(_ variables: [String: Any]) -> NSPredicate {

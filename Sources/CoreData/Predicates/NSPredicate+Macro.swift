@@ -1,8 +1,15 @@
 extension PredicateFormatInitializable {
-  /// The predicate of Foundation's macro: `NSPredicate(#Predicate<Person> { $0.age > 17 && $0.name.contains("a") })`.
+  /// The predicate of Foundation's macro.
+  ///
+  /// ```swift
+  /// let predicate = NSPredicate(#Predicate<Book> { $0.pages > 300 && $0.isRead })
+  /// let request = NSFetchRequest<Book>(entityName: "Book")
+  /// request.predicate = predicate
+  /// ```
   ///
   /// Nil if it has parts that no `NSPredicate` has: properties without a key path name, regular expressions,
-  /// subscripts, type checks, predicates inside predicates. `String.count` counts UTF-16 units here.
+  /// subscripts, type checks, predicates inside predicates. A request with nil fetches all objects, so check it.
+  /// `String.count` counts UTF-16 units here.
   ///
   /// Source: https://developer.apple.com/documentation/foundation/nspredicate/init(_:)
   public init?<Input: NSObject>(_ predicate: Predicate<Input>) {

@@ -5,12 +5,32 @@ extension NSSortDescriptor: SortDescriptorKeyInitializable {}
 
 extension SortDescriptorKeyInitializable {
   /// Sorts by the value at a key path; nil sorts by the objects themselves. Nil values come first in ascending order.
+  ///
+  /// ```swift
+  /// let request = NSFetchRequest<Book>(entityName: "Book")
+  /// request.sortDescriptors = [
+  ///   NSSortDescriptor(key: "author.name", ascending: true), NSSortDescriptor(key: "pages", ascending: false),
+  /// ]
+  /// let books = try context.fetch(request)
+  /// ```
+  ///
+  /// Texts are compared by their bytes: "Z" comes before "a", and "ä" behind both. A key path may cross to-one
+  /// relationships. The key "objectID" sorts saved objects in the order in which their keys were given.
+  /// `NSSortDescriptor` is Foundation's class: CoreData adds what Foundation on Linux lacks. A descriptor never changes
+  /// and may be used on any thread.
   public init(key: String?, ascending: Bool) {
     self = KeyedSortDescriptor(key: key, ascending: ascending, selector: nil, by: nil) as! Self  // Not on a subclass.
   }
 
-  /// Sorts by the value at a key path, compared by the method that `selector` names. `StringOrdering` lists the known
-  /// ones; others compare as without a selector.
+  /// Sorts by the value at a key path, compared by the method that `selector` names.
+  ///
+  /// ```swift
+  /// let byTitle = NSSortDescriptor(key: "title", ascending: true, selector: Selector("localizedStandardCompare:"))
+  /// ```
+  ///
+  /// Known are `compare:`, `caseInsensitiveCompare:`, `localizedCompare:`, `localizedCaseInsensitiveCompare:` and
+  /// `localizedStandardCompare:`, which counts digits as numbers; others compare as without a selector. The localized
+  /// ones use no locale: the order is the same on every machine. SQL stores sort by all of them.
   public init(key: String?, ascending: Bool, selector: Selector?) {
     self = KeyedSortDescriptor(key: key, ascending: ascending, selector: selector, by: nil) as! Self  // As above.
   }
@@ -35,6 +55,13 @@ extension SortDescriptorKeyInitializable {
   }
 
   /// Sorts by the value at a key path of modelled properties. Traps if the path has no name: see `ManagedKeyPathTable`.
+  ///
+  /// ```swift
+  /// let newestFirst = NSSortDescriptor(keyPath: \Book.pages, ascending: false)
+  /// ```
+  ///
+  /// Classes that `ModelCompilerPlugin` generates have names for all their properties. The compiler then checks what a
+  /// string would leave to the fetch.
   public init<Root, Value>(keyPath: KeyPath<Root, Value>, ascending: Bool) {
     guard let key = keyPath._kvcKeyPathString else {
       fatalError("NSSortDescriptor(keyPath:ascending:): \(keyPath) has no name; use the string form.")

@@ -1,6 +1,7 @@
-/// The reason why a predicate's text is invalid, and the place.
+/// The reason why a predicate's text is invalid, and the place: what `NSPredicate.parse(format:arguments:)` throws.
+/// `NSPredicate(format:)` traps with its description instead.
 public struct PredicateSyntaxError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The text.
+  /// The text that was parsed, as a whole.
   public let format: String
 
   /// The place where parsing stopped, in characters from the start; 0 for the first.

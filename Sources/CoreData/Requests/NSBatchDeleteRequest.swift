@@ -16,6 +16,13 @@
 /// 1570. Pass the resulting IDs to `NSManagedObjectContext.mergeChanges(fromRemoteContextSave:into:)` under
 /// `NSDeletedObjectsKey`.
 ///
+/// It is one transaction, whatever the number of rows, and other writers wait for it. It writes at once: a rollback of
+/// the context does not bring the rows back. Unsaved changes of the context do not count, and an object that was
+/// changed in memory and deleted so is a conflict at its next save.
+///
+/// SQLite and PostgreSQL stores execute it, a SQLite store at `/dev/null` too. Stores in memory, binary, XML and atomic
+/// stores throw 134091, and read-only ones 134030.
+///
 /// Source: Apple's documentation of `NSBatchDeleteRequest`.
 open class NSBatchDeleteRequest: NSPersistentStoreRequest {
   final let settings: FetchSettings
@@ -26,7 +33,8 @@ open class NSBatchDeleteRequest: NSPersistentStoreRequest {
     NSFetchRequest<any NSFetchRequestResult>(settings)
   }
 
-  /// The form of the result. Default: `.resultTypeStatusOnly`.
+  /// The form of the result. Default: `.resultTypeStatusOnly`. Ask for IDs if contexts have to be told:
+  /// `.resultTypeObjectIDs` keeps the ID of each deleted row in memory.
   open var resultType: NSBatchDeleteRequestResultType = .resultTypeStatusOnly
 
   private init(settings: FetchSettings) {
@@ -40,7 +48,8 @@ open class NSBatchDeleteRequest: NSPersistentStoreRequest {
     self.init(settings: fetch.settings)
   }
 
-  /// Deletes the rows of some objects. Traps if the IDs belong to entities without a common superentity.
+  /// Deletes the rows of some objects. IDs without a row are passed over; no IDs delete nothing. Traps if the IDs
+  /// belong to entities without a common superentity.
   public convenience init(objectIDs objects: [NSManagedObjectID]) {
     var settings = FetchSettings()
     settings.entity = NSBatchDeleteRequest.commonEntity(of: objects)
@@ -78,7 +87,7 @@ public enum NSBatchDeleteRequestResultType: UInt, Sendable {
   case resultTypeCount = 2
 }
 
-/// The result of an `NSBatchDeleteRequest`.
+/// What executing an `NSBatchDeleteRequest` gives: cast `result` to the type that `resultType` says.
 open class NSBatchDeleteResult: NSPersistentStoreResult {
   /// A `Bool`, an array of object IDs or an `Int`, by `resultType`.
   public let result: Any?

@@ -20,6 +20,14 @@
 /// request with 133021, the store-trump policy and `rollback` skip the new row, the object-trump policy and
 /// `overwrite` write the values that the new row names into the existing one.
 ///
+/// It is one transaction, whatever the number of rows, and other writers wait for it; nothing is written if it throws.
+/// Rows take neither an object each nor a dictionary each with a handler, so memory stays level. Tell contexts by
+/// passing `.objectIDs` results to `NSManagedObjectContext.mergeChanges(fromRemoteContextSave:into:)` under
+/// `NSInsertedObjectsKey`.
+///
+/// Executing it throws 134070 for an unknown or abstract entity, an unknown key, and a value of another type; 134091
+/// for a store that takes no batch requests, as stores in memory, binary and XML stores; 134030 for a read-only store.
+///
 /// Source: Apple's documentation of `NSBatchInsertRequest`.
 open class NSBatchInsertRequest: NSPersistentStoreRequest {
   /// The entity of the rows; nil if the request was made with a name.
@@ -48,7 +56,13 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
     super.init()
   }
 
-  /// Inserts a row for each dictionary, which has values by attribute name.
+  /// Inserts a row for each dictionary, which has values by attribute name, and object IDs by the name of a to-one
+  /// relationship.
+  ///
+  /// ```swift
+  /// let rows: [[String: Any]] = [["title": "Emma", "pages": 474], ["title": "Persuasion", "author": author.objectID]]
+  /// try context.execute(NSBatchInsertRequest(entityName: "Book", objects: rows))
+  /// ```
   public convenience init(entityName: String, objects dictionaries: [[String: Any]]) {
     self.init(entity: nil, name: entityName)
     objectsToInsert = dictionaries
@@ -75,6 +89,18 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
   }
 
   /// Inserts the rows that a handler fills in, one object at a time: see `managedObjectHandler`.
+  ///
+  /// ```swift
+  /// var numbers = (1...1000).makeIterator()
+  /// let request = NSBatchInsertRequest(entityName: "Book") { (object: NSManagedObject) in
+  ///   guard let book = object as? Book, let number = numbers.next() else { return true }
+  ///   book.title = "Volume \(number)"
+  ///   return false
+  /// }
+  /// try context.execute(request)
+  /// ```
+  ///
+  /// Setting a relationship of the object fails the request (134070): use dictionaries for to-one relationships.
   public convenience init(entityName: String, managedObjectHandler handler: @escaping (NSManagedObject) -> Bool) {
     self.init(entity: nil, name: entityName)
     managedObjectHandler = handler
@@ -111,7 +137,7 @@ public enum NSBatchInsertRequestResultType: UInt, Sendable {
   case count = 2
 }
 
-/// The result of an `NSBatchInsertRequest`.
+/// What executing an `NSBatchInsertRequest` gives: cast `result` to the type that `resultType` says.
 open class NSBatchInsertResult: NSPersistentStoreResult {
   /// A `Bool`, an array of object IDs or an `Int`, by `resultType`.
   public let result: Any?

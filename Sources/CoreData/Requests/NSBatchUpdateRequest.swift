@@ -15,6 +15,10 @@
 /// refresh. Pass the resulting IDs to `NSManagedObjectContext.mergeChanges(fromRemoteContextSave:into:)` under
 /// `NSUpdatedObjectsKey`.
 ///
+/// It is one transaction, whatever the number of rows, and other writers wait for it; nothing is written if it throws.
+/// Each row gets a new version, so a context that changed one of them before is in conflict at its next save. Stores in
+/// memory, binary and XML stores throw 134091, read-only ones 134030.
+///
 /// Source: Apple's documentation of `NSBatchUpdateRequest`.
 open class NSBatchUpdateRequest: NSPersistentStoreRequest {
   /// The name of the entity, looked up in the model of the executing context's coordinator.
@@ -36,9 +40,19 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
   /// Whether rows of subentities are updated too. Default: true.
   open var includesSubentities = true
 
-  /// The new values by property name, key path of a composite's element, or property description: constants, `NSNull`
-  /// for nil, or an `NSExpression` over the row's own values. A to-one relationship takes an object ID; one-to-one and
-  /// to-many relationships cannot be set. Executing a request without properties throws 134070.
+  /// The new values by property name, key path of a composite's element, or property description. Default: nil.
+  ///
+  /// ```swift
+  /// let request = NSBatchUpdateRequest(entityName: "Book")
+  /// request.predicate = NSPredicate(format: "title BEGINSWITH %@", "Draft")
+  /// request.propertiesToUpdate = ["pages": NSExpression(format: "pages + 1"), "author": author.objectID]
+  /// try context.execute(request)
+  /// ```
+  ///
+  /// A value is a constant, `NSNull` for nil, or an `NSExpression` over the row's own values. A to-one relationship
+  /// takes an object ID; one-to-one and to-many relationships cannot be set. Executing a request without properties,
+  /// with an unknown one, or with a value of another type throws 134070; nil for a mandatory attribute throws 1570, a
+  /// number that is too large or too small for its attribute 1610 or 1620.
   open var propertiesToUpdate: [AnyHashable: Any]?
 
   /// The form of the result. Default: `.statusOnlyResultType`.
@@ -91,7 +105,7 @@ public enum NSBatchUpdateRequestResultType: UInt, Sendable {
   case updatedObjectsCountResultType = 2
 }
 
-/// The result of an `NSBatchUpdateRequest`.
+/// What executing an `NSBatchUpdateRequest` gives: cast `result` to the type that `resultType` says.
 open class NSBatchUpdateResult: NSPersistentStoreResult {
   /// A `Bool`, an array of object IDs or an `Int`, by `resultType`.
   public let result: Any?

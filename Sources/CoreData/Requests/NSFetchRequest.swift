@@ -11,6 +11,21 @@ internal import Synchronization
 /// let books = try context.fetch(request)
 /// ```
 ///
+/// The type parameter is the class of the results and belongs to `resultType`: `NSManagedObjectID` for IDs,
+/// `NSDictionary` for dictionaries, `NSNumber` for a count. A fetch whose results are of another class throws 134070.
+///
+/// ```swift
+/// let totals = NSFetchRequest<NSDictionary>(entityName: "Book")
+/// let sum = NSExpressionDescription()
+/// sum.name = "total"
+/// sum.expression = NSExpression(format: "sum:(pages)")
+/// sum.expressionResultType = .integer64AttributeType
+/// totals.resultType = .dictionaryResultType
+/// totals.propertiesToFetch = ["author.name", sum]
+/// totals.propertiesToGroupBy = ["author.name"]
+/// for row in try context.fetch(totals) { print(row["author.name"] ?? "", row["total"] ?? 0) }
+/// ```
+///
 /// A request belongs to no context or thread until it is executed; do not change it on several threads at once.
 /// Contradictory settings throw 134070 when it is executed.
 ///
@@ -18,9 +33,11 @@ internal import Synchronization
 open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   final var settings = FetchSettings()
 
+  /// A request without an entity. Set `entity` before it is executed: a fetch without one throws 134070.
   public override init() { super.init() }
 
-  /// Fetches objects of the entity of a name, which the executing context's model resolves.
+  /// Fetches objects of the entity of a name, which the executing context's model resolves. A name that the model lacks
+  /// makes the fetch throw 134070.
   public init(entityName: String) {
     super.init()
     settings.entityName = entityName
@@ -34,6 +51,12 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
 
   /// A new request with the settings of another one, and another type of results. An addition to Apple's API, where a
   /// cast does this: here `NSFetchRequest<Person>` and `NSFetchRequest<any NSFetchRequestResult>` are unrelated.
+  ///
+  /// ```swift
+  /// let books = NSFetchRequest<Book>(entityName: "Book")
+  /// let ids = NSFetchRequest<NSManagedObjectID>(books)
+  /// ids.resultType = .managedObjectIDResultType
+  /// ```
   public convenience init<Other>(_ other: NSFetchRequest<Other>) { self.init(settingsOf: other) }
 
   /// Makes a request with the settings of another one; the types of their results may differ.
@@ -69,7 +92,16 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// The name of the entity; nil before one is set.
   open var entityName: String? { settings.entityName }
 
-  /// Selects the objects; nil selects all. SQLite stores take no block predicates. Default: nil.
+  /// Selects the objects; nil selects all. Default: nil.
+  ///
+  /// ```swift
+  /// let request = NSFetchRequest<Author>(entityName: "Author")
+  /// request.predicate = NSPredicate(format: "ANY books.pages > %d", 500)
+  /// ```
+  ///
+  /// SQL stores evaluate it in the database, so they take no block predicates and no transient or computed properties:
+  /// the fetch throws 134070 with a sentence that names the part. Stores in memory, binary and XML stores evaluate
+  /// anything. A fetch index on a compared attribute spares reading the whole table.
   open var predicate: NSPredicate? {
     get { settings.predicate }
     set {
@@ -78,72 +110,113 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
     }
   }
 
-  /// The order of the results, the most significant descriptor first; nil leaves the order open. SQLite stores take no
-  /// comparator blocks. Default: nil.
+  /// The order of the results, the most significant descriptor first; nil leaves the order open. Default: nil.
+  ///
+  /// Nil values come first in ascending order. Strings are compared by their bytes unless the descriptor has a selector
+  /// such as `localizedStandardCompare:`. SQL stores take key paths through to-one relationships, and no comparator
+  /// closures (134070). Give a last descriptor that tells all objects apart where pages are fetched with `fetchOffset`:
+  /// objects that compare equal come in no fixed order.
   open var sortDescriptors: [NSSortDescriptor]? {
     get { settings.sortDescriptors }
     set { settings.sortDescriptors = newValue }
   }
 
   /// The largest number of objects to fetch; 0 means all, and so does a negative number. Default: 0.
+  ///
+  /// The store applies it, unless the context has unsaved changes that count, has a parent, or several stores hold the
+  /// entity: then all matching rows are read first.
   open var fetchLimit: Int {
     get { settings.fetchLimit }
     set { settings.fetchLimit = max(0, newValue) }
   }
 
   /// The number of matching objects to skip at the beginning; a negative number means none. Default: 0.
+  ///
+  /// The store still steps over the skipped rows: to read on from a known object of a large table, compare with its
+  /// value instead, as in `title > %@`. Beyond the end the result is empty.
   open var fetchOffset: Int {
     get { settings.fetchOffset }
     set { settings.fetchOffset = max(0, newValue) }
   }
 
-  /// The number of objects whose values one query reads when the first of them is used; 0 reads all with the fetch. The
-  /// result is a plain array of faults either way. Default: 0.
+  /// The number of objects whose values one query reads when the first of them is used; 0 reads all with the fetch.
+  /// Default: 0.
+  ///
+  /// ```swift
+  /// let request = NSFetchRequest<Book>(entityName: "Book")
+  /// request.sortDescriptors = [NSSortDescriptor(key: "title", ascending: true)]
+  /// request.fetchBatchSize = 100
+  /// for book in try context.fetch(request).prefix(10) { print(book.title ?? "") }  // two queries
+  /// ```
+  ///
+  /// With a batch size the fetch reads IDs only. Use it for long lists of which few objects are looked at; a program
+  /// that uses them all is faster without. The result is a plain array of faults either way, where Apple's is an array
+  /// that makes its elements at their first use.
   open var fetchBatchSize: Int {
     get { settings.fetchBatchSize }
     set { settings.fetchBatchSize = newValue }
   }
 
-  /// The form of the results: objects, IDs, dictionaries or a count. Default: managed objects.
+  /// The form of the results: objects, IDs, dictionaries or a count. Default: managed objects. The request's type
+  /// parameter has to fit.
   open var resultType: NSFetchRequestResultType {
     get { settings.resultType }
     set { settings.resultType = newValue }
   }
 
-  /// Whether objects of subentities are fetched too. Default: true.
+  /// Whether objects of subentities are fetched too. Default: true. False fetches objects of exactly this entity.
   open var includesSubentities: Bool {
     get { settings.includesSubentities }
     set { settings.includesSubentities = newValue }
   }
 
-  /// Whether the fetch reads the objects' values; false reads IDs only. Default: true.
+  /// Whether the fetch reads the objects' values; false reads IDs only, and each object's first use reads its row.
+  /// Default: true.
   open var includesPropertyValues: Bool {
     get { settings.includesPropertyValues }
     set { settings.includesPropertyValues = newValue }
   }
 
-  /// Whether new objects among the results are faults until they are used. Their values are cached by then, so filling
-  /// one costs no query. Default: true.
+  /// Whether new objects among the results are faults until they are used. Default: true.
+  ///
+  /// The values have been read with the fetch either way, unless `includesPropertyValues` is false or there is a batch
+  /// size, so filling such a fault costs no query. With false the objects wake at once (`awakeFromFetch()`), and a row
+  /// that cannot be read makes the fetch throw, where a later use would end the process.
   open var returnsObjectsAsFaults: Bool {
     get { settings.returnsObjectsAsFaults }
     set { settings.returnsObjectsAsFaults = newValue }
   }
 
-  /// Whether unsaved changes of the context take part: fetched objects are tested again and unsaved new ones are added.
-  /// Has no effect on dictionaries. Default: true.
+  /// Whether unsaved changes of the context take part: fetched objects that changed are tested again in memory, unsaved
+  /// new ones are added, deleted ones left out. Default: true.
+  ///
+  /// It costs a look at each unsaved object, and the store cannot apply limit and offset. Has no effect on
+  /// dictionaries, which always come from the stores.
   open var includesPendingChanges: Bool {
     get { settings.includesPendingChanges }
     set { settings.includesPendingChanges = newValue }
   }
 
-  /// Key paths of relationships whose objects are read too, with one query for each step and all results. Default: nil.
+  /// Key paths of relationships whose objects are read too, many in one query. Default: nil.
+  ///
+  /// ```swift
+  /// let request = NSFetchRequest<Author>(entityName: "Author")
+  /// request.relationshipKeyPathsForPrefetching = ["books"]
+  /// for author in try context.fetch(request) { print(author.name ?? "", author.books?.count ?? 0) }
+  /// ```
+  ///
+  /// Without it each object's relationship is a query of its own at its first use: a thousand authors cost a thousand
+  /// and one. With it a SQLite store reads the books of 256 authors in one query, so they cost five. A path of several
+  /// steps, "author.books", reads each step. Names that are no relationships are passed over. Has no effect in a
+  /// context with a parent.
   open var relationshipKeyPathsForPrefetching: [String]? {
     get { settings.prefetchedKeyPaths }
     set { settings.prefetchedKeyPaths = newValue }
   }
 
-  /// The columns of a dictionary result: names, key paths or property descriptions; nil for all attributes. A to-one
-  /// relationship gives an object ID.
+  /// The columns of a dictionary result: names, key paths or property descriptions, an `NSExpressionDescription` for a
+  /// computed one; nil for all attributes. A to-one relationship gives an object ID; a nil value has no entry in the
+  /// dictionary. Default: nil.
   ///
   /// A fetch of objects gives faults that have the attributes and to-one relationships named here; reading any other
   /// property reads the whole row. It has no effect on objects if `returnsObjectsAsFaults` is false, there is a batch
@@ -153,7 +226,14 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
     set { settings.propertiesToFetch = newValue }
   }
 
-  /// Whether equal dictionaries are returned once. Default: false.
+  /// Whether equal dictionaries are returned once. Default: false. Has no effect on other result types.
+  ///
+  /// ```swift
+  /// let names = NSFetchRequest<NSDictionary>(entityName: "Book")
+  /// names.resultType = .dictionaryResultType
+  /// names.propertiesToFetch = ["author.name"]
+  /// names.returnsDistinctResults = true
+  /// ```
   open var returnsDistinctResults: Bool {
     get { settings.returnsDistinctResults }
     set { settings.returnsDistinctResults = newValue }
@@ -173,7 +253,7 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
     set { settings.propertiesToGroupBy = newValue }
   }
 
-  /// Selects groups; it may use aggregates. Without `propertiesToGroupBy` it throws 134070. Default: nil.
+  /// Selects groups; it may use aggregates. Default: nil. Without `propertiesToGroupBy` the fetch throws 134070.
   open var havingPredicate: NSPredicate? {
     get { settings.havingPredicate }
     set { settings.havingPredicate = newValue }
@@ -186,8 +266,15 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
     set { settings.shouldRefreshRefetchedObjects = newValue }
   }
 
-  /// Fetches in the context whose `perform` block calls this. Throws 134070 outside such a block, and the fetch's
-  /// errors.
+  /// Fetches in the context whose `perform` block calls this.
+  ///
+  /// ```swift
+  /// let titles = try context.performAndWait {
+  ///   try NSFetchRequest<Book>(entityName: "Book").execute().compactMap(\.title)
+  /// }
+  /// ```
+  ///
+  /// - Throws: 134070 outside such a block, on the main thread too, and what `fetch(_:)` throws.
   open func execute() throws -> [ResultType] {
     guard let context = PerformScope.currentContext else {
       throw CoreDataErrors.error(

@@ -1,6 +1,7 @@
 /// Index paths of two indexes: a section, and a position in it.
 extension IndexPath {
-  /// The path `[section, item]`.
+  /// The place of an item in a section, `[section, item]`: the form that fetched results controllers use. Foundation on
+  /// Linux lacks it.
   public init(item: Int, section: Int) { self.init(indexes: [section, item]) }
   /// The path `[section, row]`: `row` is another name of `item`.
   public init(row: Int, section: Int) { self.init(indexes: [section, row]) }

@@ -6,6 +6,13 @@
 /// shows the last one. Apple's class of this name belongs to UIKit and AppKit.
 ///
 /// An identifier occurs once. Methods that name an unknown identifier, or add a known one, trap.
+///
+/// ```swift
+/// let snapshot = NSDiffableDataSourceSnapshotReference()
+/// snapshot.appendSections(withIdentifiers: ["Austen"])
+/// snapshot.appendItems(withIdentifiers: [book.objectID])
+/// print(snapshot.numberOfItems, snapshot.index(ofItemIdentifier: book.objectID))  // 1 0
+/// ```
 open class NSDiffableDataSourceSnapshotReference: NSObject, NSCopying {
   private var sections: [(identifier: AnyHashable, items: [AnyHashable])] = []
   private var sectionOfItem: [AnyHashable: AnyHashable] = [:]
@@ -17,11 +24,11 @@ open class NSDiffableDataSourceSnapshotReference: NSObject, NSCopying {
 
   // MARK: Content
 
-  /// The number of items in all sections.
+  /// How many items there are in all sections together.
   open var numberOfItems: Int { sectionOfItem.count }
   /// The number of sections, empty ones included.
   open var numberOfSections: Int { sections.count }
-  /// The sections in order.
+  /// The identifiers of the sections, in order, empty sections included.
   open var sectionIdentifiers: [Any] { sections.map(\.identifier.base) }
   /// The items of all sections in order.
   open var itemIdentifiers: [Any] { sections.flatMap { $0.items.map(\.base) } }
@@ -30,10 +37,10 @@ open class NSDiffableDataSourceSnapshotReference: NSObject, NSCopying {
   /// The sections whose content changed although they may be at the same place.
   open var reloadedSectionIdentifiers: [Any] { reloadedSections.map(\.base) }
 
-  /// The number of items of a section.
+  /// How many items a section has; 0 for an empty one.
   open func numberOfItems(inSection sectionIdentifier: Any) -> Int { sections[place(sectionIdentifier)].items.count }
 
-  /// The items of a section in order.
+  /// The identifiers of the items of one section, in order.
   open func itemIdentifiersInSection(withIdentifier sectionIdentifier: Any) -> [Any] {
     sections[place(sectionIdentifier)].items.map(\.base)
   }

@@ -19,6 +19,11 @@
 /// relationships does not notice such a change, as on Apple's platforms. With a limit or an offset each change fetches
 /// again.
 ///
+/// Keep a controller as long as its results are shown: it follows nothing once it is freed. Results that other contexts
+/// and processes save appear when they are merged into its context, so set `automaticallyMergesChangesFromParent`. In a
+/// private-queue context changes made by `performAndWait` appear with the next `processPendingChanges()` or save. Each
+/// change costs a look at the changed objects, not at all results, unless there is a limit or an offset.
+///
 /// Source: Apple's documentation of `NSFetchedResultsController`.
 ///
 /// Delegates get the same object under the type `NSFetchedResultsController<any NSFetchRequestResult>`, as with
@@ -67,13 +72,16 @@ open class NSFetchedResultsController<ResultType>: NSObject {
 
   /// The context in which the request is fetched.
   open var managedObjectContext: NSManagedObjectContext { results.context }
-  /// The key path of the section names; nil for one section.
+  /// The key path by which objects are put into sections, as it was given; nil for one section.
   open var sectionNameKeyPath: String? { results.sectionNameKeyPath }
-  /// The name of the cache of sections; nil for none.
+  /// The name of the file that caches the sections, as it was given; nil for none.
   open var cacheName: String? { results.cacheName }
 
   /// Fetches the results and starts to follow changes. The delegate is not called. On another thread than the context's
   /// it runs on the context's queue and waits.
+  ///
+  /// A second call fetches anew, as after a change of the request. Without a limit, objects are fetched in the batches
+  /// of `fetchBatchSize`.
   ///
   /// - Throws: the fetch's errors; 134060 if the section key path leads to no property, if an object's section does not
   ///   fit the order, or if the request was changed and the cache was not deleted.
@@ -88,7 +96,8 @@ open class NSFetchedResultsController<ResultType>: NSObject {
 
   // MARK: Results
 
-  /// The results in order; nil before the first `performFetch()`.
+  /// The results in order; nil before the first `performFetch()`. It makes an array of all results: use `object(at:)`
+  /// and `sections` to show a few.
   public final var fetchedObjects: [ResultType]? { results.array(of: ResultType.self) }
 
   /// The result at an index path of a section and a position in it. Traps if there is none.
@@ -97,7 +106,7 @@ open class NSFetchedResultsController<ResultType>: NSObject {
     results.row(at: indexPath) as! ResultType
   }
 
-  /// The index path of a result; nil if the object is not among the results.
+  /// Where a result is, as section and item; nil if the object is not among the results.
   public final func indexPath(forObject object: ResultType) -> IndexPath? { results.indexPath(of: object as AnyObject) }
 
   // MARK: Sections

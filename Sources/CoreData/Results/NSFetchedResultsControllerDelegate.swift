@@ -10,7 +10,8 @@ public enum NSFetchedResultsChangeType: UInt, Sendable {
   case update = 4
 }
 
-/// A section of a controller's results, as it is at the moment of access.
+/// A section of a controller's results, as it is at the moment of access. Keep its `name`, not the section itself, over
+/// changes. Use it on the context's queue.
 public protocol NSFetchedResultsSectionInfo {
   /// The value under the section key path of its objects; empty without a key path.
   var name: String { get }
@@ -37,6 +38,22 @@ public protocol NSFetchedResultsSectionInfo {
 ///
 /// All methods are optional. The class that declares the conformance has to implement them: Swift does not find methods
 /// that a subclass adds.
+///
+/// ```swift
+/// final class List: NSObject, NSFetchedResultsControllerDelegate {
+///   func controller(
+///     _ controller: NSFetchedResultsController<any NSFetchRequestResult>, didChange anObject: Any,
+///     at indexPath: IndexPath?, for type: NSFetchedResultsChangeType, newIndexPath: IndexPath?
+///   ) {
+///     switch type {
+///     case .insert: print("new at", newIndexPath?.item ?? 0)
+///     case .delete: print("gone from", indexPath?.item ?? 0)
+///     case .move: print("from", indexPath?.item ?? 0, "to", newIndexPath?.item ?? 0)
+///     case .update: print("changed at", indexPath?.item ?? 0)
+///     }
+///   }
+/// }
+/// ```
 public protocol NSFetchedResultsControllerDelegate: NSObjectProtocol {
   /// The whole results after a change or a fetch: sections by name, objects by ID. Changed objects that stay are among
   /// `reloadedItemIdentifiers`.

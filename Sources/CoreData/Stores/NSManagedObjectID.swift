@@ -4,8 +4,17 @@ internal import Synchronization
 /// The identity of a managed object: its store, entity and key. Unlike the object it may be passed to other queues and
 /// processes.
 ///
+/// ```swift
+/// let id = book.objectID
+/// let pages = await container.performBackgroundTask { context in (context.object(with: id) as? Book)?.pages }
+/// ```
+///
 /// A permanent ID has the URI `x-coredata://STORE-UUID/ENTITY/pKEY`. An object that was never saved has a temporary ID,
-/// `x-coredata:///ENTITY/tUUID…`, which the save replaces. IDs compare by value within one coordinator.
+/// `x-coredata:///ENTITY/tUUID…`, which the save replaces: read `objectID` again after it, and keep no temporary ID.
+/// IDs compare by value within one coordinator; a temporary ID never equals the permanent one that takes its place.
+/// Between coordinators and processes pass `uriRepresentation()` or `uriString`.
+///
+/// Source: Apple's documentation of `NSManagedObjectID`; the forms of the URIs as Apple's stores and logs show them.
 ///
 /// `@unchecked Sendable`: immutable.
 public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
@@ -43,7 +52,9 @@ public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
   /// Whether the ID is temporary: until the object's first save or `obtainPermanentIDs(for:)`.
   public var isTemporaryID: Bool { key < 0 }
 
-  /// The ID as a URI. That of a permanent ID names the same object in other processes and after a restart.
+  /// The ID as a URI. That of a permanent ID names the same object in other processes and after a restart, as long as
+  /// the store's UUID stays; `NSPersistentStoreCoordinator.managedObjectID(forURIRepresentation:)` reads it. That of a
+  /// temporary ID means nothing elsewhere.
   public func uriRepresentation() -> URL {
     // UUIDs, digits and entity names have no characters that a URL refuses.
     URL(string: uriString)!

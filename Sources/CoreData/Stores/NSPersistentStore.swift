@@ -1,5 +1,11 @@
 /// A store of a coordinator: in a file or in memory.
 ///
+/// A coordinator makes it: programs get one from `addPersistentStore` or `persistentStores`, to name it in
+/// `affectedStores` and `assign(_:to:)`, and to read its metadata. Only classes of stores of one's own are subclasses,
+/// of `NSAtomicStore` or `NSIncrementalStore`.
+///
+/// Source: Apple's documentation of `NSPersistentStore`.
+///
 /// `@unchecked Sendable`: set up before the coordinator shows it. Afterwards only its metadata changes, which has a
 /// lock of its own, and its coordinator when it is removed, under the coordinator's lock.
 open class NSPersistentStore: NSObject, @unchecked Sendable {
@@ -33,7 +39,8 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
   /// The type under which the store's class is registered: `NSSQLiteStoreType`, or a type of the program's own.
   open var type: String { metadata?[NSStoreTypeKey] as? String ?? "" }
 
-  /// The store's UUID, the host of its objects' URIs.
+  /// The store's UUID, the host of its objects' URIs. It stays the same when the file is moved, copied or migrated to a
+  /// newer model; `migratePersistentStore` makes another one. Nil before the store is open.
   public final var identifier: String!
 
   /// The store's metadata, the version hashes of its model included. Use the coordinator's `setMetadata(_:for:)` to
@@ -103,7 +110,8 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
 
 /// The type of stores in SQLite files.
 public let NSSQLiteStoreType = "SQLite"
-/// The type of stores in memory.
+/// The type of stores in memory, which are gone with their coordinator: for tests and for caches. They keep uniqueness
+/// constraints and evaluate every predicate, and take no batch requests; a SQLite store at `/dev/null` does.
 public let NSInMemoryStoreType = "InMemory"
 /// The type of stores in binary files, which are read and written as a whole.
 public let NSBinaryStoreType = "Binary"
@@ -129,17 +137,21 @@ extension NSPersistentStore {
 
 /// An NSNumber: whether the store may only be read. Default: false.
 public let NSReadOnlyPersistentStoreOption = "NSReadOnlyPersistentStoreOption"
-/// An NSNumber: seconds to wait for another process's lock, and for the turn to write. Infinity waits without a limit.
-/// Default: 30 for a coordinator, 240 for a description.
+/// An NSNumber: seconds to wait for another process's lock, and for the turn to write, when the store is opened and in
+/// each save. Infinity waits without a limit; NaN is an error (134080). Default: 30 for a coordinator, 240 for a
+/// description. After that the call throws 134090.
 public let NSPersistentStoreTimeoutOption = "NSPersistentStoreTimeoutOption"
-/// A dictionary: the pragmas of SQLite to run on each connection, by their names.
+/// A dictionary: the pragmas of SQLite to run on each connection, by their names. Default: `synchronous = NORMAL`. See
+/// `NSPersistentStoreDescription.setValue(_:forPragmaNamed:)`.
 public let NSSQLitePragmasOption = "NSSQLitePragmasOption"
 /// An NSNumber: whether a store of another model version is migrated when it is opened. SQLite, binary and XML files
 /// are; stores of a program's own classes are not, and fail to open (134100). Default: false.
 public let NSMigratePersistentStoresAutomaticallyOption = "NSMigratePersistentStoresAutomaticallyOption"
 /// An NSNumber: whether a migration infers the mapping from the two models. Default: false.
 public let NSInferMappingModelAutomaticallyOption = "NSInferMappingModelAutomaticallyOption"
-/// An NSNumber: whether to open a store without comparing its version hashes with the model's. Default: false.
+/// An NSNumber: whether to open a store without comparing its version hashes with the model's. Default: false. Tables
+/// that do not fit the model make opening it throw 134020, or a later fetch fail: use it only where the hashes differ
+/// and the tables do not.
 public let NSIgnorePersistentStoreVersioningOption = "NSIgnorePersistentStoreVersioningOption"
 /// An NSNumber: whether a lightweight migration of a SQLite file leaves for later what no reader needs: dropping the
 /// old tables, and making indexes that are not unique. The store's metadata have this key until
@@ -147,15 +159,22 @@ public let NSIgnorePersistentStoreVersioningOption = "NSIgnorePersistentStoreVer
 /// the rest. Default: false. Apple's text of the key is not known.
 public let NSPersistentStoreDeferredLightweightMigrationOptionKey =
   "NSPersistentStoreDeferredLightweightMigrationOptionKey"
-/// An NSNumber: whether opening gathers statistics that help SQLite to choose indexes (`ANALYZE`). Default: false.
+/// An NSNumber: whether opening gathers statistics that help SQLite to choose indexes (`ANALYZE`,
+/// https://www.sqlite.org/lang_analyze.html). Default: false. It reads all indexes of the file. The module `StoreTools`
+/// does it for a file in use, and only where needed.
 public let NSSQLiteAnalyzeOption = "NSSQLiteAnalyzeOption"
-/// An NSNumber: whether opening rebuilds the file without gaps (`VACUUM`). Default: false.
+/// An NSNumber: whether opening rebuilds the file without gaps (`VACUUM`, https://www.sqlite.org/lang_vacuum.html).
+/// Default: false. It writes the whole file anew and needs twice its space meanwhile; others can neither read nor write
+/// then. The module `StoreTools` gives free pages back step by step.
 public let NSSQLiteManualVacuumOption = "NSSQLiteManualVacuumOption"
-/// An NSNumber: how many connections may read a SQLite file at once.
+/// An NSNumber: how many connections may read a SQLite file at once; a further fetch waits for one. At least 1.
+/// Default: 8. There is one more connection, which writes.
 public let NSPersistentStoreConnectionPoolMaxSizeKey = "NSPersistentStoreConnectionPoolMaxSize"
 
-/// An NSNumber: whether the store records a persistent history. A file that has a history continues it without the
-/// option too; Apple's framework opens it read-only.
+/// An NSNumber: whether the store records a persistent history. Default: false. Each save then writes a row for the
+/// transaction and one for each changed object, and the history grows until it is deleted with
+/// `NSPersistentHistoryChangeRequest`. A file that has a history continues it without the option too; Apple's framework
+/// opens it read-only.
 public let NSPersistentHistoryTrackingKey = "NSPersistentHistoryTrackingKey"
 
 /// The prefix of a store's tables, keys and metadata in its file; "Z" by default, as in Apple's files. It lets a second

@@ -1,5 +1,27 @@
-/// The domain of errors under `NSUnderlyingErrorKey` that a PostgreSQL server reports; `userInfo["SQLSTATE"]` has the
-/// server's code (https://www.postgresql.org/docs/15/errcodes-appendix.html).
+/// The domain of errors under `NSUnderlyingErrorKey` that a PostgreSQL server reports.
+///
+/// ```swift
+/// import CoreDataPostgreSQL
+///
+/// do { try context.save() } catch let error as NSError {
+///   let server = error.userInfo[NSUnderlyingErrorKey] as? NSError
+///   if server?.domain == NSPostgreSQLErrorDomain { print(server?.userInfo["SQLSTATE"] ?? "", error) }
+/// }
+/// ```
+///
+/// `userInfo["SQLSTATE"]` has the server's code (https://www.postgresql.org/docs/15/errcodes-appendix.html), which
+/// tells more than Core Data's. That one is:
+///
+/// - 133000 for a reference to an object that was deleted meanwhile (23503),
+/// - 133021 for a unique value that another row has (23505),
+/// - 134030 for a standby or a user that may only read (25006), and a full disk (53100),
+/// - 134080 for a lost connection, a missing right (42501), and a schema that is used for something else (42P07, 42710,
+///   42723),
+/// - 134090 for transactions that the server has ended because they waited for each other or too long (40001, 40P01,
+///   55P03): save again,
+/// - 134070 for all others.
+///
+/// The description names what was done, the server's words, and what to do where that is known.
 public let NSPostgreSQLErrorDomain = "NSPostgreSQLErrorDomain"
 
 extension CoreDataErrors {

@@ -2,8 +2,10 @@ import CoreData
 
 /// Reads a job file: one JSON object, or one per line.
 ///
-///     {"kind": "index", "objects": ["x-coredata://…/Document/p42"], "parameters": {…}, "priority": 0,
-///      "queue": "default", "runAt": "2026-01-01T00:00:00Z", "unique": "key", "maxAttempts": 5, "timeout": 60}
+/// ```text
+/// {"kind": "index", "objects": ["x-coredata://…/Document/p42"], "parameters": {…}, "priority": 0,
+///  "queue": "default", "runAt": "2026-01-01T00:00:00Z", "unique": "key", "maxAttempts": 5, "timeout": 60}
+/// ```
 ///
 /// All keys are in ``keys``; only `kind` is required. The reader is strict, because its jobs run later and elsewhere:
 /// an unknown key, a value of another type or out of range, or a member given twice is an error of the whole file.

@@ -5,6 +5,11 @@ import CoreData
 /// They live in a store of their own in the app's SQLite file, under the table prefix ``tablePrefix``, so that the
 /// app's schema and metadata stay as they are. An app that wants to enqueue jobs in its own saves uses
 /// `merged(with:)` as its coordinator's model and adds that store, as ``JobStore`` does.
+///
+/// ```swift
+/// let merged = try JobModel.merged(with: model)
+/// print(merged.entities(forConfigurationName: JobModel.poolConfiguration)?.count ?? 0)
+/// ```
 public enum JobModel {
   /// The configuration that holds the app's entities in a merged model.
   public static let appConfiguration = "App"

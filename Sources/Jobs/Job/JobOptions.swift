@@ -1,6 +1,15 @@
 import CoreData
 
 /// The fields that few jobs set. A row keeps them as one JSON text.
+///
+/// ```swift
+/// var load = JobRequest(kind: "import")
+/// load.label = "load"
+/// var report = JobRequest(kind: "export")
+/// report.options.after = ["load"]
+/// report.options.whenFailed = .cancel
+/// try Job.submit(load, into: context)
+/// ```
 public struct JobOptions: Hashable, Sendable {
   /// What becomes of a job when one that it waits for is dead or cancelled.
   public enum FailureRule: String, Sendable, CaseIterable {
@@ -12,19 +21,23 @@ public struct JobOptions: Hashable, Sendable {
     case run
   }
 
-  /// Seconds for which ``JobRequest/uniqueKey`` stays taken after the job came, even if it is finished; nil: until it
-  /// is finished.
+  /// Seconds for which ``JobRequest/uniqueKey`` stays taken after the job came, even if it is finished; nil, the
+  /// default: until it is finished. Use it to do a thing at most once an hour: 3600. A job file takes up to 366 days.
   public var uniqueFor: Double?
-  /// The longest wait after the first failure, in seconds; it doubles with each further one. nil is the kind's own
-  /// default.
+  /// The wait after the first failure, in seconds, up to a fifth shorter or longer; it doubles with each further one.
+  /// nil, the default, is the kind's own, and 15 without one. A job file takes up to 30 days.
   public var backoff: Double?
-  /// No wait between two attempts is longer, in seconds; nil is the kind's own default.
+  /// No wait between two attempts is longer, in seconds, but for the fifth by which each varies; nil, the default, is
+  /// the kind's own, and a day without one. A job file takes up to 30 days.
   public var maxBackoff: Double?
-  /// How many jobs with the same ``JobRequest/limitKey`` run at a time; nil is 1.
+  /// How many jobs with the same ``JobRequest/limitKey`` run at a time; nil, the default, is the kind's own number, and
+  /// 1 without one. Without a limit key it has no effect. A job file takes 1 to 10,000.
   public var limit: Int?
-  /// Jobs that must have succeeded before: their URIs, or labels of earlier requests of the same submission.
+  /// Jobs that must have succeeded before: their URIs, or labels of earlier requests of the same submission. At most
+  /// ``mostAfter``. Default: none. What happens when one of them is dead or cancelled is ``whenFailed``.
   public var after: [String] = []
-  /// A batch of which every job must have succeeded before.
+  /// A batch of which every job must have succeeded before; nil, the default, for none. A job that waits for a batch
+  /// without jobs waits for its first one.
   public var afterBatch: String?
   /// What becomes of the job when one that it waits for is dead or cancelled. Default ``FailureRule/wait``.
   public var whenFailed = FailureRule.wait

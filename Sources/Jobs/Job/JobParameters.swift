@@ -6,8 +6,15 @@ import CoreData
 ///     try JobRequest(kind: "import", parameters: Import(file: "/data/a.csv"))
 ///     let parameters = try job.parameters(as: Import.self)
 extension JobRequest {
-  /// A request whose parameters are an encoded value. All other fields are at their defaults. A string is not
-  /// encoded: it is the text of the parameters, no matter which initialiser the compiler chooses for it.
+  /// A request whose parameters are an encoded value. All other fields are at their defaults.
+  ///
+  /// ```swift
+  /// struct Import: Codable { var file: String; var since: Date? }
+  /// let request = try JobRequest(kind: "import", parameters: Import(file: "/data/a.csv"))
+  /// ```
+  ///
+  /// Dates become texts as in RFC 3339, data base64, as in job files. A string is not encoded: it is the text of the
+  /// parameters, no matter which initialiser the compiler chooses for it.
   ///
   /// - Throws: ``JobParametersError`` when the value does not become a JSON object, and what its `encode(to:)` throws.
   @_disfavoredOverload
@@ -30,6 +37,9 @@ extension JobRequest {
 
 extension PoolJob {
   /// The parameters, decoded into a type of your own. Without parameters it is decoded from an empty object.
+  ///
+  /// A worker reads what `JobRequest(kind:objects:parameters:)` wrote with the same type. Give new members of a
+  /// type a default or make them optional: jobs that wait were written by the former program.
   ///
   /// - Throws: ``JobParametersError`` that names the member that is missing or wrong. A worker that lets it
   ///   pass ends the job at once, since another attempt finds the same parameters.

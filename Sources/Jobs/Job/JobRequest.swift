@@ -2,33 +2,56 @@ import CoreData
 import WorkerProtocol
 
 /// What a producer asks for: one job before it is in the store.
+///
+/// ```swift
+/// var request = JobRequest(kind: "index", objects: [book.objectID.uriString], priority: 5)
+/// request.uniqueKey = "index " + book.objectID.uriString
+/// request.runAt = Date() + 60
+/// request.options.backoff = 5
+/// ```
+///
+/// An app submits it with `JobQueue.submit(_:in:)` in its own save, any program with `JobSubmission` as a file, and a
+/// worker with `job.submit(_:)`.
 public struct JobRequest: Hashable, Sendable {
-  /// Which plugin does the work.
+  /// Which plugin does the work: a name as ``isName(_:)`` says. A kind that no plugin runs is no error: the job waits
+  /// until one does, and `workerpool status` says so.
   public var kind: String
-  /// URIs of the objects that the job is about, in their order.
+  /// URIs of the objects that the job is about, in their order. A worker reads the objects when the job runs, so it
+  /// sees their values of then. An empty array is a job about nothing in particular.
   public var objects: [String]
-  /// The parameters: a JSON object as text, nil for none.
+  /// The parameters: a JSON object as text, nil for none. Keep values that may change in objects, and here what tells
+  /// this job from others. `init(kind:objects:parameters:)` makes it of an `Encodable` value.
   public var parameters: String?
-  /// Higher runs first. Default 0.
+  /// Higher runs first, from -32,768 to 32,767. Default 0. Among equals the older job comes first. A steady flow of
+  /// jobs of a high priority keeps the others waiting: weights of queues share the workers instead.
   public var priority: Int16
-  /// The queue that it waits in, which can be paused as one. Default "default".
+  /// The queue that it waits in, which can be paused, limited and weighted as one. Default "default". A name is enough:
+  /// queues need not be made.
   public var queue: String
-  /// Not before this time; nil is at once.
+  /// Not before this time; nil, the default, is at once. The job is `scheduled` until then, and begins when a worker is
+  /// free after it.
   public var runAt: Date?
-  /// While a job with this key is unfinished, no second one is taken.
+  /// While a job with this key is unfinished, no second one is taken: submitting it does nothing. Default nil. Use it
+  /// where the same work may be asked for several times, and see ``JobOptions/uniqueFor`` to keep the key taken for a
+  /// time after that. A dead job is finished.
   public var uniqueKey: String?
-  /// Attempts that may throw; nil is the kind's own default.
+  /// Attempts that may throw before the job is dead; nil, the default, is the kind's own number, and 20 without one. A
+  /// job file takes 1 to 1000.
   public var maxAttempts: Int?
-  /// Seconds that one attempt may take; nil is the kind's own default.
+  /// Seconds that one attempt may take; nil, the default, is the kind's own time, and no limit without one. A job file
+  /// takes up to 30 days.
   public var timeout: Double?
-  /// A name by which later requests of the same submission refer to this one in ``JobOptions/after``.
+  /// A name by which later requests of the same submission refer to this one in ``JobOptions/after``. Default nil. It
+  /// is not kept with the job.
   public var label: String?
   /// On the first request of a file only: a token for the whole file. Of several files with one token the pool takes
   /// the first, and reports its jobs by the token.
   public var submission: String?
-  /// The batch that it belongs to, for which a job can wait with ``JobOptions/afterBatch``.
+  /// The batch that it belongs to, for which a job can wait with ``JobOptions/afterBatch``. Default nil. A batch needs
+  /// no making: it is all jobs that name it, of any submission.
   public var batch: String?
-  /// Jobs of the same key run at most ``JobOptions/limit`` at a time.
+  /// Jobs of the same key run at most ``JobOptions/limit`` at a time, in all pools that share the store: the name of a
+  /// customer or of a device. Default nil: no such limit.
   public var limitKey: String?
   /// The fields that few jobs set.
   public var options = JobOptions()

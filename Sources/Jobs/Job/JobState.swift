@@ -2,11 +2,13 @@ import Foundation
 
 /// Where a job stands.
 ///
-///     available ─begin─▶ running ─save─▶ succeeded
-///     scheduled ─time──▶ available        ├─throws─▶ retryable ─backoff─▶ available … ─max attempts─▶ dead
-///     pending ─checked──▶ blocked         ├─crash──▶ retryable … ─max crashes─▶ dead
-///     blocked ─others done─▶ available    ├─snooze─▶ scheduled
-///                                         └─cancel─▶ cancelled          dead ─retry (by hand)─▶ available
+/// ```text
+/// available ─begin─▶ running ─save─▶ succeeded
+/// scheduled ─time──▶ available        ├─throws─▶ retryable ─backoff─▶ available … ─max attempts─▶ dead
+/// pending ─checked──▶ blocked         ├─crash──▶ retryable … ─max crashes─▶ dead
+/// blocked ─others done─▶ available    ├─snooze─▶ scheduled
+///                                     └─cancel─▶ cancelled          dead ─retry (by hand)─▶ available
+/// ```
 ///
 /// `running` is not a stored state: a job that runs is still `available` in the store, and the pool's ledger lists who
 /// runs it. Raw values are what the store holds.

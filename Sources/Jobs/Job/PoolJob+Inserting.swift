@@ -6,6 +6,14 @@ extension PoolJob {
   ///
   /// A plugin or an app submits jobs in this way. They exist exactly if the save with its own work succeeds.
   /// If another process takes the unique key meanwhile, that save fails with a constraint conflict.
+  ///
+  /// ```swift
+  /// if let job = try Job.submit(JobRequest(kind: "index", objects: [book]), into: context) {
+  ///   try context.save()
+  ///   print(job.objectID.uriString)
+  /// }
+  /// ```
+  ///
   /// - Throws: ``JobObjectNameError`` for an object that no worker could find; what a fetch throws, if the request has
   ///   a unique key.
   @discardableResult

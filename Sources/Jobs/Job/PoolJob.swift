@@ -1,6 +1,20 @@
 import CoreData
 
 /// A job, under the name that authors of plugins use.
+///
+/// It is an ordinary managed object of the entity `PoolJob` in the pool's own store: an app fetches, observes and
+/// merges it as any other. Use it on its context's queue. What a worker can ask of the job that it runs is in
+/// `WorkerKit`.
+///
+/// ```swift
+/// let dead = Job.fetchRequest()
+/// dead.predicate = JobState.dead.predicate
+/// dead.sortDescriptors = [NSSortDescriptor(key: "finishedAt", ascending: false)]
+/// for job in try context.fetch(dead) { print(job.kind, job.failures.last?.message ?? "") }
+/// ```
+///
+/// Change a job through `workerpool`, `StatusClient`, or the methods here: the coordinator and the workers rely on its
+/// state. A program that sets attributes itself races with them; its save then fails with a merge conflict.
 public typealias Job = PoolJob
 
 // Pool.xcdatamodel has the class and the attributes that are used as they are stored. This file reads the others.
@@ -8,13 +22,14 @@ extension PoolJob {
   /// The name of the entity.
   public static let entityName = "PoolJob"
 
-  /// Jobs of a higher priority run first. Default 0. A row that another program wrote may hold any number.
+  /// Jobs of a higher priority run first, from -32,768 to 32,767. Default 0. A row that another program wrote may hold
+  /// any number; the nearest one is read.
   public var priority: Int16 {
     get { Int16(clamping: priorityNumber) }
     set { priorityNumber = Int64(newValue) }
   }
 
-  /// URIs of the objects that the job is about, in their order.
+  /// URIs of the objects that the job is about, in their order. `job.objects()` of `WorkerKit` fetches them.
   public var objectURIs: [String] {
     get { Self.lines(objectsText) }
     set { objectsText = Self.text(newValue) }
@@ -33,7 +48,7 @@ extension PoolJob {
     set { optionsText = newValue.text }
   }
 
-  /// URIs of the objects that the plugin names as its result.
+  /// URIs of the objects that the plugin names as its result; empty for none. Read it when the job has succeeded.
   public var resultURIs: [String] {
     get { Self.lines(resultsText) }
     set { resultsText = Self.text(newValue) }
@@ -49,7 +64,8 @@ extension PoolJob {
   /// Characters of ``output`` that are kept.
   public static let longestOutput = 65_536
 
-  /// What went wrong in earlier attempts, oldest first; the last ``AttemptFailure/kept`` of them.
+  /// What went wrong in earlier attempts, oldest first; the last ``AttemptFailure/kept`` of them. Parsed with each
+  /// call. A job that succeeded keeps them.
   public internal(set) var failures: [AttemptFailure] {
     get { AttemptFailure.list(errorsText) }
     set { errorsText = AttemptFailure.text(newValue) }

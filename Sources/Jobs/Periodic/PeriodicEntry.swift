@@ -2,7 +2,9 @@ import CoreData
 
 /// A job that the pool submits again and again: one file of `queue/periodic/`.
 ///
-///     {"cron": "30 2 * * *", "timeZone": "Europe/Berlin", "catchUp": "last", "job": {"kind": "report"}}
+/// ```text
+/// {"cron": "30 2 * * *", "timeZone": "Europe/Berlin", "catchUp": "last", "job": {"kind": "report"}}
+/// ```
 public struct PeriodicEntry: Hashable, Sendable {
   /// What happens with times that passed while no pool ran.
   public enum CatchUp: String, Sendable, CaseIterable {

@@ -1,6 +1,9 @@
 import CoreData
 
-/// How long finished jobs are kept.
+/// How long finished jobs are kept. Jobs that others wait for, and those that still reserve a unique key, stay longer.
+///
+/// Keep more for statistics and for tracing what happened; less where the store's size matters: a job takes about as
+/// many bytes as its parameters, its output and its errors.
 public struct JobRetention: Hashable, Sendable {
   /// Seconds for which succeeded and cancelled jobs are kept; nil: for ever. Default: 7 days.
   public var finished: Double?

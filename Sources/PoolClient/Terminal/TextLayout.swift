@@ -14,7 +14,7 @@ public struct TextLayout: Hashable, Sendable {
     self.hasColours = hasColours
   }
 
-  /// The text in a style, if the place has styles.
+  /// The text in a style; as it is where there are no colours, and for an empty text.
   public func styled(_ text: String, _ style: TextStyle) -> String {
     hasColours && !text.isEmpty ? "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m" : text
   }

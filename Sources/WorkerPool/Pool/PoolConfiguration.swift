@@ -3,72 +3,130 @@ import Jobs
 import LinuxSystem
 import WorkerProtocol
 
-/// What a pool runs on, and how.
+/// What a pool runs on, and how: the options of `workerpool run`, as values for a program that contains a pool.
+///
+/// ```swift
+/// import WorkerPool
+///
+/// var configuration = PoolConfiguration(store: "app.sqlite", model: "App.xcdatamodeld", queue: "queue/", workers: 4)
+/// configuration.fixedWorkers = ["mail": 1]
+/// configuration.kindLimits = ["export": 2]
+/// configuration.handlesSignals = false
+/// ```
+///
+/// The defaults suit a pool whose jobs take from milliseconds to minutes. The command checks the ranges that are given
+/// here; a program has to keep to them itself.
 public struct PoolConfiguration: Sendable {
   /// Path of the app's SQLite file, created when there is none; or the URL of a PostgreSQL database, as
-  /// `postgresql://user@host/database`, whose schema is created when there is none.
+  /// `postgresql://user@host/database`, whose schema is created when there is none. `--store`. On one machine a SQLite
+  /// file has one pool; pools of several hosts share a database.
   public var store: String
   /// Path of the app's model, `.xcdatamodeld` or `.xcdatamodel`, or compiled, `.momd`. It may also be a store that
-  /// keeps a copy of its model; empty for `store` itself.
+  /// keeps a copy of its model; empty, the default, for `store` itself. `--model`. Needed for a new store, for one at a
+  /// server, and to migrate.
   public var model: String
-  /// Path of the queue directory; created when there is none.
+  /// Path of the queue directory; created when there is none. `--queue`. Producers put job files there, the commands
+  /// find the pool by it, and each pool has one of its own, on a file system of this machine.
   public var queue: String
-  /// Directories with `worker-NAME` executables; the first directory that has a name wins.
+  /// Directories with `worker-NAME` executables; the first directory that has a name wins. Default: that of the running
+  /// executable. `--plugins` puts directories before it. Whoever can write there runs code as the pool's user.
   public var pluginDirectories: [String]
-  /// Worker processes in all. Default 2.
+  /// Worker processes in all. Default 2; 0 to 1000. `--workers`.
+  ///
+  /// Each runs one job at a time. Jobs that compute want as many as there are processors; jobs that wait for a network,
+  /// more. Writers of a SQLite file take turns, so beyond a few workers jobs that only write gain nothing. `workerpool
+  /// scale` changes it while the pool runs.
   public var workers: Int
-  /// Worker processes of single plugins, by name; they count among `workers`.
+  /// Worker processes of single plugins, by name; they count among `workers`. Default: none; 0 to 1000 each. `--workers
+  /// NAME=K`.
+  ///
+  /// Processes otherwise go where jobs wait. Fix a number for a plugin whose jobs must not wait until a long job of
+  /// another plugin ends.
   public var fixedWorkers: [String: Int] = [:]
-  /// Shares of the picks for queues, by name; queues without a weight share 1. Default: priority decides alone.
+  /// Shares of the picks for queues, by name; queues without a weight share 1. Default: none, priority decides alone; 1
+  /// to 1,000,000. `--weight`.
+  ///
+  /// Set weights where a queue with many jobs of high priority would keep others waiting for ever. Inside of a queue
+  /// priority decides as before.
   public var queueWeights: [String: Int] = [:]
-  /// How many jobs of a kind may be in hand at a time; instead of what the plugin says.
+  /// How many jobs of a kind may be in hand at a time; instead of what the plugin says. Default: none; 1 to 1,000,000.
+  /// `--limit KIND=N`. Lower it where jobs of a kind share something of which there is little: memory, a licence, a
+  /// server.
   public var kindLimits: [String: Int] = [:]
   /// How many jobs of a queue may be in hand at a time, by the queue's name or by a pattern with `*`: see
-  /// ``QueueLimits``.
+  /// ``QueueLimits``. Default: none; 1 to 1,000,000. `--limit queue:NAME=N`. With a queue for each customer, `tenant-*`
+  /// keeps each to the same number.
   public var queueLimits: [String: Int] = [:]
-  /// How many jobs of a kind may begin in a period; instead of what the plugin says.
+  /// How many jobs of a kind may begin in a period; instead of what the plugin says. Default: none; 1 to 1,000,000 jobs
+  /// in up to 366 days. `--rate KIND=N/SECONDS`. For services that refuse more requests; jobs over the rate wait and
+  /// fail nothing.
   public var kindRates: [String: JobRate] = [:]
   /// Whether job files of other users are taken if they belong to the pool's group; see `workerpool run --help`.
-  /// Default `false`.
+  /// Default `false`: only those of the pool's own user are. `--allow-group`. Jobs run with the rights of the pool, so
+  /// every member of the group gets what its plugins can do.
   public var allowsGroup = false
-  /// How long finished jobs are kept.
+  /// How long finished jobs are kept. Default: succeeded and cancelled ones 7 days and at most 100,000 of each, dead
+  /// ones 30 days. `--keep`, `--keep-dead`, `--keep-count`. See `JobRetention`.
   public var retention = JobRetention()
   /// Seconds that the store may take to open, which others may have locked; then the pool ends. Nil: without a limit.
-  /// Default 60.
+  /// Default 60; the command takes 0 to 86,400. `--store-wait`. Raise it where an app migrates the store for minutes
+  /// when it starts.
   public var storeTimeout: Double? = 60
-  /// Seconds that jobs in hand may take to finish when the pool is stopped. Default 30.
+  /// Seconds that jobs in hand may take to finish when the pool is stopped. Default 30; the command takes 0 to 86,400.
+  /// `--deadline`.
+  ///
+  /// Jobs that are not done by then are asked to stop, and their workers killed; they go back as they were, and no
+  /// attempt is counted. Raise it for jobs that take minutes and save no checkpoints, together with the time that a
+  /// service manager gives the pool.
   public var stopDeadline = 30.0
-  /// A file to which the conversation of coordinator and workers is appended; default none.
+  /// A file to which the conversation of coordinator and workers is appended; default none. `--record`. It holds verbs,
+  /// URIs and counters, and no values; it grows without a limit. For finding faults of a plugin in another language.
   public var recording: String?
   /// Whether a store of an older model is migrated at the start, after a backup. Default `false`: the pool does not
-  /// start then.
+  /// start then. `--migrate`. The backup needs as much space as the store.
   public var migratesStore = false
   /// Whether the pool handles TERM, INT, HUP, TTIN and TTOU. Default `true`, for a process that is a pool and nothing
-  /// else.
+  /// else. A program with handlers of its own sets false, and stops the pool with `StatusRequest(.stop)`.
   public var handlesSignals = true
   /// Names of variables that the workers get from the pool's own environment, beside ``WorkerEnvironmentRule/passed``.
+  /// Default: none. `--env`. What a worker does not need stays with the pool: secrets above all.
   public var passedVariables: Set<String> = []
-  /// Variables that the workers get in any case.
+  /// Variables that the workers get in any case, with their values. Default: none.
   public var extraEnvironment: [String: String] = [:]
-  /// What one worker process may use.
+  /// What one worker process may use. Default: 4,096 open files, no core file, nothing else limited: see
+  /// ``WorkerLimits``. A limit of memory keeps one job from driving the whole machine out of memory.
   public var limits = WorkerLimits()
   /// Whether the kernel denies the workers all that they do not need: see `needs` in PROTOCOL.md. Default `false`.
+  /// `--confine`. Switch it on for plugins that read input from strangers.
   public var confinesWorkers = false
   /// What confined workers of all plugins may use beside what their plugins declare. Default: nothing.
+  /// `--confine-read`, `--confine-write`. Without ``confinesWorkers`` it has no effect.
   public var confinedNeeds = PluginDescription.Needs()
   /// Seconds between liveness checks of workers that hold jobs. One that has been silent for two to three of them
-  /// hangs, and is killed. 0: never. Default 15.
+  /// hangs, and is killed. 0: never. Default 15; the command takes 0 to 86,400. `--heartbeat`.
+  ///
+  /// Only plugins that say in their description that they answer are checked; those made with `WorkerKit` answer on a
+  /// thread of their own, so a job that computes for hours is no reason to raise it. Set 0 to look at a worker with a
+  /// debugger.
   public var heartbeat = 15.0
   /// Seconds that a worker may hold jobs without beginning one of them, while the store can be written. It is replaced
-  /// then; one that neither begins its jobs nor gives them back is killed after as many seconds more. Default 60.
+  /// then; one that neither begins its jobs nor gives them back is killed after as many seconds more. Default 60. The
+  /// command has no option for it.
   public var beginTimeout = 60.0
-  /// Seconds that a worker may go on with its job after the pool's death. Default 300.
+  /// Seconds that a worker may go on with its job after the pool's death. Default 300; the command takes 0 to 86,400.
+  /// `--orphan-deadline`.
+  ///
+  /// The worker ends itself then, and the next pool runs the job only after that. Lower it where the next pool has to
+  /// begin soon, raise it for long jobs without checkpoints.
   public var orphanDeadline = 300.0
-  /// A file that is kept up to date with metrics in the text format of Prometheus; default none.
+  /// A file that is kept up to date with metrics in the text format of Prometheus; default none. `--metrics-file`. It
+  /// is replaced in one step, for the textfile collector of the node exporter, and readable by all users.
   public var metricsFile: String?
-  /// Whether the pool stops, as for TERM, when the process that started it ends. Default `false`.
+  /// Whether the pool stops, as for TERM, when the process that started it ends. Default `false`. `--with-parent`. For
+  /// a program that starts a pool of its own and may be killed.
   public var stopsWithParent = false
-  /// Where the pool says what it does. Default: standard error.
+  /// Where the pool says what it does. Default: lines of text on standard error; `.jsonLines` writes an object on each
+  /// line. `--log-format`.
   public var log = Log.standardError
 
   /// The store's file, which the pool has locked and the workers must find.

@@ -58,7 +58,11 @@ extension NSManagedObjectContext {
     object.state.insert(.ownsSnapshot)
   }
 
-  /// Makes clean objects faults. Changed ones are read again and keep their changes.
+  /// Makes clean objects faults. Changed ones are read again and keep their changes; new and deleted ones stay as they
+  /// are.
+  ///
+  /// Use it to see what others have saved, without losing changes as `reset()` does: the next use of each object reads
+  /// its row. Observers hear of all registered objects under `NSRefreshedObjectsKey` when the event ends.
   public final func refreshAllObjects() {
     checkQueue()
     reading.needsCacheCheck = true

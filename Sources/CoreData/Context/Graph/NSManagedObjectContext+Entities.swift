@@ -10,8 +10,11 @@ extension NSManagedObjectContext {
     return found
   }
 
-  /// Sets the store of a new object. The default is the first writable store that holds its entity. Does nothing for an
-  /// object that is not new, and for another coordinator's store.
+  /// Sets the store of a new object, where several stores of the coordinator can hold its entity. The default is the
+  /// first writable store that holds it, in the order in which the stores were added.
+  ///
+  /// Does nothing for an object that is not new, and for another coordinator's store. A relationship cannot lead to an
+  /// object of another store: the save throws 134030 then.
   public final func assign(_ object: Any, to store: NSPersistentStore) {
     guard let object = object as? NSManagedObject, object.objectID.isTemporaryID,
       let known = persistentStoreCoordinator?.objectStores(among: [store]).first
@@ -21,13 +24,23 @@ extension NSManagedObjectContext {
 }
 
 extension NSEntityDescription {
-  /// The entity of a name in the context's model; nil for an unknown name.
+  /// The entity of a name in the model of the context's coordinator; nil for an unknown name, and for a context without
+  /// a coordinator.
   public class func entity(forEntityName entityName: String, in context: NSManagedObjectContext) -> NSEntityDescription?
   {
     context.persistentStoreCoordinator?.managedObjectModel.entitiesByName[entityName]
   }
 
-  /// Creates a new object of the named entity in the context. Traps if the model has no such entity.
+  /// Creates a new object of the named entity in the context, of the class that the model names. Traps if the model has
+  /// no such entity, or if it is abstract.
+  ///
+  /// ```swift
+  /// let object = NSEntityDescription.insertNewObject(forEntityName: "Book", into: context)
+  /// object.setValue("Emma", forKey: "title")
+  /// ```
+  ///
+  /// It serves where the class is not known at compile time; otherwise `Book(context:)` says the same with a type. Call
+  /// it on the context's queue.
   @discardableResult
   public class func insertNewObject(forEntityName entityName: String, into context: NSManagedObjectContext)
     -> NSManagedObject

@@ -2,8 +2,21 @@
 extension NSManagedObjectContext {
   // MARK: By ID
 
-  /// The object of the ID: the registered one, or a new fault whether or not a row exists. It reads nothing. A fault
-  /// without a row becomes a deleted object with nil values at its first use.
+  /// The object of the ID: the registered one, or a new fault whether or not a row exists. It reads nothing and never
+  /// fails.
+  ///
+  /// ```swift
+  /// let id = book.objectID
+  /// let title = await container.performBackgroundTask { context in
+  ///   (context.object(with: id) as? Book)?.title
+  /// }
+  /// ```
+  ///
+  /// This is how an object passes from one context to another. The first use of a fault reads its row; a fault without
+  /// a row becomes a deleted object with nil values then (see `shouldDeleteInaccessibleFaults`). Use
+  /// `existingObject(with:)` where the object may be gone, and a fetch with `self IN %@` for many IDs: it reads them in
+  /// one query. A temporary ID means something only in the context of its new object and in contexts below it. Call it
+  /// on the context's queue.
   public final func object(with objectID: NSManagedObjectID) -> NSManagedObject {
     checkQueue()
     if permanentIDs.isAwaitingSome { adoptPermanentIDs() }
@@ -11,7 +24,21 @@ extension NSManagedObjectContext {
     return graph.reuse(id.key, id.storedEntity.table) ?? register(id)
   }
 
-  /// The object of the ID with its values read. Throws 133000 if it has no row, and the store's errors.
+  /// The object of the ID with its values read.
+  ///
+  /// ```swift
+  /// do {
+  ///   let found = try context.existingObject(with: book.objectID) as? Book
+  ///   print(found?.title ?? "")
+  /// } catch let error as NSError where error.code == NSManagedObjectReferentialIntegrityError {
+  ///   print("deleted meanwhile")
+  /// }
+  /// ```
+  ///
+  /// An object whose values this context has is returned as it is, without asking the store: it may be gone there.
+  /// Otherwise the row comes from the coordinator's cache or from one query. Call it on the context's queue.
+  ///
+  /// - Throws: 133000 if the object has no row, and the stores' errors.
   public final func existingObject(with objectID: NSManagedObjectID) throws -> NSManagedObject {
     checkQueue()
     if permanentIDs.isAwaitingSome { adoptPermanentIDs() }
@@ -29,7 +56,8 @@ extension NSManagedObjectContext {
     return object
   }
 
-  /// The object of the ID if the context has it. Reads nothing.
+  /// The object of the ID if the context has it and the program holds it or it has changes; nil otherwise. Reads
+  /// nothing. Call it on the context's queue.
   public final func registeredObject(for objectID: NSManagedObjectID) -> NSManagedObject? {
     checkQueue()
     if permanentIDs.isAwaitingSome { adoptPermanentIDs() }

@@ -2,8 +2,19 @@
 extension NSManagedObjectContext {
   /// Gives new objects permanent IDs before they are saved, also those that were saved into a parent.
   ///
-  /// Does nothing for objects with permanent IDs. All objects get theirs or none does. Throws 134070 without a
-  /// coordinator, 134030 if no store can take an object, and the stores' errors.
+  /// ```swift
+  /// let author = Author(context: context)
+  /// try context.obtainPermanentIDs(for: [author])
+  /// let uri = author.objectID.uriRepresentation()  // stays valid after the save
+  /// try context.save()
+  /// ```
+  ///
+  /// Use it where an ID leaves the process, or is kept, before the save; otherwise the save does it. A key that was
+  /// given and never saved stays unused. Does nothing for objects with permanent IDs. All objects get theirs or none
+  /// does. Each call is a writing transaction of its own in a SQLite file, so pass all objects at once. Call it on the
+  /// context's queue.
+  ///
+  /// - Throws: 134070 without a coordinator, 134030 if no store can take an object, and the stores' errors.
   public final func obtainPermanentIDs(for objects: [NSManagedObject]) throws {
     checkQueue()
     try obtainInParent(objects)

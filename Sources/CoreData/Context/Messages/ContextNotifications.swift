@@ -25,15 +25,23 @@ public let NSManagedObjectContextQueryGenerationKey = "newQueryGeneration"
 
 extension Notification.Name {
   /// Posted at the end of each event that changed objects, on the context's queue: sets of objects under
-  /// `NSInsertedObjectsKey` and the like.
+  /// `NSInsertedObjectsKey` and the like. An object is in one of the sets for inserted, updated and deleted objects.
+  /// The notification's object is the context. After a merge the user info has "NSObjectsChangedByMergeChangesKey" too,
+  /// after a reset only `NSInvalidatedAllObjectsKey`.
   public static let NSManagedObjectContextObjectsDidChange = Notification.Name(
     "NSObjectsChangedInManagingContextNotification")
-  /// Posted before a save, on the context's queue.
+  /// Posted before a save that has changes, on the context's queue, before `willSave()` of the objects and before
+  /// validation: changes that an observer makes are saved too.
   public static let NSManagedObjectContextWillSave = Notification.Name("NSManagingContextWillSaveChangesNotification")
-  /// Posted after a save, on the context's queue: sets of objects, which are empty if nothing changed. If a store
-  /// keeps a history, the token of its end is under "newChangeToken".
+  /// Posted after a save, on the context's queue: sets of objects, which are empty if nothing changed. If a store keeps
+  /// a history, the token of its end is under "newChangeToken".
+  ///
+  /// The objects belong to the context that saved. To use them in another one pass the notification to its
+  /// `mergeChanges(fromContextDidSave:)`, on its queue, or observe `NSManagedObjectContextDidSaveObjectIDs`, whose
+  /// content may go anywhere.
   public static let NSManagedObjectContextDidSave = Notification.Name("NSManagingContextDidSaveChangesNotification")
-  /// Posted after a save, on the context's queue: sets of object IDs.
+  /// Posted after a save that had changes, on the context's queue: sets of object IDs, which may be passed to other
+  /// queues. Those of a child's new objects are temporary.
   public static let NSManagedObjectContextDidSaveObjectIDs = Notification.Name(
     "_NSManagedObjectContextDidSaveObjectIDsNotification")
   /// Posted after another save was merged and `NSManagedObjectContextObjectsDidChange` was posted, on the context's
@@ -43,15 +51,15 @@ extension Notification.Name {
 }
 
 extension NSManagedObjectContext {
-  /// `NSManagedObjectContextWillSave`.
+  /// Posted before a save: `NSManagedObjectContextWillSave` in the spelling of newer code.
   public static let willSaveObjectsNotification = Notification.Name.NSManagedObjectContextWillSave
-  /// `NSManagedObjectContextDidSave`.
+  /// Posted after a save, with objects: `NSManagedObjectContextDidSave` in the spelling of newer code.
   public static let didSaveObjectsNotification = Notification.Name.NSManagedObjectContextDidSave
-  /// `NSManagedObjectContextObjectsDidChange`.
+  /// Posted at the end of an event: `NSManagedObjectContextObjectsDidChange` in the spelling of newer code.
   public static let didChangeObjectsNotification = Notification.Name.NSManagedObjectContextObjectsDidChange
-  /// `NSManagedObjectContextDidSaveObjectIDs`.
+  /// Posted after a save, with IDs: `NSManagedObjectContextDidSaveObjectIDs` in the spelling of newer code.
   public static let didSaveObjectIDsNotification = Notification.Name.NSManagedObjectContextDidSaveObjectIDs
-  /// `NSManagedObjectContextDidMergeChangesObjectIDs`.
+  /// Posted after a merge: `NSManagedObjectContextDidMergeChangesObjectIDs` in the spelling of newer code.
   public static let didMergeChangesObjectIDsNotification =
     Notification.Name.NSManagedObjectContextDidMergeChangesObjectIDs
 

@@ -2,15 +2,20 @@
 extension NotificationCenter {
   /// The notifications of one name, as an asynchronous sequence: of one object, or with nil of all.
   ///
-  ///     for await _ in NotificationCenter.default.notifications(named: .NSPersistentStoreRemoteChange) { … }
+  /// ```swift
+  /// for await _ in NotificationCenter.default.notifications(named: .NSPersistentStoreRemoteChange) {
+  ///   print("a store was changed")
+  /// }
+  /// ```
   ///
-  /// Each iterator gets those that are posted while it exists, and keeps those that nobody has taken yet. An iteration
-  /// ends when its task is cancelled.
+  /// Each iterator gets those that are posted while it exists, and keeps those that nobody has taken yet, without a
+  /// bound. An iteration ends when its task is cancelled.
   public func notifications(named name: Notification.Name, object: (any AnyObject & Sendable)? = nil) -> Notifications {
     Notifications(center: self, name: name, object: object)
   }
 
-  /// The notifications of one name.
+  /// The sequence that `notifications(named:object:)` gives. Several tasks may iterate over it, each with an iterator
+  /// of its own.
   public final class Notifications: AsyncSequence, Sendable {
     private let center: NotificationCenter
     private let name: Notification.Name

@@ -1,22 +1,26 @@
 /// A message with object IDs. Those of main-queue contexts are delivered on the main actor, those of private-queue
 /// contexts asynchronously.
 ///
-///     for await message in NotificationCenter.default.messages(of: context, for: .didSaveObjectIDsAsync) { … }
+/// ```swift
+/// for await message in NotificationCenter.default.messages(of: context, for: .didSaveObjectIDsAsync) {
+///   print(message.insertedIDs.count, "new")
+/// }
+/// ```
 ///
 /// Source: Apple's documentation of `NSManagedObjectContext.DidSaveObjectIDsMessage` and its like.
 public protocol ManagedObjectIDsMessage {
-  /// The values of the message.
+  /// The values of the message, which the properties below give one by one.
   var content: NSManagedObjectContext.ObjectIDsMessageContent { get }
 }
 
 extension ManagedObjectIDsMessage {
   /// The context that posted the message.
   public var context: NSManagedObjectContext { content.context }
-  /// The IDs of new objects.
+  /// The IDs of the save's new objects, permanent unless the context has a parent.
   public var insertedIDs: Set<NSManagedObjectID> { content.ids(.insertedObjectIDs) }
-  /// The IDs of changed objects.
+  /// The IDs of the objects whose rows the save changed.
   public var updatedIDs: Set<NSManagedObjectID> { content.ids(.updatedObjectIDs) }
-  /// The IDs of deleted objects.
+  /// The IDs of the objects whose rows the save deleted.
   public var deletedIDs: Set<NSManagedObjectID> { content.ids(.deletedObjectIDs) }
   /// The IDs of the refreshed objects; empty after a save.
   public var refreshedIDs: Set<NSManagedObjectID> { content.ids(.refreshedObjectIDs) }
@@ -63,7 +67,7 @@ extension NSManagedObjectContext {
     public typealias Subject = NSManagedObjectContext
     /// The name of the notification with the same content.
     public static var name: Notification.Name { .NSManagedObjectContextDidSaveObjectIDs }
-    /// The values of the message.
+    /// What the properties of `ManagedObjectIDsMessage` give one by one.
     public let content: ObjectIDsMessageContent
 
     /// nil for a notification of another name, or from a context on another queue.
@@ -83,7 +87,7 @@ extension NSManagedObjectContext {
     public typealias Subject = NSManagedObjectContext
     /// The name of the notification with the same content.
     public static var name: Notification.Name { .NSManagedObjectContextDidSaveObjectIDs }
-    /// The values of the message.
+    /// What the properties of `ManagedObjectIDsMessage` give one by one.
     public let content: ObjectIDsMessageContent
 
     /// nil for a notification of another name, or from a context on another queue. Call it on the context's queue.
@@ -103,7 +107,7 @@ extension NSManagedObjectContext {
     public typealias Subject = NSManagedObjectContext
     /// The name of the notification with the same content.
     public static var name: Notification.Name { .NSManagedObjectContextDidMergeChangesObjectIDs }
-    /// The values of the message.
+    /// What the properties of `ManagedObjectIDsMessage` give one by one.
     public let content: ObjectIDsMessageContent
 
     /// nil for a notification of another name, or from a context on another queue.
@@ -123,7 +127,7 @@ extension NSManagedObjectContext {
     public typealias Subject = NSManagedObjectContext
     /// The name of the notification with the same content.
     public static var name: Notification.Name { .NSManagedObjectContextDidMergeChangesObjectIDs }
-    /// The values of the message.
+    /// What the properties of `ManagedObjectIDsMessage` give one by one.
     public let content: ObjectIDsMessageContent
 
     /// nil for a notification of another name, or from a context on another queue. Call it on the context's queue.

@@ -1,7 +1,13 @@
 /// Messages with objects of main-queue contexts: the typed form of the notifications of the same names, delivered on
 /// the main actor.
 ///
-///     NotificationCenter.default.addObserver(of: context, for: .didSave) { message in show(message.inserted) }
+/// ```swift
+/// @MainActor func watch(_ context: NSManagedObjectContext) -> NotificationCenter.ObservationToken {
+///   NotificationCenter.default.addObserver(of: context, for: .didSave) { message in
+///     print(message.inserted.count, "new objects")
+///   }
+/// }
+/// ```
 ///
 /// Source: Apple's documentation of `NSManagedObjectContext.ObjectsDidChangeMessage` and its like.
 extension NSManagedObjectContext {
@@ -41,11 +47,11 @@ extension NSManagedObjectContext {
     public let queryGeneration: NSQueryGenerationToken?
     private let notification: Notification
 
-    /// The new objects.
+    /// The new objects, saved now. Use them on the main actor only.
     public var inserted: Set<NSManagedObject> { notification.objects(.insertedObjects) }
-    /// The changed objects.
+    /// The objects whose changes are saved now.
     public var updated: Set<NSManagedObject> { notification.objects(.updatedObjects) }
-    /// The deleted objects.
+    /// The objects whose rows are deleted now. They belong to no context any more; values that were read stay readable.
     public var deleted: Set<NSManagedObject> { notification.objects(.deletedObjects) }
 
     /// nil for a notification of another name, or from a context on another queue.
@@ -72,11 +78,11 @@ extension NSManagedObjectContext {
     public let context: NSManagedObjectContext
     private let notification: Notification
 
-    /// The new objects.
+    /// The objects that are new since the last message, unsaved or merged from another save.
     public var inserted: Set<NSManagedObject> { notification.objects(.insertedObjects) }
-    /// The changed objects.
+    /// The objects that code has changed since the last message.
     public var updated: Set<NSManagedObject> { notification.objects(.updatedObjects) }
-    /// The deleted objects.
+    /// The objects that were deleted since the last message, here or by another save.
     public var deleted: Set<NSManagedObject> { notification.objects(.deletedObjects) }
     /// The objects whose values a refresh or a merge replaced.
     public var refreshed: Set<NSManagedObject> { notification.objects(.refreshedObjects) }

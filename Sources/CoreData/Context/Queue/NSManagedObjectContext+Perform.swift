@@ -24,7 +24,16 @@ extension NSManagedObjectContext {
   }
 
   /// Runs the block on the context's queue and waits for it; inline if the caller is on the queue. It does not end the
-  /// event.
+  /// event. Traps for a confinement context.
+  ///
+  /// ```swift
+  /// let titles = try context.performAndWait {
+  ///   try context.fetch(NSFetchRequest<Book>(entityName: "Book")).compactMap(\.title)
+  /// }
+  /// ```
+  ///
+  /// Return values or object IDs, not objects: the result is used on the caller's thread. In a task prefer the
+  /// asynchronous `perform(schedule:_:)`, which blocks no thread.
   ///
   /// - Returns: the block's result.
   /// - Throws: the block's error.
@@ -71,7 +80,20 @@ extension NSManagedObjectContext {
     }
   }
 
-  /// Runs the block on the context's queue and returns its result; throws the block's error with its type.
+  /// Runs the block on the context's queue and returns its result; throws the block's error with its type. Ends the
+  /// event after the block. Traps for a confinement context.
+  ///
+  /// ```swift
+  /// let id = try await context.perform {
+  ///   let author = Author(context: context)
+  ///   author.name = "Jane Austen"
+  ///   try context.save()
+  ///   return author.objectID
+  /// }
+  /// ```
+  ///
+  /// The task is suspended, no thread waits. With `.immediate`, the default, a call from a block of the same context
+  /// runs the block inline and does not end the event. Cancelling the task does not stop the block.
   ///
   /// The result leaves the context's queue: return an object ID or a value, not a managed object. As on Apple's
   /// platforms the compiler does not check it.

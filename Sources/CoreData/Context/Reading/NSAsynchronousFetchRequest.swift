@@ -9,6 +9,10 @@
 /// running?.progress?.cancel()
 /// ```
 ///
+/// The context's queue is free while the store reads; the results are then adopted on it, with the context's unsaved
+/// changes of that moment. An object that the context had keeps its values. An error of the fetch comes with the
+/// result, as `operationError`. A cancellation ends a statement that runs.
+///
 /// Source: Apple's documentation of `NSAsynchronousFetchRequest`.
 open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// The request that finds the objects.
@@ -17,7 +21,8 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// Called once on the context's queue, after an error or a cancellation too.
   public let completionBlock: ((NSAsynchronousFetchResult<ResultType>) -> Void)?
 
-  /// The expected number of results, for the progress; 0 for unknown. Default: 0.
+  /// The expected number of results, for the progress; 0 for unknown. Default: 0. A number that is too small is raised
+  /// as results come.
   open var estimatedResultCount = 0
 
   /// Makes a request that reports its result to a block on the context's queue. Execute it with
@@ -77,7 +82,10 @@ open class NSPersistentStoreAsynchronousResult: NSPersistentStoreResult {
   open func cancel() { control.cancel() }
 }
 
-/// The results of an asynchronous fetch.
+/// The results of an asynchronous fetch, once its completion block is called. `execute(_:)` returns it at once, for its
+/// `progress` and `cancel()`.
+///
+/// Source: Apple's documentation of `NSAsynchronousFetchResult`.
 open class NSAsynchronousFetchResult<ResultType>: NSPersistentStoreAsynchronousResult {
   /// The request that is running or complete.
   public let fetchRequest: NSAsynchronousFetchRequest<ResultType>

@@ -2,8 +2,28 @@
 extension NSManagedObjectContext {
   /// The objects, IDs, dictionaries or count that the request asks for.
   ///
-  /// - Throws: 134070 if the model lacks the entity, the results are not of type `T`, or the predicate cannot be put
-  ///   into SQL; the stores' errors.
+  /// ```swift
+  /// let request = NSFetchRequest<Book>(entityName: "Book")
+  /// request.predicate = NSPredicate(format: "author.name == %@", "Jane Austen")
+  /// request.sortDescriptors = [NSSortDescriptor(key: "title", ascending: true)]
+  /// let books = try context.fetch(request)
+  /// ```
+  ///
+  /// The stores find the rows; unsaved changes of this context then add and remove results, unless
+  /// `includesPendingChanges` is false. Without sort descriptors the order is open. The objects are faults whose values
+  /// the same query has read, so using them costs no further query; an object that the context had before keeps the
+  /// values that it had. Relationships are read at their first use, one query for each object: name them in
+  /// `relationshipKeyPathsForPrefetching` where all will be used.
+  ///
+  /// It blocks the context's queue while the store reads. `NSAsynchronousFetchRequest` reads beside it, and a second
+  /// context does not touch this one at all. A fetch from a SQLite file in WAL mode does not wait for a writer
+  /// (https://www.sqlite.org/wal.html). Call it on the context's queue.
+  ///
+  /// - Throws: 134070 if the context has no coordinator, the model lacks the entity, the results are not of type `T`,
+  ///   the request's settings contradict each other, or a SQL store cannot put the predicate or a sort descriptor into
+  ///   SQL; the stores' errors.
+  ///
+  /// Source: Apple's documentation of `fetch(_:)`.
   public final func fetch<T>(_ request: NSFetchRequest<T>) throws -> [T] {
     let all: [Any]
     // `super.fetch(_:)` in an override may mean this method: it must not call the override again.
@@ -23,8 +43,8 @@ extension NSManagedObjectContext {
       "The fetch of \(request.entityName ?? "") gives \(found), not \(T.self): set its resultType, or another class.")
   }
 
-  /// The objects, IDs, dictionaries or count that the request asks for, with any result class. Throws as the other
-  /// `fetch`.
+  /// The objects, IDs, dictionaries or count that the request asks for, where the program expects untyped values.
+  /// Throws as the typed `fetch(_:)`, except that results of another class than `T` are no error.
   @_disfavoredOverload
   public final func fetch<T>(_ request: NSFetchRequest<T>) throws -> [Any] {
     try (self as any AllFetching).fetch(NSFetchRequest<any NSFetchRequestResult>(request))
@@ -41,8 +61,18 @@ extension NSManagedObjectContext {
     return results
   }
 
-  /// The number of objects that the request would give, with its limit and offset. It ends the event, so that deleted
-  /// objects take those along that delete rules name. Call it on the context's queue. Throws as `fetch(_:)` does.
+  /// The number of objects that the request would give, with its limit and offset.
+  ///
+  /// ```swift
+  /// let unread = NSFetchRequest<Book>(entityName: "Book")
+  /// unread.predicate = NSPredicate(format: "isRead == NO")
+  /// let number = try context.count(for: unread)
+  /// ```
+  ///
+  /// Without unsaved changes the store counts and no object is made. With unsaved changes that count
+  /// (`includesPendingChanges`), in a child context, and with several stores the IDs are fetched instead. It ends the
+  /// event, so that deleted objects take those along that delete rules name. Call it on the context's queue. Throws as
+  /// `fetch(_:)` does.
   public final func count<T>(for request: NSFetchRequest<T>) throws -> Int {
     if hasChanges { processEvent() }
     let settings = request.settings

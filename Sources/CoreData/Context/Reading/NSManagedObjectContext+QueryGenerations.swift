@@ -10,10 +10,19 @@ extension NSManagedObjectContext {
 
   /// Pins the state of the stores that fetches and faults see; nil unpins it.
   ///
+  /// ```swift
+  /// try context.setQueryGenerationFrom(.current)
+  /// let books = try context.fetch(NSFetchRequest<Book>(entityName: "Book"))
+  /// for book in books { print(book.author?.name ?? "") }  // as of the same moment
+  /// ```
+  ///
   /// A pinned context sees the same state, even if others save, until it saves, merges changes, is reset, or gets
   /// another token. After the first three the next read pins it again. Objects whose values were read keep them:
-  /// refresh them. Saves are not affected: changing a row that another save changed since is a conflict. A file without
-  /// a write-ahead log is not pinned.
+  /// refresh them. Saves are not affected: changing a row that another save changed since is a conflict.
+  ///
+  /// While it is pinned the write-ahead log of a SQLite file only grows, and a PostgreSQL store has a transaction open:
+  /// unpin a context that rests. A file without a write-ahead log is not pinned, and neither are stores in memory,
+  /// binary and XML stores.
   ///
   /// - Throws: 134070 for a child context, and for a token of another coordinator.
   ///

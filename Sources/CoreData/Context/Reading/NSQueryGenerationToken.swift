@@ -4,6 +4,13 @@
 /// the same state. As long as it exists, a connection to each file stays open and the file's write-ahead log only
 /// grows.
 ///
+/// ```swift
+/// try context.setQueryGenerationFrom(.current)
+/// _ = try context.count(for: NSFetchRequest<Book>(entityName: "Book"))  // pins
+/// let other = container.newBackgroundContext()
+/// try other.setQueryGenerationFrom(context.queryGenerationToken)
+/// ```
+///
 /// Source: Apple's documentation of `NSQueryGenerationToken`.
 ///
 /// `@unchecked Sendable`: immutable.
@@ -21,7 +28,7 @@ public final class NSQueryGenerationToken: NSObject, NSCopying, NSSecureCoding, 
   /// The token itself, which never changes.
   public func copy(with zone: NSZone? = nil) -> Any { self }
 
-  /// True.
+  /// True: an archive holds one Boolean.
   public static var supportsSecureCoding: Bool { true }
 
   /// Registers the class names that Apple's archives may have.

@@ -2,6 +2,14 @@
 extension NSPersistentHistoryTransaction {
   /// The changes as a notification for `NSManagedObjectContext.mergeChanges(fromContextDidSave:)`: sets of object IDs.
   /// Empty if the transaction was fetched without its changes.
+  ///
+  /// ```swift
+  /// let request = NSPersistentHistoryChangeRequest.fetchHistory(after: lastToken)
+  /// let result = try context.execute(request) as? NSPersistentHistoryResult
+  /// for transaction in result?.result as? [NSPersistentHistoryTransaction] ?? [] where transaction.author != "me" {
+  ///   context.mergeChanges(fromContextDidSave: transaction.objectIDNotification())
+  /// }
+  /// ```
   public func objectIDNotification() -> Notification {
     var ids: [AnyHashable: Any] = [:]
     for (type, key) in [

@@ -1,4 +1,9 @@
 /// A conflict between objects with the same values of a uniqueness constraint.
+///
+/// It is found when the store refuses a row, so after version conflicts and validation. A constraint holds for all rows
+/// of its entity's table, those of ancestors and siblings included, and for rows of other programs.
+///
+/// Source: Apple's documentation of `NSConstraintConflict`.
 open class NSConstraintConflict: NSObject {
   /// The names of the properties that must be unique together.
   public let constraint: [String]

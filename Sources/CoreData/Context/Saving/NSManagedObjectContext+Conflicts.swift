@@ -57,7 +57,17 @@ extension NSManagedObjectContext {
   // MARK: Objects that are only checked
 
   /// Makes the next save fail with a conflict if the object's row has changed by then, even if the object itself has
-  /// not. It counts for the next save that writes to the object's store.
+  /// not.
+  ///
+  /// ```swift
+  /// context.detectConflicts(for: author)  // the new book is right only for this author as it was read
+  /// book.author = author
+  /// try context.save()
+  /// ```
+  ///
+  /// The merge policy is asked as for a changed object; a policy that accepts the conflict refreshes the object. It
+  /// counts for the next save that writes to the object's store, and for none if that save writes nothing there. Reads
+  /// the object's values. Does nothing for a new object, and for one of another context.
   public final func detectConflicts(for object: NSManagedObject) {
     checkQueue()
     guard graph.owns(object), !object.objectID.isTemporaryID else { return }

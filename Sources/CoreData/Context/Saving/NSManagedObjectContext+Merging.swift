@@ -3,16 +3,43 @@ extension NSManagedObjectContext {
   /// Merges another context's save: call it on this context's queue with the `DidSave` or `DidSaveObjectIDs`
   /// notification.
   ///
+  /// ```swift
+  /// let reader = container.viewContext
+  /// let token = NotificationCenter.default.addObserver(
+  ///   forName: .NSManagedObjectContextDidSaveObjectIDs, object: context, queue: nil
+  /// ) { notification in
+  ///   nonisolated(unsafe) let saved = notification
+  ///   reader.perform { reader.mergeChanges(fromContextDidSave: saved) }
+  /// }
+  /// defer { NotificationCenter.default.removeObserver(token) }
+  /// ```
+  ///
+  /// `automaticallyMergesChangesFromParent` does the same for contexts of one coordinator.
+  ///
   /// The context reads updated objects that have values again, and they keep their own changes; faults stay faults. It
   /// registers each new object as a fault. Objects whose rows were deleted are deleted here if the program holds them;
   /// they leave the context with the next save, which does not touch their rows. The context then posts
-  /// `NSManagedObjectContextObjectsDidChange`, with an empty set under "NSObjectsChangedByMergeChangesKey".
+  /// `NSManagedObjectContextObjectsDidChange`, with an empty set under "NSObjectsChangedByMergeChangesKey", and
+  /// `NSManagedObjectContextDidMergeChangesObjectIDs`. It costs a query for each updated object with values whose row
+  /// the coordinator has not cached.
+  ///
+  /// Source: Apple's documentation of `mergeChanges(fromContextDidSave:)`.
   public final func mergeChanges(fromContextDidSave notification: Notification) {
     checkQueue()
     merge(SavedIDs(notification.userInfo ?? [:], coordinator: persistentStoreCoordinator))
   }
 
-  /// Merges a save of anybody, other processes included, into contexts. It waits for each context's queue.
+  /// Merges a save of anybody, other processes included, or the result of a batch request, into contexts. It waits for
+  /// each context's queue in turn.
+  ///
+  /// ```swift
+  /// let changes: [AnyHashable: Any] = [NSUpdatedObjectIDsKey: [book.objectID.uriRepresentation()]]
+  /// NSManagedObjectContext.mergeChanges(fromRemoteContextSave: changes, into: [container.viewContext])
+  /// ```
+  ///
+  /// Each context merges as `mergeChanges(fromContextDidSave:)` does. Rows of these objects leave the coordinator's
+  /// cache first, so that the new values are read. URIs of stores that a context's coordinator does not have open are
+  /// passed over.
   ///
   /// - Parameter changeNotificationData: arrays or sets of object IDs or their URIs, under `NSInsertedObjectIDsKey` or
   ///   `NSInsertedObjectsKey` and the like.

@@ -7,6 +7,18 @@
 ///
 /// Snapshots hold attributes by name, and to-one relationships as object IDs; NSNull stands for nil. The cache is
 /// bounded: for a row that left it, `cachedSnapshot` has the values with which the object was read.
+///
+/// ```swift
+/// do { try context.save() } catch let error as NSError where error.code == NSManagedObjectMergeError {
+///   for case let conflict as NSMergeConflict in error.userInfo["conflictList"] as? [Any] ?? [] {
+///     let mine = conflict.sourceObject.changedValues()
+///     let theirs = conflict.persistedSnapshot ?? conflict.cachedSnapshot
+///     print(conflict.newVersionNumber == 0 ? "deleted" : "changed", mine.keys, theirs ?? [:])
+///   }
+/// }
+/// ```
+///
+/// Source: Apple's documentation of `NSMergeConflict`.
 open class NSMergeConflict: NSObject {
   /// The object that was to be saved.
   public let sourceObject: NSManagedObject

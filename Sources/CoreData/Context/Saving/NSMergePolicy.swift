@@ -1,4 +1,5 @@
-/// The kinds of merge policies. Raw values are Apple's.
+/// The kinds of merge policies: what becomes of a save that meets rows that others have changed. Raw values are
+/// Apple's.
 public enum NSMergePolicyType: UInt, Sendable {
   /// The save fails.
   case errorMergePolicyType = 0
@@ -14,26 +15,53 @@ public enum NSMergePolicyType: UInt, Sendable {
 
 /// Resolves conflicts of a save: objects whose rows other saves changed, and objects with the same unique values.
 ///
+/// ```swift
+/// final class LongerTextWins: NSMergePolicy, @unchecked Sendable {
+///   init() { super.init(merge: .mergeByPropertyObjectTrumpMergePolicyType) }
+///
+///   override func resolve(optimisticLockingConflicts list: [NSMergeConflict]) throws {
+///     for conflict in list {
+///       let stored = (conflict.persistedSnapshot ?? conflict.cachedSnapshot)?["title"] as? String ?? ""
+///       guard let book = conflict.sourceObject as? Book, stored.count > book.title?.count ?? 0 else { continue }
+///       book.title = stored
+///     }
+///     try super.resolve(optimisticLockingConflicts: list)
+///   }
+/// }
+/// context.mergePolicy = LongerTextWins()
+/// ```
+///
+/// Take `mergeByPropertyObjectTrump` for imports that know better, `mergeByPropertyStoreTrump` for a user interface
+/// whose changes may be lost, and `error`, the default, where a program has to decide.
+///
 /// It is called on the context's queue during a save, each time the save meets conflicts; version conflicts come first.
-/// A subclass overrides one of the `resolve` methods, changes the objects as it likes, and calls super.
+/// The save is then tried again with what the policy left, up to a hundred times. A subclass overrides one of the
+/// `resolve` methods, changes the objects as it likes, and calls super.
+///
+/// Source: Apple's documentation of `NSMergePolicy`.
 ///
 /// `@unchecked Sendable`: immutable.
 open class NSMergePolicy: NSObject, @unchecked Sendable {
-  /// The kind of the policy.
+  /// The kind of the policy. A subclass has the one that it was made with, which super's methods carry out.
   public let mergeType: NSMergePolicyType
 
-  /// Makes a policy of a type. The shared ones below do the same.
+  /// Makes a policy of a type. The shared ones below do the same; a subclass calls it.
   public init(merge type: NSMergePolicyType) { mergeType = type }
 
-  /// The save fails, and its error names the conflicts.
+  /// The save fails with 133020 or 133021, and its error lists the conflicts under
+  /// `NSPersistentStoreSaveConflictsErrorKey`. The context keeps its changes.
   public class var error: NSMergePolicy { shared[0] }
-  /// Changes are merged property by property; where both sides changed one, the store's value stays.
+  /// Changes are merged property by property; where both sides changed one, the store's value stays. A new object with
+  /// unique values that a row has is dropped in favour of the row.
   public class var mergeByPropertyStoreTrump: NSMergePolicy { shared[1] }
-  /// Changes are merged property by property; where both sides changed one, the context's value is saved.
+  /// Changes are merged property by property; where both sides changed one, the context's value is saved. A new object
+  /// with unique values that a row has takes over the row: an upsert.
   public class var mergeByPropertyObjectTrump: NSMergePolicy { shared[2] }
-  /// The context's objects replace the rows.
+  /// The context's objects replace the rows with all their values, those that only the other side changed included. A
+  /// row that was deleted meanwhile is written again.
   public class var overwrite: NSMergePolicy { shared[3] }
-  /// The context's changes are dropped where they are in conflict.
+  /// The context's changes are dropped where they are in conflict; the objects get the stored values. The other changes
+  /// are saved.
   public class var rollback: NSMergePolicy { shared[4] }
 
   private static let shared: [NSMergePolicy] = [

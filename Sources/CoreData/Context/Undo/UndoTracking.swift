@@ -36,14 +36,17 @@ final class UndoTracking {
 }
 
 extension NSManagedObjectContext {
-  /// Undoes the last group of changes, saved or not. Does nothing without an undo manager.
+  /// Undoes the last group of changes, saved or not: it ends the event and calls the undo manager. Changes that were
+  /// saved are changes again, which the next save writes. Does nothing without an undo manager. Call it on the
+  /// context's queue.
   public final func undo() {
     checkQueue()
     processEvent()
     undoManager?.undo()
   }
 
-  /// Redoes the changes that were undone last. Does nothing without an undo manager.
+  /// Redoes the changes that were undone last, if nothing was changed since. Does nothing without an undo manager. Call
+  /// it on the context's queue.
   public final func redo() {
     checkQueue()
     processEvent()

@@ -23,7 +23,8 @@ extension NSEntityDescription {
 }
 
 extension NSPropertyDescription {
-  /// A SHA-256 hash, 32 bytes, over the parts of the property that shape the store's table.
+  /// A SHA-256 hash, 32 bytes, over the parts of the property that shape the store's table: name, optionality,
+  /// transience, hash modifier, and of its kind the type, or the destination, inverse, counts and order.
   public var versionHash: Data { hashed.versionHash }
 
   fileprivate var hashed: HashedProperty {
@@ -67,10 +68,12 @@ extension NSDerivedAttributeDescription {
 }
 
 extension NSManagedObjectModel {
-  /// The version hash of every entity, by name.
+  /// The `versionHash` of every entity, by name: what a store's metadata keeps under `NSStoreModelVersionHashesKey`.
+  /// Computed at each call.
   public var entityVersionHashesByName: [String: Data] { entitiesByName.mapValues(\.versionHash) }
 
   /// A checksum over all version hashes, base64 text: two models with the same checksum can open the same stores.
+  /// Stages of a migration name versions by it.
   public var versionChecksum: String { Self.checksum(of: entityVersionHashesByName) }
 
   /// The checksums of all versions in a `.xcdatamodeld` or `.momd`, by version name.

@@ -1,9 +1,8 @@
 /// A data model in a program's own code, so that the program needs no file to know its entities.
 ///
 /// `ModelCompilerPlugin` makes one for each model that a target's `ModelCompiler.json` lists: `Library.xcdatamodeld`
-/// becomes `EmbeddedModel.library`, internal to the target's module.
-///
-///     let container = NSPersistentContainer(name: "Library", managedObjectModel: EmbeddedModel.library.makeModel())
+/// becomes `EmbeddedModel.library`, internal to the target's module. A program uses it as `NSPersistentContainer(name:
+/// "Library", managedObjectModel: EmbeddedModel.library.makeModel())`.
 ///
 /// Not part of Apple's API, where a model is a resource of a bundle.
 public struct EmbeddedModel: Sendable {

@@ -15,7 +15,16 @@ extension NSManagedObjectModel {
 
   /// Reads a model, as `init?(contentsOf:)` does.
   ///
-  /// Not part of Apple's API, which gives nil without a reason.
+  /// ```swift
+  /// do {
+  ///   let model = try NSManagedObjectModel.load(contentsOf: URL(fileURLWithPath: "Library.xcdatamodeld"))
+  ///   print(model.entities.count)
+  /// } catch {
+  ///   print(error)  // names the file, the entity and the property
+  /// }
+  /// ```
+  ///
+  /// Not part of Apple's API, which gives nil without a reason. It reads files at each call: keep the result.
   ///
   /// - Throws: `ManagedObjectModelError` with the file, entity and property.
   public static func load(contentsOf url: URL) throws(ManagedObjectModelError) -> NSManagedObjectModel {

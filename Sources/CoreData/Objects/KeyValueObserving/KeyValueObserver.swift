@@ -2,6 +2,21 @@
 ///
 /// On Apple's platforms `observeValue(forKeyPath:of:change:context:)` is a method of `NSObject` that classes override.
 /// Foundation's `NSObject` on Linux has no such method, so the observer's class conforms to this protocol.
+///
+/// ```swift
+/// final class Watcher: KeyValueObserver {
+///   func observeValue(
+///     forKeyPath keyPath: String?, of object: Any?, change: [NSKeyValueChangeKey: Any]?,
+///     context: UnsafeMutableRawPointer?
+///   ) {
+///     print("\(keyPath ?? "") changed")
+///   }
+/// }
+/// let watcher = Watcher()
+/// book.addObserver(watcher, forKeyPath: "title", options: [.new], context: nil)
+/// book.title = "Emma"
+/// book.removeObserver(watcher, forKeyPath: "title")
+/// ```
 public protocol KeyValueObserver: AnyObject {
   /// Called where the change is made, as the options ask for it.
   ///

@@ -41,7 +41,7 @@ public enum NSKeyValueSetMutationKind: UInt, Sendable {
 
 /// One change of an observed property, with the values that the observation's options ask for.
 public struct NSKeyValueObservedChange<Value> {
-  /// The kind of the change.
+  /// What can happen to an observed property, by its name inside of the change.
   public typealias Kind = NSKeyValueChange
   /// What happened to the property: it was set, or members came or went.
   public let kind: Kind
@@ -55,7 +55,8 @@ public struct NSKeyValueObservedChange<Value> {
   public let isPrior: Bool
 }
 
-/// A running observation. It ends with `invalidate()`, or when it is released.
+/// A running observation. It ends with `invalidate()`, or when it is released: keep it as long as changes are to be
+/// told. An observed object costs a look into a table at each change; others cost nothing.
 public final class NSKeyValueObservation: NSObject {
   private let object: ObjectIdentifier
   private let number: Int
@@ -90,6 +91,15 @@ extension _KeyValueCodingAndObserving where Self: NSManagedObject {
   ///
   /// The handler runs on the context's queue, where the change is made. The observation does not keep the object alive.
   /// Apple's key paths of several steps and dependent keys are missing.
+  ///
+  /// ```swift
+  /// let observation = book.observe(\.title, options: [.old, .new]) { book, change in
+  ///   print("\(change.oldValue ?? nil ?? "") became \(change.newValue ?? nil ?? "")")
+  /// }
+  /// book.title = "Emma"
+  /// observation.invalidate()
+  /// ```
+  ///
   /// - Parameter keyPath: one property with a known name, as generated classes give it. Traps for others.
   public func observe<Value>(
     _ keyPath: KeyPath<Self, Value>, options: NSKeyValueObservingOptions = [],

@@ -10,6 +10,9 @@ public enum NSPersistentHistoryChangeType: Int, Sendable {
 
 /// The change of one object in a transaction.
 ///
+/// Its `changeID`, `changedObjectID`, `changedEntity`, `changeType`, `tombstone` and `updatedProperties` can be named
+/// in the predicate of a history request.
+///
 /// Source: Apple's documentation of `NSPersistentHistoryChange`.
 ///
 /// `@unchecked Sendable`: immutable once a request has returned it; the values of a tombstone do not change.

@@ -14,6 +14,14 @@
 /// an `NSPersistentHistoryResult`. It throws 134091 if none of the stores keeps a history, and 134030 for deleting in a
 /// read-only store.
 ///
+/// A program keeps the token of the last transaction that it has handled, archived, and reads on from there at its next
+/// start. Delete history that all readers have passed, since a store does not delete it by itself:
+///
+/// ```swift
+/// let month: TimeInterval = 30 * 86_400
+/// try context.execute(NSPersistentHistoryChangeRequest.deleteHistory(before: Date() - month))
+/// ```
+///
 /// Source: Apple's documentation of `NSPersistentHistoryChangeRequest`.
 open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   /// The place after which history is read, or before which it is deleted.
@@ -55,7 +63,9 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   open class func fetchHistory(after date: Date) -> NSPersistentHistoryChangeRequest { Self.make(.fetch, .date(date)) }
 
   /// Reads the transactions after a token; nil reads all. Executing it throws 134301 if some of them were deleted:
-  /// start again with nil.
+  /// start again with nil, and read the objects themselves anew.
+  ///
+  /// A token knows the stores that it was made for; the history of other stores is read from its beginning.
   open class func fetchHistory(after token: NSPersistentHistoryToken?) -> NSPersistentHistoryChangeRequest {
     Self.make(.fetch, .token(token))
   }
@@ -67,6 +77,18 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
 
   /// Reads what matches a request of `NSPersistentHistoryTransaction.fetchRequest` or
   /// `NSPersistentHistoryChange.fetchRequest`.
+  ///
+  /// ```swift
+  /// if let imports = NSPersistentHistoryTransaction.fetchRequest {
+  ///   imports.predicate = NSPredicate(format: "author == %@", "import")
+  ///   let request = NSPersistentHistoryChangeRequest.fetchHistory(withFetch: imports)
+  ///   let result = try context.execute(request) as? NSPersistentHistoryResult
+  ///   print((result?.result as? [NSPersistentHistoryTransaction])?.count ?? 0)
+  /// }
+  /// ```
+  ///
+  /// The whole history is read, and the predicate evaluated in memory. A request whose `entity` is another one throws
+  /// 134070 when it is executed.
   open class func fetchHistory<Result>(withFetch fetchRequest: NSFetchRequest<Result>)
     -> NSPersistentHistoryChangeRequest
   {
@@ -78,7 +100,8 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
 
   // MARK: Deleting
 
-  /// Deletes the transactions before a date.
+  /// Deletes the transactions before a date, of all stores that the request asks. Readers whose token is older get
+  /// 134301 from then on. A store's newest number is never used again, so tokens stay valid.
   open class func deleteHistory(before date: Date) -> NSPersistentHistoryChangeRequest {
     Self.make(.delete, .date(date))
   }
@@ -123,7 +146,10 @@ public enum NSPersistentHistoryResultType: Int, Sendable {
   case transactionsAndChanges = 5
 }
 
-/// The result of an `NSPersistentHistoryChangeRequest`.
+/// What executing an `NSPersistentHistoryChangeRequest` gives. Transactions are in the order of their commits, of
+/// several stores in that of their times.
+///
+/// Source: Apple's documentation of `NSPersistentHistoryResult`.
 open class NSPersistentHistoryResult: NSPersistentStoreResult {
   /// A value of the type that `resultType` describes.
   public let result: Any?

@@ -6,6 +6,16 @@
 /// the same content under this class's own name, since Foundation on Linux ignores
 /// `NSKeyedArchiver.setClassName(_:for:)`.
 ///
+/// ```swift
+/// if let token = coordinator.currentPersistentHistoryToken(fromStores: nil) {
+///   try JSONEncoder().encode(token).write(to: url)
+///   lastToken = try JSONDecoder().decode(NSPersistentHistoryToken.self, from: Data(contentsOf: url))
+/// }
+/// ```
+///
+/// It refers to stores by their UUIDs, so it means nothing for a store that `migratePersistentStore` has made, which
+/// has another UUID.
+///
 /// Source: Apple's documentation of `NSPersistentHistoryToken`; the archive as a store of Apple's holds one.
 public final class NSPersistentHistoryToken: NSObject, NSCopying, NSSecureCoding, Codable, Sendable {
   /// The number of the last transaction before the place, by store identifier.

@@ -1,5 +1,9 @@
 /// One save or batch request, as a store's persistent history recorded it.
 ///
+/// A store records one for each transaction of its file if it was opened with `NSPersistentHistoryTrackingKey`, in the
+/// same transaction as the rows. A read-only property of it can be named in the predicate of a history request:
+/// `author`, `bundleID`, `contextName`, `processID`, `storeID`, `timestamp`, `token`, `transactionNumber`.
+///
 /// Source: Apple's documentation of `NSPersistentHistoryTransaction`.
 ///
 /// `@unchecked Sendable`: immutable once a request has returned it.

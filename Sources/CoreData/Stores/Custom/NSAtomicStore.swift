@@ -8,6 +8,10 @@
 ///
 /// The methods are called on any thread, by one thread at a time.
 ///
+/// It suits files of a few megabytes in a form of one's own, such as a document: each save writes the whole, and all
+/// objects are in memory twice, as nodes and as rows. For a database or a service use `NSIncrementalStore`. The page on
+/// a store of one's own has a complete one.
+///
 /// Source: Apple's documentation of `NSAtomicStore`, and its Atomic Store Programming Topics.
 ///
 /// `@unchecked Sendable`: only the thread that has the store's turn uses nodes; `opened` is set before other threads
@@ -56,10 +60,12 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
   /// - Throws: any error; the save then fails with it, and the nodes get their old values back.
   open func save() throws { subclassMustOverride() }
 
-  /// Makes the node of a new object, whose ID is permanent already.
+  /// Makes the node of a new object, whose ID is permanent already. Its values are set by `updateCacheNode(_:from:)`,
+  /// which follows for each new object.
   open func newCacheNode(for managedObject: NSManagedObject) -> NSAtomicStoreCacheNode { subclassMustOverride() }
 
-  /// Gives a node the values of an object that is new or was changed.
+  /// Gives a node the values of an object that is new or was changed. `managedObject` is not the app's object; take its
+  /// values by `value(forKey:)`, and for relationships the nodes of its related objects by `cacheNode(for:)`.
   open func updateCacheNode(_ node: NSAtomicStoreCacheNode, from managedObject: NSManagedObject) {
     subclassMustOverride()
   }
@@ -89,7 +95,7 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
     for node in cacheNodes { nodes[node.objectID] = node }
   }
 
-  /// The node of an object; nil if there is none.
+  /// The node that was added for an object's ID; nil if there is none.
   open func cacheNode(for objectID: NSManagedObjectID) -> NSAtomicStoreCacheNode? { nodes[objectID] }
 
   /// The ID for a reference, the same each time. Traps for an entity that the store does not hold.

@@ -7,9 +7,9 @@
 ///
 /// `@unchecked Sendable`: only the thread that has the store's turn to load or save uses it.
 open class NSAtomicStoreCacheNode: NSObject, @unchecked Sendable {
-  /// The ID of the object.
+  /// The ID of the object, made with the store's `objectID(for:withReferenceObject:)`.
   open private(set) var objectID: NSManagedObjectID
-  /// The values by name; nil before the first is set.
+  /// The values by name, `NSNull` for nil; nil before the first is set. The store copies it to take a failed save back.
   open var propertyCache: NSMutableDictionary?
 
   /// Makes a node without values.
@@ -18,7 +18,7 @@ open class NSAtomicStoreCacheNode: NSObject, @unchecked Sendable {
     super.init()
   }
 
-  /// The value of a property; nil for none.
+  /// The value of a property by its name: that of `propertyCache`, with `NSNull` as nil. A subclass may compute it.
   open func value(forKey key: String) -> Any? { propertyCache?[key].flatMap { $0 is NSNull ? nil : $0 } }
 
   /// Sets the value of a property; nil removes it.

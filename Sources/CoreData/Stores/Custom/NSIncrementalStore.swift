@@ -8,6 +8,10 @@
 /// The methods are called on any thread, those for reading on several at once. The context that they get is not one of
 /// the program's: use it to make objects for IDs, and to read related objects.
 ///
+/// Core Data keeps objects, faults, relationships and changes in memory; the store answers requests and writes rows.
+/// Its rows have versions, by which conflicts are noticed: see `NSIncrementalStoreNode`. A save to several stores is
+/// given to an incremental store last, since it cannot take anything back.
+///
 /// Source: Apple's documentation of `NSIncrementalStore`, and its Incremental Store Programming Guide.
 ///
 /// `@unchecked Sendable`: `opened` is set before other threads get the store; a subclass does its own locking.

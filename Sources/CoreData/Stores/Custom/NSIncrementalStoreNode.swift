@@ -5,7 +5,7 @@
 /// `@unchecked Sendable`: the store makes and changes it; Core Data only reads it, after the store's method that
 /// returned it.
 open class NSIncrementalStoreNode: NSObject, @unchecked Sendable {
-  /// The ID of the object.
+  /// The ID of the object, made with the store's `newObjectID(for:referenceObject:)`.
   public let objectID: NSManagedObjectID
   /// Distinguishes these values from earlier and later ones of the object: a save conflicts if the store has another
   /// version than the one that was read. A store that always gives the same version has no conflicts.

@@ -3,6 +3,8 @@
 /// For an incremental store the objects belong to the context that comes with the request, and may be used until
 /// `execute(_:with:)` returns. A context or a coordinator that executes a request saves the objects that it names.
 ///
+/// An incremental store writes all of it or throws. Contexts save by `save()`, without a program making such a request.
+///
 /// Source: Apple's documentation of `NSSaveChangesRequest`.
 open class NSSaveChangesRequest: NSPersistentStoreRequest {
   /// New objects, with their permanent IDs.

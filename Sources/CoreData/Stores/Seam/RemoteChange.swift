@@ -36,8 +36,17 @@ extension Notification.Name {
   /// Posted by a coordinator on any thread after a commit to a store that was opened with
   /// `NSPersistentStoreRemoteChangeNotificationPostOptionKey`: by this coordinator, another one, or another process.
   ///
-  /// The user info has the store's UUID, its URL and, with a history, the token of its end. One notification may stand
-  /// for several quick commits. Commits by another machine through a network file system are not noticed.
+  /// ```swift
+  /// let changes = NotificationCenter.default.notifications(named: .NSPersistentStoreRemoteChange, object: coordinator)
+  /// for await _ in changes {
+  ///   await context.perform { context.refreshAllObjects() }
+  /// }
+  /// ```
+  ///
+  /// The user info has the store's UUID (`NSStoreUUIDKey`), its URL (`NSPersistentStoreURLKey`) and, with a history,
+  /// the token of its end (`NSPersistentHistoryTokenKey`). One notification may stand for several quick commits, so
+  /// read the history from the last token that was handled. Commits by another machine through a network file system
+  /// are not noticed; those to a PostgreSQL store are, from every machine.
   public static let NSPersistentStoreRemoteChange = Notification.Name("NSPersistentStoreRemoteChangeNotification")
 }
 

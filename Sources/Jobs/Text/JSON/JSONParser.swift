@@ -3,9 +3,11 @@
 /// Strict means RFC 8259 and no more: no comments, no trailing commas, no member twice in one object, valid UTF-8 only.
 /// The parser can enter arrays and objects step by step, so that a long array is read element by element:
 ///
-///     var parser = JSONParser(bytes)
-///     try parser.enterArray()
-///     while try parser.nextElement() { use(try parser.value()) }
+/// ```swift
+/// var parser = JSONParser(Array("[1, 2, 3]".utf8))
+/// try parser.enterArray()
+/// while try parser.nextElement() { print(try parser.value()) }
+/// ```
 public struct JSONParser {
   let bytes: [UInt8]
   /// How many bytes are read.
