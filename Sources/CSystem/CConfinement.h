@@ -112,8 +112,8 @@ enum {
 
 // MARK: Building a filter
 
-// A filter while it is written. It works on one number, which a load replaces, and its instructions run from the first to the
-// last, but for blocks that are passed over.
+// A filter while it is written. It works on one number, which a load replaces, and its instructions run from the first
+// to the last, but for blocks that are passed over.
 struct csystem_filter {
   struct sock_filter *instructions;
   int count;
@@ -179,8 +179,8 @@ static inline void csystem_answer_calls(struct csystem_filter *filter, const int
 }
 
 // Writes the filter into `instructions`, which has room for csystem_filter_room of them, and returns how many it has.
-// Sockets are denied: those of networks unless `has_network`, and all others. Changes of open files' modes and owners are denied
-// unless `changes_files`.
+// Sockets are denied: those of networks unless `has_network`, and all others. Changes of open files' modes and owners are
+// denied unless `changes_files`.
 static inline int csystem_write_filter(struct sock_filter *instructions, int has_network, int changes_files) {
   struct csystem_filter program = {instructions, 0}, *filter = &program;
   const uint32_t allowed = SECCOMP_RET_ALLOW, denied = SECCOMP_RET_ERRNO | EPERM, refused = SECCOMP_RET_ERRNO | EACCES;
