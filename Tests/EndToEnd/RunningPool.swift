@@ -71,28 +71,25 @@ final class RunningPool {
 
   /// Follows the pool until the condition holds.
   func wait(until condition: (PoolStatus) throws -> Bool) throws {
-    let watch = Process()
-    watch.executableURL = URL(fileURLWithPath: Built.path("workerpool"))
-    watch.arguments = ["status", "--queue", queue, "--json", "--watch", "--interval", "0.05"]
-    let pipe = Pipe()
-    watch.standardOutput = pipe
-    try watch.run()
-    try pipe.fileHandleForWriting.close()
-    defer {
-      watch.terminate()
-      watch.waitUntilExit()
-    }
-    let lines = LineReader(pipe.fileHandleForReading)
     let start = ContinuousClock.now
-    while let line = lines.next() {
-      if try condition(JSONDecoder().decode(PoolStatus.self, from: Data(line.utf8))) { return }
-      if ContinuousClock.now - start > LineReader.timeout {
-        Issue.record("what was waited for has not come in \(LineReader.timeout): \(line)\n\(lastLines)")
-        throw TestTimeout()
+    do {
+      let client = try StatusClient(queue: queue)
+      while true {
+        let status = try #require(try client.request(StatusRequest(.status)).status)
+        if try condition(status) { return }
+        if ContinuousClock.now - start > LineReader.timeout {
+          Issue.record("what was waited for has not come in \(LineReader.timeout): \(status)\n\(lastLines)")
+          throw TestTimeout()
+        }
+        poll(nil, 0, Self.pause)
       }
+    } catch let failure as StatusClient.Failure {
+      Issue.record("the pool ended before what was waited for: \(failure)\n\(lastLines)")
     }
-    Issue.record("the pool ended before what was waited for")
   }
+
+  /// Milliseconds between two questions to the pool, and at most between two looks at what a program tells.
+  fileprivate static let pause: Int32 = 25
 
   /// Waits until so many jobs have succeeded and none is left to run; a dead one fails the test.
   func waitForJobs(_ count: Int) throws {
@@ -159,13 +156,16 @@ func waitUntil(
   _ condition: () throws -> Bool
 ) throws {
   let start = ContinuousClock.now
+  var pause: Int32 = 5
   while try !condition() {
     if ContinuousClock.now - start > timeout {
       Issue.record("not in \(timeout): \(what)", sourceLocation: location)
       throw TestTimeout()
     }
-    // A test that asks without a pause takes a processor from the programs for which it waits.
-    poll(nil, 0, 5)
+    // A test that asks without a pause takes a processor from the programs for which it waits: most conditions start a
+    // program.
+    poll(nil, 0, pause)
+    pause = min(2 * pause, RunningPool.pause)
   }
 }
 

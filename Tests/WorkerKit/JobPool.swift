@@ -22,8 +22,14 @@ final class JobPool {
   /// Lines of the pool's log, which its thread adds to.
   final class LogLines: Sendable {
     private let lines = Mutex<[String]>([])
+    /// Signalled when the pool has opened its store and listens, and when it could not start.
+    let started = DispatchSemaphore(value: 0)
     var all: [String] { lines.withLock { $0 } }
-    func add(_ line: String) { lines.withLock { $0.append(line) } }
+
+    func add(_ line: String) {
+      lines.withLock { $0.append(line) }
+      if line.hasPrefix("running on") || line.hasPrefix("the pool did not start") { started.signal() }
+    }
   }
 
   /// Set when the pool's thread is done.
@@ -97,9 +103,9 @@ final class JobPool {
       }
       exit.semaphore.signal()
     }
-    let watch = try InotifyWatch(directory: configuration.queue + "/run")
     thread.start()
-    observer = try watch.firstResult { try? StatusClient(queue: configuration.queue) }
+    #expect(log.started.wait(timeout: .now() + 300) == .success, "\(log.all)")
+    observer = try StatusClient(queue: configuration.queue)
     #expect(try observer?.request(StatusRequest(.observe)).ok == true, "\(log.all)")
     if resuming { #expect(try request(StatusRequest(.resume)).ok) }
   }
@@ -165,6 +171,9 @@ final class JobPool {
     ended.subtract(jobs)
   }
 
+  /// The next thing that the pool tells: jobs that have ended, or what a worker has saved.
+  func nextEvent() throws -> StatusReply? { try observer?.next() }
+
   /// Waits until a `wait` job has begun, by watching the recording for its progress.
   func waitForProgress(of job: String) throws {
     let watch = csystem_inotify()
@@ -189,12 +198,13 @@ final class JobPool {
 
   /// Waits until the jobs have succeeded or are dead. One that waits for its next attempt gets it at once.
   func finish(_ jobs: [String]) throws {
-    var unfinished = jobs
     while true {
-      unfinished = try unfinished.filter { ![.succeeded, .dead].contains(try row($0).state) }
+      let unfinished = try jobStates(jobs).filter { ![.succeeded, .dead].contains($0.value) }
       if unfinished.isEmpty { return }
-      try retry(unfinished)
+      try retry(Array(unfinished.keys))
       guard let reply = try observer?.next(), reply.ended != nil || reply.saved != nil else { return }
+      // The store is looked at once for all that has happened meanwhile.
+      while try observer?.next(within: 0) != nil {}
     }
   }
 
@@ -217,7 +227,19 @@ final class JobPool {
   }
 
   func states(_ uris: [String]) throws -> [JobState: Int] {
-    try uris.reduce(into: [:]) { $0[try row($1).state, default: 0] += 1 }
+    try jobStates(uris).values.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+  }
+
+  /// The state of each of these jobs.
+  private func jobStates(_ uris: [String]) throws -> [String: JobState] {
+    let context = store.makeContext(name: "check")
+    let wanted = Set(uris)
+    return try context.performAndWait {
+      try context.fetch(Job.fetchRequest()).reduce(into: [:]) { states, job in
+        let uri = job.objectID.uriString
+        if wanted.contains(uri) { states[uri] = job.state }
+      }
+    }
   }
 
   func values() throws -> [Int] {

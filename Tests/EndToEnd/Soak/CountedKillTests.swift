@@ -5,9 +5,9 @@ import Testing
 /// Workers, the pool, or both at once are killed at random moments, and every job is counted by itself: in the store,
 /// where it counts once, and in a file outside, where an attempt that died before its save is repeated.
 ///
-/// 40 kills are part of the default run; `WORKERPOOL_KILLS=1000` makes it that many.
+/// 20 kills are part of the default run; `WORKERPOOL_KILLS=1000` makes it that many.
 @Suite(.serialized) struct CountedKillTests {
-  static let kills = ProcessInfo.processInfo.environment["WORKERPOOL_KILLS"].flatMap(Int.init) ?? 40
+  static let kills = ProcessInfo.processInfo.environment["WORKERPOOL_KILLS"].flatMap(Int.init) ?? 20
 
   @Test(.timeLimit(.minutes(150)))
   func everyJobCountsOnceInTheStoreWhoeverIsKilled() throws {

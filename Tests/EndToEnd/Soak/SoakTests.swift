@@ -6,10 +6,10 @@ import WorkerPool
 /// Runs mixed jobs while ten random processes are killed every second, the supervisor among them: no job is lost, and
 /// none is done twice.
 ///
-/// A minute of it is part of the default run; `WORKERPOOL_SOAK=3600` makes it an hour.
+/// Twenty seconds of it are part of the default run; `WORKERPOOL_SOAK=3600` makes it an hour.
 @Suite(.serialized) struct SoakTests {
   /// Seconds that it shall take.
-  static let duration = ProcessInfo.processInfo.environment["WORKERPOOL_SOAK"].flatMap(Double.init) ?? 60
+  static let duration = ProcessInfo.processInfo.environment["WORKERPOOL_SOAK"].flatMap(Double.init) ?? 20
   /// Kills in a second, on average, and how many of them hit the supervisor.
   static let killsPerSecond = 10.0
   static let supervisorShare = 0.03

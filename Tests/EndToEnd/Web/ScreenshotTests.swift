@@ -2,8 +2,8 @@ import Foundation
 import PoolClient
 import Testing
 
-/// How the pages look: light and dark, wide and narrow. `WORKERPOOL_SCREENSHOTS=DIRECTORY` keeps the pictures, of
-/// which the documentation shows some.
+/// How the pages look: light and dark, wide and narrow. `WORKERPOOL_SCREENSHOTS=DIRECTORY` keeps the pictures for people
+/// to look at. Their history is made up; the picture in the documentation is one of a real run, and not from here.
 @Suite(.serialized, .enabled(if: Browser.isThere, "Chromium is not installed (Debian: chromium)"))
 struct ScreenshotTests {
   private static let directory = ProcessInfo.processInfo.environment["WORKERPOOL_SCREENSHOTS"]
@@ -84,10 +84,6 @@ struct ScreenshotTests {
           guard [1280, 400].contains(width) else { continue }
           sizes.insert(picture.count)
           try Self.keep(picture, "\(name)-\(width)\(isDark ? "~dark" : "").png")
-          guard name == "week", width == Self.widths[0] else { continue }
-          // The documentation's.
-          try browser.setWindow(width: 1000, height: 700, dark: isDark)
-          try Self.keep(Self.picture(browser, atMost: 700), "overview\(isDark ? "~dark" : "").png")
         }
       }
       #expect(sizes.count > 1, "/\(path): all pictures are the same")

@@ -156,8 +156,16 @@ private struct SimulatedPool: CustomStringConvertible {
       let released = claimed.subtracting(kept)
       given += released.count
       claimed.formIntersection(kept)
-      free = (free + released).sorted(by: >)
+      putBack(released)
     }
+  }
+
+  /// Jobs are free again. They are among the first of the backlog, whose end is not touched.
+  private mutating func putBack(_ released: Set<JobKey>) {
+    guard let last = released.max() else { return }
+    var first = Array(released)
+    while let next = free.last, next < last { first.append(free.removeLast()) }
+    free += first.sorted(by: >)
   }
 
   private mutating func begin(_ id: WorkerID) {
