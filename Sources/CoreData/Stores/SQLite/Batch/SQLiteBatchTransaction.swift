@@ -16,7 +16,7 @@ struct SQLiteBatchTransaction: BatchTransaction {
 
   func parameter(_ value: Any, of attribute: NSAttributeDescription) throws -> SQL {
     let external = attribute.allowsExternalBinaryDataStorage ? value as? Data : nil
-    let stored = try external.map { .blob($0) } ?? SQLiteValue.stored(value, attribute)
+    let stored = try external.map { SQLiteValue.blob($0) } ?? SQLiteValue.stored(value, attribute)
     // As a parameter it would be refused without its name.
     guard connection.canBind(stored) else { throw RefusedValue(sqlite: SQLITE_TOOBIG) }
     // The function gives each row a file of its own for a large value, which goes with the row.
