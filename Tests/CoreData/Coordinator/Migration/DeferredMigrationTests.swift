@@ -131,6 +131,8 @@ import Testing
     #expect(!isUnfinished(coordinator))
     try #expect(oldTables(store).isEmpty)
     try #expect(titles(coordinator).count == 20)
+    let whole = try open(full, first, isDeferred: false)
+    try whole.remove(whole.persistentStores[0])
     _ = try open(full, second, isDeferred: false)
     try #expect(schema(store) == schema(full))
   }

@@ -127,9 +127,9 @@ struct ServerNeighbourTests {
     let model = LibraryModel.make()
     // Its number is before those of the others.
     model.entities += [LibraryModel.entity("Aardvark", [LibraryModel.attribute("name", .stringAttributeType)])]
-    model.entitiesByName["Book"]?.properties.append(LibraryModel.attribute("isbn", .stringAttributeType))
-    // More than an addition: the tables are made anew.
-    model.entitiesByName["Book"]?.properties.removeAll { $0.name == "weight" }
+    // With a value for all rows, tables are made anew.
+    model.entitiesByName["Book"]?.properties.append(
+      LibraryModel.attribute("isbn", .stringAttributeType, default: ""))
     return model
   }
 
