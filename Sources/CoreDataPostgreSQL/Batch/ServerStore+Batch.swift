@@ -1,13 +1,16 @@
 /// Batch requests: many rows in one transaction, without objects.
 extension ServerStore {
   func insert(_ rows: BatchRows, by origin: ChangeOrigin) throws -> BatchResult {
-    try batch("Inserting rows of \(rows.entityName)", origin) { connection, history in
+    try batch("Inserting rows of", rows.entityName, origin) { connection, history in
       try ServerBatchInsertion(self, rows, connection, history).run()
     }
   }
 
   func update(_ request: NSBatchUpdateRequest, of entity: String, by origin: ChangeOrigin) throws -> BatchResult {
-    try batch("Updating rows of \(entity)", origin, mayRepeat: true) { connection, history in
+    let names = request.propertiesToUpdate.map { properties in
+      Set(properties.keys.compactMap { $0 as? String ?? ($0 as? NSPropertyDescription)?.name })
+    }
+    return try batch("Updating rows of", entity, changing: names, origin, mayRepeat: true) { connection, history in
       let update = BatchUpdate(
         ServerBatchTransaction(store: self, connection: connection, history: history), entity, request)
       return try update.run(
@@ -16,7 +19,7 @@ extension ServerStore {
   }
 
   func delete(_ fetch: RowFetch, by origin: ChangeOrigin) throws -> BatchResult {
-    try batch("Deleting rows of \(fetch.entityName)", origin, mayRepeat: true) { connection, history in
+    try batch("Deleting rows of", fetch.entityName, origin, mayRepeat: true) { connection, history in
       try BatchDeletion(ServerBatchTransaction(store: self, connection: connection, history: history))
         .run(evaluated(fetch, connection))
     }
@@ -25,21 +28,29 @@ extension ServerStore {
   /// Runs a batch in one transaction, which the store's history records. All rows read before become unknown, here and,
   /// through the server's snapshots, in other coordinators.
   ///
-  /// - Parameter mayRepeat: whether the body does the same when it runs again.
+  /// - Parameters:
+  ///   - names: the properties that are changed; nil for all.
+  ///   - mayRepeat: whether the body does the same when it runs again.
   private func batch(
-    _ doing: String, _ origin: ChangeOrigin, mayRepeat: Bool = false,
+    _ doing: String, _ entity: String, changing names: Set<String>? = nil, _ origin: ChangeOrigin,
+    mayRepeat: Bool = false,
     _ body: (any ServerConnection, ServerHistoryNotes?) throws -> BatchResult
   ) throws -> BatchResult {
     try database.withWriter {
       var result = BatchResult()
       func run() throws {
-        result = try CoreDataErrors.fromServer("\(doing) in \(address.description)") {
-          try database.write { connection in
-            let history = keepsHistory ? ServerHistoryNotes(self, origin) : nil
-            prepare(connection)
-            let result = try body(connection, history)
-            try history?.write(connection)
-            return result
+        result = try CoreDataErrors.fromServer("\(doing) \(entity) in \(address.description)") {
+          do {
+            return try database.write { connection in
+              let history = keepsHistory ? ServerHistoryNotes(self, origin) : nil
+              prepare(connection)
+              let result = try body(connection, history)
+              try history?.write(connection)
+              return result
+            }
+          } catch let error as ServerError where error.isBeyondLimit {
+            // Only its own transaction has failed: others can still be asked about the indexes.
+            throw try OversizedIndexRow(error, of: self).value(inBatchOf: entity, changing: names)
           }
         }
       }

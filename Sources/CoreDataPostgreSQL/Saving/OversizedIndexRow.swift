@@ -38,11 +38,44 @@ struct OversizedIndexRow {
     // One value may be in several indexes.
     guard let first = found.first, found.allSatisfy({ $0.attribute === first.attribute && $0.entity == first.entity })
     else { return nil }
-    let refused = RefusedValue(
-      "is too long for an index of the server, which takes some 2,700 bytes of a row",
-      remedy: "shorten it, or remove the index or the uniqueness constraint from the model")
+    let refused = Self.refused(for: "an index of the server")
     let isAlone = found.allSatisfy { $0.key == first.key }
     return (isAlone ? refused.of(first.entity, first.key) : refused).of(first.attribute)
+  }
+
+  /// What a batch request could not write: the attribute where one alone may be too long, or else the entity with all
+  /// of them. The rows are not known here.
+  ///
+  /// - Parameter names: the properties that the request changes; nil for all.
+  func value(inBatchOf entity: String, changing names: Set<String>? = nil) throws -> RefusedValue {
+    let columns = Set(try indexedColumns(entity).joined())
+    let writer = store.writer(store.mapping(entity).number)
+    var attributes: [NSAttributeDescription] = []
+    for (step, column) in writer.columns(writer.steps) where columns.contains(Self.plain(column.name)) {
+      guard let attribute = step.attribute, Self.mayBeLong(attribute), names?.contains(attribute.name) ?? true,
+        !attributes.contains(where: { $0 === attribute })
+      else { continue }
+      attributes.append(attribute)
+    }
+    if attributes.count == 1 { return Self.refused(entity: entity, for: "an index of the server").of(attributes[0]) }
+    let places = index.map { ["the index \($0)"] } ?? attributes.map { "the index of \($0.name)" }
+    return Self.refused(
+      entity: entity,
+      for: places.isEmpty ? "an index of the server" : "\(places.joined(separator: " or ")) at the server")
+  }
+
+  private static func refused(entity: String? = nil, for index: String) -> RefusedValue {
+    RefusedValue(
+      entity: entity, "is too long for \(index), which takes some 2,700 bytes of a row",
+      remedy: "shorten it, or remove the index or the uniqueness constraint from the model")
+  }
+
+  /// Whether the values of an attribute differ in length.
+  private static func mayBeLong(_ attribute: NSAttributeDescription) -> Bool {
+    switch attribute.attributeType {
+    case .stringAttributeType, .binaryDataAttributeType, .transformableAttributeType, .URIAttributeType: true
+    default: false
+    }
   }
 
   /// The rows that the save writes, with their keys.

@@ -1,5 +1,6 @@
 import Jobs
 import LinuxSystem
+import PoolMetrics
 
 /// The files that a pool is told to write besides its own: metrics and a record of what is said. They replace nothing
 /// that somebody needs.

@@ -177,6 +177,38 @@ struct ServerStoreTests {
     }
   }
 
+  /// A batch request writes rows that nobody here knows: the error names the entity and the attribute.
+  @Test(arguments: [3000, 9000])
+  func aBatchWithAValueThatIsTooLongForAnIndexNamesTheAttribute(length: Int) throws {
+    let model = LibraryModel.make()
+    model.entitiesByName["Tag"]?.uniquenessConstraints = [["label"]]
+    let stack = try StoreStack(.server, model)
+    var generator = SeededGenerator(seed: 7)
+    let long = String(decoding: (0..<length).map { _ in UInt8.random(in: 33...126, using: &generator) }, as: UTF8.self)
+    let expected =
+      "the value of label of Tag is too long for an index of the server, which takes some 2,700 bytes of a row: shorten "
+      + "it, or remove the index or the uniqueness constraint"
+    try stack.perform { context in
+      context.make("Tag", ["label": "short"])
+      try context.save()
+      func refusal(_ request: NSPersistentStoreRequest) -> String {
+        do {
+          _ = try context.execute(request)
+          return "done"
+        } catch {
+          return (error as NSError).localizedDescription
+        }
+      }
+      let insertion = NSBatchInsertRequest(entityName: "Tag", objects: [["label": "new"], ["label": long]])
+      let inserted = refusal(insertion)
+      #expect(inserted.contains(expected) && inserted.contains("Inserting rows of Tag"), "\(inserted)")
+      let update = NSBatchUpdateRequest(entityName: "Tag")
+      update.propertiesToUpdate = ["label": long]
+      let updated = refusal(update)
+      #expect(updated.contains(expected) && updated.contains("Updating rows of Tag"), "\(updated)")
+    }
+  }
+
   private func refusal(_ context: NSManagedObjectContext) -> String {
     do {
       try context.save()
