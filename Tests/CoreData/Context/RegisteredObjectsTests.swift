@@ -99,14 +99,11 @@ import Testing
     #expect(ids.awaited == [-2] && ids[-1] === id && ids[-2] == nil)
   }
 
-  @Test func theyAreKeptForChildrenAlone() {
-    for isForChildren in [false, true] {
-      let ids = PermanentIDs()
-      if isForChildren { ids.expectChildren() }
-      ids.note(-1, became: id)
-      ids.forgetUnlessForChildren()
-      #expect((ids[-1] != nil) == isForChildren)
-    }
+  @Test func aContextWithoutChildrenKeepsNone() {
+    let ids = PermanentIDs()
+    ids.note(-1, became: id)
+    ids.forgetUnlessForChildren()
+    #expect(ids.byKey.isEmpty)
   }
 
   @Test func theRootsNewsIsHeardOnceByEachOfItsChain() {

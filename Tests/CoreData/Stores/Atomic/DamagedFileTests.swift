@@ -138,8 +138,10 @@ import Testing
     let owner = try subject.insert("Book", [["title": "heavy"]])[0]
     let memory = try #require(subject.store as? XMLStore).memory
     let list = try #require(memory.schema.entity(named: "Book").toManys["tags"])
-    memory.load { $0.contents.setMembers(Array(1...1_300_000), list.number, of: owner) }
+    let others = (0..<640_000).map { 1_000_000_000_000_000 + Int64($0) }
+    memory.load { $0.contents.setMembers(keys + others, list.number, of: owner) }
     let data = try XMLFormat.encode(memory, subject.store.metadata)
+    #expect(data.count > 10_000_000)
     let schema = MemorySchema(subject.model.entities, StoreReference(identifier: "copy"), sharesKeys: true)
     let copy = MemoryRows(schema)
     try copy.load { try XMLFormat.decode(data, into: MemoryLoader($0)) }

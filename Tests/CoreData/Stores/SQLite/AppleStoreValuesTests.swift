@@ -47,10 +47,13 @@ import Testing
       guard !attributes.isEmpty else { continue }
       let columns = attributes.map { "quote(\($0.column)), \($0.column)" }.joined(separator: ", ")
       let rows = try StoreFixtures.rows(
-        "SELECT Z_PK, \(columns) FROM \(mapping.table) WHERE Z_ENT = \(mapping.number) LIMIT 1000", inFile: file)
+        "SELECT Z_PK, \(columns) FROM \(mapping.table) WHERE Z_ENT = \(mapping.number) ORDER BY Z_PK LIMIT 200",
+        inFile: file)
       try context.performAndWait {
         let request = NSFetchRequest<NSManagedObject>(entityName: mapping.name)
         request.includesSubentities = false
+        request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: true)]
+        request.fetchLimit = rows.count
         let byKey = Dictionary(
           uniqueKeysWithValues: try context.fetch(request).map {
             ($0.objectID.uriRepresentation().lastPathComponent, $0)
