@@ -134,7 +134,8 @@ import WorkerPool
     let deletion = ["key": key, "do": "delete", "kind": "fail", "confirmed": "yes"]
     #expect(try client.post("/change", deletion).status == 303)
     try pool.wait { $0.jobs?["cancelled"] ?? 0 == 0 }
-    let unnamed = try RunningWeb(queue: items.queue).client()
+    let other = try RunningWeb(queue: items.queue)
+    let unnamed = try other.client()
     let otherKey = try #require(try unnamed.get("/queues").formKey)
     #expect(try unnamed.post("/resume", ["key": otherKey, "kind": "fail"]).status == 303)
     try pool.stop()

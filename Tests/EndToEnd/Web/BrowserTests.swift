@@ -70,8 +70,6 @@ struct BrowserTests {
     try show(try #require(web.token))
     #expect(try browser.text("location.href") == "http://127.0.0.1:\(web.port)/jobs?state=dead")
     #expect(try browser.isTrue("document.querySelector('nav') !== null"))
-    // The answers that refuse are in the browser's log, and nothing else is.
-    #expect(browser.complaints.allSatisfy { $0.contains("401") }, "\(browser.complaints)")
     try pool.stop()
   }
 
