@@ -17,7 +17,7 @@ struct ServerSessionTests {
     let hold: ServerLockHold
 
     /// - Parameter settings: those of the role that waits.
-    init(interval: Int = 20, _ settings: [String] = []) throws {
+    init(interval: Int32 = 20, _ settings: [String] = []) throws {
       try server.psql("CREATE DATABASE \(name)")
       try server.psql("CREATE ROLE \(name) LOGIN")
       for setting in settings { try server.psql("ALTER ROLE \(name) SET \(setting)") }

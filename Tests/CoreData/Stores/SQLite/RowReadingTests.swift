@@ -27,7 +27,7 @@ import Testing
         #expect(row.isNull(column) == single.isNull(column))
         #expect(row.integer(column) == single.integer(column))
         #expect(row.real(column) == single.real(column))
-        #expect(row.textBytes(column).map(Array.init) == single.textBytes(column).map(Array.init))
+        #expect(row.text(column).map(Array.init) == single.textBytes(column).map(Array.init))
       }
     }
     #expect(rows > 1)
