@@ -436,7 +436,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// when it returns; it survives a loss of power only with `synchronous` set to `FULL` in `NSSQLitePragmasOption`
   /// (https://www.sqlite.org/pragma.html#pragma_synchronous).
   ///
-  /// - Throws: validation errors (1550 to 1690; 1560, with the single ones under `NSDetailedErrorsKey`, for several),
+  /// - Throws: validation errors (1550 to 1680; 1560, with the single ones under `NSDetailedErrorsKey`, for several),
   ///   133020 or 133021 for conflicts that the merge policy did not resolve, 134030 if no store can take the changes,
   ///   134090 if another writer kept the store locked, and the stores' errors. The context then keeps its changes and
   ///   its temporary IDs, and nothing is written. 134040 if only a part is saved, which happens with several
