@@ -82,7 +82,7 @@ import WorkerPool
       atPath: items.plugins + "/worker-index", withDestinationPath: Built.path("test-worker"))
     let pool = try RunningPool(
       items.place, store: items.store, model: items.model, plugins: items.plugins, bundled: true)
-    try pool.wait { $0.plugins.contains { $0.name == "test" } }
+    try pool.wait { $0.plugins.count >= 6 && $0.plugins.allSatisfy { !$0.kinds.isEmpty } }
     let plugins = try pool.status().plugins
     #expect(Set(plugins.map(\.name)).isSuperset(of: ["test", "import", "export", "exec", "maintain", "index"]))
     #expect(plugins.first { $0.name == "index" }?.kinds.contains("add") == true, "it is the first directory's")
