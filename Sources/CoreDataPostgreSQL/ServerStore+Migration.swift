@@ -1,7 +1,7 @@
 /// Lightweight migration.
 extension ServerStore {
-  /// Migrates the store if it was made with another model and the opening allows it, in one transaction. Rows keep their
-  /// keys and the store its identifier.
+  /// Migrates the store if it was made with another model and the opening allows it, in one transaction. Rows keep
+  /// their keys and the store its identifier.
   ///
   /// Additions are made in place, and programs of the old model go on. For all else nobody else can use the store
   /// meanwhile: the tables of the new model are made in a schema beside the old one and take its place, so that names
@@ -11,8 +11,8 @@ extension ServerStore {
   /// needs its tables, would go with the old tables: then nothing is migrated.
   ///
   /// - Throws: 134130 if the old model is unknown, 134140 if a mapping model would be needed, 134190 if no mapping can
-  ///   be inferred, 134111 if a new constraint does not hold, 134100 if more than the allowed additions would be needed,
-  ///   134110 if views, tables, columns or triggers of others would go.
+  ///   be inferred, 134111 if a new constraint does not hold, 134100 if more than the allowed additions would be
+  ///   needed, 134110 if views, tables, columns or triggers of others would go.
   static func migrateIfWanted(
     _ database: ServerDatabase, _ address: ServerAddress, _ opening: StoreOpening
   ) throws {

@@ -211,8 +211,8 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   public var storeFailure: String?
   /// Workers of an earlier pool, which was killed, that still finish their jobs: survivors.
   public var survivors: [Survivor]?
-  /// The longest turn of the pool's loop in the last minutes: for so long everything else waited. Nil before there was
-  /// one. Below half a second it needs no attention.
+  /// The longest turn of the pool's loop in the last minutes. All other work of the pool waited during it. Nil before
+  /// the first turn has ended. A turn below half a second needs no attention.
   public var longestTurn: Turn?
   /// What does not answer, such as a plugin directory on a server that is gone. The pool goes on without it.
   public var hangs: [Hang]?

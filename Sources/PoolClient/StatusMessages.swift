@@ -30,7 +30,7 @@ public struct StatusRequest: Codable, Equatable, Sendable {
     /// comes at once.
     case reload
     /// New jobs are in the store or in the queue directory: look at once. Without it the pool finds them too, a little
-    /// later. Nothing is lost by asking in vain.
+    /// later. If there are none, the request does no harm.
     case nudge
     /// Cancel `jobs`, by their URIs. One in a worker's hand is asked to stop; the others are cancelled in the store.
     /// The reply's `count` says how many. A URI that is not a job of this pool's store refuses the whole request.
@@ -86,8 +86,8 @@ public struct StatusRequest: Codable, Equatable, Sendable {
   public var states: [String]?
   /// The name of a batch: of `check`.
   public var batch: String?
-  /// Who is logged in at the web program that asks, for the pool's log; empty for somebody without a name. Nobody checks
-  /// it, and no right hangs on it. Nil for everybody else.
+  /// The name of the person who is logged in at the web program, for the pool's log; empty for a person without a
+  /// name, nil for requests of other programs. The pool does not check it, and grants no right by it.
   public var webUser: String?
 
   /// Makes a request. Members that the command does not need stay nil.

@@ -260,8 +260,8 @@ public protocol DetailedFailure: Error {
 /// }
 /// ```
 ///
-/// The job is `scheduled` meanwhile, and its worker does other work. There is no limit to how often: a job that waits
-/// for what never comes waits for ever.
+/// The job is `scheduled` meanwhile, and its worker does other work. A job may do this as often as it likes, so one
+/// that waits for a file that never comes does not end by itself: count, and throw a ``PermanentFailure``.
 public struct JobSnoozed: Error, Sendable, CustomStringConvertible {
   /// Seconds until then.
   public let seconds: Double

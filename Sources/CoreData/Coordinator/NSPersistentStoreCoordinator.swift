@@ -339,8 +339,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// let metadata = await coordinator.perform { coordinator.persistentStores.first?.metadata ?? [:] }
   /// ```
   ///
-  /// The task is suspended meanwhile; a call from a block on this queue would wait for ever only if that block waited
-  /// for the task.
+  /// The task is suspended until the block has run. Do not wait for this task in a block on the same queue: both would
+  /// wait for each other for ever.
   nonisolated(nonsending) public final func perform<T, Failure: Error>(
     _ block: @escaping () throws(Failure) -> T
   ) async throws(Failure) -> T {

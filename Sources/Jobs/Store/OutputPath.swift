@@ -2,7 +2,7 @@ import CoreData
 import Glibc
 import LinuxSystem
 
-/// Where a job, a pool or a command may write a file that somebody has named.
+/// Guards the files that a person names for the output of a job, a pool or a command.
 package enum OutputPath {
   /// Why no file may be written at a path, to follow its name; nil if one may.
   ///
@@ -34,7 +34,7 @@ package enum OutputPath {
 
   /// The first bytes of a file, as many as there are; none of what is no regular file.
   package static func start(of path: String, _ count: Int) -> [UInt8] {
-    // Whoever writes the file tells what is wrong with one that cannot be read.
+    // A file that cannot be read is no SQLite database that would be lost here: writing it gives the error.
     guard let file = try? GuardedFile(path, path: path) else { return [] }
     return (try? file.nextBytes(atMost: count)) ?? []
   }

@@ -53,7 +53,8 @@ extension Coordinator {
     }
   }
 
-  /// The store keeps so many more places for jobs of the kind. With a time it has no more for so many seconds.
+  /// The store has answered ``CoordinatorEffect/takePlaces(_:of:_:)``: it keeps `count` more places for jobs of the
+  /// kind. Where `seconds` is not nil, all places are taken, and the store has none before that time is over.
   mutating func tookPlaces(_ count: Int, of kind: String, retryAfter seconds: Double?) {
     ratePlaces[kind]?.isAsked = false
     ratePlaces[kind]?.count += count

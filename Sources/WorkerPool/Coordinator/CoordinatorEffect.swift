@@ -12,7 +12,7 @@ enum CoordinatorEffect: Equatable, Sendable {
   case noteBeginnings([JobKey], of: String)
   /// Note that a job of this kind has left no effect since it began at that time, and may begin once more.
   case takeBackBeginning(of: JobKey, String, at: Double)
-  /// Have the store keep so many more places for jobs of this kind with that rate; answer with `tookPlaces`.
+  /// Ask the store to keep this number of further places for jobs of this kind with that rate; `tookPlaces` answers.
   case takePlaces(Int, of: String, JobRate)
   /// Release the dependents of these jobs, which have ended, and check new dependents; answer with `released`.
   case release(after: [JobKey])

@@ -13,8 +13,8 @@ protocol JobSource: AnyObject, Sendable {
   func noteBeginnings(_ jobs: [JobKey], of kind: String)
   /// A job of a kind with a rate has left no effect since it began, at that time of the monotonic clock.
   func takeBackBeginning(of job: JobKey, _ kind: String, at time: Double)
-  /// Takes so many places for jobs of a kind with a rate, durably; answered with `tookPlaces`. Only in a store that no
-  /// other pool uses.
+  /// Writes into the store that this pool takes `count` further places of a kind's rate; `tookPlaces` answers. Used
+  /// where no other pool uses the store.
   func takePlaces(_ count: Int, of kind: String, _ rate: JobRate)
   /// Tells other pools that share the store something.
   func send(_ notice: PoolNotice, to recipients: [Int64])

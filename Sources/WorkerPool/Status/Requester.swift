@@ -5,7 +5,8 @@ struct Requester: Equatable {
   let userID: UInt32
   /// Nil where nobody knows.
   let userName: String?
-  /// Who is logged in at a web program, as that program says; empty for somebody without a name. Nil for a command line.
+  /// Who is logged in at a web program, as that program says; empty for somebody without a name. Nil for a command
+  /// line.
   let webUser: String?
 
   /// As in "by user 1000 (anna)".

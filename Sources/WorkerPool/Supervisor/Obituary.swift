@@ -27,8 +27,8 @@ struct Obituary: Equatable, Sendable {
     let peak: Int
     let limit: Int
 
-    /// Nil where a limit or a peak is not known, and where the process had far less than it may have. An allocation that
-    /// fails leaves some room.
+    /// Nil where a limit or a peak is not known, and where the process had far less than it may have. An allocation
+    /// that fails leaves some room.
     init?(peak: Int?, limit: Int?) {
       guard let peak, let limit, peak >= limit / 10 * 9 else { return nil }
       self.peak = peak

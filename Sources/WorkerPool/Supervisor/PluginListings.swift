@@ -3,8 +3,8 @@ import Glibc
 import LinuxSystem
 import WorkerProtocol
 
-/// What the plugin directories hold: for each plugin the file that counts, which is that of the first directory with its
-/// name.
+/// What the plugin directories hold: for each plugin the file that counts, which is that of the first directory with
+/// its name.
 struct PluginListings {
   static let prefix = "worker-"
 

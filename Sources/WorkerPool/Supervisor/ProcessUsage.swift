@@ -13,8 +13,8 @@ enum ProcessUsage {
     return fields.count > 1 ? Int(fields[1]).map { $0 * Int(sysconf(Int32(_SC_PAGESIZE))) } : nil
   }
 
-  /// The most memory that a process had resident, in bytes, by what the kernel tells at its end; `nil` where this process
-  /// had as much.
+  /// The most memory that a process had resident, in bytes, by what the kernel tells at its end; `nil` where this
+  /// process had as much.
   ///
   /// Source: getrusage(2), `ru_maxrss`, in KiB. It is kept over execve(2), so that a small child shows what its parent
   /// had when it started the child.

@@ -6,8 +6,8 @@
 ///
 /// Each time that the plan looks at keeps a promise of the tests of slots, where simulated pools count starts. Without
 /// ``keepTime`` two busy plugins on one slot start 135 processes in 30 s in place of 14, and one with a job each 8 s
-/// beside a backlog starts two for each job. Without ``Plugin/pressed`` bursts of two plugins move 300 processes in 30 s
-/// in place of none. Without the time that a start takes, where that is 2 s, they move 123 in place of 5. Without
+/// beside a backlog starts two for each job. Without ``Plugin/pressed`` bursts of two plugins move 300 processes in 30
+/// s in place of none. Without the time that a start takes, where that is 2 s, they move 123 in place of 5. Without
 /// ``Plugin/absent`` the third of three busy plugins on one slot gets none, and without ``turn`` two of them start 6000
 /// processes in 30 s in place of 14. A time that grew for a plugin that was missed again and again kept no further
 /// promise.

@@ -1,8 +1,8 @@
 import LinuxSystem
 import Synchronization
 
-/// Bounds how often wrong tokens may be shown: some at once, and then one a second. While there were more, right ones are
-/// refused, too: else guessing would know no bound.
+/// Bounds how often wrong tokens may be shown: some at once, and then one a second. While there were more, right ones
+/// are refused, too: else guessing would know no bound.
 final class TryLimit: Sendable {
   /// Wrong tries at once.
   static let burst = 10.0

@@ -55,8 +55,8 @@ public struct NSKeyValueObservedChange<Value> {
   public let isPrior: Bool
 }
 
-/// A running observation. It ends with `invalidate()`, or when it is released: keep it as long as changes are to be
-/// told. An observed object costs a look into a table at each change; others cost nothing.
+/// An observation that runs. `invalidate()` ends it, and so does its release: keep it as long as you want to hear of
+/// changes. An observed object costs a look into a table at each change; others cost nothing.
 public final class NSKeyValueObservation: NSObject {
   private let object: ObjectIdentifier
   private let number: Int

@@ -128,7 +128,7 @@ extension MemoryBacked {
 
   package func observeCommits(_ body: @escaping @Sendable (Int64?) -> Void) throws -> @Sendable () -> Void {
     try memory.exclusively { memory.commitObserver = body }
-    // As above.
+    // It throws what its body throws, and this body throws nothing.
     return { [memory] in try? memory.exclusively { memory.commitObserver = nil } }
   }
 

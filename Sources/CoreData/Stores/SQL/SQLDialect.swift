@@ -16,7 +16,8 @@ package struct SQLDialect: Sendable {
   let positionFunction: String
   /// LIMIT for no limit before an OFFSET.
   let noLimit: String
-  /// What stands after a SELECT whose rows of `t0` are updated afterwards; nil where one writer has all of the database.
+  /// What stands after a SELECT whose rows of `t0` are updated afterwards; nil where one writer has all of the
+  /// database.
   let rowLock: String?
   /// Whether connections have this framework's own functions and collations (`SQLFunctions`).
   let hasFunctions: Bool

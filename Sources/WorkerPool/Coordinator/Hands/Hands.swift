@@ -3,8 +3,8 @@ import WorkerProtocol
 
 /// Who holds which job: the workers and the jobs in their hands, with the notes of both in the ledger.
 ///
-/// A job has an entry here exactly while its worker's hand lists it, and a worker's deadline is the first of its running
-/// jobs. A worker that has died is removed first, and its jobs are released after that.
+/// A job has an entry here exactly while its worker's hand lists it, and a worker's deadline is the first of its
+/// running jobs. A worker that has died is removed first, and its jobs are released after that.
 struct Hands {
   private(set) var workers: [WorkerID: WorkerHand] = [:]
   private(set) var jobs: [JobKey: HeldJob] = [:]

@@ -36,7 +36,8 @@ struct KindState: Sendable {
 
   /// A job in hand begins.
   ///
-  /// - Parameter isFirst: whether it has not begun before, together with others of whose group only it begins again now.
+  /// - Parameter isFirst: whether it has not begun before, together with others of whose group only it begins again
+  ///   now.
   mutating func begin(isFirst: Bool, now: Double) {
     if isFirst { begun += 1 }
     pastStarts?.take(now: now)

@@ -107,7 +107,8 @@ final class StoreOpening {
       reason: (error.reason ?? "cannot \(error.action): \(ErrorNumber.text(error.errno))") + adviceOnSpace)
   }
 
-  /// Whether the store's disk has no room for what the start writes. SQLite reports that as an I/O error in some places.
+  /// Whether the store's disk has no room for what the start writes. SQLite reports that as an I/O error in some
+  /// places.
   private func isForFullDisk(_ error: any Error) -> Bool {
     guard let wait = StoreWait(error), wait == .full || wait == .failing, !configuration.place.isServer else {
       return false

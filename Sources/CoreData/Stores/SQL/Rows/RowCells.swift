@@ -1,5 +1,5 @@
-/// The values of one row that a database gave, by their columns, the first of which is 0. Each dialect has one reader of
-/// them.
+/// The values of one row that a database gave, by their columns, the first of which is 0. Each dialect has one reader
+/// of them.
 @usableFromInline
 package protocol ValueCells {
   /// A key, a version or an entity's number; 0 for NULL.
