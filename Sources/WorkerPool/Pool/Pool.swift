@@ -117,7 +117,6 @@ public enum Pool {
     if !configuration.place.isServer {
       try StoreFitness.requireWritable(configuration.store)
     }
-    try OutputFiles.check(configuration)
     configuration.model = try modelPath(configuration)
     let model = try loadModel(configuration)
     // Before there are other threads: a signal for the process could reach one of them.
@@ -130,6 +129,7 @@ public enum Pool {
     let signals = configuration.handlesSignals ? try SignalSource(PoolServer.signals) : nil
     // After the signals: threads inherit which of them are blocked.
     DispatchTimers.open()
+    try OutputFiles.check(configuration)
     try PluginPresence.require(in: configuration.pluginDirectories)
     if let path = configuration.recording { try ConversationRecorder.check(path: path) }
     let layout = QueueLayout(root: configuration.queue)

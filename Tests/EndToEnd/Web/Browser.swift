@@ -90,20 +90,6 @@ final class Browser {
   func text(_ expression: String) throws -> String { try value(expression) as? String ?? "" }
   func isTrue(_ expression: String) throws -> Bool { try value(expression) as? Bool == true }
 
-  /// Waits until a condition holds on the page that is shown: its script looks whenever the document changes.
-  func wait(until condition: String) throws {
-    try #require(
-      try isTrue(
-        """
-        new Promise(done => {
-          const look = () => { if (\(condition)) { observer.disconnect(); done(true) } }
-          const observer = new MutationObserver(look)
-          observer.observe(document, {subtree: true, childList: true, characterData: true, attributes: true})
-          look()
-        })
-        """))
-  }
-
   /// Presses the mouse in the middle of the first element that fits, as a person does.
   func click(_ selector: String) throws {
     let place = try value(

@@ -28,8 +28,10 @@ struct BrowserTests {
     _ = try browser.value("window.isTheSamePage = true")
     try items.submit("fail", items: items.items, ["--max-attempts", "1"])
     try pool.wait { $0.jobs?["dead"] == 1 }
-    try browser.wait(
-      until: "[...document.querySelectorAll('tbody tr')].some(r => /p1/.test(r.innerText) && /dead/.test(r.innerText))")
+    try waitUntil("the job is shown as dead") {
+      try browser.isTrue(
+        "[...document.querySelectorAll('tbody tr')].some(r => /p1/.test(r.innerText) && /dead/.test(r.innerText))")
+    }
     #expect(try browser.isTrue("window.isTheSamePage === true"))
 
     // Retry it from its own page: it fails again.
@@ -96,7 +98,7 @@ struct BrowserTests {
     #expect(try browser.text("document.body.innerText").contains("<b>bold</b>"))
     // What comes live is read by the script, and is text there, too.
     try items.submit("add")
-    try browser.wait(until: "document.getElementById('live').innerText === 'live'")
+    try waitUntil("the page is live") { try browser.text("document.getElementById('live').innerText") == "live" }
     #expect(try browser.isTrue("window.isTaken === undefined"))
     #expect(browser.complaints.isEmpty, "\(browser.complaints)")
     try pool.stop()

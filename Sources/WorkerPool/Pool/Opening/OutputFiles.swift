@@ -8,9 +8,10 @@ enum OutputFiles {
   /// Throws ``Pool/StartError/output(option:path:reason:)``, and ``Pool/StartError/store(path:reason:)`` for a store
   /// that lies where the pool takes, moves and removes files.
   static func check(_ configuration: PoolConfiguration) throws(Pool.StartError) {
-    let layout = QueueLayout(root: configuration.queue)
-    let files = configuration.place.isServer ? StoreFiles.none : StoreFiles(path: configuration.store)
-    if !configuration.place.isServer {
+    let place = configuration.place
+    let files = place.isServer ? StoreFiles.none : StoreFiles(path: configuration.store)
+    if !place.isServer {
+      let layout = QueueLayout(root: configuration.queue)
       let folders = layout.directories.filter { $0 != layout.root }
       if let folder = folders.first(where: { DirectoryGuard($0).contains(configuration.store) }) {
         throw .store(
@@ -18,18 +19,22 @@ enum OutputFiles {
           reason: "it lies in \(folder), where the pool takes and removes files; move it, or choose another path")
       }
     }
-    for (option, path) in [("metrics-file", configuration.metricsFile), ("record", configuration.recording)] {
-      guard let path else { continue }
-      if let obstacle = OutputPath.obstacle(to: path, store: files, queue: configuration.queue) {
-        throw .output(option: option, path: path, reason: obstacle)
-      }
+    let queue = configuration.queue
+    if let path = configuration.recording, let obstacle = OutputPath.obstacle(to: path, store: files, queue: queue) {
+      throw .output(option: "record", path: path, reason: obstacle)
     }
-    if let path = configuration.metricsFile {
-      let start = OutputPath.start(of: path, PrometheusText.start.utf8.count)
-      if !start.isEmpty, !start.elementsEqual(PrometheusText.start.utf8) {
-        throw .output(
-          option: "metrics-file", path: path, reason: "holds something other than metrics; choose another path")
-      }
+    // A pool runs also if the metrics' file system does not answer.
+    guard let path = configuration.metricsFile else { return }
+    let answer = PatientQuestion.ask("metrics file") {
+      OutputPath.obstacle(to: path, store: files, queue: queue) ?? obstacleToMetrics(path)
     }
+    if let answer, let obstacle = answer { throw .output(option: "metrics-file", path: path, reason: obstacle) }
+  }
+
+  private static func obstacleToMetrics(_ path: String) -> String? {
+    let wanted = PrometheusText.start.utf8
+    let start = OutputPath.start(of: path, wanted.count)
+    return start.isEmpty || start.elementsEqual(wanted)
+      ? nil : "holds something other than metrics; choose another path"
   }
 }

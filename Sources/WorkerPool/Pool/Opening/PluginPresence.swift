@@ -1,26 +1,17 @@
 import Foundation
 import Glibc
 import LinuxSystem
-import Synchronization
 
 /// Whether there is any plugin that could be started, by the files of the plugin directories alone: plugins describe
 /// themselves when the pool runs.
 enum PluginPresence {
-  /// Seconds that the file systems of the directories have to answer. A pool starts if they do not: it waits for them.
-  private static let patience = 1.0
-
   /// Makes sure that a directory has a plugin's file that can be executed.
   ///
   /// - Throws: ``Pool/StartError/noPlugins(reason:)``
   static func require(in directories: [String]) throws(Pool.StartError) {
-    let answer = Answer()
-    do throws(SystemCallError) {
-      try BackgroundThread.start("plugin files") { answer.give(reasonForNone(in: directories)) }
-    } catch {
-      // Without a thread nobody looks now. The pool itself looks again until it gets one.
-      return
-    }
-    if let reason = answer.wait(seconds: patience) { throw .noPlugins(reason: reason) }
+    // A pool starts if the directories do not answer: it looks for plugins again.
+    let answer = PatientQuestion.ask("plugin files") { reasonForNone(in: directories) }
+    if let answer, let reason = answer { throw .noPlugins(reason: reason) }
   }
 
   /// Why no plugin can be started; nil if one may be. Blocks as long as the file systems do.
@@ -45,21 +36,5 @@ enum PluginPresence {
       return "\(directory) (\(String(cString: strerror(errno))))"
     }
     return status.st_mode & S_IFMT == S_IFDIR ? directory : "\(directory) (\(status.kindDescription), not a directory)"
-  }
-
-  /// One thread gives an answer to another thread, which waits for a limited time.
-  private final class Answer: Sendable {
-    private let reason = Mutex<String?>(nil)
-    private let isThere = DispatchSemaphore(value: 0)
-
-    func give(_ reason: String?) {
-      self.reason.withLock { $0 = reason }
-      isThere.signal()
-    }
-
-    func wait(seconds: Double) -> String? {
-      guard isThere.wait(timeout: .now() + seconds) == .success else { return nil }
-      return reason.withLock { $0 }
-    }
   }
 }
