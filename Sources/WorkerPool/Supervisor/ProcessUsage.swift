@@ -13,15 +13,21 @@ enum ProcessUsage {
     return fields.count > 1 ? Int(fields[1]).map { $0 * Int(sysconf(Int32(_SC_PAGESIZE))) } : nil
   }
 
-  /// The most memory that a process had resident, in bytes, by what the kernel tells at its end; `nil` where this
-  /// process had as much.
+  /// The most memory that a child had resident, in bytes, by what the kernel tells at its end; `nil` where this program
+  /// had as much.
   ///
-  /// Source: getrusage(2), `ru_maxrss`, in KiB. It is kept over execve(2), so that a small child shows what its parent
-  /// had when it started the child.
+  /// Source: getrusage(2), `ru_maxrss`, in KiB. It is kept over execve(2): a small child shows what the program had that
+  /// started it. For the same reason this process's own `ru_maxrss` may be that of a shell, and says nothing here.
   static func peakBytes(of usage: rusage) -> Int? {
-    var own = rusage()
-    getrusage(RUSAGE_SELF.rawValue, &own)
-    return usage.ru_maxrss > own.ru_maxrss ? usage.ru_maxrss << 10 : nil
+    guard let own = ownPeak, usage.ru_maxrss > own else { return nil }
+    return usage.ru_maxrss << 10
+  }
+
+  /// The most memory that this program had resident, in KiB. Source: proc_pid_status(5), `VmHWM`.
+  private static var ownPeak: Int? {
+    let lines = KernelFile.text("/proc/self/status")?.split(separator: "\n") ?? []
+    let words = lines.first { $0.hasPrefix("VmHWM:") }?.split(whereSeparator: \.isWhitespace) ?? []
+    return words.count > 1 ? Int(words[1]) : nil
   }
 
   /// Seconds of processor time since its start, in user and system mode; `nil` when there is no such process.
