@@ -90,7 +90,7 @@ package struct Confinement: Equatable, Sendable {
         allowed |= Self.writeFile | Self.truncate | Self.changeDirectory | Self.refer | Self.ioctlDevice
       }
       if rights.contains(.execute) { allowed |= Self.execute }
-      if status.st_mode & S_IFMT != S_IFDIR { allowed &= Self.ofFiles }
+      if FileKind(status) != .directory { allowed &= Self.ofFiles }
       guard csystem_landlock_allow(ruleset.number, place.number, allowed & known) == 0 else {
         throw SystemCallError("landlock_add_rule", path: path)
       }

@@ -14,7 +14,7 @@ package struct DirectoryGuard {
 
   private static func directory(_ path: String) -> FileID? {
     var status = stat()
-    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR ? FileID(status) : nil
+    return stat(path, &status) == 0 && FileKind(status) == .directory ? FileID(status) : nil
   }
 
   /// Whether a file at the path would lie in the directory, or below it.

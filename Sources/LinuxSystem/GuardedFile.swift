@@ -55,7 +55,7 @@ package struct GuardedFile {
     guard fstat(descriptor.number, &status) == 0 else {
       throw .failed(FileError(path: path, action: "be examined", errno: errno))
     }
-    guard status.isRegularFile else { throw .notRegular(nil) }
+    guard FileKind(status) == .regular else { throw .notRegular(nil) }
     self.status = status
   }
 

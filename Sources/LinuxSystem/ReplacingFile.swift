@@ -146,10 +146,10 @@ extension Collection<UInt8> {
 /// the link that has the name, and its users would lose it.
 package func checkReplaceable(_ path: String) throws(FileError) {
   var status = stat()
-  guard lstat(path, &status) == 0, !status.isRegularFile else { return }
+  guard lstat(path, &status) == 0, FileKind(status) != .regular else { return }
   throw FileError(
     path: path, action: "be replaced", errno: EEXIST,
-    reason: "is \(status.kindDescription), which is never replaced; choose another path")
+    reason: "is \(FileKind(status)), which is never replaced; choose another path")
 }
 
 /// Makes the content of a file outlast a loss of power, no matter which process has written it. Source: fsync(2).

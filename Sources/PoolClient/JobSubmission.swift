@@ -23,7 +23,7 @@ public struct JobSubmission {
     var status = stat()
     let isThere = stat(layout.incoming, &status) == 0
     if !isThere, errno == EACCES { throw FileError(path: layout.incoming, action: "be reached", errno: EACCES) }
-    guard isThere, status.st_mode & S_IFMT == S_IFDIR else { throw JobSubmissionError.noQueue(queue) }
+    guard isThere, FileKind(status) == .directory else { throw JobSubmissionError.noQueue(queue) }
   }
 
   /// Writes one file with all the jobs, which are taken in one transaction.

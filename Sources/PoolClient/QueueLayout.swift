@@ -77,12 +77,12 @@ public struct QueueLayout: Hashable, Sendable {
       guard lstat(path, &status) == 0 else { return }
       throw FileError(path: path, action: "be made", errno: EEXIST)
     }
-    guard status.st_mode & S_IFMT == S_IFDIR else {
+    guard FileKind(status) == .directory else {
       let remedy =
         path == root ? "name a directory with --queue" : "the queue directory needs a directory there: move it away"
       throw FileError(
         path: path, action: "be made", errno: EEXIST,
-        reason: "is \(status.kindDescription), not a directory; \(remedy)")
+        reason: "is \(FileKind(status)), not a directory; \(remedy)")
     }
   }
 

@@ -33,8 +33,8 @@ public struct StoreFiles: Hashable, Sendable {
   /// a named pipe. Accepts a path at which there is nothing.
   public static func requireRegular(_ path: String) throws(NotAStoreFile) {
     var status = stat()
-    guard stat(path, &status) == 0, !status.isRegularFile else { return }
-    throw NotAStoreFile(path: path, kind: status.kindDescription)
+    guard stat(path, &status) == 0, FileKind(status) != .regular else { return }
+    throw NotAStoreFile(path: path, kind: FileKind(status).description)
   }
 
   /// The paths of the files.

@@ -61,7 +61,7 @@ final class IncomingDirectory: Sendable {
   private func removeAbandoned(_ names: [String], in incoming: OpenDirectory) {
     let limit = Int64((Date().timeIntervalSince1970 - Self.abandonedAge) * 1e9)
     for name in names {
-      guard let status = incoming.status(of: name), status.isRegularFile,
+      guard let status = incoming.status(of: name), FileKind(status) == .regular,
         OpenDirectory.nanoseconds(status.st_mtim) < limit
       else { continue }
       unlinkat(incoming.descriptor, name, 0)
@@ -127,7 +127,7 @@ final class IncomingDirectory: Sendable {
     guard let incoming = incoming.current, let taken = taken.current else { return .gone }
     if minimumAge > 0 {
       guard let status = incoming.status(of: name) else { return .gone }
-      if status.st_mode & S_IFMT == S_IFREG, TakenJobFile.isFresh(status, minimumAge: minimumAge) { return .fresh }
+      if FileKind(status) == .regular, TakenJobFile.isFresh(status, minimumAge: minimumAge) { return .fresh }
     }
     let privateName = takenFileNames.withLock { $0.next(for: name) }
     guard renameat(incoming.descriptor, name, taken.descriptor, privateName) == 0 else {

@@ -89,7 +89,7 @@ struct PluginListings {
       let path = directory + "/" + file
       var status = stat()
       // A link that leads nowhere is found, too: its failure says that it cannot be executed.
-      let isDirectory = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+      let isDirectory = stat(path, &status) == 0 && FileKind(status) == .directory
       if !isDirectory { files[name] = path }
     }
     return files

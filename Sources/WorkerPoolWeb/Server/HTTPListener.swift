@@ -66,7 +66,7 @@ struct HTTPListener {
       }
     }
     if let status = Self.status(path) {
-      let isSocket = status.st_mode & S_IFMT == S_IFSOCK
+      let isSocket = FileKind(status) == .socket
       guard isSocket, call(connect) != 0, errno == ECONNREFUSED else {
         close(descriptor)
         throw ListenError(

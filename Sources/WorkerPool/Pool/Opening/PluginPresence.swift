@@ -35,6 +35,7 @@ enum PluginPresence {
     guard stat(directory, &status) == 0 else {
       return "\(directory) (\(String(cString: strerror(errno))))"
     }
-    return status.st_mode & S_IFMT == S_IFDIR ? directory : "\(directory) (\(status.kindDescription), not a directory)"
+    let kind = FileKind(status)
+    return kind == .directory ? directory : "\(directory) (\(kind), not a directory)"
   }
 }

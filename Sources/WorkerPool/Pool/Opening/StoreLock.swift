@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Jobs
+import LinuxSystem
 import Synchronization
 
 /// The lock that makes one pool the only one of a store.
@@ -123,7 +124,7 @@ struct StoreLockHolder: Hashable, Sendable {
       guard stat("\(directory)/\(name)", &status) == 0,
         let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(directory)/\(name)")
       else { return nil }
-      return OpenFile(path: path, file: FileID(status), isDirectory: status.st_mode & S_IFMT == S_IFDIR)
+      return OpenFile(path: path, file: FileID(status), isDirectory: FileKind(status) == .directory)
     }
   }
 }

@@ -58,7 +58,7 @@ package struct ExternalFolder: Sendable {
   /// The file of a name as it is now; nil if there is none.
   package func file(_ name: String) -> ExternalFile? {
     var status = stat()
-    guard lstat(path(of: name), &status) == 0, status.isRegularFile else { return nil }
+    guard lstat(path(of: name), &status) == 0, FileKind(status) == .regular else { return nil }
     return ExternalFile(name, status)
   }
 

@@ -94,7 +94,7 @@ extension ExternalFolder {
   /// Asks SQLite: opening and closing the file here would drop the locks that this process has on it.
   private static func isDatabase(_ file: URL) throws -> Bool {
     var status = stat()
-    guard stat(file.path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0 else { return false }
+    guard stat(file.path, &status) == 0, FileKind(status) == .regular, status.st_size > 0 else { return false }
     let connection = try SQLiteConnection(path: file.path, access: .readWrite)
     defer { connection.close() }
     do {
