@@ -26,10 +26,10 @@ public final class ConversationRecorder: Sendable {
     let reason = errno
     var status = stat()
     let isKnown = (descriptor >= 0 ? fstat(descriptor, &status) : stat(path, &status)) == 0
-    if isKnown, [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT) {
+    if isKnown, [FileKind.namedPipe, .socket].contains(FileKind(status)) {
       throw FileError(
         path: path, action: "be opened", errno: ENXIO,
-        reason: "is \(status.kindDescription), for whose reader the pool would wait; record to a regular file")
+        reason: "is \(FileKind(status)), for whose reader the pool would wait; record to a regular file")
     }
     guard descriptor >= 0 else { throw FileError(path: path, action: "be opened", errno: reason) }
   }
@@ -45,7 +45,7 @@ public final class ConversationRecorder: Sendable {
     let directory = path.lastIndex(of: "/").map { path[...$0] } ?? "."
     let isAllowed = isThere ? access(path, W_OK) == 0 : access(String(directory), W_OK | X_OK) == 0
     if !isAllowed { throw FileError(path: path, action: "be opened", errno: errno) }
-    if isThere, status.st_mode & S_IFMT == S_IFDIR { throw FileError(path: path, action: "be opened", errno: EISDIR) }
+    if isThere, FileKind(status) == .directory { throw FileError(path: path, action: "be opened", errno: EISDIR) }
   }
 
   /// Writes a line that `speaker` said.
