@@ -112,13 +112,16 @@ import Testing
       ["store": ["app.sqlite"], "metrics-file": ["plugins/../app.sqlite-wal"]]),
     Refusal("metrics for another store", 1, "app.sqlite is a SQLite", ["metrics-file": ["app.sqlite"]]),
     Refusal(
-      "metrics for a model", 1, "other than metrics", ["metrics-file": ["Items.xcdatamodel/contents"]]),
+      "metrics for the model", 1, "is a file of the model", ["metrics-file": ["Items.xcdatamodel/contents"]]),
+    Refusal(
+      "metrics for a text", 1, "other than metrics", ["metrics-file": ["notes"]], scene: "echo buy milk > notes"),
     Refusal(
       "metrics where jobs come in", 1, "lies in the queue directory", ["metrics-file": ["new/incoming/metrics"]],
       scene: "mkdir -p new/incoming"),
     Refusal(
       "a recording into the store", 1, "app.sqlite is a file of the store",
       ["store": ["app.sqlite"], "record": ["app.sqlite"]]),
+    Refusal("a recording into the model", 1, "is a file of the model", ["record": ["Items.xcdatamodel/contents"]]),
     Refusal("a recording into another store", 1, "app.sqlite is a SQLite", ["record": ["app.sqlite"]]),
   ]
 

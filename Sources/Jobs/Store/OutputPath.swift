@@ -7,18 +7,23 @@ package enum OutputPath {
   /// Why no file may be written at a path, to follow its name; nil if one may.
   ///
   /// A file of the store would be replaced, or any other SQLite database, or a file in the folder of the store's large
-  /// values, whose files are rows' values; in the queue directory the pool would take the file for one of its own.
+  /// values, whose files are rows' values; without its model no pool starts; in the queue directory the pool would take
+  /// the file for one of its own.
   ///
   /// - Parameters:
   ///   - store: the files of the store; ``StoreFiles/none`` for one at a server.
+  ///   - model: the path of the app's model, a file or a directory; nil where none is known.
   ///   - queue: the path of the queue directory; nil where none is known.
-  package static func obstacle(to path: String, store: StoreFiles, queue: String?) -> String? {
+  package static func obstacle(to path: String, store: StoreFiles, model: String?, queue: String?) -> String? {
     if store.contains(path: path) { return "is a file of the store; choose another path" }
     if !store.path.isEmpty {
       let values = ExternalData.supportFolder(of: URL(fileURLWithPath: store.path))
       if DirectoryGuard(values.path).contains(path) {
         return "lies in the folder of the store's large values; choose another path"
       }
+    }
+    if let model, isSameFile(path, model) || DirectoryGuard(model).contains(path) {
+      return "is a file of the model; choose another path"
     }
     if let queue, DirectoryGuard(queue).contains(path) {
       return "lies in the queue directory, where the pool alone writes; choose another path"
@@ -27,6 +32,11 @@ package enum OutputPath {
       return "is a SQLite database, which is not replaced; choose another path"
     }
     return nil
+  }
+
+  private static func isSameFile(_ path: String, _ other: String) -> Bool {
+    guard let file = FileID(path: path) else { return false }
+    return file == FileID(path: other)
   }
 
   /// Source: https://www.sqlite.org/fileformat.html, "Magic Header String".

@@ -34,12 +34,14 @@ extension Coordinator {
     if windows.open(key) { windows.refetch(key) }
   }
 
-  /// These jobs have just become ready.
+  /// These jobs have just become ready. Those whose settlement is being written meanwhile, a cancellation for one, are
+  /// not: if they still run afterwards, the store announces them again.
   mutating func becameReady(_ jobs: [WindowJob]) {
     if jobs.isEmpty { return }
-    for (key, jobs) in Dictionary(grouping: jobs, by: { window(of: $0) }) {
-      add(jobs.filter { hands.jobs[$0.key] == nil && !survivors.keys.contains($0.key) }, to: key)
+    let ready = jobs.filter {
+      hands.jobs[$0.key] == nil && !settling.contains($0.key) && !survivors.keys.contains($0.key)
     }
+    for (key, jobs) in Dictionary(grouping: ready, by: { window(of: $0) }) { add(jobs, to: key) }
     dispatch()
   }
 

@@ -19,7 +19,7 @@ enum ReportProgram {
     }
     do {
       let files = StorePlace(store).isServer ? StoreFiles.none : StoreFiles(path: store)
-      if let obstacle = OutputPath.obstacle(to: output, store: files, queue: nil) {
+      if let obstacle = OutputPath.obstacle(to: output, store: files, model: nil, queue: nil) {
         WebProgram.write("workerpool report: \(output) \(obstacle)\n", to: STDERR_FILENO)
         return 2
       }

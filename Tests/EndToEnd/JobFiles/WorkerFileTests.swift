@@ -80,6 +80,20 @@ import WorkerPool
     try pool.stop()
   }
 
+  /// Without it no pool starts again.
+  @Test(.timeLimit(.minutes(20))) func theModelIsNeverReplacedByAnExportOrABackup() throws {
+    let place = try TestPlace()
+    let pool = try pool(place)
+    let model = "\(pool.model)/ISO.xcdatamodel/contents"
+    let before = try String(contentsOfFile: model, encoding: .utf8)
+    try submitExportAndBackup(pool, to: model)
+    try pool.wait { $0.jobs?["dead"] == 2 }
+    let expected = "\(model) is a file of the model; choose another path"
+    #expect(try errors(pool) == [model: [expected, expected]])
+    #expect(try String(contentsOfFile: model, encoding: .utf8) == before)
+    try pool.stop()
+  }
+
   @Test(.timeLimit(.minutes(20))) func nothingButARegularFileIsReplaced() throws {
     let place = try TestPlace()
     let pool = try pool(place)

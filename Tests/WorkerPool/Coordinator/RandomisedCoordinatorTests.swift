@@ -369,8 +369,7 @@ private struct RandomPool {
     case .settled(let jobs): coordinator.settled(jobs)
     case .tookPlaces(let count, let kind, let seconds):
       coordinator.tookPlaces(count, of: kind, retryAfter: seconds)
-    // Unless it was cancelled meanwhile: see CoordinatorHandTests.
-    case .ready(let job): if !cancelled.contains(job.key) { coordinator.becameReady([job]) }
+    case .ready(let job): coordinator.becameReady([job])
     }
   }
 

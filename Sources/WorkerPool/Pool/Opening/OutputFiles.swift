@@ -19,14 +19,16 @@ enum OutputFiles {
           reason: "it lies in \(folder), where the pool takes and removes files; move it, or choose another path")
       }
     }
-    let queue = configuration.queue
-    if let path = configuration.recording, let obstacle = OutputPath.obstacle(to: path, store: files, queue: queue) {
+    let (model, queue) = (configuration.model, configuration.queue)
+    if let path = configuration.recording,
+      let obstacle = OutputPath.obstacle(to: path, store: files, model: model, queue: queue)
+    {
       throw .output(option: "record", path: path, reason: obstacle)
     }
     // A pool runs also if the metrics' file system does not answer.
     guard let path = configuration.metricsFile else { return }
     let answer = PatientQuestion.ask("metrics file") {
-      OutputPath.obstacle(to: path, store: files, queue: queue) ?? obstacleToMetrics(path)
+      OutputPath.obstacle(to: path, store: files, model: model, queue: queue) ?? obstacleToMetrics(path)
     }
     if let answer, let obstacle = answer { throw .output(option: "metrics-file", path: path, reason: obstacle) }
   }
