@@ -17,7 +17,7 @@ final class JobAttempt: @unchecked Sendable {
   private var jobs: [Job] = []
   /// Seconds in which the jobs ran themselves.
   private(set) var work = 0.0
-  private var observer: (any NSObjectProtocol)?
+  private var observers: [any NSObjectProtocol] = []
   private var lastReport: ContinuousClock.Instant?
 
   private static let key = "WorkerKit.attempt"
@@ -26,13 +26,19 @@ final class JobAttempt: @unchecked Sendable {
     self.runner = runner
     self.context = context
     context.userInfo[Self.key] = Unowned(attempt: self)
-    observer = NotificationCenter.default.addObserver(
-      forName: .NSManagedObjectContextDidSave, object: context, queue: nil
-    ) { [unowned self] notification in didSave(notification) }
+    let center = NotificationCenter.default
+    observers = [
+      center.addObserver(forName: .NSManagedObjectContextWillSave, object: context, queue: nil) { [unowned context] _ in
+        JobMergePolicy.guardJobs(in: context)
+      },
+      center.addObserver(forName: .NSManagedObjectContextDidSave, object: context, queue: nil) { [unowned self] in
+        didSave($0)
+      },
+    ]
   }
 
   deinit {
-    if let observer { NotificationCenter.default.removeObserver(observer) }
+    for observer in observers { NotificationCenter.default.removeObserver(observer) }
   }
 
   private struct Unowned {

@@ -36,9 +36,9 @@ public typealias WorkerNeeds = PluginDescription.Needs
 ///
 /// **Neighbours.** Other workers and the app write to the same store meanwhile. A job sees what was on disk when it
 /// began; an object that another one has changed since is a conflict when the job is saved. The job then runs again
-/// from the start, uncounted, up to five times, after which the attempt has failed. Leave `context.mergePolicy` as it
-/// is: another policy would also resolve the conflict of a job that was cancelled meanwhile or given to another worker,
-/// which must fail. In a SQLite file one writer writes at a time, so keep a job's own saves short. Use
+/// from the start, uncounted, up to five times, after which the attempt has failed. With another `context.mergePolicy`
+/// such conflicts are resolved; one in a job's own row, which was cancelled meanwhile or finished by another worker,
+/// makes the save fail with any policy. In a SQLite file one writer writes at a time, so keep a job's own saves short. Use
 /// ``sharesTransactions`` for very short jobs, and ``PoolJob/mergeChangesOfOthers()`` in a long job that has to see
 /// what others do.
 ///

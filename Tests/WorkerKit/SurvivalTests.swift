@@ -61,15 +61,16 @@ import WorkerPool
       points.isSuperset(of: ["connected", "begun", "rowRead", "pluginReturned", "committed", "answered"]), "\(points)")
   }
 
-  @Test func whatAnotherProcessFinishesMeanwhileIsNotDoneTwice() throws {
+  /// With any merge policy of the plugin.
+  @Test(arguments: 0..<5) func whatAnotherProcessFinishesMeanwhileIsNotDoneTwice(mergePolicy: Int) throws {
     // Worker                          Somebody else
-    // reads the job, adds one
-    //                                 adds one, marks the job succeeded, saves
-    // saves: conflict, rolls back
+    // reads the job
+    //                                 adds ten, marks the job succeeded, saves
+    // adds one, saves: conflict, rolls back
     // DONE
     let pool = try JobPool()
     let file = pool.directory.path + "/go"
-    let job = try pool.submit("wait", parameters: #"{"until": "\#(file)"}"#)
+    let job = try pool.submit("wait", parameters: #"{"until": "\#(file)", "mergePolicy": \#(mergePolicy)}"#)
     try pool.waitForProgress(of: job)
 
     let context = pool.store.makeContext(name: "somebody else")
@@ -78,14 +79,14 @@ import WorkerPool
       let row = try #require(try context.existingObject(with: id) as? Job)
       for object in try row.objectURIs.compactMap(pool.store.coordinator.objectID(forURI:)).map(context.existingObject)
       {
-        object.setValue(1, forKey: "value")
+        object.setValue(10, forKey: "value")
       }
       try row.markSucceeded(startedAt: Date())
       try context.save()
     }
     try Data().write(to: URL(fileURLWithPath: file))
     try pool.waitForEnd(of: [job])
-    #expect(try pool.values() == [1])
+    #expect(try pool.values() == [10])
     #expect(try pool.row(job) == .init(state: .succeeded, attempt: 1, crashes: 0, failures: []))
     try pool.end()
   }

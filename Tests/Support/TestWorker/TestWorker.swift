@@ -102,12 +102,16 @@ struct CrashOnce: TestKind {
   }
 }
 
-/// Waits until it is asked to stop, or until the file exists that its parameters name.
+/// Waits until it is asked to stop, or until the file exists that its parameters name; with the merge policy that they
+/// name.
 struct Wait: TestKind {
   static let kind = "wait"
   init() {}
   func run(_ job: Job, in context: NSManagedObjectContext) throws {
     let path = try job.parameters["until"]?.stringValue ?? ""
+    if let type = try job.parameters["mergePolicy"]?.intValue.flatMap({ NSMergePolicyType(rawValue: UInt($0)) }) {
+      context.mergePolicy = NSMergePolicy(merge: type)
+    }
     job.report(done: 1, of: 2)
     // Watched before it is looked for, so that it cannot come unnoticed.
     let watch = csystem_inotify()
