@@ -27,7 +27,7 @@ extension NSManagedObjectContext {
   private func apply(_ relationship: NSRelationshipDescription, from object: NSManagedObject, to other: NSManagedObject)
   {
     switch relationship.deleteRule {
-    case .cascadeDeleteRule where undoTracking?.isApplying != true: delete(other)
+    case .cascadeDeleteRule where undoTracking?.isApplying != true: deleteObject(other)
     // The undone event restores by itself what its deletions removed.
     case .cascadeDeleteRule, .nullifyDeleteRule:
       guard let inverse = relationship.inverseRelationship else { return }
