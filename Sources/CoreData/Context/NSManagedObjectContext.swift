@@ -168,6 +168,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   final var parentContext: NSManagedObjectContext?
   /// The permanent IDs of temporary ones.
   final let permanentIDs = PermanentIDs()
+  /// Keeps the permanent IDs in the parent for which this context may ask.
+  final var childOfParent: PermanentIDs.Child?
   /// The unsaved changes, and those that observers do not know yet.
   final let changes = PendingChanges()
   /// Changes between `willChangeValue` and `didChangeValue`.
@@ -265,7 +267,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
         newValue?.concurrencyType != .confinementConcurrencyType,
         "The context \(newValue?.label ?? "") is confined to a thread and cannot be a parent: a parent needs a queue.")
       parentContext = newValue
-      newValue?.permanentIDs.expectChildren()
+      childOfParent = newValue?.permanentIDs.addChild()
     }
   }
 

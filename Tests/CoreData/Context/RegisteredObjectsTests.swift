@@ -106,6 +106,50 @@ import Testing
     #expect(ids.byKey.isEmpty)
   }
 
+  @Test func whatBecamePermanentIsKeptUntilEachChildOfThatTimeIsGone() {
+    let ids = PermanentIDs()
+    func save(_ key: Int64) {
+      ids.note(key, became: id)
+      ids.forgetUnlessForChildren()
+    }
+    var children = [Int64: PermanentIDs.Child]()
+    for key in 1...3 as ClosedRange<Int64> {
+      children[key] = ids.addChild()
+      save(-key)
+    }
+    #expect(ids.isForChildren && Set(ids.byKey.keys) == [-1, -2, -3])
+    children[2] = nil
+    ids.forgetUnlessForChildren()
+    #expect(Set(ids.byKey.keys) == [-1, -2, -3], "the first child may ask for all of them")
+    children[1] = nil
+    ids.forgetUnlessForChildren()
+    #expect(Set(ids.byKey.keys) == [-3])
+    children[3] = nil
+    ids.forgetUnlessForChildren()
+    #expect(!ids.isForChildren && ids.byKey.isEmpty)
+  }
+
+  /// A parent that lives as long as the program, and children: one for each change, or one that is reset after it.
+  @Test(arguments: [true, false]) func aParentForgetsWhatItsFormerChildrenMightHaveAskedFor(isReset: Bool) throws {
+    let parent = try TemporaryStore().context()
+    var child = NSManagedObjectContext(.privateQueue)
+    child.parent = parent
+    for round in 0..<10 {
+      try child.performAndWait {
+        child.make("Book", ["title": "\(round)", "pages": round])
+        try child.save()
+      }
+      try parent.performAndWait { try parent.save() }
+      parent.performAndWait { #expect(parent.permanentIDs.byKey.count <= 2, "after round \(round)") }
+      if isReset {
+        child.performAndWait { child.reset() }
+      } else {
+        child = NSManagedObjectContext(.privateQueue)
+        child.parent = parent
+      }
+    }
+  }
+
   @Test func theRootsNewsIsHeardOnceByEachOfItsChain() {
     let (root, child, other) = (PermanentIDs(), PermanentIDs(), PermanentIDs())
     #expect(!child.hasNews(from: root))

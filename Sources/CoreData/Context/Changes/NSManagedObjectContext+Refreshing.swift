@@ -100,6 +100,7 @@ extension NSManagedObjectContext {
     permanentIDs.stopAwaiting()
     // Children may still hold objects that were new here.
     permanentIDs.forgetUnlessForChildren()
+    if !permanentIDs.isForChildren { childOfParent = parentContext?.permanentIDs.addChild() }
     changes.noteInvalidation(of: all)
     postObjectsDidChange()
   }

@@ -5,23 +5,46 @@ internal import Synchronization
 /// A save to a store makes IDs permanent at once. Objects that were saved into a parent wait until the root of the
 /// chain saves; each child then adopts the IDs when it next needs them.
 ///
-/// Used on the context's queue, except `expectChildren()` and the root's count, which other contexts of the chain use.
+/// The values that a child has read may refer to objects by their temporary keys. So a context keeps what became
+/// permanent since a child began to read, until that child is reset or gone.
+///
+/// Used on the context's queue, except `addChild()` and the root's count, which other contexts of the chain use.
 final class PermanentIDs {
+  /// What a child holds as long as its values may refer to temporary keys.
+  final class Child: Sendable {}
+
+  /// Children that began to read one after the other, and the keys that became permanent before others began.
+  private struct Generation {
+    weak var child: Child?
+    var keys: [Int64] = []
+  }
+
   /// The permanent IDs by temporary key, as long as something may refer to an object by that key.
   private(set) var byKey: [Int64: NSManagedObjectID] = [:]
+  /// The keys of those that no generation has yet.
+  private var newKeys: [Int64] = []
+  /// From the oldest on. A key is of no use to children of later generations.
+  private let generations = Mutex<[Generation]>([])
   /// The temporary keys of objects that are new in the parent.
   private(set) var awaited: Set<Int64> = []
   /// The root's count when this context last adopted permanent IDs.
   private var seenCount = 0
   /// In the root context: how often IDs became permanent in its chain.
   private let count = Atomic<Int>(0)
-  private let hasHadChildren = Atomic<Bool>(false)
 
-  /// Whether a context has had this one as its parent. If so, permanent IDs are kept for it. Children may be created on
-  /// any thread.
-  var isForChildren: Bool { hasHadChildren.load(ordering: .relaxed) }
+  /// Whether there is a child, for which permanent IDs are kept.
+  var isForChildren: Bool { generations.withLock { $0.contains { $0.child != nil } } }
 
-  func expectChildren() { hasHadChildren.store(true, ordering: .relaxed) }
+  /// A context begins to read from this one, and holds the result until its next reset. Children may be created on any
+  /// thread.
+  func addChild() -> Child {
+    generations.withLock { generations in
+      if let last = generations.last, last.keys.isEmpty, let child = last.child { return child }
+      let child = Child()
+      generations.append(Generation(child: child))
+      return child
+    }
+  }
 
   @inline(__always)
   var isAwaitingSome: Bool { !awaited.isEmpty }
@@ -35,11 +58,21 @@ final class PermanentIDs {
   func note(_ key: Int64, became id: NSManagedObjectID) {
     awaited.remove(key)
     byKey[key] = id
+    newKeys.append(key)
   }
 
-  /// Forgets the IDs that became permanent, unless children may ask for them.
+  /// Nothing in this context refers to temporary keys any more: forgets the IDs that became permanent, but for those
+  /// that children may ask for.
   func forgetUnlessForChildren() {
-    if !isForChildren { byKey.removeAll() }
+    if byKey.isEmpty { return }
+    generations.withLock { generations in
+      if !generations.isEmpty { generations[generations.count - 1].keys += newKeys }
+      let gone = generations.prefix { $0.child == nil }
+      generations.removeFirst(gone.count)
+      if generations.isEmpty { return byKey.removeAll() }
+      for key in gone.lazy.flatMap(\.keys) { byKey[key] = nil }
+    }
+    newKeys.removeAll()
   }
 
   /// Forgets which objects are new in the parent.
