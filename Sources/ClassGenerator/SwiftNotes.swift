@@ -20,7 +20,7 @@ struct SwiftNotes {
 
   /// The notes of an entity.
   init(_ entity: ModelEntity, in document: ModelDocument) throws(ManagedObjectModelError) {
-    let notes = try Notes(entity.node, known: ["documentation"], entity.name, nil, document)
+    let notes = try Notes(entity.node, allowing: ["documentation"], entity.name, nil, document)
     (name, type, fallback, access) = (nil, nil, nil, nil)
     documentation = notes["documentation"]
   }
@@ -29,9 +29,9 @@ struct SwiftNotes {
   init(
     _ property: ModelProperty, of entity: ModelEntity, in document: ModelDocument
   ) throws(ManagedObjectModelError) {
-    var known = ["documentation"]
-    if case .attribute = property.kind { known += ["name", "type", "default", "access"] }
-    let notes = try Notes(property.node, known: known, entity.name, property.name, document)
+    var noteNames = ["documentation"]
+    if case .attribute = property.kind { noteNames += ["name", "type", "default", "access"] }
+    let notes = try Notes(property.node, allowing: noteNames, entity.name, property.name, document)
     name = notes["name"]
     type = notes["type"]
     fallback = notes["default"]
@@ -57,16 +57,16 @@ private struct Notes {
   private let values: [String: String]
 
   init(
-    _ node: ModelNode, known: [String], _ entity: String, _ property: String?, _ document: ModelDocument
+    _ node: ModelNode, allowing noteNames: [String], _ entity: String, _ property: String?, _ document: ModelDocument
   ) throws(ManagedObjectModelError) {
     var values: [String: String] = [:]
     for entry in node.userInfo {
       guard let name = entry.generatorNote else { continue }
-      guard known.contains(name) else {
+      guard noteNames.contains(name) else {
         throw document.error(
           entry.node, entity, property,
           "has the user info \(entry.key), which means nothing here; known are "
-            + known.map { ModelNode.generatorPrefix + $0 }.sorted().joined(separator: ", "))
+            + noteNames.map { ModelNode.generatorPrefix + $0 }.sorted().joined(separator: ", "))
       }
       values[name] = entry.value
     }

@@ -63,7 +63,7 @@ package struct Confinement: Equatable, Sendable {
   private static let abstractSocketsAndSignals: UInt64 = 3
 
   /// What a kernel of this version can deny.
-  private static func known(_ version: Int32) -> UInt64 {
+  private static func deniable(by version: Int32) -> UInt64 {
     var rights: UInt64 = (1 << 13) - 1
     if version >= 2 { rights |= refer }
     if version >= 3 { rights |= truncate }
@@ -73,10 +73,10 @@ package struct Confinement: Equatable, Sendable {
 
   func prepare() throws(SystemCallError) -> Prepared {
     let version = csystem_landlock_version()
-    let known = Self.known(version)
+    let deniable = Self.deniable(by: version)
     let ruleset = try Descriptor(
       csystem_landlock_create(
-        known, version >= 4 && !allowsNetwork ? Self.bindAndConnect : 0,
+        deniable, version >= 4 && !allowsNetwork ? Self.bindAndConnect : 0,
         version >= 6 ? Self.abstractSocketsAndSignals : 0, version), "landlock_create_ruleset")
     for (path, rights) in places {
       let number = csystem_open_path(path)
@@ -91,7 +91,7 @@ package struct Confinement: Equatable, Sendable {
       }
       if rights.contains(.execute) { allowed |= Self.execute }
       if FileKind(status) != .directory { allowed &= Self.ofFiles }
-      guard csystem_landlock_allow(ruleset.number, place.number, allowed & known) == 0 else {
+      guard csystem_landlock_allow(ruleset.number, place.number, allowed & deniable) == 0 else {
         throw SystemCallError("landlock_add_rule", path: path)
       }
     }

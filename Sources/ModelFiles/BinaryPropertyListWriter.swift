@@ -9,7 +9,7 @@ package struct BinaryPropertyListWriter {
   }
 
   private var objects: [Object] = []
-  private var known: [[UInt8]: Int] = [:]
+  private var scalarIndexes: [[UInt8]: Int] = [:]
 
   /// The file's contents.
   package static func data(_ root: PropertyListValue) -> Data {
@@ -44,9 +44,9 @@ package struct BinaryPropertyListWriter {
   }
 
   private mutating func scalar(_ bytes: [UInt8]) -> Int {
-    if let index = known[bytes] { return index }
+    if let index = scalarIndexes[bytes] { return index }
     let index = append(.bytes(bytes))
-    known[bytes] = index
+    scalarIndexes[bytes] = index
     return index
   }
 

@@ -96,43 +96,63 @@ final class WorkerConnection: @unchecked Sendable {
 
   // MARK: The main thread
 
+  /// What the main thread waits for, as it was at one moment.
+  private struct Waiting {
+    /// The exit code when the work is over and all is sent.
+    let exitCode: Int32?
+    let deadline: (at: Double, job: ObjectURI)?
+    let isConnected: Bool
+    let isInterrupting: Bool
+    let orphanEnd: Double?
+    let storeNotice: Double?
+    let groupEnd: Double?
+
+    /// When the main thread has something to do although nothing was received.
+    var end: Double? { [deadline?.at, orphanEnd, storeNotice, groupEnd].compactMap(\.self).min() }
+  }
+
   /// Listens until the work is over; returns the exit code.
   func serve() -> Int32 {
     while true {
-      let (isOver, refusal, deadline, isConnected, orphanEnd, isInterrupting, storeNotice, groupEnd) =
-        condition.withLock {
-          state.armed = state.deadline?.at
-          let isSent = state.isClosed || (state.session.outgoing.isEmpty && connection.unsentBytes == 0)
-          let isInterrupting = state.isInPlugin && !state.session.stops.isEmpty
-          if isInterrupting { interruptStatements() }
-          return (
-            state.session.isOver && isSent, state.session.refusal, state.deadline, !state.isClosed, state.orphanEnd,
-            isInterrupting, state.storeNoticeTime(now: Clock.now),
-            state.group.flatMap { $0.rest.isEmpty ? nil : $0.end }
-          )
-        }
-      if isOver { return refusal == nil ? 0 : 65 }
+      let waiting = nextWaiting()
+      if let exitCode = waiting.exitCode { return exitCode }
       var watched = [
-        pollfd(fd: isConnected ? connection.descriptor : -1, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: waiting.isConnected ? connection.descriptor : -1, events: Int16(POLLIN), revents: 0),
         pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0),
         pollfd(fd: wake, events: Int16(POLLIN), revents: 0),
       ]
       if inspect({ _ in connection.unsentBytes > 0 }) { watched[0].events |= Int16(POLLOUT) }
       // The jobs' thread does not wake this one for each job: it looks now and then while there are any.
-      let next = [deadline?.at, orphanEnd, storeNotice, groupEnd].compactMap { $0 }.min()
-      var wait = next.map { max(0, ($0 - Clock.now) * 1000).rounded(.up) } ?? -1
-      if isInterrupting { wait = wait < 0 ? Self.interruptInterval : min(wait, Self.interruptInterval) }
-      guard poll(&watched, 3, Int32(min(wait, 1e9))) >= 0 || errno == EINTR else { return 71 }
+      var milliseconds = waiting.end.map { max(0, ($0 - Clock.now) * 1000).rounded(.up) } ?? -1
+      if waiting.isInterrupting {
+        milliseconds = milliseconds < 0 ? Self.interruptInterval : min(milliseconds, Self.interruptInterval)
+      }
+      guard poll(&watched, 3, Int32(min(milliseconds, 1e9))) >= 0 || errno == EINTR else { return 71 }
       if watched[0].revents != 0 { receive() }
       if watched[1].revents != 0 { handleSignals() }
       if watched[2].revents != 0 {
         var count: UInt64 = 0
         _ = read(wake, &count, 8)
       }
-      if let deadline, deadline.at <= Clock.now { passed(deadline) }
-      if groupEnd != nil { cutLateGroup() }
+      if let deadline = waiting.deadline, deadline.at <= Clock.now { passed(deadline) }
+      if waiting.groupEnd != nil { cutLateGroup() }
       noteSlowStore()
-      if let orphanEnd, orphanEnd <= Clock.now { orphanTimePassed() }
+      if let orphanEnd = waiting.orphanEnd, orphanEnd <= Clock.now { orphanTimePassed() }
+    }
+  }
+
+  /// Interrupts the statements of a job that should stop.
+  private func nextWaiting() -> Waiting {
+    condition.withLock {
+      state.armed = state.deadline?.at
+      let isSent = state.isClosed || (state.session.outgoing.isEmpty && connection.unsentBytes == 0)
+      let isInterrupting = state.isInPlugin && !state.session.stops.isEmpty
+      if isInterrupting { interruptStatements() }
+      return Waiting(
+        exitCode: state.session.isOver && isSent ? (state.session.refusal == nil ? 0 : 65) : nil,
+        deadline: state.deadline, isConnected: !state.isClosed, isInterrupting: isInterrupting,
+        orphanEnd: state.orphanEnd, storeNotice: state.storeNoticeTime(now: Clock.now),
+        groupEnd: state.group.flatMap { $0.rest.isEmpty ? nil : $0.end })
     }
   }
 

@@ -50,7 +50,7 @@ import Testing
           request { ($0.label, $0.batch) = ("one", "b") }, request { ($0.label, $0.batch) = ("two", "b") },
           request { if isBatch { $0.options.afterBatch = "b" } else { $0.options.after = ["one", "two"] } },
         ], into: context, at: now)
-      _ = try store.insert([request()], into: context, at: now).map { try $0.markCancelled(at: now) }
+      for job in try store.insert([request()], into: context, at: now) { try job.markCancelled(at: now) }
       try context.save()
       _ = try store.adoptPending(in: context)
       try jobs[0].markFailed(

@@ -10,7 +10,7 @@ internal import Synchronization
 /// Source: https://www.postgresql.org/docs/15/functions-info.html, `pg_current_snapshot`.
 final class OwnCommits: Sendable {
   private struct State {
-    var own: Set<UInt64> = []
+    var transactions: Set<UInt64> = []
     var last: Snapshot?
     /// Changes with every foreign transaction.
     var foreignVersion: Int64 = 0
@@ -39,7 +39,7 @@ final class OwnCommits: Sendable {
   /// Notes a transaction of this coordinator, before it commits.
   func add(_ number: String) {
     guard let number = UInt64(number) else { return }
-    state.withLock { _ = $0.own.insert(number) }
+    state.withLock { _ = $0.transactions.insert(number) }
   }
 
   /// A number that is the same as long as nobody else has written.
@@ -51,13 +51,13 @@ final class OwnCommits: Sendable {
       }
       defer {
         state.last = new
-        state.own = state.own.filter { $0 >= new.first }
+        state.transactions = state.transactions.filter { $0 >= new.first }
       }
       guard let last = state.last, new.end >= last.end, new.end - last.end < Self.mostCompared else {
         state.foreignVersion += 1
         return state.foreignVersion
       }
-      func isForeign(_ number: UInt64) -> Bool { !new.running.contains(number) && !state.own.contains(number) }
+      func isForeign(_ number: UInt64) -> Bool { !new.running.contains(number) && !state.transactions.contains(number) }
       if last.running.contains(where: isForeign) || (last.end..<new.end).contains(where: isForeign) {
         state.foreignVersion += 1
       }
@@ -66,7 +66,7 @@ final class OwnCommits: Sendable {
   }
 
   /// Forgets all transactions: a standby that has taken the server's place may use their numbers again.
-  func forget() { state.withLock { ($0.own, $0.last) = ([], nil) } }
+  func forget() { state.withLock { ($0.transactions, $0.last) = ([], nil) } }
 
   /// A number that differs from all before, after an error.
   func unknownVersion() -> Int64 {

@@ -9,7 +9,7 @@ internal import Synchronization
 /// next host.
 enum HostOrder {
   /// What overrides the parameters of the URLs.
-  private static let known = Mutex<[String: [String: String]]>([:])
+  private static let overrides = Mutex<[String: [String: String]]>([:])
 
   /// Seconds to wait for one host. With several, a worker must reach the last one before the pool takes it for silent.
   static func timeout(_ connectionString: String) -> String {
@@ -18,7 +18,7 @@ enum HostOrder {
 
   /// What to add to the parameters of the URL.
   static func parameters(_ connectionString: String) -> [(String, String)] {
-    known.withLock { $0[connectionString] ?? [:] }.map { ($0.key, $0.value) }
+    overrides.withLock { $0[connectionString] ?? [:] }.map { ($0.key, $0.value) }
   }
 
   /// Notes which host has taken a connection.
@@ -38,7 +38,7 @@ enum HostOrder {
     }
     let host = pq.PQhost(connection).map { String(cString: $0) }
     let port = pq.PQport(connection).map { String(cString: $0) }
-    if let orders = orders(lists, host: host, port: port) { known.withLock { $0[connectionString] = orders } }
+    if let orders = orders(lists, host: host, port: port) { overrides.withLock { $0[connectionString] = orders } }
   }
 
   /// The lists, turned so that the host and port come first; nil if they do. A list of one value holds for all hosts.

@@ -9,7 +9,7 @@ import CoreData
 public final class AwaitedJobs {
   private let store: JobStore
   private let countsPassing: Bool
-  private var known: Named?
+  private var optionsRead: Named?
 
   /// What the options of waiting jobs name.
   private struct Named {
@@ -38,7 +38,7 @@ public final class AwaitedJobs {
   }
 
   private func readOptions(in context: NSManagedObjectContext) throws -> Named {
-    if let known { return known }
+    if let optionsRead { return optionsRead }
     let request = NSFetchRequest<NSDictionary>(entityName: PoolJob.entityName)
     request.predicate = NSCompoundPredicate(
       orPredicateWithSubpredicates: [JobState.pending.predicate, JobState.blocked.predicate])
@@ -52,7 +52,7 @@ public final class AwaitedJobs {
       named.keys.formUnion(options.after.compactMap(store.jobURIs.key))
       if let batch = options.afterBatch { named.batches.insert(batch) }
     }
-    known = named
+    optionsRead = named
     return named
   }
 }

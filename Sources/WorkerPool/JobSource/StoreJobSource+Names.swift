@@ -5,7 +5,7 @@ import Jobs
 struct AskedName: Equatable, Sendable {
   var what: JobName
   var name: String
-  var known: [String] = []
+  var knownNames: [String] = []
 }
 
 extension StoreJobSource {
@@ -14,10 +14,10 @@ extension StoreJobSource {
     context.perform { [self] in
       let unknown = asked.compactMap { asked in
         do {
-          return try JobStore.unknownName(asked.what, asked.name, besides: asked.known, in: context)
+          return try JobStore.unknownName(asked.what, asked.name, besides: asked.knownNames, in: context)
         } catch {
           // A name that cannot be found now counts as unknown.
-          return UnknownName(asked.what.rawValue, asked.name, among: asked.known)
+          return UnknownName(asked.what.rawValue, asked.name, among: asked.knownNames)
         }
       }
       report(.foundNames(ticket: ticket, unknown: unknown))

@@ -185,7 +185,7 @@ final class PoolServer {
     case .pauses(let pauses): core.coordinator.setPauses(pauses)
     case .heldBack(let kind): core.coordinator.claims?.holdBack(kind)
     case .roomMayBe(let kind): core.coordinator.claimAgain(kind)
-    case .members(let members, let own): status.changed(members, own: own)
+    case .members(let members, let own): status.changed(members, ownIdentity: own)
     case .notices(let notices): status.others.handle(notices)
     case .sent: status.others.sent()
     case .logged(let record): core.log(record)

@@ -23,7 +23,7 @@ extension WorkerConfinement {
     let store = URL(fileURLWithPath: configuration.store).resolvingSymlinksInPath()
     let layout = QueueLayout(root: URL(fileURLWithPath: configuration.queue).path)
     self.init(
-      own: ["", "-wal", "-shm"].map { store.path + $0 }
+      writable: ["", "-wal", "-shm"].map { store.path + $0 }
         + [ExternalData.supportFolder(of: store).path, layout.incoming, layout.temporary, layout.writeTurn],
       readable: [URL(fileURLWithPath: configuration.model).path], extra: configuration.confinedNeeds)
   }

@@ -19,7 +19,7 @@ final class OrphanedProcesses {
   /// Descriptors of processes that were killed, by process ID.
   private var dying: [pid_t: Descriptor] = [:]
   /// Children that are not orphans.
-  var known: () -> Set<pid_t> = { [] }
+  var knownChildren: () -> Set<pid_t> = { [] }
   /// Threads of this process whose children are not orphans either, also while they are being started.
   var starters: () -> Set<pid_t> = { [] }
   /// Called when the last one has ended.
@@ -46,8 +46,9 @@ final class OrphanedProcesses {
 
   /// Kills the orphans that have come since the last call, and later what they have started.
   func end() {
-    let known = known()
-    for pid in OwnChildren.all(except: starters()) where !known.contains(pid) && dying[pid] == nil && isOurs(pid) {
+    let knownChildren = knownChildren()
+    for pid in OwnChildren.all(except: starters())
+    where !knownChildren.contains(pid) && dying[pid] == nil && isOurs(pid) {
       if ProcFile.isAlive(pid) {
         log(.processStray, "process \(pid) (\(ProcFile.command(pid))), left behind by a worker, is killed", .pid(pid))
         kill(pid, SIGKILL)

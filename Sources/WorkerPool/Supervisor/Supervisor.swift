@@ -83,7 +83,7 @@ final class Supervisor {
   /// Ends processes that dead workers leave behind; `nil` where this process is more than a pool.
   var orphans: OrphanedProcesses? {
     didSet {
-      orphans?.known = { [weak self] in self?.children ?? [] }
+      orphans?.knownChildren = { [weak self] in self?.children ?? [] }
       orphans?.starters = { [weak self] in self?.starter.threadIDs ?? [] }
       orphans?.whenGone = { [weak self] in self?.finishStopIfEmpty() }
     }

@@ -8,7 +8,7 @@ import WorkerProtocol
 /// and the ledger tell of other jobs.
 struct WorkerConfinement: Equatable, Sendable {
   /// Files that a worker reads and writes, and directories in which it does.
-  let own: [String]
+  let writable: [String]
   /// What it reads beside the system's files.
   let readable: [String]
   /// What the operator allows to all workers, beside what plugins declare.
@@ -19,7 +19,7 @@ struct WorkerConfinement: Equatable, Sendable {
     var confinement = Confinement()
     for place in Self.system + readable + Self.librariesOfThisProcess { confinement.allow(.read, place) }
     for device in Self.devices { confinement.allow([.read, .write], device) }
-    for place in own { confinement.allow([.read, .write], place) }
+    for place in writable { confinement.allow([.read, .write], place) }
     let program = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     for file in Self.companions(of: program) { confinement.allow(.read, file) }
     for file in [program] + Self.interpreters(of: program) {
@@ -88,8 +88,8 @@ struct WorkerConfinement: Equatable, Sendable {
   static func obstacle(toPluginsIn directory: String) -> String? {
     let path = URL(fileURLWithPath: directory).resolvingSymlinksInPath().path
     let listed = getpwuid(geteuid()).map { String(cString: $0.pointee.pw_dir) }
-    let own = [ProcessInfo.processInfo.environment["HOME"], listed, "/root"]
-    let homes = own.compactMap(\.self).map { URL(fileURLWithPath: $0).resolvingSymlinksInPath().path }
+    let candidates = [ProcessInfo.processInfo.environment["HOME"], listed, "/root"]
+    let homes = candidates.compactMap(\.self).map { URL(fileURLWithPath: $0).resolvingSymlinksInPath().path }
     let isOthers = URL(fileURLWithPath: path).deletingLastPathComponent().path == "/home"
     guard path == "/" || homes.contains(path) || isOthers else { return nil }
     let what = path == "/" ? "the root of all files" : "a user's home"

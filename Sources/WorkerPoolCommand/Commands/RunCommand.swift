@@ -23,123 +23,150 @@ let runCommand = CommandDescription(
 
       workerpool run --workers 4 --store app.sqlite --model App.xcdatamodeld --queue queue/
     """,
-  options: [
-    CommandOption(
-      name: "config", value: "FILE",
-      help:
-        "read options from this file, one on each line: its name without the dashes, then its value; a line "
-        + "that begins with # is a comment; an option of the command line replaces the file's"),
-    CommandOption(
-      name: "workers", value: "N",
-      help: "worker processes in all; NAME=K keeps K of them for one plugin; may be repeated",
-      defaultText: text(defaults.workers), isRepeating: true),
-    CommandOption(
-      name: "store", value: "FILE",
-      help: "the SQLite store, or the URL of a PostgreSQL database, postgresql://USER@HOST/DATABASE, which pools of "
-        + "several hosts may share; made if it is not there yet"),
-    CommandOption(
-      name: "model", value: "PATH",
-      help: "its model: .xcdatamodeld, .xcdatamodel or .momd; without it, the copy that the store keeps"),
-    CommandOption(
-      name: "migrate", help: "migrate a store of an older model at the start; a backup is made beside it"),
-    CommonOptions.queue,
-    CommandOption(
-      name: "plugins", value: "DIR",
-      help:
-        "look here for worker-NAME executables, before those beside workerpool; the first directory that has a name "
-        + "wins; may be repeated",
-      isRepeating: true),
-    CommandOption(name: "without-bundled", help: "use no plugins beside workerpool, only those of --plugins"),
-    CommandOption(
-      name: "weight", value: "QUEUE=N",
-      help:
-        "give a queue N shares of what is started, where all queues without a weight have 1 together; may be repeated",
-      defaultText: "priority decides alone", isRepeating: true),
-    CommandOption(
-      name: "limit", value: "KIND=N",
-      help:
-        "run at most N jobs of a kind at a time; queue:NAME=N: of a queue, or of each queue that matches NAME with * "
-        + "in it; may be repeated",
-      defaultText: "the plugin's own", isRepeating: true),
-    CommandOption(
-      name: "rate", value: "KIND=N/SECONDS", help: "start at most N jobs of a kind in SECONDS; may be repeated",
-      defaultText: "the plugin's own", isRepeating: true),
-    CommandOption(
-      name: "keep", value: "DAYS", help: "delete succeeded and cancelled jobs after DAYS",
-      defaultText: text(defaults.retention.finished.map { $0 / 86_400 })),
-    CommandOption(
-      name: "keep-dead", value: "DAYS", help: "delete dead jobs after DAYS",
-      defaultText: text(defaults.retention.dead.map { $0 / 86_400 })),
-    CommandOption(
-      name: "keep-count", value: "N", help: "keep at most N succeeded and N cancelled jobs",
-      defaultText: text(defaults.retention.count)),
-    CommandOption(
-      name: "allow-group",
-      help:
-        "take job files of other users, too, if their group is the pool's, and only the group may write them and put "
-        + "files into incoming/"
-    ),
-    CommandOption(
-      name: "umask", value: "MODE",
-      help:
-        "what new files of the pool and its workers deny to others, as for umask(1): 027 lets the group read them; the "
-        + "metrics file is for all users",
-      defaultText: octal(defaultMask)),
-    CommandOption(
-      name: "store-wait", value: "SECONDS",
-      help:
-        "how long the store may take to open when another process has it locked; then the pool ends with code "
-        + "\(ExitCode.storeIsLocked.rawValue)",
-      defaultText: text(defaults.storeTimeout)),
-    CommandOption(
-      name: "deadline", value: "SECONDS", help: "how long running jobs may take to finish when the pool stops",
-      defaultText: text(defaults.stopDeadline)),
-    CommandOption(
-      name: "env", value: "NAME", help: "pass this variable on to the workers, which get few others; may be repeated",
-      isRepeating: true),
-    CommandOption(
-      name: "memory", value: "MIB", help: "the most data that a worker process may have", defaultText: "no limit"),
-    CommandOption(
-      name: "cpu", value: "SECONDS", help: "the most processor time that a worker process may use",
-      defaultText: "no limit"),
-    CommandOption(
-      name: "open-files", value: "N", help: "the most files that a worker process may have open",
-      defaultText: text(defaults.limits.openFiles)),
-    CommandOption(
-      name: "confine",
-      help:
-        "let the kernel deny the workers all but the store, the queue directory, the system's libraries and what "
-        + "their plugin declares: files, networks, other processes"),
-    CommandOption(
-      name: "confine-read", value: "PATH", help: "let confined workers read this, too; may be repeated",
-      isRepeating: true),
-    CommandOption(
-      name: "confine-write", value: "PATH", help: "let confined workers read and write this, too; may be repeated",
-      isRepeating: true),
-    CommandOption(
-      name: "recycle-jobs", value: "N", help: "replace a worker process after N jobs, give or take a tenth",
-      defaultText: "never"),
-    CommandOption(
-      name: "recycle-memory", value: "MIB", help: "replace a worker process that uses more memory",
-      defaultText: "never"),
-    CommandOption(
-      name: "heartbeat", value: "SECONDS",
-      help: "interval between liveness checks; a worker that does not answer is killed; 0 for never",
-      defaultText: text(defaults.heartbeat)),
-    CommandOption(
-      name: "orphan-deadline", value: "SECONDS",
-      help: "how long a worker may go on with its job when the pool has died",
-      defaultText: text(defaults.orphanDeadline)),
-    CommandOption(
-      name: "log-format", value: "FORMAT", help: "text, or json for one JSON object on each line", defaultText: "text"),
-    CommandOption(
-      name: "metrics-file", value: "FILE",
-      help: "keep metrics in this file, for the textfile collector of Prometheus' node exporter"),
-    CommandOption(name: "with-parent", help: "stop, as for SIGTERM, when the process that started this one ends"),
-    CommandOption(
-      name: "record", value: "FILE", help: "append all that is said between the pool and its workers to a file"),
-  ],
+  options: poolOptions + jobOptions + retentionOptions + accessOptions + timeOptions + workerOptions + reportOptions,
   run: run)
+
+/// What a pool runs on.
+private let poolOptions = [
+  CommandOption(
+    name: "config", value: "FILE",
+    help:
+      "read options from this file, one on each line: its name without the dashes, then its value; a line "
+      + "that begins with # is a comment; an option of the command line replaces the file's"),
+  CommandOption(
+    name: "workers", value: "N",
+    help: "worker processes in all; NAME=K keeps K of them for one plugin; may be repeated",
+    defaultText: text(defaults.workers), isRepeating: true),
+  CommandOption(
+    name: "store", value: "FILE",
+    help: "the SQLite store, or the URL of a PostgreSQL database, postgresql://USER@HOST/DATABASE, which pools of "
+      + "several hosts may share; made if it is not there yet"),
+  CommandOption(
+    name: "model", value: "PATH",
+    help: "its model: .xcdatamodeld, .xcdatamodel or .momd; without it, the copy that the store keeps"),
+  CommandOption(
+    name: "migrate", help: "migrate a store of an older model at the start; a backup is made beside it"),
+  CommonOptions.queue,
+]
+
+/// Which jobs start, and how many at a time.
+private let jobOptions = [
+  CommandOption(
+    name: "plugins", value: "DIR",
+    help:
+      "look here for worker-NAME executables, before those beside workerpool; the first directory that has a name "
+      + "wins; may be repeated",
+    isRepeating: true),
+  CommandOption(name: "without-bundled", help: "use no plugins beside workerpool, only those of --plugins"),
+  CommandOption(
+    name: "weight", value: "QUEUE=N",
+    help:
+      "give a queue N shares of what is started, where all queues without a weight have 1 together; may be repeated",
+    defaultText: "priority decides alone", isRepeating: true),
+  CommandOption(
+    name: "limit", value: "KIND=N",
+    help:
+      "run at most N jobs of a kind at a time; queue:NAME=N: of a queue, or of each queue that matches NAME with * "
+      + "in it; may be repeated",
+    defaultText: "the plugin's own", isRepeating: true),
+  CommandOption(
+    name: "rate", value: "KIND=N/SECONDS", help: "start at most N jobs of a kind in SECONDS; may be repeated",
+    defaultText: "the plugin's own", isRepeating: true),
+]
+
+/// How long jobs stay in the store.
+private let retentionOptions = [
+  CommandOption(
+    name: "keep", value: "DAYS", help: "delete succeeded and cancelled jobs after DAYS",
+    defaultText: text(defaults.retention.finished.map { $0 / 86_400 })),
+  CommandOption(
+    name: "keep-dead", value: "DAYS", help: "delete dead jobs after DAYS",
+    defaultText: text(defaults.retention.dead.map { $0 / 86_400 })),
+  CommandOption(
+    name: "keep-count", value: "N", help: "keep at most N succeeded and N cancelled jobs",
+    defaultText: text(defaults.retention.count)),
+]
+
+/// What other users may do.
+private let accessOptions = [
+  CommandOption(
+    name: "allow-group",
+    help:
+      "take job files of other users, too, if their group is the pool's, and only the group may write them and put "
+      + "files into incoming/"
+  ),
+  CommandOption(
+    name: "umask", value: "MODE",
+    help:
+      "what new files of the pool and its workers deny to others, as for umask(1): 027 lets the group read them; the "
+      + "metrics file is for all users",
+    defaultText: octal(defaultMask)),
+]
+
+/// How long the pool waits for others.
+private let timeOptions = [
+  CommandOption(
+    name: "store-wait", value: "SECONDS",
+    help:
+      "how long the store may take to open when another process has it locked; then the pool ends with code "
+      + "\(ExitCode.storeIsLocked.rawValue)",
+    defaultText: text(defaults.storeTimeout)),
+  CommandOption(
+    name: "deadline", value: "SECONDS", help: "how long running jobs may take to finish when the pool stops",
+    defaultText: text(defaults.stopDeadline)),
+]
+
+/// What a worker process may use, and when it ends.
+private let workerOptions = [
+  CommandOption(
+    name: "env", value: "NAME", help: "pass this variable on to the workers, which get few others; may be repeated",
+    isRepeating: true),
+  CommandOption(
+    name: "memory", value: "MIB", help: "the most data that a worker process may have", defaultText: "no limit"),
+  CommandOption(
+    name: "cpu", value: "SECONDS", help: "the most processor time that a worker process may use",
+    defaultText: "no limit"),
+  CommandOption(
+    name: "open-files", value: "N", help: "the most files that a worker process may have open",
+    defaultText: text(defaults.limits.openFiles)),
+  CommandOption(
+    name: "confine",
+    help:
+      "let the kernel deny the workers all but the store, the queue directory, the system's libraries and what "
+      + "their plugin declares: files, networks, other processes"),
+  CommandOption(
+    name: "confine-read", value: "PATH", help: "let confined workers read this, too; may be repeated",
+    isRepeating: true),
+  CommandOption(
+    name: "confine-write", value: "PATH", help: "let confined workers read and write this, too; may be repeated",
+    isRepeating: true),
+  CommandOption(
+    name: "recycle-jobs", value: "N", help: "replace a worker process after N jobs, give or take a tenth",
+    defaultText: "never"),
+  CommandOption(
+    name: "recycle-memory", value: "MIB", help: "replace a worker process that uses more memory",
+    defaultText: "never"),
+  CommandOption(
+    name: "heartbeat", value: "SECONDS",
+    help: "interval between liveness checks; a worker that does not answer is killed; 0 for never",
+    defaultText: text(defaults.heartbeat)),
+  CommandOption(
+    name: "orphan-deadline", value: "SECONDS",
+    help: "how long a worker may go on with its job when the pool has died",
+    defaultText: text(defaults.orphanDeadline)),
+]
+
+/// What the pool tells others.
+private let reportOptions = [
+  CommandOption(
+    name: "log-format", value: "FORMAT", help: "text, or json for one JSON object on each line", defaultText: "text"),
+  CommandOption(
+    name: "metrics-file", value: "FILE",
+    help: "keep metrics in this file, for the textfile collector of Prometheus' node exporter"),
+  CommandOption(name: "with-parent", help: "stop, as for SIGTERM, when the process that started this one ends"),
+  CommandOption(
+    name: "record", value: "FILE", help: "append all that is said between the pool and its workers to a file"),
+]
 
 let systemdUnitCommand = CommandDescription(
   name: "systemd-unit", summary: "Print a unit file that runs a pool under systemd",

@@ -13,12 +13,12 @@ struct FinishedJobs {
   static let outcomes = HistoryInterval.outcomes
   static let sampled = HistoryInterval.sampled
 
-  private var known: [Double: [Date: Interval]] = [:]
+  private var settledIntervals: [Double: [Date: Interval]] = [:]
   private var path: String?
 
   /// The intervals of a grid, the oldest first.
   mutating func intervals(_ grid: TimeGrid, in jobReader: JobReader) throws -> [Interval] {
-    if path != jobReader.path { known = [:] }
+    if path != jobReader.path { settledIntervals = [:] }
     path = jobReader.path
     let step = grid.step
     let starts = grid.times
@@ -27,19 +27,19 @@ struct FinishedJobs {
     var intervals: [Interval] = []
     try jobReader.reader.perform { context, _ in
       for start in starts {
-        if let interval = known[step]?[start] {
+        if let interval = settledIntervals[step]?[start] {
           intervals.append(interval)
           continue
         }
         let interval = try JobStore.finishedJobs(from: start, to: start + step, in: context)
         intervals.append(interval)
         // A job's row may be seen a little after the time that stands in it.
-        if start + step + Self.settling < now { known[step, default: [:]][start] = interval }
+        if start + step + Self.settling < now { settledIntervals[step, default: [:]][start] = interval }
       }
       let kept = try Self.kept(grid, since: oldest, in: context)
       for index in intervals.indices { intervals[index].take(kept[starts[index]] ?? [], lasting: step) }
     }
-    known[step]?.keys.filter { $0 < oldest }.forEach { known[step]?[$0] = nil }
+    settledIntervals[step]?.keys.filter { $0 < oldest }.forEach { settledIntervals[step]?[$0] = nil }
     return intervals
   }
 

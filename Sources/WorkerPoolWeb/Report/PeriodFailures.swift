@@ -49,7 +49,7 @@ struct PeriodFailures: Sendable {
       }
     }
     keepLatest()
-    groups = byName.values.sorted { ($1.count, $0.kind, $0.type) < ($0.count, $1.kind, $1.type) }
+    groups = byName.values.sorted { (-$0.count, $0.kind, $0.type) < (-$1.count, $1.kind, $1.type) }
   }
 
   private mutating func take(_ job: Job, since start: Date, _ byName: inout [[String]: Group]) {

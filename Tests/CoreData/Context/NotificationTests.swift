@@ -130,7 +130,7 @@ import Testing
     }
     let before = try dates()
     try store.read { context in
-      _ = try context.all("Book").map { $0.text("title") }
+      for book in try context.all("Book") { _ = book.text("title") }
       try context.save()
     }
     try #expect(dates() == before)

@@ -39,7 +39,7 @@ import Testing
     try store.save { context in for number in 0..<5 { _ = context.make("Book", ["title": "\(number)"]) } }
     try store.read { context in
       context.retainsRegisteredObjects = true
-      _ = try context.all("Book").map { $0.text("title") }
+      for book in try context.all("Book") { _ = book.text("title") }
       #expect(context.registeredObjects.count == 5)
     }
   }

@@ -2,40 +2,12 @@ import CoreData
 import Testing
 
 @Suite struct FetchedResultsControllerTests {
-  private func request(_ predicate: String? = nil, sort: String = "title") -> NSFetchRequest<NSManagedObject> {
-    let request = NSFetchRequest<NSManagedObject>(entityName: "Book")
-    request.predicate = predicate.map { NSPredicate(format: $0) }
-    request.sortDescriptors = [NSSortDescriptor(key: sort, ascending: true)]
-    return request
-  }
-
-  /// Runs the body with a controller that lists the stored titles, and a table that follows it.
-  private func listing(
-    _ titles: [String], _ predicate: String? = nil, section: String? = nil, sort: String = "title",
-    _ body: (NSManagedObjectContext, NSFetchedResultsController<NSManagedObject>, TableMirror) throws -> Void
-  ) throws {
-    let store = try TemporaryStore()
-    try store.save { context in
-      for title in titles { context.make("Book", ["title": title, "pages": title.count]) }
-    }
-    try store.read { context in
-      let controller = NSFetchedResultsController(
-        fetchRequest: request(predicate, sort: sort), managedObjectContext: context, sectionNameKeyPath: section,
-        cacheName: nil)
-      try controller.performFetch()
-      let mirror = TableMirror(controller) { $0.text("title") ?? "" }
-      controller.delegate = mirror
-      try body(context, controller, mirror)
-      #expect(mirror.complaints.isEmpty, "\(mirror.complaints)")
-    }
-  }
-
   @Test func resultsAreThereAfterTheFetchAndNotBefore() throws {
     let store = try TemporaryStore()
     try store.save { context in for title in ["b", "a"] { context.make("Book", ["title": title]) } }
     try store.read { context in
       let controller = NSFetchedResultsController(
-        fetchRequest: request(), managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
+        fetchRequest: BookList.request(), managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
       #expect(controller.fetchedObjects == nil && controller.sections == nil)
       try controller.performFetch()
       #expect(controller.fetchedObjects?.map { $0.text("title") } == ["a", "b"])
@@ -44,55 +16,6 @@ import Testing
       #expect(controller.indexPath(forObject: first) == IndexPath(item: 0, section: 0))
       #expect(controller.indexPath(forObject: context.make("Book", ["title": "c"])) == nil)
       #expect(controller.managedObjectContext === context && controller.fetchRequest.entityName == "Book")
-    }
-  }
-
-  @Test func withoutAKeyPathThereIsOneSectionAlsoWithoutResults() throws {
-    try listing([]) { _, controller, _ in
-      #expect(controller.sections?.count == 1 && controller.sections?[0].numberOfObjects == 0)
-      #expect(controller.sections?[0].name == "")
-    }
-    try listing([], section: "pages", sort: "pages") { _, controller, _ in #expect(controller.sections?.isEmpty == true)
-    }
-  }
-
-  @Test func aSectionKeyPathThatLeadsNowhereIsAnError() throws {
-    try TemporaryStore().read { context in
-      for path in ["genre", "author.age", "author.passport.colour"] {
-        let controller = NSFetchedResultsController(
-          fetchRequest: request(), managedObjectContext: context, sectionNameKeyPath: path, cacheName: nil)
-        #expect {
-          try controller.performFetch()
-        } throws: { error in
-          let error = error as NSError
-          return error.code == 134060 && error.localizedDescription.contains("\"\(path)\"")
-        }
-      }
-      // A property of a subentity, an element of the object, and an operator.
-      for path in ["artist", "objectID", "author.name.length", "tags.@count"] {
-        let controller = NSFetchedResultsController(
-          fetchRequest: request(), managedObjectContext: context, sectionNameKeyPath: path, cacheName: nil)
-        #expect(throws: Never.self) { try controller.performFetch() }
-      }
-    }
-  }
-
-  @Test func aDeletedSectionIsToldAfterItsObjects() throws {
-    try listing(["a", "bb", "cc"], section: "pages", sort: "pages") { context, controller, mirror in
-      let last = try #require(controller.sections?.last)
-      for book in last.objects as? [NSManagedObject] ?? [] { context.delete(book) }
-      context.processPendingChanges()
-      #expect(mirror.calls.first == "will" && mirror.calls.suffix(2) == ["section", "did"] && mirror.calls.count == 5)
-      #expect(mirror.sectionChanges.map(\.index) == [1])
-    }
-  }
-
-  @Test func sectionsAreEqualByNameAndObjects() throws {
-    try listing(["a", "bb"], section: "pages", sort: "pages") { context, controller, _ in
-      let before = try #require(controller.sections?.map { $0 as? NSObject })
-      try controller.performFetch()
-      #expect(controller.sections?.map { $0 as? NSObject } == before)
-      #expect(before[0] != nil && before[0] != before[1])
     }
   }
 
@@ -134,10 +57,8 @@ import Testing
     }
   }
 
-  // MARK: Tracking
-
   @Test func neitherTheFirstFetchNorAnotherTellsTheDelegate() throws {
-    try listing(["a"]) { context, controller, mirror in
+    try BookList.follow(["a"]) { context, controller, mirror in
       context.make("Book", ["title": "b"])
       try controller.performFetch()
       #expect(mirror.calls.isEmpty && controller.fetchedObjects?.count == 2)
@@ -145,7 +66,7 @@ import Testing
   }
 
   @Test func withoutADelegateNothingIsTracked() throws {
-    try listing(["a"]) { context, controller, _ in
+    try BookList.follow(["a"]) { context, controller, _ in
       controller.delegate = nil
       context.make("Book", ["title": "b"])
       context.processPendingChanges()
@@ -156,7 +77,7 @@ import Testing
   }
 
   @Test func theDelegateIsNotKeptAlive() throws {
-    try listing(["a"]) { context, controller, _ in
+    try BookList.follow(["a"]) { context, controller, _ in
       do { controller.delegate = TableMirror(controller) { _ in "" } }
       #expect(controller.delegate == nil)
       context.make("Book", ["title": "b"])
@@ -165,7 +86,7 @@ import Testing
   }
 
   @Test func eachChangeComesWithItsPaths() throws {
-    try listing(["b", "d", "f", "x"]) { context, controller, mirror in
+    try BookList.follow(["b", "d", "f", "x"]) { context, controller, mirror in
       let objects = try #require(controller.fetchedObjects)
       context.delete(objects[0])
       objects[1].setValue("e", forKey: "title")
@@ -184,7 +105,7 @@ import Testing
   }
 
   @Test func oneObjectThatMovesMovesAlone() throws {
-    try listing(["a", "b", "c", "d", "e"]) { context, controller, mirror in
+    try BookList.follow(["a", "b", "c", "d", "e"]) { context, controller, mirror in
       let objects = try #require(controller.fetchedObjects)
       // All objects change, but only one moves among the others.
       for object in objects { object.setValue(7, forKey: "pages") }
@@ -196,7 +117,7 @@ import Testing
   }
 
   @Test func whatDoesNotConcernTheResultsIsNotTold() throws {
-    try listing(["a", "b", "looong"], "pages < 3") { context, controller, mirror in
+    try BookList.follow(["a", "b", "looong"], "pages < 3") { context, controller, mirror in
       let author = context.make("Author", ["name": "Ada"])
       context.make("Tag", ["label": "new"])
       let long = try context.all("Book", where: "pages > 3")[0]
@@ -218,7 +139,7 @@ import Testing
   }
 
   @Test func anObjectThatComesAndGoesInOneEventIsNotTold() throws {
-    try listing(["a"]) { context, _, mirror in
+    try BookList.follow(["a"]) { context, _, mirror in
       context.delete(context.make("Book", ["title": "b"]))
       context.processPendingChanges()
       #expect(mirror.calls.isEmpty)
@@ -226,7 +147,7 @@ import Testing
   }
 
   @Test func savingTellsNothingNew() throws {
-    try listing(["a"]) { context, controller, mirror in
+    try BookList.follow(["a"]) { context, controller, mirror in
       let new = context.make("Book", ["title": "b"])
       context.processPendingChanges()
       mirror.clear()
@@ -236,7 +157,7 @@ import Testing
   }
 
   @Test func aNewObjectThatIsDeletedAfterTheFetchLeavesTheResults() throws {
-    try listing(["a"]) { context, controller, _ in
+    try BookList.follow(["a"]) { context, controller, _ in
       let new = context.make("Book", ["title": "b"])
       try controller.performFetch()
       #expect(controller.fetchedObjects?.count == 2)
@@ -250,7 +171,7 @@ import Testing
   }
 
   @Test func rollingBackIsFollowedAndResettingIsNot() throws {
-    try listing(["a", "b"]) { context, controller, mirror in
+    try BookList.follow(["a", "b"]) { context, controller, mirror in
       context.make("Book", ["title": "c"])
       context.delete(controller.object(at: [0, 0]))
       context.processPendingChanges()
@@ -268,114 +189,12 @@ import Testing
   }
 
   @Test func equalObjectsStandInTheOrderInWhichTheyCame() throws {
-    try listing(["x"], sort: "pages") { context, controller, _ in
+    try BookList.follow(["x"], sort: "pages") { context, controller, _ in
       let more = (0..<20).map { _ in context.make("Book", ["title": "y", "pages": 1]) }
       context.processPendingChanges()
       #expect(controller.fetchedObjects?.dropFirst() == more[...])
     }
   }
-
-  // MARK: Sections
-
-  @Test func anObjectThatGoesIntoAnotherSectionMovesAndSectionsComeAndGo() throws {
-    try listing(["a", "bb", "cc"], section: "pages", sort: "pages") { context, controller, mirror in
-      #expect(mirror.names == ["1", "2"])
-      let a = controller.object(at: [0, 0])
-      a.setValue(3, forKey: "pages")
-      context.processPendingChanges()
-      #expect(mirror.calls == ["will", "section", "move", "section", "did"])
-      #expect(mirror.sectionChanges.map { "\($0.type) \($0.name) \($0.index)" } == ["insert 3 1", "delete 1 0"])
-      #expect(mirror.rowChanges[0].from == [0, 0] && mirror.rowChanges[0].to == [1, 0])
-      #expect(mirror.names == ["2", "3"] && mirror.texts == [["bb", "cc"], ["a"]])
-    }
-  }
-
-  @Test func aSectionThatIsEmptiedAndFilledAtOnceStays() throws {
-    try listing(["a", "bb"], section: "pages", sort: "pages") { context, controller, mirror in
-      context.delete(controller.object(at: [0, 0]))
-      context.make("Book", ["title": "z", "pages": 1])
-      context.processPendingChanges()
-      #expect(mirror.sectionChanges.isEmpty && mirror.texts == [["z"], ["bb"]])
-    }
-  }
-
-  @Test func sectionsMayBeNamedByTransientValuesAndRelatedOnes() throws {
-    let model = LibraryModel.makeWithClasses()
-    let store = try TemporaryStore(model)
-    try store.save { context in
-      for name in ["Ada", "Bob"] {
-        let author = context.make("Author")
-        author.setValue(name, forKey: "name")
-        for title in ["1 \(name)", "2 \(name)"] { context.make("Book", ["title": title, "author": author]) }
-      }
-    }
-    try store.read { context in
-      // The class sets its transient note when it is fetched: all objects are in one section.
-      for (path, sort, names) in [
-        ("note", "title", ["set when fetched"]), ("author.name", "author.name", ["Ada", "Bob"]),
-      ] {
-        let controller = NSFetchedResultsController(
-          fetchRequest: request(sort: sort), managedObjectContext: context, sectionNameKeyPath: path, cacheName: nil)
-        try controller.performFetch()
-        #expect(controller.sections?.map(\.name) == names)
-      }
-    }
-  }
-
-  @Test func aChangeOfARelatedNameMovesTheRowsBehindIt() throws {
-    let store = try TemporaryStore()
-    try store.save { context in
-      for name in ["Ada", "Bob"] {
-        let author = context.make("Author", ["name": name])
-        context.make("Book", ["title": "by \(name)", "author": author])
-      }
-    }
-    try store.read { context in
-      let controller = NSFetchedResultsController(
-        fetchRequest: request(sort: "author.name"), managedObjectContext: context, sectionNameKeyPath: "author.name",
-        cacheName: nil)
-      try controller.performFetch()
-      let mirror = TableMirror(controller) { $0.text("title") ?? "" }
-      controller.delegate = mirror
-      try context.all("Author", where: "name == 'Ada'")[0].setValue("Zoe", forKey: "name")
-      context.processPendingChanges()
-      #expect(mirror.names == ["Bob", "Zoe"] && mirror.complaints.isEmpty)
-      #expect(mirror.rowChanges.map(\.type) == [.move])
-    }
-  }
-
-  @Test func rowsOutOfTheOrderOfTheirSectionsAreAnError() throws {
-    let store = try TemporaryStore()
-    try store.save { context in
-      for (title, pages) in [("a", 1), ("b", 2), ("c", 1)] { context.make("Book", ["title": title, "pages": pages]) }
-    }
-    try store.read { context in
-      let controller = NSFetchedResultsController(
-        fetchRequest: request(), managedObjectContext: context, sectionNameKeyPath: "pages", cacheName: nil)
-      let error = try #require(throws: NSError.self) { try controller.performFetch() }
-      #expect(error.code == 134060 && error.localizedDescription.contains("index 2"))
-    }
-  }
-
-  @Test func theSectionIndexHasEachTitleOnceAndTheDelegateMayNameThem() throws {
-    final class Titles: NSObject, NSFetchedResultsControllerDelegate {
-      func controller(
-        _ controller: NSFetchedResultsController<NSFetchRequestResult>,
-        sectionIndexTitleForSectionName sectionName: String
-      ) -> String? { "<\(sectionName)>" }
-    }
-    try listing(["apple", "avocado", "banana"], section: "title") { _, controller, _ in
-      controller.delegate = nil
-      #expect(controller.sectionIndexTitles == ["A", "B"])
-      #expect(controller.section(forSectionIndexTitle: "B", at: 1) == 2)
-      #expect(controller.sections?[1].indexTitle == "A" && controller.sectionIndexTitle(forSectionName: "über") == "Ü")
-      let titles = Titles()
-      controller.delegate = titles
-      #expect(controller.sectionIndexTitles == ["<apple>", "<avocado>", "<banana>"])
-    }
-  }
-
-  // MARK: What delegates get
 
   @Test func delegatesGetTheControllerItselfUnderAnotherType() throws {
     final class Delegate: NSObject, NSFetchedResultsControllerDelegate {
@@ -390,7 +209,7 @@ import Testing
         seen.append("\(controller === own)")
       }
     }
-    try listing(["b"]) { context, controller, _ in
+    try BookList.follow(["b"]) { context, controller, _ in
       let delegate = Delegate()
       delegate.own = controller
       controller.delegate = delegate
@@ -415,7 +234,7 @@ import Testing
         calls.append("will")
       }
     }
-    try listing(["b", "d", "f"]) { context, controller, _ in
+    try BookList.follow(["b", "d", "f"]) { context, controller, _ in
       let delegate = Delegate()
       delegate.shown = controller.fetchedObjects?.map(\.objectID) ?? []
       controller.delegate = delegate
@@ -432,7 +251,7 @@ import Testing
   }
 
   @Test func dictionariesAndIDsCanBeListedAndAreNotTracked() throws {
-    try listing(["b", "a"]) { context, other, mirror in
+    try BookList.follow(["b", "a"]) { context, other, mirror in
       other.delegate = nil
       let request = NSFetchRequest<NSDictionary>(entityName: "Book")
       request.resultType = .dictionaryResultType

@@ -24,14 +24,14 @@ enum UserInfoKey {
 ///
 /// A save mostly reports the same objects twice: as the changes of the event that it ends, and as saved.
 struct NotificationSets {
-  private var made: [(objects: [NSManagedObject], set: Set<NSManagedObject>)] = []
+  private var sets: [(objects: [NSManagedObject], set: Set<NSManagedObject>)] = []
 
   mutating func set(of objects: [NSManagedObject]) -> Set<NSManagedObject> {
-    if let known = made.first(where: { NotificationSets.areSame($0.objects, objects) }) {
-      return known.set
+    if let shared = sets.first(where: { NotificationSets.areSame($0.objects, objects) }) {
+      return shared.set
     }
     let set = Set(distinct: objects)
-    made.append((objects, set))
+    sets.append((objects, set))
     return set
   }
 

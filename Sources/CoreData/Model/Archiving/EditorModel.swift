@@ -109,7 +109,7 @@ struct EditorModel {
   private struct Settings {
     private static let key = "_default"
     /// The settings of attributes and relationships. Those that are not read here have no part in a version hash.
-    private static let known: Set<String> = [
+    private static let knownSettings: Set<String> = [
       "XD_PPSK_isStoredInTruthFile", "XD_PPSK_versionHashModifier", "XD_PPSK_userInfo", "XD_PPSK_isIndexed",
       "XD_PPSK_isOptional", "XD_PPSK_isSpotlightIndexed", "XD_PPSK_elementID", "XD_PPSK_isTransient",
       "XD_PAttK_defaultValueAsString", "XD_PAttK_allowsExternalBinaryDataStorage", "XD_PAttK_minValueString",
@@ -130,7 +130,8 @@ struct EditorModel {
     /// Whether each setting that has a value is one of those known.
     var areKnown: Bool {
       values.allSatisfy { name, value in
-        Self.known.contains(name) || !value.bool(Self.key) && value.string(Self.key) == nil && object(name) == nil
+        Self.knownSettings.contains(name)
+          || !value.bool(Self.key) && value.string(Self.key) == nil && object(name) == nil
       }
     }
 

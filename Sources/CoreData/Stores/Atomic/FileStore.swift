@@ -125,7 +125,7 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
     if written == nil { try writeFile() }
     defer { written = nil }
     try CoreDataErrors.translatingFiles(.persistentStoreSave) {
-      try written.map { try $0.complete(surviving: .power) }
+      if let written { try written.complete(surviving: .power) }
       isAhead = true
       fileState = FileState(url)
       try synchronize(url.resolvingSymlinksInPath().deletingLastPathComponent().path)

@@ -151,13 +151,13 @@ package final class MemorySchema: @unchecked Sendable {
 
   /// Numbers the lists of members. An inherited relationship has the same number in all entities.
   private struct ListNumbers {
-    private var known: [String: Int] = [:]
+    private var numbers: [String: Int] = [:]
     private(set) var ordered: [Bool] = []
 
     mutating func number(_ relationship: NSRelationshipDescription) -> Int {
       let name = "\(relationship.owner?.name ?? "").\(relationship.name)"
-      if let number = known[name] { return number }
-      known[name] = ordered.count
+      if let number = numbers[name] { return number }
+      numbers[name] = ordered.count
       ordered.append(relationship.isOrdered)
       return ordered.count - 1
     }
@@ -220,11 +220,11 @@ package final class MemorySchema: @unchecked Sendable {
   private var constraintTables: [Int32] = []
 
   private func number(of names: [String], _ places: [(slot: Int, path: [String])], _ table: Int32) -> Int {
-    let known = constraints.indices.first {
+    let sameConstraint = constraints.indices.first {
       constraintTables[$0] == table && constraints[$0].names == names
         && constraints[$0].places.map(\.slot) == places.map(\.slot)
     }
-    if let known { return known }
+    if let sameConstraint { return sameConstraint }
     constraints.append(Constraint(names: names, places: places))
     constraintTables.append(table)
     return constraints.count - 1

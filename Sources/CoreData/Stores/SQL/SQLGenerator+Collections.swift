@@ -11,7 +11,7 @@ extension SQLGenerator {
       return try membership(of: value, equal, in: members.map { PredicateValue($0) })
     case .aggregate(let operands):
       return try operands.map { operand -> SQL in "(\(try compare(value, equal, operand)))" }.joined(" OR ")
-    case .constant(.string), .scalar(_, .text): return try text(collection, relation.with(.contains), value)
+    case .constant(.string), .scalar(_, .text): return try textComparison(collection, relation.with(.contains), value)
     case .constant, .scalar, .object: return .no
     }
   }
@@ -112,7 +112,7 @@ extension SQLGenerator {
 
   /// The value of the keys after the relationship, for one member.
   func value(of relationship: SQLToMany, _ member: SQLScope) throws -> SQLOperand {
-    let operand = try resolve(relationship.rest, from: member, relationship.environment)
+    let operand = try self.operand(at: relationship.rest, from: member, relationship.environment)
     if case .toMany = operand { throw SQLGenerationError.severalToManySteps(relationship.path) }
     return operand
   }

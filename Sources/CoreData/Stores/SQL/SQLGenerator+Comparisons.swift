@@ -115,20 +115,20 @@ extension SQLGenerator {
   }
 
   /// The string operators. Values that are not strings never match.
-  func text(_ left: SQLOperand, _ relation: SQLRelation, _ right: SQLOperand) throws -> SQL {
+  func textComparison(_ left: SQLOperand, _ relation: SQLRelation, _ right: SQLOperand) throws -> SQL {
     if case .toMany(let relationship) = left { throw SQLGenerationError.toManyWithoutModifier(relationship.path) }
     if case .toMany(let relationship) = right { throw SQLGenerationError.toManyWithoutModifier(relationship.path) }
-    guard let subject = text(left) else { return .no }
+    guard let subject = textExpression(left) else { return .no }
     if case .constant(.string(let pattern)) = right {
-      return try text(subject, relation, constant: pattern)
+      return try textComparison(of: subject, relation, constant: pattern)
     }
-    guard let pattern = text(right) else { return .no }
+    guard let pattern = textExpression(right) else { return .no }
     if !dialect.hasFunctions { return try storedText(subject, relation, pattern) }
     let options = relation.type == .matches ? relation.options : relation.folding
     return try call(relation.type.textFunction, subject, pattern, Int64(options.rawValue))
   }
 
-  private func text(_ subject: SQL, _ relation: SQLRelation, constant pattern: String) throws -> SQL {
+  private func textComparison(of subject: SQL, _ relation: SQLRelation, constant pattern: String) throws -> SQL {
     let folding = relation.folding
     if relation.type == .matches {
       guard StringMatching.regularExpression(pattern, relation.options) != nil else {
@@ -171,7 +171,7 @@ extension SQLGenerator {
     return "\(raw: function.rawValue)(\(subject), \(other), \(raw: String(options)))"
   }
 
-  private func text(_ operand: SQLOperand) -> SQL? {
+  private func textExpression(_ operand: SQLOperand) -> SQL? {
     switch operand {
     case .scalar(let column, .text): column
     case .constant(.string(let text)): "\(bind: .text(text))"

@@ -78,9 +78,9 @@ extension SQLGenerator {
     case .contains:
       switch left {
       case .toMany, .aggregate, .constant(.collection): return try membership(of: right, relation, in: left)
-      default: return try text(left, relation, right)
+      default: return try textComparison(left, relation, right)
       }
-    case .beginsWith, .endsWith, .like, .matches: return try text(left, relation, right)
+    case .beginsWith, .endsWith, .like, .matches: return try textComparison(left, relation, right)
     }
   }
 

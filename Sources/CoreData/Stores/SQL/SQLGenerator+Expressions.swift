@@ -16,7 +16,7 @@ extension SQLGenerator {
       throw SQLGenerationError.unboundVariable(name)
     case .keyPath(nil, let path):
       if path.keys.count == 1, let column = environment.columns[path.keys[0]] { return column }
-      return try resolve(path.keys, from: environment.root, environment)
+      return try operand(at: path.keys, from: environment.root, environment)
     case .keyPath(let base?, let path): return try keyPath(path.keys, of: base, environment)
     case .function(let name, let target, let arguments):
       return try function(name, (target.map { [$0] } ?? []) + arguments, expression, environment)
@@ -36,11 +36,11 @@ extension SQLGenerator {
     switch base.node {
     case .variable(let name):
       guard let scope = environment.variables[name] else { throw SQLGenerationError.unboundVariable(name) }
-      return try resolve(keys, from: scope, environment)
+      return try operand(at: keys, from: scope, environment)
     case .subquery(let collection, let variable, let predicate):
       var relationship = try subquery(collection, variable, predicate, environment)
       relationship.rest = keys
-      return try resolve(relationship)
+      return try operand(of: relationship)
     default: throw SQLGenerationError.unsupportedExpression(base.printed)
     }
   }

@@ -1,31 +1,33 @@
 extension SQLGenerator {
   /// The operand at the end of a path of keys from a row.
-  func resolve(_ keys: [String], from start: SQLScope, _ environment: SQLEnvironment) throws -> SQLOperand {
+  func operand(at keys: [String], from start: SQLScope, _ environment: SQLEnvironment) throws -> SQLOperand {
     var scope = start
     var index = 0
     while index < keys.count {
       let key = keys[index]
-      let rest = Array(keys[(index + 1)...])
+      let following = Array(keys[(index + 1)...])
       index += 1
       if key == "self" || key == "SELF" || key == "objectID" { continue }
       let mapping = declarer(of: key, below: scope.mapping)
-      if key == "entity", mapping.entity.propertiesByName[key] == nil { return try entity(of: scope, rest) }
+      if key == "entity", mapping.entity.propertiesByName[key] == nil { return try entity(of: scope, keys: following) }
       if let attribute = mapping.attributes[key] {
         let value = scalar(attribute, mapping.entity.attributesByName[key], in: scope)
-        return try resolve(rest, after: value, key: key, mapping)
+        return try operand(after: value, key: key, mapping, keys: following)
       }
-      if let composite = mapping.composites[key] { return try resolve(rest, of: composite, in: scope, key, mapping) }
+      if let composite = mapping.composites[key] {
+        return try element(of: composite, name: key, in: scope, mapping, keys: following)
+      }
       if let toOne = mapping.toOnes[key] {
         let destination = try self.mapping(ofEntity: toOne.destinationEntityName)
         // The key column answers the question: the row is not needed.
-        if rest.allSatisfy({ $0 == "objectID" || $0 == "self" }) {
+        if following.allSatisfy({ $0 == "objectID" || $0 == "self" }) {
           return .object(
             key: scope.column(toOne.column), entityColumn: toOne.entityColumn.map(scope.column), destination)
         }
         scope = scope.step(toOne, to: destination, alias: makeAlias)
       } else if let toMany = mapping.toManys[key] {
-        return try resolve(
-          SQLToMany(owner: scope, name: key, mapping: toMany, rest: rest, environment: environment))
+        return try operand(
+          of: SQLToMany(owner: scope, name: key, mapping: toMany, rest: following, environment: environment))
       } else {
         throw unknown(key, mapping)
       }
@@ -34,17 +36,17 @@ extension SQLGenerator {
   }
 
   /// The entity of a row, or its name. The row holds the entity's number.
-  private func entity(of scope: SQLScope, _ rest: [String]) throws -> SQLOperand {
+  private func entity(of scope: SQLScope, keys: [String]) throws -> SQLOperand {
     let number = scope.entityNumber
-    if rest.isEmpty || rest == ["self"] { return .scalar(number, .entity) }
-    guard rest[0] == "name" else {
-      throw SQLGenerationError.unknownKey((["entity"] + rest).joined(separator: "."), entity: scope.mapping.name)
+    if keys.isEmpty || keys == ["self"] { return .scalar(number, .entity) }
+    guard keys[0] == "name" else {
+      throw SQLGenerationError.unknownKey((["entity"] + keys).joined(separator: "."), entity: scope.mapping.name)
     }
     let names = schema.entities.filter { $0.table == scope.mapping.table }.map { mapping in
       "WHEN \(mapping.number) THEN '\(mapping.name.replacingOccurrences(of: "'", with: "''"))'"
     }
     let name = SQLOperand.scalar("CASE \(number) \(raw: names.joined(separator: " ")) END", .text)
-    return try resolve(Array(rest.dropFirst()), after: name, key: "entity.name", scope.mapping)
+    return try operand(after: name, key: "entity.name", scope.mapping, keys: Array(keys.dropFirst()))
   }
 
   /// The entity that has the property: the given one or a subentity. The rows of all others have NULL there.
@@ -59,12 +61,12 @@ extension SQLGenerator {
   }
 
   /// An element of a composite attribute; or a whole composite, which can only be compared with NULL.
-  private func resolve(
-    _ keys: [String], of composite: CompositeColumns, in scope: SQLScope, _ name: String, _ mapping: TableMapping
+  private func element(
+    of composite: CompositeColumns, name: String, in scope: SQLScope, _ mapping: TableMapping, keys: [String]
   ) throws -> SQLOperand {
     if let leaf = composite.leaves.first(where: { keys.starts(with: $0.path) }) {
       let value = scalar(leaf.column, leaf.attribute, in: scope)
-      return try resolve(Array(keys.dropFirst(leaf.path.count)), after: value, key: leaf.column.name, mapping)
+      return try operand(after: value, key: leaf.column.name, mapping, keys: Array(keys.dropFirst(leaf.path.count)))
     }
     let path = keys.last == "self" ? keys.dropLast() : keys[...]
     let columns = composite.leaves(at: path).map { scope.column($0.column.column) }
@@ -83,18 +85,18 @@ extension SQLGenerator {
   }
 
   /// Keys after an attribute apply to its value. SQL only knows the length of a text.
-  private func resolve(
-    _ rest: [String], after value: SQLOperand, key: String, _ mapping: TableMapping
+  private func operand(
+    after value: SQLOperand, key: String, _ mapping: TableMapping, keys: [String]
   ) throws -> SQLOperand {
-    if rest.isEmpty || rest == ["self"] { return value }
-    guard rest == ["length"], case .scalar(_, .text) = value else {
-      throw SQLGenerationError.unknownKey(([key] + rest).joined(separator: "."), entity: mapping.name)
+    if keys.isEmpty || keys == ["self"] { return value }
+    guard keys == ["length"], case .scalar(_, .text) = value else {
+      throw SQLGenerationError.unknownKey(([key] + keys).joined(separator: "."), entity: mapping.name)
     }
     return try call(.length, [value])
   }
 
   /// A to-many relationship, reduced to a number by a following collection operator.
-  func resolve(_ relationship: SQLToMany) throws -> SQLOperand {
+  func operand(of relationship: SQLToMany) throws -> SQLOperand {
     guard let position = relationship.rest.firstIndex(where: { $0.hasPrefix("@") }) else {
       return .toMany(relationship)
     }

@@ -11,7 +11,7 @@ final class RowWriter: @unchecked Sendable {
   /// The columns of each step, in the order of binding: one, or key and entity, or one for each element.
   let columns: [[String]]
   private let columnCounts: [Int]
-  private var known: [Statement: String] = [:]
+  private var texts: [Statement: String] = [:]
   /// Their positions are those of the steps.
   let properties: WrittenProperties
   /// Whether groups of rows can be updated, once that was asked for: the table has no trigger that an INSERT would run
@@ -60,10 +60,10 @@ final class RowWriter: @unchecked Sendable {
   // MARK: Statements
 
   private func text(_ statement: Statement, _ make: () -> String) -> String {
-    if let text = known[statement] { return text }
-    if known.count > 200 { known.removeAll() }
+    if let text = texts[statement] { return text }
+    if texts.count > 200 { texts.removeAll() }
     let text = make()
-    known[statement] = text
+    texts[statement] = text
     return text
   }
 

@@ -4,11 +4,11 @@ extension SQLiteChangeWriter {
 
   func update(_ rows: [Int], _ kind: UpdateKind) throws {
     let writer = store.writer(kind.storedEntity.number)
-    try WriteGroups.divide(rows, try groupSizes(kind, writer)) { try update($0, kind, writer) }
+    try WriteGroups.divide(rows, try groupSizes(kind, writer)) { try updateAtOnce($0, kind, writer) }
   }
 
   func updateUnique(_ row: Int, _ kind: UpdateKind) throws -> String? {
-    try update(row, kind, store.writer(kind.storedEntity.number))
+    try updateRow(row, kind, store.writer(kind.storedEntity.number))
   }
 
   func clearUnique(_ row: Int, _ kind: UpdateKind) throws {
@@ -35,10 +35,10 @@ extension SQLiteChangeWriter {
     return triggers == 0
   }
 
-  private func update(_ rows: ArraySlice<Int>, _ kind: UpdateKind, _ writer: RowWriter) throws {
+  private func updateAtOnce(_ rows: ArraySlice<Int>, _ kind: UpdateKind, _ writer: RowWriter) throws {
     guard try rows.count < 2 || !updateGroup(rows, kind, writer) else { return }
     for index in rows {
-      if let message = try update(index, kind, writer) { progress.reject(.updated(index), message) }
+      if let message = try updateRow(index, kind, writer) { progress.reject(.updated(index), message) }
     }
   }
 
@@ -70,7 +70,7 @@ extension SQLiteChangeWriter {
   }
 
   /// - Returns: SQLite's sentence if another row has the row's unique values.
-  private func update(_ index: Int, _ kind: UpdateKind, _ writer: RowWriter) throws -> String? {
+  private func updateRow(_ index: Int, _ kind: UpdateKind, _ writer: RowWriter) throws -> String? {
     let row = changes.updated[index]
     guard let values = row.values, let base = row.base else {
       // The row was never read: it cannot conflict, only members changed.

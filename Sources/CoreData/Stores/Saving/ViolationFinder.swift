@@ -32,7 +32,7 @@ package struct ViolationFinder<Rows: UniqueRows> {
   /// The constraints of the save's rows, by the serial number of their layout.
   private var constraints: [UInt64: [Rows.Constraint]] = [:]
   /// The save's rows that the store has already, by table and key.
-  private var known: [Int32: [Int64: RowChanges.Place]] = [:]
+  private var storedPlaces: [Int32: [Int64: RowChanges.Place]] = [:]
 
   package init(_ changes: RowChanges, in rows: Rows) throws {
     self.rows = rows
@@ -42,10 +42,10 @@ package struct ViolationFinder<Rows: UniqueRows> {
       constraints[row.layout.serial] = try rows.constraints(row.layout)
     }
     for (index, row) in changes.updated.enumerated() {
-      known[row.storedEntity.table, default: [:]][row.key] = .updated(index)
+      storedPlaces[row.storedEntity.table, default: [:]][row.key] = .updated(index)
     }
     for (index, row) in changes.deleted.enumerated() {
-      known[row.storedEntity.table, default: [:]][row.key] = .deleted(index)
+      storedPlaces[row.storedEntity.table, default: [:]][row.key] = .deleted(index)
     }
   }
 
@@ -86,7 +86,7 @@ package struct ViolationFinder<Rows: UniqueRows> {
     with values: [Rows.Value], _ constraint: Rows.Constraint
   ) throws -> (id: NSManagedObjectID, values: Snapshot?)? {
     guard let id = try rows.id(with: values, constraint) else { return nil }
-    if let place = known[id.storedEntity.table]?[id.key] {
+    if let place = storedPlaces[id.storedEntity.table]?[id.key] {
       if case .deleted = place { return nil }
       if let own = try uniqueValues(at: place, constraint), own != values { return nil }
     }

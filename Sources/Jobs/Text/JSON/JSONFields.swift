@@ -5,7 +5,7 @@
 public struct JSONFields {
   private let members: [JSONMember]
   private let objectName: String
-  private var known: [String] = []
+  private var askedNames: [String] = []
 
   /// - Parameter objectName: what errors call the object, at the beginning of a sentence: "the parameters".
   /// - Throws: ``JSONFieldError`` when the value is not an object.
@@ -22,7 +22,7 @@ public struct JSONFields {
 
   /// The member with this name; nil if it is missing or null.
   public mutating func value(_ name: String) -> JSONValue? {
-    known.append(name)
+    askedNames.append(name)
     guard let value = members.first(where: { $0.name == name })?.value, value != .null else { return nil }
     return value
   }
@@ -75,7 +75,7 @@ public struct JSONFields {
 
   /// What is wrong when a member is missing: most likely it is there under a mistyped name.
   private func missing(_ name: String) -> JSONFieldError {
-    let strangers = names.filter { !known.contains($0) }
+    let strangers = names.filter { !askedNames.contains($0) }
     guard let stranger = strangers.first(where: { Spelling.nearest(to: $0, among: [name]) != nil }) else {
       return JSONFieldError("\"\(name)\" is missing in \(objectName)")
     }
@@ -145,10 +145,10 @@ public struct JSONFields {
 
   /// - Throws: ``JSONFieldError`` for a member that no caller asked for.
   public func finish() throws(JSONFieldError) {
-    guard let stranger = names.first(where: { !known.contains($0) }) else { return }
-    let all = "known are \(known.sorted().joined(separator: ", "))"
+    guard let stranger = names.first(where: { !askedNames.contains($0) }) else { return }
+    let all = "known are \(askedNames.sorted().joined(separator: ", "))"
     throw JSONFieldError(
-      "\(objectName) have no \"\(stranger)\"\(Spelling.hint(to: stranger, among: known, .quotes, otherwise: all))")
+      "\(objectName) have no \"\(stranger)\"\(Spelling.hint(to: stranger, among: askedNames, .quotes, otherwise: all))")
   }
 
   private func wrong(_ name: String, _ expected: String, _ found: JSONValue) -> JSONFieldError {

@@ -23,7 +23,7 @@ public struct QueueLimits: Equatable, Sendable {
         names[text] = limit
       }
     }
-    patterns.sort { ($1.length, $0.text) < ($0.length, $1.text) }
+    patterns.sort { (-$0.length, $0.text) < (-$1.length, $1.text) }
   }
 
   /// Whether no queue has a limit.

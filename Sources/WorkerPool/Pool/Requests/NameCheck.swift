@@ -26,7 +26,7 @@ final class NameCheck {
     var asked: [AskedName] = []
     if let queue = request.queue {
       let known = [JobRequest.defaultQueue] + core.configuration.queueWeights.keys + core.coordinator.pauses.queues
-      asked.append(AskedName(what: .queue, name: queue, known: known))
+      asked.append(AskedName(what: .queue, name: queue, knownNames: known))
     }
     if let batch = request.batch { asked.append(AskedName(what: .batch, name: batch)) }
     guard !asked.isEmpty else { return client.reply(StatusReply(unknown: unknown)) }

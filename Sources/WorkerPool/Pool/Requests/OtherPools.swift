@@ -24,7 +24,7 @@ final class OtherPools {
   private let core: PoolCore
   private let collector: StatusCollector
   private(set) var members: [PoolMember] = []
-  private var own: Int64 = 0
+  private var ownIdentity: Int64 = 0
   private var questions = Tickets<Question>()
   /// Pools that have observers of what is saved.
   private var observers: Set<Int64> = []
@@ -44,11 +44,11 @@ final class OtherPools {
   }
 
   /// Pools have come or gone.
-  func changed(_ members: [PoolMember], own: Int64, hasObservers: Bool) {
+  func changed(_ members: [PoolMember], ownIdentity: Int64, hasObservers: Bool) {
     let known = Set(self.members.map(\.identity))
     let living = Set(members.map(\.identity))
     self.members = members
-    self.own = own
+    self.ownIdentity = ownIdentity
     observers.formIntersection(living)
     for (ticket, question) in questions.all {
       questions[ticket]?.expected.formIntersection(living)
@@ -99,7 +99,7 @@ final class OtherPools {
   }
 
   private func send(_ text: String, ticket: Int64, isReply: Bool, to recipients: [Int64]) {
-    core.source.send(PoolNotice(sender: own, ticket: ticket, isReply: isReply, text: text), to: recipients)
+    core.source.send(PoolNotice(sender: ownIdentity, ticket: ticket, isReply: isReply, text: text), to: recipients)
   }
 
   // MARK: Being told

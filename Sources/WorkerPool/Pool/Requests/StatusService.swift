@@ -85,8 +85,8 @@ final class StatusService {
   }
 
   /// Pools have come or gone.
-  func changed(_ members: [PoolMember], own: Int64) {
-    others.changed(members, own: own, hasObservers: server?.hasObservers ?? false)
+  func changed(_ members: [PoolMember], ownIdentity: Int64) {
+    others.changed(members, ownIdentity: ownIdentity, hasObservers: server?.hasObservers ?? false)
   }
 
   // MARK: Requests

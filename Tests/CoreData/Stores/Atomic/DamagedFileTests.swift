@@ -118,7 +118,7 @@ import Testing
     list["entities"] = entities
     try PropertyListSerialization.data(fromPropertyList: list, format: .binary, options: 0).write(to: stack.url)
     let context = try stack.context(stack.another())
-    try context.performAndWait { _ = try context.all("Book").map { $0.object("author")?.text("name") } }
+    try context.performAndWait { for book in try context.all("Book") { _ = book.object("author")?.text("name") } }
     return context
   }
 

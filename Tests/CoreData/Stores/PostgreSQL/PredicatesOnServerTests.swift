@@ -18,16 +18,8 @@ struct PredicatesOnServerTests {
     let stack = try StoreStack(.server, Self.model())
     let store = try #require(stack.store as? ServerStore)
     var generator = PredicateGenerator(seed: seed)
-    let writer = stack.context()
-    try writer.performAndWait {
-      generator.fill(writer)
-      try writer.save()
-    }
-    let reader = stack.context()
-    let ids = writer.performAndWait { (generator.people.map { $0?.objectID }, generator.books.map { $0?.objectID }) }
+    let reader = try generator.storeRows { stack.context() }
     try reader.performAndWait {
-      generator.people = ids.0.map { $0.map { reader.object(with: $0) } }
-      generator.books = ids.1.map { $0.map { reader.object(with: $0) } }
       let entities = ["Book", "Comic", "Author", "Tag"]
       let all = try entities.map { try reader.all($0) }
       var understood = 0

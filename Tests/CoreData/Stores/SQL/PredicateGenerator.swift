@@ -62,6 +62,22 @@ struct PredicateGenerator {
     }
   }
 
+  /// Saves rows with one context, and returns another one, whose objects the predicates name.
+  mutating func storeRows(_ makeContext: () -> NSManagedObjectContext) throws -> NSManagedObjectContext {
+    let writer = makeContext()
+    let ids = try writer.performAndWait {
+      fill(writer)
+      try writer.save()
+      return (people.map { $0?.objectID }, books.map { $0?.objectID })
+    }
+    let reader = makeContext()
+    reader.performAndWait {
+      people = ids.0.map { $0.map { reader.object(with: $0) } }
+      books = ids.1.map { $0.map { reader.object(with: $0) } }
+    }
+    return reader
+  }
+
   /// Some of the values; the others are nil despite their defaults.
   private mutating func optional(_ values: [String: Any]) -> [String: Any] {
     var result: [String: Any] = [:]

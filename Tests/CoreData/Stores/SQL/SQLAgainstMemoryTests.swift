@@ -17,16 +17,8 @@ import Testing
     let seed = Self.firstSeed + number
     let store = try TemporaryStore()
     var generator = PredicateGenerator(seed: seed)
-    let writer = store.context()
-    try writer.performAndWait {
-      generator.fill(writer)
-      try writer.save()
-    }
-    let reader = store.context()
-    let ids = writer.performAndWait { (generator.people.map { $0?.objectID }, generator.books.map { $0?.objectID }) }
+    let reader = try generator.storeRows { store.context() }
     try reader.performAndWait {
-      generator.people = ids.0.map { $0.map { reader.object(with: $0) } }
-      generator.books = ids.1.map { $0.map { reader.object(with: $0) } }
       let entities = ["Book", "Comic", "Author", "Tag"]
       let all = try entities.map { try reader.all($0) }
       #expect(all.map(\.count) == [60, all[1].count, 12, 8])

@@ -62,7 +62,7 @@ package struct JoinLayouts {
   }
 
   private struct Column {
-    let wanted: String
+    let plainName: String
     /// The name of the relationship that the entity of the column's rows has.
     let relationship: String
   }
@@ -83,8 +83,8 @@ package struct JoinLayouts {
       let capitals = relationship.name.uppercased()
       guard let inverse = relationship.inverseRelationship else {
         // No file of Apple's with such a relationship was available: the owner's column is named after its entity.
-        let first = Column(wanted: "Z_\(number)\((entity.name ?? "").uppercased())", relationship: relationship.name)
-        let second = Column(wanted: "Z_\(numbering.number(of: destination))\(capitals)", relationship: "")
+        let first = Column(plainName: "Z_\(number)\((entity.name ?? "").uppercased())", relationship: relationship.name)
+        let second = Column(plainName: "Z_\(numbering.number(of: destination))\(capitals)", relationship: "")
         pairs.append(Pair(relationship: relationship, inverse: nil, number: number, first: first, second: second))
         return
       }
@@ -95,10 +95,10 @@ package struct JoinLayouts {
           number == otherNumber ? inverse.name.precedesByBytes(relationship.name) : number < otherNumber
         guard isFirst else { return }
       }
-      let first = Column(wanted: "Z_\(number)\(inverse.name.uppercased())", relationship: relationship.name)
+      let first = Column(plainName: "Z_\(number)\(inverse.name.uppercased())", relationship: relationship.name)
       // A relationship that is its own inverse would give both columns the same name.
       let second = Column(
-        wanted: inverse === relationship ? JoinLayouts.reflexive : "Z_\(otherNumber)\(capitals)",
+        plainName: inverse === relationship ? JoinLayouts.reflexive : "Z_\(otherNumber)\(capitals)",
         relationship: inverse.name)
       pairs.append(Pair(relationship: relationship, inverse: inverse, number: number, first: first, second: second))
     }
@@ -124,9 +124,9 @@ package struct JoinLayouts {
     /// the order of the relationships that lead there from the rows' own entity.
     private func uniqueNames() -> [String] {
       let columns = pairs.flatMap { [$0.first, $0.second] }
-      var names = columns.map(\.wanted)
-      for places in Dictionary(grouping: columns.indices, by: { columns[$0].wanted }).values
-      where columns[places[0]].wanted != JoinLayouts.reflexive {
+      var names = columns.map(\.plainName)
+      for places in Dictionary(grouping: columns.indices, by: { columns[$0].plainName }).values
+      where columns[places[0]].plainName != JoinLayouts.reflexive {
         let sorted = places.sorted { one, other in
           let (name, otherName) = (columns[one].relationship, columns[other].relationship)
           return name == otherName ? one < other : name.precedesByBytes(otherName)

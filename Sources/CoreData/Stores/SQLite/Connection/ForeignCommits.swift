@@ -49,7 +49,7 @@ final class ForeignCommits: Sendable {
     /// The address of the log's index, which is mapped until `stop()`; 0 for none.
     var index: UInt = 0
     /// The last state that was looked at; nil if that is unknown.
-    var known: CommitMark?
+    var lastMark: CommitMark?
     /// The count of commits when the writer's transaction began.
     var begin: UInt32 = 0
     /// Whether the next commit is the writer's.
@@ -58,10 +58,10 @@ final class ForeignCommits: Sendable {
 
     /// Takes over a state in which another connection may have committed.
     mutating func note(_ mark: CommitMark?) -> Int64 {
-      if let mark, mark == known { return version }
-      let isOwn = isCommitting && known != nil && mark?.count == begin &+ 1
+      if let mark, mark == lastMark { return version }
+      let isOwn = isCommitting && lastMark != nil && mark?.count == begin &+ 1
       if !isOwn { version += 1 }
-      known = mark
+      lastMark = mark
       return version
     }
   }
@@ -75,7 +75,7 @@ final class ForeignCommits: Sendable {
   }
 
   /// Ends the use of the index, before the writer is closed.
-  func stop() { state.withLock { ($0.index, $0.known) = (0, nil) } }
+  func stop() { state.withLock { ($0.index, $0.lastMark) = (0, nil) } }
 
   // MARK: The version
 
