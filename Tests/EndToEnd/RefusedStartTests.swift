@@ -110,6 +110,9 @@ import Testing
     Refusal(
       "metrics for the store's log", 1, "is a file of the store",
       ["store": ["app.sqlite"], "metrics-file": ["plugins/../app.sqlite-wal"]]),
+    Refusal(
+      "metrics for the store's large values", 1, "is where the store keeps its large values",
+      ["store": ["app.sqlite"], "metrics-file": [".app_SUPPORT"]]),
     Refusal("metrics for another store", 1, "app.sqlite is a SQLite", ["metrics-file": ["app.sqlite"]]),
     Refusal(
       "metrics for the model", 1, "is a file of the model", ["metrics-file": ["Items.xcdatamodel/contents"]]),

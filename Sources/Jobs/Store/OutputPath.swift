@@ -1,4 +1,5 @@
 import CoreData
+import Foundation
 import Glibc
 import LinuxSystem
 
@@ -18,6 +19,7 @@ package enum OutputPath {
     if store.contains(path: path) { return "is a file of the store; choose another path" }
     if !store.path.isEmpty {
       let values = ExternalData.supportFolder(of: URL(fileURLWithPath: store.path))
+      if isSamePlace(path, values.path) { return "is where the store keeps its large values; choose another path" }
       if DirectoryGuard(values.path).contains(path) {
         return "lies in the folder of the store's large values; choose another path"
       }
@@ -32,6 +34,13 @@ package enum OutputPath {
       return "is a SQLite database, which is not replaced; choose another path"
     }
     return nil
+  }
+
+  /// Whether both paths are those of one file, which need not be there.
+  private static func isSamePlace(_ path: String, _ other: String) -> Bool {
+    let (url, otherURL) = (URL(fileURLWithPath: path), URL(fileURLWithPath: other))
+    return url.lastPathComponent == otherURL.lastPathComponent
+      && isSameFile(url.deletingLastPathComponent().path, otherURL.deletingLastPathComponent().path)
   }
 
   private static func isSameFile(_ path: String, _ other: String) -> Bool {
