@@ -83,6 +83,17 @@ import WorkerProtocol
     }
   }
 
+  /// Else the store would forget the places that are taken next, as many as began without one.
+  @Test func placesThatWereTakenAfterADebtWasForgottenAreHeld() throws {
+    try withStore { store, context in
+      let pool = makeRate()
+      pool.begin([1, 2])
+      pool.forgetDebt()
+      _ = try store.takePlaces(1, of: "a", pool, for: 1, in: context)
+      #expect(try text(in: context).split(separator: "\n").last == "held 1 1")
+    }
+  }
+
   /// Beginnings are written with those of a save that has failed.
   @Test func aTurnThatFailsTellsItsNewsAgain() throws {
     try withStore { store, context in

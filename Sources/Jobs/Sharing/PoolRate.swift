@@ -80,6 +80,9 @@ public final class PoolRate: Sendable {
     }
   }
 
+  /// Forgets the places that jobs should have had which began without one: the kind had no rate then.
+  public func forgetDebt() { state.withLock { $0.free = max(0, $0.free) } }
+
   /// Gives up the places for jobs to come: the pool ends.
   public func giveUpPlaces() { state.withLock { $0.free = 0 } }
 

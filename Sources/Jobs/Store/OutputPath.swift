@@ -36,6 +36,18 @@ package enum OutputPath {
     return nil
   }
 
+  /// Why a file of some content may not be written at a path, to follow its name; nil for an empty file, for none, and
+  /// for one of the same content, which is replaced.
+  ///
+  /// - Parameters:
+  ///   - content: what the content is called.
+  ///   - start: what files of that content begin with.
+  package static func obstacle(to path: String, replacing content: String, whichBegin start: String) -> String? {
+    let found = self.start(of: path, start.utf8.count)
+    if found.isEmpty || found.elementsEqual(start.utf8) { return nil }
+    return "holds something other than \(content); choose another path"
+  }
+
   /// Whether both paths are those of one file, which need not be there.
   private static func isSamePlace(_ path: String, _ other: String) -> Bool {
     let (url, otherURL) = (URL(fileURLWithPath: path), URL(fileURLWithPath: other))
@@ -52,7 +64,7 @@ package enum OutputPath {
   private static let magic = Array("SQLite format 3\0".utf8)
 
   /// The first bytes of a file, as many as there are; none of what is no regular file.
-  package static func start(of path: String, _ count: Int) -> [UInt8] {
+  private static func start(of path: String, _ count: Int) -> [UInt8] {
     // A file that cannot be read is no SQLite database that would be lost here: writing it gives the error.
     guard let file = try? GuardedFile(path, path: path) else { return [] }
     return (try? file.nextBytes(atMost: count)) ?? []

@@ -49,6 +49,12 @@ extension Coordinator {
     if claims != nil, isNothingWanted { giveBack(Set(jobs.map(\.kind))) }
   }
 
+  /// Gives back jobs that have begun, and that may begin again: a claim brings the place of a rate with it, and the
+  /// place of their claim is used.
+  mutating func giveBackBegun(_ jobs: [WindowJob]) {
+    giveBack(Set(jobs.lazy.map(\.kind).filter { kinds[$0]?.pastStarts != nil }))
+  }
+
   /// A worker process may begin a job again: windows ask for more.
   mutating func claimMore() {
     guard claims != nil else { return }

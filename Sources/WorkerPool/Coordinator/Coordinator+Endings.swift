@@ -33,6 +33,7 @@ extension Coordinator {
         }
       }
     }
+    if obituary.cause == .stopped { giveBackBegun(jobs.filter { begun.contains($0.key) }) }
     dispatch()
   }
 
@@ -56,7 +57,8 @@ extension Coordinator {
     effects.append(.promoteDueJobs)
   }
 
-  /// The worker gives back jobs that it has not begun, or that left no effect.
+  /// The worker gives back jobs that it has not begun, or that left no effect in the store. What has begun may have had
+  /// effects elsewhere, so it counts against its kind's rate.
   mutating func returned(_ jobs: [JobKey], _ id: WorkerID) {
     let mine = jobs.compactMap { hands.jobs[$0] }
     let wasAsked = hands.workers[id].map { $0.isRecalling || $0.isDraining } ?? true || mine.contains { $0.isCancelled }
@@ -68,12 +70,12 @@ extension Coordinator {
       if held.isCancelled {
         cancelStored(held.job.key)
       } else {
-        if let begunAt = held.begunAt { takeBackBeginning(of: held.job, at: begunAt) }
         weights.takeBack(weights.lane(of: held.job.queue), among: held.pickedAmong)
         putBack(held.job)
       }
     }
     giveBackReturned(mine.map(\.job))
+    giveBackBegun(mine.filter { $0.begunAt != nil }.map(\.job))
     dispatch()
   }
 

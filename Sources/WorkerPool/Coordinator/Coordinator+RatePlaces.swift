@@ -13,11 +13,16 @@ extension Coordinator {
   /// A kind has got a rate, or another one: finds out whether the store has room.
   mutating func openPlaces(of kind: String) {
     guard keepsRatePlaces, let rate = kinds[kind]?.rules.rate else { return }
-    if ratePlaces[kind] == nil {
+    guard let places = ratePlaces[kind] else {
       ratePlaces[kind] = RatePlaces()
       effects.append(.takePlaces(0, of: kind, rate))
-    } else {
-      ratePlaces[kind]?.retryAt = nil
+      return
+    }
+    ratePlaces[kind]?.retryAt = nil
+    // What began without a place while it had no rate is not owed.
+    if places.count < 0 {
+      ratePlaces[kind]?.count = 0
+      effects.append(.takePlaces(0, of: kind, rate))
     }
   }
 
@@ -80,7 +85,7 @@ extension Coordinator {
     }
   }
 
-  /// A job that began at that time has left no effect, and may begin once more.
+  /// A job that began at that time, with others in one transaction, has left no effect, and begins alone.
   mutating func takeBackBeginning(of job: WindowJob, at time: Double) {
     kinds.giveBackBeginning(time, of: job.kind)
     guard isCounted(job.kind) else { return }

@@ -11,10 +11,11 @@ protocol JobSource: AnyObject, Sendable {
   func releaseClaims(_ kinds: Set<String>, keeping kept: [JobKey])
   /// Jobs of a kind with a rate begin now in this pool.
   func noteBeginnings(_ jobs: [JobKey], of kind: String)
-  /// A job of a kind with a rate has left no effect since it began, at that time of the monotonic clock.
+  /// A job of a kind with a rate has left no effect since it began, with others in one transaction, at that time of the
+  /// monotonic clock.
   func takeBackBeginning(of job: JobKey, _ kind: String, at time: Double)
   /// Writes into the store that this pool takes `count` further places of a kind's rate; `tookPlaces` answers. Used
-  /// where no other pool uses the store.
+  /// where no other pool uses the store. With a count of 0 the kind has just got its rate, and owes no places.
   func takePlaces(_ count: Int, of kind: String, _ rate: JobRate)
   /// Tells other pools that share the store something.
   func send(_ notice: PoolNotice, to recipients: [Int64])

@@ -115,6 +115,7 @@ extension StoreJobSource {
 
   func takePlaces(_ count: Int, of kind: String, _ rate: JobRate) {
     guard let pool = rates.rate(of: kind, rate) else { return }
+    if count == 0 { pool.forgetDebt() }
     work(on: ratesContext) { [self] context in
       let taken = try store.takePlaces(count, of: kind, pool, for: rates.member, in: context)
       let isShort = taken.count < count

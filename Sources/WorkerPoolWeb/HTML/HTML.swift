@@ -43,7 +43,10 @@ struct HTML: Sendable {
   init(stylesheet bytes: [UInt8]) { markup = "<style>\(String(decoding: bytes, as: UTF8.self))</style>" }
 
   /// A whole document.
-  var document: String { "<!DOCTYPE html>\n" + markup }
+  var document: String { Self.documentType + "\n" + markup }
+
+  /// What every document begins with.
+  static let documentType = "<!DOCTYPE html>"
 
   /// Elements without content and end tag.
   private static let voidElements: Set = ["input", "br", "meta", "link", "hr"]

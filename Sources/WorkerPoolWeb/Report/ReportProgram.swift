@@ -19,7 +19,10 @@ enum ReportProgram {
     }
     do {
       let files = StorePlace(store).isServer ? StoreFiles.none : StoreFiles(path: store)
-      if let obstacle = OutputPath.obstacle(to: output, store: files, model: nil, queue: nil) {
+      let obstacle =
+        OutputPath.obstacle(to: output, store: files, model: nil, queue: nil)
+        ?? OutputPath.obstacle(to: output, replacing: "a page", whichBegin: HTML.documentType)
+      if let obstacle {
         WebProgram.write("workerpool report: \(output) \(obstacle)\n", to: STDERR_FILENO)
         return 2
       }

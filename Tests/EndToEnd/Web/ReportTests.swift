@@ -29,6 +29,11 @@ import Testing
     let again = try run(
       Built.path("workerpool"), ["report", "--store", items.store, "--output", file, "--queue", items.queue])
     #expect(again.code == 0, "\(again.errors)")
+    // Nothing else is replaced: the program does not know what a pool needs.
+    let notes = try items.place.write("{}", to: "exec.json")
+    let refused = try run(Built.path("workerpool"), ["report", "--store", items.store, "--output", notes])
+    #expect(refused.code == 2 && refused.errors.contains("holds something other than a page"), "\(refused.errors)")
+    #expect(try String(contentsOfFile: notes, encoding: .utf8) == "{}")
     let none = try run(Built.path("workerpool"), ["report", "--output", file, "--queue", items.queue])
     #expect(none.code == 3 && none.errors.contains("--store names the store"), "\(none.errors)")
     let wrong = try run(Built.path("workerpool"), ["report", "--since", "soon", "--queue", items.queue])

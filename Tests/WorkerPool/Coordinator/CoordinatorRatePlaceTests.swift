@@ -65,20 +65,41 @@ import WorkerProtocol
     #expect(scene.runs() == [worker: [uri(2), uri(3)]])
   }
 
-  /// What comes back, and what has left no effect, has its place still.
-  @Test mutating func aJobThatComesBackKeepsItsPlace() {
+  /// What comes back has its place still, unless it has begun: it may have had effects outside the store.
+  @Test mutating func aJobThatComesBackKeepsItsPlaceIfItHasNotBegun() {
     start()
     scene.coordinator.becameReady([job(1), job(2)])
     let one = scene.worker(credit: 2)
     #expect(asked() == [2])
-    scene.coordinator.tookPlaces(2, of: "index", retryAfter: 10)
+    scene.coordinator.tookPlaces(2, of: "index", retryAfter: nil)
     #expect(scene.runs() == [one: [uri(1), uri(2)]])
     scene.coordinator.workerSaid(.begin([uri(1)]), one)
     scene.coordinator.drain(one)
     scene.coordinator.workerSaid(.returned([uri(1), uri(2)]), one)
-    #expect(scene.coordinator.effects.contains(.takeBackBeginning(of: 1, "index", at: 100)))
+    #expect(scene.coordinator.ratePlaces["index"]?.count == 1)
+    _ = scene.coordinator.takeEffects()
     let two = scene.worker(credit: 2)
-    #expect(scene.runs() == [two: [uri(1), uri(2)]])
+    #expect(scene.coordinator.effects.contains(.takePlaces(1, of: "index", Self.rate)))
+    #expect(scene.runs().values.flatMap(\.self).count == 1)
+    scene.coordinator.tookPlaces(1, of: "index", retryAfter: nil)
+    #expect(scene.runs()[two]?.count == 1)
+  }
+
+  /// A kind loses its rate, many jobs run, and it gets the rate again.
+  @Test mutating func whatBeganWithoutARateIsNotOwed() {
+    start()
+    scene.coordinator.setKinds(["index": KindRules()])
+    scene.coordinator.becameReady((1...6).map { job($0) })
+    let worker = scene.worker(credit: 6)
+    #expect(scene.runs()[worker]?.count == 6)
+    for key in 1...6 as ClosedRange<JobKey> {
+      scene.coordinator.workerSaid(.begin([uri(key)]), worker)
+      scene.coordinator.workerSaid(.done([uri(key)]), worker)
+    }
+    _ = asked()
+    scene.coordinator.setKinds(["index": KindRules(rate: Self.rate)])
+    #expect(asked() == [0])
+    #expect(scene.coordinator.ratePlaces["index"]?.count == 0)
   }
 
   /// A plugin goes and comes back, while a job of its kind is in hand and another one's place is free.

@@ -28,15 +28,9 @@ enum OutputFiles {
     // A pool runs also if the metrics' file system does not answer.
     guard let path = configuration.metricsFile else { return }
     let answer = PatientQuestion.ask("metrics file") {
-      OutputPath.obstacle(to: path, store: files, model: model, queue: queue) ?? obstacleToMetrics(path)
+      OutputPath.obstacle(to: path, store: files, model: model, queue: queue)
+        ?? OutputPath.obstacle(to: path, replacing: "metrics", whichBegin: PrometheusText.start)
     }
     if let answer, let obstacle = answer { throw .output(option: "metrics-file", path: path, reason: obstacle) }
-  }
-
-  private static func obstacleToMetrics(_ path: String) -> String? {
-    let wanted = PrometheusText.start.utf8
-    let start = OutputPath.start(of: path, wanted.count)
-    return start.isEmpty || start.elementsEqual(wanted)
-      ? nil : "holds something other than metrics; choose another path"
   }
 }
