@@ -92,7 +92,7 @@ import WorkerProtocol
     scene.coordinator.becameReady((1...6).map { job($0) })
     let worker = scene.worker(credit: 6)
     #expect(scene.runs()[worker]?.count == 6)
-    for key in 1...6 as ClosedRange<JobKey> {
+    for key in 1...6 {
       scene.coordinator.workerSaid(.begin([uri(key)]), worker)
       scene.coordinator.workerSaid(.done([uri(key)]), worker)
     }
