@@ -52,7 +52,8 @@ extension Coordinator {
   /// Gives back jobs that have begun, and that may begin again: a claim brings the place of a rate with it, and the
   /// place of their claim is used.
   mutating func giveBackBegun(_ jobs: [WindowJob]) {
-    giveBack(Set(jobs.lazy.map(\.kind).filter { kinds[$0]?.pastStarts != nil }))
+    let rated = Set(jobs.map(\.kind)).filter { kinds[$0]?.pastStarts != nil }
+    giveBack(rated)
   }
 
   /// A worker process may begin a job again: windows ask for more.
