@@ -1,6 +1,6 @@
 import CoreData
 
-/// The policy of a plugin, for all objects but jobs. A conflict in a job's row makes the save fail, whatever the plugin's
+/// The policy of a plugin, for all objects but jobs. A conflict in a job's row makes the save fail, whatever that
 /// policy would do: the job was cancelled meanwhile, or another process has finished it, and its work would be saved
 /// twice.
 ///
