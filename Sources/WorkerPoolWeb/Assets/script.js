@@ -6,6 +6,9 @@
   if (!main) return;
   const sign = document.getElementById("live");
   let events = null;
+  // A button that changed between its press and its release would get no click, so what comes meanwhile waits.
+  let isPressed = false;
+  let latest = null;
 
   // Makes one tree like another, and leaves alone what is equal, what a person types and opens, and where the focus is.
   function update(old, fresh) {
@@ -51,14 +54,28 @@
     events.addEventListener("error", ({ target }) => say(target.readyState === EventSource.CLOSED
       ? "not live: load the page again" : "not live: workerpool web does not answer", true));
     events.addEventListener("page", (event) => {
-      const fresh = new DOMParser().parseFromString(event.data, "text/html");
-      for (const id of ["main", "pool-line"]) {
-        const part = fresh.getElementById(id);
-        const old = document.getElementById(id);
-        if (part && old) update(old, part);
-      }
-      main.dispatchEvent(new CustomEvent("updated"));
+      latest = event.data;
+      show();
     });
+  }
+
+  // Shows the latest page, unless the mouse or a finger is down.
+  function show() {
+    if (isPressed || latest === null) return;
+    const fresh = new DOMParser().parseFromString(latest, "text/html");
+    latest = null;
+    for (const id of ["main", "pool-line"]) {
+      const part = fresh.getElementById(id);
+      const old = document.getElementById(id);
+      if (part && old) update(old, part);
+    }
+    main.dispatchEvent(new CustomEvent("updated"));
+  }
+
+  function press(isDown) {
+    isPressed = isDown;
+    // The click comes after the release.
+    if (!isDown) setTimeout(show);
   }
 
   function rest() {
@@ -66,6 +83,8 @@
     events = null;
   }
 
+  addEventListener("pointerdown", () => press(true), true);
+  for (const end of ["pointerup", "pointercancel", "dragend", "blur"]) addEventListener(end, () => press(false), true);
   document.addEventListener("visibilitychange", () => (document.hidden ? rest() : listen()));
   addEventListener("pagehide", rest);
   addEventListener("pageshow", () => document.hidden || listen());

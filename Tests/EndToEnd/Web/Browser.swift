@@ -108,10 +108,28 @@ final class Browser {
   }
 
   /// Clicks on what leads to another page, and returns when that page has been loaded.
+  ///
+  /// A live page may move what is to be clicked before the mouse comes there. Then this clicks again, as a person does.
   func follow(_ selector: String) throws {
     events.removeAll { $0.method == "Page.loadEventFired" }
-    try click(selector)
+    repeat {
+      _ = try value(
+        """
+        window.isMissed = true;
+        addEventListener("click", e => { if (e.target.closest(\(Self.quoted(selector)))) window.isMissed = false }, true)
+        """)
+      try click(selector)
+    } while try isMissed()
     try wait(for: "Page.loadEventFired")
+  }
+
+  /// Whether no click has reached the element of ``follow(_:)``; false once the page has gone.
+  private func isMissed() throws -> Bool {
+    do {
+      return try isTrue("window.isMissed")
+    } catch let error as BrowserError where error.text.contains("context") {
+      return false
+    }
   }
 
   /// Presses a key.
