@@ -23,7 +23,8 @@ struct SharedRuleTests {
     try hosts.checkEffects(0..<60)
     // With a limit for each host, b would run jobs beside a. That it gets one of the two places is not promised: the
     // host whose job ends claims the next one in the same turn.
-    #expect(try mostAtATime(hosts) == 2)
+    let most = try mostAtATime(hosts)
+    #expect(most == 2)
     for pool in pools { try pool.stop() }
   }
 
@@ -33,7 +34,8 @@ struct SharedRuleTests {
     try hosts.submit(0..<30, to: "a", milliseconds: 10, more: #", "limitKey": "disk""#)
     try hosts.waitForEffects(30)
     try hosts.checkEffects(0..<30)
-    #expect(try mostAtATime(hosts) == 1)
+    let most = try mostAtATime(hosts)
+    #expect(most == 1)
     for pool in pools { try pool.stop() }
   }
 
@@ -43,7 +45,8 @@ struct SharedRuleTests {
     try hosts.submit(0..<30, to: "a", milliseconds: 10, more: #", "queue": "mail-out""#)
     try hosts.waitForEffects(30)
     try hosts.checkEffects(0..<30)
-    #expect(try mostAtATime(hosts) == 1)
+    let most = try mostAtATime(hosts)
+    #expect(most == 1)
     for pool in pools { try pool.stop() }
   }
 
