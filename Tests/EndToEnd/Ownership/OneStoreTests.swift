@@ -57,7 +57,7 @@ import WorkerPool
     unlink(other)
     let next = try items.start()
     try items.submit("add")
-    try next.waitForJobs(1)
+    try next.waitForJobs(2)
     #expect(try items.rows() == "3|1|0")
     try next.stop()
   }
