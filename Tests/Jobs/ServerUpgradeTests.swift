@@ -65,9 +65,8 @@ struct ServerUpgradeTests {
     #expect(jobs.count == 3)
     let table = #"\#(schema)_wp."PoolSetting""#
     #expect(try PostgreSQLServer.shared.psql("SELECT value FROM \(table) WHERE name = 'version'") == "4")
-    let indexes = try PostgreSQLServer.shared.psql(
-      "SELECT count(*) FROM pg_indexes WHERE schemaname = '\(schema)_wp' AND indexdef LIKE '%(claimant NULLS%'")
-    #expect(indexes == "1")
+    let indexes = try PostgreSQLServer.shared.indexes(of: #"\#(schema)_wp."Job""#)
+    #expect(indexes.components(separatedBy: "(claimant NULLS").count == 2, "\(indexes)")
   }
 
   private static func open(_ url: URL) throws -> JobStore {

@@ -113,20 +113,40 @@ public final class PostgreSQLServer: Sendable {
   @discardableResult
   public func psql(_ script: String) throws -> String { try PostgreSQLServer.psql(script, at: address()) }
 
+  /// A script that `psql` did not run to its end, and what it said.
+  public struct ScriptFailure: Error {
+    public let script: String
+    public let complaint: String
+  }
+
+  /// The definitions of a table's indexes, one a line.
+  ///
+  /// The view `pg_indexes` would do for a schema's, but fails when another test drops an index of its own meanwhile.
+  ///
+  /// - Parameter table: its name, quoted as SQL wants it.
+  public func indexes(of table: String) throws -> String {
+    try psql("SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = '\(table)'::regclass ORDER BY 1")
+  }
+
   /// Runs a script with `psql` at an address of libpq.
   public static func psql(_ script: String, at address: String) throws -> String {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = ["psql", "-X", "-v", "ON_ERROR_STOP=1", address, "-Atc", script]
-    let output = Pipe()
+    let (output, errors) = (Pipe(), Pipe())
     process.standardOutput = output
+    process.standardError = errors
     process.standardInput = FileHandle.nullDevice
     try process.run()
     let limit = process.killLater()
     defer { limit.cancel() }
+    // One after the other: what psql says of errors fits into a pipe.
     let data = try output.fileHandleForReading.readToEnd() ?? Data()
+    let complaint = try errors.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
-    guard process.terminationStatus == 0 else { throw CocoaError(.executableLoad) }
+    guard process.terminationStatus == 0 else {
+      throw ScriptFailure(script: script, complaint: String(decoding: complaint, as: UTF8.self))
+    }
     return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .newlines)
   }
 
