@@ -11,9 +11,10 @@ start is measured. Commits are not written to the disk, so that the disk is not 
     python3 Sources/ServerBenchmarks/pools.py .build/release --backlog 1000000 [--window 20] [--rounds 3]
 
 With a backlog: the rate of 1 and 3 pools on a queue of as many jobs, beside the rate on a queue that is nearly empty
-while jobs come in at the same pace. Neither is ever analysed or vacuumed. Both get the same jobs: a pool without workers
-takes them in, in the first case as fast as the others finish them, in the second as many as in the first. The two take
-turns. A rate is that of a window of seconds, by the times at which jobs finished.
+while jobs come in at the same pace. Both queues are made anew for each measurement, so that both have finished equally
+many jobs, and neither is ever analysed or vacuumed. Both get the same jobs: a pool without workers takes them in, in the
+first case as fast as the others finish them, in the second as many as in the first. The two take turns. A rate is that
+of a window of seconds, by the times at which jobs finished.
 """
 
 import argparse
@@ -232,31 +233,32 @@ WARMTH = 5
 def measure_backlog(options, binaries, place, note):
     server = Server(options.durable, "autovacuum=off")
     try:
-        backlog = Pools(server, binaries, place)
-        begin = time.monotonic()
-        backlog.fill(options.backlog)
-        print(f"  {options.backlog} jobs are queued after {time.monotonic() - begin:.0f} s", file=sys.stderr)
         for _ in range(options.rounds):
             for count in (1, 3):
                 name = f"{count} pool{'s' if count > 1 else ''} of {options.workers} workers"
-                empty = Pools(server, binaries, place)
-                try:
-                    rate, pace = empty.pace(count, options.workers, options.window)
-                    note(f"{name}, empty queue", rate)
-                finally:
-                    empty.end()
-                empty.drop()
-                try:
-                    note(f"{name}, backlog", backlog.pace(count, options.workers, options.window, pace)[0])
-                finally:
-                    backlog.end()
-        analysed = server.ask(
-            f"SELECT count(*) FROM pg_stat_user_tables WHERE schemaname = '{backlog.schema}_wp' AND "
-            "(last_analyze IS NOT NULL OR last_autoanalyze IS NOT NULL)")
-        left = server.ask(f"SELECT count(*) FROM {backlog.table} WHERE state < 3")
-        print(f"  {left} jobs are queued at the end; tables that were analysed: {analysed}", file=sys.stderr)
+                pace = None
+                for queued in (0, options.backlog):
+                    pools = Pools(server, binaries, place)
+                    try:
+                        if queued:
+                            pools.fill(queued)
+                        rate, pace = pools.pace(count, options.workers, options.window, pace)
+                        note(f"{name}, {'backlog' if queued else 'empty queue'}", rate)
+                        if queued:
+                            report_backlog(server, pools)
+                    finally:
+                        pools.end()
+                    pools.drop()
     finally:
         server.stop()
+
+
+def report_backlog(server, pools):
+    analysed = server.ask(
+        f"SELECT count(*) FROM pg_stat_user_tables WHERE schemaname = '{pools.schema}_wp' AND "
+        "(last_analyze IS NOT NULL OR last_autoanalyze IS NOT NULL)")
+    left = server.ask(f"SELECT count(*) FROM {pools.table} WHERE state < 3")
+    print(f"  {left} jobs are queued at the end; tables that were analysed: {analysed}", file=sys.stderr)
 
 
 def measure_procrastinate(server, place, jobs, processes):
