@@ -13,6 +13,7 @@ package struct BatchDeletion<Transaction: BatchTransaction> {
     own = schema.ownColumns
   }
 
+  @_semantics("optimize.sil.specialize.generic.never")  // a copy for each store takes long to compile
   package func run(_ fetch: RowFetch) throws -> BatchResult {
     try transaction.execute(
       """
