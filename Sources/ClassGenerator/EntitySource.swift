@@ -22,7 +22,7 @@ struct EntitySource {
     for property in entity.properties where !inherited.contains(property.name) {
       properties.append(try PropertySource(property, of: entity, in: document))
     }
-    self.properties = properties.sorted { $0.property.name < $1.property.name }
+    self.properties = properties.sorted(on: { $0.property.name })
   }
 
   func text() -> String {

@@ -36,7 +36,7 @@ package struct BinaryPropertyListWriter {
       let members = values.map { add($0) }
       return append(.array(members))
     case .dictionary(let entries):
-      let sorted = entries.sorted { $0.key < $1.key }
+      let sorted = entries.sorted(on: { $0.key })
       let keys = sorted.map { add(.string($0.key)) }
       let values = sorted.map { add($0.value) }
       return append(.dictionary(keys: keys, values: values))

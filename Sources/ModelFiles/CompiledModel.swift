@@ -52,9 +52,9 @@ package enum CompiledModel {
     var lines: [String] = []
     if let current { lines += ["\t<key>\(currentVersionKey)</key>", "\t<string>\(escaped(current))</string>"] }
     lines += ["\t<key>\(versionHashesKey)</key>", "\t<dict>"]
-    for (version, hashes) in hashes.sorted(by: { $0.key < $1.key }) {
+    for (version, hashes) in hashes.sorted(on: { $0.key }) {
       lines += ["\t\t<key>\(escaped(version))</key>", "\t\t<dict>"]
-      for (entity, hash) in hashes.sorted(by: { $0.key < $1.key }) {
+      for (entity, hash) in hashes.sorted(on: { $0.key }) {
         lines += ["\t\t\t<key>\(escaped(entity))</key>", "\t\t\t<data>\(hash.base64EncodedString())</data>"]
       }
       lines.append("\t\t</dict>")
@@ -91,7 +91,7 @@ package enum CompiledModel {
 
   private static func write(_ node: ModelNode, indent: String, into text: inout String) {
     text += "\(indent)<\(node.name)"
-    for (name, value) in node.attributes.sorted(by: { $0.key < $1.key }) { text += " \(name)=\"\(escaped(value))\"" }
+    for (name, value) in node.attributes.sorted(on: { $0.key }) { text += " \(name)=\"\(escaped(value))\"" }
     let children = node.children.filter { !isForGenerator($0) }
     guard !children.isEmpty else {
       text += "/>\n"

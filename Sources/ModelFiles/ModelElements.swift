@@ -55,7 +55,7 @@ package struct ModelElements {
         "versionHashModifier": text(values["XD_PSK_versionHashModifier"]),
         "elementID": text(values["XD_PSK_elementID"]),
       ].compactMapValues { $0 })
-    let properties = entries(of: fields["XDBucketForOwnedAttributesstorage"]).sorted { $0.key < $1.key }
+    let properties = entries(of: fields["XDBucketForOwnedAttributesstorage"]).sorted(on: { $0.key })
     for (propertyName, value) in properties {
       node.append(try property(propertyName, self.fields(of: value), of: name))
     }

@@ -56,7 +56,7 @@ package struct ModelFile {
     do {
       return try FileManager.default.contentsOfDirectory(at: bundle, includingPropertiesForKeys: nil)
         .filter { extensions.contains($0.pathExtension) }
-        .sorted { $0.lastPathComponent < $1.lastPathComponent }
+        .sorted(on: { $0.lastPathComponent })
     } catch {
       throw ManagedObjectModelError(bundle, "cannot be read: \(error.localizedDescription)")
     }

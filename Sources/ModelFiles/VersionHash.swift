@@ -27,7 +27,7 @@ package struct HashedEntity {
     hasher.append(name.utf8)
     hasher.append([isAbstract ? 1 : 0])
     if let superentity { hasher.append(superentity) }
-    for property in properties.sorted(by: { $0.name.precedesByBytes($1.name) }) where property.countsInEntityHash {
+    for property in properties.sorted(onBytes: { $0.name }) where property.countsInEntityHash {
       hasher.append(property.versionHash)
     }
     for constraint in uniquenessConstraints { hasher.append(constraint.joined(separator: ".").utf8) }
@@ -85,7 +85,7 @@ package struct HashedProperty {
       if isPreserved { hasher.append([1]) }
       // No store of Apple's with a composite was available to compare. The elements are hashed so that changing them is
       // noticed.
-      for element in elements.sorted(by: { $0.name.precedesByBytes($1.name) }) { hasher.append(element.versionHash) }
+      for element in elements.sorted(onBytes: { $0.name }) { hasher.append(element.versionHash) }
     case .relationship(let destination, let inverse, let minCount, let maxCount, let isOrdered):
       hasher.append((destination ?? "").utf8)
       hasher.append((inverse ?? "").utf8)

@@ -328,6 +328,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// - Throws: the block's error.
   public final func performAndWait<T>(_ block: () throws -> T) rethrows -> T { try runAndWait(block) }
 
+  @_semantics("optimize.sil.specialize.generic.never")  // a copy for each caller takes long to compile
   private func runAndWait<T>(_ block: () throws -> T) rethrows -> T {
     if DispatchQueue.getSpecific(key: Self.queueKey) == ObjectIdentifier(self) { return try block() }
     return try queue.sync(execute: block)

@@ -45,7 +45,7 @@ final class StoreTypes: Sendable {
 
   /// The first class, by type name, that can read the file. Throws 134080 if none can.
   func find(reading url: URL) throws -> any PlacedStore.Type {
-    let known = builtInStores + all.sorted { $0.key < $1.key }.map(\.value)
+    let known = builtInStores + all.sorted(on: { $0.key }).map(\.value)
     if let found = known.first(where: { (try? $0.metadata(at: url, nil)) != nil }) { return found }
     throw CoreDataErrors.error(
       .persistentStoreOpen, "\(url.path) is a store of none of the types \(all.keys.sorted().joined(separator: ", ")).")

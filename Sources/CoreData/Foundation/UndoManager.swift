@@ -261,6 +261,7 @@ extension UndoManager.Group {
     }
   }
 
+  @inline(never)
   func removeActions(of target: ObjectIdentifier) {
     steps.removeAll { step in
       switch step {

@@ -44,7 +44,7 @@ struct MappingDocument {
   /// The mappings in Xcode's order.
   var mappings: [NSEntityMapping] {
     objects.values.filter { $0.kind == "XDDEVENTITYMAPPING" }
-      .sorted { Int($0.values["mappingnumber"] ?? "") ?? 0 < Int($1.values["mappingnumber"] ?? "") ?? 0 }
+      .sorted(on: { Int($0.values["mappingnumber"] ?? "") ?? 0 })
       .map(mapping)
   }
 
@@ -102,7 +102,7 @@ struct MappingDocument {
       }
       return mapping
     }
-    .sorted { ($0.name ?? "").precedesByBytes($1.name ?? "") }
+    .sorted(onBytes: { $0.name ?? "" })
   }
 
   /// A key path of the old object: what follows `$source.`; "" for the old object itself.

@@ -69,7 +69,7 @@ open class NSCompositeAttributeDescription: NSAttributeDescription, @unchecked S
   /// The elements that hold a value, those inside composite elements included, ordered by name, each with its key path
   /// from here.
   package var leaves: [(path: [String], attribute: NSAttributeDescription)] {
-    elements.sorted { $0.name.precedesByBytes($1.name) }.flatMap { element in
+    elements.sorted(onBytes: { $0.name }).flatMap { element in
       guard let composite = element as? NSCompositeAttributeDescription else { return [([element.name], element)] }
       return composite.leaves.map { ([element.name] + $0.path, $0.attribute) }
     }

@@ -41,10 +41,15 @@ struct FetchedChanges {
         updated.append(Row(object: known.row, type: .update, from: known.path, to: rows.indexPath(of: known.row)))
       }
     }
-    deleted.sort { ($0.from ?? []) > ($1.from ?? []) }
-    inserted.sort { ($0.to ?? []) < ($1.to ?? []) }
-    moved.sort { ($0.to ?? []) < ($1.to ?? []) }
-    updated.sort { ($0.from ?? []) < ($1.from ?? []) }
+    deleted = Self.ordered(deleted, deleted.map(\.from)).reversed()
+    inserted = Self.ordered(inserted, inserted.map(\.to))
+    moved = Self.ordered(moved, moved.map(\.to))
+    updated = Self.ordered(updated, updated.map(\.from))
+  }
+
+  /// The rows in the order of their paths.
+  private static func ordered(_ changes: [Row], _ paths: [IndexPath?]) -> [Row] {
+    changes.indices.sorted { (paths[$0] ?? []) < (paths[$1] ?? []) }.map { changes[$0] }
   }
 
   /// The rows that were taken out and put back between the same neighbours that never moved: they did not move either.

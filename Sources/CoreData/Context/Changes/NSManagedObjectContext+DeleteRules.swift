@@ -24,6 +24,7 @@ extension NSManagedObjectContext {
     }
   }
 
+  @inline(never)
   private func apply(_ relationship: NSRelationshipDescription, from object: NSManagedObject, to other: NSManagedObject)
   {
     switch relationship.deleteRule {

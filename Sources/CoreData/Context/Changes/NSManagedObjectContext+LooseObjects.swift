@@ -22,6 +22,7 @@ extension NSManagedObjectContext {
     for object in arrivals { object.awakeFromInsert() }
   }
 
+  @inline(never)
   private func follow(_ loose: LooseReference, of object: NSManagedObject, _ waiting: inout [NSManagedObject]) {
     manualChanges.add(loose.manualChanges)
     guard let values = object.snapshot else { return }
@@ -36,6 +37,7 @@ extension NSManagedObjectContext {
     }
   }
 
+  @inline(never)
   private func follow(_ toMany: ToMany, of object: NSManagedObject, _ waiting: inout [NSManagedObject]) {
     for member in toMany.added.items {
       if !isUsable(member, by: object, toMany.relationship.name) {

@@ -39,6 +39,7 @@ extension NSManagedObjectContext {
   /// - Throws: the block's error.
   public final func performAndWait<T>(_ block: () throws -> T) rethrows -> T { try runAndWait(block) }
 
+  @_semantics("optimize.sil.specialize.generic.never")  // a copy for each caller takes long to compile
   final func runAndWait<T>(_ block: () throws -> T) rethrows -> T {
     requireQueue()
     if PerformScope.contains(self) { return try block() }

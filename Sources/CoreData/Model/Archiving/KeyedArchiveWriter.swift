@@ -111,7 +111,7 @@ final class KeyedArchiveWriter {
     case let entries as [AnyHashable: Any]:
       return dictionary(
         entries.compactMap { key, value in (key.base as? String).map { ($0, self.value(value)) } }
-          .sorted { $0.0 < $1.0 })
+          .sorted(on: { $0.0 }))
     default: return Self.null
     }
   }

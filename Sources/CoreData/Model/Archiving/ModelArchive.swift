@@ -32,11 +32,11 @@ struct ModelArchive {
     return writer.once(ObjectIdentifier(model), ["NSManagedObjectModel"]) {
       let byName = model.entitiesByName
       var fields: KeyedArchiveWriter.Fields = [
-        "NSEntities": entities(byName.sorted { $0.key < $1.key }.map { ($0.key, entity($0.value)) }),
+        "NSEntities": entities(byName.sorted(on: { $0.key }).map { ($0.key, entity($0.value)) }),
         "NSFetchRequestTemplates": model.fetchRequestTemplates.isEmpty
           ? KeyedArchiveWriter.null
           : writer.dictionary(
-            model.fetchRequestTemplates.sorted { $0.key < $1.key }.map { ($0.key, fetchRequest($0.value)) },
+            model.fetchRequestTemplates.sorted(on: { $0.key }).map { ($0.key, fetchRequest($0.value)) },
             mutable: true),
         "NSVersionIdentifiers": writer.value(model.versionIdentifiers),
       ]

@@ -86,7 +86,7 @@ extension NSManagedObjectModel {
   /// base64(SHA-256(all hashes in the order of the entities' names)).
   static func checksum(of hashes: [String: Data]) -> String {
     var hasher = SHA256()
-    for (_, hash) in hashes.sorted(by: { $0.key.precedesByBytes($1.key) }) {
+    for (_, hash) in hashes.sorted(onBytes: { $0.key }) {
       hasher.append(hash)
     }
     return hasher.finish().base64EncodedString()
@@ -95,7 +95,7 @@ extension NSManagedObjectModel {
   /// base64(SHA-512(each name followed by its hash, in the order of the names)): "NSStoreModelVersionHashesDigest".
   static func digest(of hashes: [String: Data]) -> String {
     var hasher = SHA512()
-    for (name, hash) in hashes.sorted(by: { $0.key.precedesByBytes($1.key) }) {
+    for (name, hash) in hashes.sorted(onBytes: { $0.key }) {
       hasher.append(name.utf8)
       hasher.append(hash)
     }

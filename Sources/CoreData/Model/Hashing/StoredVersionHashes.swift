@@ -26,6 +26,7 @@ struct StoredVersionHashes {
   ///
   /// If Apple's hash is unknown, a store of Apple's with another one has it, unless it is the hash without any derived
   /// attribute.
+  @inline(never)
   func fit(_ entity: NSEntityDescription) -> Bool {
     guard let hash = byName[entity.name ?? ""] else { return false }
     if hash == entity.versionHash { return true }

@@ -17,7 +17,7 @@ extension InferredMapping {
     let indexes = Dictionary(
       entities.indices.map { (entities[$0].destination.name ?? "", $0) }, uniquingKeysWith: { first, _ in first })
     for index in entities.indices {
-      for (name, was) in entities[index].relationships.sorted(by: { $0.key < $1.key }) {
+      for (name, was) in entities[index].relationships.sorted(on: { $0.key }) {
         guard let relationship = entities[index].destination.relationshipsByName[name],
           let inverse = relationship.inverseRelationship, let oldInverse = was.inverseRelationship,
           let owner = inverse.entity.name.flatMap({ indexes[$0] })

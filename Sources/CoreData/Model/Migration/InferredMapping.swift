@@ -49,6 +49,7 @@ package struct InferredMapping {
 
   /// The old counterpart of each new thing: the one that its renaming identifier names, else the one of its name. Each
   /// old one is taken once.
+  @_semantics("optimize.sil.specialize.generic.never")  // a copy for each type takes long to compile
   private static func match<Thing: AnyObject>(
     _ new: [Thing], _ old: [Thing], _ names: (Thing) -> (name: String, identifier: String?)
   ) -> [Thing?] {

@@ -5,6 +5,7 @@ extension ModelReader {
     _ element: ModelAttribute, into attribute: NSAttributeDescription, _ entityName: String
   ) throws(ManagedObjectModelError) {
     var rules: [(predicate: NSPredicate, code: CocoaError.Code)] = []
+    @inline(never)
     func add(_ key: String, _ format: String, _ argument: Any, _ code: CocoaError.Code) throws(ManagedObjectModelError)
     {
       do {

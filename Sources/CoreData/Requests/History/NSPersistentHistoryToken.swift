@@ -71,7 +71,7 @@ public final class NSPersistentHistoryToken: NSObject, NSCopying, NSSecureCoding
   public override func isEqual(_ object: Any?) -> Bool { (object as? NSPersistentHistoryToken)?.numbers == numbers }
 
   public override var description: String {
-    let places = numbers.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
+    let places = numbers.sorted(on: { $0.key }).map { "\($0.key): \($0.value)" }
     return "<NSPersistentHistoryToken \(places.joined(separator: ", "))>"
   }
 }

@@ -71,7 +71,7 @@ package struct StoreCopy {
       let fetch = RowFetch(entityName: root.layout.name, includesValues: false, generation: generation)
       try source.fetch(fetch) { storedEntity, key, _ in keys[storedEntity.number, default: []].append(key) }
     }
-    for (number, keys) in keys.sorted(by: { $0.key < $1.key }) {
+    for (number, keys) in keys.sorted(on: { $0.key }) {
       guard let storedEntity = source.storedEntities.byNumber[number], let copy = try copy(of: storedEntity) else {
         continue
       }

@@ -237,7 +237,7 @@ extension StoredEntities {
   convenience init(of entities: [NSEntityDescription], _ reference: StoreReference, isFollowed: Bool = false) {
     self.init(reference: reference, isFollowed: isFollowed)
     var tables: [ObjectIdentifier: Int32] = [:]
-    let sorted = entities.sorted { ($0.name ?? "").precedesByBytes($1.name ?? "") }
+    let sorted = entities.sorted(onBytes: { $0.name ?? "" })
     for (index, entity) in sorted.enumerated() {
       var root = entity
       while let above = root.superentity { root = above }

@@ -319,7 +319,7 @@ private struct PropertyPlaces {
 
   init(_ entity: NSEntityDescription) {
     for ancestor in sequence(first: entity, next: \.superentity).reversed() {
-      for property in ancestor.declaredProperties.sorted(by: { $0.name < $1.name }) { add(property) }
+      for property in ancestor.declaredProperties.sorted(on: { $0.name }) { add(property) }
     }
   }
 

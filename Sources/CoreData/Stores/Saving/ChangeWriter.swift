@@ -153,7 +153,7 @@ extension ChangeWriter {
       }
       groups[last].rows.append(row)
     }
-    groups.sort { $0.storedEntity.number < $1.storedEntity.number }
+    if groups.count > 1 { groups = groups.sorted(on: { $0.storedEntity.number }) }
     return groups.map { ($0.storedEntity, $0.rows.inOrder(of: key)) }
   }
 

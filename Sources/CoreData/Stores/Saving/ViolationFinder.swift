@@ -34,6 +34,7 @@ package struct ViolationFinder<Rows: UniqueRows> {
   /// The save's rows that the store has already, by table and key.
   private var storedPlaces: [Int32: [Int64: RowChanges.Place]] = [:]
 
+  @_semantics("optimize.sil.specialize.generic.never")  // a copy for each store takes long to compile
   package init(_ changes: RowChanges, in rows: Rows) throws {
     self.rows = rows
     self.changes = changes
@@ -49,6 +50,7 @@ package struct ViolationFinder<Rows: UniqueRows> {
     }
   }
 
+  @_semantics("optimize.sil.specialize.generic.never")  // a copy for each store takes long to compile
   package func violations(of rejected: [RowChanges.Place]) throws -> [ConstraintViolation] {
     var violated: [Rows.Constraint] = []
     for place in rejected {

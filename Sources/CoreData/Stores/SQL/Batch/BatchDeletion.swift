@@ -13,6 +13,7 @@ package struct BatchDeletion<Transaction: BatchTransaction> {
     own = schema.ownColumns
   }
 
+  @_semantics("optimize.sil.specialize.generic.never")  // a copy for each store takes long to compile
   package func run(_ fetch: RowFetch) throws -> BatchResult {
     try transaction.execute(
       """
@@ -67,7 +68,7 @@ package struct BatchDeletion<Transaction: BatchTransaction> {
   }
 
   private func relationships(of mapping: TableMapping, _ rule: NSDeleteRule) -> [NSRelationshipDescription] {
-    mapping.entity.relationshipsByName.values.filter { $0.deleteRule == rule }.sorted { $0.name < $1.name }
+    mapping.entity.relationshipsByName.values.filter { $0.deleteRule == rule }.sorted(on: { $0.name })
   }
 
   /// The keys of the entity's doomed rows.
@@ -119,7 +120,7 @@ package struct BatchDeletion<Transaction: BatchTransaction> {
   }
 
   private func clearReferences(to mapping: TableMapping) throws {
-    for relationship in mapping.entity.relationshipsByName.values.sorted(by: { $0.name < $1.name }) {
+    for relationship in mapping.entity.relationshipsByName.values.sorted(on: { $0.name }) {
       if case .join(_, let table, let ownerColumn, _, _) = mapping.toManys[relationship.name] {
         try transaction.execute(SQL(raw: "DELETE FROM \(table) WHERE \(ownerColumn) IN (\(doomed(mapping)))"))
         continue

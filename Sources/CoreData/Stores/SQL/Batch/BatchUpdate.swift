@@ -17,6 +17,7 @@ package struct BatchUpdate<Transaction: BatchTransaction> {
   package var rows: RowFetch? { targets.rows(of: request) }
 
   /// - Parameter fetch: `rows`, as the database can evaluate them.
+  @_semantics("optimize.sil.specialize.generic.never")  // a copy for each store takes long to compile
   package func run(_ fetch: RowFetch?) throws -> BatchResult {
     let (table, own) = (mapping.table, mapping.names)
     let wanted = request.propertiesToUpdate ?? [:]

@@ -25,6 +25,7 @@ package final class RowPlan: Sendable {
     var columns = ([names.key, names.version] + (numbers.count > 1 ? [names.entity] : [])).map { form($0, nil) }
     keyColumnCount = columns.count
     var indexes: [String: Int32] = [:]
+    @inline(never)
     func index(_ column: String, _ attribute: NSAttributeDescription? = nil) -> Int32 {
       if let known = indexes[column] { return known }
       columns.append(form(column, attribute))

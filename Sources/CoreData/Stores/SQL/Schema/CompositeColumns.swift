@@ -22,8 +22,7 @@ package struct CompositeColumns: Sendable {
   package init() {}
 
   package mutating func add(_ leaf: Leaf) {
-    leaves.append(leaf)
-    leaves.sort { $0.column.name.precedesByBytes($1.column.name) }
+    leaves = (leaves + [leaf]).sorted(onBytes: { $0.column.name })
   }
 
   /// The leaves at or below an element; all for an empty path.

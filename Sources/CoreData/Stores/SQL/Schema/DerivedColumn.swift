@@ -85,7 +85,7 @@ extension StoreSchema {
     entities.flatMap { mapping in
       mapping.entity.declaredProperties
         .compactMap { $0 as? NSDerivedAttributeDescription }
-        .sorted { $0.name.precedesByBytes($1.name) }
+        .sorted(onBytes: { $0.name })
         .compactMap { DerivedColumn($0, of: mapping, in: self) }
     }
   }

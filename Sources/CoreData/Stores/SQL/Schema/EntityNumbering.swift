@@ -66,14 +66,14 @@ package struct EntityNumbering {
 
   /// The roots, in the order of their numbers.
   package var roots: [NSEntityDescription] {
-    entities.filter { parent(of: $0) == nil }.sorted { number(of: $0) < number(of: $1) }
+    entities.filter { parent(of: $0) == nil }.sorted(on: { number(of: $0) })
   }
 
   /// An entity and all entities below it in the store, in the order of their numbers.
   package func hierarchy(of entity: NSEntityDescription) -> [NSEntityDescription] {
     entities
       .filter { candidate in sequence(first: candidate, next: parent(of:)).contains { $0 === entity } }
-      .sorted { number(of: $0) < number(of: $1) }
+      .sorted(on: { number(of: $0) })
   }
 
   package func hasSubentities(_ entity: NSEntityDescription) -> Bool {
@@ -84,7 +84,7 @@ package struct EntityNumbering {
   /// the store.
   package func properties(of entity: NSEntityDescription) -> [NSPropertyDescription] {
     let properties = parent(of: entity) == nil ? entity.properties : entity.declaredProperties
-    return properties.filter { !$0.isTransient }.sorted { $0.name.precedesByBytes($1.name) }
+    return properties.filter { !$0.isTransient }.sorted(onBytes: { $0.name })
   }
 
   private static func walk(_ entities: [NSEntityDescription]) -> [NSEntityDescription] {

@@ -42,7 +42,7 @@ package struct JoinLayouts {
 
   package init(_ numbering: EntityNumbering, prefix: String) {
     var builder = Builder(numbering: numbering, prefix: prefix)
-    for entity in numbering.entities.sorted(by: { numbering.number(of: $0) < numbering.number(of: $1) }) {
+    for entity in numbering.entities.sorted(on: { numbering.number(of: $0) }) {
       for case let relationship as NSRelationshipDescription in numbering.properties(of: entity)
       where relationship.isToMany {
         builder.add(relationship, of: entity)

@@ -72,7 +72,7 @@ extension StoreSchema {
     // What older models say about attributes, and newer ones repeat, is no second index.
     let indexed = Set(
       mapping.entity.indexes.filter { $0.partialIndexPredicate == nil }.map { $0.elements.compactMap(\.propertyName) })
-    for attribute in mapping.entity.attributesByName.values.sorted(by: { $0.name.precedesByBytes($1.name) })
+    for attribute in mapping.entity.attributesByName.values.sorted(onBytes: { $0.name })
     where attribute.isIndexed && declared.contains(attribute.name) && !indexed.contains([attribute.name]) {
       add(attribute.name, mapping.columns(of: [attribute.name]).map { ($0, true) })
     }

@@ -26,7 +26,7 @@ package final class StoreSchema: Sendable {
 
   init(prefix: String, entities: [TableMapping], tables: [EntityTable], joinTables: [JoinTable]) {
     self.prefix = prefix
-    self.entities = entities.sorted { $0.number < $1.number }
+    self.entities = entities.sorted(on: { $0.number })
     self.entitiesByName = Dictionary(uniqueKeysWithValues: entities.map { ($0.name, $0) })
     self.entitiesByNumber = Dictionary(uniqueKeysWithValues: entities.map { ($0.number, $0) })
     self.tables = tables

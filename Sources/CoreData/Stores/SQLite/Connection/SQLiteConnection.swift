@@ -186,6 +186,7 @@ package final class SQLiteConnection: PooledConnection, @unchecked Sendable {
 
   /// Runs the body in a transaction that takes the write lock at its start, so that it cannot fail halfway when a
   /// reader becomes a writer (https://www.sqlite.org/lang_transaction.html, "IMMEDIATE").
+  @_semantics("optimize.sil.specialize.generic.never")  // a copy for each caller takes long to compile
   func immediateTransaction<T>(_ body: () throws -> T) throws -> T {
     try execute("BEGIN IMMEDIATE", [])
     defer { shrinkCache() }

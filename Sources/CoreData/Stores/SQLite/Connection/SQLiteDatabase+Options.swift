@@ -16,7 +16,7 @@ extension SQLiteDatabase.Configuration {
     // https://www.sqlite.org/pragma.html
     var pragmas = ["synchronous": "NORMAL"]
     for (key, value) in options?[NSSQLitePragmasOption] as? [String: Any] ?? [:] { pragmas[key] = "\(value)" }
-    connectionPragmas = pragmas.sorted { $0.key < $1.key }.filter { $0.key.isPragmaWord && $0.value.isPragmaWord }
+    connectionPragmas = pragmas.sorted(on: { $0.key }).filter { $0.key.isPragmaWord && $0.value.isPragmaWord }
       .map { "PRAGMA \($0.key) = \($0.value)" }
   }
 

@@ -86,6 +86,7 @@ final class SQLiteDatabase: @unchecked Sendable {
   }
 
   /// Runs the body in one `IMMEDIATE` transaction, or in the open one of the same thread.
+  @_semantics("optimize.sil.specialize.generic.never")  // a copy for each caller takes long to compile
   func write<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
     try withWriter { connection in
       if connection.isReadOnly, !configuration.isReadOnly { return try writeAnew(body) }

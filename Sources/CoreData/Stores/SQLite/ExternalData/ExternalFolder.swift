@@ -137,6 +137,7 @@ package struct ExternalFolder: Sendable {
   /// - Parameters:
   ///   - moving: whether the files leave the other folder, which is beside this one. They are on disk then.
   ///   - note: called before each file. What it throws ends the copy.
+  @_semantics("optimize.sil.specialize.generic.never")  // a copy for each caller takes long to compile
   package func bring<T>(
     _ names: Set<String>, from source: ExternalFolder, moving: Bool = false, note: () throws -> Void = {},
     then body: () throws -> T

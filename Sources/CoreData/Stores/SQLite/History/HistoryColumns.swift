@@ -17,7 +17,7 @@ struct HistoryColumns: Sendable {
     var toManys: [String] = []
     let chain = Array(sequence(first: mapping.entity, next: \.superentity)).reversed()
     for entity in chain {
-      for property in entity.declaredProperties.sorted(by: { $0.name.precedesByBytes($1.name) }) {
+      for property in entity.declaredProperties.sorted(onBytes: { $0.name }) {
         if let toOne = mapping.toOnes[property.name] {
           toOnes += Array(repeating: property.name, count: toOne.entityColumn == nil ? 1 : 2)
         } else if mapping.attributes[property.name] != nil || mapping.composites[property.name] != nil {

@@ -40,7 +40,7 @@ extension TableMapping {
   /// The attributes that are preserved when a row is deleted: the root entity's first, then by name.
   fileprivate var preservedAttributes: [AttributeColumn] {
     Array(sequence(first: entity, next: \.superentity)).reversed().flatMap { entity in
-      entity.declaredProperties.sorted { $0.name.precedesByBytes($1.name) }
+      entity.declaredProperties.sorted(onBytes: { $0.name })
         .filter { ($0 as? NSAttributeDescription)?.preservesValueInHistoryOnDeletion ?? false }
         .flatMap { property in
           composites[property.name]?.leaves.map(\.column) ?? attributes[property.name].map { [$0] } ?? []

@@ -3,7 +3,7 @@ extension StoreMigration {
   func copyRelationships() throws {
     var done: Set<String> = []
     for entity in new.entities {
-      for relationship in entity.entity.relationshipsByName.values.sorted(by: { $0.name < $1.name }) {
+      for relationship in entity.entity.relationshipsByName.values.sorted(on: { $0.name }) {
         switch entity.toManys[relationship.name] {
         case .join(_, let table, let ownerColumn, let destinationColumn, let orderColumn):
           guard let (source, was) = oldRelationship(relationship, entity),
