@@ -162,13 +162,12 @@ extension Job {
     return try attempt.runner.store.insert(requests, into: context)
   }
 
-  /// Deletes finished jobs of the pool that need not be kept any longer, some at a time, without saving; returns their
-  /// number.
+  /// A pass over the pool's finished jobs, which deletes those that need not be kept any longer; nil for a job that does
+  /// not run.
   ///
-  /// For maintenance workers such as the bundled `maintain`. Save, and call it again until it returns 0.
-  public func prune(_ retention: JobRetention) throws -> Int {
-    guard let context = managedObjectContext, let attempt = JobAttempt.running(self) else { return 0 }
-    return try attempt.runner.store.prune(retention, in: context)
+  /// For maintenance workers such as the bundled `maintain`. Use it in the job's context.
+  public func pruning(_ retention: JobRetention) -> JobPruning? {
+    JobAttempt.running(self).map { JobPruning(retention, in: $0.runner.store) }
   }
 
   /// Names the objects that are the job's result. `workerpool jobs` shows them, and the app that submitted the job may

@@ -46,7 +46,7 @@ import Testing
     try withStore { store, context in
       _ = try jobs(store, context, whenFailed: whenFailed)
       let retention = JobRetention(finished: 0, dead: 0, count: 0)
-      #expect(try store.prune(retention, at: Date() + 10, in: context) == count)
+      #expect(try JobPruning(retention, in: store, at: Date() + 10).deleteNext(in: context) == count)
     }
   }
 }

@@ -17,11 +17,13 @@ import Testing
         at: now - 100)
       try context.save()
       let retention = JobRetention(finished: 50, dead: 1000, count: nil)
-      #expect(try store.prune(retention, at: now, in: context) == 2)
+      #expect(try JobPruning(retention, in: store, at: now).deleteNext(in: context) == 2)
       try context.save()
-      #expect(try store.prune(retention, at: now, in: context) == 0)
+      #expect(try JobPruning(retention, in: store, at: now).deleteNext(in: context) == 0)
       #expect(try context.count(for: Job.fetchRequest()) == 4)
-      #expect(try store.prune(JobRetention(finished: nil, dead: 50, count: 0), at: now, in: context) == 2)
+      #expect(
+        try JobPruning(JobRetention(finished: nil, dead: 50, count: 0), in: store, at: now).deleteNext(in: context) == 2
+      )
       try context.save()
       #expect(try store.counts(in: context)[.available] == 2)
     }
@@ -37,7 +39,9 @@ import Testing
         AttemptFailure(attempt: 1, date: now, type: "E", message: ""), policy: RetryPolicy(maxAttempts: 1), at: now)
       _ = try store.adoptPending(in: context)
       try context.save()
-      #expect(try store.prune(JobRetention(finished: 0, dead: 0, count: 0), at: now + 10, in: context) == 0)
+      #expect(
+        try JobPruning(JobRetention(finished: 0, dead: 0, count: 0), in: store, at: now + 10).deleteNext(in: context)
+          == 0)
     }
   }
 
@@ -56,7 +60,9 @@ import Testing
       try jobs[0].markFailed(
         AttemptFailure(attempt: 1, date: now, type: "E", message: ""), policy: RetryPolicy(maxAttempts: 1), at: now)
       try context.save()
-      #expect(try store.prune(JobRetention(finished: 0, dead: 0, count: 0), at: now + 10, in: context) == 1)
+      #expect(
+        try JobPruning(JobRetention(finished: 0, dead: 0, count: 0), in: store, at: now + 10).deleteNext(in: context)
+          == 1)
       try context.save()
       try jobs[1].markSucceeded(startedAt: now, at: now)
       try context.save()
@@ -85,16 +91,57 @@ import Testing
       }
       try context.save()
       let retention = JobRetention(finished: 50, dead: nil, count: nil)
-      #expect(try store.prune(retention, at: now + 100, limit: 600, in: context) == 600)
+      #expect(try JobPruning(retention, in: store, at: now + 100).deleteNext(limit: 600, in: context) == 600)
       try context.save()
-      #expect(try store.prune(retention, at: now + 100, limit: 600, in: context) == 400)
+      #expect(try JobPruning(retention, in: store, at: now + 100).deleteNext(limit: 600, in: context) == 400)
       try context.save()
-      #expect(try store.prune(retention, at: now + 100, in: context) == 0)
+      #expect(try JobPruning(retention, in: store, at: now + 100).deleteNext(in: context) == 0)
       // By number, too, and not more than is too much: here only the ones with free keys may go.
-      #expect(try store.prune(JobRetention(finished: nil, dead: nil, count: 1), at: now + 100, in: context) == 0)
-      #expect(try store.prune(JobRetention(finished: nil, dead: nil, count: 300), at: now + 2000, in: context) == 1000)
+      #expect(
+        try JobPruning(JobRetention(finished: nil, dead: nil, count: 1), in: store, at: now + 100).deleteNext(
+          in: context) == 0)
+      #expect(
+        try JobPruning(JobRetention(finished: nil, dead: nil, count: 300), in: store, at: now + 2000).deleteNext(
+          in: context) == 1000)
       try context.save()
-      #expect(try store.prune(JobRetention(finished: nil, dead: nil, count: 300), at: now + 2000, in: context) == 200)
+      #expect(
+        try JobPruning(JobRetention(finished: nil, dead: nil, count: 300), in: store, at: now + 2000).deleteNext(
+          in: context) == 200)
+    }
+  }
+
+  /// What a pass has counted and passed over, it neither counts nor reads again.
+  @Test func aPassLeavesWhatFinishesMeanwhileToTheNext() throws {
+    try withStore { store, context in
+      let now = Date()
+      func finish(_ numbers: Range<Int>, withKeys: Bool = false) throws {
+        for number in numbers {
+          let one = try Job.insert(
+            request {
+              guard withKeys else { return }
+              ($0.uniqueKey, $0.options.uniqueFor) = ("k\(number)", 1000)
+            }, into: context, at: now)
+          try one.markSucceeded(startedAt: now, at: now + Double(number))
+        }
+        try context.save()
+      }
+      // Given six jobs that stay, and thirty behind them, of which ten may be kept besides.
+      try finish(0..<6, withKeys: true)
+      try finish(6..<36)
+      let pruning = JobPruning(JobRetention(finished: nil, dead: nil, count: 16), in: store, at: now + 100)
+      var counts: [Int] = []
+      repeat {
+        counts.append(try pruning.deleteNext(limit: 8, in: context))
+        try context.save()
+        context.reset()
+        // When further ones finish
+        if counts.count == 1 { try finish(36..<41) }
+      } while counts.last != 0
+      // Then
+      #expect(counts == [8, 8, 4, 0])
+      #expect(try context.count(for: Job.fetchRequest()) == 6 + 10 + 5)
+      let next = JobPruning(JobRetention(finished: nil, dead: nil, count: 16), in: store, at: now + 100)
+      #expect(try next.deleteNext(in: context) == 5)
     }
   }
 }

@@ -51,9 +51,10 @@ import WorkerProtocol
   }
 
   private func prune(_ job: Job, _ retention: JobRetention, in context: NSManagedObjectContext) throws {
+    let pruning = job.pruning(retention)
     var count = 0
     while !job.isStopRequested {
-      let deleted = try job.prune(retention)
+      let deleted = try pruning?.deleteNext(in: context) ?? 0
       guard deleted > 0 else { break }
       count += deleted
       try context.save()

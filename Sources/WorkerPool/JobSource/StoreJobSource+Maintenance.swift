@@ -41,9 +41,9 @@ extension StoreJobSource {
     work(on: context) { [self] _ in
       guard leads else { return }
       try store.forgetGoneMembers(in: context)
+      let pruning = JobPruning(retention, in: store)
       while true {
-        let count =
-          try store.prune(retention, in: context) + store.forgetSubmissions(retention, in: context)
+        let count = try pruning.deleteNext(in: context) + store.forgetSubmissions(retention, in: context)
         guard count > 0 else { return }
         try context.save()
         context.reset()

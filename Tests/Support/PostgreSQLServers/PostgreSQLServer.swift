@@ -115,7 +115,9 @@ public final class PostgreSQLServer: Sendable {
 
   /// A script that `psql` did not run to its end, and what it said.
   public struct ScriptFailure: Error {
+    /// In SQL, or what else `psql` reads.
     public let script: String
+    /// The text on its standard error.
     public let complaint: String
   }
 

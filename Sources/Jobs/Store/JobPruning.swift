@@ -1,0 +1,115 @@
+import CoreData
+
+/// How long finished jobs are kept. Jobs that others wait for, and those that still reserve a unique key, stay longer.
+///
+/// Keep more for statistics and for tracing what happened; less where the store's size matters: a job takes about as
+/// many bytes as its parameters, its output and its errors.
+public struct JobRetention: Hashable, Sendable {
+  /// Seconds for which succeeded and cancelled jobs are kept; nil: for ever. Default: 7 days.
+  public var finished: Double?
+  /// Seconds for which dead jobs are kept, which a person may want to retry; nil: for ever. Default: 30 days.
+  public var dead: Double?
+  /// How many succeeded and cancelled jobs are kept at most, the youngest; nil: all. Default: 100,000.
+  public var count: Int?
+
+  /// Times in seconds; nil keeps jobs for ever.
+  public init(finished: Double? = 7 * 86_400, dead: Double? = 30 * 86_400, count: Int? = 100_000) {
+    self.finished = finished
+    self.dead = dead
+    self.count = count
+  }
+}
+
+/// One pass over the finished jobs, which deletes those that need not be kept any longer, some at a time.
+///
+/// Jobs that others wait for stay. So do failed jobs that others must not ignore, and jobs that still reserve their
+/// unique key. Jobs that finish during the pass are left to the next one, since how many are too many is counted once.
+/// Used on the queue of one context.
+public final class JobPruning {
+  private let store: JobStore
+  private let retention: JobRetention
+  private let now: Date
+  private let awaited: AwaitedJobs
+  private var passages: [JobState: Passage] = [:]
+
+  /// How far the pass has come among the jobs of a state, from the oldest on.
+  private struct Passage {
+    /// How many are still too many.
+    var surplus: Int
+    /// How many of the oldest stay.
+    var staying = 0
+  }
+
+  /// - Parameter now: the time by which jobs are old; nil: the store's.
+  public init(_ retention: JobRetention, in store: JobStore, at now: Date? = nil) {
+    self.store = store
+    self.retention = retention
+    self.now = now ?? store.now
+    awaited = AwaitedJobs(in: store, countsPassing: false)
+  }
+
+  /// Deletes the next jobs, without saving. Save, and call it again until it returns 0.
+  ///
+  /// - Parameter limit: the most jobs that one call deletes.
+  /// - Returns: how many.
+  /// - Complexity: reads the jobs that it deletes, and those before them that stay; at the pass's first call, the index
+  ///   entries of all jobs that succeeded or were cancelled. The options of waiting jobs are read, once, only when a
+  ///   failed job is old enough to go.
+  public func deleteNext(limit: Int = 1000, in context: NSManagedObjectContext) throws -> Int {
+    var count = 0
+    for state in [JobState.succeeded, .cancelled, .dead] where count < limit {
+      var passage = try passages[state] ?? Passage(surplus: surplus(of: state, in: context))
+      count += try deleteNext(of: state, limit: limit - count, &passage, in: context)
+      passages[state] = passage
+    }
+    return count
+  }
+
+  private func surplus(of state: JobState, in context: NSManagedObjectContext) throws -> Int {
+    guard let most = retention.count, state != .dead else { return 0 }
+    let request = PoolJob.fetchRequest()
+    request.predicate = state.predicate
+    return try context.count(for: request) - most
+  }
+
+  private func deleteNext(
+    of state: JobState, limit: Int, _ passage: inout Passage, in context: NSManagedObjectContext
+  ) throws -> Int {
+    let oldest = (state == .dead ? retention.dead : retention.finished).map { now - $0 } ?? .distantPast
+    func isDue(_ job: PoolJob) -> Bool {
+      job.state == state && (passage.surplus > 0 || job.finishedAt.map { $0 < oldest } == true)
+    }
+    let request = Self.oldest(of: state)
+    // Jobs that are deleted here are in the store until the save: changes in the context do not count in this request.
+    request.fetchLimit = 1000
+    request.fetchOffset = passage.staying
+    var count = 0
+    while count < limit {
+      let jobs = try context.fetch(request).prefix(while: isDue)
+      if jobs.isEmpty { break }
+      request.fetchOffset += jobs.count
+      let awaited = try awaited.keys(among: Array(jobs), in: context)
+      for job in jobs where count < limit && isDue(job) && !job.isDeleted {
+        if job.objectID.key.map(awaited.contains) == true || (job.activeKey != nil && job.isKeyTaken(at: now)) {
+          passage.staying += 1
+        } else {
+          context.delete(job)
+          count += 1
+          passage.surplus -= 1
+        }
+      }
+    }
+    return count
+  }
+
+  /// The finished jobs of a state, the oldest first, and those of the states behind it.
+  ///
+  /// One bound: without statistics a server takes it for a third of the jobs, so that it reads the first ones of the
+  /// index. It takes one state for few jobs, and would read and sort all of them.
+  static func oldest(of state: JobState) -> NSFetchRequest<PoolJob> {
+    let request = PoolJob.shortFetchRequest()
+    request.predicate = NSPredicate(format: "finishedAt != nil AND state >= %d", Int(state.rawValue))
+    request.sortDescriptors = ["state", "finishedAt"].map { NSSortDescriptor(key: $0, ascending: true) }
+    return request
+  }
+}
