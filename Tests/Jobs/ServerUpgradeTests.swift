@@ -65,7 +65,7 @@ struct ServerUpgradeTests {
     #expect(jobs.count == 3)
     let table = #"\#(schema)_wp."PoolSetting""#
     #expect(try PostgreSQLServer.shared.psql("SELECT value FROM \(table) WHERE name = 'version'") == "4")
-    let indexes = try PostgreSQLServer.shared.indexes(of: #"\#(schema)_wp."Job""#)
+    let indexes = try PostgreSQLServer.shared.indexes(of: #"\#(schema)_wp."PoolJob""#)
     #expect(indexes.components(separatedBy: "(claimant NULLS").count == 2, "\(indexes)")
   }
 
