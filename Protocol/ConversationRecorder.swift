@@ -17,13 +17,23 @@ public final class ConversationRecorder: Sendable {
 
   private let descriptor: Int32
 
+  /// What every recording begins with: the worker speaks first.
+  public static let start = "\(Speaker.worker.rawValue) "
+
   /// Appends to the file at `path`, which is made with mode 0600 where there is none.
   ///
-  /// - Throws: `FileError`, also for a named pipe or a socket: the pool would wait for a reader of it.
+  /// - Throws: `FileError`, also for a symbolic link to a file that is not there, and for a named pipe or a socket: the
+  ///   pool would wait for a reader of it.
   public init(path: String) throws(FileError) {
     // Opening a pipe for writing waits for its reader, and with O_NONBLOCK fails without one (open(2), ENXIO).
-    descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0o600)
+    let flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
+    var number = open(path, flags)
+    // O_EXCL makes no file through a symbolic link (open(2)).
+    if number < 0, errno == ENOENT { number = open(path, flags | O_CREAT | O_EXCL, 0o600) }
+    // Another process has made it meanwhile, or a link leads to no file.
+    if number < 0, errno == EEXIST { number = open(path, flags) }
     let reason = errno
+    descriptor = number
     var status = stat()
     let isKnown = (descriptor >= 0 ? fstat(descriptor, &status) : stat(path, &status)) == 0
     if isKnown, [FileKind.namedPipe, .socket].contains(FileKind(status)) {

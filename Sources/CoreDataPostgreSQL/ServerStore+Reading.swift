@@ -6,7 +6,7 @@ extension ServerStore {
     _ control: FetchControl? = nil
   ) throws -> any ServerResult {
     try checkPlace()
-    return try CoreDataErrors.fromServer(doing()) {
+    return try onTables(doing()) {
       if let pinned = generation?.pinned(self) as? PinnedServer {
         return try pinned.use { try $0.listening(to: control) { try $0.execute(sql, parameters) } }
       }
@@ -21,7 +21,7 @@ extension ServerStore {
     _ body: (any ServerConnection, _ hasBegun: inout Bool) throws -> Void
   ) throws {
     try checkPlace()
-    try CoreDataErrors.fromServer(doing()) {
+    try onTables(doing()) {
       if let pinned = generation?.pinned(self) as? PinnedServer {
         var hasBegun = false
         return try pinned.use { try $0.listening(to: control) { try body($0, &hasBegun) } }
@@ -139,7 +139,7 @@ extension ServerStore {
     if let other = others.lazy.compactMap({ $0 as? PinnedServer }).first(where: { $0.database === database }) {
       return PinnedServer(database, other.connection)
     }
-    return try CoreDataErrors.fromServer("Pinning \(address.description)") {
+    return try onTables("Pinning \(address.description)") {
       PinnedServer(database, try database.pinnedConnection())
     }
   }

@@ -36,7 +36,7 @@ extension ServerStore {
 
   /// The rows that dictionaries are made from.
   func reader(_ fetch: RowFetch, _ settings: FetchSettings) throws -> MemoryReader {
-    try CoreDataErrors.fromServer("Fetching \(fetch.entityName)") {
+    try onTables("Fetching \(fetch.entityName)") {
       if let pinned = fetch.generation?.pinned(self) as? PinnedServer {
         return try pinned.use { try RowsInMemory(self, $0).reader(fetch, settings) }
       }

@@ -4,7 +4,7 @@ extension ServerStore {
   var writeScope: any WriteScope { database }
 
   func write(_ changes: RowChanges) throws -> SavedRows {
-    try CoreDataErrors.fromServer("Saving to \(address.description)") {
+    try onTables("Saving to \(address.description)") {
       var lastWriter: ServerChangeWriter?
       do {
         return try database.write { connection in
@@ -31,7 +31,7 @@ extension ServerStore {
   }
 
   func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID] {
-    try CoreDataErrors.fromServer("Reserving keys in \(address.description)") {
+    try onTables("Reserving keys in \(address.description)") {
       try database.read { connection, _ in
         try ids(of: rows) { _ in try keys.take(1, connection)[0].lowerBound }
       }
@@ -40,7 +40,7 @@ extension ServerStore {
 
   /// All hierarchies have one sequence, which gives the first key of a block.
   func lastKey(of storedEntity: StoredEntity) throws -> Int64 {
-    try CoreDataErrors.fromServer("Reading the keys of \(address.description)") {
+    try onTables("Reading the keys of \(address.description)") {
       try database.read { connection, _ in
         let given = "CASE WHEN is_called THEN last_value + \(ServerTables.keysAtOnce - 1) ELSE 0 END"
         return try connection.execute("SELECT \(given) FROM \(ServerTables.sequence(address))").integer(0, 0)
@@ -49,7 +49,7 @@ extension ServerStore {
   }
 
   func skipKeys(through key: Int64, of storedEntity: StoredEntity) throws {
-    try CoreDataErrors.fromServer("Reserving keys in \(address.description)") {
+    try onTables("Reserving keys in \(address.description)") {
       let sequence = ServerTables.sequence(address)
       var parameters = ServerParameters()
       parameters.add(key)

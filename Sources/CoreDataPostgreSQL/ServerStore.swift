@@ -121,6 +121,20 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
         + "again, with its present model.")
   }
 
+  /// Runs statements on the tables. The server's errors become Core Data's: 134100 where the tables are not those any
+  /// more that were opened, for which a column may be missing, or a value.
+  func onTables<T>(_ doing: @autoclosure () -> String, _ body: () throws -> T) throws -> T {
+    try CoreDataErrors.fromServer(doing()) {
+      do {
+        return try body()
+      } catch let error as ServerError where !error.isConnectionLost {
+        validateRowCache()
+        try checkPlace()
+        throw error
+      }
+    }
+  }
+
   func interrupt() { database.interrupt() }
 
   /// Connections to a server cache no pages here.

@@ -126,6 +126,17 @@ import Testing
       ["store": ["app.sqlite"], "record": ["app.sqlite"]]),
     Refusal("a recording into the model", 1, "is a file of the model", ["record": ["Items.xcdatamodel/contents"]]),
     Refusal("a recording into another store", 1, "app.sqlite is a SQLite", ["record": ["app.sqlite"]]),
+    Refusal(
+      "a recording into a text", 1, "other than a recording", ["record": ["notes"]], scene: "echo buy milk > notes"),
+    Refusal(
+      "a recording into another store through a link", 1, "other than a recording", ["record": ["link"]],
+      scene: "ln -s app.sqlite link"),
+    Refusal(
+      "a recording through a link to nothing", 1, "is a symbolic link to a file that is not there",
+      ["record": ["link"]], scene: "ln -s missing link"),
+    Refusal(
+      "a recording into a file that cannot be read", 1, "cannot be read by this user", ["record": ["notes"]],
+      scene: "echo buy milk > notes; chmod 200 notes", through: powerless),
   ]
 
   static let others = [

@@ -9,13 +9,17 @@ import Testing
   private let a = String(repeating: "a", count: 32)
   private let b = "B-._~+/=" + String(repeating: "b", count: 24)
 
-  private func read(_ text: String, mode: mode_t = 0o600) throws -> AccessTokens {
+  /// - Parameter credentials: the directory of systemd's credentials; nil for the one in which the file lies.
+  private func read(
+    _ text: String, mode: mode_t = 0o600, credentials: String? = "/nowhere"
+  ) throws -> AccessTokens {
     let file = temporaryURL("tokens")
     defer { try? FileManager.default.removeItem(at: file) }
     try text.write(to: file, atomically: false, encoding: .utf8)
     #expect(chmod(file.path, mode) == 0)
     do {
-      return try AccessTokens(file: file.path)
+      return try AccessTokens(
+        file: file.path, credentials: credentials ?? file.deletingLastPathComponent().path + "/")
     } catch {
       throw Refusal(text: "\(error)".replacingOccurrences(of: file.path, with: "FILE"))
     }
@@ -72,5 +76,16 @@ import Testing
     #expect(try read(a, mode: 0o400).all.count == 1)
     let missing = temporaryURL("tokens").path
     #expect(throws: TokenFileError.self) { try AccessTokens(file: missing) }
+  }
+
+  /// systemd gives a service's user the right to read a file of root, which shows as a right of the group.
+  @Test func aCredentialOfSystemdMayBeReadByItsGroup() throws {
+    for mode: mode_t in [0o400, 0o440] { #expect(try read(a, mode: mode, credentials: nil).all.count == 1) }
+    for mode: mode_t in [0o444, 0o460, 0o450] {
+      #expect(throws: Refusal(text: "FILE may be read or written by other users: chmod 600 it")) {
+        try read(a, mode: mode, credentials: nil)
+      }
+    }
+    #expect(throws: Refusal.self) { try read(a, mode: 0o440, credentials: "/") }
   }
 }

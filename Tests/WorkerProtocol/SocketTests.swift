@@ -168,9 +168,24 @@ private func connectedPair() throws -> (Connection, Connection) {
     #expect(throws: FileError.self) { try ConversationRecorder(path: directory.path) }
   }
 
+  /// Who made the link may have meant a file that others read.
+  @Test func aRecordingMakesNoFileThroughALink() throws {
+    let directory = try TemporaryDirectory()
+    let (link, target) = (directory.path + "/link", directory.path + "/target")
+    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
+    #expect(throws: FileError.self) { try ConversationRecorder(path: link) }
+    #expect(access(target, F_OK) != 0)
+    try Data().write(to: URL(fileURLWithPath: target))
+    try ConversationRecorder(path: link).record("HELLO 2 index", by: .worker)
+    #expect(try String(contentsOfFile: target, encoding: .utf8) == "< HELLO 2 index\n")
+  }
+
   @Test func aRecordingReadsBack() throws {
     let directory = try TemporaryDirectory()
     let path = directory.path + "/recording.txt"
+    try ConversationRecorder(path: path).record("HELLO 2 index", by: .worker)
+    try #expect(String(contentsOfFile: path, encoding: .utf8).hasPrefix(ConversationRecorder.start))
+    try FileManager.default.removeItem(atPath: path)
     let recorder = try ConversationRecorder(path: path)
     recorder.record("HELLO 2 index", by: .worker)
     var bytes: [UInt8] = []

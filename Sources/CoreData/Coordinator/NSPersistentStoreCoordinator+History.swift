@@ -40,10 +40,12 @@ extension NSPersistentStoreCoordinator {
     _ request: NSPersistentHistoryChangeRequest, _ stores: [any HistoryStore]
   ) throws -> NSPersistentHistoryResult {
     let asksForChanges = request.fetchRequest?.entity === HistoryEntities.change
-    if let entity = request.fetchRequest?.entity, entity !== HistoryEntities.transaction, !asksForChanges {
+    if let fetch = request.fetchRequest, fetch.entity !== HistoryEntities.transaction, !asksForChanges {
+      let name = (fetch.entity?.name ?? fetch.entityName).map { "objects of \($0)" } ?? "what has no entity"
       throw CoreDataErrors.error(
         .persistentStoreOperation,
-        "A history request fetches transactions or changes, not objects of \(entity.name ?? "").")
+        "A history request fetches transactions or changes, not \(name): begin with "
+          + "NSPersistentHistoryTransaction.fetchRequest or NSPersistentHistoryChange.fetchRequest.")
     }
     let query = HistoryQuery(
       place: request.place,

@@ -39,7 +39,7 @@ extension ServerStore {
     try database.withWriter {
       var result = BatchResult()
       func run() throws {
-        result = try CoreDataErrors.fromServer("\(doing) \(entity) in \(address.description)") {
+        result = try onTables("\(doing) \(entity) in \(address.description)") {
           do {
             return try database.write { connection in
               let history = keepsHistory ? ServerHistoryNotes(self, origin) : nil

@@ -10,7 +10,7 @@ extension ServerStore {
 
   func history(_ query: HistoryQuery) throws -> [NSPersistentHistoryTransaction] {
     guard keepsHistory else { return [] }
-    return try CoreDataErrors.fromServer("Reading the history of \(address.description)") {
+    return try onTables("Reading the history of \(address.description)") {
       try database.read { connection, _ in
         // In one snapshot, so that the check and the reads see the same state.
         try connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
@@ -87,7 +87,7 @@ extension ServerStore {
   func deleteHistory(before place: NSPersistentHistoryChangeRequest.Place) throws -> Int {
     guard keepsHistory else { return 0 }
     let condition = condition(place, "<")
-    return try CoreDataErrors.fromServer("Deleting history of \(address.description)") {
+    return try onTables("Deleting history of \(address.description)") {
       try database.write { connection in
         try connection.execute("DELETE FROM \(raw: own(.transactions)) t WHERE \(condition)" as SQL).affectedRows
       }

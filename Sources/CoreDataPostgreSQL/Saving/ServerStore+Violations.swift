@@ -1,6 +1,6 @@
 extension ServerStore {
   func violations(of rejected: [RowChanges.Place], in changes: RowChanges) throws -> [ConstraintViolation] {
-    try CoreDataErrors.fromServer("Looking for rows with the same unique values in \(address.description)") {
+    try onTables("Looking for rows with the same unique values in \(address.description)") {
       try database.read { connection, _ in
         try ViolationFinder(changes, in: UniqueServerRows(store: self, connection: connection)).violations(of: rejected)
       }

@@ -43,8 +43,34 @@ package enum OutputPath {
   ///   - content: what the content is called.
   ///   - start: what files of that content begin with.
   package static func obstacle(to path: String, replacing content: String, whichBegin start: String) -> String? {
-    let found = self.start(of: path, start.utf8.count)
-    if found.isEmpty || found.elementsEqual(start.utf8) { return nil }
+    mismatch(self.start(of: path, start.utf8.count), content, start)
+  }
+
+  /// Why content may not be appended to a file, to follow its name; nil where there is no file, and for an empty one,
+  /// one of the same content, and a device. Of a symbolic link its target counts, which must be there.
+  ///
+  /// - Parameters:
+  ///   - content: what the content is called.
+  ///   - start: what files of that content begin with.
+  package static func obstacle(to path: String, appending content: String, whichBegins start: String) -> String? {
+    do throws(GuardedFile.Refusal) {
+      let file = try GuardedFile(path, path: path, links: .followed)
+      return mismatch(try file.nextBytes(atMost: start.utf8.count), content, start)
+    } catch {
+      switch error {
+      case .missing:
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return nil }
+        return "is \(FileKind(status)) to a file that is not there; choose another path"
+      // A directory, or a pipe, for whose reader the pool would wait, is refused when it is opened.
+      case .notRegular: return nil
+      default: return "\(error)"
+      }
+    }
+  }
+
+  private static func mismatch(_ bytes: [UInt8], _ content: String, _ start: String) -> String? {
+    if bytes.isEmpty || bytes.elementsEqual(start.utf8) { return nil }
     return "holds something other than \(content); choose another path"
   }
 

@@ -52,9 +52,11 @@ extension Coordinator {
   /// Gives back jobs that have begun, and that may begin again: a claim brings the place of a rate with it, and the
   /// place of their claim is used.
   mutating func giveBackBegun(_ jobs: [WindowJob]) {
-    let rated = Set(jobs.map(\.kind)).filter { kinds[$0]?.pastStarts != nil }
-    giveBack(rated)
+    giveBack(Set(jobs.map(\.kind)).filter(claimBringsPlace))
   }
+
+  /// Whether each claim of a job of the kind has a place of the kind's rate.
+  func claimBringsPlace(_ kind: String) -> Bool { claims != nil && kinds[kind]?.pastStarts != nil }
 
   /// A worker process may begin a job again: windows ask for more.
   mutating func claimMore() {

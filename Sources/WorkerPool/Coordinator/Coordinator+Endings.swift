@@ -21,7 +21,7 @@ extension Coordinator {
       } else if !begun.contains(job.key) || obituary.cause == .stopped {
         putBack(job)
       } else if begun.count > 1 {
-        kinds.addSuspect(job)
+        suspect(job)
       } else {
         settling.insert(job.key)
         if obituary.cause == .timedOut {
@@ -33,8 +33,16 @@ extension Coordinator {
         }
       }
     }
-    if obituary.cause == .stopped { giveBackBegun(jobs.filter { begun.contains($0.key) }) }
+    if obituary.cause == .stopped || begun.count > 1 { giveBackBegun(jobs.filter { begun.contains($0.key) }) }
     dispatch()
+  }
+
+  /// A job that may have killed its worker together with others runs alone next time. Where the place of its claim is
+  /// used, this pool or another one claims it again first.
+  private mutating func suspect(_ job: WindowJob) {
+    guard claimBringsPlace(job.kind) else { return kinds.addSuspect(job) }
+    survivors.add(suspects: [job.key])
+    ledger?.forget([job.key])
   }
 
   /// These jobs do not begin before their settlements are written.

@@ -117,7 +117,7 @@ extension Coordinator {
       && (window.cut.isEmpty || !job.groups.contains { $0 != group && window.cut.contains($0) })
   }
 
-  /// Whether the job may have killed a worker of an earlier pool, together with others.
+  /// Whether the job may have killed a worker, together with others, and went back to the store.
   private mutating func takeSuspect(_ job: WindowJob) -> Bool {
     guard survivors.takeSuspect(job.key) else { return false }
     kinds.addSuspect(job)

@@ -72,7 +72,7 @@ extension Coordinator {
 
   /// Whether the store counts what begins of a kind: all pools' rates, and those over a restart.
   private func isCounted(_ kind: String) -> Bool {
-    ratePlaces[kind] != nil || claims != nil && kinds[kind]?.pastStarts != nil
+    ratePlaces[kind] != nil || claimBringsPlace(kind)
   }
 
   /// Jobs in hand begin now.

@@ -19,7 +19,7 @@ extension Coordinator {
 
   /// These jobs had begun together when their worker and its pool died: each has to run alone when it is found in the
   /// store.
-  mutating func inherit(suspects: Set<JobKey>) { survivors.inherit(suspects: suspects) }
+  mutating func inherit(suspects: Set<JobKey>) { survivors.add(suspects: suspects) }
 
   /// Whether survivors may run any job: nothing is handed out then.
   mutating func setWaitsForSurvivors(_ waits: Bool) {

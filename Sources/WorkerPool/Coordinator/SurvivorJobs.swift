@@ -8,7 +8,7 @@ struct SurvivorJobs: Sendable {
   private var countsByGroup: [JobGroup: Int] = [:]
   /// Survivors may run any job: nothing is handed out beside them.
   private(set) var mayBeAny = false
-  /// Suspects of an earlier pool that have not been fetched yet.
+  /// Suspects of an earlier pool, or of this one, that have not been fetched since.
   private var suspects: Set<JobKey> = []
 
   /// The groups in which a survivor has a job.
@@ -30,9 +30,9 @@ struct SurvivorJobs: Sendable {
     return mayBeAny != self.mayBeAny
   }
 
-  // MARK: Suspects of an earlier pool
+  // MARK: Suspects that the store keeps
 
-  mutating func inherit(suspects: Set<JobKey>) { self.suspects = suspects }
+  mutating func add(suspects: Set<JobKey>) { self.suspects.formUnion(suspects) }
 
   /// Whether the job is a suspect; true once.
   mutating func takeSuspect(_ job: JobKey) -> Bool { !suspects.isEmpty && suspects.remove(job) != nil }

@@ -24,7 +24,7 @@ let reportCommand = CommandDescription(
   }
   try BesideProgram.become(
     "workerpool-web",
-    ["report", "--store", try arguments.storePath(), "--seconds", String(seconds)]
+    ["report", "--store", try arguments.storePath(), "--queue", arguments.queue, "--seconds", String(seconds)]
       + ["--output", arguments.string("output") ?? "report.html"])
 }
 

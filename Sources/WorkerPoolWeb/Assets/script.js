@@ -83,8 +83,12 @@
     events = null;
   }
 
-  addEventListener("pointerdown", () => press(true), true);
-  for (const end of ["pointerup", "pointercancel", "dragend", "blur"]) addEventListener(end, () => press(false), true);
+  // Only the main button clicks; the release of another one may go to a menu of the browser.
+  addEventListener("pointerdown", ({ button }) => press(button === 0), true);
+  for (const end of ["pointerup", "pointercancel", "dragend"]) addEventListener(end, () => press(false), true);
+  // That of the window. A press also takes the focus from other elements, whose events the window sees only if it
+  // captures them.
+  addEventListener("blur", ({ target }) => target === window && press(false));
   document.addEventListener("visibilitychange", () => (document.hidden ? rest() : listen()));
   addEventListener("pagehide", rest);
   addEventListener("pageshow", () => document.hidden || listen());

@@ -1,3 +1,4 @@
+import Foundation
 import LinuxSystem
 
 /// What somebody who has logged in may do.
@@ -58,7 +59,14 @@ extension AccessTokens {
   ///     # made by: openssl rand -hex 32
   ///     8d969eef6ecad3c29a3a629280e686cf0c3f5d5a86aff3ca12020c923adc6c92 operate Anna
   ///     0c5a…                                                            look    wall display
-  init(file path: String) throws(TokenFileError) {
+  ///
+  /// - Parameters:
+  ///   - path: a file of this user or of root, which nobody else may read.
+  ///   - credentials: the directory in which systemd hands files to this service alone, of any mode without writing
+  ///     (https://systemd.io/CREDENTIALS/). Default: that of the environment.
+  init(
+    file path: String, credentials: String? = ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"]
+  ) throws(TokenFileError) {
     let file: GuardedFile
     let bytes: [UInt8]
     do throws(GuardedFile.Refusal) {
@@ -71,8 +79,14 @@ extension AccessTokens {
       let owner = file.status.st_uid
       throw TokenFileError(path: path, reason: "belongs to user \(owner); it must belong to this user or to root")
     }
-    guard file.status.st_mode & 0o077 == 0 else {
-      throw TokenFileError(path: path, reason: "may be read or written by other users: chmod 600 it")
+    // The group's bits there are the mask of an access control list, which names the service's user (acl(5)).
+    let isCredential = credentials.map { Self.isFile(path, in: $0) } ?? false
+    guard file.status.st_mode & (isCredential ? 0o037 : 0o077) == 0 else {
+      let advice =
+        file.status.st_uid == geteuid()
+        ? "chmod 600 it"
+        : "make it this user's, with mode 600, or let systemd hand it over with LoadCredential="
+      throw TokenFileError(path: path, reason: "may be read or written by other users: \(advice)")
     }
     guard let text = String(validating: bytes, as: UTF8.self) else {
       throw TokenFileError(path: path, reason: "is not text in UTF-8")
@@ -110,6 +124,11 @@ extension AccessTokens {
     }
     guard !tokens.isEmpty else { throw TokenFileError(path: path, reason: "has no token") }
     self.init(tokens)
+  }
+
+  private static func isFile(_ path: String, in directory: String) -> Bool {
+    let parent = URL(fileURLWithPath: path).deletingLastPathComponent().path
+    return FileID(path: parent).map { $0 == FileID(path: directory) } ?? false
   }
 }
 

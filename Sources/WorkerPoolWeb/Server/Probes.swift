@@ -11,31 +11,24 @@ enum Probe: String {
 }
 
 /// Answers programs that look after a pool: probes of proxies, monitors and Kubernetes, and Prometheus.
-///
-/// They have a queue of their own, so that no page waits for a pool that is silent.
-///
-/// `@unchecked Sendable`: what changes is used on the queue only.
-final class Probes: @unchecked Sendable {
-  private let queue = DispatchQueue(label: "workerpool-web.probes")
-  private let monitor: PoolMonitor
-  private var observation: PoolMonitor.Observation?
-  private var heardAt = -Double.infinity
+final class Probes: Sendable {
+  private let readiness: PoolQuestion
+  private let metrics: PoolQuestion
 
-  /// Seconds for which an answer of the pool is used again: everybody may ask whether it is ready, and a flood of such
-  /// questions must not reach the pool.
-  private static let lifetime = 1.0
-  /// Seconds that the pool has to answer. It waits five for a store that is locked; Prometheus waits ten for metrics.
-  private static let timeout = 8.0
+  /// Seconds that the pool has to answer. Those who ask whether it is ready often wait for two seconds; it waits five
+  /// for a store that is locked before it answers without counts, and Prometheus waits ten for metrics.
+  private static let timeout = (readiness: 1.5, metrics: 8.0)
 
-  init(_ monitor: PoolMonitor) { self.monitor = monitor }
+  init(_ monitor: PoolMonitor) {
+    readiness = PoolQuestion(monitor, within: Self.timeout.readiness)
+    metrics = PoolQuestion(monitor, within: Self.timeout.metrics)
+  }
 
   func answer(_ probe: Probe, _ answer: @escaping @Sendable (HTTPResponse) -> Void) {
-    queue.async { [self] in
-      switch probe {
-      case .alive: answer(Self.alive)
-      case .ready: answer(Self.readiness(observe()))
-      case .metrics: answer(Self.metrics(observe()))
-      }
+    switch probe {
+    case .alive: answer(Self.alive)
+    case .ready: readiness.ask { answer(Self.readiness($0)) }
+    case .metrics: metrics.ask { answer(Self.metrics($0)) }
     }
   }
 
@@ -64,11 +57,37 @@ final class Probes: @unchecked Sendable {
   static func plain(_ status: UInt32, _ line: String) -> HTTPResponse {
     HTTPResponse(status, "text/plain; charset=utf-8", Array("\(line)\n".utf8))
   }
+}
 
-  private func observe() -> PoolMonitor.Observation? {
-    if Clock.now - heardAt < Self.lifetime { return observation }
-    observation = monitor.ask(within: Self.timeout)
-    heardAt = Clock.now
-    return observation
+/// What is asked of the pool for many clients together.
+///
+/// It has a queue of its own: no page waits for a pool that is silent, and no question for one that may take longer.
+///
+/// `@unchecked Sendable`: what changes is used on the queue only.
+private final class PoolQuestion: @unchecked Sendable {
+  private let queue = DispatchQueue(label: "workerpool-web.probes")
+  private let monitor: PoolMonitor
+  private let timeout: Double
+  private var observation: PoolMonitor.Observation?
+  private var heardAt = -Double.infinity
+
+  /// Seconds for which an answer of the pool is used again: everybody may ask whether it is ready, and a flood of such
+  /// questions must not reach the pool.
+  private static let lifetime = 1.0
+
+  init(_ monitor: PoolMonitor, within timeout: Double) {
+    self.monitor = monitor
+    self.timeout = timeout
+  }
+
+  /// - Parameter answer: gets what was heard on the queue; nil when the pool has not answered in time.
+  func ask(_ answer: @escaping @Sendable (PoolMonitor.Observation?) -> Void) {
+    queue.async { [self] in
+      if Clock.now - heardAt >= Self.lifetime {
+        observation = monitor.ask(within: timeout)
+        heardAt = Clock.now
+      }
+      answer(observation)
+    }
   }
 }

@@ -87,11 +87,41 @@ final class Browser {
     return (answer["result"] as? Members)?["value"]
   }
 
+  /// Runs a script at the beginning of each page that is loaded from now on, before the page's own scripts.
+  func runFirst(_ script: String) throws {
+    try send("Page.addScriptToEvaluateOnNewDocument", ["source": script])
+  }
+
   func text(_ expression: String) throws -> String { try value(expression) as? String ?? "" }
   func isTrue(_ expression: String) throws -> Bool { try value(expression) as? Bool == true }
 
-  /// Presses the mouse in the middle of the first element that fits, as a person does.
+  /// Clicks in the middle of the first element that fits, as a person does.
   func click(_ selector: String) throws {
+    let place = try place(of: selector)
+    try turnMouse(.press, at: place)
+    try turnMouse(.release, at: place)
+  }
+
+  /// A place in the window.
+  struct Place {
+    let x: Double
+    let y: Double
+  }
+
+  enum MouseTurn: String {
+    case press = "mousePressed"
+    case release = "mouseReleased"
+  }
+
+  /// Presses or releases a button of the mouse, `left` or `right`.
+  func turnMouse(_ turn: MouseTurn, _ button: String = "left", at place: Place) throws {
+    try send(
+      "Input.dispatchMouseEvent",
+      ["type": turn.rawValue, "x": place.x, "y": place.y, "button": button, "clickCount": 1])
+  }
+
+  /// The middle of the first element that fits, which is scrolled into view.
+  func place(of selector: String) throws -> Place {
     let place = try value(
       """
       (() => { const e = document.querySelector(\(Self.quoted(selector))); if (!e) return null;
@@ -101,10 +131,7 @@ final class Browser {
     guard let point = place as? [Double] else {
       throw BrowserError(text: "there is no \(selector) on the page: \(try text("document.body.innerText"))")
     }
-    for type in ["mousePressed", "mouseReleased"] {
-      try send(
-        "Input.dispatchMouseEvent", ["type": type, "x": point[0], "y": point[1], "button": "left", "clickCount": 1])
-    }
+    return Place(x: point[0], y: point[1])
   }
 
   /// Clicks on what leads to another page, and returns when that page has been loaded.

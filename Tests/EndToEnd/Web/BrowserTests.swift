@@ -49,6 +49,69 @@ struct BrowserTests {
     try pool.stop()
   }
 
+  /// A button that was replaced between its press and its release would get no click.
+  ///
+  ///     mouse                       page
+  ///     is pressed on a button
+  ///                                 a change arrives, and is not shown
+  ///     is released
+  ///                                 the button is clicked, then the change is shown
+  ///
+  /// - Parameter focus: what has the focus before, and loses it to the button.
+  @Test(.timeLimit(.minutes(20)), arguments: ["body", "nav a"])
+  func whatChangesWhileTheMouseIsDownIsShownAfterTheClick(focus: String) throws {
+    let items = try ItemPool()
+    let pool = try items.start()
+    #expect(try pool.command("pause").code == 0)
+    let web = try RunningWeb(queue: items.queue)
+    let browser = try Browser()
+    // Tells what has arrived, whether it is shown or not.
+    try browser.runFirst(
+      """
+      window.arrived = "";
+      window.EventSource = class extends EventSource {
+        constructor(address) {
+          super(address);
+          this.addEventListener("page", ({ data }) => { window.arrived = data });
+        }
+      };
+      """)
+    try browser.load(web.url)
+    try browser.load("http://127.0.0.1:\(web.port)/queues")
+    let button = "form[action='/resume'] button"
+    let shown = "document.getElementById('main').innerText"
+    _ = try browser.value(
+      """
+      window.button = document.querySelector(\(Browser.quoted(button)));
+      // The click is all that is looked at: the page stays.
+      addEventListener("click", event => {
+        event.preventDefault();
+        window.clicked = event.target;
+        window.shownAtClick = \(shown);
+      }, true);
+      document.querySelector(\(Browser.quoted(focus))).focus();
+      """)
+    let place = try browser.place(of: button)
+    func submit(to queue: String) throws {
+      try items.submit("add", items: items.items, ["--job-queue", queue])
+      try waitUntil("a page with \(queue) has arrived") { try browser.isTrue("arrived.includes('\(queue)')") }
+    }
+    try browser.turnMouse(.press, at: place)
+    try submit(to: "night")
+    #expect(try browser.isTrue("!\(shown).includes('night')"), "the change waits")
+    #expect(try browser.isTrue("document.elementFromPoint(\(place.x), \(place.y)) === button"))
+    try browser.turnMouse(.release, at: place)
+    try waitUntil("the change is shown") { try browser.isTrue("\(shown).includes('night')") }
+    #expect(try browser.isTrue("clicked === button && !shownAtClick.includes('night')"))
+
+    // The release of another button may never come.
+    try browser.turnMouse(.press, "right", at: try browser.place(of: "h1"))
+    try submit(to: "dawn")
+    try waitUntil("the change is shown") { try browser.isTrue("\(shown).includes('dawn')") }
+    #expect(browser.complaints.isEmpty, "\(browser.complaints)")
+    try pool.stop()
+  }
+
   /// The button logs out everywhere, and the form logs in again where one was.
   @Test(.timeLimit(.minutes(20)))
   func aPersonLogsOutAndInAgain() throws {

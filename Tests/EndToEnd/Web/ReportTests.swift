@@ -34,6 +34,12 @@ import Testing
     let refused = try run(Built.path("workerpool"), ["report", "--store", items.store, "--output", notes])
     #expect(refused.code == 2 && refused.errors.contains("holds something other than a page"), "\(refused.errors)")
     #expect(try String(contentsOfFile: notes, encoding: .utf8) == "{}")
+    // The pool would take it for a job file.
+    let incoming = items.queue + "/incoming/report.html"
+    let taken = try run(
+      Built.path("workerpool"), ["report", "--store", items.store, "--output", incoming, "--queue", items.queue])
+    #expect(taken.code == 2 && taken.errors.contains("lies in the queue directory"), "\(taken.errors)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: items.queue + "/incoming").isEmpty)
     let none = try run(Built.path("workerpool"), ["report", "--output", file, "--queue", items.queue])
     #expect(none.code == 3 && none.errors.contains("--store names the store"), "\(none.errors)")
     let wrong = try run(Built.path("workerpool"), ["report", "--since", "soon", "--queue", items.queue])

@@ -10,13 +10,39 @@ extension RandomPool {
   mutating func end(_ key: JobKey) {
     available[key] = nil
     waiting.removeAll { $0.key == key }
+    giveUp(key)
+  }
+
+  /// No pool has claimed the job any more: its place, if it has not begun in it, is free.
+  mutating func giveUp(_ key: JobKey) {
     owners[key] = nil
+    placed.remove(key)
+  }
+
+  /// A pool claims a job, where the rate of its kind over all pools has a place.
+  mutating func claim(_ job: WindowJob, by owner: Owner) -> Bool {
+    if job.kind == "report" {
+      let past = beginnings.count { $0.time + Self.rate.period > coordinator.now }
+      guard past + placed.count < Self.rate.jobs else { return false }
+      placed.insert(job.key)
+    }
+    owners[job.key] = owner
+    return true
+  }
+
+  /// A job of the kind with a rate begins in a pool.
+  mutating func noteBeginning(_ key: JobKey) {
+    let now = coordinator.now
+    placed.remove(key)
+    beginnings.removeAll { $0.time + Self.rate.period <= now }
+    beginnings.append((key, now))
+    check(beginnings.count <= Self.rate.jobs, "\(beginnings.count) jobs began in one period")
   }
 
   /// It has failed, and runs again later.
   mutating func wait(_ key: JobKey) {
     guard let job = available.removeValue(forKey: key) else { return }
-    owners[key] = nil
+    giveUp(key)
     waiting.append(job)
   }
 
@@ -26,7 +52,7 @@ extension RandomPool {
     case .fetch(let query): answers.append(answer(to: query))
     case .release(let kinds, let kept):
       for (key, job) in available where kinds.contains(job.kind) && !kept.contains(key) && owners[key] == .this {
-        owners[key] = nil
+        giveUp(key)
       }
     case .settle(let jobs, let isCancelled):
       for key in jobs { if isCancelled { end(key) } else { wait(key) } }
@@ -57,8 +83,10 @@ extension RandomPool {
     guard isShared else {
       return .fetched(query, Array(ready.prefix(query.limit)), isComplete: ready.count < query.limit)
     }
-    let new = ready.filter { owners[$0.key] == nil }.prefix(query.claims)
-    for job in new { owners[job.key] = .this }
+    let free = ready.filter { owners[$0.key] == nil }.prefix(query.claims)
+    let new = free.filter { claim($0, by: .this) }
+    // The pool asks again when a place may be free.
+    if new.count < free.count { answers.append(.roomMayBe(query.kind)) }
     let claimed = ready.filter { owners[$0.key] == .this }.prefix(query.limit)
     let areMore = new.count == query.claims || claimed.count >= query.limit
     return .fetched(query, Array(claimed), isComplete: !areMore)
@@ -72,6 +100,7 @@ extension RandomPool {
     case .tookPlaces(let count, let kind, let seconds):
       coordinator.tookPlaces(count, of: kind, retryAfter: seconds)
     case .ready(let job): coordinator.becameReady([job])
+    case .roomMayBe(let kind): coordinator.claimAgain(kind)
     }
   }
 
@@ -96,10 +125,13 @@ extension RandomPool {
     guard let key = available.keys.sorted().randomElement(using: &random) else { return }
     switch owners[key] {
     case .this: break
-    case nil: if happens(once: 4) { owners[key] = .other }
+    case nil: if happens(once: 4), let job = available[key] { _ = claim(job, by: .other) }
     case .other:
-      if happens(once: 2) { return end(key) }
-      owners[key] = nil
+      if happens(once: 2) {
+        if placed.contains(key) { noteBeginning(key) }
+        return end(key)
+      }
+      giveUp(key)
       coordinator.refetchAll()
     }
   }

@@ -48,12 +48,7 @@ extension RandomPool {
 
   mutating func begin(_ group: [JobKey], _ id: WorkerID) {
     workers[id]?.begun = group
-    for key in group where available[key]?.kind == "report" {
-      let now = coordinator.now
-      beginnings.removeAll { $0.time + Self.rate.period <= now }
-      beginnings.append((key, now))
-      check(beginnings.count <= Self.rate.jobs, "\(beginnings.count) jobs began in one period")
-    }
+    for key in group where available[key]?.kind == "report" { noteBeginning(key) }
     coordinator.workerSaid(.begin(group.map(uri)), id)
   }
 
@@ -72,9 +67,6 @@ extension RandomPool {
   }
 
   mutating func giveBack(_ jobs: [JobKey], _ id: WorkerID) {
-    let begun = workers[id]?.begun ?? []
-    // The coordinator forgets that they began; one that is cancelled counts, which is no less safe.
-    beginnings.removeAll { begin in jobs.contains(begin.job) && begun.contains(begin.job) }
     leaveHand(jobs, id)
     coordinator.workerSaid(.returned(jobs.map(uri)), id)
   }

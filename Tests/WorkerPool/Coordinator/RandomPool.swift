@@ -27,6 +27,7 @@ struct RandomPool {
     case settled([JobKey])
     case tookPlaces(Int, kind: String, retryAfter: Double?)
     case ready(WindowJob)
+    case roomMayBe(String)
   }
 
   enum Owner { case this, other }
@@ -67,6 +68,8 @@ struct RandomPool {
   var beginnings: [(job: JobKey, time: Double)] = []
   /// Places of the rate that the store keeps, and no job has begun in.
   var keptPlaces = 0
+  /// Claimed jobs, of this pool or another one, that have a place of the rate and have not begun in it.
+  var placed: Set<JobKey> = []
 
   init(seed: UInt64, isShared: Bool) {
     self.seed = seed

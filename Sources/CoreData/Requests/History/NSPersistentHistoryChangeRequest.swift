@@ -87,8 +87,8 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   /// }
   /// ```
   ///
-  /// The whole history is read, and the predicate evaluated in memory. A request whose `entity` is another one throws
-  /// 134070 when it is executed.
+  /// The whole history is read, and the predicate evaluated in memory. A request whose `entity` is another one, or that
+  /// has only the name of one, throws 134070 when it is executed.
   open class func fetchHistory<Result>(withFetch fetchRequest: NSFetchRequest<Result>)
     -> NSPersistentHistoryChangeRequest
   {

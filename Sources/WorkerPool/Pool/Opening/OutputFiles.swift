@@ -1,6 +1,7 @@
 import Jobs
 import LinuxSystem
 import PoolMetrics
+import WorkerProtocol
 
 /// The files that a pool is told to write besides its own: metrics and a record of what is said. They replace nothing
 /// that somebody needs.
@@ -22,6 +23,7 @@ enum OutputFiles {
     let (model, queue) = (configuration.model, configuration.queue)
     if let path = configuration.recording,
       let obstacle = OutputPath.obstacle(to: path, store: files, model: model, queue: queue)
+        ?? OutputPath.obstacle(to: path, appending: "a recording", whichBegins: ConversationRecorder.start)
     {
       throw .output(option: "record", path: path, reason: obstacle)
     }

@@ -133,8 +133,11 @@ struct ServerNeighbourTests {
     return model
   }
 
-  private func migrate(_ stack: StoreStack) throws -> NSPersistentStoreCoordinator {
-    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: newerModel())
+  @discardableResult
+  private func migrate(
+    _ stack: StoreStack, to model: NSManagedObjectModel? = nil
+  ) throws -> NSPersistentStoreCoordinator {
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model ?? newerModel())
     try coordinator.addPersistentStore(
       ofType: NSPostgreSQLStoreType, configurationName: nil, at: stack.url,
       options: [NSMigratePersistentStoresAutomaticallyOption: true, NSInferMappingModelAutomaticallyOption: true])
@@ -167,6 +170,43 @@ struct ServerNeighbourTests {
     try #expect(contents() == before)
     let reader = stack.context(newer)
     try reader.performAndWait { try #expect(reader.all("Book").map { $0.text("title") } == ["one"]) }
+  }
+
+  /// The first statement of the old program fails for the tables that it finds, before it has looked at the store.
+  enum FirstUse: CaseIterable {
+    case insertion, change, batchInsertion, batchUpdate, fetch
+  }
+
+  @Test(arguments: FirstUse.allCases)
+  func aProgramOfTheOldModelIsToldOfColumnsThatAMigrationRemoved(use: FirstUse) throws {
+    let stack = try StoreStack(.server)
+    let context = stack.context()
+    try context.performAndWait {
+      let book = context.make("Book", ["title": "one", "pages": 1])
+      try context.save()
+      let model = LibraryModel.make()
+      model.entitiesByName["Book"]?.properties.removeAll { $0.name == "pages" }
+      model.entitiesByName["Book"]?.properties.append(
+        LibraryModel.attribute("isbn", .stringAttributeType, optional: false, default: ""))
+      try migrate(stack, to: model)
+      switch use {
+      case .insertion:
+        context.make("Book", ["title": "two", "pages": 2])
+        expectError(134100) { try context.save() }
+      case .change:
+        book.setValue(2, forKey: "pages")
+        expectError(134100) { try context.save() }
+      case .batchInsertion:
+        let insertion = NSBatchInsertRequest(entityName: "Book", objects: [["title": "two", "pages": 2]])
+        expectError(134100) { try context.execute(insertion) }
+      case .batchUpdate:
+        let update = NSBatchUpdateRequest(entityName: "Book")
+        update.propertiesToUpdate = ["pages": 2]
+        expectError(134100) { try context.execute(update) }
+      case .fetch: expectError(134100) { try context.all("Book", where: "pages == 1") }
+      }
+    }
+    try #expect(psql("SELECT title FROM \(table(stack, "Book"))") == "one")
   }
 
   @Test func aMigrationKeepsTheRightsOfOthersAndRefusesToDropTheirViews() throws {

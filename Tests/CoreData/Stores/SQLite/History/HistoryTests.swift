@@ -292,6 +292,26 @@ import Testing
     expectError(134070) { try fetch(store, wrong) }
   }
 
+  /// A name is that of an entity of the model, and none of those is in the history.
+  @Test func aFetchRequestOfAnEntityByNameIsRefused() throws {
+    let store = try TemporaryStore(options: Self.tracked)
+    try store.save { context in
+      context.make("Tag", ["label": "a"])
+    }
+    for (request, words) in [
+      (NSFetchRequest<any NSFetchRequestResult>(entityName: "Tag"), "not objects of Tag"),
+      (NSFetchRequest<any NSFetchRequestResult>(entityName: "Transaction"), "not objects of Transaction"),
+      (NSFetchRequest<any NSFetchRequestResult>(), "not what has no entity"),
+    ] {
+      request.predicate = NSPredicate(format: "label == 'a'")
+      let history = NSPersistentHistoryChangeRequest.fetchHistory(withFetch: request)
+      let error = #expect(throws: NSError.self) { try fetch(store, history) }
+      let text = error?.localizedDescription ?? ""
+      #expect(error?.code == 134070 && text.contains(words), "\(text)")
+      #expect(text.contains("NSPersistentHistoryTransaction.fetchRequest"))
+    }
+  }
+
   @Test func aTransactionMergesIntoAContext() throws {
     let store = try TemporaryStore(options: Self.tracked)
     let other = try store.otherCoordinator()
