@@ -10,9 +10,9 @@ struct ServerBatchTransaction: BatchTransaction {
   func integers(_ sql: SQL) throws -> [[Int64]] { try connection.integers(sql) }
 
   func parameter(_ value: Any, of attribute: NSAttributeDescription) throws -> SQL {
-    var bytes: [UInt8] = []
-    guard try ServerValue.append(value, attribute, to: &bytes) else { return "NULL" }
-    return "\(bind: .encoded(bytes, type: (ServerType(attribute) ?? .text).rawValue))"
+    var fields = ServerFields(capacity: 64)
+    do { try fields.value(value, of: attribute) } catch { throw error.of(attribute) }
+    return fields.values([ServerType(columnOf: attribute)])[0].map { "\(bind: $0)" } ?? "NULL"
   }
 
   func delete(_ mapping: TableMapping, keys: String) throws {

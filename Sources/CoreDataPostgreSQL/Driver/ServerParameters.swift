@@ -37,12 +37,15 @@ package struct ServerParameters {
 
   package mutating func add(_ value: Data) { add(ServerType.bytes.rawValue) { $0.append(contentsOf: value) } }
 
-  /// Adds a value, whose bytes the closure writes; NULL if it returns false.
-  mutating func add(_ type: ServerType, _ write: (inout [UInt8]) throws -> Bool) rethrows {
-    let start = bytes.count
-    starts.append(start)
-    types.append(type.rawValue)
-    lengths.append(try write(&bytes) ? Int32(bytes.count - start) : -1)
+  /// Adds values.
+  ///
+  /// - Parameter types: of each.
+  mutating func add(_ fields: borrowing ServerFields, _ types: [ServerType]) {
+    var index = 0
+    fields.forEach { value in
+      if let value { add(types[index].rawValue) { $0.append(contentsOf: value) } } else { addNull(types[index]) }
+      index += 1
+    }
   }
 
   /// Adds a value that is in the server's form.
@@ -68,12 +71,28 @@ package struct ServerArray {
     for value in values { append(value) }
   }
 
-  /// An array of encoded elements: for each its length and its bytes, -1 for NULL.
-  init(_ type: ServerType, count: Int, hasNull: Bool, elements: [UInt8]) {
+  private init(_ type: ServerType, _ fields: borrowing ServerFields) {
     self.type = type
-    self.count = count
-    self.hasNull = hasNull
-    self.elements = elements
+    count = fields.count
+    hasNull = fields.hasNull
+    elements = fields.bytes
+  }
+
+  /// The arrays of values that were written row after row.
+  ///
+  /// - Parameter types: of the values of a row, which become an array each.
+  static func arrays(_ types: [ServerType], of fields: borrowing ServerFields) -> [ServerArray] {
+    if types.count == 1 { return [ServerArray(types[0], fields)] }
+    var arrays = types.map { ServerArray($0) }
+    var column = 0
+    fields.forEach { value in
+      arrays[column].append {
+        if let value { $0.append(contentsOf: value) }
+        return value != nil
+      }
+      column = (column + 1) % types.count
+    }
+    return arrays
   }
 
   /// Appends a value, whose bytes the closure writes; NULL if it returns false.

@@ -51,8 +51,8 @@ struct OversizedIndexRow {
     let columns = Set(try indexedColumns(entity).joined())
     let writer = store.writer(store.mapping(entity).number)
     var attributes: [NSAttributeDescription] = []
-    for (step, column) in writer.columns(writer.steps) where columns.contains(Self.plain(column.name)) {
-      guard let attribute = step.attribute, Self.mayBeLong(attribute), names?.contains(attribute.name) ?? true,
+    for column in writer.columns(writer.all) where columns.contains(Self.plain(column.name)) {
+      guard let attribute = column.attribute, Self.mayBeLong(attribute), names?.contains(attribute.name) ?? true,
         !attributes.contains(where: { $0 === attribute })
       else { continue }
       attributes.append(attribute)
@@ -115,11 +115,10 @@ struct OversizedIndexRow {
     let writer = store.writer(store.mapping(row.layout.name).number)
     var (total, longest) = (0, 0)
     var attribute: NSAttributeDescription?
-    for (step, column) in writer.columns(writer.steps) where columns.contains(Self.plain(column.name)) {
-      var bytes: [UInt8] = []
-      guard try writer.append(step, column, of: row, to: &bytes, resolving: resolve) else { continue }
+    for column in writer.columns(writer.all) where columns.contains(Self.plain(column.name)) {
+      guard case .encoded(let bytes, _)? = try writer.value(column.name, of: row, resolving: resolve) else { continue }
       total += bytes.count
-      if bytes.count > longest { (longest, attribute) = (bytes.count, step.attribute) }
+      if bytes.count > longest { (longest, attribute) = (bytes.count, column.attribute) }
     }
     return total > Self.limit ? attribute : nil
   }

@@ -56,14 +56,11 @@ extension SQLiteChangeWriter {
     let statement = try statement(writer.updateSQL(kind.changed, rows: rows.count))
     connection.boundTexts.clear()
     var column: Int32 = 1
-    let changed = kind.changed.positions
     for (index, key) in zip(rows, keys) {
       guard let values = updated[index].values else { return false }
       statement.bind(key, at: column)
       column += 1
-      for position in changed {
-        column = writer.bind(writer.steps[position], of: values, to: statement, at: column, resolving: resolve)
-      }
+      column = writer.bind(kind.changed, of: values, to: statement, at: column, resolving: resolve)
       if statement.hasRefusedValue { statement.nameRefusedRow(key) }
     }
     return try runGroup(statement)
@@ -81,10 +78,7 @@ extension SQLiteChangeWriter {
     let statement = try statement(writer.updateSQL(kind.changed))
     connection.boundTexts.clear()
     statement.bind(base.version.nextVersion, at: 1)
-    var column: Int32 = 2
-    for position in kind.changed.positions {
-      column = writer.bind(writer.steps[position], of: values, to: statement, at: column, resolving: resolve)
-    }
+    let column = writer.bind(kind.changed, of: values, to: statement, at: 2, resolving: resolve)
     statement.bind(row.key, at: column)
     statement.bind(base.version, at: column + 1)
     if statement.hasRefusedValue { statement.nameRefusedRow(row.key) }

@@ -214,7 +214,7 @@ struct StoreMigration {
       let element = composite.element(at: path.dropFirst())
     else { return "NULL" }
     let initial = (composite.initialValue as? [String: Any]).flatMap { CompositeValue.value(at: path[1...], in: $0) }
-    let defaultValue: SQL = "\(bind: try SQLiteValue.stored(initial, element))"
+    let defaultValue: SQL = "\(bind: try connection.stored { $0.value(initial, of: element) })"
     guard let was = inferred.attributes[composite.name] as? NSCompositeAttributeDescription,
       let columns = source.composites[was.name]
     else { return defaultValue }
@@ -228,19 +228,11 @@ struct StoreMigration {
 
   private func defaultValue(of attribute: NSAttributeDescription, _ entity: TableMapping) throws -> SQLiteValue {
     let layout = entity.entity.layout
-    let writer = RowWriter(entity, layout: layout)
+    let encoder = RowEncoder(entity, layout: layout, [])
     guard attribute.defaultValue != nil, let slot = layout.slot(attribute.name),
-      let step = writer.steps.first(where: { $0.slot == slot })
+      let step = encoder.steps.first(where: { $0.slot == slot })
     else { return .null }
-    return try stored { _ = writer.bind(step, of: layout.defaults, to: $0, at: 1) { $0 } }
-  }
-
-  /// The value as SQLite would store it.
-  private func stored(_ bind: (SQLiteStatement) -> Void) throws -> SQLiteValue {
-    let statement = try connection.statement("SELECT ?1")
-    defer { statement.reset() }
-    bind(statement)
-    return try statement.step() ? statement.value(0) : .null
+    return try connection.stored { encoder.write(step, of: layout.defaults, to: &$0) { $0 } }
   }
 }
 
