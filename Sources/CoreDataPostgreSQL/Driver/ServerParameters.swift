@@ -13,7 +13,8 @@ package struct ServerParameters {
 
   package var count: Int { starts.count }
 
-  private mutating func add(_ type: UInt32, _ append: (inout [UInt8]) -> Void) {
+  /// Adds a value, whose bytes the closure appends.
+  mutating func add(_ type: UInt32, _ append: (inout [UInt8]) -> Void) {
     starts.append(bytes.count)
     types.append(type)
     let start = bytes.count
@@ -36,17 +37,6 @@ package struct ServerParameters {
   package mutating func add(_ value: String) { add(ServerType.text.rawValue) { $0.append(contentsOf: value.utf8) } }
 
   package mutating func add(_ value: Data) { add(ServerType.bytes.rawValue) { $0.append(contentsOf: value) } }
-
-  /// Adds values.
-  ///
-  /// - Parameter types: of each.
-  mutating func add(_ fields: borrowing ServerFields, _ types: [ServerType]) {
-    var index = 0
-    fields.forEach { value in
-      if let value { add(types[index].rawValue) { $0.append(contentsOf: value) } } else { addNull(types[index]) }
-      index += 1
-    }
-  }
 
   /// Adds a value that is in the server's form.
   mutating func add(_ value: [UInt8], type: UInt32) { add(type) { $0 += value } }
@@ -71,28 +61,12 @@ package struct ServerArray {
     for value in values { append(value) }
   }
 
-  private init(_ type: ServerType, _ fields: borrowing ServerFields) {
+  /// An array of encoded elements: for each its length and its bytes, -1 for NULL.
+  init(_ type: ServerType, count: Int, hasNull: Bool, elements: [UInt8]) {
     self.type = type
-    count = fields.count
-    hasNull = fields.hasNull
-    elements = fields.bytes
-  }
-
-  /// The arrays of values that were written row after row.
-  ///
-  /// - Parameter types: of the values of a row, which become an array each.
-  static func arrays(_ types: [ServerType], of fields: borrowing ServerFields) -> [ServerArray] {
-    if types.count == 1 { return [ServerArray(types[0], fields)] }
-    var arrays = types.map { ServerArray($0) }
-    var column = 0
-    fields.forEach { value in
-      arrays[column].append {
-        if let value { $0.append(contentsOf: value) }
-        return value != nil
-      }
-      column = (column + 1) % types.count
-    }
-    return arrays
+    self.count = count
+    self.hasNull = hasNull
+    self.elements = elements
   }
 
   /// Appends a value, whose bytes the closure writes; NULL if it returns false.

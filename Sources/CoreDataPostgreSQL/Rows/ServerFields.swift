@@ -126,3 +126,37 @@ struct ServerFields: ~Copyable, CellWriter {
     RefusedValue("is a text with a NUL character, which PostgreSQL refuses", remedy: "remove the character (U+0000)")
   }
 }
+
+extension ServerParameters {
+  /// Adds values.
+  ///
+  /// - Parameter types: of each.
+  mutating func add(_ fields: borrowing ServerFields, _ types: [ServerType]) {
+    var index = 0
+    fields.forEach { value in
+      if let value { add(types[index].rawValue) { $0.append(contentsOf: value) } } else { addNull(types[index]) }
+      index += 1
+    }
+  }
+}
+
+extension ServerArray {
+  /// The arrays of values that were written row after row.
+  ///
+  /// - Parameter types: of the values of a row, which become an array each.
+  static func arrays(_ types: [ServerType], of fields: borrowing ServerFields) -> [ServerArray] {
+    if types.count == 1 {
+      return [ServerArray(types[0], count: fields.count, hasNull: fields.hasNull, elements: fields.bytes)]
+    }
+    var arrays = types.map { ServerArray($0) }
+    var column = 0
+    fields.forEach { value in
+      arrays[column].append {
+        if let value { $0.append(contentsOf: value) }
+        return value != nil
+      }
+      column = (column + 1) % types.count
+    }
+    return arrays
+  }
+}

@@ -29,10 +29,8 @@ struct ServerConnectionTests {
   func decimalsAreExact(text: String) throws {
     let connection = try connect()
     let decimal = try #require(Decimal(string: text))
-    var bytes: [UInt8] = []
-    ServerNumeric.append(decimal, to: &bytes)
     var parameters = ServerParameters()
-    parameters.add(bytes, type: ServerType.numeric.rawValue)
+    parameters.add(ServerNumeric.bytes(decimal), type: ServerType.numeric.rawValue)
     let result = try connection.execute("SELECT $1, $1::text", parameters)
     #expect(try ServerNumeric.decimal(#require(result.bytes(0, 0))) == decimal)
     #expect(result.text(0, 1).flatMap { Decimal(string: $0) } == decimal)
