@@ -187,7 +187,7 @@ public enum Pool {
       queue: FileID.resolve(configuration.queue) ?? configuration.queue, identity: identity, left: left,
       claims: claims)
     if configuration.migratesStore { try migrate(configuration, manager) }
-    let opening = try StoreOpening(
+    let opening = try OpeningPhase(
       configuration, signals: signals, manager: manager, isAgain: claims.store != nil
     ) { [configuration] in
       try openSource(configuration, layout, successor)
@@ -257,7 +257,7 @@ public enum Pool {
 
   private static func loadModel(_ configuration: PoolConfiguration) throws(StartError) -> NSManagedObjectModel {
     do {
-      return try ModelFile.load(configuration.model)
+      return try ModelLoader.load(configuration.model)
     } catch {
       throw .model(error)
     }
