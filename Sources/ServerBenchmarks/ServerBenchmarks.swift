@@ -1,3 +1,4 @@
+import BenchmarkRows
 import CoreDataPostgreSQL
 import Foundation
 import Glibc
