@@ -20,7 +20,7 @@ struct ServerBatchTransaction: BatchTransaction {
     let columns = preserved.map { ", \($0.column)" }.joined()
     let returning = history == nil ? "" : " RETURNING \(mapping.names.key)\(columns)"
     let rows = try connection.execute(
-      "DELETE FROM \(mapping.table) WHERE \(mapping.names.key) IN (\(keys))\(returning)")
+      "DELETE FROM \(raw: mapping.table) WHERE \(raw: mapping.names.key) IN (\(raw: keys))\(raw: returning)")
     guard let history else { return }
     for row in 0..<rows.rowCount {
       history.noteDelete(of: mapping, key: rows.integer(row, 0), in: rows, row: row, preserved: preserved)

@@ -86,16 +86,14 @@ struct OversizedIndexRow {
 
   /// The columns of each index of an entity's table, or of the one that is known.
   private func indexedColumns(_ entity: String) throws -> [Set<String>] {
-    var parameters = ServerParameters()
-    parameters.add(store.mapping(entity).table)
-    parameters.add(index ?? "")
     let result = try store.database.read { connection, _ in
       try connection.execute(
         """
         SELECT i.indexrelid::text, quote_ident(a.attname) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid \
         JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey) \
-        WHERE i.indrelid = to_regclass($1) AND $2 IN ('', c.relname::text)
-        """, parameters)
+        WHERE i.indrelid = to_regclass(\(bind: .text(store.mapping(entity).table))) \
+        AND \(bind: .text(index ?? "")) IN ('', c.relname::text)
+        """)
     }
     var columns: [String: Set<String>] = [:]
     for row in 0..<result.rowCount {

@@ -15,8 +15,11 @@ extension SQLiteChangeWriter {
     let writer = store.writer(kind.storedEntity.number)
     let unique = kind.changed.intersection(writer.properties.unique)
     let assignments = unique.positions.flatMap { writer.columns[$0] }.map { "\($0) = NULL" }.joined(separator: ", ")
-    try connection.execute(
-      "UPDATE \(writer.mapping.table) SET \(assignments) WHERE Z_PK = ?", [.integer(changes.updated[row].key)])
+    try connection.run(
+      """
+      UPDATE \(raw: writer.mapping.table) SET \(raw: assignments) \
+      WHERE Z_PK = \(bind: .integer(changes.updated[row].key))
+      """)
   }
 
   /// The sizes of groups that one statement can update.
@@ -29,8 +32,10 @@ extension SQLiteChangeWriter {
   private func updatesGroups(of writer: RowWriter) throws -> Bool {
     if let known = writer.updatesGroups { return known }
     let triggers = try connection.integer(
-      "SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND lower(tbl_name) = lower(?) AND sql NOT LIKE '%AFTER%'",
-      [.text(writer.mapping.table)])
+      """
+      SELECT count(*) FROM sqlite_master WHERE type = 'trigger' \
+      AND lower(tbl_name) = lower(\(bind: .text(writer.mapping.table))) AND sql NOT LIKE '%AFTER%'
+      """)
     writer.updatesGroups = triggers == 0
     return triggers == 0
   }
@@ -71,7 +76,7 @@ extension SQLiteChangeWriter {
     let row = changes.updated[index]
     guard let values = row.values, let base = row.base else {
       // The row was never read: it cannot conflict, only members changed.
-      try connection.execute(writer.touchSQL, [.integer(row.key)])
+      try run(writer.touchSQL, .integer(row.key))
       if connection.changes == 0 { try noteConflict(.updated(index), row.storedEntity, row.key) }
       return nil
     }

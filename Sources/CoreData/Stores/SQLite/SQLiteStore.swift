@@ -74,9 +74,12 @@ final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   /// Reserves keys in the table of a root entity and returns the first. Called in a transaction.
   func takeKeys(_ count: Int, root: Int, _ connection: SQLiteConnection) throws -> Int64 {
     let table = schema.primaryKeyTable
-    try connection.execute(
-      "UPDATE \(table) SET Z_MAX = Z_MAX + ? WHERE Z_ENT = ?", [.integer(Int64(count)), .integer(Int64(root))])
-    let last = try connection.integer("SELECT Z_MAX FROM \(table) WHERE Z_ENT = ?", [.integer(Int64(root))])
+    try connection.run(
+      """
+      UPDATE \(raw: table) SET Z_MAX = Z_MAX + \(bind: .integer(Int64(count))) \
+      WHERE Z_ENT = \(bind: .integer(Int64(root)))
+      """)
+    let last = try connection.integer("SELECT Z_MAX FROM \(raw: table) WHERE Z_ENT = \(bind: .integer(Int64(root)))")
     guard let last else {
       throw CoreDataErrors.error(
         .persistentStoreIncompatibleSchema, "\(table) has no row for the entity number \(root).")

@@ -280,7 +280,7 @@ struct ServerConnectionTests {
 
   @Test func aConnectionKeepsABoundedNumberOfStatements() throws {
     let connection = try connect()
-    for number in 0..<1200 { try connection.execute("SELECT \(number)") }
+    for number in 0..<1200 { try connection.execute("SELECT \(raw: number)") }
     let kept = try connection.execute("SELECT count(*) FROM pg_prepared_statements").integer(0, 0)
     #expect(kept <= 500)
   }

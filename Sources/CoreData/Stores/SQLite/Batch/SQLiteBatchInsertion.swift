@@ -32,8 +32,8 @@ final class SQLiteBatchInsertion {
 
   func run() throws -> BatchResult {
     let table = store.schema.primaryKeyTable
-    let root: [SQLiteValue] = [.integer(Int64(mapping.rootNumber))]
-    let last = try connection.integer("SELECT Z_MAX FROM \(table) WHERE Z_ENT = ?", root)
+    let root: SQL = "Z_ENT = \(bind: .integer(Int64(mapping.rootNumber)))"
+    let last = try connection.integer("SELECT Z_MAX FROM \(raw: table) WHERE \(root)")
     guard let last else {
       throw CoreDataErrors.error(
         .persistentStoreIncompatibleSchema,
@@ -51,8 +51,7 @@ final class SQLiteBatchInsertion {
       if filled == rows.count { try insertRows() }
     }
     try insertRows()
-    try connection.execute(
-      "UPDATE \(table) SET Z_MAX = ? WHERE Z_ENT = ?", [.integer(nextKey - 1)] + root)
+    try connection.run("UPDATE \(raw: table) SET Z_MAX = \(bind: .integer(nextKey - 1)) WHERE \(root)")
     return batch.result
   }
 
@@ -173,9 +172,9 @@ extension SQLiteStore {
     if constraints.isEmpty { return [] }
     let rows = try connection.rows(
       """
-      SELECT list.name, info.name FROM pragma_index_list(?) AS list, pragma_index_info(list.name) AS info \
-      WHERE list."unique" ORDER BY list.name, info.seqno
-      """, [.text(mapping.table)])
+      SELECT list.name, info.name FROM pragma_index_list(\(bind: .text(mapping.table))) AS list, \
+      pragma_index_info(list.name) AS info WHERE list."unique" ORDER BY list.name, info.seqno
+      """)
     var indexes: [String: Set<String>] = [:]
     for row in rows {
       if case .text(let index) = row[0], case .text(let column) = row[1] {

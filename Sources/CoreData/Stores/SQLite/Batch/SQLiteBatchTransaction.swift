@@ -60,7 +60,7 @@ struct SQLiteBatchTransaction: BatchTransaction {
       let rows = "SELECT \(mapping.names.key) FROM \(mapping.table) WHERE \(condition) ORDER BY \(mapping.names.key)"
       for row in try integers(SQL(raw: rows)) { try history.noteDelete(number: mapping.number, key: row[0]) }
     }
-    try connection.execute("DELETE FROM \(mapping.table) WHERE \(condition)", [])
+    _ = try connection.run("DELETE FROM \(raw: mapping.table) WHERE \(raw: condition)")
   }
 
   /// The files go once the transaction is committed.
