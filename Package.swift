@@ -87,16 +87,19 @@ let package = Package(
         .embedInCode("Example/model.xml"), .embedInCode("Example/countries.csv"), .embedInCode("Example/photos.csv"),
       ]),
     .target(name: "CCounters"),
+    .target(name: "BenchmarkRows"),
     .executableTarget(
       name: "Benchmarks",
       dependencies: [
-        "CCounters", "CoreData", "Jobs", "LinuxSystem", "ObjectIdentity", "StoreTools", "WorkerPool", "WorkerKit",
+        "BenchmarkRows", "CCounters", "CoreData", "Jobs", "LinuxSystem", "ObjectIdentity", "StoreTools", "WorkerPool",
+        "WorkerKit",
         "CSQLite", "CSystem",
       ],
       exclude: ["Thresholds.json"],
       plugins: ["ModelCompilerPlugin"]),
     .executableTarget(
-      name: "server-benchmarks", dependencies: ["CoreDataPostgreSQL", "CPostgreSQL", "PostgreSQLServers"],
+      name: "server-benchmarks",
+      dependencies: ["BenchmarkRows", "CoreDataPostgreSQL", "CPostgreSQL", "PostgreSQLServers"],
       path: "Sources/ServerBenchmarks", exclude: ["pools.py", "sqlalchemy_rows.py"],
       linkerSettings: [.linkedLibrary("pq")]),
     .executableTarget(

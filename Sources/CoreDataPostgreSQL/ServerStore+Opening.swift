@@ -78,7 +78,7 @@ extension ServerStore {
       try StoreMetadata.checkVersion(metadata, opening.entities, opening.options, address.description)
       let numbering = try EntityNumbering(opening.entities, rows: entityNumbers(address, connection))
       let schema = try StoreSchema(opening.entities, at: address, numbering)
-      let row = try connection.execute("SELECT keeps_history, tableoid::int8 FROM \(address.qualified("_store"))")
+      let row = try connection.execute("SELECT keeps_history, tableoid::int8 FROM \(raw: address.qualified("_store"))")
       return OpenedSchema(
         schema: schema, identifier: identifier, metadata: metadata, keepsHistory: row.bytes(0, 0)?[0] == 1,
         table: row.integer(0, 1),
@@ -92,9 +92,8 @@ extension ServerStore {
   static let lockOfCreation = 0x4344
 
   static func hasStore(_ address: ServerAddress, _ connection: any ServerConnection) throws -> Bool {
-    var parameters = ServerParameters()
-    parameters.add(address.qualified(ServerLayout.OwnTable.store.rawValue))
-    return try connection.execute("SELECT to_regclass($1) IS NOT NULL", parameters).bytes(0, 0)?[0] == 1
+    let table = address.qualified(ServerLayout.OwnTable.store.rawValue)
+    return try connection.execute("SELECT to_regclass(\(bind: .text(table))) IS NOT NULL").bytes(0, 0)?[0] == 1
   }
 
   private static func create(
@@ -104,18 +103,18 @@ extension ServerStore {
     try connection.run(ServerTables(schema: schema, address: address).creation)
     let metadata = StoreMetadata.new(
       entities: opening.entities, identifiers: opening.model.versionIdentifiers, type: opening.type)
-    var parameters = ServerParameters()
-    parameters.add(opening.newIdentifier)
-    parameters.add(try encoded(metadata))
-    parameters.add(KeptModel.data(of: opening.model, opening.entities))
     try connection.execute(
-      "INSERT INTO \(address.qualified("_store")) (identifier, metadata, model) VALUES ($1, $2, $3)", parameters)
+      """
+      INSERT INTO \(raw: address.qualified("_store")) (identifier, metadata, model) \
+      VALUES (\(bind: .text(opening.newIdentifier)), \(bind: .blob(try encoded(metadata))), \
+      \(bind: .blob(KeptModel.data(of: opening.model, opening.entities))))
+      """)
   }
 
   static func entityNumbers(
     _ address: ServerAddress, _ connection: any ServerConnection
   ) throws -> [SchemaFile.EntityRow] {
-    let rows = try connection.execute("SELECT number, name FROM \(address.qualified("_entities"))")
+    let rows = try connection.execute("SELECT number, name FROM \(raw: address.qualified("_entities"))")
     return (0..<rows.rowCount).map { row in
       SchemaFile.EntityRow(number: Int(rows.integer(row, 0)), name: rows.text(row, 1) ?? "", superNumber: 0)
     }
@@ -129,7 +128,7 @@ extension ServerStore {
     guard try hasStore(address, connection) else {
       throw CoreDataErrors.noStore("\(address.description) holds no store.")
     }
-    let rows = try connection.execute("SELECT identifier, metadata FROM \(address.qualified("_store"))")
+    let rows = try connection.execute("SELECT identifier, metadata FROM \(raw: address.qualified("_store"))")
     // A store is made in one transaction. One that is restored gets its tables first, and their rows later.
     if rows.rowCount == 0 { throw CoreDataErrors.noStore("\(address.description) holds the tables of a store only.") }
     guard rows.rowCount == 1, let identifier = rows.text(0, 0), let bytes = rows.bytes(0, 1),
@@ -147,9 +146,8 @@ extension ServerStore {
   static func writeMetadata(
     _ metadata: [String: Any], _ address: ServerAddress, _ connection: any ServerConnection
   ) throws {
-    var parameters = ServerParameters()
-    parameters.add(try encoded(metadata))
-    try connection.execute("UPDATE \(address.qualified("_store")) SET metadata = $1", parameters)
+    try connection.execute(
+      "UPDATE \(raw: address.qualified("_store")) SET metadata = \(bind: .blob(try encoded(metadata)))")
   }
 
   // MARK: The copy of the model
@@ -158,9 +156,8 @@ extension ServerStore {
   static func keepModel(
     _ opening: StoreOpening, _ address: ServerAddress, _ connection: any ServerConnection
   ) throws {
-    var parameters = ServerParameters()
-    parameters.add(KeptModel.data(of: opening.model, opening.entities))
-    try connection.execute("UPDATE \(address.qualified("_store")) SET model = $1", parameters)
+    let data = KeptModel.data(of: opening.model, opening.entities)
+    try connection.execute("UPDATE \(raw: address.qualified("_store")) SET model = \(bind: .blob(data))")
   }
 
   /// The model that the store keeps; nil for none. Adds the column to a store of a version that kept none.
@@ -171,7 +168,7 @@ extension ServerStore {
   ) throws -> NSManagedObjectModel? {
     let table = address.qualified("_store")
     try connection.run("ALTER TABLE \(table) ADD COLUMN IF NOT EXISTS model bytea")
-    let rows = try connection.execute("SELECT model FROM \(table)", ServerParameters())
+    let rows = try connection.execute("SELECT model FROM \(raw: table)")
     return try rows.bytes(0, 0).map { try KeptModel.model(in: Data($0), of: address.description) }
   }
 

@@ -36,7 +36,8 @@ extension ServerStore {
       let database = newDatabase(address, nil)
       defer { database.close() }
       try database.rebuild { connection in
-        let lock = "SELECT pg_try_advisory_xact_lock(\(lockOfContents), hashtext(\(address.schema.quotedText)))"
+        let lock: SQL =
+          "SELECT pg_try_advisory_xact_lock(\(raw: lockOfContents), hashtext(\(raw: address.schema.quotedText)))"
         guard try connection.execute(lock).bytes(0, 0)?[0] == 1 else { throw StoreLockTaken() }
         try body([NSPersistentStoreConnectionsOption: database])
         // The server answers COMMIT after a statement that failed without an error, and undoes all.

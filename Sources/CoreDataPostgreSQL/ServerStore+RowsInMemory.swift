@@ -156,7 +156,7 @@ struct RowsInMemory {
       else { continue }
       let terms = [owner] + (order.map { ["\($0) NULLS FIRST"] } ?? []) + [member]
       let rows = try connection.execute(
-        "SELECT \(owner), \(member) FROM \(table) ORDER BY \(terms.joined(separator: ", "))")
+        "SELECT \(raw: owner), \(raw: member) FROM \(raw: table) ORDER BY \(raw: terms.joined(separator: ", "))")
       for row in 0..<rows.rowCount {
         memory.contents.add(rows.integer(row, 1), to: list.number, of: rows.integer(row, 0), isOrdered: list.isOrdered)
       }

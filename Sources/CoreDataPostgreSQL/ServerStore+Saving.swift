@@ -43,7 +43,7 @@ extension ServerStore {
     try onTables("Reading the keys of \(address.description)") {
       try database.read { connection, _ in
         let given = "CASE WHEN is_called THEN last_value + \(ServerTables.keysAtOnce - 1) ELSE 0 END"
-        return try connection.execute("SELECT \(given) FROM \(ServerTables.sequence(address))").integer(0, 0)
+        return try connection.execute("SELECT \(raw: given) FROM \(raw: ServerTables.sequence(address))").integer(0, 0)
       }
     }
   }
@@ -51,11 +51,12 @@ extension ServerStore {
   func skipKeys(through key: Int64, of storedEntity: StoredEntity) throws {
     try onTables("Reserving keys in \(address.description)") {
       let sequence = ServerTables.sequence(address)
-      var parameters = ServerParameters()
-      parameters.add(key)
       try database.write {
         _ = try $0.execute(
-          "SELECT setval(\(sequence.quotedText), greatest($1 + 1, last_value)) FROM \(sequence)", parameters)
+          """
+          SELECT setval(\(raw: sequence.quotedText), greatest(\(bind: .integer(key)) + 1, last_value)) \
+          FROM \(raw: sequence)
+          """)
       }
     }
   }

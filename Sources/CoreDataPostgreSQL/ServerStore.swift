@@ -10,7 +10,7 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   let schema: StoreSchema
   let dialect: SQLDialect
   let rowCache: RowCache
-  let storedEntities: StoredEntities
+  private let rows: EntityRows<ServerRowWriter, ServerRowQueries>
   let keys: ReservedKeys
   let keepsHistory: Bool
   /// The number of the table `_store`: another one once a program has migrated the store, or put another in its place.
@@ -18,10 +18,6 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   private let isReplaced = Atomic<Bool>(false)
   /// Whether triggers keep derived attributes.
   let derives: Bool
-  let plans: RowPlans
-  /// By entity number.
-  let rowQueries: [ServerRowQueries?]
-  private let writers: [ServerRowWriter?]
   private let storeType: String
   /// The sizes of tables, by the number of their root entity, and when they were asked for.
   let tableSizes = Mutex<[Int: (bytes: Int64, time: TimeInterval)]>([:])
@@ -34,8 +30,7 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
     let opened = try Self.prepare(database, address, opening)
     self.database = database
     self.address = address
-    let cachedRows = (opening.options?[NSPersistentStoreRowCacheOption] as? NSNumber)?.intValue ?? 131_072
-    rowCache = RowCache(generationSize: max(1, cachedRows / 2))
+    rowCache = RowCache(opening.options)
     schema = opened.schema
     keepsHistory = opened.keepsHistory
     table = opened.table
@@ -44,19 +39,9 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
     storeType = opening.type
     keys = ReservedKeys(address, database)
     let reference = StoreReference(identifier: opened.identifier)
-    let storedEntities = StoredEntities(schema, reference: reference)
-    self.storedEntities = storedEntities
-    let plans = RowPlans(schema, storedEntities, form: RowPlan.form)
-    var rowQueries: [ServerRowQueries?] = Array(repeating: nil, count: storedEntities.byNumber.count)
-    var writers: [ServerRowWriter?] = Array(repeating: nil, count: storedEntities.byNumber.count)
-    for mapping in schema.entities {
-      rowQueries[mapping.number] = ServerRowQueries(plans.plan(mapping.name, includesSubentities: false), mapping)
-      writers[mapping.number] = ServerRowWriter(
-        mapping, layout: mapping.entity.layout, schema.uniqueConstraints(of: mapping))
+    rows = EntityRows(schema, reference, form: RowPlan.form, queries: { ServerRowQueries($0, $1) }) {
+      ServerRowWriter($0, layout: $0.entity.layout, $1)
     }
-    self.plans = plans
-    self.rowQueries = rowQueries
-    self.writers = writers
     super.init(
       persistentStoreCoordinator: nil, configurationName: opening.configurationName, at: opening.placeURL,
       options: opening.options)
@@ -75,12 +60,11 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
       })
   }
 
-  func writer(_ number: Int) -> ServerRowWriter {
-    guard writers.indices.contains(number), let writer = writers[number] else {
-      preconditionFailure("The store holds no entity number \(number).")
-    }
-    return writer
-  }
+  var storedEntities: StoredEntities { rows.storedEntities }
+  var plans: RowPlans { rows.plans }
+  /// By entity number.
+  var rowQueries: [ServerRowQueries?] { rows.queries }
+  func writer(_ number: Int) -> ServerRowWriter { rows.writer(number) }
 
   /// The name of one of the store's own tables in SQL.
   func own(_ table: ServerLayout.OwnTable) -> String { address.qualified(table.rawValue) }
@@ -89,7 +73,7 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
     let name = own(.store).quotedText
     // A server that cannot be asked may have other rows: what is cached counts as unknown.
     let found = try? database.read { connection, _ -> (snapshot: String?, table: Int64) in
-      let row = try connection.execute("SELECT pg_current_snapshot()::text, to_regclass(\(name))::oid::int8")
+      let row = try connection.execute("SELECT pg_current_snapshot()::text, to_regclass(\(raw: name))::oid::int8")
       return (row.text(0, 0), row.integer(0, 1))
     }
     if let found, found.table != table { isReplaced.store(true, ordering: .relaxed) }

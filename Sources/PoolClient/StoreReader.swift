@@ -32,11 +32,11 @@ public final class StoreReader {
   /// Stores at a server keep no model: name its file, or get ``StoreReaderError/noModel(_:)``.
   ///
   /// - Parameter modelPath: the model's file; nil for the copy that the store keeps.
-  /// - Throws: ``ModelFileError``, or an `NSError` of Core Data.
+  /// - Throws: ``ModelLoaderError``, or an `NSError` of Core Data.
   public convenience init(store path: String, model modelPath: String?) throws {
     let place = try Self.existing(path)
     if place.isServer, modelPath == nil { throw StoreReaderError.noModel(path) }
-    try self.init(place, model: try ModelFile.load(modelPath ?? path), prefix: nil)
+    try self.init(place, model: try ModelLoader.load(modelPath ?? path), prefix: nil)
   }
 
   /// Opens the pool's own store in the file, or in the database.

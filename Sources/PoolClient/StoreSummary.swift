@@ -23,7 +23,7 @@ public struct StoreSummary: Sendable {
   /// Counts what is in a store. No pool need run, and nothing is written.
   ///
   /// - Parameter modelPath: the model's file; nil for the copy that the store keeps.
-  /// - Throws: ``ModelFileError``, ``StoreReaderError``, or an `NSError` of Core Data.
+  /// - Throws: ``ModelLoaderError``, ``StoreReaderError``, or an `NSError` of Core Data.
   public init(store path: String, model modelPath: String?) throws {
     let reader = try StoreReader(store: path, model: modelPath)
     var entities: [(String, Int)] = []

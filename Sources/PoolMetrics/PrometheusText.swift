@@ -14,6 +14,27 @@ package enum PrometheusText {
     var text = Text()
     text.addUp(status.phase == "running")
     text.add("uptime_seconds", "gauge", "Seconds since the pool was started.", [([:], status.age)])
+    addJobs(status, to: &text)
+    addKinds(status.kinds ?? [], to: &text)
+    addWorkers(status, to: &text)
+    addState(status, to: &text)
+    return text.lines
+  }
+
+  /// The metrics of a pool that does not answer: all but one are unknown.
+  package static var textWithoutPool: String {
+    var text = Text()
+    text.addUp(false)
+    return text.lines
+  }
+
+  /// Writes the metrics to a file in one step: a reader never sees half of them. Every user may read it, since the node
+  /// exporter is another one, and nothing in it is private.
+  package static func write(_ status: PoolStatus, to path: String) throws {
+    try ReplacingFile.write(text(status).utf8, to: path, mode: 0o644, isForAll: true, surviving: .processes)
+  }
+
+  private static func addJobs(_ status: PoolStatus, to text: inout Text) {
     text.add(
       "jobs", "gauge", "Jobs in the store by state.",
       (status.jobs ?? [:]).sorted { $0.key < $1.key }.map { (["state": $0.key], Double($0.value)) })
@@ -34,59 +55,6 @@ package enum PrometheusText {
     text.add(
       "job_waiting_seconds", "summary", "How long the jobs that ended last had waited.", spread(status.waitingTime))
     text.add("job_run_seconds", "summary", "How long the jobs that ended last ran.", spread(status.runTime))
-    addKinds(status.kinds ?? [], to: &text)
-    text.add("workers_wanted", "gauge", "Worker processes that there should be.", [([:], Double(status.workerCount))])
-    text.add(
-      "worker_restarts_total", "counter", "Worker processes that died and were replaced.",
-      [([:], Double(status.restarts))])
-    func eachWorker(_ value: (PoolStatus.Worker) -> Double?) -> [([String: String], Double)] {
-      status.workers.compactMap { worker in
-        // One that is being started has no process to measure.
-        guard let pid = worker.pid, let number = value(worker) else { return nil }
-        return (["plugin": worker.plugin, "pid": String(pid)], number)
-      }
-    }
-    text.add("worker_busy", "gauge", "1 while the worker runs a job.", eachWorker { $0.running.isEmpty ? 0 : 1 })
-    text.add(
-      "worker_resident_memory_bytes", "gauge", "Resident memory of the worker.",
-      eachWorker { $0.memory.map(Double.init) })
-    text.add("worker_cpu_seconds_total", "counter", "Processor time of the worker.", eachWorker { $0.processorTime })
-    text.add(
-      "plugin_failed", "gauge", "1 for a plugin that cannot be used.",
-      status.plugins.map { (["plugin": $0.name], $0.failure == nil ? 0 : 1) })
-    text.add("paused", "gauge", "1 while the whole pool is paused.", [([:], status.isPaused ? 1 : 0)])
-    if let bytes = status.walBytes {
-      text.add("wal_bytes", "gauge", "Size of the write-ahead log.", [([:], Double(bytes))])
-    }
-    if let holders = status.lockHolders {
-      text.add(
-        "store_locked", "gauge", "1 while a process keeps others from writing.", [([:], holders.isEmpty ? 0 : 1)])
-    }
-    if let turn = status.longestTurn {
-      text.add(
-        "loop_longest_turn_seconds", "gauge", "The longest turn of the pool's loop in the last minutes.",
-        [([:], turn.seconds)])
-    }
-    text.add(
-      "hanging", "gauge", "Things that do not answer, such as plugin directories, which the pool goes on without.",
-      [([:], Double(status.hangs?.count ?? 0))])
-    if let files = status.rejectedFiles {
-      text.add("rejected_files", "gauge", "Bad files in the queue directory.", [([:], Double(files))])
-    }
-    return text.lines
-  }
-
-  /// The metrics of a pool that does not answer: all but one are unknown.
-  package static var textWithoutPool: String {
-    var text = Text()
-    text.addUp(false)
-    return text.lines
-  }
-
-  /// Writes the metrics to a file in one step: a reader never sees half of them. Every user may read it, since the node
-  /// exporter is another one, and nothing in it is private.
-  package static func write(_ status: PoolStatus, to path: String) throws {
-    try ReplacingFile.write(text(status).utf8, to: path, mode: 0o644, isForAll: true, surviving: .processes)
   }
 
   private static func addKinds(_ kinds: [PoolStatus.Kind], to text: inout Text) {
@@ -107,6 +75,51 @@ package enum PrometheusText {
     text.addHistograms(
       "job_run_duration_seconds", "From when a job began to when its attempt ended, by kind.",
       kinds.map { ($0.kind, $0.running) })
+  }
+
+  private static func addWorkers(_ status: PoolStatus, to text: inout Text) {
+    text.add("workers_wanted", "gauge", "Worker processes that there should be.", [([:], Double(status.workerCount))])
+    text.add(
+      "worker_restarts_total", "counter", "Worker processes that died and were replaced.",
+      [([:], Double(status.restarts))])
+    func eachWorker(_ value: (PoolStatus.Worker) -> Double?) -> [([String: String], Double)] {
+      status.workers.compactMap { worker in
+        // One that is being started has no process to measure.
+        guard let pid = worker.pid, let number = value(worker) else { return nil }
+        return (["plugin": worker.plugin, "pid": String(pid)], number)
+      }
+    }
+    text.add("worker_busy", "gauge", "1 while the worker runs a job.", eachWorker { $0.running.isEmpty ? 0 : 1 })
+    text.add(
+      "worker_resident_memory_bytes", "gauge", "Resident memory of the worker.",
+      eachWorker { $0.memory.map(Double.init) })
+    text.add("worker_cpu_seconds_total", "counter", "Processor time of the worker.", eachWorker { $0.processorTime })
+    text.add(
+      "plugin_failed", "gauge", "1 for a plugin that cannot be used.",
+      status.plugins.map { (["plugin": $0.name], $0.failure == nil ? 0 : 1) })
+  }
+
+  /// The state of the pool itself, its store and its queue directory.
+  private static func addState(_ status: PoolStatus, to text: inout Text) {
+    text.add("paused", "gauge", "1 while the whole pool is paused.", [([:], status.isPaused ? 1 : 0)])
+    if let bytes = status.walBytes {
+      text.add("wal_bytes", "gauge", "Size of the write-ahead log.", [([:], Double(bytes))])
+    }
+    if let holders = status.lockHolders {
+      text.add(
+        "store_locked", "gauge", "1 while a process keeps others from writing.", [([:], holders.isEmpty ? 0 : 1)])
+    }
+    if let turn = status.longestTurn {
+      text.add(
+        "loop_longest_turn_seconds", "gauge", "The longest turn of the pool's loop in the last minutes.",
+        [([:], turn.seconds)])
+    }
+    text.add(
+      "hanging", "gauge", "Things that do not answer, such as plugin directories, which the pool goes on without.",
+      [([:], Double(status.hangs?.count ?? 0))])
+    if let files = status.rejectedFiles {
+      text.add("rejected_files", "gauge", "Bad files in the queue directory.", [([:], Double(files))])
+    }
   }
 
   private static func spread(_ spread: PoolStatus.Spread?) -> [([String: String], Double)] {

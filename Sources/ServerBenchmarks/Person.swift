@@ -1,3 +1,4 @@
+import BenchmarkRows
 import CoreDataPostgreSQL
 import Foundation
 
@@ -65,21 +66,4 @@ enum PersonModel {
     model.entities = [person]
     return model
   }()
-}
-
-/// The values of row number `index`: the same on both sides.
-struct PersonValues {
-  let name: String
-  let age: Int64
-  let score: Double
-  let joined: Double
-  let email: String
-
-  init(_ index: Int) {
-    name = "Person number \(index)"
-    age = Int64(index % 90)
-    score = Double(index) * 0.5
-    joined = 600_000_000.5 + Double(index)
-    email = "p\(index)@example.org"
-  }
 }

@@ -1,3 +1,4 @@
+import BenchmarkRows
 import CoreDataPostgreSQL
 import Foundation
 import Glibc
@@ -20,7 +21,24 @@ import PostgreSQLServers
     let place = server.url(schema: "app")
     _ = try coordinator(place)
     let plain = PlainServer(server.address())
-    let people = "app.\"Person\""
+    prepare(plain)
+    var table: [Row] = []
+    for _ in 0..<rounds {
+      for (name, ours, other) in try round(place, plain) {
+        let index = table.firstIndex { $0.name == name } ?? table.count
+        if index == table.count { table.append((name, [], [])) }
+        table[index].ours.append(ours)
+        table[index].plain.append(other)
+      }
+    }
+    show(table, try python.map { try sqlAlchemy($0, server) } ?? [:])
+  }
+
+  private typealias Row = (name: String, ours: [Effort], plain: [Effort])
+
+  private static let people = "app.\"Person\""
+
+  private static func prepare(_ plain: PlainServer) {
     plain.prepare(
       "insert",
       """
@@ -39,48 +57,51 @@ import PostgreSQLServers
       WHERE _key = $1::bigint AND _version >= $2::bigint
       """)
     plain.prepare("delete", "DELETE FROM \(people) WHERE _key = $1::bigint AND _version >= $2::bigint")
-    var table: [(name: String, ours: [Effort], plain: [Effort])] = []
-    func note(_ name: String, _ ours: Effort, _ plain: Effort) {
-      let index = table.firstIndex { $0.name == name } ?? table.count
-      if index == table.count { table.append((name, [], [])) }
-      table[index].ours.append(ours)
-      table[index].plain.append(plain)
-    }
-    for _ in 0..<rounds {
-      plain.run("TRUNCATE \(people)")
-      let values = (0..<rows).map(PersonValues.init)
-      let coordinator = try coordinator(place)
-      let oursInserted = try measure { try insert(values, context(coordinator)) }
-      plain.run("TRUNCATE \(people)")
-      note("insert and save", oursInserted, measure { insert(values, plain) })
-      plain.run("VACUUM ANALYZE \(people)")
-      let fresh = try self.coordinator(place)
-      var sums = (0, 0)
-      let fetched = try measure { sums.0 = try fetchAll(context(fresh)) }
-      note(
-        "fetch all and read all", fetched, measure { plain.query("all") { sums.1 &+= PlainServer.readPerson($0, $1) } })
-      let alike = measure { plain.query("alike") { sums.1 &+= PlainServer.readPerson($0, $1) } }
-      let searching = context(try self.coordinator(place))
-      note("name CONTAINS[cd]", try measure { sums.0 = try search(searching) }, alike)
-      // As it is without the store's functions: filtered in this process.
-      plain.run("DROP FUNCTION app._fold(text) CASCADE")
-      let filtering = context(try self.coordinator(place, isReadOnly: true))
-      note("the same in memory", try measure { sums.0 = try search(filtering) }, alike)
-      let keys = (0..<rows / 4).map { Int64(($0 &* 7919) % rows + 1) }
-      let other = try self.coordinator(place)
-      let found = try measure { sums.0 = try lookUp(keys, context(other)) }
-      note(
-        "look up by ID", found,
-        measure { for key in keys { plain.query("one", key) { sums.1 &+= PlainServer.readPerson($0, $1) } } })
-      let third = context(try self.coordinator(place))
-      note("update and save", try update(third), measure { update(values, plain) })
-      let fourth = context(try self.coordinator(place))
-      note("save one row", try saveEach(fourth, 500), measure { saveEach(500, plain) })
-      note(
-        "delete and save", try delete(context(try self.coordinator(place)), half: rows / 2),
-        measure { delete(rows / 2, plain) })
-    }
-    let others = try python.map { try sqlAlchemy($0, server) } ?? [:]
+  }
+
+  /// Does each piece of work once on both sides.
+  private static func round(
+    _ place: URL, _ plain: PlainServer
+  ) throws -> [(name: String, ours: Effort, plain: Effort)] {
+    var efforts: [(name: String, ours: Effort, plain: Effort)] = []
+    func note(_ name: String, _ ours: Effort, _ plain: Effort) { efforts.append((name, ours, plain)) }
+    plain.run("TRUNCATE \(people)")
+    let values = (0..<rows).map(PersonValues.init)
+    let coordinator = try coordinator(place)
+    let oursInserted = try measure { try insert(values, context(coordinator)) }
+    plain.run("TRUNCATE \(people)")
+    note("insert and save", oursInserted, measure { insert(values, plain) })
+    plain.run("VACUUM ANALYZE \(people)")
+    let fresh = try self.coordinator(place)
+    var sums = (0, 0)
+    let fetched = try measure { sums.0 = try fetchAll(context(fresh)) }
+    note(
+      "fetch all and read all", fetched, measure { plain.query("all") { sums.1 &+= PlainServer.readPerson($0, $1) } })
+    let alike = measure { plain.query("alike") { sums.1 &+= PlainServer.readPerson($0, $1) } }
+    let searching = context(try self.coordinator(place))
+    note("name CONTAINS[cd]", try measure { sums.0 = try search(searching) }, alike)
+    // As it is without the store's functions: filtered in this process.
+    plain.run("DROP FUNCTION app._fold(text) CASCADE")
+    let filtering = context(try self.coordinator(place, isReadOnly: true))
+    note("the same in memory", try measure { sums.0 = try search(filtering) }, alike)
+    let keys = (0..<rows / 4).map { Int64(($0 &* 7919) % rows + 1) }
+    let other = try self.coordinator(place)
+    let found = try measure { sums.0 = try lookUp(keys, context(other)) }
+    note(
+      "look up by ID", found,
+      measure { for key in keys { plain.query("one", key) { sums.1 &+= PlainServer.readPerson($0, $1) } } })
+    let third = context(try self.coordinator(place))
+    note("update and save", try update(third), measure { update(values, plain) })
+    let fourth = context(try self.coordinator(place))
+    note("save one row", try saveEach(fourth, 500), measure { saveEach(500, plain) })
+    note(
+      "delete and save", try delete(context(try self.coordinator(place)), half: rows / 2),
+      measure { delete(rows / 2, plain) })
+    return efforts
+  }
+
+  /// - Parameter others: the least seconds and processor seconds of SQLAlchemy, by the name of the work.
+  private static func show(_ table: [Row], _ others: [String: [Double]]) {
     print(
       "\(rows) rows, the least of \(rounds) rounds: milliseconds; processor time of this process, without the server")
     print(
@@ -95,7 +116,7 @@ import PostgreSQLServers
 
   /// New sessions land on busy processors by chance, which only adds: the least is nearest to the work itself.
   private static func least(
-    _ row: (name: String, ours: [Effort], plain: [Effort]), _ value: (Effort) -> Double
+    _ row: Row, _ value: (Effort) -> Double
   ) -> String {
     let (ours, plain) = (row.ours.map(value).min() ?? 0, row.plain.map(value).min() ?? 0)
     return String(format: "%8.1f %8.1f %6.2f", ours * 1e3, plain * 1e3, ours / plain)

@@ -64,7 +64,7 @@ public final class StoreMaintenance {
     let before = try freePages()
     var left = before
     while left > 0, try !shouldStop() {
-      try writing("Vacuuming") { _ = try connection.rows("PRAGMA incremental_vacuum(\(pages))") }
+      try writing("Vacuuming") { _ = try connection.rows("PRAGMA incremental_vacuum(\(raw: pages))") }
       let now = try freePages()
       if now >= left { break }
       left = now

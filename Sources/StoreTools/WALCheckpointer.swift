@@ -204,7 +204,7 @@ public final class WALCheckpointer {
   /// Source: https://www.sqlite.org/pragma.html#pragma_wal_checkpoint.
   private func run(_ mode: String) throws -> (wasKept: Bool, pagesLeft: Int) {
     // One row: whether it was blocked, pages in the log, pages copied; -1 outside of WAL mode.
-    guard let row = try connection.rows("PRAGMA wal_checkpoint(\(mode))").first, row.count == 3,
+    guard let row = try connection.rows("PRAGMA wal_checkpoint(\(raw: mode))").first, row.count == 3,
       case .integer(let wasKept) = row[0], case .integer(let pages) = row[1], case .integer(let copied) = row[2]
     else { return (false, 0) }
     return (wasKept != 0, Int(pages - copied))

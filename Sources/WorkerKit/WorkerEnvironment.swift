@@ -32,7 +32,7 @@ struct WorkerEnvironment {
   /// Opens the app's store and the pool's in the shared file, on a coordinator of this process.
   func openStore() throws -> JobStore {
     try checkStoreFile(FileID(path: store))
-    let model = try ModelFile.load(model)
+    let model = try ModelLoader.load(model)
     // The pool's own process checkpoints, so that no commit here has to.
     let pragmas = ["wal_autocheckpoint": "0", "journal_size_limit": "\(WALCheckpointer.Limits().file)"]
     var options: [AnyHashable: Any] = [NSSQLitePragmasOption: pragmas, NSPersistentStoreMustExistOption: true]

@@ -131,7 +131,7 @@ struct WorkerProgram {
       // It is not the plugin's fault if a server starts, or has no connection left, or if the model is being replaced,
       // which the pool has read before.
       let mayPass =
-        error is ModelFileError || StorePlace(environment.store).isServer && StoreTrouble(error) != nil
+        error is ModelLoaderError || StorePlace(environment.store).isServer && StoreTrouble(error) != nil
       return .failed(mayPass ? WorkerExit.tryLater : Self.noInput)
     }
   }

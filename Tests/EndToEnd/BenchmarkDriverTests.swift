@@ -74,6 +74,27 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(20)))
+  func anotherBuildIsMeasuredInTurnWithThisOne() throws {
+    let place = try TestPlace()
+    let finished = try benchmarks(place, "--json", "--compare", Built.path("Benchmarks"))
+    #expect(finished.code == 0, "\(finished.errors)")
+    let document = try JSONDecoder().decode(Document.self, from: Data(finished.output.utf8))
+    #expect(document.figures.map(\.name) == ["insert and save", "fetch with predicate and sort, read all"])
+    for figure in document.figures {
+      // Two of three rounds before the other program, and two after it. Both allocate alike, and plain C does not.
+      for samples in [figure.ours, figure.plain] { #expect(samples.count == 4 && samples.allSatisfy { $0 > 0 }) }
+      #expect(figure.plainUse.allSatisfy { ($0.allocations ?? 100) >= 100 }, "\(figure.name)")
+    }
+    let table = try benchmarks(place, "--compare", Built.path("Benchmarks"))
+    #expect(table.lines.contains { $0.hasPrefix("measure ") && $0.contains("other") }, "\(table.output)")
+
+    // Another program's failure is named.
+    let failed = try benchmarks(place, "--compare", "/bin/false")
+    #expect(failed.code == 1)
+    #expect(failed.output.contains("in /bin/false: it exited with code 1"), "\(failed.output)")
+  }
+
+  @Test(.timeLimit(.minutes(20)))
   func aFigureAboveItsThresholdFailsTheRun() throws {
     let place = try TestPlace()
     func check(_ ratios: String, allocations: String = "") throws -> Finished {
@@ -99,6 +120,7 @@ import Testing
       (["instert"], "No measure is named instert"),
       (["--compare", place.path("none.json")], "none.json is not what --json prints"),
       (["--check", place.path("none.json")], "none.json has no thresholds"),
+      (["--compare", "/bin/false", "--check", "x"], "--compare PROGRAM has none"),
     ] {
       let finished = try run(Built.path("Benchmarks"), arguments)
       #expect(finished.code == 2)

@@ -30,13 +30,13 @@ import Testing
         entityName: Job.entityName, predicate: request.predicate, sortDescriptors: request.sortDescriptors ?? [],
         limit: request.fetchLimit)
       let sql = try sqlite.select("t0.Z_PK, t0.ZTIMEOUT", fetch, isOrdered: true)
-      return try plan(sql.text, sql.values)
+      return try plan(sql)
     }
 
-    func plan(_ sql: String, _ bindings: [SQLiteValue]) throws -> String {
+    func plan(_ sql: SQL) throws -> String {
       let sqlite = try #require(sqlite)
       return try sqlite.database.read { connection in
-        try connection.rows("EXPLAIN QUERY PLAN " + sql, bindings).compactMap { row in
+        try connection.rows("EXPLAIN QUERY PLAN \(sql)").compactMap { row in
           if case .text(let step)? = row.last { step } else { nil }
         }.joined(separator: "\n")
       }

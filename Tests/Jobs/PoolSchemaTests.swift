@@ -25,7 +25,7 @@ import Testing
     deinit { try? FileManager.default.removeItem(at: directory) }
 
     func rows(_ sql: String, in url: URL) throws -> [[SQLiteValue]] {
-      try SQLiteConnection(path: url.path, access: .readOnly).rows(sql)
+      try SQLiteConnection(path: url.path, access: .readOnly).rows(SQL(raw: sql))
     }
   }
 

@@ -53,7 +53,7 @@ import Testing
       </model>
       """
     try text.write(to: model.appendingPathComponent("contents"), atomically: true, encoding: .utf8)
-    let error = #expect(throws: ModelFileError.self) { try ModelFile.load(model.path) }
+    let error = #expect(throws: ModelLoaderError.self) { try ModelLoader.load(model.path) }
     let description = error?.description ?? ""
     #expect(description.contains("line 4"), "\(description)")
     #expect(description.hasSuffix("Item.value has the unknown attribute type Integre 64"), "\(description)")

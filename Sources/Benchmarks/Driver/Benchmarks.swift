@@ -5,7 +5,8 @@ import Foundation
 /// of its own and works on stores that another process filled. If one fails, its reason is reported and the others
 /// still run.
 ///
-///     swift run -c release Benchmarks [--rows 200000] [--rounds 7] [--json] [--compare FILE] [--check FILE] [NAME …]
+///     swift run -c release Benchmarks [--rows 200000] [--rounds 7] [--json] [--compare FILE|PROGRAM] [--check FILE] \
+///       [NAME …]
 @main
 struct Benchmarks {
   private static var measures: [Measure] {
@@ -58,10 +59,12 @@ struct Benchmarks {
     var run = Run(options)
     if !options.printsJSON {
       show("\(options.rows) rows of five attributes, median of \(options.rounds) rounds, both sides in turn\n")
-      show(Table.heading)
+      show(Table.heading(options.otherProgram == nil ? "plain C" : "other"))
     }
     for measure in measures {
-      let outcome = MeasureProcess.run(measure.name, options)
+      let outcome =
+        options.otherProgram.map { OtherProgram(path: $0).run(measure.name, options) }
+        ?? MeasureProcess.run(measure.name, options)
       run.figures += outcome.figures
       run.failures[measure.name] = outcome.failure
       if options.printsJSON { continue }

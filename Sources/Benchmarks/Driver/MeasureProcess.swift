@@ -15,9 +15,11 @@ struct MeasureProcess {
   }
 
   /// Runs the benchmark to its end.
-  static func run(_ name: String, _ options: Options) -> Outcome {
+  ///
+  /// - Parameter program: the path of another build of this program; nil for this one.
+  static func run(_ name: String, _ options: Options, program: String? = nil) -> Outcome {
     do {
-      return try MeasureProcess(options.arguments(for: name)).outcome()
+      return try MeasureProcess(program ?? ownPath, options.arguments(for: name)).outcome()
     } catch {
       return Outcome(failure: "its process could not be started: \(error)")
     }
@@ -33,7 +35,9 @@ struct MeasureProcess {
   private let errors: ReadEnd
   private let directory: String
 
-  private init(_ arguments: [String]) throws {
+  private static var ownPath: String { URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path }
+
+  private init(_ path: String, _ arguments: [String]) throws {
     directory = try Self.makeDirectory()
     var environment = ProcessInfo.processInfo.environment
     // This directory is removed with everything that a trapping benchmark leaves in it.
@@ -41,7 +45,6 @@ struct MeasureProcess {
     if environment["SWIFT_BACKTRACE"] == nil { environment["SWIFT_BACKTRACE"] = "enable=yes,color=no" }
     let (out, err) = (try PipeEnds(), try PipeEnds())
     for end in [out.reading, err.reading] { try end.makeNonBlocking() }
-    let path = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
     let program = Program(path: path, arguments: arguments, environment: environment)
     pid = try program.start(output: out.writing, errors: err.writing)
     output = ReadEnd(out.reading)

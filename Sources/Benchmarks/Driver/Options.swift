@@ -11,6 +11,7 @@ struct Options: Sendable {
       --people N        rows of a further store for "working-jobs" (none)
       --json            print all samples as JSON instead of the table
       --compare FILE    tell what moved against a run that --json has printed
+      --compare PROGRAM take the measures of another build of this program in turn with this one's
       --check FILE      fail when a figure is above its threshold in the file
     """
 
@@ -25,6 +26,8 @@ struct Options: Sendable {
   var printsJSON = false
   /// The path of an earlier output of `--json`, to compare with.
   var former: String?
+  /// The path of another build of this program, to compare with.
+  var otherProgram: String?
   /// The path of a file with ``Thresholds``.
   var thresholds: String?
   /// The names of the measures to take; empty for all.
@@ -52,13 +55,25 @@ struct Options: Sendable {
       case "--parameters": parameters = try number(after: argument)
       case "--people": people = try number(after: argument)
       case "--json": printsJSON = true
-      case "--compare": former = try text(after: argument)
+      case "--compare":
+        let path = try text(after: argument)
+        if access(path, X_OK) == 0 { otherProgram = path } else { former = path }
       case "--check": thresholds = try text(after: argument)
       case "--measure": measureOfThisProcess = try text(after: argument)
       case let name where name.hasPrefix("-"): throw UsageError("there is no option \(name)")
       default: names.append(argument)
       }
     }
+    if otherProgram != nil, thresholds != nil {
+      throw UsageError("--check limits ratios to plain C, and --compare PROGRAM has none")
+    }
+  }
+
+  /// The same with some of the rounds.
+  func rounds(_ count: Int) -> Options {
+    var options = self
+    options.rounds = count
+    return options
   }
 
   /// The arguments that make a process take only this measure.

@@ -2,15 +2,19 @@ import Foundation
 
 /// The table that a run prints, a line for each figure.
 enum Table {
-  static let heading = line("measure", "ours", "plain C", "ratio (middle half)", "processor", "allocations a row")
+  /// - Parameter other: the other side.
+  static func heading(_ other: String) -> String {
+    line("measure", "ours", other, "ratio (middle half)", "processor", "allocations a row")
+  }
 
   static func line(_ figure: Figure) -> String {
     let ours = Spread(figure.ours).map { text($0.median, figure.unit) } ?? ""
     var plain = Spread(figure.plain).map { text($0.median, figure.unit) } ?? ""
-    if !plain.isEmpty, figure.comparedWith != "plain C" { plain += " (\(figure.comparedWith))" }
+    if !plain.isEmpty, !["plain C", "other"].contains(figure.comparedWith) { plain += " (\(figure.comparedWith))" }
     let ratio = Spread(figure.ratios).map { String(format: "%.2f (%.2f–%.2f)", $0.median, $0.lower, $0.upper) }
     let processor = Spread(figure.processorRatios).map { String(format: "%.2f", $0.median) }
-    let allocations = figure.allocationsPerRow.map { String(format: "%.1f, C %.1f", $0.ours, $0.plain) }
+    let other = figure.comparedWith == "other" ? "other" : "C"
+    let allocations = figure.allocationsPerRow.map { String(format: "%.1f, \(other) %.1f", $0.ours, $0.plain) }
     return line(figure.name, ours, plain, ratio ?? "", processor ?? "", allocations ?? "")
   }
 

@@ -1,3 +1,4 @@
+import BenchmarkRows
 import Foundation
 import WorkerKit
 

@@ -1,3 +1,4 @@
+import BenchmarkRows
 import CSQLite
 import Foundation
 import Jobs

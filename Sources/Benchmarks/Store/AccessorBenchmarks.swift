@@ -1,3 +1,4 @@
+import BenchmarkRows
 import CoreData
 import Foundation
 

@@ -10,9 +10,9 @@ struct ServerBatchTransaction: BatchTransaction {
   func integers(_ sql: SQL) throws -> [[Int64]] { try connection.integers(sql) }
 
   func parameter(_ value: Any, of attribute: NSAttributeDescription) throws -> SQL {
-    var bytes: [UInt8] = []
-    guard try ServerValue.append(value, attribute, to: &bytes) else { return "NULL" }
-    return "\(bind: .encoded(bytes, type: (ServerType(attribute) ?? .text).rawValue))"
+    var fields = ServerFields(capacity: 64)
+    do { try fields.value(value, of: attribute) } catch { throw error.of(attribute) }
+    return fields.values([ServerType(columnOf: attribute)])[0].map { "\(bind: $0)" } ?? "NULL"
   }
 
   func delete(_ mapping: TableMapping, keys: String) throws {
@@ -20,7 +20,7 @@ struct ServerBatchTransaction: BatchTransaction {
     let columns = preserved.map { ", \($0.column)" }.joined()
     let returning = history == nil ? "" : " RETURNING \(mapping.names.key)\(columns)"
     let rows = try connection.execute(
-      "DELETE FROM \(mapping.table) WHERE \(mapping.names.key) IN (\(keys))\(returning)")
+      "DELETE FROM \(raw: mapping.table) WHERE \(raw: mapping.names.key) IN (\(raw: keys))\(raw: returning)")
     guard let history else { return }
     for row in 0..<rows.rowCount {
       history.noteDelete(of: mapping, key: rows.integer(row, 0), in: rows, row: row, preserved: preserved)

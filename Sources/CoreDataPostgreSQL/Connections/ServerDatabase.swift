@@ -204,7 +204,8 @@ final class ServerDatabase: @unchecked Sendable {
   /// Source: https://www.postgresql.org/docs/15/continuous-archiving.html#BACKUP-TIMELINES: the first eight digits of a
   /// WAL file's name.
   private static func lineage(of connection: any ServerConnection) -> String? {
-    let timeline = "SELECT CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END"
+    let timeline: SQL =
+      "SELECT CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END"
     // An error of either question means that the server does not say it. A lost connection is noticed at its next use.
     return (try? connection.execute(timeline).text(0, 0))
       ?? (try? connection.execute("SELECT pg_postmaster_start_time()::text").text(0, 0))
@@ -263,15 +264,13 @@ final class ServerDatabase: @unchecked Sendable {
   ///
   /// Unless a standby has taken its place. Then the number may be that of another transaction, and only the rows tell.
   private func hasCommitted(_ number: String, lost: ServerError) throws -> Bool {
-    var parameters = ServerParameters()
-    parameters.add(number)
     let deadline = ProcessInfo.processInfo.systemUptime + Self.mostSecondsInDoubt
     while true {
       do {
         let connection = try open()
         defer { connection.close() }
         guard let lineage, lineage == Self.lineage(of: connection) else { throw StandbyPromoted() }
-        let status = try connection.execute("SELECT pg_xact_status($1::xid8)", parameters).text(0, 0)
+        let status = try connection.execute("SELECT pg_xact_status(\(bind: .text(number))::xid8)").text(0, 0)
         if status != "in progress" { return status == "committed" }
         // The session does not know yet that it has lost its client.
         try connection.run("SELECT pg_sleep(0.02)")

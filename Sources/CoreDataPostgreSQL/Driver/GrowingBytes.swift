@@ -15,6 +15,12 @@ struct GrowingBytes: ~Copyable {
   var bytes: [UInt8] { Array(UnsafeRawBufferPointer(start: start, count: count)) }
 
   @inline(__always)
+  func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) { body(UnsafeRawBufferPointer(start: start, count: count)) }
+
+  /// Forgets what was appended, and keeps the memory.
+  mutating func clear() { count = 0 }
+
+  @inline(__always)
   private mutating func makeRoom(_ more: Int) {
     if capacity - count < more { grow(more) }
   }

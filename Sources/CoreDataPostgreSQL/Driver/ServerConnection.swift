@@ -124,7 +124,4 @@ extension ServerConnection {
     if isLost { throw ServerError(message: "the server has ended the session", isConnectionLost: true) }
     return notifications
   }
-
-  @discardableResult
-  func execute(_ sql: String) throws -> any ServerResult { try execute(sql, ServerParameters()) }
 }

@@ -13,7 +13,8 @@ package struct ServerParameters {
 
   package var count: Int { starts.count }
 
-  private mutating func add(_ type: UInt32, _ append: (inout [UInt8]) -> Void) {
+  /// Adds a value, whose bytes the closure appends.
+  mutating func add(_ type: UInt32, _ append: (inout [UInt8]) -> Void) {
     starts.append(bytes.count)
     types.append(type)
     let start = bytes.count
@@ -36,14 +37,6 @@ package struct ServerParameters {
   package mutating func add(_ value: String) { add(ServerType.text.rawValue) { $0.append(contentsOf: value.utf8) } }
 
   package mutating func add(_ value: Data) { add(ServerType.bytes.rawValue) { $0.append(contentsOf: value) } }
-
-  /// Adds a value, whose bytes the closure writes; NULL if it returns false.
-  mutating func add(_ type: ServerType, _ write: (inout [UInt8]) throws -> Bool) rethrows {
-    let start = bytes.count
-    starts.append(start)
-    types.append(type.rawValue)
-    lengths.append(try write(&bytes) ? Int32(bytes.count - start) : -1)
-  }
 
   /// Adds a value that is in the server's form.
   mutating func add(_ value: [UInt8], type: UInt32) { add(type) { $0 += value } }

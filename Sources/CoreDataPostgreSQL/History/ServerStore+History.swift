@@ -17,7 +17,7 @@ extension ServerStore {
         defer { try? connection.run("COMMIT") }
         try query.checkNothingIsMissing(in: identifier) {
           let bounds = try connection.execute(
-            "SELECT last_transaction, (SELECT min(number) FROM \(own(.transactions))) FROM \(own(.store))")
+            "SELECT last_transaction, (SELECT min(number) FROM \(raw: own(.transactions))) FROM \(raw: own(.store))")
           return (bounds.integer(0, 0), bounds.integer(0, 1))
         }
         return try transactions(query, connection)
@@ -42,7 +42,7 @@ extension ServerStore {
       """
       SELECT t.number, t.at, t.author, t.bundle, t.context, t.process FROM \(raw: own(.transactions)) t \
       WHERE \(condition) ORDER BY t.number
-      """ as SQL)
+      """)
     let transactions = (0..<rows.rowCount).map { row in
       NSPersistentHistoryTransaction(
         number: rows.integer(row, 0), storeID: identifier,
@@ -57,7 +57,7 @@ extension ServerStore {
       SELECT c.transaction, c.number, c.type, c.entity, c.key, c.properties, c.tombstone FROM \(raw: own(.changes)) c \
       JOIN \(raw: own(.transactions)) t ON t.number = c.transaction WHERE \(condition) \
       ORDER BY c.transaction, c.number
-      """ as SQL)
+      """)
     var changes: [Int64: [NSPersistentHistoryChange]] = [:]
     for row in 0..<found.rowCount {
       guard let transaction = byNumber[found.integer(row, 0)],
@@ -89,7 +89,7 @@ extension ServerStore {
     let condition = condition(place, "<")
     return try onTables("Deleting history of \(address.description)") {
       try database.write { connection in
-        try connection.execute("DELETE FROM \(raw: own(.transactions)) t WHERE \(condition)" as SQL).affectedRows
+        try connection.execute("DELETE FROM \(raw: own(.transactions)) t WHERE \(condition)").affectedRows
       }
     }
   }

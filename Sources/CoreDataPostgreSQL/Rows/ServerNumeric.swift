@@ -6,8 +6,8 @@ enum ServerNumeric {
   private static let negative: UInt16 = 0x4000
   private static let notANumber: UInt16 = 0xC000
 
-  static func append(_ decimal: Decimal, to bytes: inout [UInt8]) {
-    if decimal.isNaN { return append([], weight: 0, sign: notANumber, scale: 0, to: &bytes) }
+  static func bytes(_ decimal: Decimal) -> [UInt8] {
+    if decimal.isNaN { return bytes([], weight: 0, sign: notANumber, scale: 0) }
     let text = decimal.description
     let isNegative = text.hasPrefix("-")
     let parts = text.drop { $0 == "-" }.split(separator: ".", omittingEmptySubsequences: false)
@@ -25,15 +25,17 @@ enum ServerNumeric {
       weight -= 1
     }
     while digits.last == 0 { digits.removeLast() }
-    append(digits, weight: weight, sign: isNegative ? negative : 0, scale: fraction.count, to: &bytes)
+    return bytes(digits, weight: weight, sign: isNegative ? negative : 0, scale: fraction.count)
   }
 
-  private static func append(_ digits: [UInt16], weight: Int, sign: UInt16, scale: Int, to bytes: inout [UInt8]) {
+  private static func bytes(_ digits: [UInt16], weight: Int, sign: UInt16, scale: Int) -> [UInt8] {
+    var bytes: [UInt8] = []
     bytes.append(bigEndian: Int16(digits.count))
     bytes.append(bigEndian: Int16(weight))
     bytes.append(bigEndian: sign)
     bytes.append(bigEndian: Int16(scale))
     for digit in digits { bytes.append(bigEndian: digit) }
+    return bytes
   }
 
   static func decimal(_ bytes: UnsafeRawBufferPointer) -> Decimal {

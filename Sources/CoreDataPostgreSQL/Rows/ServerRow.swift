@@ -33,17 +33,25 @@ extension ServerRow {
   @inline(__always)
   func text(_ column: Int32) -> UnsafeBufferPointer<UInt8>? { bytes(column)?.bindMemory(to: UInt8.self) }
 
-  func data(_ column: Int32, isExternal: Bool, in storedEntity: StoredEntity) -> Data? {
+  func data(_ column: Int32, isExternal: Bool, in storedEntity: StoredEntity?) -> Data? {
     bytes(column).map { Data($0) }
   }
 
-  /// A column is decoded as the type that its attribute has here.
-  func value(
-    _ column: Int32, as type: NSAttributeType, of attribute: NSAttributeDescription?, in storedEntity: StoredEntity?
-  ) -> Any? {
-    guard let bytes = bytes(column), let attribute else { return nil }
-    return ServerValue.value(bytes, as: attribute)
+  func decimal(_ column: Int32) -> NSDecimalNumber? {
+    bytes(column).map { NSDecimalNumber(decimal: ServerNumeric.decimal($0)) }
   }
+
+  func uuid(_ column: Int32) -> UUID? {
+    bytes(column).flatMap { $0.count == 16 ? $0.loadUnaligned(as: UUID.self) : nil }
+  }
+
+  /// JSON has a version number before its text.
+  func archive(_ column: Int32, of attribute: NSAttributeDescription?) -> Data? {
+    let isJSON = attribute.flatMap { ServerType($0) } == .json
+    return bytes(column).map { Data(isJSON ? $0.dropFirst() : $0[...]) }
+  }
+
+  func plain(_ column: Int32) -> Any? { bytes(column).map { String(decoding: $0, as: UTF8.self) } }
 }
 
 /// A row of a result whose columns have types of their own.
@@ -64,7 +72,7 @@ extension RowPlan {
   /// A column with the type as which it is decoded, since a person may have altered the column's; where it is the same,
   /// this costs nothing.
   static func form(_ name: String, _ attribute: NSAttributeDescription?) -> String {
-    "\(name)::\((attribute.map { ServerType($0) ?? .text } ?? .int8).name)"
+    "\(name)::\(ServerType(columnOf: attribute).name)"
   }
 
   /// Gives the body the rows of a result: the decoder, the entity, the cells.

@@ -1,43 +1,28 @@
 internal import Synchronization
 
-/// The columns that a save writes for one entity's objects, and how they are filled from snapshots.
+/// The statements that write one entity's rows, and their parameters.
 ///
 /// `@unchecked Sendable`: everything is set in `init`.
 final class ServerRowWriter: @unchecked Sendable {
-  /// A property that is stored.
-  struct Step {
-    let kind: SlotKind
-    let slot: Int
-    let attribute: NSAttributeDescription?
-    let columns: [Column]
-  }
-
-  struct Column {
-    let name: String
-    let type: ServerType
-    let source: Source
-  }
-
-  enum Source {
-    case value
-    /// The key or the entity of a to-one relationship's row.
-    case relatedKey
-    case relatedEntity
-    case element(CompositeColumns.Leaf)
-  }
-
   typealias Resolver = (RelatedKey) -> RelatedKey?
 
   let mapping: TableMapping
-  let steps: [Step]
+  let encoder: RowEncoder
+  /// The columns of each step, in the order of their parameters.
+  let columns: [[Column]]
   let constraints: [UniqueConstraint]
-  /// Their positions are those of the steps.
-  let properties: WrittenProperties
   /// The INSERT of rows; parameters: keys, then an array for each column.
   private(set) var insertSQL = ""
   /// The INSERT of one row; parameters: its key, then a value for each column.
   private(set) var insertRowSQL = ""
   private let updates = Mutex<[StepSet: UpdateTexts]>([:])
+
+  struct Column {
+    let name: String
+    let type: ServerType
+    /// Nil for a key or an entity's number.
+    let attribute: NSAttributeDescription?
+  }
 
   private struct UpdateTexts {
     let rows: String
@@ -47,87 +32,73 @@ final class ServerRowWriter: @unchecked Sendable {
   init(_ mapping: TableMapping, layout: EntityLayout, _ constraints: [UniqueConstraint]) {
     self.mapping = mapping
     self.constraints = constraints
-    let written = mapping.writtenProperties(layout)
-    steps = written.map { slot, description, columns in
-      let attribute = description.attribute
-      let made: [Column]
-      switch columns {
-      case .attribute(let column):
-        made = [Column(name: column.column, type: attribute.flatMap(ServerType.init) ?? .text, source: .value)]
-      case .composite(let composite):
-        made = composite.leaves.map { leaf in
-          Column(name: leaf.column.column, type: ServerType(leaf.attribute) ?? .text, source: .element(leaf))
-        }
-      case .toOne(let toOne):
-        let key = Column(name: toOne.column, type: .int8, source: .relatedKey)
-        made = [key] + (toOne.entityColumn.map { [Column(name: $0, type: .int8, source: .relatedEntity)] } ?? [])
-      }
-      return Step(kind: description.kind, slot: slot, attribute: attribute, columns: made)
+    encoder = RowEncoder(mapping, layout: layout, constraints)
+    columns = encoder.columns.map {
+      $0.map { Column(name: $0.name, type: ServerType(columnOf: $0.attribute), attribute: $0.attribute) }
     }
-    properties = WrittenProperties(layout, written, constraints)
     insertSQL = makeInsert()
     insertRowSQL = makeRowInsert()
   }
 
-  /// The columns of steps, in their order.
-  func columns(_ steps: some Sequence<Step>) -> [(step: Step, column: Column)] {
-    steps.flatMap { step in step.columns.map { (step, $0) } }
+  /// The positions of all steps.
+  var all: Range<Int> { columns.indices }
+
+  /// Their positions are those of the steps.
+  var properties: WrittenProperties { encoder.properties }
+
+  /// The columns of the steps at some positions, in their order.
+  func columns(_ positions: some Sequence<Int>) -> [Column] { positions.flatMap { columns[$0] } }
+
+  // MARK: Values
+
+  /// Appends the values of a row's columns.
+  ///
+  /// - Throws: `RefusedValue` with the attribute's name.
+  @inline(__always)
+  func write(
+    _ position: Int, of row: Snapshot, to fields: inout ServerFields, resolving resolve: Resolver
+  ) throws(RefusedValue) {
+    let first = fields.count
+    do {
+      try encoder.write(encoder.steps[position], of: row, to: &fields, resolving: resolve)
+    } catch {
+      // The refused value was not written.
+      throw columns[position][fields.count - first].attribute.map(error.of) ?? error
+    }
   }
 
-  /// Appends the column's value of a row; NULL if it returns false.
-  func append(
-    _ step: Step, _ column: Column, of row: Snapshot, to bytes: inout [UInt8], resolving resolve: Resolver
-  ) throws -> Bool {
-    let slot = step.slot
-    switch column.source {
-    case .relatedKey, .relatedEntity:
-      guard let related = row.related(slot).flatMap({ $0.key < 0 ? resolve($0) : $0 }) else { return false }
-      if case .relatedKey = column.source {
-        bytes.append(bigEndian: related.key)
-      } else {
-        bytes.append(bigEndian: related.number)
-      }
-      return true
-    case .element(let leaf):
-      let elements = row.load(slot, as: Boxed.self)?.value as? [String: Any] ?? [:]
-      return try ServerValue.append(leaf.value(in: elements), leaf.attribute, to: &bytes)
-    case .value: break
+  /// Adds an array for each column.
+  func addColumns(
+    _ positions: some Sequence<Int>, of rows: [Snapshot], to parameters: inout ServerParameters,
+    resolving resolve: Resolver
+  ) throws(RefusedValue) {
+    for position in positions {
+      var fields = ServerFields(capacity: rows.count * columns[position].count * 16)
+      for row in rows { try write(position, of: row, to: &fields, resolving: resolve) }
+      for array in ServerArray.arrays(columns[position].map(\.type), of: fields) { parameters.add(array) }
     }
-    switch step.kind {
-    case .integer:
-      guard let value = row.load(slot, as: Int64.self) else { return false }
-      bytes.append(bigEndian: value)
-    case .boolean:
-      guard let value = row.load(slot, as: Int64.self) else { return false }
-      bytes.append(value == 0 ? 0 : 1)
-    case .double, .float:
-      guard let value = row.load(slot, as: Double.self) else { return false }
-      bytes.append(bigEndian: value.bitPattern)
-    default:
-      guard let attribute = step.attribute else { return false }
-      return try appendOther(step, attribute, of: row, to: &bytes)
-    }
-    return true
   }
 
-  private func appendOther(
-    _ step: Step, _ attribute: NSAttributeDescription, of row: Snapshot, to bytes: inout [UInt8]
-  ) throws -> Bool {
-    switch step.kind {
-    case .date:
-      guard let value = row.load(step.slot, as: Double.self) else { return false }
-      try ServerValue.append(date: value, attribute, to: &bytes)
-    case .string:
-      guard let value = row.load(step.slot, as: String.self) else { return false }
-      try ServerValue.append(text: value, attribute, to: &bytes)
-    case .data:
-      guard let value = row.load(step.slot, as: Data.self) else { return false }
-      bytes.append(contentsOf: value)
-    default:
-      guard let value = row.load(step.slot, as: Boxed.self) else { return false }
-      return try ServerValue.append(boxed: value.value, attribute, to: &bytes)
+  /// Adds the value of each column, for a statement of one row: such a statement is planned once, while the server
+  /// plans one of arrays for each array anew as long as that is cheaper to run.
+  func addValues(
+    _ positions: some Sequence<Int>, of row: Snapshot, to parameters: inout ServerParameters,
+    resolving resolve: Resolver
+  ) throws(RefusedValue) {
+    var fields = ServerFields(capacity: 256)
+    for position in positions { try write(position, of: row, to: &fields, resolving: resolve) }
+    parameters.add(fields, columns(positions).map(\.type))
+  }
+
+  /// The value of a column in the server's form; nil for NULL, or for a column that is not written.
+  func value(_ column: String, of row: Snapshot, resolving resolve: Resolver) throws(RefusedValue) -> SQLiteValue? {
+    for position in all {
+      guard let index = columns[position].firstIndex(where: { $0.name == column }) else { continue }
+      var fields = ServerFields(capacity: 64)
+      try write(position, of: row, to: &fields, resolving: resolve)
+      return fields.values(columns[position].map(\.type))[index]
     }
-    return true
+    return nil
   }
 }
 
@@ -135,7 +106,7 @@ final class ServerRowWriter: @unchecked Sendable {
 
 extension ServerRowWriter {
   fileprivate func makeInsert() -> String {
-    let columns = columns(steps).map(\.column)
+    let columns = columns(all)
     let names = [mapping.names.key, mapping.names.entity] + columns.map(\.name)
     let places = (1...(columns.count + 1)).map { "$\($0)" }.joined(separator: ", ")
     let values = columns.indices.map { ", u.c\($0)" }.joined()
@@ -147,7 +118,7 @@ extension ServerRowWriter {
   }
 
   fileprivate func makeRowInsert() -> String {
-    let columns = columns(steps).map(\.column)
+    let columns = columns(all)
     let names = [mapping.names.key, mapping.names.entity] + columns.map(\.name)
     let places = columns.indices.map { ", $\($0 + 2)" }.joined()
     return """
@@ -172,7 +143,7 @@ extension ServerRowWriter {
   }
 
   private func makeRowUpdate(_ changed: StepSet) -> String {
-    let columns = columns(changed.positions.map { steps[$0] }).map(\.column)
+    let columns = columns(changed.positions)
     let sets = columns.enumerated().map { ", \($1.name) = $\($0 + 3)" }.joined()
     let names = mapping.names
     return """
@@ -182,7 +153,7 @@ extension ServerRowWriter {
   }
 
   private func makeUpdate(_ changed: StepSet) -> String {
-    let columns = columns(changed.positions.map { steps[$0] }).map(\.column)
+    let columns = columns(changed.positions)
     let places = (1...(columns.count + 2)).map { "$\($0)" }.joined(separator: ", ")
     let aliases = columns.indices.map { ", c\($0)" }.joined()
     let sets = columns.enumerated().map { ", \($1.name) = u.c\($0)" }.joined()

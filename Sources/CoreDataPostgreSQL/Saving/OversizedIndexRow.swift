@@ -51,8 +51,8 @@ struct OversizedIndexRow {
     let columns = Set(try indexedColumns(entity).joined())
     let writer = store.writer(store.mapping(entity).number)
     var attributes: [NSAttributeDescription] = []
-    for (step, column) in writer.columns(writer.steps) where columns.contains(Self.plain(column.name)) {
-      guard let attribute = step.attribute, Self.mayBeLong(attribute), names?.contains(attribute.name) ?? true,
+    for column in writer.columns(writer.all) where columns.contains(Self.plain(column.name)) {
+      guard let attribute = column.attribute, Self.mayBeLong(attribute), names?.contains(attribute.name) ?? true,
         !attributes.contains(where: { $0 === attribute })
       else { continue }
       attributes.append(attribute)
@@ -86,16 +86,14 @@ struct OversizedIndexRow {
 
   /// The columns of each index of an entity's table, or of the one that is known.
   private func indexedColumns(_ entity: String) throws -> [Set<String>] {
-    var parameters = ServerParameters()
-    parameters.add(store.mapping(entity).table)
-    parameters.add(index ?? "")
     let result = try store.database.read { connection, _ in
       try connection.execute(
         """
         SELECT i.indexrelid::text, quote_ident(a.attname) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid \
         JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey) \
-        WHERE i.indrelid = to_regclass($1) AND $2 IN ('', c.relname::text)
-        """, parameters)
+        WHERE i.indrelid = to_regclass(\(bind: .text(store.mapping(entity).table))) \
+        AND \(bind: .text(index ?? "")) IN ('', c.relname::text)
+        """)
     }
     var columns: [String: Set<String>] = [:]
     for row in 0..<result.rowCount {
@@ -115,11 +113,10 @@ struct OversizedIndexRow {
     let writer = store.writer(store.mapping(row.layout.name).number)
     var (total, longest) = (0, 0)
     var attribute: NSAttributeDescription?
-    for (step, column) in writer.columns(writer.steps) where columns.contains(Self.plain(column.name)) {
-      var bytes: [UInt8] = []
-      guard try writer.append(step, column, of: row, to: &bytes, resolving: resolve) else { continue }
+    for column in writer.columns(writer.all) where columns.contains(Self.plain(column.name)) {
+      guard case .encoded(let bytes, _)? = try writer.value(column.name, of: row, resolving: resolve) else { continue }
       total += bytes.count
-      if bytes.count > longest { (longest, attribute) = (bytes.count, step.attribute) }
+      if bytes.count > longest { (longest, attribute) = (bytes.count, column.attribute) }
     }
     return total > Self.limit ? attribute : nil
   }

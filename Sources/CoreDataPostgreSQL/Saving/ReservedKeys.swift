@@ -29,9 +29,9 @@ final class ReservedKeys: Sendable {
     var keys = takeReserved(count)
     let missing = count - keys.reduce(0) { $0 + $1.count }
     if missing == 0 { return keys }
-    var parameters = ServerParameters()
-    parameters.add((Int64(missing) + ServerTables.keysAtOnce - 1) / ServerTables.keysAtOnce)
-    let result = try connection.execute("SELECT nextval(\(sequence)) FROM generate_series(1, $1)", parameters)
+    let blockCount = (Int64(missing) + ServerTables.keysAtOnce - 1) / ServerTables.keysAtOnce
+    let result = try connection.execute(
+      "SELECT nextval(\(raw: sequence)) FROM generate_series(1, \(bind: .integer(blockCount)))")
     let blocks = (0..<result.rowCount).map { row in
       let first = result.integer(row, 0)
       return first..<(first + ServerTables.keysAtOnce)

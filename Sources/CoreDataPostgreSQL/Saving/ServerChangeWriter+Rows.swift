@@ -18,7 +18,7 @@ extension ServerChangeWriter {
     var parameters = ServerParameters()
     let isAlone = rows.count == 1
     if isAlone { parameters.add(keys[0]) } else { parameters.add(ServerArray(keys)) }
-    try add(writer.steps, writer, values, of: keys, to: &parameters)
+    try add(writer.all, writer, values, of: keys, to: &parameters)
     let hasConstraints = !writer.constraints.isEmpty
     let sql =
       (isAlone ? writer.insertRowSQL : writer.insertSQL)
@@ -32,54 +32,28 @@ extension ServerChangeWriter {
     }
   }
 
-  /// Adds the columns of the steps: of one row its values, of several an array for each.
+  /// Adds the columns of the steps at some positions: of one row its values, of several an array for each.
   ///
   /// - Throws: `RefusedValue` with the row's key.
   private func add(
-    _ steps: [ServerRowWriter.Step], _ writer: ServerRowWriter, _ rows: [Snapshot], of keys: [Int64],
+    _ positions: some Collection<Int>, _ writer: ServerRowWriter, _ rows: [Snapshot], of keys: [Int64],
     to parameters: inout ServerParameters
   ) throws {
     do {
       if keys.count > 1 {
-        try addColumns(steps, writer, rows, to: &parameters)
+        try writer.addColumns(positions, of: rows, to: &parameters, resolving: resolve)
       } else if let row = rows.first {
-        try addValues(steps, writer, row, to: &parameters)
+        try writer.addValues(positions, of: row, to: &parameters, resolving: resolve)
       }
-    } catch is RefusedValue {
+    } catch {
       // A column does not know which row is whose. The first refusal ends the save, so it may be looked for again.
       for (row, key) in zip(rows, keys) {
         var unsent = ServerParameters()
         do {
-          try addValues(steps, writer, row, to: &unsent)
-        } catch let value as RefusedValue {
-          throw value.of(row.layout.name, key)
+          try writer.addValues(positions, of: row, to: &unsent, resolving: resolve)
+        } catch {
+          throw error.of(row.layout.name, key)
         }
-      }
-    }
-  }
-
-  /// Adds an array for each column of the steps.
-  private func addColumns(
-    _ steps: [ServerRowWriter.Step], _ writer: ServerRowWriter, _ rows: [Snapshot],
-    to parameters: inout ServerParameters
-  ) throws {
-    // The save keeps the rows.
-    let slots = rows.map(\.slots)
-    for step in steps {
-      for column in step.columns {
-        parameters.add(try writer.array(step, column, of: slots, { rows[$0] }, resolving: resolve))
-      }
-    }
-  }
-
-  /// Adds the value of each column of the steps, for a statement of one row: such a statement is planned once, while
-  /// the server plans one of arrays for each array anew as long as that is cheaper to run.
-  private func addValues(
-    _ steps: [ServerRowWriter.Step], _ writer: ServerRowWriter, _ row: Snapshot, to parameters: inout ServerParameters
-  ) throws {
-    for step in steps {
-      for column in step.columns {
-        try parameters.add(column.type) { try writer.append(step, column, of: row, to: &$0, resolving: resolve) }
       }
     }
   }
@@ -96,7 +70,6 @@ extension ServerChangeWriter {
 
   private func addUpdate(_ rows: ArraySlice<Int>, _ kind: UpdateKind) throws {
     let writer = store.writer(kind.storedEntity.number)
-    let steps = kind.changed.positions.map { writer.steps[$0] }
     let keys = rows.map { changes.updated[$0].key }
     let versions = rows.map { kind.isRead ? changes.updated[$0].base?.version ?? -1 : -1 }
     let values = kind.isRead ? rows.compactMap { changes.updated[$0].values } : []
@@ -108,7 +81,7 @@ extension ServerChangeWriter {
       parameters.add(ServerArray(keys))
       parameters.add(ServerArray(versions))
     }
-    try add(steps, writer, values, of: keys, to: &parameters)
+    try add(kind.changed.positions, writer, values, of: keys, to: &parameters)
     add(rows.count == 1 ? writer.updateRowSQL(kind.changed) : writer.updateSQL(kind.changed), parameters) {
       [self] result in
       if result.affectedRows == rows.count { return }
@@ -139,8 +112,8 @@ extension ServerChangeWriter {
   func clearUnique(_ row: Int, _ kind: UpdateKind) throws {
     let writer = store.writer(kind.storedEntity.number)
     let unique = kind.changed.intersection(writer.properties.unique)
-    let columns = writer.columns(unique.positions.map { writer.steps[$0] })
-    let assignments = columns.map { "\($0.column.name) = NULL" }.joined(separator: ", ")
+    let columns = writer.columns(unique.positions)
+    let assignments = columns.map { "\($0.name) = NULL" }.joined(separator: ", ")
     var parameters = ServerParameters()
     parameters.add(changes.updated[row].key)
     try connection.execute(

@@ -21,13 +21,10 @@ private struct UniqueServerRows: SQLUniqueRows {
     of constraint: TableConstraint, in row: Snapshot, resolving resolve: (RelatedKey) -> RelatedKey?
   ) throws -> [SQLiteValue]? {
     let writer = store.writer(store.mapping(row.layout.name).number)
-    let columns = writer.columns(writer.steps)
     var values: [SQLiteValue] = []
-    for name in constraint.constraint.columns {
-      guard let (step, column) = columns.first(where: { $0.column.name == name }) else { return nil }
-      var bytes: [UInt8] = []
-      guard try writer.append(step, column, of: row, to: &bytes, resolving: resolve) else { return nil }
-      values.append(.encoded(bytes, type: column.type.rawValue))
+    for column in constraint.constraint.columns {
+      guard let value = try writer.value(column, of: row, resolving: resolve) else { return nil }
+      values.append(value)
     }
     return values
   }

@@ -103,19 +103,19 @@ struct ServerGuests {
       + "|| CASE WHEN a.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END || ';'"
     let rows = try connection.execute(
       """
-      SELECT format('GRANT %s ON SCHEMA %s TO ', a.privilege_type, \(new)) || \(grantee) \
-      FROM pg_namespace n, aclexplode(n.nspacl) a WHERE n.oid = \(old) AND a.grantee <> n.nspowner \
+      SELECT format('GRANT %s ON SCHEMA %s TO ', a.privilege_type, \(raw: new)) || \(raw: grantee) \
+      FROM pg_namespace n, aclexplode(n.nspacl) a WHERE n.oid = \(raw: old) AND a.grantee <> n.nspowner \
       UNION ALL SELECT format('GRANT %s ON %s %s TO ', a.privilege_type, \
-      CASE c.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, m.oid::regclass) || \(grantee) \
-      FROM pg_class c JOIN pg_class m ON m.relnamespace = \(new) AND m.relname = c.relname, aclexplode(c.relacl) a \
-      WHERE c.relnamespace = \(old) AND a.grantee <> c.relowner \
+      CASE c.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, m.oid::regclass) || \(raw: grantee) \
+      FROM pg_class c JOIN pg_class m ON m.relnamespace = \(raw: new) AND m.relname = c.relname, aclexplode(c.relacl) a \
+      WHERE c.relnamespace = \(raw: old) AND a.grantee <> c.relowner \
       UNION ALL SELECT format('GRANT %s (%I) ON TABLE %s TO ', a.privilege_type, t.attname, m.oid::regclass) \
-      || \(grantee) \
+      || \(raw: grantee) \
       FROM pg_class c JOIN pg_attribute t ON t.attrelid = c.oid AND NOT t.attisdropped \
-      JOIN pg_class m ON m.relnamespace = \(new) AND m.relname = c.relname \
+      JOIN pg_class m ON m.relnamespace = \(raw: new) AND m.relname = c.relname \
       JOIN pg_attribute o ON o.attrelid = m.oid AND o.attname = t.attname, aclexplode(t.attacl) a \
-      WHERE c.relnamespace = \(old) AND a.grantee <> c.relowner
-      """, ServerParameters())
+      WHERE c.relnamespace = \(raw: old) AND a.grantee <> c.relowner
+      """)
     return (0..<rows.rowCount).compactMap { rows.text($0, 0) }.joined(separator: "\n")
   }
 }

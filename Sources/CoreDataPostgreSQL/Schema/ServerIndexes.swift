@@ -10,13 +10,12 @@ struct ServerIndexes {
   /// A table's indexes, with the statements that would make them again, without those of its primary key and other
   /// constraints.
   func all(of table: String) throws -> [(table: String, name: String, statement: String)] {
-    var parameters = ServerParameters()
-    parameters.add(table)
     let rows = try connection.execute(
       """
-      SELECT pg_get_indexdef(indexrelid), indexrelid::regclass::text FROM pg_index i WHERE indrelid = to_regclass($1) \
-      AND NOT EXISTS (SELECT FROM pg_constraint c WHERE c.conindid = i.indexrelid AND c.conrelid = i.indrelid) ORDER BY 1
-      """, parameters)
+      SELECT pg_get_indexdef(indexrelid), indexrelid::regclass::text FROM pg_index i \
+      WHERE indrelid = to_regclass(\(bind: .text(table))) AND NOT EXISTS (SELECT FROM pg_constraint c \
+      WHERE c.conindid = i.indexrelid AND c.conrelid = i.indrelid) ORDER BY 1
+      """)
     return (0..<rows.rowCount).map { (table, rows.text($0, 1) ?? "", rows.text($0, 0) ?? "") }
   }
 

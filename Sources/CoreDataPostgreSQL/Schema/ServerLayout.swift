@@ -152,6 +152,11 @@ extension ServerType {
     }
   }
 
+  /// The type of a column of a store.
+  ///
+  /// - Parameter attribute: nil for keys, versions and the numbers of entities.
+  init(columnOf attribute: NSAttributeDescription?) { self = attribute.map { ServerType($0) ?? .text } ?? .int8 }
+
   private init?(_ type: NSAttributeType) {
     switch type {
     case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType: self = .int8

@@ -6,9 +6,10 @@ extension ServerTables {
   }
 
   private func textVersion(_ connection: any ServerConnection) throws -> String? {
-    var parameters = ServerParameters()
-    parameters.add("\(texts.name(.fold))(text)")
-    return try connection.execute("SELECT obj_description(to_regprocedure($1)::oid, 'pg_proc')", parameters).text(0, 0)
+    let function = "\(texts.name(.fold))(text)"
+    return try connection.execute(
+      "SELECT obj_description(to_regprocedure(\(bind: .text(function)))::oid, 'pg_proc')"
+    ).text(0, 0)
   }
 
   /// Whether the schema lacks functions, or has older ones. Newer ones stay: a program that does not know them
@@ -25,13 +26,12 @@ extension ServerTables {
 
   /// The functions that keep derived attributes, with their bodies.
   private func derivingFunctions(_ connection: any ServerConnection) throws -> [String: String] {
-    var parameters = ServerParameters()
-    parameters.add(address.schema.quotedName)
-    parameters.add(ServerDerivations.prefix)
     let rows = try connection.execute(
       """
-      SELECT proname::text, prosrc FROM pg_proc WHERE pronamespace = to_regnamespace($1) AND starts_with(proname, $2)
-      """, parameters)
+      SELECT proname::text, prosrc FROM pg_proc \
+      WHERE pronamespace = to_regnamespace(\(bind: .text(address.schema.quotedName))) \
+      AND starts_with(proname, \(bind: .text(ServerDerivations.prefix)))
+      """)
     var found: [String: String] = [:]
     for row in 0..<rows.rowCount { found[address.qualified(rows.text(row, 0) ?? "")] = rows.text(row, 1) }
     return found

@@ -38,14 +38,12 @@ extension ServerTables {
 extension SchemaFile {
   /// Reads which entities a store at a server has, and which columns. Names are quoted as in ``ServerLayout``.
   init(_ address: ServerAddress, _ connection: any ServerConnection) throws {
-    var parameters = ServerParameters()
-    parameters.add(address.schema.quotedName)
     let rows = try connection.execute(
       """
       SELECT relname::text, attname::text FROM pg_class c JOIN pg_attribute a ON attrelid = c.oid \
-      WHERE relnamespace = to_regnamespace($1) AND relkind IN ('r', 'p') AND attnum > 0 AND NOT attisdropped \
-      ORDER BY attrelid, attnum
-      """, parameters)
+      WHERE relnamespace = to_regnamespace(\(bind: .text(address.schema.quotedName))) AND relkind IN ('r', 'p') \
+      AND attnum > 0 AND NOT attisdropped ORDER BY attrelid, attnum
+      """)
     let names = ServerLayout.ownColumns
     var columns: [String: [String]] = [:]
     for row in 0..<rows.rowCount {

@@ -30,7 +30,7 @@ package final class ServerSession: @unchecked Sendable {
     self.address = address
     self.body = body
     connection = try Self.connect(address)
-    guard try connection.execute("SELECT pg_try_advisory_lock(\(lock))").bytes(0, 0)?[0] == 1 else {
+    guard try connection.execute("SELECT pg_try_advisory_lock(\(raw: lock))").bytes(0, 0)?[0] == 1 else {
       connection.close()
       throw StoreLockTaken()
     }
@@ -160,7 +160,7 @@ package final class ServerLockHold: @unchecked Sendable {
   private var isWanted: Bool { lock.withLock { !isReleased } }
 
   private func tryToLock(_ connection: any ServerConnection) throws -> Bool {
-    try connection.execute("SELECT pg_try_advisory_lock(\(number))").bytes(0, 0)?[0] == 1
+    try connection.execute("SELECT pg_try_advisory_lock(\(raw: number))").bytes(0, 0)?[0] == 1
   }
 
   private func report(_ event: Event) {

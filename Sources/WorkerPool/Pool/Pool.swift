@@ -15,7 +15,7 @@ public enum Pool {
   /// Why a pool cannot start.
   public enum StartError: Error, Sendable, CustomStringConvertible {
     /// The model cannot be read.
-    case model(ModelFileError)
+    case model(ModelLoaderError)
     /// No model was named, and there is no store that keeps one.
     case noModel(store: String)
     /// The store cannot be opened.
@@ -87,27 +87,7 @@ public enum Pool {
   /// supervisor's death when the thread ends that started them. Throws ``StartError``, `FileError`, an error that says
   /// that another pool runs on the queue directory, or a failed system call.
   public static func run(_ configuration: PoolConfiguration) throws -> Int32 {
-    if configuration.confinesWorkers, let reason = Confinement.obstacle {
-      throw StartError.confinement(reason: reason)
-    }
-    if configuration.confinesWorkers,
-      let reason = configuration.pluginDirectories.lazy.compactMap(WorkerConfinement.obstacle(toPluginsIn:)).first
-    {
-      throw StartError.confinement(reason: reason)
-    }
-    if configuration.confinesWorkers, configuration.place.isServer {
-      throw StartError.confinement(reason: "they reach a store at a server by the network")
-    }
-    do {
-      try configuration.place.check()
-    } catch {
-      throw StartError.store(path: error.place, reason: error.reason)
-    }
-    if configuration.migratesStore, configuration.place.isServer {
-      throw StartError.store(
-        path: configuration.store,
-        reason: "--migrate changes SQLite files only; \(StartError.serverMigration)")
-    }
+    try check(configuration)
     var configuration = configuration
     if configuration.handlesSignals { OpenFileLimit.raise() }
     // Before anything is made: a start that is refused leaves nothing behind.
@@ -120,13 +100,7 @@ public enum Pool {
     configuration.model = try modelPath(configuration)
     let model = try loadModel(configuration)
     // Before there are other threads: a signal for the process could reach one of them.
-    if configuration.handlesSignals {
-      // The pool goes on when its log has no reader any more.
-      signal(SIGPIPE, SIG_IGN)
-      // A process that ignores SIGCHLD has no children to wait for (waitpid(2)), and its children inherit that.
-      signal(SIGCHLD, SIG_DFL)
-    }
-    let signals = configuration.handlesSignals ? try SignalSource(PoolServer.signals) : nil
+    let signals = configuration.handlesSignals ? try takeSignals() : nil
     // After the signals: threads inherit which of them are blocked.
     DispatchTimers.open()
     try OutputFiles.check(configuration)
@@ -170,6 +144,35 @@ public enum Pool {
     return code
   }
 
+  /// Throws ``StartError`` for options that no pool can follow here, or a store at a place where none can be.
+  private static func check(_ configuration: PoolConfiguration) throws {
+    if configuration.confinesWorkers {
+      let obstacle =
+        Confinement.obstacle
+        ?? configuration.pluginDirectories.lazy.compactMap(WorkerConfinement.obstacle(toPluginsIn:)).first
+        ?? (configuration.place.isServer ? "they reach a store at a server by the network" : nil)
+      if let obstacle { throw StartError.confinement(reason: obstacle) }
+    }
+    do {
+      try configuration.place.check()
+    } catch {
+      throw StartError.store(path: error.place, reason: error.reason)
+    }
+    if configuration.migratesStore, configuration.place.isServer {
+      throw StartError.store(
+        path: configuration.store,
+        reason: "--migrate changes SQLite files only; \(StartError.serverMigration)")
+    }
+  }
+
+  private static func takeSignals() throws -> SignalSource {
+    // The pool goes on when its log has no reader any more.
+    signal(SIGPIPE, SIG_IGN)
+    // A process that ignores SIGCHLD has no children to wait for (waitpid(2)), and its children inherit that.
+    signal(SIGCHLD, SIG_DFL)
+    return try SignalSource(PoolServer.signals)
+  }
+
   /// Runs a pool until it ends, or until the server of its store has ended its session. Returns the exit code.
   private static func runOnce(
     _ configuration: inout PoolConfiguration, _ layout: QueueLayout, _ claims: ClaimMemory, _ signals: SignalSource?,
@@ -187,7 +190,7 @@ public enum Pool {
       queue: FileID.resolve(configuration.queue) ?? configuration.queue, identity: identity, left: left,
       claims: claims)
     if configuration.migratesStore { try migrate(configuration, manager) }
-    let opening = try StoreOpening(
+    let opening = try OpeningPhase(
       configuration, signals: signals, manager: manager, isAgain: claims.store != nil
     ) { [configuration] in
       try openSource(configuration, layout, successor)
@@ -231,7 +234,7 @@ public enum Pool {
   ///
   /// - Parameter body: gets the migration; nil for a store that is of the model already.
   /// - Throws: ``StartError/storeIsTaken(path:pid:queue:)``, ``StartError/storeIsReadOnly(path:directory:reason:)``,
-  ///   ``ModelMigration/Failure``, `ModelFileError`, or what the body throws.
+  ///   ``ModelMigration/Failure``, `ModelLoaderError`, or what the body throws.
   public static func withMigration(
     store: String, model: String, from old: String? = nil, _ body: (ModelMigration?) throws -> Void
   ) throws {
@@ -257,7 +260,7 @@ public enum Pool {
 
   private static func loadModel(_ configuration: PoolConfiguration) throws(StartError) -> NSManagedObjectModel {
     do {
-      return try ModelFile.load(configuration.model)
+      return try ModelLoader.load(configuration.model)
     } catch {
       throw .model(error)
     }

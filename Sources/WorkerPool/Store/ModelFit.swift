@@ -7,7 +7,7 @@ enum ModelFit {
   /// In what model and store differ; `nil` when they do not, or when that cannot be read.
   static func difference(model path: String, store: String) -> String? {
     let place = StorePlace(store)
-    guard let model = try? ModelFile.load(path),
+    guard let model = try? ModelLoader.load(path),
       let metadata = try? NSPersistentStoreCoordinator.metadataForPersistentStore(
         ofType: place.storeType, at: place.url, options: nil),
       !model.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata),

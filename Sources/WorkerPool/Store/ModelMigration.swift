@@ -80,10 +80,10 @@ public struct ModelMigration {
   ///   - model: the new model, or a bundle of versions whose current one it is.
   ///   - old: the model that the store was made with; nil for a version of `model`, or the copy that the store keeps.
   /// - Returns: nil for a store that is of the model already.
-  /// - Throws: ``Failure``, or `ModelFileError`.
+  /// - Throws: ``Failure``, or `ModelLoaderError`.
   public init?(store path: String, model: String, from old: String? = nil) throws {
     guard FileManager.default.fileExists(atPath: path) else { throw Failure.noStore(path) }
-    destination = try ModelFile.load(model)
+    destination = try ModelLoader.load(model)
     store = URL(fileURLWithPath: path)
     let metadata: [String: Any]
     do {
@@ -95,7 +95,7 @@ public struct ModelMigration {
     }
     if destination.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata) { return nil }
     var known =
-      try old.map { [(name: String?.none, model: try ModelFile.load($0))] } ?? ModelFit.versions(of: model)
+      try old.map { [(name: String?.none, model: try ModelLoader.load($0))] } ?? ModelFit.versions(of: model)
     if old == nil, let kept = try? NSPersistentStoreCoordinator.cachedModelForPersistentStore(at: store) {
       known.append((nil, kept))
     }

@@ -8,7 +8,7 @@ struct DemoReport {
   let output: (String) -> Void
 
   func run() throws {
-    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: try ModelFile.load(directory.model))
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: try ModelLoader.load(directory.model))
     try coordinator.addPersistentStore(
       ofType: NSSQLiteStoreType, configurationName: nil, at: URL(fileURLWithPath: directory.store),
       options: [NSReadOnlyPersistentStoreOption: true])

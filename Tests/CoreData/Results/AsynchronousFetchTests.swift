@@ -190,7 +190,7 @@ import Testing
     control.cancel()
     let error = #expect(throws: SQLiteError.self) {
       try database.read(control) { connection in
-        try connection.integer("SELECT cd_matches(?, '(a+)+$', 0)", [.text(Self.longMatch)])
+        try connection.integer("SELECT cd_matches(\(bind: .text(Self.longMatch)), '(a+)+$', 0)")
       }
     }
     #expect(error?.primaryCode == 9)

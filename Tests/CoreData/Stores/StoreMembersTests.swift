@@ -155,7 +155,7 @@ import Testing
     let store = try TemporaryStore(options: [NSSQLitePragmasOption: pragmas])
     let database = try #require(store.coordinator.persistentStores[0] as? SQLiteStore).database
     func values(_ connection: SQLiteConnection) throws -> [Int64?] {
-      try ["cache_size", "synchronous"].map { try connection.integer("PRAGMA \($0)") }
+      try ["cache_size", "synchronous"].map { try connection.integer("PRAGMA \(raw: $0)") }
     }
     try #expect(database.withWriter(values) == [-1234, 3])
     try database.read { outer in

@@ -47,7 +47,7 @@ struct StoreTransferTests {
     }
 
     func fill(_ place: StorePlace) throws {
-      let store = try JobStore(url: place.url, model: ModelFile.load(model))
+      let store = try JobStore(url: place.url, model: ModelLoader.load(model))
       let context = store.makeContext(name: "test")
       try context.performAndWait {
         for value in 1...5 {

@@ -50,6 +50,13 @@ package final class RowCache: @unchecked Sendable {
     self.now = now
   }
 
+  /// - Parameter options: those with which the store is opened.
+  package convenience init(_ options: [AnyHashable: Any]?) {
+    let rows = (options?[NSPersistentStoreRowCacheOption] as? NSNumber)?.intValue ?? 131_072
+    // Two generations.
+    self.init(generationSize: max(1, rows / 2))
+  }
+
   static func uptime() -> TimeInterval { ProcessInfo.processInfo.systemUptime }
 
   package var epoch: Int { changes.load(ordering: .acquiring) }

@@ -4,8 +4,8 @@
 ///
 ///     let condition: SQL = "\(column) = \(bind: .integer(5))"
 ///
-/// Strings cannot be interpolated directly: names of tables and columns are written `\(raw: name)`, and nothing else
-/// is.
+/// Strings cannot be interpolated directly: names of tables and columns, and their numbers, are written
+/// `\(raw: name)`, and nothing else is.
 package struct SQL: ExpressibleByStringInterpolation {
   package var text: String
   package var values: [SQLiteValue] = []
@@ -24,6 +24,8 @@ package struct SQL: ExpressibleByStringInterpolation {
     }
 
     package mutating func appendInterpolation(raw name: String) { text += name }
+
+    package mutating func appendInterpolation(raw number: some FixedWidthInteger) { text += "\(number)" }
 
     package mutating func appendInterpolation(bind value: SQLiteValue) {
       text += "?"

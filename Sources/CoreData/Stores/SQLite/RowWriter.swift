@@ -4,16 +4,17 @@
 final class RowWriter: @unchecked Sendable {
   let mapping: TableMapping
   let steps: [RowStep]
+  let encoder: RowEncoder
   private let shapes: InsertShapes
   let deleteSQL: String
   let versionSQL: String
   let touchSQL: String
-  /// The columns of each step, in the order of binding: one, or key and entity, or one for each element.
+  /// The columns of each step, in the order of binding.
   let columns: [[String]]
   private let columnCounts: [Int]
   private var texts: [Statement: String] = [:]
   /// Their positions are those of the steps.
-  let properties: WrittenProperties
+  var properties: WrittenProperties { encoder.properties }
   /// Whether groups of rows can be updated, once that was asked for: the table has no trigger that an INSERT would run
   /// before it finds its conflict.
   var updatesGroups: Bool?
@@ -29,6 +30,8 @@ final class RowWriter: @unchecked Sendable {
 
   /// Where large values go; nil for a store without a file.
   private let externalFiles: ExternalFiles?
+  /// The columns of attributes with external storage, elements of composites among them.
+  let externalColumns: [String]
 
   init(
     _ mapping: TableMapping, layout: EntityLayout, _ constraints: [UniqueConstraint] = [],
@@ -36,15 +39,12 @@ final class RowWriter: @unchecked Sendable {
   ) {
     self.mapping = mapping
     self.externalFiles = externalFiles
-    let written = mapping.writtenProperties(layout)
-    steps = written.map { property in
-      var step = RowStep(property)
-      if case .toOne(let toOne) = property.columns, toOne.entityColumn != nil { step.entityColumn = 0 }
-      return step
-    }
-    columns = written.map(\.columns.names)
+    encoder = RowEncoder(mapping, layout: layout, constraints)
+    steps = encoder.steps
+    columns = encoder.columns.map { $0.map(\.name) }
     columnCounts = columns.map(\.count)
-    properties = WrittenProperties(layout, written, constraints)
+    externalColumns = encoder.columns.joined().filter { $0.attribute?.allowsExternalBinaryDataStorage ?? false }
+      .map(\.name)
     shapes = InsertShapes(table: mapping.table, steps: steps, columns: columns)
     deleteSQL = "DELETE FROM \(mapping.table) WHERE Z_PK = ? AND (Z_OPT = ? OR ? < 0)"
     versionSQL = "SELECT Z_OPT FROM \(mapping.table) WHERE Z_PK = ?"
@@ -124,45 +124,27 @@ final class RowWriter: @unchecked Sendable {
     _ row: Snapshot, _ shape: InsertShape, to statement: SQLiteStatement, at index: Int32,
     resolving resolve: (RelatedKey) -> RelatedKey?
   ) -> Int32 {
-    var index = index
-    for step in shape.steps { index = bind(step, of: row, to: statement, at: index, resolving: resolve) }
-    return index
+    var cells = StatementCells(statement, at: index, externalFiles)
+    for step in shape.steps { write(step, of: row, to: &cells, resolving: resolve) }
+    return cells.index
   }
 
-  /// Binds a step's value from a snapshot. Returns the next index.
+  /// Binds the values of a row's changed properties. Returns the next index.
   func bind(
-    _ step: RowStep, of snapshot: Snapshot, to statement: SQLiteStatement, at index: Int32,
+    _ changed: StepSet, of row: Snapshot, to statement: SQLiteStatement, at index: Int32,
     resolving resolve: (RelatedKey) -> RelatedKey?
   ) -> Int32 {
-    let slot = step.slot
-    if step.kind == .toOne {
-      let related = snapshot.related(slot).flatMap { $0.key < 0 ? resolve($0) : $0 }
-      if let related { statement.bind(related.key, at: index) } else { statement.bindNull(at: index) }
-      guard step.entityColumn >= 0 else { return index + 1 }
-      if let related { statement.bind(related.number, at: index + 1) } else { statement.bindNull(at: index + 1) }
-      return index + 2
-    }
-    if step.type == .compositeAttributeType {
-      let next = bindElements(slot, of: snapshot, to: statement, at: index)
-      if statement.hasRefusedValue { nameRefusedValue(of: statement, slot, snapshot) }
-      return next
-    }
-    switch step.kind {
-    case .integer, .boolean: bind(snapshot.load(slot, as: Int64.self), statement, index) { $0.bind($1, at: index) }
-    case .double, .float, .date: bind(snapshot.load(slot, as: Double.self), statement, index) { $0.bind($1, at: index) }
-    case .string: bind(snapshot.load(slot, as: String.self), statement, index) { $0.bind($1, at: index) }
-    case .data:
-      bind(snapshot.load(slot, as: Data.self), statement, index) {
-        $0.bind(step.isExternal ? external($1) : $1, at: index)
-      }
-    case .boxed:
-      bind(snapshot.load(slot, as: Boxed.self), statement, index) {
-        if let attribute = snapshot.layout.slots[slot].attribute { $0.bind($1.value, of: attribute, at: index) }
-      }
-    case .toOne: break
-    }
-    if statement.hasRefusedValue { nameRefusedValue(of: statement, slot, snapshot) }
-    return index + 1
+    var cells = StatementCells(statement, at: index, externalFiles)
+    changed.forEach { write(steps[$0], of: row, to: &cells, resolving: resolve) }
+    return cells.index
+  }
+
+  @inline(__always)
+  func write(
+    _ step: RowStep, of row: Snapshot, to cells: inout StatementCells, resolving resolve: (RelatedKey) -> RelatedKey?
+  ) {
+    encoder.write(step, of: row, to: &cells, resolving: resolve)
+    if cells.statement.hasRefusedValue { nameRefusedValue(of: cells.statement, step.slot, row) }
   }
 
   @inline(never)
@@ -171,35 +153,5 @@ final class RowWriter: @unchecked Sendable {
   }
 
   /// What the row stores for a value of an attribute with external storage.
-  func external(_ value: Data) -> Data { externalFiles?.stored(value) ?? ExternalData.encode(value) }
-
-  /// The columns of attributes with external storage, elements of composites among them.
-  private(set) lazy var externalColumns: [String] =
-    zip(steps, columns).filter(\.0.isExternal).flatMap(\.1)
-    + mapping.composites.values.flatMap(\.leaves).filter(\.attribute.allowsExternalBinaryDataStorage).map(
-      \.column.column)
-
-  private func bindElements(
-    _ slot: Int, of snapshot: Snapshot, to statement: SQLiteStatement, at index: Int32
-  ) -> Int32 {
-    let elements = snapshot.load(slot, as: Boxed.self)?.value as? [String: Any] ?? [:]
-    var index = index
-    for leaf in mapping.composites[snapshot.layout.slots[slot].name]?.leaves ?? [] {
-      let value = leaf.value(in: elements)
-      if leaf.attribute.allowsExternalBinaryDataStorage, let data = value as? Data {
-        statement.bind(external(data), at: index)
-      } else {
-        statement.bind(value, of: leaf.attribute, at: index)
-      }
-      index += 1
-    }
-    return index
-  }
-
-  @inline(__always)
-  private func bind<T>(
-    _ value: T?, _ statement: SQLiteStatement, _ index: Int32, _ body: (SQLiteStatement, T) -> Void
-  ) {
-    if let value { body(statement, value) } else { statement.bindNull(at: index) }
-  }
+  func external(_ value: Data) -> Data { ExternalData.stored(value, externalFiles) }
 }

@@ -35,12 +35,12 @@ extension SQLiteChangeWriter {
     let row = changes.deleted[index]
     let writer = store.writer(row.storedEntity.number)
     let version = row.version ?? -1
-    try connection.execute(writer.deleteSQL, [.integer(row.key), .integer(version), .integer(version)])
-    if connection.changes == 0, try connection.integer(writer.versionSQL, [.integer(row.key)]) != nil {
+    try run(writer.deleteSQL, .integer(row.key), .integer(version), .integer(version))
+    if connection.changes == 0, try self.version(of: row.key, writer) != nil {
       try noteConflict(.deleted(index), row.storedEntity, row.key)
     }
     for case .join(_, let table, let ownerColumn, _, _) in writer.mapping.toManys.values {
-      try connection.execute("DELETE FROM \(table) WHERE \(ownerColumn) = ?", [.integer(row.key)])
+      try connection.run("DELETE FROM \(raw: table) WHERE \(raw: ownerColumn) = \(bind: .integer(row.key))")
     }
   }
 }

@@ -15,8 +15,11 @@ extension SQLiteChangeWriter {
     let writer = store.writer(kind.storedEntity.number)
     let unique = kind.changed.intersection(writer.properties.unique)
     let assignments = unique.positions.flatMap { writer.columns[$0] }.map { "\($0) = NULL" }.joined(separator: ", ")
-    try connection.execute(
-      "UPDATE \(writer.mapping.table) SET \(assignments) WHERE Z_PK = ?", [.integer(changes.updated[row].key)])
+    try connection.run(
+      """
+      UPDATE \(raw: writer.mapping.table) SET \(raw: assignments) \
+      WHERE Z_PK = \(bind: .integer(changes.updated[row].key))
+      """)
   }
 
   /// The sizes of groups that one statement can update.
@@ -29,8 +32,10 @@ extension SQLiteChangeWriter {
   private func updatesGroups(of writer: RowWriter) throws -> Bool {
     if let known = writer.updatesGroups { return known }
     let triggers = try connection.integer(
-      "SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND lower(tbl_name) = lower(?) AND sql NOT LIKE '%AFTER%'",
-      [.text(writer.mapping.table)])
+      """
+      SELECT count(*) FROM sqlite_master WHERE type = 'trigger' \
+      AND lower(tbl_name) = lower(\(bind: .text(writer.mapping.table))) AND sql NOT LIKE '%AFTER%'
+      """)
     writer.updatesGroups = triggers == 0
     return triggers == 0
   }
@@ -56,14 +61,11 @@ extension SQLiteChangeWriter {
     let statement = try statement(writer.updateSQL(kind.changed, rows: rows.count))
     connection.boundTexts.clear()
     var column: Int32 = 1
-    let changed = kind.changed.positions
     for (index, key) in zip(rows, keys) {
       guard let values = updated[index].values else { return false }
       statement.bind(key, at: column)
       column += 1
-      for position in changed {
-        column = writer.bind(writer.steps[position], of: values, to: statement, at: column, resolving: resolve)
-      }
+      column = writer.bind(kind.changed, of: values, to: statement, at: column, resolving: resolve)
       if statement.hasRefusedValue { statement.nameRefusedRow(key) }
     }
     return try runGroup(statement)
@@ -74,17 +76,14 @@ extension SQLiteChangeWriter {
     let row = changes.updated[index]
     guard let values = row.values, let base = row.base else {
       // The row was never read: it cannot conflict, only members changed.
-      try connection.execute(writer.touchSQL, [.integer(row.key)])
+      try run(writer.touchSQL, .integer(row.key))
       if connection.changes == 0 { try noteConflict(.updated(index), row.storedEntity, row.key) }
       return nil
     }
     let statement = try statement(writer.updateSQL(kind.changed))
     connection.boundTexts.clear()
     statement.bind(base.version.nextVersion, at: 1)
-    var column: Int32 = 2
-    for position in kind.changed.positions {
-      column = writer.bind(writer.steps[position], of: values, to: statement, at: column, resolving: resolve)
-    }
+    let column = writer.bind(kind.changed, of: values, to: statement, at: 2, resolving: resolve)
     statement.bind(row.key, at: column)
     statement.bind(base.version, at: column + 1)
     if statement.hasRefusedValue { statement.nameRefusedRow(row.key) }

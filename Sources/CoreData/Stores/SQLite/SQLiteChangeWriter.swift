@@ -65,7 +65,7 @@ final class SQLiteChangeWriter: ChangeWriter {
     let writer = store.writer(storedEntity.number)
     for index in rows {
       let (key, version) = (changes.checked[index].key, changes.checked[index].version)
-      if try connection.integer(writer.versionSQL, [.integer(key)]) != version {
+      if try self.version(of: key, writer) != version {
         try noteConflict(.checked(index), storedEntity, key)
       }
     }
@@ -93,7 +93,22 @@ final class SQLiteChangeWriter: ChangeWriter {
     return true
   }
 
+  /// The version of a row; nil if there is none.
+  func version(of key: Int64, _ writer: RowWriter) throws -> Int64? {
+    let statement = try statement(writer.versionSQL)
+    defer { statement.reset() }
+    statement.bind(key, at: 1)
+    return try statement.step() ? statement.integer(0) : nil
+  }
+
   // MARK: Statements
+
+  /// Runs a statement whose text is kept for many rows.
+  func run(_ sql: String, _ values: SQLiteValue...) throws {
+    let statement = try statement(sql)
+    statement.bind(values)
+    try statement.run()
+  }
 
   /// The statement for the text, which is mostly one of the rows before.
   func statement(_ sql: String) throws -> SQLiteStatement {

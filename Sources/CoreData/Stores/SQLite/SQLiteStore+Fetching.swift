@@ -34,7 +34,7 @@ extension SQLiteStore {
     let sql = try select(isWindowed ? "1" : "count(*)", fetch, isOrdered: false)
     return try CoreDataErrors.translating("Counting \(fetch.entityName)") {
       try read(fetch.generation) { connection in
-        Int(try connection.integer(isWindowed ? "SELECT count(*) FROM (\(sql.text))" : sql.text, sql.values) ?? 0)
+        Int(try connection.integer(isWindowed ? "SELECT count(*) FROM (\(sql))" : sql) ?? 0)
       }
     }
   }

@@ -107,7 +107,7 @@ extension SQLiteStore {
     try destination.copy(from: source)
     try destination.immediateTransaction {
       var metadata = try SQLiteStore.readMetadata(schema.prefix, destination).1
-      try destination.execute("UPDATE \(schema.metadataTable) SET Z_UUID = ?", [.text(UUID().uuidString)])
+      try destination.run("UPDATE \(raw: schema.metadataTable) SET Z_UUID = \(bind: .text(UUID().uuidString))")
       metadata[NSStoreTypeKey] = opening.type
       try SQLiteStore.writeMetadata(metadata, prefix: schema.prefix, destination)
       if let history = history?.tables {

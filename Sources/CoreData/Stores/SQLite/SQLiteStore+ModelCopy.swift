@@ -10,8 +10,8 @@ extension SQLiteStore {
     let table = "\(prefix)_MODELCACHE"
     guard try hasTable(table, connection) else { return }
     try connection.execute("DELETE FROM \(table)")
-    try connection.execute(
-      "INSERT INTO \(table) (Z_CONTENT) VALUES (?)", [.blob(KeptModel.data(of: model, entities))])
+    try connection.run(
+      "INSERT INTO \(raw: table) (Z_CONTENT) VALUES (\(bind: .blob(KeptModel.data(of: model, entities))))")
   }
 
   /// The model that a store keeps; nil for none.
@@ -20,7 +20,7 @@ extension SQLiteStore {
   static func keptModel(_ prefix: String, _ connection: SQLiteConnection) throws -> NSManagedObjectModel? {
     let table = "\(prefix)_MODELCACHE"
     guard try hasTable(table, connection),
-      case .blob(let packed)? = try connection.rows("SELECT Z_CONTENT FROM \(table) LIMIT 1").first?.first
+      case .blob(let packed)? = try connection.rows("SELECT Z_CONTENT FROM \(raw: table) LIMIT 1").first?.first
     else { return nil }
     return try KeptModel.model(in: packed, of: connection.path)
   }
@@ -52,13 +52,13 @@ extension SQLiteStore {
       let connection = try SQLiteConnection(path: url.path, access: .readWrite)
       defer { connection.close() }
       try connection.immediateTransaction {
-        try connection.execute("UPDATE \(prefix)_METADATA SET Z_UUID = ?", [.text(identifier)])
+        try connection.run("UPDATE \(raw: prefix)_METADATA SET Z_UUID = \(bind: .text(identifier))")
         try keepModel(model, prefix, connection)
       }
     }
   }
 
   private static func hasTable(_ name: String, _ connection: SQLiteConnection) throws -> Bool {
-    try connection.integer("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", [.text(name)]) != nil
+    try connection.integer("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = \(bind: .text(name))") != nil
   }
 }

@@ -108,7 +108,7 @@ extension SQLiteStore {
 
   static func hasStore(_ prefix: String, _ connection: SQLiteConnection) throws -> Bool {
     try connection.integer(
-      "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", [.text("\(prefix)_METADATA")]) != nil
+      "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = \(bind: .text("\(prefix)_METADATA"))") != nil
   }
 
   /// Settings that only take effect while the file is empty, and the journal mode.
@@ -136,9 +136,11 @@ extension SQLiteStore {
     let schema = try StoreSchema(entities: entities, prefix: prefix)
     for statement in schema.creationStatements { try connection.execute(statement) }
     let metadata = StoreMetadata.newFile(entities: entities, identifiers: model.versionIdentifiers, type: opening.type)
-    try connection.execute(
-      "INSERT INTO \(schema.metadataTable) (Z_VERSION, Z_UUID, Z_PLIST) VALUES (1, ?, ?)",
-      [.text(opening.newIdentifier), .blob(try StoreMetadata.encode(metadata))])
+    try connection.run(
+      """
+      INSERT INTO \(raw: schema.metadataTable) (Z_VERSION, Z_UUID, Z_PLIST) \
+      VALUES (1, \(bind: .text(opening.newIdentifier)), \(bind: .blob(try StoreMetadata.encode(metadata))))
+      """)
     try keepModel(model, of: entities, prefix, connection)
   }
 
@@ -146,7 +148,7 @@ extension SQLiteStore {
     guard try hasStore(prefix, connection) else {
       throw CoreDataErrors.noStore("\(connection.path) holds no Core Data store (no table \(prefix)_METADATA).")
     }
-    let rows = try connection.rows("SELECT Z_UUID, Z_PLIST FROM \(prefix)_METADATA WHERE Z_VERSION = 1")
+    let rows = try connection.rows("SELECT Z_UUID, Z_PLIST FROM \(raw: prefix)_METADATA WHERE Z_VERSION = 1")
     guard let row = rows.first, case .text(let identifier) = row[0], case .blob(let list) = row[1] else {
       throw CoreDataErrors.error(.persistentStoreOpen, "\(connection.path) has no metadata in \(prefix)_METADATA.")
     }
@@ -168,7 +170,10 @@ extension SQLiteStore {
   }
 
   static func writeMetadata(_ metadata: [String: Any], prefix: String, _ connection: SQLiteConnection) throws {
-    try connection.execute(
-      "UPDATE \(prefix)_METADATA SET Z_PLIST = ? WHERE Z_VERSION = 1", [.blob(try StoreMetadata.encode(metadata))])
+    try connection.run(
+      """
+      UPDATE \(raw: prefix)_METADATA SET Z_PLIST = \(bind: .blob(try StoreMetadata.encode(metadata))) \
+      WHERE Z_VERSION = 1
+      """)
   }
 }

@@ -28,7 +28,8 @@ extension SQLiteStore {
     try CoreDataErrors.translating("Reading the keys of \(storedEntity.layout.name)") {
       let root = mapping(storedEntity.layout.name).rootNumber
       return try read(nil) {
-        try $0.integer("SELECT Z_MAX FROM \(schema.primaryKeyTable) WHERE Z_ENT = ?", [.integer(Int64(root))]) ?? 0
+        try $0.integer("SELECT Z_MAX FROM \(raw: schema.primaryKeyTable) WHERE Z_ENT = \(bind: .integer(Int64(root)))")
+          ?? 0
       }
     }
   }
@@ -37,9 +38,11 @@ extension SQLiteStore {
     try CoreDataErrors.translating("Reserving keys in \(database.configuration.path)") {
       let root = mapping(storedEntity.layout.name).rootNumber
       try database.write {
-        try $0.execute(
-          "UPDATE \(schema.primaryKeyTable) SET Z_MAX = max(Z_MAX, ?) WHERE Z_ENT = ?",
-          [.integer(key), .integer(Int64(root))])
+        _ = try $0.run(
+          """
+          UPDATE \(raw: schema.primaryKeyTable) SET Z_MAX = max(Z_MAX, \(bind: .integer(key))) \
+          WHERE Z_ENT = \(bind: .integer(Int64(root)))
+          """)
       }
     }
   }

@@ -32,10 +32,11 @@ private struct UniqueSQLiteRows: SQLUniqueRows {
       // SQLite converts the values as it would store them. A to-one relationship may bind its entity too.
       let statement = try connection.statement("SELECT ?1, ?2")
       defer { statement.reset() }
+      var cells = StatementCells(statement, at: 1)
       if let leaf = mapping.composites[path[0]]?.leaves.first(where: { $0.column.name == name }) {
-        statement.bind(row.element(at: name), of: leaf.attribute, at: 1)
+        cells.value(row.element(at: name), of: leaf.attribute)
       } else {
-        _ = writer.bind(step, of: row, to: statement, at: 1, resolving: resolve)
+        writer.write(step, of: row, to: &cells, resolving: resolve)
       }
       guard try statement.step() else { return nil }
       switch statement.value(0) {

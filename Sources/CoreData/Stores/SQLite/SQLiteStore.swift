@@ -9,13 +9,9 @@ final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   let rowCache: RowCache
   /// Nil if changes are not recorded.
   let history: StoreHistory?
-  let storedEntities: StoredEntities
+  private let rows: EntityRows<RowWriter, RowQueries>
   /// The numbers of rows in a statement of a save. Set before the store is used.
   var writeGroups = WriteGroups()
-  let plans: RowPlans
-  private let writers: [RowWriter?]
-  /// By entity number.
-  let rowQueries: [RowQueries?]
   private let storeType: String
   /// The files of external data; nil for a store without a file.
   let externalFiles: ExternalFiles?
@@ -30,29 +26,17 @@ final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
     // Later reads are compared with this state of the file.
     try database.followCommits()
     self.database = database
-    // Two generations of rows.
-    let cachedRows = (opening.options?[NSPersistentStoreRowCacheOption] as? NSNumber)?.intValue ?? 131_072
-    rowCache = RowCache(generationSize: max(1, cachedRows / 2))
+    rowCache = RowCache(opening.options)
     schema = opened.schema
     history = opened.history
     storeType = opening.type
     let reference = StoreReference(identifier: opened.identifier)
-    let storedEntities = StoredEntities(schema, reference: reference)
-    self.storedEntities = storedEntities
     let externalFiles = opening.isInMemory ? nil : ExternalFiles(of: database.configuration)
     self.externalFiles = externalFiles
-    let plans = RowPlans(schema, storedEntities) { name, _ in name }
-    var rowQueries: [RowQueries?] = Array(repeating: nil, count: storedEntities.byNumber.count)
-    var writers: [RowWriter?] = Array(repeating: nil, count: storedEntities.byNumber.count)
-    for mapping in schema.entities {
-      writers[mapping.number] = RowWriter(
-        mapping, layout: mapping.entity.layout, schema.uniqueConstraints(of: mapping), externalFiles: externalFiles)
-      rowQueries[mapping.number] = RowQueries(plans.plan(mapping.name, includesSubentities: false), mapping)
+    rows = EntityRows(schema, reference, form: { name, _ in name }, queries: { RowQueries($0, $1) }) {
+      RowWriter($0, layout: $0.entity.layout, $1, externalFiles: externalFiles)
     }
-    self.plans = plans
-    self.writers = writers
-    hasExternalData = writers.contains { !($0?.externalColumns.isEmpty ?? true) }
-    self.rowQueries = rowQueries
+    hasExternalData = rows.writers.contains { !($0?.externalColumns.isEmpty ?? true) }
     super.init(
       persistentStoreCoordinator: nil, configurationName: opening.configurationName, at: opening.placeURL,
       options: opening.options)
@@ -68,12 +52,11 @@ final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
     openMetadata.load(try SQLiteStore.metadata(at: url, options))
   }
 
-  func writer(_ number: Int) -> RowWriter {
-    guard writers.indices.contains(number), let writer = writers[number] else {
-      preconditionFailure("The store holds no entity number \(number).")
-    }
-    return writer
-  }
+  var storedEntities: StoredEntities { rows.storedEntities }
+  var plans: RowPlans { rows.plans }
+  /// By entity number.
+  var rowQueries: [RowQueries?] { rows.queries }
+  func writer(_ number: Int) -> RowWriter { rows.writer(number) }
 
   /// Writes changed metadata in a save's transaction; `didCommit` tells that it was committed.
   func writeMetadata(_ connection: SQLiteConnection) throws {
@@ -91,9 +74,12 @@ final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   /// Reserves keys in the table of a root entity and returns the first. Called in a transaction.
   func takeKeys(_ count: Int, root: Int, _ connection: SQLiteConnection) throws -> Int64 {
     let table = schema.primaryKeyTable
-    try connection.execute(
-      "UPDATE \(table) SET Z_MAX = Z_MAX + ? WHERE Z_ENT = ?", [.integer(Int64(count)), .integer(Int64(root))])
-    let last = try connection.integer("SELECT Z_MAX FROM \(table) WHERE Z_ENT = ?", [.integer(Int64(root))])
+    try connection.run(
+      """
+      UPDATE \(raw: table) SET Z_MAX = Z_MAX + \(bind: .integer(Int64(count))) \
+      WHERE Z_ENT = \(bind: .integer(Int64(root)))
+      """)
+    let last = try connection.integer("SELECT Z_MAX FROM \(raw: table) WHERE Z_ENT = \(bind: .integer(Int64(root)))")
     guard let last else {
       throw CoreDataErrors.error(
         .persistentStoreIncompatibleSchema, "\(table) has no row for the entity number \(root).")

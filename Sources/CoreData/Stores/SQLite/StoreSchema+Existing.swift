@@ -30,7 +30,7 @@ extension SchemaFile {
   init(_ connection: SQLiteConnection, prefix: String) throws {
     // The history's tables have rows there, too.
     let rows = try connection.rows(
-      "SELECT Z_ENT, Z_NAME, Z_SUPER FROM \(prefix)_PRIMARYKEY WHERE Z_ENT < \(HistoryTables.Number.change)")
+      "SELECT Z_ENT, Z_NAME, Z_SUPER FROM \(raw: prefix)_PRIMARYKEY WHERE Z_ENT < \(raw: HistoryTables.Number.change)")
     let entities: [EntityRow] = rows.compactMap { row in
       guard case .integer(let number) = row[0], case .text(let name) = row[1] else { return nil }
       var superNumber = 0

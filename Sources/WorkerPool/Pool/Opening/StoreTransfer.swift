@@ -76,7 +76,7 @@ public enum StoreTransfer {
   ///     before; a copy to a server is one transaction.
   ///   - model: the path of the app's model; nil for the copy that a SQLite file keeps.
   ///   - progress: called on the calling thread now and then.
-  /// - Throws: ``Failure``, ``Pool/StartError``, `ModelFileError`.
+  /// - Throws: ``Failure``, ``Pool/StartError``, `ModelLoaderError`.
   public static func copy(
     from source: StorePlace, to destination: StorePlace, model: String? = nil,
     progress: (Progress) -> Void = { _ in }
@@ -91,7 +91,7 @@ public enum StoreTransfer {
     guard let modelPath = model ?? (source.isServer ? nil : source.text) else {
       throw Pool.StartError.noModel(store: source.text)
     }
-    let app = try ModelFile.load(modelPath)
+    let app = try ModelLoader.load(modelPath)
     do {
       guard destination.isServer else { return try copy(source, app, toFile: destination, progress) }
       // Keeps pools from the original.

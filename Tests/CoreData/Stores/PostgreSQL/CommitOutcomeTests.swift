@@ -73,7 +73,7 @@ struct CommitOutcomeTests {
   }
 
   private func count(_ database: ServerDatabase, _ table: String) throws -> Int64 {
-    try database.read { connection, _ in try connection.execute("SELECT count(*) FROM \(table)").integer(0, 0) }
+    try database.read { connection, _ in try connection.execute("SELECT count(*) FROM \(raw: table)").integer(0, 0) }
   }
 
   @Test func aTransactionWhoseAnswerWasLostIsAskedFor() throws {
@@ -187,7 +187,7 @@ struct CommitOutcomeTests {
     }
     // Given a server that has ended all sessions of this coordinator.
     let other = try ServerDriver.open(PostgreSQLServer.shared.address())
-    let own = "SELECT pg_backend_pid()::bigint"
+    let own: SQL = "SELECT pg_backend_pid()::bigint"
     let processes = try [
       store.database.write { try $0.execute(own).integer(0, 0) },
       store.database.read { connection, _ in try connection.execute(own).integer(0, 0) },

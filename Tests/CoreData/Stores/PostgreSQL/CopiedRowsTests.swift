@@ -27,7 +27,7 @@ struct CopiedRowsTests {
       SELECT 9223372036854775807, 7::bigint, 0.1::float8, ''::text, NULL::text, 'é\u{1F600}'::text, NULL::bigint, \
       '\\x00ff'::bytea FROM generate_series(1, 3)
       """
-    let result = try connection.execute(sql)
+    let result = try connection.execute(SQL(raw: sql))
     let rows = CopiedRows(columnCount: 8)
     var found: [[[UInt8]?]] = []
     try connection.copyRows(sql) { message in

@@ -178,8 +178,8 @@ struct PredicatesOnServerTests {
     try other.run("BEGIN; UPDATE \(place.qualified("Book")) SET title = 'other' WHERE pages = 1")
     nonisolated(unsafe) let observer = try ServerDriver.open(PostgreSQLServer.shared.address())
     nonisolated(unsafe) let holder = other
-    let waits = """
-      SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%\(place.schema)%'
+    let waits: SQL = """
+      SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%\(raw: place.schema)%'
       """
     let thread = Thread {
       while (try? observer.execute(waits).rowCount) == 0 {}

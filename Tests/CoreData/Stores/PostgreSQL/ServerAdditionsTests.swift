@@ -177,9 +177,9 @@ struct ServerAdditionsTests {
       }
       isOver.signal()
     }
-    let end = """
+    let end: SQL = """
       SELECT count(pg_terminate_backend(pid)) FROM pg_locks WHERE NOT granted AND relation = \
-      \(schema.qualified("Author").quotedText)::regclass
+      \(raw: schema.qualified("Author").quotedText)::regclass
       """
     let limit = ContinuousClock.now + .seconds(60)
     while try connection.execute(end).integer(0, 0) == 0 { try #require(ContinuousClock.now < limit) }

@@ -29,10 +29,8 @@ struct ServerConnectionTests {
   func decimalsAreExact(text: String) throws {
     let connection = try connect()
     let decimal = try #require(Decimal(string: text))
-    var bytes: [UInt8] = []
-    ServerNumeric.append(decimal, to: &bytes)
     var parameters = ServerParameters()
-    parameters.add(bytes, type: ServerType.numeric.rawValue)
+    parameters.add(ServerNumeric.bytes(decimal), type: ServerType.numeric.rawValue)
     let result = try connection.execute("SELECT $1, $1::text", parameters)
     #expect(try ServerNumeric.decimal(#require(result.bytes(0, 0))) == decimal)
     #expect(result.text(0, 1).flatMap { Decimal(string: $0) } == decimal)
@@ -282,7 +280,7 @@ struct ServerConnectionTests {
 
   @Test func aConnectionKeepsABoundedNumberOfStatements() throws {
     let connection = try connect()
-    for number in 0..<1200 { try connection.execute("SELECT \(number)") }
+    for number in 0..<1200 { try connection.execute("SELECT \(raw: number)") }
     let kept = try connection.execute("SELECT count(*) FROM pg_prepared_statements").integer(0, 0)
     #expect(kept <= 500)
   }

@@ -79,7 +79,7 @@ struct ServerStoreTests {
       try context.save()
       #expect(book.value(forKey: "pages") as? Int == 9)
     }
-    try #expect(connection.execute("SELECT title FROM \(place.qualified("Book"))").text(0, 0) == "Sketch")
+    try #expect(connection.execute("SELECT title FROM \(raw: place.qualified("Book"))").text(0, 0) == "Sketch")
   }
 
   @Test(arguments: ConstraintPolicies.resolving)
@@ -116,7 +116,7 @@ struct ServerStoreTests {
       book.setPrimitiveValue(author, forKey: "author")
       expectError(133000) { try context.save() }
     }
-    try #expect(connection.execute("SELECT 1 FROM \(place.qualified("Book"))").rowCount == 0)
+    try #expect(connection.execute("SELECT 1 FROM \(raw: place.qualified("Book"))").rowCount == 0)
   }
 
   @Test func valuesThatPostgreSQLLacksAreRefusedWithTheirNames() throws {
@@ -274,8 +274,8 @@ struct ServerStoreTests {
       try connection.run("BEGIN; UPDATE \(place.qualified("Tag")) SET label = 'b'")
       let coordinator = stack.coordinator
       nonisolated(unsafe) let observer = try connect()
-      let waits = """
-        SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%\(place.schema)%'
+      let waits: SQL = """
+        SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%\(raw: place.schema)%'
         """
       let thread = Thread {
         while (try? observer.execute(waits).rowCount) == 0 {}
@@ -288,7 +288,7 @@ struct ServerStoreTests {
       try connection.run("ROLLBACK")
       try context.save()
     }
-    try #expect(connection.execute("SELECT label FROM \(place.qualified("Tag"))").text(0, 0) == "c")
+    try #expect(connection.execute("SELECT label FROM \(raw: place.qualified("Tag"))").text(0, 0) == "c")
   }
 
   @Test(.timeLimit(.minutes(20)))
@@ -298,7 +298,7 @@ struct ServerStoreTests {
     let pinned = try store.database.pinnedConnection()
     let coordinator = stack.coordinator
     nonisolated(unsafe) let observer = try connect()
-    let runs = "SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND query = 'SELECT pg_sleep(9.25)'"
+    let runs: SQL = "SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND query = 'SELECT pg_sleep(9.25)'"
     Thread {
       while (try? observer.execute(runs).rowCount) == 0 {}
       coordinator.interruptStatements()
@@ -317,7 +317,7 @@ struct ServerStoreTests {
     let tags = try address(stack).qualified("Tag")
     let largest = "UPDATE \(tags) SET _version = 9223372036854775807"
     func versions() throws -> [Int64] {
-      let result = try connection.execute("SELECT _version FROM \(tags)")
+      let result = try connection.execute("SELECT _version FROM \(raw: tags)")
       return (0..<result.rowCount).map { result.integer($0, 0) }
     }
     try stack.perform { context in

@@ -54,12 +54,10 @@ import Testing
       }
       return name
     }
-    let assignments = columns.map { "\($0) = ?" }.joined(separator: ", ")
     try connection.execute("BEGIN IMMEDIATE")
     for key in 1...rows {
-      try connection.execute(
-        "UPDATE ZCELL SET \(assignments) WHERE Z_PK = \(key)",
-        columns.map { Self.value(for: $0, &random) })
+      let assignments: [SQL] = columns.map { "\(raw: $0) = \(bind: Self.value(for: $0, &random))" }
+      try connection.run("UPDATE ZCELL SET \(assignments.joined(", ")) WHERE Z_PK = \(raw: key)")
     }
     // Text that is not UTF-8, which cannot be bound as a String.
     for (offset, bytes) in ["ff41fe", "c3", "610062", "00", "eda080", "f09f988300ff"].enumerated() {
@@ -207,8 +205,10 @@ import Testing
     // A save refuses numbers that do not fit.
     for (column, bits) in [("ZSMALL", 15), ("ZMIDDLE", 31)] {
       _ = try store.sql(
-        "UPDATE ZCELL SET \(column) = 7 WHERE CAST(\(column) AS INTEGER) NOT BETWEEN \(-(1 << bits)) AND \((1 << bits) - 1)"
-      )
+        """
+        UPDATE ZCELL SET \(column) = 7 WHERE CAST(\(column) AS INTEGER) NOT BETWEEN \(-(1 << bits)) \
+        AND \((1 << bits) - 1)
+        """)
     }
     let context = NSManagedObjectContext(.privateQueue)
     context.persistentStoreCoordinator = try store.otherCoordinator()

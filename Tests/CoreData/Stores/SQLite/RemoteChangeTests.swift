@@ -100,7 +100,7 @@ import Testing
       let connection = try SQLiteConnection(path: path, access: .readWrite)
       try connection.execute("PRAGMA cache_size = 10; BEGIN IMMEDIATE")
       for number in 1...2000 {
-        try connection.execute("INSERT INTO ZTAG (Z_ENT, Z_OPT, ZLABEL) VALUES (5, 1, ?)", [.text("label \(number)")])
+        try connection.run("INSERT INTO ZTAG (Z_ENT, Z_OPT, ZLABEL) VALUES (5, 1, \(bind: .text("label \(number)")))")
       }
       close(open(gate, O_RDONLY))
       try connection.execute("COMMIT")

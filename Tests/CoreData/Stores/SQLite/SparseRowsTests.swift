@@ -91,7 +91,8 @@ import Testing
       #expect(try context.count(for: NSFetchRequest<NSManagedObject>(entityName: "Thing")) == 6)
     }
     let plan = try sqlite.database.read { connection in
-      try connection.rows("EXPLAIN QUERY PLAN SELECT Z_PK FROM ZTHING WHERE ZA0 IN (?, ?)", [.text("x"), .text("y")])
+      try connection.rows(
+        "EXPLAIN QUERY PLAN SELECT Z_PK FROM ZTHING WHERE ZA0 IN (\(bind: .text("x")), \(bind: .text("y")))")
     }
     #expect("\(plan)".contains("Z_Thing_UNIQUE_a0"), "\(plan)")
   }

@@ -31,8 +31,43 @@ package protocol RowCells: ValueCells {
   /// UTF-8, valid until the next row.
   func text(_ column: Int32) -> UnsafeBufferPointer<UInt8>?
 
-  /// - Parameter isExternal: whether the value may be in a file.
-  func data(_ column: Int32, isExternal: Bool, in storedEntity: StoredEntity) throws -> Data?
+  /// - Parameters:
+  ///   - isExternal: whether the value may be in a file.
+  ///   - storedEntity: the entity whose store has the file; nil for bytes as they are in the row.
+  func data(_ column: Int32, isExternal: Bool, in storedEntity: StoredEntity?) throws -> Data?
+  func decimal(_ column: Int32) -> NSDecimalNumber?
+  func uuid(_ column: Int32) -> UUID?
+
+  /// The bytes of which an attribute's transformer makes the value.
+  func archive(_ column: Int32, of attribute: NSAttributeDescription?) -> Data?
+
+  /// A value without an attribute type, as the database has it.
+  func plain(_ column: Int32) -> Any?
+}
+
+extension RowCells {
+  package func value(
+    _ column: Int32, as type: NSAttributeType, of attribute: NSAttributeDescription?, in storedEntity: StoredEntity?
+  ) throws -> Any? {
+    func string() -> String? { text(column).map { String(decoding: $0, as: UTF8.self) } }
+    switch type {
+    case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType:
+      return integer(column).map { AttributeValue.number($0, type) }
+    case .booleanAttributeType: return boolean(column).map { NSNumber(value: $0 != 0) }
+    case .doubleAttributeType: return double(column).map { NSNumber(value: $0) }
+    case .floatAttributeType: return double(column).map { NSNumber(value: Float($0)) }
+    case .dateAttributeType: return date(column).map { Date(timeIntervalSinceReferenceDate: $0) }
+    case .stringAttributeType: return string()
+    case .UUIDAttributeType: return uuid(column)
+    case .URIAttributeType: return string().flatMap(URL.init(string:))
+    case .decimalAttributeType: return decimal(column)
+    case .binaryDataAttributeType:
+      return try data(column, isExternal: attribute?.allowsExternalBinaryDataStorage ?? false, in: storedEntity)
+    case .transformableAttributeType:
+      return archive(column, of: attribute).map { TransformableValue.decode($0, attribute?.valueTransformerName) }
+    case .undefinedAttributeType, .objectIDAttributeType, .compositeAttributeType: return plain(column)
+    }
+  }
 }
 
 extension ValueCells {

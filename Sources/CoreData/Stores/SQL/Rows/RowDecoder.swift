@@ -3,7 +3,7 @@
 package struct RowStep: Sendable {
   @usableFromInline let kind: SlotKind
   @usableFromInline let type: NSAttributeType
-  @usableFromInline let slot: Int
+  @usableFromInline package let slot: Int
   /// Whether its value may be in a file.
   @usableFromInline let isExternal: Bool
   @usableFromInline var column: Int32 = 0

@@ -4,12 +4,17 @@ package enum StoredColumns {
   case composite(CompositeColumns)
   case toOne(ToOneColumn)
 
+  /// A column, and the attribute whose values it has; nil for a key or an entity's number.
+  package typealias Column = (name: String, attribute: NSAttributeDescription?)
+
   /// One, or one for each element, or the key's and the entity's.
-  var names: [String] {
+  ///
+  /// - Parameter attribute: the property, if it is an attribute.
+  func columns(_ attribute: NSAttributeDescription?) -> [Column] {
     switch self {
-    case .attribute(let attribute): [attribute.column]
-    case .composite(let composite): composite.leaves.map(\.column.column)
-    case .toOne(let toOne): [toOne.column] + (toOne.entityColumn.map { [$0] } ?? [])
+    case .attribute(let column): [(column.column, attribute)]
+    case .composite(let composite): composite.leaves.map { ($0.column.column, $0.attribute) }
+    case .toOne(let toOne): [(toOne.column, nil)] + (toOne.entityColumn.map { [($0, nil)] } ?? [])
     }
   }
 }
@@ -41,7 +46,8 @@ extension WrittenProperties {
   ) {
     let constrained = Set(constraints.flatMap(\.columns))
     var unique = StepSet()
-    for (position, property) in properties.enumerated() where !constrained.isDisjoint(with: property.columns.names) {
+    for (position, property) in properties.enumerated()
+    where !constrained.isDisjoint(with: property.columns.columns(nil).map(\.name)) {
       unique.insert(position)
     }
     self.init(layout, slots: properties.map(\.slot), unique: unique)

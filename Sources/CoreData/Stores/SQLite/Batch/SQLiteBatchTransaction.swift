@@ -16,11 +16,24 @@ struct SQLiteBatchTransaction: BatchTransaction {
 
   func parameter(_ value: Any, of attribute: NSAttributeDescription) throws -> SQL {
     let external = attribute.allowsExternalBinaryDataStorage ? value as? Data : nil
-    let stored = try external.map { SQLiteValue.blob($0) } ?? SQLiteValue.stored(value, attribute)
-    // As a parameter it would be refused without its name.
-    guard connection.canBind(stored) else { throw RefusedValue(sqlite: SQLITE_TOOBIG) }
+    let stored: SQLiteValue
+    if let external {
+      stored = .blob(external)
+      guard connection.canBind(stored) else { throw RefusedValue(sqlite: SQLITE_TOOBIG) }
+    } else {
+      stored = try self.stored(value, attribute)
+    }
     // The function gives each row a file of its own for a large value, which goes with the row.
     return external == nil ? "\(bind: stored)" : "\(raw: Self.storedExternally)(\(bind: stored))"
+  }
+
+  private func stored(_ value: Any, _ attribute: NSAttributeDescription) throws -> SQLiteValue {
+    do {
+      return try connection.stored { $0.value(value, of: attribute) }
+    } catch let error as SQLiteError where error.isTooLong {
+      // The error has no name of the attribute.
+      throw RefusedValue(sqlite: SQLITE_TOOBIG)
+    }
   }
 
   func externalColumns(of mapping: TableMapping) -> [String] { store.writer(mapping.number).externalColumns }
@@ -47,7 +60,7 @@ struct SQLiteBatchTransaction: BatchTransaction {
       let rows = "SELECT \(mapping.names.key) FROM \(mapping.table) WHERE \(condition) ORDER BY \(mapping.names.key)"
       for row in try integers(SQL(raw: rows)) { try history.noteDelete(number: mapping.number, key: row[0]) }
     }
-    try connection.execute("DELETE FROM \(mapping.table) WHERE \(condition)", [])
+    _ = try connection.run("DELETE FROM \(raw: mapping.table) WHERE \(raw: condition)")
   }
 
   /// The files go once the transaction is committed.

@@ -2,7 +2,7 @@
 extension SQLiteStore {
   func insert(_ rows: BatchRows, by origin: ChangeOrigin) throws -> BatchResult {
     try batch("Inserting rows of \(rows.entityName)", origin) { connection, recorder in
-      try BatchInsertion(self, rows, connection, recorder).run()
+      try SQLiteBatchInsertion(self, rows, connection, recorder).run()
     }
   }
 

@@ -111,16 +111,9 @@ package final class SQLiteConnection: PooledConnection, @unchecked Sendable {
     return statement
   }
 
-  /// Runs every statement of the text.
+  /// Runs every statement of a text without parameters.
   package func execute(_ sql: String) throws {
     guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw lastError(sql: sql) }
-  }
-
-  /// Runs one statement with values bound to its parameters.
-  func execute(_ sql: String, _ values: [SQLiteValue]) throws {
-    let statement = try statement(sql)
-    statement.bind(values)
-    try statement.run()
   }
 
   /// Runs one statement that returns no rows.
@@ -133,9 +126,8 @@ package final class SQLiteConnection: PooledConnection, @unchecked Sendable {
   }
 
   /// All rows of a small query: schema, metadata, pragmas.
-  package func rows(_ sql: String, _ values: [SQLiteValue] = []) throws -> [[SQLiteValue]] {
+  package func rows(_ sql: SQL) throws -> [[SQLiteValue]] {
     let statement = try statement(sql)
-    statement.bind(values)
     defer { statement.reset() }
     var rows: [[SQLiteValue]] = []
     while try statement.step() {
@@ -145,9 +137,8 @@ package final class SQLiteConnection: PooledConnection, @unchecked Sendable {
   }
 
   /// The first column of the first row as an integer; nil without a row.
-  package func integer(_ sql: String, _ values: [SQLiteValue] = []) throws -> Int64? {
+  package func integer(_ sql: SQL) throws -> Int64? {
     let statement = try statement(sql)
-    statement.bind(values)
     defer { statement.reset() }
     return try statement.step() ? statement.integer(0) : nil
   }
@@ -188,11 +179,11 @@ package final class SQLiteConnection: PooledConnection, @unchecked Sendable {
   /// reader becomes a writer (https://www.sqlite.org/lang_transaction.html, "IMMEDIATE").
   @_semantics("optimize.sil.specialize.generic.never")  // a copy for each caller takes long to compile
   func immediateTransaction<T>(_ body: () throws -> T) throws -> T {
-    try execute("BEGIN IMMEDIATE", [])
+    try run("BEGIN IMMEDIATE")
     defer { shrinkCache() }
     do {
       let result = try body()
-      try execute("COMMIT", [])
+      try run("COMMIT")
       return result
     } catch {
       // The first error is the one to tell; SQLite may have ended the transaction by itself.

@@ -44,6 +44,11 @@ package enum ExternalData {
 
   static func encode(_ value: Data) -> Data { [1] + value }
 
+  /// What a row stores for a value.
+  ///
+  /// - Parameter files: where large values go; nil for a store without a file.
+  static func stored(_ value: Data, _ files: ExternalFiles?) -> Data { files?.stored(value) ?? encode(value) }
+
   /// Values of more bytes get a file. Apple's limit is about 100 KB.
   static let largestInside = 100 * 1024
 }

@@ -91,8 +91,11 @@ final class ExternalFiles: @unchecked Sendable {
   /// A part of the transaction may have been taken back, so that the row still has the value. A row that cannot be
   /// read keeps its file.
   private func isGone(_ value: Replaced, _ connection: SQLiteConnection) -> Bool {
-    let query = "SELECT 1 FROM \(value.table) WHERE Z_PK = ? AND \(value.column) = ?"
-    return (try? connection.rows(query, [.integer(value.key), .blob(value.stored)]))?.isEmpty ?? false
+    let query: SQL = """
+      SELECT 1 FROM \(raw: value.table) WHERE Z_PK = \(bind: .integer(value.key)) \
+      AND \(raw: value.column) = \(bind: .blob(value.stored))
+      """
+    return (try? connection.rows(query))?.isEmpty ?? false
   }
 
   /// The log's generation; nil without a log. Then a commit waits for all readers, and is on disk.

@@ -36,7 +36,7 @@ extension RowWriter {
     let isFile = "length(t0.\(column)) = \(ExternalData.storedNameLength) AND substr(t0.\(column), 1, 1) = x'02'"
     let conditions: SQL = condition.isEmpty ? " WHERE \(raw: isFile)" : "\(condition) AND \(raw: isFile)"
     let sql: SQL = "SELECT t0.Z_PK, t0.\(raw: column) FROM \(raw: mapping.table) AS t0\(conditions)"
-    let rows = try connection.rows(sql.text, sql.values)
+    let rows = try connection.rows(sql)
     return rows.compactMap { row in
       guard case .integer(let key) = row[0], case .blob(let stored) = row[1] else { return nil }
       return ExternalFiles.Replaced(table: mapping.table, column: column, key: key, stored: stored)

@@ -10,12 +10,12 @@ struct HistoryReader {
   /// The number of the last transaction ever written.
   static func lastNumber(_ schema: StoreSchema, _ connection: SQLiteConnection) throws -> Int64 {
     try connection.integer(
-      "SELECT Z_MAX FROM \(schema.primaryKeyTable) WHERE Z_ENT = \(HistoryTables.Number.transaction)") ?? 0
+      "SELECT Z_MAX FROM \(raw: schema.primaryKeyTable) WHERE Z_ENT = \(raw: HistoryTables.Number.transaction)") ?? 0
   }
 
   /// The numbers of the last transaction ever written and of the oldest one that is there; 0 for none.
   func bounds(_ connection: SQLiteConnection) throws -> (last: Int64, oldest: Int64) {
-    let oldest = try connection.integer("SELECT min(Z_PK) FROM \(history.tables.transactions)") ?? 0
+    let oldest = try connection.integer("SELECT min(Z_PK) FROM \(raw: history.tables.transactions)") ?? 0
     return (try Self.lastNumber(store.schema, connection), oldest)
   }
 

@@ -33,7 +33,7 @@ final class HistoryRecorder: HistoryNotes {
     guard let mapping = schema.entitiesByNumber[number] else { return }
     let columns = ["1"] + history.preserved(number).map(\.column)
     let rows = try connection.rows(
-      "SELECT \(columns.joined(separator: ", ")) FROM \(mapping.table) WHERE Z_PK = ?", [.integer(key)])
+      "SELECT \(raw: columns.joined(separator: ", ")) FROM \(raw: mapping.table) WHERE Z_PK = \(bind: .integer(key))")
     guard let row = rows.first else { return }
     try note(.delete, number, key, tombstone: Array(row.dropFirst()))
   }

@@ -26,11 +26,11 @@ struct HistoryTables: Sendable {
   /// The tables of the file; nil for none.
   init?(prefix: String, _ connection: SQLiteConnection) throws {
     let names = Self.names(prefix)
-    let columns = try connection.rows("SELECT name FROM pragma_table_info(?)", [.text(names.changes)])
+    let columns = try connection.rows("SELECT name FROM pragma_table_info(\(bind: .text(names.changes)))")
     if columns.isEmpty { return nil }
     let tombstones = columns.filter { if case .text(let name) = $0[0] { name.hasPrefix("ZTOMBSTONE") } else { false } }
     let strings = try connection.integer(
-      "SELECT 1 FROM pragma_table_info(?) WHERE name = 'ZAUTHORTS'", [.text(names.transactions)])
+      "SELECT 1 FROM pragma_table_info(\(bind: .text(names.transactions))) WHERE name = 'ZAUTHORTS'")
     self.init(prefix: prefix, hasStrings: strings != nil, tombstoneCount: tombstones.count)
   }
 
@@ -52,9 +52,11 @@ struct HistoryTables: Sendable {
     for (number, name) in [
       (Number.change, "CHANGE"), (Number.transaction, "TRANSACTION"), (Number.string, "TRANSACTIONSTRING"),
     ] {
-      try connection.execute(
-        "INSERT OR IGNORE INTO \(schema.primaryKeyTable) (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, 0, 0)",
-        [.integer(Int64(number)), .text(name)])
+      try connection.run(
+        """
+        INSERT OR IGNORE INTO \(raw: schema.primaryKeyTable) (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) \
+        VALUES (\(bind: .integer(Int64(number))), \(bind: .text(name)), 0, 0)
+        """)
     }
     return tables
   }

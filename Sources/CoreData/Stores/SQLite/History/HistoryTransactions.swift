@@ -19,12 +19,13 @@ struct HistoryTransactions {
     let names = [origin.author, Self.bundleIdentifier ?? Self.processName, origin.contextName, Self.processName]
     let suffix = tables.hasStrings ? "TS" : ""
     let columns = ["AUTHOR", "BUNDLEID", "CONTEXTNAME", "PROCESSID"].map { "Z\($0)\(suffix)" }
-    try connection.execute(
+    let references: [SQL] = try names.map { "\(bind: try reference($0))" }
+    try connection.run(
       """
-      INSERT INTO \(tables.transactions) (Z_PK, Z_ENT, ZTIMESTAMP, \(columns.joined(separator: ", "))) \
-      VALUES (?, \(HistoryTables.Number.transaction), ?, ?, ?, ?, ?)
-      """,
-      [.integer(transaction), .real(Date().timeIntervalSinceReferenceDate)] + names.map(reference))
+      INSERT INTO \(raw: tables.transactions) (Z_PK, Z_ENT, ZTIMESTAMP, \(raw: columns.joined(separator: ", "))) \
+      VALUES (\(bind: .integer(transaction)), \(raw: HistoryTables.Number.transaction), \
+      \(bind: .real(Date().timeIntervalSinceReferenceDate)), \(references.joined(", ")))
+      """)
     try setLastKey(transaction, HistoryTables.Number.transaction)
     return transaction
   }
@@ -33,28 +34,35 @@ struct HistoryTransactions {
   private func reference(_ name: String?) throws -> SQLiteValue {
     guard let name else { return .null }
     guard tables.hasStrings else { return .text(name) }
-    if let known = try connection.integer("SELECT Z_PK FROM \(tables.strings) WHERE ZNAME = ?", [.text(name)]) {
+    if let known = try connection.integer("SELECT Z_PK FROM \(raw: tables.strings) WHERE ZNAME = \(bind: .text(name))")
+    {
       return .integer(known)
     }
     let key = try lastKey(HistoryTables.Number.string, "TRANSACTIONSTRING") + 1
-    try connection.execute(
-      "INSERT INTO \(tables.strings) (Z_PK, Z_ENT, ZNAME) VALUES (?, \(HistoryTables.Number.string), ?)",
-      [.integer(key), .text(name)])
+    try connection.run(
+      """
+      INSERT INTO \(raw: tables.strings) (Z_PK, Z_ENT, ZNAME) \
+      VALUES (\(bind: .integer(key)), \(raw: HistoryTables.Number.string), \(bind: .text(name)))
+      """)
     try setLastKey(key, HistoryTables.Number.string)
     return .integer(key)
   }
 
   /// The last key that was given to a row of one of the tables.
   func lastKey(_ number: Int, _ name: String) throws -> Int64 {
-    if let last = try connection.integer("SELECT Z_MAX FROM \(primaryKeyTable) WHERE Z_ENT = \(number)") { return last }
+    if let last = try connection.integer("SELECT Z_MAX FROM \(raw: primaryKeyTable) WHERE Z_ENT = \(raw: number)") {
+      return last
+    }
     // Apple's framework creates the row when there is something to count.
-    try connection.execute(
-      "INSERT INTO \(primaryKeyTable) (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (\(number), ?, 0, 0)", [.text(name)])
+    try connection.run(
+      """
+      INSERT INTO \(raw: primaryKeyTable) (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) \
+      VALUES (\(raw: number), \(bind: .text(name)), 0, 0)
+      """)
     return 0
   }
 
   func setLastKey(_ key: Int64, _ number: Int) throws {
-    try connection.execute(
-      "UPDATE \(primaryKeyTable) SET Z_MAX = ? WHERE Z_ENT = \(number)", [.integer(key)])
+    try connection.run("UPDATE \(raw: primaryKeyTable) SET Z_MAX = \(bind: .integer(key)) WHERE Z_ENT = \(raw: number)")
   }
 }

@@ -102,7 +102,7 @@ struct SQLiteGuests {
   }
 
   static func columns(of table: String, _ connection: SQLiteConnection) throws -> Set<String> {
-    let rows = try connection.rows("SELECT name FROM pragma_table_info(?)", [.text(table)])
+    let rows = try connection.rows("SELECT name FROM pragma_table_info(\(bind: .text(table)))")
     return Set(rows.compactMap { if case .text(let name) = $0[0] { name } else { nil } })
   }
 }

@@ -23,9 +23,11 @@ extension SQLiteStore {
     return {
       connection.growCacheForFile()
       for entity in additions.entities {
-        try connection.execute(
-          "INSERT INTO \(schema.primaryKeyTable) (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, 0, 0)",
-          [.integer(Int64(entity.number)), .text(entity.name)])
+        try connection.run(
+          """
+          INSERT INTO \(raw: schema.primaryKeyTable) (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) \
+          VALUES (\(bind: .integer(Int64(entity.number))), \(bind: .text(entity.name)), 0, 0)
+          """)
       }
       for table in additions.tables { try connection.execute(table.creationStatement) }
       for (table, column) in additions.columns {
@@ -61,7 +63,10 @@ extension SQLiteStore {
       let columns = try SQLiteGuests.columns(of: table, connection)
       // Indexes without a text belong to the table's constraints.
       let rows = try connection.rows(
-        "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL", [.text(table)])
+        """
+        SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = \(bind: .text(table)) \
+        AND sql IS NOT NULL
+        """)
       for row in rows {
         guard case .text(let name) = row[0], case .text(let statement) = row[1],
           schema.isOwn(name, of: table, columns)

@@ -84,8 +84,8 @@ struct StoreMigration {
     for table in old.tables {
       let counted =
         try connection.integer(
-          "SELECT Z_MAX FROM \(old.primaryKeyTable) WHERE Z_ENT = \(table.rootNumber)") ?? 0
-      keys[table.rootNumber] = max(counted, try connection.integer("SELECT max(Z_PK) FROM \(table.name)") ?? 0)
+          "SELECT Z_MAX FROM \(raw: old.primaryKeyTable) WHERE Z_ENT = \(raw: table.rootNumber)") ?? 0
+      keys[table.rootNumber] = max(counted, try connection.integer("SELECT max(Z_PK) FROM \(raw: table.name)") ?? 0)
     }
     return keys
   }
@@ -99,8 +99,10 @@ struct StoreMigration {
   private func setAside() throws {
     for table in oldTables {
       let rows = try connection.rows(
-        "SELECT type, name FROM sqlite_master WHERE tbl_name = ? AND type IN ('index', 'trigger') AND sql NOT NULL",
-        [.text(table)])
+        """
+        SELECT type, name FROM sqlite_master WHERE tbl_name = \(bind: .text(table)) \
+        AND type IN ('index', 'trigger') AND sql NOT NULL
+        """)
       for row in rows {
         if case .text(let type) = row[0], case .text(let name) = row[1] {
           try connection.execute("DROP \(type) \"\(name)\"")
@@ -120,12 +122,12 @@ struct StoreMigration {
     for entity in new.entities {
       let hierarchy = new.entities.filter { $0.rootNumber == entity.number }
       let last = hierarchy.lazy.compactMap { source(of: $0) }.first.flatMap { lastKeys[$0.rootNumber] } ?? 0
-      try connection.execute(
-        "INSERT INTO \(table) (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (?, ?, ?, ?)",
-        [
-          .integer(Int64(entity.number)), .text(entity.name), .integer(Int64(entity.superNumber)),
-          .integer(entity.number == entity.rootNumber ? last : 0),
-        ])
+      let lastKey = entity.number == entity.rootNumber ? last : 0
+      try connection.run(
+        """
+        INSERT INTO \(raw: table) (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (\(bind: .integer(Int64(entity.number))), \
+        \(bind: .text(entity.name)), \(bind: .integer(Int64(entity.superNumber))), \(bind: .integer(lastKey)))
+        """)
     }
   }
 
@@ -173,12 +175,11 @@ struct StoreMigration {
         values.append("\(raw: before)")
       }
     }
-    let list = values.joined(", ")
-    try connection.execute(
+    try connection.run(
       """
-      INSERT INTO \(entity.table) (\(columns.joined(separator: ", "))) \
-      SELECT \(list.text) FROM \(aside(source.table)) WHERE Z_ENT = \(source.number)
-      """, list.values)
+      INSERT INTO \(raw: entity.table) (\(raw: columns.joined(separator: ", "))) \
+      SELECT \(values.joined(", ")) FROM \(raw: aside(source.table)) WHERE Z_ENT = \(raw: source.number)
+      """)
   }
 
   /// An attribute's value in the old row; its default if the attribute is new, or is mandatory and had no value.
@@ -214,7 +215,7 @@ struct StoreMigration {
       let element = composite.element(at: path.dropFirst())
     else { return "NULL" }
     let initial = (composite.initialValue as? [String: Any]).flatMap { CompositeValue.value(at: path[1...], in: $0) }
-    let defaultValue: SQL = "\(bind: try SQLiteValue.stored(initial, element))"
+    let defaultValue: SQL = "\(bind: try connection.stored { $0.value(initial, of: element) })"
     guard let was = inferred.attributes[composite.name] as? NSCompositeAttributeDescription,
       let columns = source.composites[was.name]
     else { return defaultValue }
@@ -228,19 +229,11 @@ struct StoreMigration {
 
   private func defaultValue(of attribute: NSAttributeDescription, _ entity: TableMapping) throws -> SQLiteValue {
     let layout = entity.entity.layout
-    let writer = RowWriter(entity, layout: layout)
+    let encoder = RowEncoder(entity, layout: layout, [])
     guard attribute.defaultValue != nil, let slot = layout.slot(attribute.name),
-      let step = writer.steps.first(where: { $0.slot == slot })
+      let step = encoder.steps.first(where: { $0.slot == slot })
     else { return .null }
-    return try stored { _ = writer.bind(step, of: layout.defaults, to: $0, at: 1) { $0 } }
-  }
-
-  /// The value as SQLite would store it.
-  private func stored(_ bind: (SQLiteStatement) -> Void) throws -> SQLiteValue {
-    let statement = try connection.statement("SELECT ?1")
-    defer { statement.reset() }
-    bind(statement)
-    return try statement.step() ? statement.value(0) : .null
+    return try connection.stored { encoder.write(step, of: layout.defaults, to: &$0) { $0 } }
   }
 }
 

@@ -199,7 +199,7 @@ import Testing
       try connection.execute(statement)
     }
     func counts() throws -> [Int64?] {
-      try [1, 2].map { try connection.integer("SELECT ZPAGESCOUNT FROM ZBOOK WHERE Z_PK = \($0)") }
+      try [1, 2].map { try connection.integer("SELECT ZPAGESCOUNT FROM ZBOOK WHERE Z_PK = \(raw: $0)") }
     }
 
     try connection.execute("INSERT INTO ZPAGE (Z_PK, ZBOOK) VALUES (1, 1)")

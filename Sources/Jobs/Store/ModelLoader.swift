@@ -2,12 +2,12 @@ import CoreData
 import Foundation
 
 /// Finds and reads a model.
-public enum ModelFile {
+public enum ModelLoader {
   /// The model at a path: `.xcdatamodeld`, `.xcdatamodel`, a compiled `.momd` or `.mom`, or any other name for an
   /// SQLite store, which keeps a copy of its model.
   ///
-  /// - Throws: ``ModelFileError``.
-  public static func load(_ path: String) throws(ModelFileError) -> NSManagedObjectModel {
+  /// - Throws: ``ModelLoaderError``.
+  public static func load(_ path: String) throws(ModelLoaderError) -> NSManagedObjectModel {
     guard FileManager.default.fileExists(atPath: path) else { throw .noFile(path) }
     let url = URL(fileURLWithPath: path)
     guard isModelFile(path) else {
@@ -55,7 +55,7 @@ public enum ModelFile {
 }
 
 /// Why there is no model.
-public enum ModelFileError: Error, Hashable, Sendable, CustomStringConvertible {
+public enum ModelLoaderError: Error, Hashable, Sendable, CustomStringConvertible {
   /// There is no file at the path.
   case noFile(String)
   /// The file at the path cannot be read as a model, for that reason.

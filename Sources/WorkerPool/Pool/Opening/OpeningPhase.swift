@@ -8,7 +8,7 @@ import WorkerProtocol
 /// says so, obeys signals and requests, and gives up after a while.
 ///
 /// A separate thread opens the store, because SQLite blocks; everything else happens on a loop.
-final class StoreOpening {
+final class OpeningPhase {
   /// The seconds after which the pool says what it waits for and begins to answer. It repeats this after three times as
   /// long.
   static let firstNotice = 1.0

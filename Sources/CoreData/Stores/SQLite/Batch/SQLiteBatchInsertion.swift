@@ -1,57 +1,39 @@
-/// Writes the new rows of a batch.
-final class BatchInsertion {
+/// Writes the new rows of a batch into a SQLite file.
+final class SQLiteBatchInsertion {
   private let store: SQLiteStore
   private let connection: SQLiteConnection
-  private let recorder: HistoryRecorder?
+  private let batch: BatchInsertion
   private let mapping: TableMapping
-  private let storedEntity: StoredEntity
   private let writer: RowWriter
-  private let layout: EntityLayout
-  private let source: BatchRows
   private let onDuplicate: BatchRows.OnDuplicate
   /// The columns of each constraint that the file's indexes keep.
   private let constraints: [[String]]
-  private let rules: BatchRowRules
   /// The rows of the next statement, and the one under construction.
   private let rows: [Snapshot]
   /// The number of complete rows.
   private var filled = 0
-  /// The steps that the row names, if that matters.
-  private var named: [Bool]
   private var lastNamed: [Bool] = []
   private var latest: (statement: SQLiteStatement, shape: InsertShape, rows: Int)?
   private var nextKey: Int64 = 0
-  private var result = BatchResult()
 
   init(
-    _ store: SQLiteStore, _ source: BatchRows, _ connection: SQLiteConnection,
-    _ recorder: HistoryRecorder?
+    _ store: SQLiteStore, _ source: BatchRows, _ connection: SQLiteConnection, _ recorder: HistoryRecorder?
   ) throws {
     self.store = store
-    self.recorder = recorder
     self.connection = connection
-    self.source = source
     mapping = store.mapping(source.entityName)
-    guard let storedEntity = store.storedEntities.byNumber[mapping.number] else {
-      throw CoreDataErrors.error(
-        .persistentStoreOperation, "The store holds no entity \(source.entityName).")
-    }
-    self.storedEntity = storedEntity
-    layout = storedEntity.layout
     writer = store.writer(mapping.number)
-    constraints =
-      source.onDuplicate == .fail ? [] : try store.uniqueColumns(of: mapping, connection)
+    batch = try BatchInsertion(source, in: store, writer.encoder, recorder)
+    constraints = source.onDuplicate == .fail ? [] : try store.uniqueColumns(of: mapping, connection)
     onDuplicate = constraints.isEmpty ? .fail : source.onDuplicate
-    rules = BatchRowRules(layout, slots: writer.steps.map(\.slot))
     let size = onDuplicate == .fail ? store.writeGroups.inserts.first ?? 1 : 1
-    rows = (0..<size).map { [layout] _ in layout.defaults.copy() }
-    named = Array(repeating: false, count: layout.slotCount)
+    rows = (0..<size).map { [batch] _ in batch.newRow() }
   }
 
   func run() throws -> BatchResult {
     let table = store.schema.primaryKeyTable
-    let root: [SQLiteValue] = [.integer(Int64(mapping.rootNumber))]
-    let last = try connection.integer("SELECT Z_MAX FROM \(table) WHERE Z_ENT = ?", root)
+    let root: SQL = "Z_ENT = \(bind: .integer(Int64(mapping.rootNumber)))"
+    let last = try connection.integer("SELECT Z_MAX FROM \(raw: table) WHERE \(root)")
     guard let last else {
       throw CoreDataErrors.error(
         .persistentStoreIncompatibleSchema,
@@ -69,21 +51,16 @@ final class BatchInsertion {
       if filled == rows.count { try insertRows() }
     }
     try insertRows()
-    try connection.execute(
-      "UPDATE \(table) SET Z_MAX = ? WHERE Z_ENT = ?", [.integer(nextKey - 1)] + root)
-    return result
+    try connection.run("UPDATE \(raw: table) SET Z_MAX = \(bind: .integer(nextKey - 1)) WHERE \(root)")
+    return batch.result
   }
 
   // MARK: Rows
 
   /// Fills a row from the source; false if there are no more.
   private func fill(_ row: Snapshot) throws -> Bool {
-    row.reset(to: layout.defaults)
-    for slot in named.indices { named[slot] = false }
     do {
-      guard try source.next(row, &named) else { return false }
-      try rules.check(row)
-      return true
+      return try batch.fill(row)
     } catch {
       // An error of a row before comes first.
       try insertRows()
@@ -143,17 +120,9 @@ final class BatchInsertion {
   }
 
   private func note(_ key: Int64) throws {
-    if key == nextKey {
-      nextKey += 1
-      try recorder?.noteInsert(number: mapping.number, key: key)
-    } else if let recorder {
-      let names = layout.slots.indices.filter { named[$0] }.map { layout.slots[$0].name }
-      try recorder.noteUpdate(number: mapping.number, key: key, changed: names)
-    }
-    result.count += 1
-    if source.keepsIDs {
-      result.ids.append(NSManagedObjectID(storedEntity: storedEntity, key: key))
-    }
+    guard key == nextKey else { return try batch.noteUpdate(key, batch.named) }
+    nextKey += 1
+    try batch.noteInsert(key)
   }
 
   // MARK: SQL
@@ -162,10 +131,10 @@ final class BatchInsertion {
   private func statement(_ shape: InsertShape, rows: Int) throws -> SQLiteStatement {
     if onDuplicate == .fail {
       if let latest, latest.shape === shape, latest.rows == rows { return latest.statement }
-    } else if let latest, onDuplicate != .update || named == lastNamed {
+    } else if let latest, onDuplicate != .update || batch.named == lastNamed {
       return latest.statement
     }
-    lastNamed = named
+    lastNamed = batch.named
     let sql =
       onDuplicate == .fail ? shape.sql(rows: rows, onRefusal: .endsTransaction) : shape.sql(rows: rows) + conflictClause
     let made = try connection.statement(sql)
@@ -183,9 +152,7 @@ final class BatchInsertion {
     case .fail: return ""
     case .skip: action = "DO NOTHING"
     case .update:
-      let columns = writer.steps.indices.filter { named[writer.steps[$0].slot] }.flatMap {
-        writer.columns[$0]
-      }
+      let columns = writer.steps.indices.filter { batch.named[writer.steps[$0].slot] }.flatMap { writer.columns[$0] }
       let assignments = columns.map { ", \($0) = excluded.\($0)" }.joined()
       action = "DO UPDATE SET Z_OPT = \("Z_OPT".nextVersion)\(assignments)"
     }
@@ -205,9 +172,9 @@ extension SQLiteStore {
     if constraints.isEmpty { return [] }
     let rows = try connection.rows(
       """
-      SELECT list.name, info.name FROM pragma_index_list(?) AS list, pragma_index_info(list.name) AS info \
-      WHERE list."unique" ORDER BY list.name, info.seqno
-      """, [.text(mapping.table)])
+      SELECT list.name, info.name FROM pragma_index_list(\(bind: .text(mapping.table))) AS list, \
+      pragma_index_info(list.name) AS info WHERE list."unique" ORDER BY list.name, info.seqno
+      """)
     var indexes: [String: Set<String>] = [:]
     for row in rows {
       if case .text(let index) = row[0], case .text(let column) = row[1] {

@@ -1,0 +1,162 @@
+/// Values in the server's binary format, one after the other: of each the number of its bytes, -1 for NULL, and the
+/// bytes. The elements of an array and the fields of COPY have this form.
+struct ServerFields: ~Copyable, CellWriter {
+  private var memory: GrowingBytes
+  private(set) var count = 0
+  private(set) var hasNull = false
+
+  /// - Parameter capacity: in bytes. It grows when more are written.
+  init(capacity: Int) { memory = GrowingBytes(capacity: capacity) }
+
+  /// A copy of all values.
+  var bytes: [UInt8] { memory.bytes }
+
+  /// Appends all values to bytes, and begins anew.
+  mutating func move(to bytes: inout [UInt8]) {
+    memory.withBytes { bytes.append(contentsOf: $0) }
+    memory.clear()
+    (count, hasNull) = (0, false)
+  }
+
+  /// Gives the body the bytes of each value; nil for NULL.
+  func forEach(_ body: (UnsafeRawBufferPointer?) -> Void) {
+    memory.withBytes { bytes in
+      var start = 0
+      for _ in 0..<count {
+        let length = Int(bytes.bigEndian(Int32.self, at: start))
+        start += 4
+        body(length < 0 ? nil : UnsafeRawBufferPointer(rebasing: bytes[start..<start + length]))
+        start += max(0, length)
+      }
+    }
+  }
+
+  /// The values as parameters of a statement; nil for NULL.
+  ///
+  /// - Parameter types: of each.
+  func values(_ types: [ServerType]) -> [SQLiteValue?] {
+    var values: [SQLiteValue?] = []
+    forEach { bytes in values.append(bytes.map { .encoded(Array($0), type: types[values.count].rawValue) }) }
+    return values
+  }
+
+  // MARK: Values
+
+  @inline(__always)
+  mutating func null() {
+    memory.append(bigEndian: Int32(-1))
+    count += 1
+    hasNull = true
+  }
+
+  @inline(__always)
+  mutating func integer(_ value: Int64) {
+    memory.append(bigEndian: Int32(8))
+    memory.append(bigEndian: value)
+    count += 1
+  }
+
+  mutating func boolean(_ value: Int64) {
+    memory.append(bigEndian: Int32(1))
+    memory.append(bigEndian: UInt8(value == 0 ? 0 : 1))
+    count += 1
+  }
+
+  @inline(__always) mutating func double(_ value: Double) { integer(Int64(bitPattern: value.bitPattern)) }
+
+  @inline(__always)
+  mutating func date(_ seconds: Double) throws(RefusedValue) {
+    guard let moment = ServerDate.microseconds(seconds) else {
+      throw RefusedValue(
+        "is a date that PostgreSQL does not have (4713 BC to 294276 AD)",
+        remedy: "give the object a date within them, or none")
+    }
+    integer(moment)
+  }
+
+  @inline(__always)
+  mutating func text(_ value: String) throws(RefusedValue) {
+    var value = value
+    let isValid = value.withUTF8 { utf8 in
+      if let start = utf8.baseAddress, memchr(start, 0, utf8.count) != nil { return false }
+      add(UnsafeRawBufferPointer(utf8))
+      return true
+    }
+    if !isValid { throw Self.nulRefused }
+  }
+
+  mutating func data(_ value: Data, isExternal: Bool) { value.withUnsafeBytes { add($0) } }
+
+  mutating func decimal(_ value: NSDecimalNumber) {
+    ServerNumeric.bytes(value.decimalValue).withUnsafeBytes { add($0) }
+  }
+
+  mutating func uuid(_ value: UUID) { withUnsafeBytes(of: value.uuid) { add($0) } }
+
+  /// JSON is a version number, 1, and the text (`jsonb_recv` of PostgreSQL 15).
+  mutating func transformable(_ value: Any, of attribute: NSAttributeDescription) throws(RefusedValue) {
+    guard let data = try TransformableValue.encode(value, attribute.valueTransformerName) else { return null() }
+    guard ServerType(attribute) == .json else { return self.data(data, isExternal: false) }
+    // The escape of U+0000, which the server's texts cannot hold. A backslash before it may be one that is escaped.
+    if data.range(of: Data("\\u0000".utf8)) != nil,
+      Self.hasNUL(TransformableValue.decode(data, attribute.valueTransformerName))
+    {
+      throw Self.nulRefused
+    }
+    self.data([1] + data, isExternal: false)
+  }
+
+  @inline(__always)
+  private mutating func add(_ bytes: UnsafeRawBufferPointer) {
+    memory.append(bigEndian: Int32(bytes.count))
+    memory.append(bytes)
+    count += 1
+  }
+
+  private static func hasNUL(_ value: Any) -> Bool {
+    switch value {
+    case let text as String: text.utf8.contains(0)
+    case let values as [Any]: values.contains(where: hasNUL)
+    case let values as [String: Any]: values.contains { $0.utf8.contains(0) || hasNUL($1) }
+    default: false
+    }
+  }
+
+  private static var nulRefused: RefusedValue {
+    RefusedValue("is a text with a NUL character, which PostgreSQL refuses", remedy: "remove the character (U+0000)")
+  }
+}
+
+extension ServerParameters {
+  /// Adds values.
+  ///
+  /// - Parameter types: of each.
+  mutating func add(_ fields: borrowing ServerFields, _ types: [ServerType]) {
+    var index = 0
+    fields.forEach { value in
+      if let value { add(types[index].rawValue) { $0.append(contentsOf: value) } } else { addNull(types[index]) }
+      index += 1
+    }
+  }
+}
+
+extension ServerArray {
+  /// The arrays of values that were written row after row.
+  ///
+  /// - Parameter types: of the values of a row, which become an array each.
+  static func arrays(_ types: [ServerType], of fields: borrowing ServerFields) -> [ServerArray] {
+    if types.count == 1 {
+      return [ServerArray(types[0], count: fields.count, hasNull: fields.hasNull, elements: fields.bytes)]
+    }
+    var arrays = types.map { ServerArray($0) }
+    var column = 0
+    fields.forEach { value in
+      arrays[column].append {
+        if let value { $0.append(contentsOf: value) }
+        return value != nil
+      }
+      column = (column + 1) % types.count
+    }
+    return arrays
+  }
+}
