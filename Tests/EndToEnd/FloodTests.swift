@@ -44,12 +44,12 @@ import WorkerPool
     let floods = try (0..<2).map { _ in try Flood(on: items.queue + "/run/status.sock", manner) }
 
     let clock = ContinuousClock()
-    let end = clock.now + .seconds(Self.seconds ?? 2)
+    let end = Self.seconds.map { clock.now + .seconds($0) }
     var slowest = Duration.zero
-    while clock.now < end {
+    var answers = 0
+    while end.map({ clock.now < $0 }) ?? (answers < 100) {
       slowest = max(slowest, try clock.measure { _ = try pool.status() })
-      // The sources have the processors.
-      poll(nil, 0, 20)
+      answers += 1
     }
     let job = try clock.measure {
       try items.submit("add")

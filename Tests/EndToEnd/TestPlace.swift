@@ -46,26 +46,35 @@ enum Built {
   static func path(_ name: String) -> String { directory + "/" + name }
 }
 
-/// Stores and models made by Apple's Core Data, which lie outside the repository.
+/// Stores and models that former programs made: those of `Tests/Fixtures`, and those of Apple's Core Data, which lie
+/// outside the repository.
 enum Fixtures {
-  static let directory: String? = {
-    if let path = ProcessInfo.processInfo.environment["WORKERPOOL_FIXTURES"] { return path }
-    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent()
-    let beside = root.deletingLastPathComponent().appendingPathComponent("shared/fixtures").path
-    return FileManager.default.fileExists(atPath: beside) ? beside : nil
+  private static let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+  private static let own = tests.appendingPathComponent("Fixtures").path
+
+  private static let apple: String? = {
+    let named = ProcessInfo.processInfo.environment["WORKERPOOL_FIXTURES"]
+    let package = tests.deletingLastPathComponent()
+    let folder = named ?? package.deletingLastPathComponent().appendingPathComponent("shared/fixtures").path
+    return FileManager.default.fileExists(atPath: folder) ? folder : nil
   }()
 
-  static var areThere: Bool { directory != nil }
+  /// The arguments of a test: those for the repository's files, and those for Apple's if they are there.
+  static func arguments<Argument>(own: [Argument], apple: [Argument]) -> [Argument] {
+    self.apple == nil ? own : own + apple
+  }
 
-  /// Copies a store with its `-wal` into a place and returns the copy's path, and that of the model.
+  /// Copies a store, with its log and the files of its values, into a place and returns the copy's path, and that of
+  /// the model.
   static func copy(_ name: String, model: String, into place: TestPlace) throws -> (store: String, model: String) {
-    let source = try #require(directory) + "/stores/" + name
-    let copy = place.path("store.sqlite")
-    for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: source + "/store.sqlite" + suffix) {
-      try FileManager.default.copyItem(atPath: source + "/store.sqlite" + suffix, toPath: copy + suffix)
+    let source = try #require(
+      [own, apple].compactMap { $0.map { $0 + "/stores/" + name } }
+        .first { FileManager.default.fileExists(atPath: $0) })
+    for file in ["store.sqlite", "store.sqlite-wal", ".store_SUPPORT"] {
+      guard FileManager.default.fileExists(atPath: source + "/" + file) else { continue }
+      try FileManager.default.copyItem(atPath: source + "/" + file, toPath: place.path(file))
     }
-    return (copy, source + "/model/" + model)
+    return (place.path("store.sqlite"), source + "/model/" + model)
   }
 }
 

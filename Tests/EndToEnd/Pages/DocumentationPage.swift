@@ -23,6 +23,8 @@ struct DocumentationPage: Sendable, CustomTestStringConvertible {
     var file: String? { notes.lazy.compactMap { if case .file(let path) = $0 { path } else { nil } }.first }
     /// What comes before the block, so that it runs or compiles by itself.
     var given: String? { notes.lazy.compactMap { if case .given(let text) = $0 { text } else { nil } }.first }
+    /// Whether the block goes on with the program of the Swift block before it.
+    var continues: Bool { notes.contains { if case .continues = $0 { true } else { false } } }
     /// What the block's command prints when the page may go on; it runs meanwhile.
     var runsUntil: String? { notes.lazy.compactMap { if case .runsUntil(let text) = $0 { text } else { nil } }.first }
     /// The exit code of the block's commands, if it is not 0.
@@ -41,8 +43,10 @@ struct DocumentationPage: Sendable, CustomTestStringConvertible {
     case runsUntil(String)
     /// The commands end with this exit code.
     case exits(Int)
-    /// What readers have done or declared already: commands, or Swift.
+    /// What readers do by themselves, or what stands for a package that this one does not have: commands, or Swift.
     case given(String)
+    /// The block is a part of the program of the Swift block before it.
+    case continues
     /// Why the block is not run.
     case notRun(String)
     /// A comment that this test does not know.
@@ -61,6 +65,7 @@ struct DocumentationPage: Sendable, CustomTestStringConvertible {
       case "runs until": self = .runsUntil(halves[1])
       case "exits": self = Int(halves[1]).map(Note.exits) ?? .unknown(comment)
       case "given": self = .given(halves[1])
+      case "continues": self = .continues
       case "not run": self = .notRun(halves[1])
       case ".ci/check-directions --draw": self = .notRun("a drawing that .ci/check-directions compares with the code")
       default: self = .unknown(comment)

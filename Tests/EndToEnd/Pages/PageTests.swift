@@ -85,10 +85,12 @@ import Testing
     for block in page.blocks {
       if let path = block.file, path.hasSuffix("/contents") { try compiler.add(model: block.text, at: path) }
     }
+    var program = ""
     for block in page.blocks where block.language == "swift" && block.reasonNotToRun == nil {
       // The page's commands build a manifest, and the tests of a package.
       if let file = block.file, file.hasSuffix("Package.swift") || file.hasPrefix("Tests/") { continue }
-      let errors = try compiler.errors(in: (block.given.map { $0 + "\n" } ?? "") + block.text)
+      program = (block.continues ? program : "") + (block.given.map { $0 + "\n" } ?? "") + block.text
+      let errors = try compiler.errors(in: program)
       #expect(errors == "", "\(page.path):\(block.line): \(errors)")
     }
   }

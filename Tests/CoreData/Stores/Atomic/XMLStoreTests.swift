@@ -41,26 +41,47 @@ import Testing
     try context.performAndWait { try #expect(context.all("Author")[0].value(forKey: "born") as? Date == date) }
   }
 
-  /// Mapping models of Xcode are XML stores that Apple's framework wrote.
-  @Test(.enabled(if: !ModelFixtures.areMissing))
-  func aFileOfApplesIsRead() throws {
-    let url = try ModelFixtures.folder("mappings/objcio-Moody2-Moody3.xcmappingmodel/xcmapping.xml")
+  /// A mapping model of Xcode's is an XML store.
+  struct MappingFile: Sendable {
+    let name: String
+    let identifier: String
+    /// An attribute and a generated relationship of one entity mapping.
+    let attribute: String
+    let relationship: String
+    let attributeKey: Int
+  }
+
+  @Test(
+    arguments: ModelFixtures.arguments(
+      own: [
+        MappingFile(
+          name: "Harbour2-Harbour3", identifier: "7B0C5D2E-3C0B-4D0A-9C52-6C1B4F6A1D11", attribute: "licence",
+          relationship: "friendOf", attributeKey: 169)
+      ],
+      apple: [
+        MappingFile(
+          name: "objcio-Moody2-Moody3", identifier: "0E82928F-05F0-40AF-851B-1FA617A37DB3",
+          attribute: "markedForDeletionDate", relationship: "countries", attributeKey: 103)
+      ]))
+  func aMappingModelIsRead(mapping: MappingFile) throws {
+    let url = try ModelFixtures.folder("mappings/\(mapping.name).xcmappingmodel/xcmapping.xml")
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: Self.mappingModel())
     let store = try coordinator.addPersistentStore(
       ofType: NSXMLStoreType, configurationName: nil, at: url,
       options: [NSReadOnlyPersistentStoreOption: true, NSIgnorePersistentStoreVersioningOption: true])
-    #expect(store.identifier == "0E82928F-05F0-40AF-851B-1FA617A37DB3")
+    #expect(store.identifier == mapping.identifier)
     let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
     context.persistentStoreCoordinator = coordinator
     try context.performAndWait {
-      let attribute = try #require(context.all("XDDevAttributeMapping", where: "name == 'markedForDeletionDate'").first)
+      let attribute = try #require(context.all("XDDevAttributeMapping", where: "name == '\(mapping.attribute)'").first)
       let entity = try #require(attribute.object("entityMapping"))
       #expect((entity.value(forKey: "attributeMappings") as? NSSet)?.contains(attribute) == true)
-      let relationship = try #require(context.all("XDDevRelationshipMapping", where: "name == 'countries'").first)
+      let relationship = try #require(
+        context.all("XDDevRelationshipMapping", where: "name == '\(mapping.relationship)'").first)
       #expect(relationship.value(forKey: "autogenerateExpression") as? Bool == true)
       #expect(relationship.object("entityMapping") == entity)
       try #expect(context.all("XDDevMappingModel").count == 1)
-      #expect(attribute.objectID.uriString.hasSuffix("/XDDevAttributeMapping/p103"))
+      #expect(attribute.objectID.uriString.hasSuffix("/XDDevAttributeMapping/p\(mapping.attributeKey)"))
     }
   }
 

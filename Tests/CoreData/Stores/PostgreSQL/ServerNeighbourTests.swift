@@ -342,8 +342,11 @@ struct ServerNeighbourTests {
       _ = try context.all("Author")
       let sessions = "SELECT count(*) FROM pg_stat_activity WHERE usename = '\(role)' AND state = 'idle in transaction'"
       try #expect(psql(sessions) == "1")
-      // By the server's clock, the session is now as old as the timeout.
-      try psql("SELECT pg_sleep(0.3)")
+      // The server ends a session of the user that has been idle for a shorter time.
+      let idle = try ServerDriver.open(
+        PostgreSQLServer.shared.address().replacingOccurrences(of: "//tests@", with: "//\(role)@"))
+      try idle.run("BEGIN")
+      #expect(throws: ServerError.self) { while true { _ = try idle.notifications(within: -1) } }
       try #expect(psql(sessions) == "1")
       context.refreshAllObjects()
       try #expect(context.all("Author").map { $0.text("name") } == ["Ada"])

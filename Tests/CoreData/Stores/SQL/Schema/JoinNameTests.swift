@@ -68,8 +68,8 @@ import Testing
   }
 
   @Test(
-    "Fetch indexes are those of Apple's files, by the models that the files keep",
-    .disabled(if: ModelFixtures.areMissing, "no fixtures"), arguments: AppleArchiveTests.stores)
+    "Fetch indexes are those of the files of former programs, by the models that the files keep",
+    arguments: StoreModels.keepingModels)
   func fixtures(store: String) throws {
     let (folder, file) = try ModelFixtures.copyOfStore(store)
     defer { try? FileManager.default.removeItem(at: folder) }

@@ -2,7 +2,7 @@ import CSQLite
 import Foundation
 import Testing
 
-/// The content of Apple's store files, read with plain SQLite calls.
+/// The content of the fixtures' store files, read with plain SQLite calls.
 enum StoreFixtures {
   /// The rows of a query, each column as text, nil for NULL.
   static func rows(_ sql: String, inFile file: URL) throws -> [[String?]] {

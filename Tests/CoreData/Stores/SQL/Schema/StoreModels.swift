@@ -3,20 +3,26 @@ import Testing
 
 @testable import CoreData
 
-/// The models of Apple's stores among the fixtures.
+/// The models of the stores among the fixtures.
 enum StoreModels {
   static let names: [String] = (try? ModelFixtures.names(in: "stores")) ?? []
 
-  /// The model of a store: from the store itself, or for old stores from the app's source.
+  /// The stores that keep a copy of their model.
+  static let keepingModels = names.filter { name in
+    name.hasPrefix("Harbour") || ((try? ModelFixtures.cachedModel(ofStore: name)) ?? nil) != nil
+  }
+
+  /// The model of a store: for Apple's from the description of the store's copy, otherwise from the model's source.
   static func model(ofStore name: String) throws -> NSManagedObjectModel {
     if let cached = try ModelFixtures.cachedModel(ofStore: name) { return cached.model }
+    if let source = try sourceModel(ofStore: name) { return source.plain() }
     let folder = try ModelFixtures.folder("stores/\(name)/model")
     let file = try #require(
       FileManager.default.contentsOfDirectory(atPath: folder.path).first { $0.contains(".xcdatamodel") })
     return try NSManagedObjectModel.load(contentsOf: folder.appendingPathComponent(file))
   }
 
-  /// The version of the app's model source that has the store's hashes; nil if the fixtures have none.
+  /// The version of the model's source that has the store's hashes; nil if the fixtures have none.
   static func sourceModel(ofStore name: String) throws -> NSManagedObjectModel? {
     let folder = try ModelFixtures.folder("stores/\(name)/model")
     let hashes = try StoreFixtures.metadata(ofStore: name)["NSStoreModelVersionHashes"] as? [String: Data]
@@ -29,5 +35,13 @@ enum StoreModels {
       if let found = candidates.first(where: { $0.entityVersionHashesByName == hashes }) { return found }
     }
     return nil
+  }
+}
+
+extension NSManagedObjectModel {
+  /// The model with plain objects for every entity.
+  func plain() -> NSManagedObjectModel {
+    for entity in entities { entity.managedObjectClassName = "NSManagedObject" }
+    return self
   }
 }

@@ -213,24 +213,41 @@ import Testing
     #expect(try counts() == [0, 1])
   }
 
-  @Test("Apple's triggers run here too", .disabled(if: ModelFixtures.areMissing, "no fixtures"))
-  func appleTriggers() throws {
-    let (folder, file) = try ModelFixtures.copyOfStore("CoreDataPlus-SampleModel2-V2")
+  @Test(
+    "The triggers of former programs run here too",
+    arguments: ModelFixtures.arguments(
+      own: [
+        (
+          "Harbour-1", "SELECT ZVESSELCOUNT FROM ZBERTH WHERE Z_PK = 1",
+          "INSERT INTO ZASSET (Z_PK, Z_ENT, Z_OPT, ZBERTH) VALUES (9999, 2, 1, 1)"
+        )
+      ],
+      apple: [
+        (
+          "CoreDataPlus-SampleModel2-V2", "SELECT ZPAGESCOUNT FROM ZBOOK WHERE Z_PK = 1",
+          "INSERT INTO ZPAGE (Z_PK, Z_ENT, Z_OPT, ZBOOK) VALUES (9999, 4, 1, 1)"
+        )
+      ]))
+  func formerTriggers(store: String, count: String, insertion: String) throws {
+    let (folder, file) = try ModelFixtures.copyOfStore(store)
     defer { try? FileManager.default.removeItem(at: folder) }
     let connection = try SQLiteConnection(path: file.path, access: .readWrite)
     defer { connection.close() }
-    let before = try #require(try connection.integer("SELECT ZPAGESCOUNT FROM ZBOOK WHERE Z_PK = 1"))
-    try connection.execute("INSERT INTO ZPAGE (Z_PK, Z_ENT, Z_OPT, ZBOOK) VALUES (9999, 4, 1, 1)")
-    #expect(try connection.integer("SELECT ZPAGESCOUNT FROM ZBOOK WHERE Z_PK = 1") == before + 1)
+    let before = try #require(try connection.integer(count))
+    try connection.execute(insertion)
+    #expect(try connection.integer(count) == before + 1)
   }
 
-  @Test("Triggers have the names of Apple's", .disabled(if: ModelFixtures.areMissing, "no fixtures"))
-  func names() throws {
-    let (folder, file) = try ModelFixtures.copyOfStore("CoreDataPlus-SampleModel2-V2")
+  @Test(
+    "Triggers have the names of former programs'",
+    arguments: ModelFixtures.arguments(own: ["Harbour-1", "Harbour-2"], apple: ["CoreDataPlus-SampleModel2-V2"]))
+  func names(store: String) throws {
+    let (folder, file) = try ModelFixtures.copyOfStore(store)
     defer { try? FileManager.default.removeItem(at: folder) }
     let expected = try StoreFixtures.rows(
       "SELECT name FROM sqlite_master WHERE type = 'trigger' ORDER BY rowid", inFile: file)
-    let schema = try StoreSchema(entities: books().entities, prefix: "Z")
+    let model = store.hasPrefix("Harbour") ? try StoreModels.model(ofStore: store) : books()
+    let schema = try StoreSchema(entities: model.entities, prefix: "Z")
     #expect(
       schema.derivedAttributeStatements.map { String($0.split(separator: " ")[2]) } == expected.compactMap { $0[0] })
   }
@@ -259,8 +276,7 @@ import Testing
   }
 
   @Test(
-    "Digest and checksum are those of Apple's files", .disabled(if: ModelFixtures.areMissing, "no fixtures"),
-    arguments: (try? ModelFixtures.names(in: "stores")) ?? [])
+    "Digest and checksum are those of the files of former programs", arguments: StoreModels.names)
   func digests(store: String) throws {
     let metadata = try StoreFixtures.metadata(ofStore: store)
     let hashes = try #require(metadata[StoreMetadata.Key.versionHashes] as? [String: Data])
@@ -273,11 +289,10 @@ import Testing
   }
 
   @Test(
-    "Every store is compatible with its own model", .disabled(if: ModelFixtures.areMissing, "no fixtures"),
-    arguments: (try? ModelFixtures.names(in: "stores")) ?? [])
+    "Every store is compatible with its own model", arguments: StoreModels.names)
   func compatible(store: String) throws {
-    guard let cache = try ModelFixtures.cachedModel(ofStore: store) else { return }
+    let model = try StoreModels.model(ofStore: store)
     let metadata = try StoreFixtures.metadata(ofStore: store)
-    #expect(cache.model.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
+    #expect(model.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
   }
 }

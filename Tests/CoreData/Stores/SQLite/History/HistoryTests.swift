@@ -57,12 +57,14 @@ import Testing
     try #expect(transactions(store).isEmpty)
   }
 
-  @Test(.disabled(if: ModelFixtures.areMissing, "no fixtures"), arguments: ["Notes-macOS15", "Plaso-RMAdminStore"])
-  func theTablesOfApplesFilesAreDeclaredAlike(name: String) throws {
+  @Test(
+    arguments: ModelFixtures.arguments(
+      own: [("Harbour-1", ["title", "uuid"])],
+      apple: [("Notes-macOS15", []), ("Plaso-RMAdminStore", ["title", "pages", "uuid", "link"])]))
+  func theTablesOfFormerFilesAreDeclaredAlike(name: String, preserved: [String]) throws {
     let (folder, file) = try ModelFixtures.copyOfStore(name)
     defer { try? FileManager.default.removeItem(at: folder) }
     let model = LibraryModel.make()
-    let preserved = name == "Notes-macOS15" ? [] : ["title", "pages", "uuid", "link"]
     for key in preserved {
       model.entitiesByName["Book"]?.attributesByName[key]?.preservesValueInHistoryOnDeletion = true
     }

@@ -3,11 +3,8 @@ import Testing
 
 @testable import CoreData
 
-/// Models that Apple's tools and framework archived.
-@Suite("Models in Apple's archives", .disabled(if: ModelFixtures.areMissing, "no fixtures")) struct AppleArchiveTests {
-  /// The fixtures that keep a copy of their model.
-  static let stores = StoreModels.names.filter { (try? ModelFixtures.cachedModel(ofStore: $0)) ?? nil != nil }
-
+/// Models that former programs archived, this package's and Apple's.
+@Suite("Models in archives of former programs") struct FormerArchiveTests {
   private func archive(ofStore name: String) throws -> Data {
     let (folder, file) = try ModelFixtures.copyOfStore(name)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -16,7 +13,8 @@ import Testing
   }
 
   @Test(
-    "A store opens with nothing but its file: entities, rows and values are those with its model", arguments: stores)
+    "A store opens with nothing but its file: entities, rows and values are those with its model",
+    arguments: StoreModels.keepingModels)
   func openingWithoutModel(store: String) throws {
     let (folder, file) = try ModelFixtures.copyOfStore(store)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -40,23 +38,30 @@ import Testing
     #expect(!withModel.values.isEmpty)
   }
 
-  @Test("What is written for a model of Apple's archive is what Apple wrote", arguments: stores)
+  @Test(
+    "What is written for the model of an archive is what the former program wrote", arguments: StoreModels.keepingModels
+  )
   func writing(store: String) throws {
-    let apple = try archive(ofStore: store)
+    let former = try archive(ofStore: store)
     let model = NSManagedObjectModel()
-    try ArchivedModel.read(apple, into: model)
-    let theirs = try ArchiveLines(apple)
+    try ArchivedModel.read(former, into: model)
+    let theirs = try ArchiveLines(former)
     let ours = try ArchiveLines(ModelArchive.data(of: model), without: theirs.inherited)
-    #expect(theirs.lines.subtracting(ours.lines) == [], "only in Apple's")
+    #expect(theirs.lines.subtracting(ours.lines) == [], "only in the former one")
     #expect(ours.lines.subtracting(theirs.lines) == [], "only in ours")
   }
 
   @Test(
     "A compiled model has the hashes that its VersionInfo.plist lists, and is its source",
-    arguments: ["CoreDataPlus-SampleModel-V1/model/SampleModel", "CoreDataPlus-SampleModel3-V1/model/SampleModel3"])
-  func compiled(path: String) throws {
+    arguments: ModelFixtures.arguments(
+      own: [("Harbour-1/model/Harbour", "Harbour")],
+      apple: [
+        ("CoreDataPlus-SampleModel-V1/model/SampleModel", "CoreDataPlus-SampleModel"),
+        ("CoreDataPlus-SampleModel3-V1/model/SampleModel3", "CoreDataPlus-SampleModel3"),
+      ]))
+  func compiled(path: String, model: String) throws {
     let compiled = try ModelFixtures.folder("stores/\(path).momd")
-    let source = try ModelFixtures.folder("models/CoreDataPlus-\((path as NSString).lastPathComponent).xcdatamodeld")
+    let source = try ModelFixtures.folder("models/\(model).xcdatamodeld")
     let list = try PropertyListSerialization.propertyList(
       from: Data(contentsOf: compiled.appendingPathComponent("VersionInfo.plist")), format: nil)
     let hashes = try #require(
@@ -79,16 +84,16 @@ import Testing
 
   @Test(
     "An archive that was cut off or changed is an error or another model, never a crash",
-    arguments: Array(stores.prefix(3)))
+    arguments: Array(StoreModels.keepingModels.prefix(3)))
   func damaged(store: String) throws {
-    let apple = try archive(ofStore: store)
+    let former = try archive(ofStore: store)
     // Others in each run: `.ci/fuzz model` tries them for hours.
-    for count in stride(from: Int.random(in: 0..<40), to: apple.count, by: 40) {
-      #expect(throws: (any Error).self) { try ArchivedModel.read(apple.prefix(count), into: NSManagedObjectModel()) }
+    for count in stride(from: Int.random(in: 0..<40), to: former.count, by: 40) {
+      #expect(throws: (any Error).self) { try ArchivedModel.read(former.prefix(count), into: NSManagedObjectModel()) }
     }
     var random = SystemRandomNumberGenerator()
-    for place in stride(from: 8 + Int.random(in: 0..<60), to: apple.count, by: 60) {
-      var changed = apple
+    for place in stride(from: 8 + Int.random(in: 0..<60), to: former.count, by: 60) {
+      var changed = former
       changed[place] = UInt8.random(in: 0...255, using: &random)
       let model = NSManagedObjectModel()
       if (try? ArchivedModel.read(changed, into: model)) != nil { _ = ModelArchive.data(of: model) }
@@ -130,6 +135,8 @@ struct StoreContents {
     case let object as NSManagedObject: object.objectID.uriRepresentation().absoluteString
     case let set as NSOrderedSet: set.array.map(text).joined(separator: " ")
     case let set as NSSet: set.allObjects.map(text).sorted().joined(separator: " ")
+    // The elements of a composite attribute come in any order.
+    case let elements as [String: Any]: elements.map { "\($0.key) \($0.value)" }.sorted().joined(separator: ", ")
     case let value?: "\(value)"
     }
   }

@@ -3,8 +3,8 @@ import Testing
 
 @testable import CoreData
 
-/// The histories that Apple's framework wrote.
-@Suite("Histories in Apple's stores", .disabled(if: ModelFixtures.areMissing, "no fixtures")) struct AppleHistoryTests {
+/// The histories that former programs wrote, this package's and Apple's.
+@Suite("Histories in stores of former programs") struct FormerHistoryTests {
   private func open(_ name: String) throws -> (folder: URL, file: URL, context: NSManagedObjectContext) {
     let (folder, file) = try ModelFixtures.copyOfStore(name)
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: try StoreModels.model(ofStore: name))
@@ -21,9 +21,11 @@ import Testing
     return try #require((result as? NSPersistentHistoryResult)?.result as? [NSPersistentHistoryTransaction])
   }
 
-  @Test(
-    "Every transaction and change is read",
-    arguments: ["Notes-macOS13", "Notes-macOS15", "Notes-macOS26", "Plaso-RMAdminStore", "Plaso-knowledgeC-10.13"])
+  private static let withHistory = ModelFixtures.arguments(
+    own: ["Harbour-1"],
+    apple: ["Notes-macOS13", "Notes-macOS15", "Notes-macOS26", "Plaso-RMAdminStore", "Plaso-knowledgeC-10.13"])
+
+  @Test("Every transaction and change is read", arguments: withHistory)
   func readingEverything(name: String) throws {
     let (folder, file, context) = try open(name)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -41,8 +43,7 @@ import Testing
   }
 
   @Test(
-    "The masks of updates have the length that the model gives them",
-    arguments: ["Notes-macOS13", "Notes-macOS15", "Notes-macOS26", "Plaso-RMAdminStore", "Plaso-knowledgeC-10.13"])
+    "The masks of updates have the length that the model gives them", arguments: withHistory)
   func maskLengths(name: String) throws {
     let (folder, file, context) = try open(name)
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -56,42 +57,55 @@ import Testing
     }
   }
 
-  @Test("Masks name the properties that changed")
-  func updatedProperties() throws {
-    let (folder, _, context) = try open("Plaso-RMAdminStore")
+  @Test(
+    "Masks name the properties that changed",
+    arguments: ModelFixtures.arguments(
+      own: [("Harbour-1", "Yacht", ["sailArea", "isAfloat"])],
+      apple: [
+        ("Plaso-RMAdminStore", "UsageBlock", ["lastEventDate", "longestSessionEndDate", "screenTimeInSeconds"])
+      ]))
+  func updatedProperties(store: String, entity: String, properties: Set<String>) throws {
+    let (folder, _, context) = try open(store)
     defer { try? FileManager.default.removeItem(at: folder) }
     let changes: [NSPersistentHistoryChange] = try transactions(context).flatMap { $0.changes ?? [] }
-    let updated = changes.filter { $0.changeType == .update && $0.changedObjectID.entity.name == "UsageBlock" }
-    let wanted: Set<String> = ["lastEventDate", "longestSessionEndDate", "screenTimeInSeconds"]
-    #expect(updated.contains { change in Set((change.updatedProperties ?? []).map { $0.name }) == wanted })
+    let updated = changes.filter { $0.changeType == .update && $0.changedObjectID.entity.name == entity }
+    #expect(updated.contains { change in Set((change.updatedProperties ?? []).map { $0.name }) == properties })
   }
 
-  @Test("Tombstones have their values")
-  func tombstones() throws {
-    let (folder, _, context) = try open("Plaso-RMAdminStore")
+  @Test(
+    "Tombstones have their values",
+    arguments: ModelFixtures.arguments(
+      own: [("Harbour-1", "Vessel 2", false)], apple: [("Plaso-RMAdminStore", "com.skout.SKOUT", true)]))
+  func tombstones(store: String, text: String, hasIdentifiers: Bool) throws {
+    let (folder, _, context) = try open(store)
     defer { try? FileManager.default.removeItem(at: folder) }
     let changes: [NSPersistentHistoryChange] = try transactions(context).flatMap { $0.changes ?? [] }
     let values: [Any] = changes.flatMap { change in Array((change.tombstone ?? [:]).values) }
-    #expect(values.contains { $0 as? String == "com.skout.SKOUT" })
-    #expect(values.contains { $0 is UUID })
+    #expect(values.contains { $0 as? String == text })
+    #expect(values.contains { $0 is UUID } == hasIdentifiers)
   }
 
-  @Test("A token that Apple's framework archived is read, and is a place in the history")
-  func archivedToken() throws {
-    let (folder, _, context) = try open("Plaso-RMAdminStore")
+  @Test(
+    "A token that a former program archived is read, and is a place in the history",
+    arguments: ModelFixtures.arguments(
+      own: [("Harbour-1", "HarbourToken", [5, 6])], apple: [("Plaso-RMAdminStore", "STUnique", [1039])]))
+  func archivedToken(name: String, key: String, numbers: [Int64]) throws {
+    let (folder, _, context) = try open(name)
     defer { try? FileManager.default.removeItem(at: folder) }
     let store = try #require(context.persistentStoreCoordinator?.persistentStores.first)
-    let data = try #require(store.metadata["STUnique"] as? Data)
+    let data = try #require(store.metadata[key] as? Data)
     let token = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: NSPersistentHistoryToken.self, from: data))
     let request = NSPersistentHistoryChangeRequest.fetchHistory(after: token)
     let result = try context.performAndWait { try context.execute(request) }
     let newer = (result as? NSPersistentHistoryResult)?.result as? [NSPersistentHistoryTransaction]
-    #expect(newer?.map(\.transactionNumber) == [1039])
+    #expect(newer?.map(\.transactionNumber) == numbers)
   }
 
   @Test(
     "A save goes on with the history in the form that the file has",
-    arguments: ["Notes-macOS15", "Plaso-RMAdminStore", "Plaso-knowledgeC-10.13", "SwiftData-FreezeRay-1.0.0"])
+    arguments: ModelFixtures.arguments(
+      own: ["Harbour-1", "Harbour-2"],
+      apple: ["Notes-macOS15", "Plaso-RMAdminStore", "Plaso-knowledgeC-10.13", "SwiftData-FreezeRay-1.0.0"]))
   func goingOn(name: String) throws {
     let (folder, file, context) = try open(name)
     defer { try? FileManager.default.removeItem(at: folder) }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import CoreData
 
-/// Compares the values that the stack reads from and writes to Apple's files with those that plain SQLite shows.
-@Suite("Values in Apple's stores", .disabled(if: ModelFixtures.areMissing, "no fixtures")) struct AppleStoreValuesTests
-{
+/// Compares the values that the stack reads from and writes to files of former programs with those that plain SQLite
+/// shows.
+@Suite("Values in stores of former programs") struct FormerStoreValuesTests {
   private func open(
     _ model: NSManagedObjectModel, _ file: URL, prefix: String? = nil
   ) throws -> (NSManagedObjectContext, StoreSchema) {
@@ -62,7 +62,7 @@ import Testing
           let object = try #require(byKey["p" + (row[0] ?? "")], "\(mapping.name) \(row[0] ?? "")")
           for (index, attribute) in attributes.enumerated() {
             let (quote, text) = (row[1 + 2 * index], row[2 + 2 * index])
-            let value = object.value(forKey: attribute.name)
+            let value = object.value(forKeyPath: attribute.name)
             switch (attribute.type, value) {
             case (.dateAttributeType, let date as Date):
               #expect(date.timeIntervalSinceReferenceDate == Double(quote ?? ""))

@@ -3,9 +3,9 @@ import Testing
 
 @testable import CoreData
 
-/// Opens Apple's stores through the whole stack and reads every value of every object.
-@Suite("Opening Apple's stores", .disabled(if: ModelFixtures.areMissing, "no fixtures")) struct OpeningAppleStoresTests
-{
+/// Opens stores of former programs, this package's and Apple's, through the whole stack and reads every value of every
+/// object.
+@Suite("Opening stores of former programs") struct OpeningFormerStoresTests {
   private func open(_ model: NSManagedObjectModel, _ file: URL) throws -> NSManagedObjectContext {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: file, options: nil)
