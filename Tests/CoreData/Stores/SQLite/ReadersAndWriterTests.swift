@@ -281,7 +281,7 @@ import Testing
     timer.setEventHandler { [coordinator = store.coordinator] in coordinator.interruptStatements() }
     timer.resume()
     defer { timer.cancel() }
-    let long = "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000000) SELECT count(*) FROM n"
+    let long: SQL = "WITH n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000000) SELECT count(*) FROM n"
     let error = #expect(throws: SQLiteError.self) { try pinned.use { try $0.integer(long) } }
     #expect(error?.primaryCode == SQLITE_INTERRUPT)
   }
