@@ -233,9 +233,9 @@ import Testing
     defer { try? FileManager.default.removeItem(at: folder) }
     let connection = try SQLiteConnection(path: file.path, access: .readWrite)
     defer { connection.close() }
-    let before = try #require(try connection.integer(count))
+    let before = try #require(try connection.integer("\(raw: count)"))
     try connection.execute(insertion)
-    #expect(try connection.integer(count) == before + 1)
+    #expect(try connection.integer("\(raw: count)") == before + 1)
   }
 
   @Test(
