@@ -27,8 +27,10 @@ final class Browser {
   typealias Members = [String: Any]
 
   init() throws {
-    folder = temporaryURL("browser")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    // Chromium ends where the path of its socket, which it makes in TMPDIR, is longer than 107 bytes (unix(7)).
+    folder = URL(fileURLWithPath: "/tmp/browser-\(getpid())-\(UInt32.random(in: 0 ... .max))")
+    try FileManager.default.createDirectory(
+      at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     // Chromium reads commands from descriptor 3 and answers on descriptor 4, each ended by a zero byte.
     let (input, output) = (folder.path + "/commands", folder.path + "/answers")
     try #require(mkfifo(input, 0o600) == 0 && mkfifo(output, 0o600) == 0)
