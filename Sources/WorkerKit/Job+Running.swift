@@ -162,7 +162,7 @@ extension Job {
     return try attempt.runner.store.insert(requests, into: context)
   }
 
-  /// A pass over the pool's finished jobs, which deletes those that need not be kept any longer; nil for a job that does
+  /// A pass over the pool's finished jobs, which deletes those that need not be kept. Nil for a job that does
   /// not run.
   ///
   /// For maintenance workers such as the bundled `maintain`. Use it in the job's context.

@@ -5,14 +5,17 @@ import CoreData
 /// Keep more for statistics and for tracing what happened; less where the store's size matters: a job takes about as
 /// many bytes as its parameters, its output and its errors.
 public struct JobRetention: Hashable, Sendable {
-  /// Seconds for which succeeded and cancelled jobs are kept; nil: for ever. Default: 7 days.
+  /// The seconds for which the store keeps jobs that succeeded or were cancelled. Nil keeps them for ever. Default:
+  /// 7 days.
   public var finished: Double?
-  /// Seconds for which dead jobs are kept, which a person may want to retry; nil: for ever. Default: 30 days.
+  /// The seconds for which the store keeps dead jobs, because a person may want to retry them. Nil keeps them for ever.
+  /// Default: 30 days.
   public var dead: Double?
-  /// How many succeeded and cancelled jobs are kept at most, the youngest; nil: all. Default: 100,000.
+  /// The most jobs that succeeded or were cancelled that the store keeps of each of these two states. The oldest go
+  /// first. Nil keeps all. Default: 100,000.
   public var count: Int?
 
-  /// Times in seconds; nil keeps jobs for ever.
+  /// The times are in seconds. Nil keeps jobs for ever.
   public init(finished: Double? = 7 * 86_400, dead: Double? = 30 * 86_400, count: Int? = 100_000) {
     self.finished = finished
     self.dead = dead

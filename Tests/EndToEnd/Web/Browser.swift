@@ -138,7 +138,7 @@ final class Browser {
 
   /// Clicks on what leads to another page, and returns when that page has been loaded.
   ///
-  /// A live page may move what is to be clicked before the mouse comes there. Then this clicks again, as a person does.
+  /// A live page may move the element before the mouse reaches it. Then this clicks again, as a person does.
   func follow(_ selector: String) throws {
     events.removeAll { $0.method == "Page.loadEventFired" }
     repeat {
