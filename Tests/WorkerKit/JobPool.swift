@@ -104,7 +104,9 @@ final class JobPool {
       exit.semaphore.signal()
     }
     thread.start()
-    #expect(log.started.wait(timeout: .now() + 300) == .success, "\(log.all)")
+    try #require(
+      log.started.wait(timeout: .now() + 300) == .success && log.all.last?.hasPrefix("the pool did not start") == false,
+      "\(log.all)")
     observer = try StatusClient(queue: configuration.queue)
     #expect(try observer?.request(StatusRequest(.observe)).ok == true, "\(log.all)")
     if resuming { #expect(try request(StatusRequest(.resume)).ok) }

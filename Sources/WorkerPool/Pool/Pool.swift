@@ -115,7 +115,7 @@ public enum Pool {
     defer {
       runtime.clear()
       if !hasStarted { remains.removeQueue() }
-      close(lock)
+      lock.release()
     }
     configuration.log = configuration.log.and(try LogDirectory(queue: configuration.queue).open())
     let log = configuration.log

@@ -33,27 +33,35 @@ struct RuntimeDirectory {
     var description: String { "\(path) cannot be used: \(reason)" }
   }
 
-  /// Makes the directory and locks the queue directory; the lock lasts until the descriptor is closed, which the kernel
-  /// does for a process that dies. Throws ``Occupied``, ``Unsafe`` or `SystemCallError`.
+  /// The lock that makes one pool the only one of a queue directory, until it is released or its process ends.
+  struct Lock {
+    let descriptor: Descriptor
+
+    /// Lets another pool have the directory. Closing the descriptor would not do: a child has a copy until it runs its
+    /// program.
+    func release() { flock(descriptor.number, LOCK_UN) }
+  }
+
+  /// Makes the directory and locks the queue directory. Throws ``Occupied``, ``Unsafe`` or `SystemCallError`.
   ///
   /// The queue directory itself is locked, and no file in it: a file could be removed, and a second pool would lock its
   /// successor.
-  func lock() throws -> Int32 {
+  func lock() throws -> Lock {
     try makeSafe()
-    let descriptor = open(queue, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw SystemCallError("open", path: queue) }
+    let descriptor = try Descriptor(open(queue, O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open", path: queue)
+    guard flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 else {
+      if errno != EWOULDBLOCK { throw SystemCallError("flock", path: queue) }
+      throw Occupied(queue: queue, pid: try? String(contentsOfFile: pidFile, encoding: .utf8))
+    }
+    let lock = Lock(descriptor: descriptor)
     do {
-      guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-        if errno != EWOULDBLOCK { throw SystemCallError("flock", path: queue) }
-        throw Occupied(queue: queue, pid: try? String(contentsOfFile: pidFile, encoding: .utf8))
-      }
       unlink(pidFile)
       try writePID()
     } catch {
-      close(descriptor)
+      lock.release()
       throw error
     }
-    return descriptor
+    return lock
   }
 
   /// The identity of the pools on this queue directory, by which they know their processes: 128 random bits in
