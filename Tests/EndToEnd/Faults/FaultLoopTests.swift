@@ -4,7 +4,7 @@ import Testing
 /// Each system call of the pool and of its workers that can fail does so: the pool does not crash, the reason is shown,
 /// and when it is over every job has taken effect once.
 ///
-/// By default each kind of call on each kind of file fails once, at its first and at its last occurrence.
+/// By default each kind of call on each kind of file fails once, in turn at its first and at its last occurrence.
 /// `WORKERPOOL_FAULTS=all` lets every single call fail with every error, once and for good, which takes hours;
 /// `WORKERPOOL_FAULTS=2/4` is the second quarter of that.
 @Suite(.serialized) struct FaultLoopTests {
@@ -113,12 +113,12 @@ import Testing
       let file = call.file.replacing(/[0-9A-Fa-f-]{8,}/, with: "#")
       return "\(call.function) \(call.group == "open" || call.group == "lock" ? "" : file)"
     }
-    return classes.values.flatMap { calls -> [FaultyPool.Fault] in
-      guard let first = calls.first, let last = calls.last, let error = first.errors.first else { return [] }
-      return [
-        FaultyPool.Fault(program: program, call: first, error: error),
-        FaultyPool.Fault(program: program, call: last, error: first.errors.last ?? error),
-      ]
+    let kinds = classes.values.sorted { $0[0].number < $1[0].number }
+    return kinds.enumerated().compactMap { number, calls in
+      guard let call = number % 2 == 0 ? calls.first : calls.last,
+        let error = number % 2 == 0 ? call.errors.first : call.errors.last
+      else { return nil }
+      return FaultyPool.Fault(program: program, call: call, error: error)
     }.sorted { $0.call.number < $1.call.number }
   }
 
