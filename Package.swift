@@ -9,6 +9,7 @@ let package = Package(
     .library(name: "StoreTools", targets: ["StoreTools"]),
     .plugin(name: "ModelCompilerPlugin", targets: ["ModelCompilerPlugin"]),
     .library(name: "WorkerKit", targets: ["WorkerKit"]),
+    .library(name: "WorkerKitTesting", targets: ["WorkerKitTesting"]),
     .library(name: "PoolClient", targets: ["PoolClient"]),
     .executable(name: "workerpool", targets: ["WorkerPoolCommand"]),
     .executable(name: "workerpool-web", targets: ["workerpool-web"]),
@@ -55,6 +56,9 @@ let package = Package(
       dependencies: [
         "CoreData", "CoreDataPostgreSQL", "Jobs", "LinuxSystem", "StoreTools", "WorkerProtocol", "CSystem",
       ]),
+    // For the tests of a plugin: programs do not link it.
+    .target(
+      name: "WorkerKitTesting", dependencies: ["CoreData", "Jobs", "LinuxSystem", "WorkerKit", "WorkerProtocol"]),
     // Its code needs CoreData only; the pool's store may be at a server.
     .target(
       name: "PoolClient",
@@ -169,7 +173,8 @@ let package = Package(
     .testTarget(
       name: "WorkerKitTests",
       dependencies: [
-        "CoreData", "Jobs", "WorkerKit", "WorkerPool", "WorkerProtocol", "CSystem", "test-worker", "TestFiles",
+        "CoreData", "Jobs", "WorkerKit", "WorkerKitTesting", "WorkerPool", "WorkerProtocol", "CSystem", "test-worker",
+        "TestFiles",
       ],
       path: "Tests/WorkerKit"),
     .testTarget(

@@ -149,7 +149,7 @@ extension Job {
   @discardableResult
   public func submit(_ request: JobRequest) throws -> Job? {
     guard let context = managedObjectContext else { return nil }
-    return try Job.submit(request, into: context)
+    return try Job.submit(request, into: context, at: JobAttempt.running(self)?.runner.store.now ?? Date())
   }
 
   /// Submits further jobs of which some wait for others by their labels; those whose unique key is taken are left out.

@@ -94,7 +94,8 @@ final class JobRunner: @unchecked Sendable {
   /// How often a job runs again at once after other processes have changed what it had read.
   private static let conflictRetries = 5
 
-  private func runAlone(_ uri: ObjectURI) -> Bool {
+  /// Runs one attempt, which may take several turns. Returns true.
+  func runAlone(_ uri: ObjectURI) -> Bool {
     var conflicts = 0
     while true {
       let startedAt = store.now

@@ -61,7 +61,8 @@ final class WorkerConnection: @unchecked Sendable {
   let condition = MonotonicCondition()
   var state = State()
   private let connection: Connection
-  private let signals: WorkerSignals
+  /// Nil where the process is not a worker's own: in a test.
+  private let signals: WorkerSignals?
   private let orphanDeadline: Double
   /// Wakes the main thread when a deadline was set or the work is over.
   private let wake: Int32
@@ -84,10 +85,14 @@ final class WorkerConnection: @unchecked Sendable {
   var interruptStatements: @Sendable () -> Void = {}
 
   /// Takes over the connection and says hello.
-  init(_ environment: WorkerEnvironment, signals: WorkerSignals, kinds: [String]) throws {
+  ///
+  /// - Parameters:
+  ///   - descriptor: the worker's end.
+  ///   - orphanDeadline: seconds that a job may go on after the pool's death.
+  init(descriptor: Int32, signals: WorkerSignals?, kinds: [String], orphanDeadline: Double) throws {
     self.signals = signals
-    orphanDeadline = environment.orphanDeadline
-    connection = try Connection(descriptor: UnixSocket.inherited(environment.connection))
+    self.orphanDeadline = orphanDeadline
+    connection = try Connection(descriptor: descriptor)
     wake = csystem_eventfd()
     stopDescriptor = csystem_eventfd()
     guard wake >= 0, stopDescriptor >= 0 else { throw SystemCallError("eventfd") }
@@ -118,7 +123,7 @@ final class WorkerConnection: @unchecked Sendable {
       if let exitCode = waiting.exitCode { return exitCode }
       var watched = [
         pollfd(fd: waiting.isConnected ? connection.descriptor : -1, events: Int16(POLLIN), revents: 0),
-        pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: signals?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
         pollfd(fd: wake, events: Int16(POLLIN), revents: 0),
       ]
       if inspect({ _ in connection.unsentBytes > 0 }) { watched[0].events |= Int16(POLLOUT) }
@@ -228,7 +233,7 @@ final class WorkerConnection: @unchecked Sendable {
   }
 
   private func handleSignals() {
-    while let signal = signals.next() {
+    while let signal = signals?.next() {
       if signal == SIGTERM { change { $0.session.terminate() } } else { closed() }
     }
   }

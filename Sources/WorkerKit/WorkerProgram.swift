@@ -83,7 +83,9 @@ struct WorkerProgram {
       case .open(let opened): store = opened
       case .failed(let code): return code
       }
-      let connection = try WorkerConnection(environment, signals: signals, kinds: workers.map { $0.kind })
+      let connection = try WorkerConnection(
+        descriptor: UnixSocket.inherited(environment.connection), signals: signals, kinds: workers.map { $0.kind },
+        orphanDeadline: environment.orphanDeadline)
       connection.interruptStatements = { [coordinator = store.coordinator] in coordinator.interruptStatements() }
       let runner = JobRunner(workers: workers, store: store, connection: connection)
       // Jobs get a thread with a stack like the main thread's; the main thread listens.

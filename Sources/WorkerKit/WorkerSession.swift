@@ -1,7 +1,7 @@
 import WorkerProtocol
 
 /// Why a job that runs should stop.
-enum StopReason: Equatable, Sendable {
+package enum StopReason: Equatable, Sendable {
   /// A person cancelled it.
   case cancelled
   /// It has taken longer than it may.

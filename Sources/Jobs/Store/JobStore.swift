@@ -17,6 +17,8 @@ public final class JobStore: Sendable {
   public let appIdentifier: String
   /// The URIs of the jobs in the pool's store.
   public let jobURIs: JobURIs
+  /// A test's clock; nil for the true time.
+  private let clock: (@Sendable () -> Date)?
   /// Whether pools of several hosts may use the store: it is at a server.
   public var isShared: Bool { !url.isFileURL }
 
@@ -29,9 +31,18 @@ public final class JobStore: Sendable {
   ///   - cachedRows: how many rows of the pool's own store this process keeps; nil for as many as of any store. A
   ///     process that reads each job once needs few.
   /// - Throws: ``JobModelError``, or an `NSError` of Core Data when a store cannot be opened.
-  public init(
+  public convenience init(
     url: URL, model: NSManagedObjectModel, configuration: String? = nil, options: [AnyHashable: Any] = [:],
     cachedRows: Int? = nil
+  ) throws {
+    try self.init(
+      url: url, model: model, configuration: configuration, options: options, cachedRows: cachedRows, clock: nil)
+  }
+
+  /// - Parameter clock: what ``now`` tells; nil: the true time.
+  package init(
+    url: URL, model: NSManagedObjectModel, configuration: String? = nil, options: [AnyHashable: Any] = [:],
+    cachedRows: Int? = nil, clock: (@Sendable () -> Date)?
   ) throws {
     let merged = try JobModel.merged(with: model, configuration: configuration)
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: merged)
@@ -41,6 +52,7 @@ public final class JobStore: Sendable {
     if let cachedRows { poolOptions[NSPersistentStoreRowCacheOption] = cachedRows }
     let pool = try Self.addPoolStore(to: coordinator, at: url, options: poolOptions)
     self.url = url
+    self.clock = clock
     files = url.isFileURL ? StoreFiles(path: url.path) : StoreFiles.none
     self.coordinator = coordinator
     self.appIdentifier = app.identifier
@@ -71,7 +83,10 @@ public final class JobStore: Sendable {
   package func synchronizeCommits() throws { try coordinator.synchronizeCommits() }
 
   /// The time that counts in the store: that of the server's clock, which all hosts share, or of this machine's.
-  public var now: Date { isShared ? coordinator.serverDate ?? Date() : Date() }
+  public var now: Date {
+    if let clock { return clock() }
+    return isShared ? coordinator.serverDate ?? Date() : Date()
+  }
 
   /// A new private-queue context on both stores.
   public func makeContext(name: String) -> NSManagedObjectContext {

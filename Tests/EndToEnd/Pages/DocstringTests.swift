@@ -4,7 +4,8 @@ import Testing
 /// The examples that public docstrings show compile.
 @Suite struct DocstringTests {
   static let modules = [
-    "CoreData", "CoreDataPostgreSQL", "Jobs", "PoolClient", "StoreTools", "WorkerKit", "WorkerPool",
+    "CoreData", "CoreDataPostgreSQL", "Jobs", "PoolClient", "StoreTools", "WorkerKit", "WorkerKitTesting",
+    "WorkerPool",
   ]
 
   @Test(.timeLimit(.minutes(20)), arguments: modules)
