@@ -27,11 +27,11 @@ import WorkerProtocol
 ///   let book = try pool.write { context in
 ///     let book = NSEntityDescription.insertNewObject(forEntityName: "Book", into: context)
 ///     book.setValue("A Room with a View", forKey: "title")
-///     return book.objectID
+///     return book
 ///   }
 ///   let run = try pool.run("index", objects: [book])
-///   assert(run.outcome == .succeeded)
-///   assert(try pool.read { try $0.existingObject(with: book).value(forKey: "words") as? Int } == 5)
+///   let words = try pool.read { try $0.existingObject(with: book).value(forKey: "words") as? Int }
+///   assert(run.outcome == .succeeded && words == 5)
 /// }
 /// ```
 ///
@@ -103,15 +103,37 @@ public final class TestPool {
     return try context.performAndWait { try body(context) }
   }
 
-  /// Runs the body in a new context on both stores, and saves. New objects whose IDs it returns have permanent ones.
+  /// Runs the body in a new context on both stores, and saves.
   ///
   /// - Throws: what the body and the save throw.
-  public func write<T>(_ body: (NSManagedObjectContext) throws -> T) throws -> T {
+  public func write(_ body: (NSManagedObjectContext) throws -> Void) throws {
     try read { context in
-      let result = try body(context)
-      try context.obtainPermanentIDs(for: Array(context.insertedObjects))
+      try body(context)
       try context.save()
-      return result
+    }
+  }
+
+  /// Runs the body in a new context on both stores, and saves.
+  ///
+  /// - Returns: the ID of the object that the body returns.
+  /// - Throws: what the body and the save throw.
+  public func write(_ body: (NSManagedObjectContext) throws -> NSManagedObject) throws -> NSManagedObjectID {
+    try read { context in
+      let object = try body(context)
+      try context.save()
+      return object.objectID
+    }
+  }
+
+  /// Runs the body in a new context on both stores, and saves.
+  ///
+  /// - Returns: the IDs of the objects that the body returns, in their order.
+  /// - Throws: what the body and the save throw.
+  public func write(_ body: (NSManagedObjectContext) throws -> [NSManagedObject]) throws -> [NSManagedObjectID] {
+    try read { context in
+      let objects = try body(context)
+      try context.save()
+      return objects.map(\.objectID)
     }
   }
 
@@ -121,11 +143,7 @@ public final class TestPool {
   /// - Throws: what `JobStore.insert(_:into:at:)` and the save throw.
   @discardableResult
   public func submit(_ request: JobRequest) throws -> NSManagedObjectID? {
-    try write { context in
-      let jobs = try store.insert([request], into: context)
-      try context.obtainPermanentIDs(for: jobs)
-      return jobs.first?.objectID
-    }
+    try write { context in try store.insert([request], into: context) as [NSManagedObject] }.first
   }
 
   // MARK: Jobs
@@ -207,11 +225,12 @@ public final class TestPool {
 
   /// Makes jobs available whose time has come, and those whose others have ended.
   private func promote() throws {
-    try write { context in
+    try read { context in
       while try store.promoteDue(in: context).count == 1000 { try context.save() }
       _ = try store.adoptPending(limit: .max, in: context)
       try context.save()
       _ = try store.release(after: store.blockers(in: context), in: context)
+      try context.save()
     }
   }
 

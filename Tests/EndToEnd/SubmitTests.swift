@@ -186,18 +186,21 @@ import WorkerPool
       #expect(heard.code == 0, "\(heard)")
     }
     #expect(try sqlite(items.store, "SELECT count(*) FROM WPPOOLJOB") == "\(rounds)")
-    // A repeated file that a killed pool has just taken rests until the next scan.
-    try waitUntil("the taken files are read") {
-      try items.files("queue/taken").isEmpty
+    // A repeated file that a killed pool has just taken rests until the next scan, and the jobs of a file whose
+    // submission is known are answered before the file is taken.
+    try waitUntil("all files are taken and read") {
+      try items.files("queue/taken").isEmpty && items.files("queue/incoming").allSatisfy(Self.isUnfinished)
     }
     #expect(try pool.command("stop").code == 0)
     // What a killed sender has written and not renamed is nobody's, and stays.
     for name in try FileManager.default.contentsOfDirectory(atPath: items.queue + "/incoming") {
-      #expect(name.hasPrefix(".") && name.hasSuffix(".tmp"))
+      #expect(Self.isUnfinished(name))
       try FileManager.default.removeItem(atPath: items.queue + "/incoming/" + name)
     }
     try items.checkNothingIsLeft(of: pool, value: rounds)
   }
+
+  private static func isUnfinished(_ name: String) -> Bool { name.hasPrefix(".") && name.hasSuffix(".tmp") }
 
   @Test(.timeLimit(.minutes(20)))
   func waitingSurvivesTheDeathOfThePool() throws {

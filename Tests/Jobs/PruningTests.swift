@@ -96,7 +96,7 @@ import Testing
       #expect(try JobPruning(retention, in: store, at: now + 100).deleteNext(limit: 600, in: context) == 400)
       try context.save()
       #expect(try JobPruning(retention, in: store, at: now + 100).deleteNext(in: context) == 0)
-      // By number, too, and not more than is too much: here only the ones with free keys may go.
+      // By number, too: here only the ones with free keys may go.
       #expect(
         try JobPruning(JobRetention(finished: nil, dead: nil, count: 1), in: store, at: now + 100).deleteNext(
           in: context) == 0)
@@ -125,7 +125,7 @@ import Testing
         }
         try context.save()
       }
-      // Given six jobs that stay, and thirty behind them, of which ten may be kept besides.
+      // Given six jobs that stay, and thirty behind them, of which the youngest sixteen are kept.
       try finish(0..<6, withKeys: true)
       try finish(6..<36)
       let pruning = JobPruning(JobRetention(finished: nil, dead: nil, count: 16), in: store, at: now + 100)
@@ -138,10 +138,100 @@ import Testing
         if counts.count == 1 { try finish(36..<41) }
       } while counts.last != 0
       // Then
-      #expect(counts == [8, 8, 4, 0])
-      #expect(try context.count(for: Job.fetchRequest()) == 6 + 10 + 5)
+      #expect(counts == [8, 6, 0])
+      #expect(try context.count(for: Job.fetchRequest()) == 6 + 16 + 5)
       let next = JobPruning(JobRetention(finished: nil, dead: nil, count: 16), in: store, at: now + 100)
       #expect(try next.deleteNext(in: context) == 5)
+    }
+  }
+
+  /// Each counts what is too many, and the other one deletes meanwhile.
+  @Test func twoPassesAtOnceKeepWhatOneKeeps() throws {
+    try withStore { store, context in
+      let now = Date()
+      for number in 0..<60 {
+        let one = try Job.insert(request(), into: context, at: now)
+        // Some finish at the same time.
+        try one.markSucceeded(startedAt: now, at: now + Double(number / 7))
+      }
+      try context.save()
+      let retention = JobRetention(finished: nil, dead: nil, count: 20)
+      let passes = (0..<2).map { _ in JobPruning(retention, in: store, at: now + 100) }
+      var counts: [Int] = []
+      repeat {
+        counts = try passes.map { pass in
+          let count = try pass.deleteNext(limit: 9, in: context)
+          try context.save()
+          context.reset()
+          return count
+        }
+      } while counts != [0, 0]
+      let request = Job.fetchRequest()
+      request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: true)]
+      #expect(try context.fetch(request).compactMap(\.objectID.key) == Array(41...60))
+    }
+  }
+
+  @Test func aJobThatIsRetriedMeanwhileStays() throws {
+    try withStore { store, context in
+      let now = Date()
+      let job = try Job.insert(request(), into: context, at: now)
+      try job.markFailed(
+        AttemptFailure(attempt: 1, date: now, type: "E", message: ""), policy: RetryPolicy(maxAttempts: 1), at: now)
+      try context.save()
+      let id = job.objectID
+      // Given a pass that has read the dead job
+      context.reset()
+      let pass = JobPruning(JobRetention(finished: 0, dead: 0, count: 0), in: store, at: now + 10)
+      #expect(try pass.deleteNext(in: context) == 1)
+      // When a person retries it before the pass is saved
+      let other = store.makeContext(name: "other")
+      try other.performAndWait {
+        try #require(try other.existingObject(with: id) as? Job).markRetried()
+        try other.save()
+      }
+      // Then the pass fails, and the job stays.
+      let error = #expect(throws: NSError.self) { try context.save() }
+      #expect(error?.code == CocoaError.Code.managedObjectMerge.rawValue)
+      context.reset()
+      #expect(try context.fetch(Job.fetchRequest()).map(\.state) == [.available])
+    }
+  }
+
+  @Test func aJobThatComesDuringThePassKeepsTheDeadOneItNames() throws {
+    try withStore { store, context in
+      let now = Date()
+      let dead = try store.insert((0..<2).map { _ in request() }, into: context, at: now)
+      for (number, job) in dead.enumerated() {
+        try job.markFailed(
+          AttemptFailure(attempt: 1, date: now, type: "E", message: ""), policy: RetryPolicy(maxAttempts: 1),
+          at: now + Double(number))
+      }
+      try context.save()
+      let named = dead[1].objectID.uriString
+      let pass = JobPruning(JobRetention(finished: 0, dead: 0, count: 0), in: store, at: now + 10)
+      #expect(try pass.deleteNext(limit: 1, in: context) == 1)
+      try context.save()
+      try store.insert([request { $0.options.after = [named] }], into: context, at: now)
+      try context.save()
+      #expect(try pass.deleteNext(limit: 1, in: context) == 0)
+    }
+  }
+
+  /// Without any job of its batch it would wait for the first one to come.
+  @Test func aBatchThatAPendingJobNamesKeepsItsJobs() throws {
+    try withStore { store, context in
+      let now = Date()
+      let jobs = try store.insert(
+        [request { $0.batch = "b" }, request { $0.options.afterBatch = "b" }], into: context, at: now)
+      try jobs[0].markSucceeded(startedAt: now, at: now)
+      try context.save()
+      let retention = JobRetention(finished: 0, dead: 0, count: 0)
+      #expect(try JobPruning(retention, in: store, at: now + 10).deleteNext(in: context) == 0)
+      _ = try store.adoptPending(in: context)
+      try context.save()
+      #expect(jobs[1].state == .available)
+      #expect(try JobPruning(retention, in: store, at: now + 10).deleteNext(in: context) == 1)
     }
   }
 }

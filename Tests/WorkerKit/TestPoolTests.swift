@@ -64,7 +64,7 @@ import WorkerKitTesting
     model.entities = [entity]
     pool = try TestPool(
       model: model, workers: [Counting.self, Parts.self], now: Date(timeIntervalSinceReferenceDate: 100))
-    item = try pool.write { NSEntityDescription.insertNewObject(forEntityName: "Item", into: $0).objectID }
+    item = try pool.write { NSEntityDescription.insertNewObject(forEntityName: "Item", into: $0) }
   }
 
   private func value() throws -> Int? {

@@ -11,8 +11,8 @@ public struct JobRetention: Hashable, Sendable {
   /// The seconds for which the store keeps dead jobs, because a person may want to retry them. Nil keeps them for ever.
   /// Default: 30 days.
   public var dead: Double?
-  /// The most jobs that succeeded or were cancelled that the store keeps of each of these two states. The oldest go
-  /// first. Nil keeps all. Default: 100,000.
+  /// How many of the youngest jobs that succeeded or were cancelled the store keeps, of each of these two states, beside
+  /// those that have to stay. Nil keeps all. Default: 100,000.
   public var count: Int?
 
   /// The times are in seconds. Nil keeps jobs for ever.
@@ -26,8 +26,8 @@ public struct JobRetention: Hashable, Sendable {
 /// One pass over the finished jobs, which deletes those that need not be kept any longer, some at a time.
 ///
 /// Jobs that others wait for stay. So do failed jobs that others must not ignore, and jobs that still reserve their
-/// unique key. Jobs that finish during the pass are left to the next one, since how many are too many is counted once.
-/// Used on the queue of one context.
+/// unique key. Jobs that finish during the pass are left to the next one, since it is found out once which ones are too
+/// many: two passes at once delete the same jobs. Used on the queue of one context.
 public final class JobPruning {
   private let store: JobStore
   private let retention: JobRetention
@@ -37,8 +37,8 @@ public final class JobPruning {
 
   /// How far the pass has come among the jobs of a state, from the oldest on.
   private struct Passage {
-    /// How many are still too many.
-    var surplus: Int
+    /// The youngest job that is too many; nil if none is.
+    var surplus: (finishedAt: Date, key: Int64)?
     /// How many of the oldest stay.
     var staying = 0
   }
@@ -56,31 +56,42 @@ public final class JobPruning {
   /// - Parameter limit: the most jobs that one call deletes.
   /// - Returns: how many.
   /// - Complexity: reads the jobs that it deletes, and those before them that stay; at the pass's first call, the index
-  ///   entries of all jobs that succeeded or were cancelled. The options of waiting jobs are read, once, only when a
-  ///   failed job is old enough to go.
+  ///   entries of the jobs that are kept for being young. The options of waiting jobs are read only when a failed job, or
+  ///   one of a batch, is to go.
   public func deleteNext(limit: Int = 1000, in context: NSManagedObjectContext) throws -> Int {
     var count = 0
     for state in [JobState.succeeded, .cancelled, .dead] where count < limit {
-      var passage = try passages[state] ?? Passage(surplus: surplus(of: state, in: context))
+      var passage = try passages[state] ?? Passage(surplus: youngestSurplus(of: state, in: context))
       count += try deleteNext(of: state, limit: limit - count, &passage, in: context)
       passages[state] = passage
     }
     return count
   }
 
-  private func surplus(of state: JobState, in context: NSManagedObjectContext) throws -> Int {
-    guard let most = retention.count, state != .dead else { return 0 }
-    let request = PoolJob.fetchRequest()
-    request.predicate = state.predicate
-    return try context.count(for: request) - most
+  private func youngestSurplus(
+    of state: JobState, in context: NSManagedObjectContext
+  ) throws -> (finishedAt: Date, key: Int64)? {
+    guard let most = retention.count, state != .dead else { return nil }
+    let request = Self.youngest(of: state)
+    request.fetchOffset = max(0, most)
+    request.fetchLimit = 1
+    guard let job = try context.fetch(request).first, job.state == state, let time = job.finishedAt,
+      let key = job.objectID.key
+    else { return nil }
+    return (time, key)
   }
 
   private func deleteNext(
     of state: JobState, limit: Int, _ passage: inout Passage, in context: NSManagedObjectContext
   ) throws -> Int {
     let oldest = (state == .dead ? retention.dead : retention.finished).map { now - $0 } ?? .distantPast
+    // Nothing behind a job that is younger than both bounds can go. Of those that finished at the time of the youngest
+    // surplus job, keys tell.
+    let end = max(oldest, passage.surplus?.finishedAt ?? .distantPast)
+    func isBeforeEnd(_ job: PoolJob) -> Bool { job.state == state && job.finishedAt.map { $0 <= end } == true }
     func isDue(_ job: PoolJob) -> Bool {
-      job.state == state && (passage.surplus > 0 || job.finishedAt.map { $0 < oldest } == true)
+      guard let time = job.finishedAt, let key = job.objectID.key else { return false }
+      return time < oldest || passage.surplus.map { (time, key) <= ($0.finishedAt, $0.key) } == true
     }
     let request = Self.oldest(of: state)
     // Jobs that are deleted here are in the store until the save: changes in the context do not count in this request.
@@ -88,17 +99,17 @@ public final class JobPruning {
     request.fetchOffset = passage.staying
     var count = 0
     while count < limit {
-      let jobs = try context.fetch(request).prefix(while: isDue)
+      let jobs = try context.fetch(request).prefix(while: isBeforeEnd)
       if jobs.isEmpty { break }
       request.fetchOffset += jobs.count
-      let awaited = try awaited.keys(among: Array(jobs), in: context)
-      for job in jobs where count < limit && isDue(job) && !job.isDeleted {
-        if job.objectID.key.map(awaited.contains) == true || (job.activeKey != nil && job.isKeyTaken(at: now)) {
+      let awaited = try awaited.keys(among: jobs.filter(isDue), in: context)
+      for job in jobs where count < limit && !job.isDeleted {
+        let isAwaited = job.objectID.key.map(awaited.contains) == true
+        if !isDue(job) || isAwaited || (job.activeKey != nil && job.isKeyTaken(at: now)) {
           passage.staying += 1
         } else {
           context.delete(job)
           count += 1
-          passage.surplus -= 1
         }
       }
     }
@@ -113,6 +124,15 @@ public final class JobPruning {
     let request = PoolJob.shortFetchRequest()
     request.predicate = NSPredicate(format: "finishedAt != nil AND state >= %d", Int(state.rawValue))
     request.sortDescriptors = ["state", "finishedAt"].map { NSSortDescriptor(key: $0, ascending: true) }
+    return request
+  }
+
+  /// The same from the youngest on, with the states before it behind. Of jobs that finished at the same time the one
+  /// that came last is the youngest.
+  static func youngest(of state: JobState) -> NSFetchRequest<PoolJob> {
+    let request = PoolJob.shortFetchRequest()
+    request.predicate = NSPredicate(format: "finishedAt != nil AND state <= %d", Int(state.rawValue))
+    request.sortDescriptors = ["state", "finishedAt", "objectID"].map { NSSortDescriptor(key: $0, ascending: false) }
     return request
   }
 }

@@ -45,7 +45,11 @@ extension StoreJobSource {
       while true {
         let count = try pruning.deleteNext(in: context) + store.forgetSubmissions(retention, in: context)
         guard count > 0 else { return }
-        try context.save()
+        do {
+          try context.save()
+        } catch let error as NSError where error.code == CocoaError.Code.managedObjectMerge.rawValue {
+          // Somebody has retried or deleted one of the jobs meanwhile: the same ones are looked at again.
+        }
         context.reset()
       }
     } onFailure: { [report] error in

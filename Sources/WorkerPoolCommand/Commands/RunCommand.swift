@@ -83,7 +83,7 @@ private let retentionOptions = [
     name: "keep-dead", value: "DAYS", help: "delete dead jobs after DAYS",
     defaultText: text(defaults.retention.dead.map { $0 / 86_400 })),
   CommandOption(
-    name: "keep-count", value: "N", help: "keep at most N succeeded and N cancelled jobs",
+    name: "keep-count", value: "N", help: "keep the last N succeeded and the last N cancelled jobs",
     defaultText: text(defaults.retention.count)),
 ]
 

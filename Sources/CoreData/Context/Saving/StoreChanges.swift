@@ -42,8 +42,9 @@ final class StoreChanges {
     deleted.append(contentsOf: stored)
     rows.deleted.append(
       contentsOf: stored.lazy.map { object in
-        let version = object.committed?.version ?? object.snapshot?.version
-        return RowChanges.Deletion(storedEntity: object.storedEntity, key: object.key, version: version)
+        RowChanges.Deletion(
+          storedEntity: object.storedEntity, key: object.key,
+          version: object.committed?.version ?? StoreChanges.versionRead(of: object))
       })
   }
 
@@ -51,7 +52,13 @@ final class StoreChanges {
   func check(_ object: NSManagedObject) {
     checked.append(object)
     rows.checked.append(
-      RowChanges.Check(storedEntity: object.storedEntity, key: object.key, version: object.snapshot?.version))
+      RowChanges.Check(
+        storedEntity: object.storedEntity, key: object.key, version: StoreChanges.versionRead(of: object)))
+  }
+
+  /// The version of the row that the object's values are from, all of them or those that a fetch named.
+  private static func versionRead(of object: NSManagedObject) -> Int64? {
+    object.snapshot?.version ?? object.batch?.values?.version
   }
 
   private static func memberChanges(of object: NSManagedObject) -> [MemberChange] {
