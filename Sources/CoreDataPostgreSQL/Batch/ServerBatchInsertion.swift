@@ -79,17 +79,19 @@ final class ServerBatchInsertion {
       guard try batch.fill(values) else { break }
       rows.append((try nextKey(), values, batch.named))
       if rows.count == Self.rowsAtOnce {
-        try insert(rows)
+        try insert(rows[...])
         rows = []
       }
     }
-    if !rows.isEmpty { try insert(rows) }
+    if !rows.isEmpty { try insert(rows[...]) }
   }
 
-  private func insert(_ rows: [Row]) throws {
+  private func insert(_ rows: ArraySlice<Row>) throws {
     var parameters = ServerParameters()
     parameters.add(ServerArray(rows.map(\.key)))
-    try writer.addColumns(writer.all, of: rows.map(\.values), to: &parameters) { $0 }
+    guard try writer.addColumns(writer.all, of: rows.map(\.values), to: &parameters, resolving: { $0 }) else {
+      return try rows.halves.forEach(insert)
+    }
     let sql = "\(writer.insertSQL) ON CONFLICT DO NOTHING RETURNING \(mapping.names.key)"
     let answer = try connection.execute(sql, parameters)
     let written = Set((0..<answer.rowCount).map { answer.integer($0, 0) })
@@ -102,7 +104,7 @@ final class ServerBatchInsertion {
   private func update(_ rows: [Row]) throws {
     let statements = try rows.map { row -> (sql: String, parameters: ServerParameters) in
       var parameters = ServerParameters()
-      try writer.addColumns(writer.all, of: [row.values], to: &parameters) { $0 }
+      _ = try writer.addColumns(writer.all, of: [row.values], to: &parameters) { $0 }
       return (updateSQL(row.named), parameters)
     }
     if statements.isEmpty { return }

@@ -8,6 +8,9 @@ struct ServerFields: ~Copyable, CellWriter {
   /// - Parameter capacity: in bytes. It grows when more are written.
   init(capacity: Int) { memory = GrowingBytes(capacity: capacity) }
 
+  /// How many bytes all values take.
+  var byteCount: Int { memory.count }
+
   /// A copy of all values.
   var bytes: [UInt8] { memory.bytes }
 

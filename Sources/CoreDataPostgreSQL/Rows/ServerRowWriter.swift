@@ -67,16 +67,25 @@ final class ServerRowWriter: @unchecked Sendable {
     }
   }
 
-  /// Adds an array for each column.
+  /// The bytes of several rows' values that one statement takes. A server accepts messages of one GiB.
+  static let mostBytes = 64 << 20
+
+  /// Adds an array for each column. Returns false when several rows have more bytes than one statement takes: then the
+  /// parameters are of no use, and fewer rows have to be tried.
   func addColumns(
     _ positions: some Sequence<Int>, of rows: [Snapshot], to parameters: inout ServerParameters,
     resolving resolve: Resolver
-  ) throws(RefusedValue) {
+  ) throws(RefusedValue) -> Bool {
+    let most = rows.count > 1 ? Self.mostBytes : .max
     for position in positions {
       var fields = ServerFields(capacity: rows.count * columns[position].count * 16)
-      for row in rows { try write(position, of: row, to: &fields, resolving: resolve) }
+      for row in rows {
+        try write(position, of: row, to: &fields, resolving: resolve)
+        if parameters.bytes.count + fields.byteCount > most { return false }
+      }
       for array in ServerArray.arrays(columns[position].map(\.type), of: fields) { parameters.add(array) }
     }
+    return true
   }
 
   /// Adds the value of each column, for a statement of one row: such a statement is planned once, while the server

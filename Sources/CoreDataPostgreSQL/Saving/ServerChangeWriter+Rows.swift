@@ -18,7 +18,9 @@ extension ServerChangeWriter {
     var parameters = ServerParameters()
     let isAlone = rows.count == 1
     if isAlone { parameters.add(keys[0]) } else { parameters.add(ServerArray(keys)) }
-    try add(writer.all, writer, values, of: keys, to: &parameters)
+    guard try add(writer.all, writer, values, of: keys, to: &parameters) else {
+      return try rows.halves.forEach { try addInsert($0, writer) }
+    }
     let hasConstraints = !writer.constraints.isEmpty
     let sql =
       (isAlone ? writer.insertRowSQL : writer.insertSQL)
@@ -34,17 +36,19 @@ extension ServerChangeWriter {
 
   /// Adds the columns of the steps at some positions: of one row its values, of several an array for each.
   ///
+  /// - Returns: false when the rows are too many bytes for one statement.
   /// - Throws: `RefusedValue` with the row's key.
   private func add(
     _ positions: some Collection<Int>, _ writer: ServerRowWriter, _ rows: [Snapshot], of keys: [Int64],
     to parameters: inout ServerParameters
-  ) throws {
+  ) throws -> Bool {
     do {
       if keys.count > 1 {
-        try writer.addColumns(positions, of: rows, to: &parameters, resolving: resolve)
+        return try writer.addColumns(positions, of: rows, to: &parameters, resolving: resolve)
       } else if let row = rows.first {
         try writer.addValues(positions, of: row, to: &parameters, resolving: resolve)
       }
+      return true
     } catch {
       // A column does not know which row is whose. The first refusal ends the save, so it may be looked for again.
       for (row, key) in zip(rows, keys) {
@@ -55,6 +59,7 @@ extension ServerChangeWriter {
           throw error.of(row.layout.name, key)
         }
       }
+      throw error
     }
   }
 
@@ -81,7 +86,9 @@ extension ServerChangeWriter {
       parameters.add(ServerArray(keys))
       parameters.add(ServerArray(versions))
     }
-    try add(kind.changed.positions, writer, values, of: keys, to: &parameters)
+    guard try add(kind.changed.positions, writer, values, of: keys, to: &parameters) else {
+      return try rows.halves.forEach { try addUpdate($0, kind) }
+    }
     add(rows.count == 1 ? writer.updateRowSQL(kind.changed) : writer.updateSQL(kind.changed), parameters) {
       [self] result in
       if result.affectedRows == rows.count { return }
@@ -118,5 +125,13 @@ extension ServerChangeWriter {
     parameters.add(changes.updated[row].key)
     try connection.execute(
       "UPDATE \(writer.mapping.table) SET \(assignments) WHERE \(writer.mapping.names.key) = $1", parameters)
+  }
+}
+
+extension ArraySlice {
+  /// The first half of several elements, and the second.
+  var halves: [ArraySlice] {
+    let middle = startIndex + count / 2
+    return [self[..<middle], self[middle...]]
   }
 }

@@ -52,4 +52,43 @@ extension StoreConformanceTests {
     let rows = try subject.store.dictionaries(settings, RowFetch(entityName: "Book", sortDescriptors: order))
     #expect(rows == [["pages": 2, "total": 7.0], ["pages": 1, "total": 5.0]] as [NSDictionary])
   }
+
+  /// An object without relationships stays a fault when it is deleted, and has the values that the fetch named.
+  @Test(arguments: StoreKind.allCases)
+  func anObjectOfWhichAFetchReadSomeValuesIsDeletedOnlyAsItWasRead(kind: StoreKind) throws {
+    let entity = NSEntityDescription()
+    entity.name = "Note"
+    entity.properties = ["title", "text"].map { name in
+      let attribute = NSAttributeDescription()
+      (attribute.name, attribute.attributeType) = (name, .stringAttributeType)
+      return attribute
+    }
+    let model = NSManagedObjectModel()
+    model.entities = [entity]
+    let stack = try StoreStack(kind, model)
+    let id = try stack.perform { context in
+      let note = context.make("Note", ["title": "a", "text": "b"])
+      try context.save()
+      return note.objectID
+    }
+    let context = stack.context()
+    try context.performAndWait {
+      // Given an object whose title was read
+      let request = NSFetchRequest<NSManagedObject>(entityName: "Note")
+      request.propertiesToFetch = ["title"]
+      let note = try #require(try context.fetch(request).first)
+      #expect(note.value(forKey: "title") as? String == "a")
+      context.delete(note)
+      // When somebody changes it
+      try stack.perform { other in
+        try other.existingObject(with: id).setValue("c", forKey: "title")
+        try other.save()
+      }
+      // Then it is not deleted.
+      expectError(133020) { try context.save() }
+    }
+    try stack.perform { context in
+      #expect(try context.count(for: NSFetchRequest<NSManagedObject>(entityName: "Note")) == 1)
+    }
+  }
 }

@@ -82,6 +82,42 @@ struct ServerStoreTests {
     try #expect(connection.execute("SELECT title FROM \(raw: place.qualified("Book"))").text(0, 0) == "Sketch")
   }
 
+  /// A server takes a message of one GiB at most, and ends the connection after a longer one.
+  @Test func aSaveOfManyBytesGoesInSeveralStatements() throws {
+    let model = LibraryModel.make()
+    model.entitiesByName["Book"]?.uniquenessConstraints = [["title"]]
+    let stack = try StoreStack(.server, model)
+    let (count, size) = (20, ServerRowWriter.mostBytes / 8)
+    func cover(_ byte: Int) -> Data { Data(repeating: UInt8(byte), count: size) }
+    func covers() throws -> [UInt8] {
+      try stack.perform { context in
+        let request = NSFetchRequest<NSManagedObject>(entityName: "Book")
+        request.sortDescriptors = [NSSortDescriptor(key: "title", ascending: true)]
+        return try context.fetch(request).compactMap { ($0.value(forKey: "cover") as? Data).flatMap { $0.last } }
+      }
+    }
+    func title(_ number: Int) -> String { String(number + 100) }
+    // New rows, changed ones, and a batch of which half is there.
+    try stack.perform { context in
+      for number in 0..<count { context.make("Book", ["title": title(number), "cover": cover(number)]) }
+      try context.save()
+      #expect(try covers() == (0..<count).map { UInt8($0) })
+      for book in try context.all("Book") {
+        let number = try #require(book.text("title").flatMap { Int($0) }) - 100
+        book.setValue(cover(number + 50), forKey: "cover")
+      }
+      try context.save()
+    }
+    #expect(try covers() == (0..<count).map { UInt8($0 + 50) })
+    try stack.perform { context in
+      context.mergePolicy = NSMergePolicy.mergeByPropertyStoreTrump
+      let rows = (count / 2..<count * 3 / 2).map { ["title": title($0), "cover": cover($0)] as [String: Any] }
+      try context.execute(NSBatchInsertRequest(entityName: "Book", objects: rows))
+    }
+    #expect(
+      try covers() == (0..<count).map { UInt8($0 + 50) } + (count..<count * 3 / 2).map { UInt8($0) })
+  }
+
   @Test(arguments: ConstraintPolicies.resolving)
   func aUniqueValueIsResolvedAsThePolicySays(policy: NSMergePolicyType) throws {
     let model = LibraryModel.make()
