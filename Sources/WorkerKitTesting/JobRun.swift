@@ -3,7 +3,7 @@ import WorkerKit
 
 /// How one attempt of a job ended, and what the store has of the job after it.
 public struct JobRun: Sendable {
-  /// The job, for its next attempt: ``TestPool/run(_:stop:)``.
+  /// The job, for its next attempt: give it to the pool's `run`.
   public let job: NSManagedObjectID
   /// How the attempt ended.
   public let outcome: Outcome
@@ -73,7 +73,7 @@ public struct JobRun: Sendable {
 
 /// A job that another one submitted.
 public struct SubmittedJob: Hashable, Sendable {
-  /// The job, to be run by ``TestPool/run(_:stop:)``.
+  /// The job, to be given to the pool's `run`.
   public let job: NSManagedObjectID
   /// Its kind.
   public let kind: String

@@ -43,7 +43,7 @@ import WorkerProtocol
 /// The store is a SQLite file in a temporary directory, which is removed with the object. Use it on one thread; several
 /// of them may be used side by side.
 public final class TestPool {
-  /// The app's store and the pool's, on a coordinator of their own: for what ``read(_:)`` and ``write(_:)`` do not do.
+  /// The app's store and the pool's, on a coordinator of their own: for what `read` and `write` do not do.
   public let store: JobStore
   private let directory: URL
   private let kinds: Set<String>
@@ -166,7 +166,7 @@ public final class TestPool {
   ///   - objects: what the job is about, in this order.
   ///   - parameters: a JSON object as text.
   ///   - stop: why the job is asked to stop, from its begin on; nil: it is not.
-  /// - Throws: as ``run(_:stop:)``.
+  /// - Throws: ``TestPoolError`` when the job cannot run now; what saving and reading it throw.
   @discardableResult
   public func run(
     _ kind: String, objects: [NSManagedObjectID] = [], parameters: String? = nil, stop: JobStop? = nil
@@ -189,7 +189,7 @@ public final class TestPool {
   /// }
   /// ```
   ///
-  /// - Throws: as ``run(_:stop:)``.
+  /// - Throws: ``TestPoolError`` when the job cannot run now; what saving and reading it throw.
   @discardableResult
   public func run(_ job: NSManagedObjectID, stop: JobStop? = nil) throws -> JobRun {
     try promote()
@@ -215,7 +215,7 @@ public final class TestPool {
   ///
   /// - Parameter limit: the most attempts that are run.
   /// - Returns: the attempts, in their order.
-  /// - Throws: as ``run(_:stop:)``.
+  /// - Throws: ``TestPoolError`` when the job cannot run now; what saving and reading it throw.
   @discardableResult
   public func runAll(limit: Int = 1000) throws -> [JobRun] {
     var runs: [JobRun] = []

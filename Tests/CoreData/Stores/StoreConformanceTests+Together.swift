@@ -88,7 +88,8 @@ extension StoreConformanceTests {
       expectError(133020) { try context.save() }
     }
     try stack.perform { context in
-      #expect(try context.count(for: NSFetchRequest<NSManagedObject>(entityName: "Note")) == 1)
+      let count = try context.count(for: NSFetchRequest<NSManagedObject>(entityName: "Note"))
+      #expect(count == 1)
     }
   }
 }
