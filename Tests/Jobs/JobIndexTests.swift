@@ -122,7 +122,7 @@ import Testing
 
   @Test func oldJobsAndDueOnesAndBatchesHaveTheirIndexes() throws {
     let place = try Place()
-    let old = JobPruning.oldest(of: .succeeded)
+    let (old, young) = (JobPruning.oldest(of: .succeeded), JobPruning.youngest(of: .succeeded))
     let due = Job.fetchRequest()
     due.predicate = NSPredicate(format: "runAt != nil AND state IN %@", [1, 2])
     due.sortDescriptors = [NSSortDescriptor(key: "runAt", ascending: true)]
@@ -131,7 +131,7 @@ import Testing
     let unique = Job.fetchRequest()
     unique.predicate = NSPredicate(format: "activeKey IN %@", ["k", "l"])
     for (request, index) in [
-      (old, "finished (ZSTATE>?"), (due, "due"), (batch, "batch (ZBATCH=?)"),
+      (old, "finished (ZSTATE>?"), (young, "finished (ZSTATE<?"), (due, "due"), (batch, "batch (ZBATCH=?)"),
       (unique, "UNIQUE_activeKey (ZACTIVEKEY=?)"),
     ] {
       let plan = try place.plan(request)

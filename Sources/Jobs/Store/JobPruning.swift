@@ -56,7 +56,7 @@ public final class JobPruning {
   /// - Parameter limit: the most jobs that one call deletes.
   /// - Returns: how many.
   /// - Complexity: reads the jobs that it deletes, and those before them that stay; at the pass's first call, the index
-  ///   entries of the jobs that are kept for being young. The options of waiting jobs are read only when a failed job, or
+  ///   entries of all jobs that succeeded or were cancelled. The options of waiting jobs are read only when a failed job, or
   ///   one of a batch, is to go.
   public func deleteNext(limit: Int = 1000, in context: NSManagedObjectContext) throws -> Int {
     var count = 0
@@ -72,6 +72,10 @@ public final class JobPruning {
     of state: JobState, in context: NSManagedObjectContext
   ) throws -> (finishedAt: Date, key: Int64)? {
     guard let most = retention.count, state != .dead else { return nil }
+    // Counting reads an index alone. The other request may read and sort them all, where a server has no statistics.
+    let all = PoolJob.fetchRequest()
+    all.predicate = state.predicate
+    guard try context.count(for: all) > most else { return nil }
     let request = Self.youngest(of: state)
     request.fetchOffset = max(0, most)
     request.fetchLimit = 1
@@ -130,7 +134,8 @@ public final class JobPruning {
   /// The same from the youngest on, with the states before it behind. Of jobs that finished at the same time the one
   /// that came last is the youngest.
   static func youngest(of state: JobState) -> NSFetchRequest<PoolJob> {
-    let request = PoolJob.shortFetchRequest()
+    let request = PoolJob.fetchRequest()
+    request.propertiesToFetch = ["state", "finishedAt"]
     request.predicate = NSPredicate(format: "finishedAt != nil AND state <= %d", Int(state.rawValue))
     request.sortDescriptors = ["state", "finishedAt", "objectID"].map { NSSortDescriptor(key: $0, ascending: false) }
     return request
