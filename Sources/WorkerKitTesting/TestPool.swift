@@ -80,12 +80,14 @@ public final class TestPool {
         url: directory.appendingPathComponent("app.sqlite"), model: model, clock: { clock.now.withLock { $0 } })
       trial = try JobTrial(workers: workers, store: store)
     } catch {
+      // The first error counts. What cannot be removed stays in the system's temporary directory.
       try? FileManager.default.removeItem(at: directory)
       throw error
     }
   }
 
   deinit {
+    // A store that cannot be closed is of no further use either.
     for open in store.coordinator.persistentStores { try? store.coordinator.remove(open) }
     // What cannot be removed stays in the system's temporary directory.
     try? FileManager.default.removeItem(at: directory)

@@ -4,9 +4,9 @@ import CoreData
 /// for finished jobs that are old enough to go.
 ///
 /// A row of ``PoolWait`` names one job of those that a job waits for, and a failed one only when no job is unfinished.
-/// A failed job that is deleted would count as done. So the options of waiting jobs count for failed jobs, too, and a job
-/// that waits for a batch and has not been looked at yet needs one of the batch's jobs: without any it would wait for the
-/// first to come. Used on the queue of one context.
+/// A failed job that is deleted would count as done. So the options of waiting jobs count for failed jobs, too. A job
+/// that waits for a batch, and that the pool has not looked at yet, needs one of the batch's jobs: without any it would
+/// wait for the first to come. Used on the queue of one context.
 public final class AwaitedJobs {
   private let store: JobStore
   private let countsPassing: Bool

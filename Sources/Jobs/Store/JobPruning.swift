@@ -11,8 +11,8 @@ public struct JobRetention: Hashable, Sendable {
   /// The seconds for which the store keeps dead jobs, because a person may want to retry them. Nil keeps them for ever.
   /// Default: 30 days.
   public var dead: Double?
-  /// How many of the youngest jobs that succeeded or were cancelled the store keeps, of each of these two states, beside
-  /// those that have to stay. Nil keeps all. Default: 100,000.
+  /// Of the jobs that succeeded, the store keeps this many of the youngest, and as many of those that were cancelled.
+  /// Jobs that have to stay are kept besides. Nil keeps all. Default: 100,000.
   public var count: Int?
 
   /// The times are in seconds. Nil keeps jobs for ever.
@@ -56,8 +56,8 @@ public final class JobPruning {
   /// - Parameter limit: the most jobs that one call deletes.
   /// - Returns: how many.
   /// - Complexity: reads the jobs that it deletes, and those before them that stay; at the pass's first call, the index
-  ///   entries of all jobs that succeeded or were cancelled. The options of waiting jobs are read only when a failed job, or
-  ///   one of a batch, is to go.
+  ///   entries of all jobs that succeeded or were cancelled. The options of waiting jobs are read only when a failed
+  ///   job, or one of a batch, is to go.
   public func deleteNext(limit: Int = 1000, in context: NSManagedObjectContext) throws -> Int {
     var count = 0
     for state in [JobState.succeeded, .cancelled, .dead] where count < limit {

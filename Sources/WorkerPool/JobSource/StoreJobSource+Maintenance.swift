@@ -48,7 +48,7 @@ extension StoreJobSource {
         do {
           try context.save()
         } catch let error as NSError where error.code == CocoaError.Code.managedObjectMerge.rawValue {
-          // Somebody has retried or deleted one of the jobs meanwhile: the same ones are looked at again.
+          // A person has retried or deleted one of the jobs meanwhile. The next turn reads these jobs again.
         }
         context.reset()
       }

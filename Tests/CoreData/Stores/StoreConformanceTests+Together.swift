@@ -79,7 +79,7 @@ extension StoreConformanceTests {
       let note = try #require(try context.fetch(request).first)
       #expect(note.value(forKey: "title") as? String == "a")
       context.delete(note)
-      // When somebody changes it
+      // When another context changes it and saves
       try stack.perform { other in
         try other.existingObject(with: id).setValue("c", forKey: "title")
         try other.save()

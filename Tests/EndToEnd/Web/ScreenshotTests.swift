@@ -2,9 +2,9 @@ import Foundation
 import PoolClient
 import Testing
 
-/// How the pages look: light and dark, wide and narrow. `WORKERPOOL_SCREENSHOTS=DIRECTORY` looks at more widths and keeps
-/// the pictures for people to look at. Their history is made up; the picture in the documentation is one of a real run, and not from
-/// here.
+/// How the pages look: light and dark, wide and narrow. `WORKERPOOL_SCREENSHOTS=DIRECTORY` looks at more widths and
+/// keeps the pictures for people to look at. Their history is made up; the picture in the documentation is one of a
+/// real run, and not from here.
 @Suite(.serialized, .enabled(if: Browser.isThere, "Chromium is not installed (Debian: chromium)"))
 struct ScreenshotTests {
   private static let directory = ProcessInfo.processInfo.environment["WORKERPOOL_SCREENSHOTS"]
