@@ -39,7 +39,7 @@ struct CopyKillTests {
       process.standardError = FileHandle.nullDevice
       try process.run()
       poll(nil, 0, milliseconds)
-      Glibc.kill(process.processIdentifier, SIGKILL)
+      process.send(SIGKILL)
       process.waitUntilExit()
     }
   }

@@ -1,5 +1,6 @@
 import CSystem
 import Foundation
+import TestFiles
 import Testing
 
 @Suite(.serialized) struct DemoTests {
@@ -48,7 +49,7 @@ import Testing
     let pool = csystem_pidfd_open(pid)
     try #require(pool >= 0)
     defer { close(pool) }
-    kill(demo.processIdentifier, signal)
+    demo.send(signal)
     demo.waitUntilExit()
     var ended = pollfd(fd: pool, events: Int16(POLLIN), revents: 0)
     #expect(poll(&ended, 1, 60_000) == 1, "the pool still runs")

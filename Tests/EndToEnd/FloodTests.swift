@@ -1,4 +1,5 @@
 import Foundation
+import TestFiles
 import Testing
 import WorkerPool
 
@@ -21,7 +22,7 @@ import WorkerPool
 
     deinit {
       // SIGTERM may be blocked: a process inherits the mask of the thread that starts it.
-      kill(process.processIdentifier, SIGKILL)
+      process.send(SIGKILL)
       process.waitUntilExit()
     }
   }
@@ -58,7 +59,7 @@ import WorkerPool
     let growth = try memory(of: pool.pid) - before
     let areRunning = floods.allSatisfy(\.isRunning)
     #expect(areRunning)
-    #expect(slowest < .seconds(5) && job < .seconds(10), "a status took \(slowest), a job \(job)")
+    #expect(slowest < .seconds(60) && job < .seconds(60), "a status took \(slowest), a job \(job)")
     #expect(growth < 40 << 10, "the pool grew by \(growth) KiB")
     withExtendedLifetime(floods) {}
     try pool.stop()

@@ -104,18 +104,18 @@ final class RunningPool {
     }
   }
 
-  func signal(_ signal: Int32) { kill(pid, signal) }
+  func signal(_ signal: Int32) { process.send(signal) }
 
   /// Waits until the pool has ended; its exit code, or the number of the signal that killed it.
   func waitForExit() -> Int32 {
-    process.waitUntilExit(within: Process.testLimit)
+    process.waitUntilExit(within: TestLimit.seconds)
     return process.terminationStatus
   }
 
   /// Stops the pool in good order and checks that nothing of it is left.
   func stop() throws {
     process.terminate()
-    process.waitUntilExit(within: Process.testLimit)
+    process.waitUntilExit(within: TestLimit.seconds)
     #expect(process.terminationStatus == 0)
     #expect(try leftovers().isEmpty)
   }
@@ -181,7 +181,7 @@ final class LineReader: @unchecked Sendable {
   init(_ handle: FileHandle) { self.handle = handle }
 
   /// How long a test waits for a line, or for a status that it wants: far longer than it takes on the slowest machine.
-  static let timeout = Duration.seconds(300)
+  static let timeout = Duration.seconds(TestLimit.seconds)
 
   /// The next line; nil when the other end is closed, and when nothing comes for so long that nothing will.
   func next(timeout: Duration? = timeout) -> String? {
@@ -218,7 +218,6 @@ final class LineReader: @unchecked Sendable {
 
   /// Waits until every process that has the other end is gone.
   func waitForEnd() {
-    let limit = DispatchTime.now() + .seconds(Int(Self.timeout.components.seconds))
-    if end.wait(timeout: limit) == .timedOut { Issue.record("somebody has the pipe open, and says nothing") }
+    if end.wait(timeout: TestLimit.time) == .timedOut { Issue.record("somebody has the pipe open, and says nothing") }
   }
 }

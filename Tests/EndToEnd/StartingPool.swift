@@ -1,4 +1,5 @@
 import Foundation
+import TestFiles
 
 /// `workerpool run` whose log the test reads by itself, line by line, or does not read.
 final class StartingPool {
@@ -61,7 +62,7 @@ final class StartingPool {
 
   /// Reads what is still said, and returns it with the exit code.
   func end(_ signal: Int32? = nil) -> (code: Int32, lines: [String]) {
-    if let signal { kill(process.processIdentifier, signal) }
+    if let signal { process.send(signal) }
     var lines: [String] = []
     while let line = log.next() { lines.append(line) }
     process.waitUntilExit()

@@ -1,6 +1,7 @@
 import Foundation
 import Jobs
 import Synchronization
+import TestFiles
 import Testing
 import WorkerPool
 
@@ -90,10 +91,9 @@ import WorkerPool
           var request = JobRequest(kind: "nothing")
           request.submission = token
           let file = try JobSubmission(queue: queue).submit([request])
-          guard case .taken(let jobs) = SubmissionInquiry(queue: queue, token: token, file: file).ask(timeout: 60)
-          else {
-            return problems.withLock { $0.append("\(token) is not taken") }
-          }
+          let inquiry = SubmissionInquiry(queue: queue, token: token, file: file)
+          let answer = inquiry.ask(timeout: Double(TestLimit.seconds))
+          guard case .taken(let jobs) = answer else { return problems.withLock { $0.append("\(token): \(answer)") } }
           let follower = try JobFollower(store: jobs.store, queue: queue, jobs: jobs.runs.flatMap(\.keys))
           try follower.follow { _ in
           } checked: { failure in
@@ -115,7 +115,7 @@ import WorkerPool
       return process
     }
     for command in commands {
-      command.waitUntilExit(within: Process.testLimit)
+      command.waitUntilExit(within: TestLimit.seconds)
       #expect(command.terminationStatus == 0)
     }
     done.wait()
@@ -173,7 +173,7 @@ import WorkerPool
         sender.standardError = FileHandle.nullDevice
         try sender.run()
         try steps.wait(for: step, orEndOf: sender.processIdentifier)
-        kill(sender.processIdentifier, SIGKILL)
+        sender.send(SIGKILL)
         if Bool.random() {
           try pool.kill9()
           sender.waitUntilExit()

@@ -2,6 +2,7 @@ import CSystem
 import Foundation
 import Glibc
 import LinuxSystem
+import TestFiles
 import Testing
 
 @Suite struct BackgroundThreadTests {
@@ -13,6 +14,6 @@ import Testing
       #expect(KernelFile.text("/proc/thread-self/comm") == "a name\n")
       isOver.signal()
     }
-    #expect(isOver.wait(timeout: .now() + 30) == .success)
+    #expect(isOver.wait(timeout: TestLimit.time) == .success)
   }
 }

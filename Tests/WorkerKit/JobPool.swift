@@ -104,9 +104,8 @@ final class JobPool {
       exit.semaphore.signal()
     }
     thread.start()
-    try #require(
-      log.started.wait(timeout: .now() + 300) == .success && log.all.last?.hasPrefix("the pool did not start") == false,
-      "\(log.all)")
+    let told = log.started.wait(timeout: TestLimit.time)
+    try #require(told == .success && log.all.last?.hasPrefix("the pool did not start") == false, "\(log.all)")
     observer = try StatusClient(queue: configuration.queue)
     #expect(try observer?.request(StatusRequest(.observe)).ok == true, "\(log.all)")
     if resuming { #expect(try request(StatusRequest(.resume)).ok) }
@@ -266,7 +265,7 @@ final class JobPool {
   }
 
   func waitForExit() throws {
-    #expect(exit.semaphore.wait(timeout: .now() + 60) == .success, "the pool did not end: \(log.all)")
+    #expect(exit.semaphore.wait(timeout: TestLimit.time) == .success, "the pool did not end: \(log.all)")
     #expect(exit.code.withLock { $0 } == 0, "\(log.all)")
     observer = nil
   }

@@ -18,7 +18,7 @@ import Testing
           do { try body() } catch { failure = error }
           done.signal()
         }
-        guard done.wait(timeout: .now() + 60) == .success else {
+        guard done.wait(timeout: TestLimit.time) == .success else {
           return continuation.resume(returning: .success(false))
         }
         continuation.resume(returning: failure.map { .failure($0) } ?? .success(true))

@@ -62,7 +62,7 @@ final class NetworkHosts {
   deinit {
     if let server {
       // At once: a server that is asked to end waits for the sessions of pools that a failed test has left.
-      kill(server.processIdentifier, SIGQUIT)
+      server.send(SIGQUIT)
       server.waitUntilExit(within: 60)
     }
     for index in names.indices { _ = try? run(Self.tool ?? "ip", ["netns", "delete", space(index)]) }
@@ -123,7 +123,7 @@ final class NetworkHosts {
   /// Kills the postmaster; its sessions end by themselves. A new one is started at once.
   func killServer() throws {
     let process = try #require(server)
-    kill(process.processIdentifier, SIGKILL)
+    process.send(SIGKILL)
     process.waitUntilExit()
     try waitForServer()
   }

@@ -16,7 +16,8 @@ struct SharedViewTests {
     try hosts.submit(0..<300, to: "b")
     var (saved, ended) = (Set<String>(), Set<String>())
     while saved.count < 300 || ended.count < 300 {
-      let event = try #require(try client.next(within: 60), "\(saved.count) objects and \(ended.count) jobs were told")
+      let told = try client.next(within: Double(TestLimit.seconds))
+      let event = try #require(told, "\(saved.count) objects and \(ended.count) jobs were told")
       if let change = event.saved {
         #expect(change.change == "inserted")
         saved.formUnion(change.objects)

@@ -63,7 +63,7 @@ final class Browser {
   deinit {
     // It keeps processes of its own, which end when their pipe to it closes.
     if process.isRunning {
-      kill(process.processIdentifier, SIGKILL)
+      process.send(SIGKILL)
       process.waitUntilExit()
     }
     close(commands)

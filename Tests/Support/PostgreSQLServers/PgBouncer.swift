@@ -58,7 +58,7 @@ public final class PgBouncer {
   /// Stops it and removes its directory.
   public func stop() {
     // It inherits the signals that the test's thread blocks, such as SIGTERM.
-    kill(process.processIdentifier, SIGKILL)
+    process.send(SIGKILL)
     process.waitUntilExit()
     try? FileManager.default.removeItem(atPath: directory)
   }

@@ -55,7 +55,12 @@ public final class PostgreSQLServer: Sendable {
             echo "$line" >&3
             case $line in *"ready to accept"*) echo ready; exec >&3; cat; exit;; esac
           done; echo ended; } <lines 3>>log & } &&
-      { cat >/dev/null; kill -QUIT $pid 2>/dev/null; wait; }
+      {
+        cat >/dev/null
+        # Another process or thread may have the number of a server that was killed, but not this shell as its parent.
+        read -r _ _ _ parent _ 2>/dev/null </proc/$pid/stat && [ "$parent" = $$ ] && kill -QUIT $pid
+        wait
+      }
       """
     let script = "\(asUser) sh -c '\(server.replacingOccurrences(of: "'", with: "'\\''"))' \"$0\" \"$1\"; rm -rf \"$0\""
     var (input, output): ([Int32], [Int32]) = ([0, 0], [0, 0])
@@ -91,7 +96,9 @@ public final class PostgreSQLServer: Sendable {
   /// Kills the server with all its sessions at once, as when its host loses its power.
   public func kill9() {
     let file = (try? String(contentsOfFile: "\(directory)/data/postmaster.pid", encoding: .utf8)) ?? ""
-    guard let postmaster = file.split(separator: "\n").first.flatMap({ pid_t($0) }) else { return }
+    guard let postmaster = file.split(separator: "\n").first.flatMap({ pid_t($0) }),
+      (try? String(contentsOfFile: "/proc/\(postmaster)/comm", encoding: .utf8)) == "postgres\n"
+    else { return }
     // No session can begin while the others are killed.
     kill(postmaster, SIGSTOP)
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import LinuxSystem
 import Synchronization
+import TestFiles
 import Testing
 
 @testable import WorkerPool
@@ -13,7 +14,7 @@ import Testing
   init() throws { loop = try EventLoop() }
 
   private func turn(until isSatisfied: () -> Bool) {
-    let end = Date(timeIntervalSinceNow: 30)
+    let end = Date(timeIntervalSinceNow: Double(TestLimit.seconds))
     while !isSatisfied(), Date() < end { loop.turn(milliseconds: 100) }
     #expect(isSatisfied())
   }

@@ -1,5 +1,6 @@
 import CSystem
 import Foundation
+import TestFiles
 import Testing
 
 @testable import WorkerPool
@@ -81,7 +82,7 @@ import Testing
     let lines = pipe.lines(until: "end")
     #expect(lines.count == 2001)
     #expect(lines.dropLast().enumerated().allSatisfy { $1 == "\($0) \(text)" })
-    #expect(log.flush(timeout: 10))
+    #expect(log.flush(timeout: Double(TestLimit.seconds)))
   }
 
   @Test(.timeLimit(.minutes(20))) func aReaderThatIsGoneStopsNobody() throws {
@@ -91,7 +92,7 @@ import Testing
     defer { close(pipe.writing) }
     let log = writer(pipe, capacity: 4096)
     for number in 0..<1000 { log.write("line \(number)") }
-    #expect(log.flush(timeout: 30))
+    #expect(log.flush(timeout: Double(TestLimit.seconds)))
   }
 
   @Test func nothingFromOutsideReachesTheTerminalAsItIs() {

@@ -60,7 +60,7 @@ struct DeadPoolTests {
 
   /// Waits until the death is known, and its judgement put off.
   private func waitForDeath(_ source: StoreJobSource) throws {
-    let end = Date(timeIntervalSinceNow: 600)
+    let end = Date(timeIntervalSinceNow: Double(TestLimit.seconds))
     while source.kinds.withLock(\.unjudged.isEmpty), try job().hasPrefix("0"), Date() < end { poll(nil, 0, 5) }
   }
 

@@ -11,7 +11,7 @@ import WorkerProtocol
 @testable import WorkerPool
 
 /// How long a test waits for something that should happen soon, before it says that it did not.
-private let timeout = 30.0
+private let timeout = Double(TestLimit.seconds)
 
 /// A list that one thread adds to and another waits on.
 ///

@@ -36,7 +36,7 @@ final class PoolParts {
 
   /// Turns the loop until the condition holds, or for a while; returns whether it holds.
   func turn(until isSatisfied: () -> Bool) -> Bool {
-    let end = Date(timeIntervalSinceNow: 30)
+    let end = Date(timeIntervalSinceNow: Double(TestLimit.seconds))
     while !isSatisfied(), Date() < end { core.loop.turn(milliseconds: 100) }
     return isSatisfied()
   }

@@ -127,7 +127,7 @@ struct ServerAdditionsTests {
       }
     }
     func waitForSaves() throws {
-      for _ in 0..<20 { try #require(saves.wait(timeout: .now() + 60) == .success, "\(failures.withLock { $0 })") }
+      for _ in 0..<20 { try #require(saves.wait(timeout: TestLimit.time) == .success, "\(failures.withLock { $0 })") }
     }
     defer { isOver.withLock { $0 = true } }
     try waitForSaves()
@@ -181,7 +181,7 @@ struct ServerAdditionsTests {
       SELECT count(pg_terminate_backend(pid)) FROM pg_locks WHERE NOT granted AND relation = \
       \(raw: schema.qualified("Author").quotedText)::regclass
       """
-    let limit = ContinuousClock.now + .seconds(60)
+    let limit = ContinuousClock.now + .seconds(TestLimit.seconds)
     while try connection.execute(end).integer(0, 0) == 0 { try #require(ContinuousClock.now < limit) }
     isOver.wait()
     #expect(failure.withLock { $0?.code } == NSPersistentStoreOpenError)

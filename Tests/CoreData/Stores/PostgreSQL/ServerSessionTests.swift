@@ -43,7 +43,7 @@ struct ServerSessionTests {
     /// Waits for a look at the lock that is not the named one, and names it.
     @discardableResult
     func waitForLook(after last: String) throws -> String {
-      let end = Date(timeIntervalSinceNow: 60)
+      let end = Date(timeIntervalSinceNow: Double(TestLimit.seconds))
       while Date() < end {
         let look = try psql("SELECT query_start FROM pg_stat_activity WHERE \(looksAtLock)")
         if !look.isEmpty, look != last { return look }
@@ -117,7 +117,7 @@ struct ServerSessionTests {
   @Test func aLockThatIsNotWantedAnyMoreIsNotWaitedFor() throws {
     let waiting = try Waiting()
     waiting.hold.release()
-    let end = Date(timeIntervalSinceNow: 60)
+    let end = Date(timeIntervalSinceNow: Double(TestLimit.seconds))
     let count = "SELECT count(*) FROM pg_stat_activity WHERE \(waiting.looksAtLock)"
     while try waiting.psql(count) != "0", Date() < end {}
     #expect(try waiting.psql(count) == "0")

@@ -1,5 +1,6 @@
 import CSQLite
 import Synchronization
+import TestFiles
 import Testing
 
 @testable import CoreData
@@ -193,7 +194,7 @@ import Testing
       } catch { failure.withLock { $0 = error } }
       hasRead.signal()
     }.start()
-    let isFilled = hasRead.wait(timeout: .now() + 5) == .success
+    let isFilled = hasRead.wait(timeout: TestLimit.time) == .success
     #expect(isFilled)
     #expect(title.withLock { $0 } == "foreign")
     try rival.execute("COMMIT")

@@ -1,9 +1,20 @@
 import Foundation
 import Glibc
 
+/// How long a test waits for anything: far longer than it takes on the slowest machine, and shorter than a test may take.
+///
+/// A test that waits less fails where the machine, or the tests' process, stands still for a minute or two.
+public enum TestLimit {
+  /// In seconds.
+  public static let seconds = 900
+
+  /// As long from now.
+  public static var time: DispatchTime { .now() + .seconds(seconds) }
+}
+
 extension Process {
-  /// How long a program of a test may take, in seconds: far longer than any takes on the slowest machine.
-  public static let testLimit = 900
+  /// Sends a signal, unless the program has ended: its number may be that of another process or thread by then.
+  public func send(_ signal: Int32) { if isRunning { kill(processIdentifier, signal) } }
 
   /// Waits until the program has ended, and kills it when it does not.
   ///
@@ -17,7 +28,7 @@ extension Process {
   /// Kills the program after this many seconds. A test needs this when it reads the program's output to its end.
   ///
   /// - Returns: the work that kills the program. The test cancels it after the program's end.
-  public func killLater(after seconds: Int = testLimit) -> DispatchWorkItem {
+  public func killLater(after seconds: Int = TestLimit.seconds) -> DispatchWorkItem {
     let pid = processIdentifier
     let name = executableURL?.lastPathComponent ?? "a program"
     let words = ([name] + (arguments ?? [])).joined(separator: " ")
