@@ -104,8 +104,10 @@ let package = Package(
     .executableTarget(
       name: "server-benchmarks",
       dependencies: ["BenchmarkRows", "CoreDataPostgreSQL", "CPostgreSQL", "PostgreSQLServers"],
+      // Its folder People is the one of Benchmarks.
       path: "Sources/ServerBenchmarks", exclude: ["pools.py", "sqlalchemy_rows.py"],
-      linkerSettings: [.linkedLibrary("pq")]),
+      linkerSettings: [.linkedLibrary("pq")],
+      plugins: ["ModelCompilerPlugin"]),
     .executableTarget(
       name: "Examples", dependencies: ["CoreData"], plugins: ["ModelCompilerPlugin"]),
     .executableTarget(name: "worker-import", dependencies: ["CoreData", "WorkerKit"], path: "Workers/Import"),

@@ -26,7 +26,7 @@ package struct ModelCompilation {
       if argument.hasPrefix("--") { values[argument] = rest.popFirst() } else { values["source"] = argument }
     }
     guard let source = values["source"], let module = values["--module"], let swift = values["--swift"] else {
-      throw UsageError(Self.usage)
+      throw CompilerUsage(Self.usage)
     }
     self.init(
       source: URL(fileURLWithPath: source), module: module, swiftFile: URL(fileURLWithPath: swift),
@@ -61,8 +61,8 @@ package struct ModelCompilation {
   }
 }
 
-/// The error for unknown arguments. The build plugin never passes any.
-package struct UsageError: Error, CustomStringConvertible {
+/// The error for unknown arguments of the model compiler. The build plugin never passes any.
+package struct CompilerUsage: Error, CustomStringConvertible {
   let usage: String
   package init(_ usage: String) { self.usage = usage }
   package var description: String { "usage: \(usage)" }

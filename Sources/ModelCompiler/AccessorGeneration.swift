@@ -18,7 +18,7 @@ struct AccessorGeneration {
     while let argument = rest.popFirst() {
       if argument.hasPrefix("--") { values[argument] = rest.popFirst() } else { sources.append(argument) }
     }
-    guard let module = values["--module"], let swift = values["--swift"] else { throw UsageError(Self.usage) }
+    guard let module = values["--module"], let swift = values["--swift"] else { throw CompilerUsage(Self.usage) }
     self.module = module
     self.swiftFile = URL(fileURLWithPath: swift)
     self.sources = sources

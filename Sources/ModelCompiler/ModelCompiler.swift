@@ -25,7 +25,7 @@ enum ModelCompiler {
     switch arguments.first {
     case "model": try ModelCompilation(arguments.dropFirst()).run()
     case "accessors": try AccessorGeneration(arguments.dropFirst()).run()
-    default: throw UsageError("\(ModelCompilation.usage)\n       \(AccessorGeneration.usage)")
+    default: throw CompilerUsage("\(ModelCompilation.usage)\n       \(AccessorGeneration.usage)")
     }
   }
 

@@ -46,7 +46,7 @@ import PostgreSQLServers
       VALUES ($1::bigint, 1, $2::bigint, $3::text, \
       '2000-01-01Z'::timestamptz + $4::float8 * interval '1 second', $5::text, $6::float8)
       """)
-    let columns = "_key, _version, age, email, joined, name, score"
+    let columns = "_key, _version, age, email, joined, name, score, team"
     plain.prepare("all", "SELECT \(columns) FROM \(people)")
     plain.prepare("alike", "SELECT \(columns) FROM \(people) WHERE name ILIKE '%NUMBER 77%'")
     plain.prepare("one", "SELECT \(columns) FROM \(people) WHERE _key = $1::bigint")
@@ -157,7 +157,7 @@ import PostgreSQLServers
   }
 
   static func coordinator(_ place: URL, isReadOnly: Bool = false) throws -> NSPersistentStoreCoordinator {
-    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: PersonModel.model)
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: PersonModel.make())
     try coordinator.addPersistentStore(
       ofType: NSPostgreSQLStoreType, configurationName: nil, at: place,
       options: [NSReadOnlyPersistentStoreOption: isReadOnly])

@@ -30,10 +30,10 @@ public enum WebProgram {
         }
         let known = ["--queue", "--store", "--port", "--socket", "--host", "--token-file", "--session-hours"]
         guard known.contains(argument) else {
-          throw UsageError(description: "workerpool-web does not know \(argument)")
+          throw UsageError("workerpool-web does not know \(argument)")
         }
         guard let value = rest.popFirst(), !value.isEmpty else {
-          throw UsageError(description: "\(argument) needs a value")
+          throw UsageError("\(argument) needs a value")
         }
         switch argument {
         case "--queue": queue = value
@@ -43,21 +43,17 @@ public enum WebProgram {
         case "--token-file": tokenFile = value
         case "--session-hours":
           guard let hours = Double(value), hours > 0, hours.isFinite else {
-            throw UsageError(description: "--session-hours must be a number above 0, not \"\(value)\"")
+            throw UsageError("--session-hours must be a number above 0, not \"\(value)\"")
           }
           sessionLifetime = hours * 3600
         default:
           guard let number = UInt16(value) else {
-            throw UsageError(description: "--port must be a number from 0 to 65535, not \"\(value)\"")
+            throw UsageError("--port must be a number from 0 to 65535, not \"\(value)\"")
           }
           port = number
         }
       }
     }
-  }
-
-  struct UsageError: Error, CustomStringConvertible {
-    let description: String
   }
 
   static let help = """
@@ -130,8 +126,7 @@ public enum WebProgram {
     }
     guard options.socket == nil, options.port == nil else {
       throw UsageError(
-        description:
-          "--\(options.port == nil ? "socket" : "port") cannot be given when the service manager passes a socket")
+        "--\(options.port == nil ? "socket" : "port") cannot be given when the service manager passes a socket")
     }
     return passed
   }

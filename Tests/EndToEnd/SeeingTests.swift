@@ -185,7 +185,7 @@ import WorkerPool
 }
 
 /// What a service manager sees of a pool.
-@Suite(.serialized) struct ServiceManagerTests {
+@Suite(.serialized) struct ServiceNotificationTests {
   @Test(.timeLimit(.minutes(20)))
   func theServiceManagerIsToldOfTheStartOfLifeAndOfTheEnd() throws {
     let items = try ItemPool()

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct ExportTests {
   @Test func csvIsQuotedWhereItMustBe() {
-    let writer = RowWriter(format: .csv, names: ["a", "b,c"])
+    let writer = RecordWriter(format: .csv, names: ["a", "b,c"])
     #expect(String(decoding: writer.header, as: UTF8.self) == "a,\"b,c\"\r\n")
     let row = writer.row(["plain", "say \"hi\"", "", nil, 5, true, "two\nlines", " space"])
     #expect(

@@ -22,7 +22,7 @@ import WorkerKit
     try job.checkOutput(path: parameters.file)
     request.resultType = .managedObjectIDResultType
     let ids = try context.fetch(request)
-    let writer = RowWriter(
+    let writer = RecordWriter(
       format: parameters.format, names: (parameters.includesObjectID ? ["objectID"] : []) + values.names)
     ReplacingFile.removeAbandoned(of: parameters.file)
     let file = try ReplacingFile(parameters.file, mode: 0o666)

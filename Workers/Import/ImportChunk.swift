@@ -49,7 +49,7 @@ struct ImportChunk {
   }
 
   private func convert(
-    _ json: JSONValue, _ conversion: AttributeValue, _ row: ImportRow, _ field: String
+    _ json: JSONValue, _ conversion: AttributeReader, _ row: ImportRow, _ field: String
   ) throws(RowError) -> AnyHashable? {
     do {
       return try conversion.value(json) as? AnyHashable

@@ -5,14 +5,14 @@ import Jobs
 struct ImportPlan {
   struct Column {
     let field: String
-    let conversion: AttributeValue
+    let conversion: AttributeReader
     var attribute: String { conversion.attribute.name }
   }
 
   struct Link {
     let relationship: ImportParameters.Relationship
     let destination: NSEntityDescription
-    let key: AttributeValue
+    let key: AttributeReader
     /// Names the objects that the link leads to.
     let index: ObjectIndex
   }
@@ -24,7 +24,7 @@ struct ImportPlan {
   }
 
   let entity: NSEntityDescription
-  let key: AttributeValue
+  let key: AttributeReader
   /// The field that holds the key.
   let keyField: String
   /// All columns but the key's.
@@ -50,11 +50,11 @@ struct ImportPlan {
         keyField = field
       } else {
         columns.append(
-          Column(field: field, conversion: AttributeValue(attribute: attribute, dates: parameters.dates)))
+          Column(field: field, conversion: AttributeReader(attribute: attribute, dates: parameters.dates)))
       }
     }
     self.entity = entity
-    self.key = AttributeValue(attribute: key, dates: parameters.dates)
+    self.key = AttributeReader(attribute: key, dates: parameters.dates)
     self.keyField = keyField
     self.columns = columns
     self.index = ObjectIndex(entity: parameters.entity, attribute: parameters.key)
@@ -69,7 +69,7 @@ struct ImportPlan {
       let attribute = try Self.attribute(relationship.key, of: destination)
       return Link(
         relationship: relationship, destination: destination,
-        key: AttributeValue(attribute: attribute, dates: parameters.dates),
+        key: AttributeReader(attribute: attribute, dates: parameters.dates),
         index: ObjectIndex(entity: destination.name ?? "", attribute: relationship.key))
     }
   }

@@ -1,5 +1,6 @@
 import CoreData
 import Foundation
+import LinuxSystem
 
 /// Runs each benchmark beside the same work in plain `sqlite3` calls and prints the ratio. Each benchmark has a process
 /// of its own and works on stores that another process filled. If one fails, its reason is reported and the others
@@ -44,7 +45,7 @@ struct Benchmarks {
 
     let run = take(chosen, options)
     if options.printsJSON { show(try run.json) }
-    if let former { for line in Comparison(before: former, after: run).lines { show(line) } }
+    if let former { for line in RunComparison(before: former, after: run).lines { show(line) } }
     let violations = thresholds?.violations(run) ?? []
     for line in violations { complain("above its threshold: \(line)") }
     guard run.failures.isEmpty else {

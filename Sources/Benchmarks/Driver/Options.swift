@@ -1,4 +1,5 @@
 import Foundation
+import LinuxSystem
 
 /// The options of the command line.
 struct Options: Sendable {
@@ -83,11 +84,4 @@ struct Options: Sendable {
       "--people", "\(people)", "--measure", name,
     ]
   }
-}
-
-/// The fault in the command line or a file.
-struct UsageError: Error, CustomStringConvertible {
-  let description: String
-
-  init(_ description: String) { self.description = description }
 }

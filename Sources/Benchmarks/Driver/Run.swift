@@ -1,4 +1,5 @@
 import Foundation
+import LinuxSystem
 
 /// The figures of a run: `--json` prints them and `--compare` reads them.
 struct Run: Codable, Sendable {
@@ -32,7 +33,7 @@ struct Run: Codable, Sendable {
 }
 
 /// The differences of two runs: only those beyond the spread of both.
-struct Comparison: Sendable {
+struct RunComparison: Sendable {
   struct Move: Equatable, Sendable {
     let name: String
     let before: Double

@@ -1,4 +1,5 @@
 import Foundation
+import LinuxSystem
 
 /// The limits that `--check` compares a run with.
 ///

@@ -23,7 +23,7 @@ enum IntakeBenchmark {
       let pool = try PoolProcess(workers: 1)
       defer { pool.end() }
       _ = try pool.client.request(StatusRequest(.pause))
-      let before = ProcessUsage(pool.pid)
+      let before = ProcessSample(pool.pid)
       var longest = 0
       let start = MachineClock.now
       for number in 0..<count {
@@ -38,7 +38,7 @@ enum IntakeBenchmark {
       rate.ours.append(Double(count) / (MachineClock.now - start))
       rate.plain.append(Double(count) / plainFiles(count, beside: pool))
       log.ours.append(Double(longest) / 1_048_576)
-      cost.ours.append((ProcessUsage(pool.pid).processorSeconds - before.processorSeconds) / Double(count) * 1e9)
+      cost.ours.append((ProcessSample(pool.pid).processorSeconds - before.processorSeconds) / Double(count) * 1e9)
     }
     return [rate, log, cost]
   }
@@ -104,12 +104,12 @@ enum IntakeBenchmark {
       rename(pool.path("job.tmp"), pool.path("incoming/first.json"))
       while try !pool.hasTakenAll() { usleep(1000) }
       write(text, to: pool.path("job.tmp"))
-      let before = ProcessUsage(pool.pid)
+      let before = ProcessSample(pool.pid)
       let start = MachineClock.now
       rename(pool.path("job.tmp"), pool.path("incoming/bulk.json"))
       while try !pool.hasTakenAll() { usleep(200) }
       rate.ours.append(Double(count) / (MachineClock.now - start))
-      cost.ours.append((ProcessUsage(pool.pid).processorSeconds - before.processorSeconds) / Double(count) * 1e9)
+      cost.ours.append((ProcessSample(pool.pid).processorSeconds - before.processorSeconds) / Double(count) * 1e9)
       rate.plain.append(Double(count) / plainRows(count, in: pool.store))
     }
     return [rate, cost]

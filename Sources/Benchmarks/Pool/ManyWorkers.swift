@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import LinuxSystem
 import WorkerPool
 
 /// A thousand workers: how long they take to come up, what they cost while they have nothing to do, how many jobs they
@@ -23,9 +24,9 @@ enum ManyWorkers {
     while try !isUp() { usleep(10_000) }
     let up = MachineClock.now - start
 
-    let before = ProcessUsage(getpid())
+    let before = ProcessSample(getpid())
     Thread.sleep(forTimeInterval: idleTime)
-    let idle = ProcessUsage(getpid()).processorSeconds - before.processorSeconds
+    let idle = ProcessSample(getpid()).processorSeconds - before.processorSeconds
 
     let jobs = 20 * count
     _ = try pool.client.request(StatusRequest(.pause))

@@ -25,23 +25,23 @@ enum MemoryBenchmark {
       usleep(10_000)
     }
     Thread.sleep(forTimeInterval: quiet)
-    let queued = ProcessUsage(pool.pid).mebibytes
+    let queued = ProcessSample(pool.pid).mebibytes
     _ = try pool.client.request(StatusRequest(.resume))
     let start = MachineClock.now
     var most = 0.0
     while try pool.client.request(StatusRequest(.status)).status?.counters.done ?? 0 < count {
-      most = max(most, ProcessUsage(pool.pid).mebibytes)
+      most = max(most, ProcessSample(pool.pid).mebibytes)
       longest = max(longest, pool.logBytes)
       usleep(500_000)
     }
     let seconds = MachineClock.now - start
     Thread.sleep(forTimeInterval: quiet)
-    let workers = pool.workers.map { ProcessUsage($0).mebibytes }
+    let workers = pool.workers.map { ProcessSample($0).mebibytes }
     return [
       Figure("\(count) jobs queued: memory of the pool (PSS)", .mebibytes, queued),
       Figure("\(count) short jobs, 2 workers", .rate, Double(count) / seconds),
       Figure("while they run: most memory of the pool (PSS)", .mebibytes, most),
-      Figure("after them: memory of the pool (PSS)", .mebibytes, ProcessUsage(pool.pid).mebibytes),
+      Figure("after them: memory of the pool (PSS)", .mebibytes, ProcessSample(pool.pid).mebibytes),
       Figure("after them: memory of a worker (PSS)", .mebibytes, workers.reduce(0, +) / Double(workers.count)),
       Figure("longest log (WAL) of all that time", .mebibytes, Double(longest) / 1_048_576),
     ]

@@ -2,6 +2,7 @@ import CSQLite
 import CoreData
 import Foundation
 import Jobs
+import LinuxSystem
 import WorkerPool
 
 /// The pool with real processes: jobs per second, and the time from a job file to its running job.

@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import LinuxSystem
 import WorkerPool
 
 /// A pool in a process of its own. This executable is the pool, and the plugin of its workers.
@@ -86,20 +87,15 @@ final class PoolProcess {
   }
 }
 
-/// The kernel's counters of a process. Source: proc(5).
-struct ProcessUsage {
-  private(set) var processorSeconds = 0.0
+/// The kernel's counters of a process at one moment. Source: proc(5).
+struct ProcessSample {
+  let processorSeconds: Double
   /// The voluntary context switches of each thread: each one is a wake-up.
   private var switches: [String: Int] = [:]
   private(set) var proportionalKiB = 0
 
   init(_ pid: Int32) {
-    // The CPU clock of the whole process, ended threads included.
-    var clock = clockid_t()
-    var time = timespec()
-    if clock_getcpuclockid(pid, &clock) == 0, clock_gettime(clock, &time) == 0 {
-      processorSeconds = Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-    }
+    processorSeconds = ProcessUsage.processorSeconds(of: pid) ?? 0
     for thread in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? [] {
       switches[thread] = Self.number("voluntary_ctxt_switches:", in: "/proc/\(pid)/task/\(thread)/status")
     }
@@ -109,7 +105,7 @@ struct ProcessUsage {
   var mebibytes: Double { Double(proportionalKiB) / 1024 }
 
   /// A thread that ended since counts once: it woke up to end.
-  func wakeUps(since before: ProcessUsage) -> Int {
+  func wakeUps(since before: ProcessSample) -> Int {
     let ended = before.switches.keys.filter { switches[$0] == nil }.count
     return switches.reduce(ended) { $0 + $1.value - before.switches[$1.key, default: 0] }
   }

@@ -2,6 +2,7 @@ import BenchmarkRows
 import CSQLite
 import Foundation
 import Jobs
+import LinuxSystem
 import WorkerPool
 
 /// Jobs that work on the app's objects, with one, two and four workers, beside the same work in C in one process.

@@ -9,9 +9,9 @@ extension PredicateValue {
     case .integer(let value): value
     case .real(let value), .date(let value): value
     case .decimal(let value): value
-    case .string(let text), .url(let text): LeadingNumber.of(text.utf8)
-    case .data(let bytes): LeadingNumber.prefix(of: bytes).value
-    case .uuid(let value): withUnsafeBytes(of: value.uuid) { LeadingNumber.prefix(of: $0).value }
+    case .string(let text), .url(let text): NumericPrefix.of(text.utf8)
+    case .data(let bytes): NumericPrefix.prefix(of: bytes).value
+    case .uuid(let value): withUnsafeBytes(of: value.uuid) { NumericPrefix.prefix(of: $0).value }
     case .null, .object, .collection, .opaque: nil
     }
   }
@@ -20,7 +20,7 @@ extension PredicateValue {
 /// The number that a text begins with, as SQLite converts a text to a number.
 ///
 /// Source: https://www.sqlite.org/lang_expr.html#castexpr
-private enum LeadingNumber {
+private enum NumericPrefix {
   /// An integer if the whole text is one, between spaces, and fits into 64 bits.
   static func of(_ text: some Collection<UInt8>) -> Any {
     let number = prefix(of: text)

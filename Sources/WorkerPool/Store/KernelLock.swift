@@ -46,7 +46,7 @@ struct KernelDevice: Hashable, Sendable {
 
 /// A file as the list of locks names it: by its file system and its inode. Another file system has inodes of the same
 /// numbers.
-struct LockedFile: Hashable, Sendable {
+struct LockedInode: Hashable, Sendable {
   let device: KernelDevice
   let inode: UInt64
 

@@ -21,12 +21,12 @@ enum WALReaders {
 
   /// The processes that hold these read locks of the store at `path`.
   static func readers(store path: String, at pins: [WALCheckpointer.Pin]) -> Set<PinnedReader> {
-    guard !pins.isEmpty, let file = LockedFile(path: path + "-shm"), let locks = KernelLock.list() else { return [] }
+    guard !pins.isEmpty, let file = LockedInode(path: path + "-shm"), let locks = KernelLock.list() else { return [] }
     return readers(locks: locks, of: file, at: pins)
   }
 
   /// The owners of these read locks, out of the text of `/proc/locks`.
-  static func readers(locks: String, of file: LockedFile, at pins: [WALCheckpointer.Pin]) -> Set<PinnedReader> {
+  static func readers(locks: String, of file: LockedInode, at pins: [WALCheckpointer.Pin]) -> Set<PinnedReader> {
     let held = KernelLock.all(in: locks).filter { file.has($0) && !$0.isWrite }
     return Set(
       held.flatMap { lock in
@@ -39,7 +39,7 @@ enum WALReaders {
 enum StoreLocks {
   /// The process IDs of those that hold a write lock on the store at `path` or on its index, without this process.
   static func holders(store path: String) -> Set<Int32> {
-    let files = ["", "-shm"].compactMap { LockedFile(path: path + $0) }
+    let files = ["", "-shm"].compactMap { LockedInode(path: path + $0) }
     for _ in 0..<reads {
       guard let locks = KernelLock.list() else { return [] }
       let held = KernelLock.all(in: locks).filter { lock in

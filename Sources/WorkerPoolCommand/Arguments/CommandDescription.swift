@@ -63,10 +63,3 @@ enum ExitCode: Int32, CaseIterable {
     }
   }
 }
-
-/// The arguments are wrong: which, and what was probably meant.
-struct UsageError: Error, CustomStringConvertible {
-  let description: String
-
-  init(_ description: String) { self.description = description }
-}

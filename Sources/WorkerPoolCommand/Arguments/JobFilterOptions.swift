@@ -1,3 +1,4 @@
+import LinuxSystem
 import PoolClient
 
 /// The options by which commands choose jobs.

@@ -1,4 +1,5 @@
 import Jobs
+import LinuxSystem
 
 /// The arguments of one command, checked against its description.
 struct ParsedArguments: Sendable {

@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import LinuxSystem
 import PoolClient
 
 let retryCommand = CommandDescription(

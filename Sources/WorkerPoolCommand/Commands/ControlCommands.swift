@@ -1,4 +1,5 @@
 import Jobs
+import LinuxSystem
 import PoolClient
 
 let pauseCommand = CommandDescription(

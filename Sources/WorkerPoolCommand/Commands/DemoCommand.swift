@@ -1,4 +1,5 @@
 import Foundation
+import LinuxSystem
 import WorkerPool
 
 /// Seconds over which a person can follow what happens.

@@ -1,6 +1,7 @@
 import CoreData
 import Foundation
 import Jobs
+import LinuxSystem
 import PoolClient
 import StoreTools
 import WorkerPool

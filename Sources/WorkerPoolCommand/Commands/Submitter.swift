@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import LinuxSystem
 import PoolClient
 
 /// Submits jobs and prints the results: their URIs, and with `--wait` their ends.

@@ -26,7 +26,7 @@ import Testing
     let (first, second, last) = (pin(0, mark: 1), pin(1, mark: 1), pin(4, mark: 1))
     func readers(_ pins: WALCheckpointer.Pin...) -> Set<PinnedReader> {
       WALReaders.readers(
-        locks: locks, of: LockedFile(device: KernelDevice(major: 8, minor: 1), inode: 77), at: pins)
+        locks: locks, of: LockedInode(device: KernelDevice(major: 8, minor: 1), inode: 77), at: pins)
     }
     #expect(readers(first, second, last) == [reader(1234, first), reader(1240, second), reader(1238, last)])
     #expect(readers(pin(2, mark: 1)) == [reader(1240, pin(2, mark: 1))], "one lock may cover two read locks")

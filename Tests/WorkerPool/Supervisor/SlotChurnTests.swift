@@ -3,7 +3,7 @@ import Testing
 @testable import WorkerPool
 
 /// Plugins, slots and jobs in simulated time, to count the processes that the plan has started.
-private struct SimulatedPool {
+private struct SimulatedSlots {
   struct Process {
     let plugin: String
     let upAt: Double
@@ -88,7 +88,7 @@ private struct SimulatedPool {
 @Suite struct SlotChurnTests {
   /// Two plugins, four slots, and short jobs of one of them in bursts.
   @Test(arguments: [0.0005, 0.002, 0.0035]) func burstsOfShortJobsMoveNoProcessOnceItIsSteady(length: Double) {
-    var pool = SimulatedPool(slots: 4, plugins: ["busy", "idle"])
+    var pool = SimulatedSlots(slots: 4, plugins: ["busy", "idle"])
     for _ in 0..<150 {
       pool.add(200, of: "busy", seconds: length)
       pool.run(seconds: 0.2)
@@ -101,7 +101,7 @@ private struct SimulatedPool {
   /// Both plugins have jobs in turn.
   @Test func burstsOfTwoPluginsMoveNoProcessOnceItIsSteady() {
     for slots in 2...4 {
-      var pool = SimulatedPool(slots: slots, plugins: ["one", "other"])
+      var pool = SimulatedSlots(slots: slots, plugins: ["one", "other"])
       for _ in 0..<150 {
         pool.add(20, of: "one", seconds: 0.001)
         pool.run(seconds: 0.1)
@@ -114,7 +114,7 @@ private struct SimulatedPool {
 
   /// One slot for two: they take turns, and a turn is long enough to pay for the start.
   @Test func oneSlotForTwoBusyPluginsMovesOncePerTurn() {
-    var pool = SimulatedPool(slots: 1, plugins: ["one", "other"])
+    var pool = SimulatedSlots(slots: 1, plugins: ["one", "other"])
     for _ in 0..<300 {
       pool.add(5, of: "one", seconds: 0.001)
       pool.add(5, of: "other", seconds: 0.001)
@@ -129,7 +129,7 @@ private struct SimulatedPool {
   /// company of plugins that have nothing to do.
   @Test func aJobEachMinuteTakesTheProcessOfNobodyWhoUsesIt() {
     for plugins in [["import", "maintain"], ["exec", "export", "import", "index", "maintain"]] {
-      var pool = SimulatedPool(slots: 2, plugins: plugins, tick: 0.02)
+      var pool = SimulatedSlots(slots: 2, plugins: plugins, tick: 0.02)
       for minute in 0..<10 {
         pool.add(1, of: "maintain", seconds: 0.05)
         for second in 0..<60 {
@@ -144,7 +144,7 @@ private struct SimulatedPool {
   /// While jobs of another plugin wait all the time, the process comes and goes with its job: twice a minute is worth
   /// it.
   @Test func besideALongBacklogAPeriodicJobCostsTwoStartsAMinute() {
-    var pool = SimulatedPool(slots: 2, plugins: ["import", "maintain"], tick: 0.02)
+    var pool = SimulatedSlots(slots: 2, plugins: ["import", "maintain"], tick: 0.02)
     pool.add(100_000, of: "import", seconds: 0.05)
     for _ in 0..<10 {
       pool.add(1, of: "maintain", seconds: 0.05)
@@ -156,7 +156,7 @@ private struct SimulatedPool {
 
   /// One that is needed every few seconds stays.
   @Test func aProcessThatIsUsedEveryFewSecondsStaysBesideALongBacklog() {
-    var pool = SimulatedPool(slots: 2, plugins: ["import", "mail"], tick: 0.02)
+    var pool = SimulatedSlots(slots: 2, plugins: ["import", "mail"], tick: 0.02)
     pool.add(100_000, of: "import", seconds: 0.05)
     for _ in 0..<30 {
       pool.add(1, of: "mail", seconds: 0.05)
@@ -167,14 +167,14 @@ private struct SimulatedPool {
 
   /// Plugins that always have work share one slot: each gets its turns.
   @Test func oneSlotForThreeBusyPluginsPassesOverNone() {
-    var pool = SimulatedPool(slots: 1, plugins: ["a", "b", "c"], tick: 0.01)
+    var pool = SimulatedSlots(slots: 1, plugins: ["a", "b", "c"], tick: 0.01)
     for plugin in pool.plugins { pool.add(10_000, of: plugin, seconds: 0.05) }
     pool.run(seconds: 60)
     for plugin in pool.plugins { #expect(pool.waiting[plugin]?.count ?? 0 < 9700, "\(plugin): \(pool.starts)") }
   }
 
   @Test func aLongBacklogGetsAllSlots() {
-    var pool = SimulatedPool(slots: 4, plugins: ["a", "b", "c", "d", "e"])
+    var pool = SimulatedSlots(slots: 4, plugins: ["a", "b", "c", "d", "e"])
     pool.run(seconds: 1)
     pool.add(10_000, of: "e", seconds: 0.1)
     pool.run(seconds: 3)

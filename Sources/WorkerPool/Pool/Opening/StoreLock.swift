@@ -89,7 +89,7 @@ struct StoreLockHolder: Hashable, Sendable {
   ///
   /// - Parameter path: a path of the file.
   static func of(_ file: FileID, at path: String) -> StoreLockHolder? {
-    guard let text = KernelLock.list(), let locked = LockedFile(path: path) else { return nil }
+    guard let text = KernelLock.list(), let locked = LockedInode(path: path) else { return nil }
     let locks = KernelLock.all(in: text, ofWholeFiles: true)
     let candidates = locks.filter(locked.has).map(\.pid)
     // Where the file systems cannot be told apart, the files that a process has open can.

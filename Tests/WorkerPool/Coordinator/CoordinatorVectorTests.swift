@@ -7,7 +7,7 @@ import WorkerProtocol
 
 /// Replays the recorded conversations of `Protocol/Vectors` as the coordinator: what the worker said is put in, what
 /// the coordinator said must come out.
-@Suite struct VectorReplayTests {
+@Suite struct CoordinatorVectorTests {
   static let vectors: [URL] = {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Protocol/Vectors")

@@ -6,7 +6,7 @@ import WorkerProtocol
 
 /// Replays the recorded conversations of `Protocol/Vectors` as the worker: what the coordinator said is put in, what
 /// the worker said must come out.
-@Suite struct VectorReplayTests {
+@Suite struct WorkerVectorTests {
   static let vectors: [URL] = {
     let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
       .deletingLastPathComponent().appendingPathComponent("Protocol/Vectors")

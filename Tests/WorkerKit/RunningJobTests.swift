@@ -6,7 +6,7 @@ import WorkerKit
 import WorkerPool
 
 /// What jobs can ask for, with real processes.
-@Suite(.serialized) struct JobFeatureTests {
+@Suite(.serialized) struct RunningJobTests {
   @Test func aSnoozedJobRunsAgainAndItsFirstTryLeavesNothing() throws {
     let pool = try JobPool()
     let mark = pool.directory.path + "/mark"

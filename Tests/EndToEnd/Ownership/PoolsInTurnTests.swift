@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 /// Pools with two queue directories take turns on one store, and each is killed while it removes job files.
-@Suite(.serialized) struct QueuesInTurnTests {
+@Suite(.serialized) struct PoolsInTurnTests {
   private static let rounds = 2
   private static let files = 60
 

@@ -2,7 +2,7 @@ import CoreData
 import Jobs
 
 /// Turns a field of a file into the value of an attribute.
-struct AttributeValue {
+struct AttributeReader {
   let attribute: NSAttributeDescription
   let dates: ImportParameters.Dates
 

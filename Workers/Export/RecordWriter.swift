@@ -1,7 +1,7 @@
 import Jobs
 
 /// Turns rows of values into the bytes of a file.
-struct RowWriter {
+struct RecordWriter {
   let format: ExportParameters.Format
   let names: [String]
 

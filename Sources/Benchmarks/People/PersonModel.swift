@@ -2,7 +2,8 @@ import BenchmarkRows
 import CoreData
 import Foundation
 
-/// People.xcdatamodeld and its generated classes: five attributes of the most used types, and a relationship.
+/// People.xcdatamodeld and its generated classes: five attributes of the most used types, and a relationship. It is the
+/// model of the benchmarks of SQLite files and of those of a server.
 enum PersonModel {
   static var url: URL {
     guard let url = Bundle.module.url(forResource: "People", withExtension: "momd") else {
@@ -26,7 +27,7 @@ extension Person {
     email = values.email
   }
 
-  /// Reads all five, as `PlainSQLite.readPerson` does.
+  /// Reads all five, as `PlainSQLite.readPerson` and `PlainServer.readPerson` do.
   @inline(__always)
   func readAll() -> Int {
     let name = self.name ?? ""

@@ -5,7 +5,7 @@ import Testing
 @testable import Jobs
 
 /// The history that a pool keeps in its store.
-@Suite struct HistoryTests {
+@Suite struct JobHistoryTests {
   private static let start = JobStore.HistoryStep.halfHour.start(of: Date(timeIntervalSince1970: 1_790_000_000))
 
   private static func gauges(_ waiting: Double) -> HistoryGauges {
