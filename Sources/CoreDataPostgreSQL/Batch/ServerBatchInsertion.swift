@@ -1,23 +1,17 @@
 /// Writes the new rows of a batch: with COPY, or where duplicates are skipped or updated, with INSERT.
 final class ServerBatchInsertion {
-  private let store: ServerStore
-  private let connection: any ServerConnection
-  private let batch: BatchInsertion
-  private let mapping: TableMapping
-  private let writer: ServerRowWriter
+  private let batch: BatchInsertion<ServerBatchTransaction>
+  private var store: ServerStore { batch.transaction.store }
+  private var connection: any ServerConnection { batch.transaction.connection }
+  private var mapping: TableMapping { batch.mapping }
+  private var writer: ServerRowWriter { batch.writer }
   private var keys = KeySupply()
 
   /// The number of rows of one INSERT, and of keys that are reserved at once.
   private static let rowsAtOnce = 1024
 
-  init(
-    _ store: ServerStore, _ source: BatchRows, _ connection: any ServerConnection, _ history: ServerHistoryNotes?
-  ) throws {
-    self.store = store
-    self.connection = connection
-    mapping = store.mapping(source.entityName)
-    writer = store.writer(mapping.number)
-    batch = try BatchInsertion(source, in: store, writer.encoder, history)
+  init(_ rows: BatchRows, in transaction: ServerBatchTransaction) throws {
+    batch = try BatchInsertion(rows, in: transaction)
   }
 
   func run() throws -> BatchResult {

@@ -5,6 +5,8 @@ struct ServerBatchTransaction: BatchTransaction {
   /// Nil for a store without history.
   let history: ServerHistoryNotes?
 
+  func writer(_ mapping: TableMapping) -> ServerRowWriter { store.writer(mapping.number) }
+
   func execute(_ sql: SQL) throws -> Int { try connection.execute(sql).affectedRows }
 
   func integers(_ sql: SQL) throws -> [[Int64]] { try connection.integers(sql) }

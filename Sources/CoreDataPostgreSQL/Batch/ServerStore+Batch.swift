@@ -1,8 +1,8 @@
 /// Batch requests: many rows in one transaction, without objects.
 extension ServerStore {
   func insert(_ rows: BatchRows, by origin: ChangeOrigin) throws -> BatchResult {
-    try batch("Inserting rows of", rows.entityName, origin) { connection, history in
-      try ServerBatchInsertion(self, rows, connection, history).run()
+    try batch("Inserting rows of", rows.entityName, origin) {
+      try ServerBatchInsertion(rows, in: $0).run()
     }
   }
 
@@ -10,18 +10,16 @@ extension ServerStore {
     let names = request.propertiesToUpdate.map { properties in
       Set(properties.keys.compactMap { $0 as? String ?? ($0 as? NSPropertyDescription)?.name })
     }
-    return try batch("Updating rows of", entity, changing: names, origin, mayRepeat: true) { connection, history in
-      let update = BatchUpdate(
-        ServerBatchTransaction(store: self, connection: connection, history: history), entity, request)
+    return try batch("Updating rows of", entity, changing: names, origin, mayRepeat: true) { transaction in
+      let update = BatchUpdate(transaction, entity, request)
       return try update.run(
-        update.rows.map { try evaluated($0, connection, skipsLocked: request.skipsLockedRows) })
+        update.rows.map { try evaluated($0, transaction.connection, skipsLocked: request.skipsLockedRows) })
     }
   }
 
   func delete(_ fetch: RowFetch, by origin: ChangeOrigin) throws -> BatchResult {
-    try batch("Deleting rows of", fetch.entityName, origin, mayRepeat: true) { connection, history in
-      try BatchDeletion(ServerBatchTransaction(store: self, connection: connection, history: history))
-        .run(evaluated(fetch, connection))
+    try batch("Deleting rows of", fetch.entityName, origin, mayRepeat: true) { transaction in
+      try BatchDeletion(transaction).run(evaluated(fetch, transaction.connection))
     }
   }
 
@@ -34,7 +32,7 @@ extension ServerStore {
   private func batch(
     _ doing: String, _ entity: String, changing names: Set<String>? = nil, _ origin: ChangeOrigin,
     mayRepeat: Bool = false,
-    _ body: (any ServerConnection, ServerHistoryNotes?) throws -> BatchResult
+    _ body: (ServerBatchTransaction) throws -> BatchResult
   ) throws -> BatchResult {
     try database.withWriter {
       var result = BatchResult()
@@ -44,7 +42,7 @@ extension ServerStore {
             return try database.write { connection in
               let history = keepsHistory ? ServerHistoryNotes(self, origin) : nil
               prepare(connection)
-              let result = try body(connection, history)
+              let result = try body(ServerBatchTransaction(store: self, connection: connection, history: history))
               try history?.write(connection)
               return result
             }

@@ -3,7 +3,7 @@ internal import Synchronization
 /// The statements that write one entity's rows, and their parameters.
 ///
 /// `@unchecked Sendable`: everything is set in `init`.
-final class ServerRowWriter: @unchecked Sendable {
+final class ServerRowWriter: EncodedRowWriter, @unchecked Sendable {
   typealias Resolver = (RelatedKey) -> RelatedKey?
 
   let mapping: TableMapping

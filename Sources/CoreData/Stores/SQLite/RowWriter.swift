@@ -1,7 +1,7 @@
 /// The statements that write one entity's objects: its INSERT, and an UPDATE for each set of changed properties.
 ///
 /// `@unchecked Sendable`: used on the writer connection only, under its lock.
-final class RowWriter: @unchecked Sendable {
+final class RowWriter: EncodedRowWriter, @unchecked Sendable {
   let mapping: TableMapping
   let steps: [RowStep]
   let encoder: RowEncoder

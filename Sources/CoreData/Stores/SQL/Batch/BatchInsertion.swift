@@ -1,5 +1,6 @@
-/// The new rows of a batch, which come one after the other, and what became of them.
-package final class BatchInsertion {
+/// The new rows of a batch, which come one after the other, and what became of them; and by what the transaction writes
+/// them.
+package final class BatchInsertion<Transaction: BatchTransaction> {
   package let source: BatchRows
   package let mapping: TableMapping
   package let layout: EntityLayout
@@ -9,22 +10,22 @@ package final class BatchInsertion {
   private let storedEntity: StoredEntity
   private let rules: BatchRowRules
   private let history: (any HistoryNotes)?
+  package let transaction: Transaction
+  package let writer: Transaction.Writer
 
-  /// - Parameters:
-  ///   - encoder: writes the rows.
-  ///   - history: takes the written rows; nil for a store without history.
-  package init(
-    _ source: BatchRows, in store: some SQLStore, _ encoder: RowEncoder, _ history: (any HistoryNotes)?
-  ) throws {
+  package init(_ source: BatchRows, in transaction: Transaction) throws {
     self.source = source
-    self.history = history
+    self.transaction = transaction
+    let store = transaction.store
+    history = transaction.history
     mapping = store.mapping(source.entityName)
+    writer = transaction.writer(mapping)
     guard let storedEntity = store.storedEntities.byNumber[mapping.number] else {
       throw CoreDataErrors.error(.persistentStoreOperation, "The store holds no entity \(source.entityName).")
     }
     self.storedEntity = storedEntity
     layout = storedEntity.layout
-    rules = BatchRowRules(layout, slots: encoder.steps.map(\.slot))
+    rules = BatchRowRules(layout, slots: writer.encoder.steps.map(\.slot))
     named = Array(repeating: false, count: layout.slotCount)
   }
 

@@ -2,7 +2,11 @@
 package protocol BatchTransaction {
   associatedtype Store: SQLStore
   associatedtype History: HistoryNotes
+  associatedtype Writer: EncodedRowWriter
   var store: Store { get }
+
+  /// Writes the rows of an entity.
+  func writer(_ mapping: TableMapping) -> Writer
 
   /// Takes the changed rows; nil for a store without history.
   var history: History? { get }
@@ -29,6 +33,11 @@ package protocol BatchTransaction {
 
   /// Deletes the rows of an entity whose keys a SELECT finds, and notes them in the store's history.
   func delete(_ mapping: TableMapping, keys: String) throws
+}
+
+/// Writes one entity's rows by the steps of an encoder.
+package protocol EncodedRowWriter {
+  var encoder: RowEncoder { get }
 }
 
 extension BatchTransaction {

@@ -1,10 +1,10 @@
 /// Writes the new rows of a batch into a SQLite file.
 final class SQLiteBatchInsertion {
-  private let store: SQLiteStore
-  private let connection: SQLiteConnection
-  private let batch: BatchInsertion
-  private let mapping: TableMapping
-  private let writer: RowWriter
+  private let batch: BatchInsertion<SQLiteBatchTransaction>
+  private var store: SQLiteStore { batch.transaction.store }
+  private var connection: SQLiteConnection { batch.transaction.connection }
+  private var mapping: TableMapping { batch.mapping }
+  private var writer: RowWriter { batch.writer }
   private let onDuplicate: BatchRows.OnDuplicate
   /// The columns of each constraint that the file's indexes keep.
   private let constraints: [[String]]
@@ -16,18 +16,14 @@ final class SQLiteBatchInsertion {
   private var latest: (statement: SQLiteStatement, shape: InsertShape, rows: Int)?
   private var nextKey: Int64 = 0
 
-  init(
-    _ store: SQLiteStore, _ source: BatchRows, _ connection: SQLiteConnection, _ recorder: HistoryRecorder?
-  ) throws {
-    self.store = store
-    self.connection = connection
-    mapping = store.mapping(source.entityName)
-    writer = store.writer(mapping.number)
-    batch = try BatchInsertion(source, in: store, writer.encoder, recorder)
-    constraints = source.onDuplicate == .fail ? [] : try store.uniqueColumns(of: mapping, connection)
+  init(_ source: BatchRows, in transaction: SQLiteBatchTransaction) throws {
+    let (store, batch) = (transaction.store, try BatchInsertion(source, in: transaction))
+    self.batch = batch
+    constraints =
+      source.onDuplicate == .fail ? [] : try store.uniqueColumns(of: batch.mapping, transaction.connection)
     onDuplicate = constraints.isEmpty ? .fail : source.onDuplicate
     let size = onDuplicate == .fail ? store.writeGroups.inserts.first ?? 1 : 1
-    rows = (0..<size).map { [batch] _ in batch.newRow() }
+    rows = (0..<size).map { _ in batch.newRow() }
   }
 
   func run() throws -> BatchResult {

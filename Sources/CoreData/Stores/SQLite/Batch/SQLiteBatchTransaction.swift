@@ -7,6 +7,8 @@ struct SQLiteBatchTransaction: BatchTransaction {
   /// Nil for a store without history.
   let history: HistoryRecorder?
 
+  func writer(_ mapping: TableMapping) -> RowWriter { store.writer(mapping.number) }
+
   func execute(_ sql: SQL) throws -> Int { try connection.run(sql) }
 
   func integers(_ sql: SQL) throws -> [[Int64]] { try connection.integers(sql) }
@@ -36,11 +38,11 @@ struct SQLiteBatchTransaction: BatchTransaction {
     }
   }
 
-  func externalColumns(of mapping: TableMapping) -> [String] { store.writer(mapping.number).externalColumns }
+  func externalColumns(of mapping: TableMapping) -> [String] { writer(mapping).externalColumns }
 
   /// Notes the files whose values the update replaces, and lets its statement write others.
   func willUpdate(_ columns: [String], of mapping: TableMapping, where condition: SQL) throws {
-    let writer = store.writer(mapping.number)
+    let writer = writer(mapping)
     let columns = Set(columns).intersection(writer.externalColumns)
     guard !columns.isEmpty else { return }
     for column in columns {
@@ -65,7 +67,7 @@ struct SQLiteBatchTransaction: BatchTransaction {
 
   /// The files go once the transaction is committed.
   private func noteExternalFiles(of mapping: TableMapping, _ keys: String) throws {
-    let writer = store.writer(mapping.number)
+    let writer = writer(mapping)
     // The history has the values that it preserves in the same files.
     let kept = store.history?.preserved(mapping.number).map(\.column) ?? []
     for column in writer.externalColumns where !kept.contains(column) {

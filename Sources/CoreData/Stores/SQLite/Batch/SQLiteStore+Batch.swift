@@ -1,16 +1,13 @@
 /// Batch requests: many rows in one transaction, without objects.
 extension SQLiteStore {
   func insert(_ rows: BatchRows, by origin: ChangeOrigin) throws -> BatchResult {
-    try batch("Inserting rows of \(rows.entityName)", origin) { connection, recorder in
-      try SQLiteBatchInsertion(self, rows, connection, recorder).run()
-    }
+    try batch("Inserting rows of \(rows.entityName)", origin) { try SQLiteBatchInsertion(rows, in: $0).run() }
   }
 
   func update(_ request: NSBatchUpdateRequest, of entity: String, by origin: ChangeOrigin) throws -> BatchResult {
-    try batch("Updating rows of \(request.entityName)", origin) { connection, recorder in
-      connection.growCacheForFile()
-      let update = BatchUpdate(
-        SQLiteBatchTransaction(store: self, connection: connection, history: recorder), entity, request)
+    try batch("Updating rows of \(request.entityName)", origin) { transaction in
+      transaction.connection.growCacheForFile()
+      let update = BatchUpdate(transaction, entity, request)
       do {
         return try update.run(update.rows)
       } catch let error as SQLiteError where error.isViolatedUniqueIndex {
@@ -20,9 +17,8 @@ extension SQLiteStore {
   }
 
   func delete(_ fetch: RowFetch, by origin: ChangeOrigin) throws -> BatchResult {
-    try batch("Deleting rows of \(fetch.entityName)", origin) { connection, recorder in
-      connection.growCacheForFile()
-      let transaction = SQLiteBatchTransaction(store: self, connection: connection, history: recorder)
+    try batch("Deleting rows of \(fetch.entityName)", origin) { transaction in
+      transaction.connection.growCacheForFile()
       return try BatchDeletion(transaction).run(fetch)
     }
   }
@@ -30,7 +26,7 @@ extension SQLiteStore {
   /// Runs a batch in one transaction, which the store's history records. All rows read before become unknown, here and,
   /// through the file's version, in other coordinators.
   private func batch(
-    _ doing: String, _ origin: ChangeOrigin, _ body: (SQLiteConnection, HistoryRecorder?) throws -> BatchResult
+    _ doing: String, _ origin: ChangeOrigin, _ body: (SQLiteBatchTransaction) throws -> BatchResult
   ) throws -> BatchResult {
     try CoreDataErrors.translating("\(doing) in \(database.configuration.path)") {
       try database.withWriter { _ in
@@ -38,7 +34,7 @@ extension SQLiteStore {
         do {
           let result = try database.write { connection in
             let recorder = HistoryRecorder(self, origin, connection)
-            let result = try body(connection, recorder)
+            let result = try body(SQLiteBatchTransaction(store: self, connection: connection, history: recorder))
             try recorder?.finish()
             try externalFiles?.keepWritten()
             return result
