@@ -55,7 +55,9 @@ struct ModelCompilerPlugin: BuildToolPlugin {
 
   /// All files inside a model, so that a change of any of them compiles it again.
   private func files(in model: URL) throws -> [URL] {
-    try FileManager.default.subpathsOfDirectory(atPath: model.path).sorted().map { model.appending(path: $0) }
+    // Foundation lists nothing for a symbolic link.
+    let folder = model.resolvingSymlinksInPath()
+    return try FileManager.default.subpathsOfDirectory(atPath: folder.path).sorted().map { folder.appending(path: $0) }
   }
 }
 

@@ -54,7 +54,9 @@ package struct ModelFile {
     of bundle: URL, _ extensions: [String]
   ) throws(ManagedObjectModelError) -> [URL] {
     do {
-      return try FileManager.default.contentsOfDirectory(at: bundle, includingPropertiesForKeys: nil)
+      // By its path: by its URL, Foundation on Linux lists nothing for a symbolic link.
+      return try FileManager.default.contentsOfDirectory(atPath: bundle.path)
+        .map { bundle.appendingPathComponent($0) }
         .filter { extensions.contains($0.pathExtension) }
         .sorted(on: { $0.lastPathComponent })
     } catch {

@@ -84,6 +84,17 @@ import Testing
     #expect(error?.description.contains("Two.xcdatamodel") == true)
   }
 
+  @Test("A bundle may be a symbolic link") func symbolicLink() throws {
+    let model = try TemporaryModel(#"<entity name="A"/>"#)
+    let bundle = model.folder.appendingPathComponent("Model.xcdatamodeld")
+    try FileManager.default.createDirectory(at: bundle, withIntermediateDirectories: true)
+    try FileManager.default.copyItem(at: model.file, to: bundle.appendingPathComponent("One.xcdatamodel"))
+    let link = model.folder.appendingPathComponent("Link.xcdatamodeld")
+    try FileManager.default.createSymbolicLink(at: link, withDestinationURL: bundle)
+    #expect(try ModelFile.versions(of: link).map(\.lastPathComponent) == ["One.xcdatamodel"])
+    #expect(try ModelFile(link).document().entities.map(\.name) == ["A"])
+  }
+
   private func compilation(_ model: TemporaryModel, _ momd: URL) -> ModelCompilation {
     ModelCompilation(
       source: model.file, module: "App", swiftFile: model.folder.appendingPathComponent("Model.swift"), momd: momd)
