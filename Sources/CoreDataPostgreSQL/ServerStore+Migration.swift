@@ -1,7 +1,6 @@
 /// Lightweight migration.
-extension ServerStore {
-  /// Migrates the store if it was made with another model and the opening allows it, in one transaction. Rows keep
-  /// their keys and the store its identifier.
+extension ServerOpening {
+  /// Migrates the store in one transaction. Rows keep their keys and the store its identifier.
   ///
   /// Additions are made in place, and programs of the old model go on. For all else nobody else can use the store
   /// meanwhile: the tables of the new model are made in a schema beside the old one and take its place, so that names
@@ -13,34 +12,26 @@ extension ServerStore {
   /// - Throws: 134130 if the old model is unknown, 134140 if a mapping model would be needed, 134190 if no mapping can
   ///   be inferred, 134111 if a new constraint does not hold, 134100 if more than the allowed additions would be
   ///   needed, 134110 if views, tables, columns or triggers of others would go.
-  static func migrateIfWanted(
-    _ database: ServerDatabase, _ address: ServerAddress, _ opening: StoreOpening
-  ) throws {
-    guard opening.migration != .none else { return }
-    let found = try database.read { connection, _ in try readMetadata(address, connection).metadata }
-    guard try opening.migrates(found, at: address.description) else { return }
+  func migrate() throws {
     // Programs that save meanwhile lock the tables in another order, so the server may end either.
     try database.repeating {
       try CoreDataErrors.fromServer("Migrating \(address.description)") {
-        try database.rebuild { try migrate(database, address, opening, $0) }
+        try database.rebuild { try migrate($0) }
       }
     }
   }
 
-  private static func migrate(
-    _ database: ServerDatabase, _ address: ServerAddress, _ opening: StoreOpening, _ connection: any ServerConnection
-  ) throws {
+  private func migrate(_ connection: any ServerConnection) throws {
     try connection.run("LOCK TABLE \(address.qualified("_store")) IN ACCESS EXCLUSIVE MODE")
     // Another process may have migrated it first.
-    var metadata = try readMetadata(address, connection).metadata
-    guard try opening.migrates(metadata, at: address.description) else { return }
+    var metadata = try ServerStore.readMetadata(address, connection).metadata
+    guard try needsMigration(metadata) else { return }
     try opening.migrate(
-      metadata, at: address.description, kept: { try keptModel(address, connection) },
-      adding: { try additions(to: opening, from: $0, address, connection) },
-      remaking: { try rebuild(database, address, opening, connection, from: $0) })
+      metadata, at: place, kept: { try ServerStore.keptModel(address, connection) },
+      adding: { try additions(from: $0, connection) }, remaking: { try rebuild(connection, from: $0) })
     StoreMetadata.setModel(entities: opening.entities, identifiers: opening.model.versionIdentifiers, in: &metadata)
-    try writeMetadata(metadata, address, connection)
-    try keepModel(opening, address, connection)
+    try ServerStore.writeMetadata(metadata, address, connection)
+    try ServerStore.keepModel(opening, address, connection)
   }
 
   /// Finds out what the tables lack for the opening's model.
@@ -48,9 +39,8 @@ extension ServerStore {
   /// - Parameter old: the entities of the old model; nil if that is unknown.
   /// - Returns: adds it.
   /// - Throws: `StoreSchemaError` if more than additions are needed.
-  private static func additions(
-    to opening: StoreOpening, from old: [NSEntityDescription]?, _ address: ServerAddress,
-    _ connection: any ServerConnection
+  private func additions(
+    from old: [NSEntityDescription]?, _ connection: any ServerConnection
   ) throws -> () throws -> Void {
     let file = try SchemaFile(address, connection)
     func tables(_ entities: [NSEntityDescription], _ file: SchemaFile) throws -> ServerTables {
@@ -63,9 +53,8 @@ extension ServerStore {
     return { try after.add(additions, from: before, connection) }
   }
 
-  private static func rebuild(
-    _ database: ServerDatabase, _ address: ServerAddress, _ opening: StoreOpening, _ connection: any ServerConnection,
-    from source: SourceModels.Source
+  private func rebuild(
+    _ connection: any ServerConnection, from source: SourceModels.Source
   ) throws {
     let old = try ServerStore(
       database, address,
@@ -96,7 +85,8 @@ extension ServerStore {
       ALTER SCHEMA \(place.schema.quotedName) RENAME TO \(address.schema.quotedName)
       """)
     let schema = try StoreSchema(
-      opening.entities, at: address, EntityNumbering(opening.entities, rows: entityNumbers(address, connection)))
+      opening.entities, at: address,
+      EntityNumbering(opening.entities, rows: ServerStore.entityNumbers(address, connection)))
     try connection.run(ServerTables(schema: schema, address: address).functions.joined(separator: ";\n"))
     try guests.restore()
   }

@@ -10,6 +10,70 @@ struct OpenedSchema {
   let hasTextFunctions: Bool
 }
 
+/// The steps that open the store of a schema.
+struct ServerOpening: OpeningSteps {
+  let database: ServerDatabase
+  let address: ServerAddress
+  let opening: StoreOpening
+
+  var place: String { address.description }
+
+  func exists() throws -> Bool {
+    try database.read { connection, _ in try ServerStore.hasStore(address, connection) }
+  }
+
+  func create() throws {
+    try database.write { connection in
+      // One creates it, and the others wait and find it.
+      try connection.run(
+        "SELECT pg_advisory_xact_lock(\(Self.lockOfCreation), hashtext(\(address.schema.quotedText)))")
+      if try !ServerStore.hasStore(address, connection) { try create(connection) }
+    }
+  }
+
+  /// The first number of the advisory lock under which schemas are created.
+  static let lockOfCreation = 0x4344
+
+  private func create(_ connection: any ServerConnection) throws {
+    let schema = try StoreSchema(opening.entities, at: address, EntityNumbering(opening.entities))
+    try connection.run(ServerTables(schema: schema, address: address).creation)
+    let metadata = StoreMetadata.new(
+      entities: opening.entities, identifiers: opening.model.versionIdentifiers, type: opening.type)
+    try connection.execute(
+      """
+      INSERT INTO \(raw: address.qualified("_store")) (identifier, metadata, model) \
+      VALUES (\(bind: .text(opening.newIdentifier)), \(bind: .blob(try ServerStore.encoded(metadata))), \
+      \(bind: .blob(KeptModel.data(of: opening.model, opening.entities))))
+      """)
+  }
+
+  func metadata() throws -> [String: Any] {
+    try database.read { connection, _ in try ServerStore.readMetadata(address, connection).metadata }
+  }
+
+  func open(_ metadata: [String: Any]) throws -> OpenedSchema {
+    if opening.recordsHistory && !isReadOnly {
+      // From now on all programs continue it: unrecorded changes would be lost to everyone who follows it.
+      try database.write {
+        try $0.run("UPDATE \(address.qualified("_store")) SET keeps_history = true WHERE NOT keeps_history")
+      }
+    }
+    return try database.read { connection, _ in
+      let numbering = try EntityNumbering(
+        opening.entities, rows: ServerStore.entityNumbers(address, connection))
+      let schema = try StoreSchema(opening.entities, at: address, numbering)
+      let tables = ServerTables(schema: schema, address: address)
+      let row = try connection.execute("SELECT keeps_history, tableoid::int8 FROM \(raw: address.qualified("_store"))")
+      return OpenedSchema(
+        schema: schema, identifier: metadata[NSStoreUUIDKey] as? String ?? "", metadata: metadata,
+        keepsHistory: row.bytes(0, 0)?[0] == 1, table: row.integer(0, 1),
+        hasTextFunctions: isReadOnly
+          ? try tables.hasTextFunctions(connection)
+          : try ServerStore.renewFunctionsIfNeeded(database, tables, connection))
+    }
+  }
+}
+
 extension ServerStore {
   /// The coordinators find the class by its name.
   static var storeTypes: [String] { [] }
@@ -48,67 +112,9 @@ extension ServerStore {
     database.close()
   }
 
-  /// Opens the store in its schema, or creates it there.
-  static func prepare(
-    _ database: ServerDatabase, _ address: ServerAddress, _ opening: StoreOpening
-  ) throws -> OpenedSchema {
-    let isReadOnly = (opening.options?[NSReadOnlyPersistentStoreOption] as? NSNumber)?.boolValue ?? false
-    let mustExist = opening.options?[NSPersistentStoreMustExistOption] as? Bool ?? false
-    let exists = try database.read { connection, _ in try hasStore(address, connection) }
-    if !exists {
-      guard !isReadOnly, !mustExist else {
-        throw CoreDataErrors.noStore("\(address.description) holds no store.")
-      }
-      try database.write { connection in
-        // One creates it, and the others wait and find it.
-        try connection.run("SELECT pg_advisory_xact_lock(\(lockOfCreation), hashtext(\(address.schema.quotedText)))")
-        if try !hasStore(address, connection) { try create(address, opening, connection) }
-      }
-    }
-    if !isReadOnly { try migrateIfWanted(database, address, opening) }
-    let wantsHistory = (opening.options?[NSPersistentHistoryTrackingKey] as? NSNumber)?.boolValue ?? false
-    if wantsHistory && !isReadOnly {
-      // From now on all programs continue it: unrecorded changes would be lost to everyone who follows it.
-      try database.write {
-        try $0.run("UPDATE \(address.qualified("_store")) SET keeps_history = true WHERE NOT keeps_history")
-      }
-    }
-    return try database.read { connection, _ in
-      let (identifier, metadata) = try readMetadata(address, connection)
-      try StoreMetadata.checkVersion(metadata, opening.entities, opening.options, address.description)
-      let numbering = try EntityNumbering(opening.entities, rows: entityNumbers(address, connection))
-      let schema = try StoreSchema(opening.entities, at: address, numbering)
-      let row = try connection.execute("SELECT keeps_history, tableoid::int8 FROM \(raw: address.qualified("_store"))")
-      return OpenedSchema(
-        schema: schema, identifier: identifier, metadata: metadata, keepsHistory: row.bytes(0, 0)?[0] == 1,
-        table: row.integer(0, 1),
-        hasTextFunctions: isReadOnly
-          ? try ServerTables(schema: schema, address: address).hasTextFunctions(connection)
-          : try renewFunctionsIfNeeded(database, ServerTables(schema: schema, address: address), connection))
-    }
-  }
-
-  /// The first number of the advisory lock under which schemas are created.
-  static let lockOfCreation = 0x4344
-
   static func hasStore(_ address: ServerAddress, _ connection: any ServerConnection) throws -> Bool {
     let table = address.qualified(ServerLayout.OwnTable.store.rawValue)
     return try connection.execute("SELECT to_regclass(\(bind: .text(table))) IS NOT NULL").bytes(0, 0)?[0] == 1
-  }
-
-  private static func create(
-    _ address: ServerAddress, _ opening: StoreOpening, _ connection: any ServerConnection
-  ) throws {
-    let schema = try StoreSchema(opening.entities, at: address, EntityNumbering(opening.entities))
-    try connection.run(ServerTables(schema: schema, address: address).creation)
-    let metadata = StoreMetadata.new(
-      entities: opening.entities, identifiers: opening.model.versionIdentifiers, type: opening.type)
-    try connection.execute(
-      """
-      INSERT INTO \(raw: address.qualified("_store")) (identifier, metadata, model) \
-      VALUES (\(bind: .text(opening.newIdentifier)), \(bind: .blob(try encoded(metadata))), \
-      \(bind: .blob(KeptModel.data(of: opening.model, opening.entities))))
-      """)
   }
 
   static func entityNumbers(
@@ -172,7 +178,7 @@ extension ServerStore {
     return try rows.bytes(0, 0).map { try KeptModel.model(in: Data($0), of: address.description) }
   }
 
-  private static func encoded(_ metadata: [String: Any]) throws -> Data {
+  fileprivate static func encoded(_ metadata: [String: Any]) throws -> Data {
     var list = metadata
     list[NSStoreUUIDKey] = nil
     return try PropertyListSerialization.data(fromPropertyList: list, format: .binary, options: 0)

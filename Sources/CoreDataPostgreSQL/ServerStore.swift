@@ -27,7 +27,7 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   override var type: String { storeType }
 
   init(_ database: ServerDatabase, _ address: ServerAddress, _ opening: StoreOpening) throws {
-    let opened = try Self.prepare(database, address, opening)
+    let opened = try ServerOpening(database: database, address: address, opening: opening).run()
     self.database = database
     self.address = address
     rowCache = RowCache(opening.options)

@@ -37,9 +37,7 @@ extension StoreOpening {
   }
 
   /// Whether the options leave the work of a migration that no reader needs for later.
-  var defersMigration: Bool {
-    (options?[NSPersistentStoreDeferredLightweightMigrationOptionKey] as? NSNumber)?.boolValue ?? false
-  }
+  var defersMigration: Bool { isSet(NSPersistentStoreDeferredLightweightMigrationOptionKey) }
 }
 
 extension StoreMetadata {

@@ -64,7 +64,8 @@ extension ServerStore {
       try database.write { writer in
         // Programs that are started together do so one after the other.
         try writer.run(
-          "SELECT pg_advisory_xact_lock(\(lockOfCreation), hashtext(\(tables.address.schema.quotedText)))")
+          "SELECT pg_advisory_xact_lock(\(ServerOpening.lockOfCreation), hashtext(\(tables.address.schema.quotedText)))"
+        )
         try tables.renewFunctions(writer)
       }
     } catch let error as ServerError where ["42501", "25006"].contains(error.state) {

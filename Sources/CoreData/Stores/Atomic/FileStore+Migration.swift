@@ -4,29 +4,6 @@
 /// leaves the old one. Rows keep their keys and the store its UUID, so objects keep their IDs except for the names of
 /// renamed entities.
 extension FileStore {
-  /// Migrates the file if it was made with another model and the options ask for it.
-  ///
-  /// - Throws: the errors of a migration of a SQLite file, and 134110 if another program writes the file meanwhile.
-  static func migrateIfWanted(_ opening: StoreOpening) throws {
-    guard opening.migration != .none, let url = opening.url, let data = try read(url) else { return }
-    let state = FileState(url)
-    let metadata = try translating(url) { try format.metadata(in: data) }
-    guard try opening.migrates(metadata, at: url.path) else { return }
-    let migrated = try SourceModels.withModel(for: metadata, path: url.path) { source in
-      try self.migrated(data, of: url, from: source.entities, to: opening.entities, opening.model.versionIdentifiers)
-    }
-    guard FileState(url) == state else {
-      throw CoreDataErrors.error(
-        .migration, "\(url.path) was changed by someone else while it was migrated; open it again.")
-    }
-    do {
-      try write(migrated, to: url)
-    } catch {
-      throw CoreDataErrors.error(
-        .migration, "\(url.path) could not be migrated: \(error.localizedDescription)", [NSUnderlyingErrorKey: error])
-    }
-  }
-
   class func migrate(
     _ source: StoreFile, _ old: NSManagedObjectModel, to destination: StoreFile, _ new: NSManagedObjectModel
   ) throws -> Bool {
@@ -35,14 +12,16 @@ extension FileStore {
       _ = try translating(source.url) { try format.metadata(in: data) }
       return data
     }
-    let migrated = try migrated(data, of: source.url, from: old.entities, to: new.entities, new.versionIdentifiers)
+    let migrated = try migrated(
+      data, of: source.url, in: format, from: old.entities, to: new.entities, new.versionIdentifiers)
     try destination.reporting(.migrationManagerDestinationStore) { try write(migrated, to: destination.url) }
     return true
   }
 
   /// The content of a file for other entities.
-  private static func migrated(
-    _ data: Data, of url: URL, from old: [NSEntityDescription], to new: [NSEntityDescription],
+  static func migrated(
+    _ data: Data, of url: URL, in format: any StoreFormat.Type, from old: [NSEntityDescription],
+    to new: [NSEntityDescription],
     _ identifiers: Set<AnyHashable>
   ) throws -> Data {
     let mapping = try RowMapping(from: old, to: new)

@@ -23,15 +23,10 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
 
   /// - Parameter replacesFile: makes an empty store, which takes the place of the file with its first transaction.
   required init(_ opening: StoreOpening, replacesFile: Bool = false) throws {
-    let file = try FileStore.file(opening)
-    try FileStore.checkAttributes(opening)
-    if !replacesFile { try Swift.type(of: self).migrateIfWanted(opening) }
-    let format = Swift.type(of: self).format
-    // Taken before the file is read, so that a change during the reading is noticed at the next save.
-    fileState = FileState(file)
-    let data = replacesFile ? nil : try FileStore.read(file)
-    let found = try data.map { data in try FileStore.translating(file) { try format.metadata(in: data) } }
-    let reference = StoreReference(identifier: found?[NSStoreUUIDKey] as? String ?? UUID().uuidString)
+    let steps = try FileOpening(opening, Swift.type(of: self).format)
+    let opened = replacesFile ? nil : try steps.run()
+    fileState = opened.map(\.state) ?? FileState(steps.url)
+    let reference = StoreReference(identifier: opened?.metadata[NSStoreUUIDKey] as? String ?? UUID().uuidString)
     memory = MemoryRows(MemorySchema(opening.entities, reference, sharesKeys: true))
     storeType = opening.type
     super.init(
@@ -39,13 +34,11 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
       options: opening.options)
     url = opening.url
     identifier = reference.identifier
-    if let data, let found {
-      metadata = found
-      try StoreMetadata.checkVersion(found, opening.entities, options, file.path)
-      try FileStore.translating(file) { try memory.load { try format.decode(data, into: MemoryLoader($0)) } }
-    } else {
-      metadata = StoreMetadata.new(opening, identifier: reference.identifier)
-      if !isReadOnly && !replacesFile { try replaceFile() }
+    metadata = opened?.metadata ?? StoreMetadata.new(opening, identifier: reference.identifier)
+    if let opened {
+      try FileStore.translating(steps.url) {
+        try memory.load { try steps.format.decode(opened.data, into: MemoryLoader($0)) }
+      }
     }
     memory.prepare = { [unowned self] _ in try writeFile() }
     memory.persist = { [unowned self] _ in try replaceFile() }
@@ -64,32 +57,6 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
 
   class func openReplacing(_ opening: StoreOpening, closing: () throws -> Void) throws -> any ObjectStore {
     try self.init(opening, replacesFile: true)
-  }
-
-  private static func file(_ opening: StoreOpening) throws -> URL {
-    guard let url = opening.url, !url.isInMemoryStore else {
-      throw CoreDataErrors.error(
-        .persistentStoreOpen,
-        "A store of the type \(opening.type) needs the URL of a file; use \(NSInMemoryStoreType) without.")
-    }
-    let mustExist = (opening.options?[NSPersistentStoreMustExistOption] as? NSNumber)?.boolValue ?? false
-    if mustExist, !FileManager.default.fileExists(atPath: url.path) {
-      throw CoreDataErrors.error(.persistentStoreOpen, "There is no store at \(url.path).")
-    }
-    return url
-  }
-
-  /// Throws 134020 for attributes whose values cannot be written to a file.
-  private static func checkAttributes(_ opening: StoreOpening) throws {
-    for entity in opening.entities {
-      for attribute in entity.attributesByName.values
-      where attribute.attributeType == .objectIDAttributeType && !attribute.isTransient {
-        throw CoreDataErrors.error(
-          .persistentStoreIncompatibleSchema,
-          "\(entity.name ?? "").\(attribute.name) is an object ID, which a store of the type \(opening.type) cannot "
-            + "keep; make it transient, or keep the ID's URI.")
-      }
-    }
   }
 
   override func loadMetadata() throws {

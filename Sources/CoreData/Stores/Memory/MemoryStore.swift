@@ -11,8 +11,7 @@ final class MemoryStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
 
   private init(_ opening: StoreOpening) {
     let reference = StoreReference(identifier: UUID().uuidString)
-    let keepsHistory = (opening.options?[NSPersistentHistoryTrackingKey] as? NSNumber)?.boolValue ?? false
-    memory = MemoryRows(MemorySchema(opening.entities, reference), keepsHistory: keepsHistory)
+    memory = MemoryRows(MemorySchema(opening.entities, reference), keepsHistory: opening.recordsHistory)
     storeType = opening.type
     super.init(
       persistentStoreCoordinator: nil, configurationName: opening.configurationName, at: opening.placeURL,

@@ -6,6 +6,104 @@ struct OpenedFile {
   let history: StoreHistory?
 }
 
+/// The steps that open the store of a prefix in a SQLite database.
+struct SQLiteOpening: OpeningSteps {
+  let database: SQLiteDatabase
+  let opening: StoreOpening
+  let prefix: String
+
+  init(_ database: SQLiteDatabase, _ opening: StoreOpening) {
+    self.database = database
+    self.opening = opening
+    prefix = StoreMetadata.prefix(opening.options)
+  }
+
+  var place: String { database.configuration.path }
+
+  var isReadOnly: Bool { database.configuration.isReadOnly }
+
+  func exists() throws -> Bool { try database.withWriter { try SQLiteStore.hasStore(prefix, $0) } }
+
+  func create() throws {
+    try prepareFile()
+    try database.write { connection in
+      // Another process may have created it first.
+      if try !SQLiteStore.hasStore(prefix, connection) { try create(connection) }
+    }
+  }
+
+  /// Older files, and some migrated or exported ones, have a rollback journal, with which readers block writers.
+  func prepareExisting() throws {
+    if !setsJournalMode { _ = try database.withWriter { try $0.rows("PRAGMA journal_mode = WAL") } }
+  }
+
+  func metadata() throws -> [String: Any] {
+    try database.withWriter { try SQLiteStore.readMetadata(prefix, $0).1 }
+  }
+
+  func open(_ metadata: [String: Any]) throws -> OpenedFile {
+    try tidy()
+    return try database.withWriter { connection in
+      let file = try SchemaFile(connection, prefix: prefix)
+      let schema = try SQLiteStore.naming(connection.path) {
+        try StoreSchema(entities: opening.entities, prefix: prefix, file: file)
+      }
+      let history = try StoreHistory.open(schema, options: opening.options, database)
+      return OpenedFile(
+        schema: schema, identifier: metadata[NSStoreUUIDKey] as? String ?? "", metadata: metadata, history: history)
+    }
+  }
+
+  /// Source: https://www.sqlite.org/lang_analyze.html, https://www.sqlite.org/lang_vacuum.html
+  private func tidy() throws {
+    if isReadOnly { return }
+    for (option, statement) in [(NSSQLiteAnalyzeOption, "ANALYZE"), (NSSQLiteManualVacuumOption, "VACUUM")]
+    where opening.isSet(option) {
+      try database.withWriter { try $0.execute(statement) }
+    }
+  }
+
+  /// Whether the program has chosen the journal mode.
+  private var setsJournalMode: Bool {
+    (opening.options?[NSSQLitePragmasOption] as? [String: Any] ?? [:]).keys.contains {
+      $0.lowercased() == "journal_mode"
+    }
+  }
+
+  /// Settings that only take effect while the file is empty, and the journal mode.
+  private func prepareFile() throws {
+    try database.withWriter { connection in
+      guard try connection.integer("SELECT count(*) FROM sqlite_master") == 0 else { return }
+      try connection.execute("PRAGMA page_size = 4096")
+      try connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+      if !setsJournalMode { _ = try connection.rows("PRAGMA journal_mode = WAL") }
+    }
+  }
+
+  private func create(_ connection: SQLiteConnection) throws {
+    let (entities, model) = (opening.entities, opening.model)
+    let foreign = try connection.rows(
+      "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+    let names = foreign.compactMap { if case .text(let name) = $0[0] { name } else { nil } }
+    // Stores under other prefixes may share the file, with tables without a prefix, such as the history's "ACHANGE".
+    // Tables without any store's metadata mean that the file is something else.
+    if let stranger = names.first, !names.contains(where: { $0.hasSuffix("_METADATA") }) {
+      throw CoreDataErrors.error(
+        .persistentStoreIncompatibleSchema,
+        "\(connection.path) is an SQLite file, but not a Core Data store: it has a table \(stranger) and no metadata.")
+    }
+    let schema = try StoreSchema(entities: entities, prefix: prefix)
+    for statement in schema.creationStatements { try connection.execute(statement) }
+    let metadata = StoreMetadata.newFile(entities: entities, identifiers: model.versionIdentifiers, type: opening.type)
+    try connection.run(
+      """
+      INSERT INTO \(raw: schema.metadataTable) (Z_VERSION, Z_UUID, Z_PLIST) \
+      VALUES (1, \(bind: .text(opening.newIdentifier)), \(bind: .blob(try StoreMetadata.encode(metadata))))
+      """)
+    try SQLiteStore.keepModel(model, of: entities, prefix, connection)
+  }
+}
+
 extension SQLiteStore {
   static var storeTypes: [String] { [NSSQLiteStoreType] }
 
@@ -63,85 +161,9 @@ extension SQLiteStore {
     return [url, URL(fileURLWithPath: url.path + "-wal")]
   }
 
-  /// Opens the store of the prefix in a database, or creates it if there is none and the options allow it.
-  ///
-  /// Throws 134100 if the file was written with another model.
-  static func prepare(_ database: SQLiteDatabase, _ opening: StoreOpening) throws -> OpenedFile {
-    let (entities, options) = (opening.entities, opening.options)
-    let prefix = StoreMetadata.prefix(options)
-    let readOnly = database.configuration.isReadOnly
-    let exists = try database.withWriter { try hasStore(prefix, $0) }
-    if !exists && !readOnly {
-      try prepareFile(database, options)
-      try database.write { connection in
-        // Another process may have created it first.
-        if try !hasStore(prefix, connection) { try create(opening, prefix, connection) }
-      }
-    }
-    if exists && !readOnly && !pragmas(options).contains("journal_mode") {
-      // Older files, and some migrated or exported ones, have a rollback journal, with which readers block writers.
-      _ = try database.withWriter { try $0.rows("PRAGMA journal_mode = WAL") }
-    }
-    try migrateIfWanted(database, opening)
-    if !readOnly { try tidy(database, options) }
-    return try database.withWriter { connection in
-      let (identifier, metadata) = try readMetadata(prefix, connection)
-      try StoreMetadata.checkVersion(metadata, entities, options, database.configuration.path)
-      let file = try SchemaFile(connection, prefix: prefix)
-      let schema = try naming(connection.path) { try StoreSchema(entities: entities, prefix: prefix, file: file) }
-      let history = try StoreHistory.open(schema, options: options, database)
-      return OpenedFile(schema: schema, identifier: identifier, metadata: metadata, history: history)
-    }
-  }
-
-  /// Source: https://www.sqlite.org/lang_analyze.html, https://www.sqlite.org/lang_vacuum.html
-  private static func tidy(_ database: SQLiteDatabase, _ options: [AnyHashable: Any]?) throws {
-    for (option, statement) in [(NSSQLiteAnalyzeOption, "ANALYZE"), (NSSQLiteManualVacuumOption, "VACUUM")]
-    where (options?[option] as? NSNumber)?.boolValue ?? false {
-      try database.withWriter { try $0.execute(statement) }
-    }
-  }
-
-  private static func pragmas(_ options: [AnyHashable: Any]?) -> Set<String> {
-    Set((options?[NSSQLitePragmasOption] as? [String: Any] ?? [:]).keys.map { $0.lowercased() })
-  }
-
   static func hasStore(_ prefix: String, _ connection: SQLiteConnection) throws -> Bool {
     try connection.integer(
       "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = \(bind: .text("\(prefix)_METADATA"))") != nil
-  }
-
-  /// Settings that only take effect while the file is empty, and the journal mode.
-  private static func prepareFile(_ database: SQLiteDatabase, _ options: [AnyHashable: Any]?) throws {
-    try database.withWriter { connection in
-      guard try connection.integer("SELECT count(*) FROM sqlite_master") == 0 else { return }
-      try connection.execute("PRAGMA page_size = 4096")
-      try connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-      if !pragmas(options).contains("journal_mode") { _ = try connection.rows("PRAGMA journal_mode = WAL") }
-    }
-  }
-
-  private static func create(_ opening: StoreOpening, _ prefix: String, _ connection: SQLiteConnection) throws {
-    let (entities, model) = (opening.entities, opening.model)
-    let foreign = try connection.rows(
-      "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
-    let names = foreign.compactMap { if case .text(let name) = $0[0] { name } else { nil } }
-    // Stores under other prefixes may share the file, with tables without a prefix, such as the history's "ACHANGE".
-    // Tables without any store's metadata mean that the file is something else.
-    if let stranger = names.first, !names.contains(where: { $0.hasSuffix("_METADATA") }) {
-      throw CoreDataErrors.error(
-        .persistentStoreIncompatibleSchema,
-        "\(connection.path) is an SQLite file, but not a Core Data store: it has a table \(stranger) and no metadata.")
-    }
-    let schema = try StoreSchema(entities: entities, prefix: prefix)
-    for statement in schema.creationStatements { try connection.execute(statement) }
-    let metadata = StoreMetadata.newFile(entities: entities, identifiers: model.versionIdentifiers, type: opening.type)
-    try connection.run(
-      """
-      INSERT INTO \(raw: schema.metadataTable) (Z_VERSION, Z_UUID, Z_PLIST) \
-      VALUES (1, \(bind: .text(opening.newIdentifier)), \(bind: .blob(try StoreMetadata.encode(metadata))))
-      """)
-    try keepModel(model, of: entities, prefix, connection)
   }
 
   static func readMetadata(_ prefix: String, _ connection: SQLiteConnection) throws -> (String, [String: Any]) {
@@ -157,7 +179,7 @@ extension SQLiteStore {
 
   /// Runs the body and tells which file its errors are about. What it reads was written together with the store, so the
   /// file is damaged or was changed by hand.
-  private static func naming<T>(_ path: String, _ body: () throws -> T) throws -> T {
+  static func naming<T>(_ path: String, _ body: () throws -> T) throws -> T {
     do {
       return try body()
     } catch {

@@ -22,7 +22,7 @@ final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
 
   /// Opens the store in a database, or creates it there.
   init(_ database: SQLiteDatabase, _ opening: StoreOpening) throws {
-    let opened = try SQLiteStore.prepare(database, opening)
+    let opened = try SQLiteOpening(database, opening).run()
     // Later reads are compared with this state of the file.
     try database.followCommits()
     self.database = database

@@ -161,6 +161,15 @@ package struct StoreOpening {
 
   var isInMemory: Bool { url?.isInMemoryStore ?? false }
 
+  package var isReadOnly: Bool { isSet(NSReadOnlyPersistentStoreOption) }
+
+  /// Whether opening fails where there is no store, instead of creating one.
+  package var mustExist: Bool { isSet(NSPersistentStoreMustExistOption) }
+
+  package var recordsHistory: Bool { isSet(NSPersistentHistoryTrackingKey) }
+
+  func isSet(_ option: String) -> Bool { (options?[option] as? NSNumber)?.boolValue ?? false }
+
   /// The place as the initialisers of stores are told it.
   package var placeURL: URL { url ?? URL(fileURLWithPath: "/dev/null") }
 

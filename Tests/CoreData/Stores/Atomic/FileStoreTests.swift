@@ -258,10 +258,13 @@ import Testing
       expectError(134030) { try context.save() }
     }
     try #expect(Data(contentsOf: stack.url) == before)
-    expectError(134080) {
-      try other.addPersistentStore(
-        ofType: kind.type, configurationName: nil, at: stack.folder.appendingPathComponent("none"),
-        options: [NSPersistentStoreMustExistOption: true])
+    for option in [NSPersistentStoreMustExistOption, NSReadOnlyPersistentStoreOption] {
+      let missing = stack.folder.appendingPathComponent("none")
+      expectError(134080) {
+        try other.addPersistentStore(
+          ofType: kind.type, configurationName: nil, at: missing, options: [option: true])
+      }
+      #expect(!FileManager.default.fileExists(atPath: missing.path))
     }
   }
 }

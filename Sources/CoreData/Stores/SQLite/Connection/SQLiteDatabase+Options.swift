@@ -5,12 +5,12 @@ extension SQLiteDatabase.Configuration {
     let options = opening.options
     isInMemory = opening.isInMemory
     sharedName = isInMemory ? opening.url?.inMemoryStoreName : nil
-    isReadOnly = (options?[NSReadOnlyPersistentStoreOption] as? NSNumber)?.boolValue ?? false
+    isReadOnly = opening.isReadOnly
     busyTimeout = try Self.busyTimeout(options)
     if let readers = options?[NSPersistentStoreConnectionPoolMaxSizeKey] as? NSNumber {
       maximumReaders = max(1, readers.intValue)
     }
-    mustExist = (options?[NSPersistentStoreMustExistOption] as? NSNumber)?.boolValue ?? false
+    mustExist = opening.mustExist
     writeTurnPath = options?[NSPersistentStoreWriteTurnOption] as? String
     // In WAL mode it survives the death of processes and needs no fsync at each commit:
     // https://www.sqlite.org/pragma.html

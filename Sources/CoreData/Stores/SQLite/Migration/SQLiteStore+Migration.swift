@@ -1,51 +1,50 @@
-extension SQLiteStore {
-  /// Migrates the store if it was made with another model and the opening allows it.
-  ///
+extension SQLiteOpening {
   /// Throws 134130 if the old model is unknown, 134140 if a mapping model would be needed, 134190 if no mapping can be
   /// inferred, 134111 if a new constraint does not hold, 134100 if more than the allowed additions would be needed, and
   /// 134110 for other failures.
-  static func migrateIfWanted(_ database: SQLiteDatabase, _ opening: StoreOpening) throws {
-    guard opening.migration != .none, !database.configuration.isReadOnly else { return }
-    let path = database.configuration.path
-    let prefix = StoreMetadata.prefix(opening.options)
-    guard try database.withWriter({ try needsMigration(opening, prefix, $0) }) else { return }
+  func migrate() throws {
     do {
       try database.write { connection in
         // Another process may have migrated it first.
-        guard try needsMigration(opening, prefix, connection) else { return }
-        let metadata = try readMetadata(prefix, connection).1
+        let metadata = try SQLiteStore.readMetadata(prefix, connection).1
+        guard try needsMigration(metadata, connection) else { return }
         let isDeferred = opening.defersMigration
         try opening.migrate(
-          metadata, at: path, kept: { try keptModel(prefix, connection) },
-          adding: { try additions(to: opening, from: $0, prefix, connection) },
+          metadata, at: place, kept: { try SQLiteStore.keptModel(prefix, connection) },
+          adding: { try SQLiteStore.additions(to: opening, from: $0, prefix, connection) },
           remaking: { source in
             try StoreMigration(from: source.entities, to: opening.entities, prefix: prefix, connection).run(
               isDeferred: isDeferred)
           })
-        try finishMigration(
+        try SQLiteStore.finishMigration(
           of: metadata, to: opening.model, opening.entities, prefix, isDeferred: isDeferred, connection)
       }
     } catch let error as SQLiteError where error.primaryCode != 5 && error.primaryCode != 6 {
       throw CoreDataErrors.error(
-        .migration, "\(path) could not be migrated: \(error.message).",
+        .migration, "\(place) could not be migrated: \(error.message).",
         [NSUnderlyingErrorKey: NSError(domain: NSSQLiteErrorDomain, code: Int(error.code))])
     }
   }
 
-  /// Whether the file is of another model. Indexes do not count for the model's version; where additions are allowed,
-  /// they are compared with those of the file.
-  private static func needsMigration(
-    _ opening: StoreOpening, _ prefix: String, _ connection: SQLiteConnection
-  ) throws -> Bool {
-    if try opening.migrates(try readMetadata(prefix, connection).1, at: connection.path) { return true }
+  /// Indexes do not count for the model's version; where additions are allowed, they are compared with those of the
+  /// file.
+  func needsMigration(_ metadata: [String: Any]) throws -> Bool {
+    try database.withWriter { try needsMigration(metadata, $0) }
+  }
+
+  private func needsMigration(_ metadata: [String: Any], _ connection: SQLiteConnection) throws -> Bool {
+    if try opening.migrates(metadata, at: place) { return true }
     guard opening.migration == .additions else { return false }
     let file = try SchemaFile(connection, prefix: prefix)
     let schema = try StoreSchema(entities: opening.entities, prefix: prefix, file: file)
-    return try Set(indexes(schema, connection).values) != Set(schema.indexStatements)
+    return try Set(SQLiteStore.indexes(schema, connection).values) != Set(schema.indexStatements)
   }
+}
+
+extension SQLiteStore {
 
   /// Notes in a migrated store of what model it is now, and in its history of what model it was.
-  private static func finishMigration(
+  fileprivate static func finishMigration(
     of old: [String: Any], to model: NSManagedObjectModel, _ entities: [NSEntityDescription], _ prefix: String,
     isDeferred: Bool = false, _ connection: SQLiteConnection
   ) throws {
