@@ -18,13 +18,10 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   private let isReplaced = Atomic<Bool>(false)
   /// Whether triggers keep derived attributes.
   let derives: Bool
-  private let storeType: String
   /// The sizes of tables, by the number of their root entity, and when they were asked for.
   let tableSizes = Mutex<[Int: (bytes: Int64, time: TimeInterval)]>([:])
   /// The numbers of rows that statements without parameters gave, by their texts, and when.
   let rowCounts = Mutex<[String: (count: Int, time: TimeInterval)]>([:])
-
-  override var type: String { storeType }
 
   init(_ database: ServerDatabase, _ address: ServerAddress, _ opening: StoreOpening) throws {
     let opened = try ServerOpening(database: database, address: address, opening: opening).run()
@@ -36,17 +33,12 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
     table = opened.table
     dialect = opened.hasTextFunctions ? .postgreSQL : .postgreSQLWithoutFunctions
     derives = !schema.derivedColumns.isEmpty
-    storeType = opening.type
     keys = ReservedKeys(address, database)
     let reference = StoreReference(identifier: opened.identifier)
     rows = EntityRows(schema, reference, form: RowPlan.form, queries: { ServerRowQueries($0, $1) }) {
       ServerRowWriter($0, layout: $0.entity.layout, $1)
     }
-    super.init(
-      persistentStoreCoordinator: nil, configurationName: opening.configurationName, at: opening.placeURL,
-      options: opening.options)
-    url = opening.url
-    identifier = opened.identifier
+    super.init(opening, identifier: opened.identifier)
     openMetadata.load(opened.metadata)
     reference.store = self
     // Later reads are compared with this state of the database.

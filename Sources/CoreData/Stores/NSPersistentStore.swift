@@ -37,7 +37,10 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
   public let isReadOnly: Bool
 
   /// The type under which the store's class is registered: `NSSQLiteStoreType`, or a type of the program's own.
-  open var type: String { metadata?[NSStoreTypeKey] as? String ?? "" }
+  open var type: String { openedType ?? metadata?[NSStoreTypeKey] as? String ?? "" }
+
+  /// The type with which the framework opened a store of its own class; nil for a class of a program's own.
+  private let openedType: String?
 
   /// The store's UUID, the host of its objects' URIs. It stays the same when the file is moved, copied or migrated to a
   /// newer model; `migratePersistentStore` makes another one. Nil before the store is open.
@@ -70,7 +73,19 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
     self.url = url
     self.options = options
     isReadOnly = (options?[NSReadOnlyPersistentStoreOption] as? NSNumber)?.boolValue ?? false
+    openedType = nil
     super.init()
+  }
+
+  /// Makes a store of a class of the framework, as its opening says.
+  package init(_ opening: StoreOpening, identifier: String) {
+    configurationName = opening.configurationName ?? Self.defaultConfigurationName
+    url = opening.url
+    options = opening.options
+    isReadOnly = opening.isReadOnly
+    openedType = opening.type
+    super.init()
+    self.identifier = identifier
   }
 
   /// The name of the configuration of a store that was opened without one.

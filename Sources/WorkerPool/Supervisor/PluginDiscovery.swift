@@ -146,9 +146,6 @@ final class PluginDiscovery {
   /// Whether the plugin's file is waited for.
   func awaits(_ name: String) -> Bool { waits.awaits(name) }
 
-  /// Whether any plugin's file is waited for.
-  var awaitsFiles: Bool { !waits.isEmpty }
-
   /// Asks a plugin whose file cannot be started any more until it can: it is being replaced.
   func awaitFile(of name: String) {
     guard listings.files[name] != nil, waits.begin(name) else { return }

@@ -19,8 +19,6 @@ final class PluginFileWaits {
 
   deinit { endWatch() }
 
-  var isEmpty: Bool { absent.isEmpty }
-
   /// Whether the plugin's file is waited for.
   func awaits(_ name: String) -> Bool { absent[name] != nil }
 

@@ -48,9 +48,6 @@ final class JobChanges: Sendable {
   /// The progress of a change, by the number that ``start(_:jobs:states:)`` gave.
   subscript(number: Int) -> Progress? { state.withLock { $0.indices.contains(number) ? $0[number] : nil } }
 
-  /// The changes that go on.
-  var going: [Progress] { state.withLock { $0.filter { !$0.isOver } } }
-
   /// Begins a change of the jobs that fit now.
   ///
   /// - Parameters:

@@ -9,7 +9,6 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
   class var storeTypes: [String] { [format.storeType] }
 
   let memory: MemoryRows
-  private let storeType: String
   /// The state of the file when this store last read or wrote it; nil before there is a file.
   private var fileState: FileState?
   /// The file with the rows of the transaction, until it takes the old file's place.
@@ -19,8 +18,6 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
   /// Makes a directory's names durable. Tests let it fail.
   var synchronize: (String) throws -> Void = { try synchronizeDirectory($0) }
 
-  override var type: String { storeType }
-
   /// - Parameter replacesFile: makes an empty store, which takes the place of the file with its first transaction.
   required init(_ opening: StoreOpening, replacesFile: Bool = false) throws {
     let steps = try FileOpening(opening, Swift.type(of: self).format)
@@ -28,12 +25,7 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
     fileState = opened.map(\.state) ?? FileState(steps.url)
     let reference = StoreReference(identifier: opened?.metadata[NSStoreUUIDKey] as? String ?? UUID().uuidString)
     memory = MemoryRows(MemorySchema(opening.entities, reference, sharesKeys: true))
-    storeType = opening.type
-    super.init(
-      persistentStoreCoordinator: nil, configurationName: opening.configurationName, at: opening.placeURL,
-      options: opening.options)
-    url = opening.url
-    identifier = reference.identifier
+    super.init(opening, identifier: reference.identifier)
     metadata = opened?.metadata ?? StoreMetadata.new(opening, identifier: reference.identifier)
     if let opened {
       try FileStore.translating(steps.url) {

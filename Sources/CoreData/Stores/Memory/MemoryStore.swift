@@ -5,19 +5,11 @@ final class MemoryStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
   static var storeTypes: [String] { [NSInMemoryStoreType] }
 
   let memory: MemoryRows
-  private let storeType: String
-
-  override var type: String { storeType }
 
   private init(_ opening: StoreOpening) {
     let reference = StoreReference(identifier: UUID().uuidString)
     memory = MemoryRows(MemorySchema(opening.entities, reference), keepsHistory: opening.recordsHistory)
-    storeType = opening.type
-    super.init(
-      persistentStoreCoordinator: nil, configurationName: opening.configurationName, at: opening.placeURL,
-      options: opening.options)
-    url = opening.url
-    identifier = reference.identifier
+    super.init(opening, identifier: reference.identifier)
     metadata = StoreMetadata.new(opening, identifier: reference.identifier)
     reference.store = self
   }
@@ -26,9 +18,11 @@ final class MemoryStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
   init(holding entities: [NSEntityDescription]) {
     let reference = StoreReference(identifier: UUID().uuidString)
     memory = MemoryRows(MemorySchema(entities, reference, sharesKeys: true))
-    storeType = NSInMemoryStoreType
-    super.init(persistentStoreCoordinator: nil, configurationName: nil, at: URL(fileURLWithPath: "/dev/null"))
-    identifier = reference.identifier
+    super.init(
+      StoreOpening(
+        type: NSInMemoryStoreType, url: nil, options: nil, configurationName: nil, model: NSManagedObjectModel(),
+        entities: entities, others: []),
+      identifier: reference.identifier)
     metadata = [:]
     reference.store = self
   }

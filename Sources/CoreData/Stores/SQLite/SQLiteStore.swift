@@ -12,13 +12,10 @@ final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   private let rows: EntityRows<RowWriter, RowQueries>
   /// The numbers of rows in a statement of a save. Set before the store is used.
   var writeGroups = WriteGroups()
-  private let storeType: String
   /// The files of external data; nil for a store without a file.
   let externalFiles: ExternalFiles?
   /// Whether the model has attributes that allow external storage.
   let hasExternalData: Bool
-
-  override var type: String { storeType }
 
   /// Opens the store in a database, or creates it there.
   init(_ database: SQLiteDatabase, _ opening: StoreOpening) throws {
@@ -29,7 +26,6 @@ final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
     rowCache = RowCache(opening.options)
     schema = opened.schema
     history = opened.history
-    storeType = opening.type
     let reference = StoreReference(identifier: opened.identifier)
     let externalFiles = opening.isInMemory ? nil : ExternalFiles(of: database.configuration)
     self.externalFiles = externalFiles
@@ -37,11 +33,7 @@ final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
       RowWriter($0, layout: $0.entity.layout, $1, externalFiles: externalFiles)
     }
     hasExternalData = rows.writers.contains { !($0?.externalColumns.isEmpty ?? true) }
-    super.init(
-      persistentStoreCoordinator: nil, configurationName: opening.configurationName, at: opening.placeURL,
-      options: opening.options)
-    url = opening.url
-    identifier = opened.identifier
+    super.init(opening, identifier: opened.identifier)
     openMetadata.load(opened.metadata)
     reference.store = self
     validateRowCache()
