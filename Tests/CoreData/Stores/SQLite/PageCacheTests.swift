@@ -1,4 +1,5 @@
 import CSQLite
+import Glibc
 import TestFiles
 import Testing
 
@@ -85,5 +86,16 @@ import Testing
     let after = try Self.cache(of: store)
     #expect(after.size == 300)
     #expect(after.reads > Self.rows / 4)
+  }
+
+  /// A plugin with `--memory` has such a limit: a cache that grew beyond it would end the process.
+  @Test func aLimitOfTheProcesssMemoryLimitsTheCache() async {
+    await #expect(processExitsWith: .success) {
+      var limit = rlimit()
+      try #require(getrlimit(__rlimit_resource_t(RLIMIT_DATA.rawValue), &limit) == 0)
+      limit.rlim_cur = 1 << 30
+      try #require(setrlimit(__rlimit_resource_t(RLIMIT_DATA.rawValue), &limit) == 0)
+      #expect(PageCache.largest == 32 << 20)
+    }
   }
 }

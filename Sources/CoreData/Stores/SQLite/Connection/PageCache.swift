@@ -34,8 +34,9 @@ struct PageCache {
   /// The bytes from which memory that was given back is returned to the kernel at once.
   private static let leastToTrim = 16 << 20
 
-  /// The most bytes: a share of the memory that this process may have.
-  static let largest = max(8 << 20, (MemoryShare.bytes / 32))
+  /// The most bytes: a share of the memory that this process may have. Of the processes that write to one file, only
+  /// the one whose transaction is open has grown.
+  static let largest = max(8 << 20, MemoryLimit.bytes / 32)
 
   /// Called after each statement that writes.
   @inline(__always)
@@ -109,18 +110,5 @@ extension SQLiteConnection {
     var (current, highest) = (Int32(0), Int32(0))
     sqlite3_db_status(handle, counter, &current, &highest, 0)
     return current
-  }
-}
-
-/// The memory that this process may have: the machine's, or less where its control group has a limit.
-///
-/// Source: sysconf(3); https://docs.kernel.org/admin-guide/cgroup-v2.html, "memory.max".
-private enum MemoryShare {
-  static var bytes: Int {
-    let machine = max(0, sysconf(Int32(_SC_PHYS_PAGES))) * max(0, sysconf(Int32(_SC_PAGESIZE)))
-    // "max" for none.
-    let limit = KernelFile.text("/sys/fs/cgroup/memory.max")
-      .flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
-    return min(machine, limit ?? .max)
   }
 }
