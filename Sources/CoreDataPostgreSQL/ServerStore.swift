@@ -38,7 +38,10 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
     rows = EntityRows(schema, reference, form: RowPlan.form, queries: { ServerRowQueries($0, $1) }) {
       ServerRowWriter($0, layout: $0.entity.layout, $1)
     }
-    super.init(opening, identifier: opened.identifier)
+    super.init(
+      persistentStoreCoordinator: nil, configurationName: opening.configurationName, at: opening.placeURL,
+      options: opening.options)
+    wasOpened(as: opening.type, at: opening.url, identifier: opened.identifier)
     openMetadata.load(opened.metadata)
     reference.store = self
     // Later reads are compared with this state of the database.

@@ -40,7 +40,7 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
   open var type: String { openedType ?? metadata?[NSStoreTypeKey] as? String ?? "" }
 
   /// The type with which the framework opened a store of its own class; nil for a class of a program's own.
-  private let openedType: String?
+  private var openedType: String?
 
   /// The store's UUID, the host of its objects' URIs. It stays the same when the file is moved, copied or migrated to a
   /// newer model; `migratePersistentStore` makes another one. Nil before the store is open.
@@ -73,18 +73,15 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
     self.url = url
     self.options = options
     isReadOnly = (options?[NSReadOnlyPersistentStoreOption] as? NSNumber)?.boolValue ?? false
-    openedType = nil
     super.init()
   }
 
-  /// Makes a store of a class of the framework, as its opening says.
-  package init(_ opening: StoreOpening, identifier: String) {
-    configurationName = opening.configurationName ?? Self.defaultConfigurationName
-    url = opening.url
-    options = opening.options
-    isReadOnly = opening.isReadOnly
-    openedType = opening.type
-    super.init()
+  /// Notes what an opening says. Called in the initialisers of the framework's own classes.
+  ///
+  /// It is no initialiser: a second one would keep subclasses from inheriting the convenience initialisers.
+  package final func wasOpened(as type: String, at url: URL?, identifier: String) {
+    self.url = url
+    openedType = type
     self.identifier = identifier
   }
 

@@ -25,7 +25,10 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
     fileState = opened.map(\.state) ?? FileState(steps.url)
     let reference = StoreReference(identifier: opened?.metadata[NSStoreUUIDKey] as? String ?? UUID().uuidString)
     memory = MemoryRows(MemorySchema(opening.entities, reference, sharesKeys: true))
-    super.init(opening, identifier: reference.identifier)
+    super.init(
+      persistentStoreCoordinator: nil, configurationName: opening.configurationName, at: opening.placeURL,
+      options: opening.options)
+    wasOpened(as: opening.type, at: opening.url, identifier: reference.identifier)
     metadata = opened?.metadata ?? StoreMetadata.new(opening, identifier: reference.identifier)
     if let opened {
       try FileStore.translating(steps.url) {

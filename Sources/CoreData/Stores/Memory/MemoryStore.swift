@@ -9,7 +9,10 @@ final class MemoryStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
   private init(_ opening: StoreOpening) {
     let reference = StoreReference(identifier: UUID().uuidString)
     memory = MemoryRows(MemorySchema(opening.entities, reference), keepsHistory: opening.recordsHistory)
-    super.init(opening, identifier: reference.identifier)
+    super.init(
+      persistentStoreCoordinator: nil, configurationName: opening.configurationName, at: opening.placeURL,
+      options: opening.options)
+    wasOpened(as: opening.type, at: opening.url, identifier: reference.identifier)
     metadata = StoreMetadata.new(opening, identifier: reference.identifier)
     reference.store = self
   }
@@ -18,11 +21,8 @@ final class MemoryStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
   init(holding entities: [NSEntityDescription]) {
     let reference = StoreReference(identifier: UUID().uuidString)
     memory = MemoryRows(MemorySchema(entities, reference, sharesKeys: true))
-    super.init(
-      StoreOpening(
-        type: NSInMemoryStoreType, url: nil, options: nil, configurationName: nil, model: NSManagedObjectModel(),
-        entities: entities, others: []),
-      identifier: reference.identifier)
+    super.init(persistentStoreCoordinator: nil, configurationName: nil, at: URL(fileURLWithPath: "/dev/null"))
+    wasOpened(as: NSInMemoryStoreType, at: nil, identifier: reference.identifier)
     metadata = [:]
     reference.store = self
   }

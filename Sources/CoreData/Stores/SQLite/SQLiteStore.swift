@@ -33,7 +33,10 @@ final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
       RowWriter($0, layout: $0.entity.layout, $1, externalFiles: externalFiles)
     }
     hasExternalData = rows.writers.contains { !($0?.externalColumns.isEmpty ?? true) }
-    super.init(opening, identifier: opened.identifier)
+    super.init(
+      persistentStoreCoordinator: nil, configurationName: opening.configurationName, at: opening.placeURL,
+      options: opening.options)
+    wasOpened(as: opening.type, at: opening.url, identifier: opened.identifier)
     openMetadata.load(opened.metadata)
     reference.store = self
     validateRowCache()
