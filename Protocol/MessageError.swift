@@ -1,4 +1,4 @@
-/// Why a line is not a message. None of these carries more of the line than its verb: a line may hold a token.
+/// Why a line is not a message. None of these carries more of the line than its verb: it may be private.
 public enum MessageError: Error, Equatable, Sendable, CustomStringConvertible {
   /// No newline within the limit.
   case lineTooLong(limit: Int)

@@ -87,7 +87,7 @@ extension [UInt8] {
   }
 }
 
-/// Whether a text may be a name, such as a token, a kind or a queue: letters, digits, dot, hyphen and underscore, not
+/// Whether a text may be a name, such as a kind or a queue: letters, digits, dot, hyphen and underscore, not
 /// too long.
 public func isProtocolName(_ text: some StringProtocol, atMost limit: Int = ProtocolLimit.nameBytes) -> Bool {
   // Callers in other modules have no specialised copy of this function, and each byte would be a few calls there.

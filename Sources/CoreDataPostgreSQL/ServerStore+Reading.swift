@@ -127,7 +127,7 @@ extension ServerStore {
     let doing = "Reading \(storedEntity.layout.name).\(relationship.name)"
     let result = try query(doing, generation, sql, parameters(keys))
     for row in 0..<result.rowCount {
-      guard let member = storedEntities.byNumber[Int(result.integer(row, 2))] else { continue }
+      guard let member = storedEntities[Int(result.integer(row, 2))] else { continue }
       body(result.integer(row, 1), member, result.integer(row, 0))
     }
   }

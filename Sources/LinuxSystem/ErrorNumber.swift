@@ -2,8 +2,8 @@ import Glibc
 
 /// What error numbers mean, as in errno(3).
 package enum ErrorNumber {
-  /// What the number means; for a limit on open files also what the limit is, and where to raise it. A person who reads
-  /// of a store or a socket that cannot be opened would look for the fault there.
+  /// What the number means. For a limit on open files also the limit, and where to raise it: a message that a store or
+  /// a socket cannot be opened would let people look for the fault there.
   package static func text(_ number: Int32) -> String {
     let meaning = String(cString: strerror(number))
     switch number {

@@ -145,7 +145,7 @@ package struct LedgerContents: Sendable {
     do throws(GuardedFile.Refusal) {
       return try GuardedFile(path, path: path).bytes(atMost: mostBytes)
     } catch {
-      // The pool was making the file longer. It doubles its size, so that it is not doing so again.
+      // The pool was enlarging the file. It doubles the size each time, so it will not do so again during this reading.
       guard case .changing = error else { throw error }
       return try GuardedFile(path, path: path).bytes(atMost: mostBytes)
     }

@@ -156,7 +156,7 @@ public final class TestPool {
   /// - Throws: ``TestPoolError`` when the job cannot run now; what saving and reading the job throw. What the plugin
   ///   throws is in the result.
   @discardableResult
-  public func run(_ request: JobRequest, stop: JobStop? = nil) throws -> JobRun {
+  public func run(_ request: JobRequest, stop: JobStop? = nil) throws -> TestAttempt {
     guard kinds.contains(request.kind) else { throw TestPoolError.unknownKind(request.kind) }
     guard let job = try submit(request) else { throw TestPoolError.keyIsTaken(request.uniqueKey ?? "") }
     return try run(job, stop: stop)
@@ -172,7 +172,7 @@ public final class TestPool {
   @discardableResult
   public func run(
     _ kind: String, objects: [NSManagedObjectID] = [], parameters: String? = nil, stop: JobStop? = nil
-  ) throws -> JobRun {
+  ) throws -> TestAttempt {
     try run(JobRequest(kind: kind, objects: objects.map(\.uriString), parameters: parameters), stop: stop)
   }
 
@@ -193,7 +193,7 @@ public final class TestPool {
   ///
   /// - Throws: ``TestPoolError`` when the job cannot run now; what saving and reading it throw.
   @discardableResult
-  public func run(_ job: NSManagedObjectID, stop: JobStop? = nil) throws -> JobRun {
+  public func run(_ job: NSManagedObjectID, stop: JobStop? = nil) throws -> TestAttempt {
     try promote()
     let kept = try jobs()
     try read { context in
@@ -208,7 +208,7 @@ public final class TestPool {
       request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: true)]
       let all = try context.fetch(request)
       guard let row = all.first(where: { $0.objectID == job }) else { throw TestPoolError.isGone(job) }
-      return JobRun(row, submitted: try all.filter { !kept.contains($0.objectID) }.map(SubmittedJob.init))
+      return TestAttempt(row, submitted: try all.filter { !kept.contains($0.objectID) }.map(SubmittedJob.init))
     }
   }
 
@@ -219,8 +219,8 @@ public final class TestPool {
   /// - Returns: the attempts, in their order.
   /// - Throws: ``TestPoolError`` when the job cannot run now; what saving and reading it throw.
   @discardableResult
-  public func runAll(limit: Int = 1000) throws -> [JobRun] {
-    var runs: [JobRun] = []
+  public func runAll(limit: Int = 1000) throws -> [TestAttempt] {
+    var runs: [TestAttempt] = []
     while runs.count < limit, let job = try next() { runs.append(try run(job)) }
     return runs
   }

@@ -116,8 +116,8 @@ import WorkerKitTesting
     #expect(try value() == 0)
   }
 
-  @Test(arguments: [(JobStop.cancelled, JobRun.Outcome.cancelled), (.poolEnds, .returned)])
-  func aJobThatIsAskedToStopLeavesNothing(stop: JobStop, outcome: JobRun.Outcome) throws {
+  @Test(arguments: [(JobStop.cancelled, TestAttempt.Outcome.cancelled), (.poolEnds, .returned)])
+  func aJobThatIsAskedToStopLeavesNothing(stop: JobStop, outcome: TestAttempt.Outcome) throws {
     let run = try pool.run("count", objects: [item], parameters: #"{"stop": true}"#, stop: stop)
     #expect(run.outcome == outcome)
     #expect(try value() == 0)

@@ -5,8 +5,8 @@
 /// but programs create Foundation's class themselves. So this replaces the inherited methods in the class's method
 /// table, as a category would on Apple's platforms.
 ///
-/// The tables of two subclasses show the places of the methods. If they are not as expected, Foundation's class stays
-/// as it is.
+/// The tables of two subclasses show the places of the methods. If they are not as expected, or if Foundation tells two
+/// compounds apart by itself, its class stays as it is.
 enum FoundationCompound {
   /// Replaces the methods, once. Everything that makes or keeps a predicate here asks first.
   static func teach() { _ = isTaught }
@@ -15,6 +15,9 @@ enum FoundationCompound {
     "Foundation's compound predicates have \(Taught.methodCount) methods to replace",
     otherwise: "any two of them are equal, and they print as an address; those that this module makes do not"
   ) {
+    guard NSCompoundPredicate(type: .and, subpredicates: []) == NSCompoundPredicate(type: .or, subpredicates: []) else {
+      return true
+    }
     guard RuntimeAssumptions.methodTables.holds, let foundation = MethodTable(NSCompoundPredicate.self),
       let plain = MethodTable(Plain.self), let taught = MethodTable(Taught.self)
     else { return false }

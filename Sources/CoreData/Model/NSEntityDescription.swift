@@ -57,7 +57,7 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   /// ```
   ///
   /// Each costs time at every save of a row, and space. Indexes are no part of the version hash: a store that exists
-  /// gets new ones with its next migration, or at once with `NSPersistentStoreExtendOption`.
+  /// gets new ones with its next migration.
   open var indexes: [NSFetchIndexDescription] = [] {
     willSet { checkEditable() }
     didSet {

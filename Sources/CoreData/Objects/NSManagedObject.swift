@@ -58,7 +58,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
       committedPlace = UInt16((newValue?.place ?? 0) / 8)
     }
   }
-  /// Whether there is a `committed`, without counting a reference to it.
+  /// Whether there is a `committed`, without retaining it.
   @inline(__always)
   final var hasCommitted: Bool { committedSlab != nil }
   /// The row of `committed`, in eight bytes less than a snapshot takes: its place is counted in words. The place shares

@@ -22,7 +22,7 @@ extension NSExpression {
 }
 
 extension NSPredicate {
-  /// The levels of the tree; one more than a parser allows for each tree that is deeper.
+  /// The depth of the tree. For a tree deeper than `FormatParser.maximumDepth` it is that maximum plus one.
   final var levels: Int {
     (1...FormatParser.maximumDepth).first { !isDeeper(than: $0) } ?? FormatParser.maximumDepth + 1
   }

@@ -1,6 +1,7 @@
 /// Gives delegates whole snapshots, if they take them.
 extension FetchedResults {
-  /// Whether the delegate takes snapshots. A delegate of a new type is asked by giving it the present one.
+  /// Whether the delegate takes snapshots. It is found out by giving the first delegate of each type the current
+  /// snapshot.
   var delegateTakesSnapshots: Bool {
     guard let delegate else { return false }
     let type = ObjectIdentifier(Swift.type(of: delegate))

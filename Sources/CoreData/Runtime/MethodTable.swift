@@ -46,7 +46,9 @@ struct MethodTable: @unchecked Sendable {
   // MARK: Replacing
 
   /// Puts the methods of another table into this one, at these places. Other threads call the old method or the new
-  /// one. False, with nothing changed, if the table cannot be written.
+  /// one.
+  ///
+  /// - Returns: false if the table cannot be written; nothing is changed then.
   func replace(at places: [Int], with other: MethodTable) -> Bool {
     let page = Int(sysconf(Int32(_SC_PAGESIZE)))
     let start = Int(bitPattern: words) / page * page
@@ -56,7 +58,9 @@ struct MethodTable: @unchecked Sendable {
     let isReadOnly = csystem_is_relro(words)
     if isReadOnly && mprotect(pages, length, PROT_READ | PROT_WRITE) != 0 { return false }
     for place in places { words[place] = other[place] }
-    return !isReadOnly || mprotect(pages, length, PROT_READ) == 0
+    // Should it fail, the page stays writable, as others of the program are.
+    if isReadOnly { mprotect(pages, length, PROT_READ) }
+    return true
   }
 
   // MARK: The assumption

@@ -1,5 +1,5 @@
 /// A key of an entity's `userInfo`: stores at a server announce new and changed rows of the entity to
-/// `StoreSession`s. With the value "attribute = 1 2 3" they announce, of the changed rows, those whose attribute gets
+/// `ServerSession`s. With the value "attribute = 1 2 3" they announce, of the changed rows, those whose attribute gets
 /// one of these numbers; with "attribute = 1 2 3; other" also those that have one and whose other attribute becomes
 /// NULL. An addition to Apple's keys.
 package let NSPersistentStoreAnnouncedKey = "NSPersistentStoreAnnounced"

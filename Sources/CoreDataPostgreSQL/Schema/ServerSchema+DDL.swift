@@ -135,47 +135,25 @@ struct ServerTables {
   }
 
   private func fetchIndexes(of mapping: TableMapping) -> [String] {
-    let declared = Set(mapping.entity.declaredProperties.map(\.name))
-    var lists: [[(column: String, isAscending: Bool)]] = []
-    for attribute in mapping.entity.attributesByName.values.sorted(by: { $0.name < $1.name })
-    where attribute.isIndexed && declared.contains(attribute.name) {
-      lists.append(mapping.columns(of: [attribute.name]).map { ($0, true) })
-    }
-    lists += mapping.entity.compoundIndexes.map { mapping.columns(of: mapping.entity.names(of: $0)).map { ($0, true) } }
-    var conditions: [Int: String] = [:]
-    for index in mapping.entity.indexes {
-      let elements = index.elements.filter { $0.collationType == .binary }
-      guard elements.contains(where: { mapping.attributes[$0.propertyName ?? ""] != nil }) else { continue }
-      conditions[lists.count] = index.partialIndexPredicate.flatMap { condition(of: $0, mapping) }
+    var seen: Set<String> = []
+    return mapping.fetchIndexes.compactMap { index in
       // Rows that are equal in all else are read in the order of their keys, as from an index of SQLite, which ends
       // with the key.
-      lists.append(
-        elements.flatMap { element in
-          mapping.columns(of: [element.propertyName ?? ""]).map { ($0, element.isAscending) }
-        } + [(mapping.names.key, true)])
-    }
-    var seen: Set<String> = []
-    return lists.enumerated().filter { !$1.isEmpty }.compactMap { number, list in
+      let columns = index.columns + (index.isDescribed ? [(mapping.names.key, true)] : [])
       // The order of a fetch's ORDER BY.
-      let columns = list.map { "\($0.column) \($0.isAscending ? "ASC NULLS FIRST" : "DESC NULLS LAST")" }
-      let text = "(\(columns.joined(separator: ", ")))\(conditions[number].map { " WHERE \($0)" } ?? "")"
+      let list = columns.map { "\($0.column) \($0.isAscending ? "ASC NULLS FIRST" : "DESC NULLS LAST")" }
+      let text = "(\(list.joined(separator: ", ")))\(condition(of: index))"
       return seen.insert(text).inserted ? "CREATE INDEX ON \(mapping.table) \(text)" : nil
     }
   }
 
-  /// The condition of a partial index, in the words in which the server tells it: comparisons of attributes with nil,
-  /// and several of them joined by AND. Nil for other predicates: then the index holds all rows, which serves any
-  /// query.
-  ///
-  /// A comparison with a value would have to be in the text of a query, which has a parameter there. Such a part of an
-  /// AND is left out: the index holds more rows then.
-  private func condition(of predicate: NSPredicate, _ mapping: TableMapping) -> String? {
-    switch predicate.kind {
-    case .compound(.and, let parts):
-      let conditions = parts.compactMap { condition(of: $0, mapping) }
-      return conditions.count > 1 ? "(\(conditions.joined(separator: " AND ")))" : conditions.first
-    case .comparison(let comparison): return comparison.nullCondition(mapping).map { "(\($0))" }
-    default: return nil
+  /// In the words in which the server tells it.
+  private func condition(of index: FetchIndex) -> String {
+    let conditions = index.conditions.map { "(\($0))" }
+    switch conditions.count {
+    case 0: return ""
+    case 1: return " WHERE \(conditions[0])"
+    default: return " WHERE (\(conditions.joined(separator: " AND ")))"
     }
   }
 

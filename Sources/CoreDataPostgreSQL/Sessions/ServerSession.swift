@@ -36,7 +36,7 @@ package final class ServerSession: @unchecked Sendable {
     }
     try connection.run("LISTEN \(ServerTables.channel(of: identifier).quotedName)")
     let thread = Thread { [self] in run() }
-    thread.name = "StoreSession"
+    thread.name = "ServerSession"
     thread.start()
   }
 

@@ -78,7 +78,7 @@ public enum JobEvent: Hashable, Sendable {
   case blocked
   /// All jobs before it are done; with whether it then waits for a time.
   case released(isEarly: Bool)
-  /// A person cancelled it, or a job before it was and it does not go on without.
+  /// A person cancelled it, or a job before it that it cannot do without.
   case cancelled
   /// A person asked for it to run again.
   case retried

@@ -57,7 +57,7 @@ public struct RetryPolicy: Hashable, Sendable {
     delay(afterFailures: failures) * .random(in: 1 - Self.jitter...1 + Self.jitter, using: &generator)
   }
 
-  /// The wait before the next attempt without chance, in seconds: exponential, up to ``cap``.
+  /// The wait before the next attempt, in seconds, without the random part: exponential, up to ``cap``.
   public func delay(afterFailures failures: Int) -> Double {
     let doublings = max(0, min(failures - 1, 62))
     return min(cap, base * Double(UInt64(1) << UInt64(doublings)))

@@ -19,7 +19,7 @@ public final class AwaitedJobs {
     var pendingBatches: Set<String> = []
   }
 
-  /// - Parameter countsPassing: whether jobs count that run when those before them have ended, with or without success.
+  /// - Parameter countsPassing: whether to count jobs that run even if the jobs before them fail.
   public init(in store: JobStore, countsPassing: Bool) {
     self.store = store
     self.countsPassing = countsPassing

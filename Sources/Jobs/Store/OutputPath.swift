@@ -36,8 +36,8 @@ package enum OutputPath {
     return nil
   }
 
-  /// Why a file of some content may not be written at a path, to follow its name; nil for an empty file, for none, and
-  /// for one of the same content, which is replaced.
+  /// Why the file at a path must not be replaced, as the end of a sentence that begins with its name. Nil if there is
+  /// no file, if it is empty, or if it holds the same kind of content.
   ///
   /// - Parameters:
   ///   - content: what the content is called.
@@ -46,8 +46,9 @@ package enum OutputPath {
     mismatch(self.start(of: path, start.utf8.count), content, start)
   }
 
-  /// Why content may not be appended to a file, to follow its name; nil where there is no file, and for an empty one,
-  /// one of the same content, and a device. Of a symbolic link its target counts, which must be there.
+  /// Why content must not be appended to the file at a path, as the end of a sentence that begins with its name. Nil if
+  /// there is no file, if it is empty, if it holds the same kind of content, or if it is a device. A symbolic link is
+  /// followed; its target must be there.
   ///
   /// - Parameters:
   ///   - content: what the content is called.

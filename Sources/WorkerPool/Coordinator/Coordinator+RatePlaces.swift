@@ -85,7 +85,8 @@ extension Coordinator {
     }
   }
 
-  /// A job that began at that time, with others in one transaction, has left no effect, and begins alone.
+  /// Undoes the beginning of a job, at that time, whose transaction with other jobs was rolled back. It begins again,
+  /// alone.
   mutating func takeBackBeginning(of job: WindowJob, at time: Double) {
     kinds.giveBackBeginning(time, of: job.kind)
     guard isCounted(job.kind) else { return }

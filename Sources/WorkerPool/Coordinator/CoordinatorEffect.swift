@@ -10,7 +10,7 @@ enum CoordinatorEffect: Equatable, Sendable {
   case releaseClaims(Set<String>, keeping: [JobKey])
   /// Note for all pools, and for those to come, that these jobs of a kind with a rate begin now.
   case noteBeginnings([JobKey], of: String)
-  /// Note that a job of this kind, which began at that time with others in one transaction, has left no effect.
+  /// Undo `noteBeginnings` for a job of this kind, which began at that time: its transaction was rolled back.
   case takeBackBeginning(of: JobKey, String, at: Double)
   /// Ask the store to keep this number of further places for jobs of this kind with that rate; `tookPlaces` answers.
   /// None when the kind has just got its rate: what began without a place before is not owed.

@@ -11,8 +11,10 @@ protocol JobSource: AnyObject, Sendable {
   func releaseClaims(_ kinds: Set<String>, keeping kept: [JobKey])
   /// Jobs of a kind with a rate begin now in this pool.
   func noteBeginnings(_ jobs: [JobKey], of kind: String)
-  /// A job of a kind with a rate has left no effect since it began, with others in one transaction, at that time of the
-  /// monotonic clock.
+  /// Undoes `noteBeginnings` for a job that has left no effect, since its transaction with other jobs was rolled back:
+  /// it no longer counts for its kind's rate.
+  ///
+  /// - Parameter time: when it began, by the monotonic clock.
   func takeBackBeginning(of job: JobKey, _ kind: String, at time: Double)
   /// Writes into the store that this pool takes `count` further places of a kind's rate; `tookPlaces` answers. Used
   /// where no other pool uses the store. With a count of 0 the kind has just got its rate, and owes no places.
@@ -159,8 +161,8 @@ enum JobSourceEvent: Equatable, Sendable {
   case checkpointed(WALState)
   /// The answer to `readOverview`.
   case overview(ticket: Int, StoreOverview)
-  /// The store keeps so many more places for jobs of a kind with a rate. With a time it has no more for so many
-  /// seconds.
+  /// The store keeps this number of further places for jobs of a kind with a rate. `retryAfter` is the number of
+  /// seconds until it has places again; nil if it still has some.
   case tookPlaces(of: String, Int, retryAfter: Double?)
   /// The key of the newest job; 0 without any.
   case newest(Int64)

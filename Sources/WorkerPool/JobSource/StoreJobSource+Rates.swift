@@ -86,7 +86,7 @@ extension StoreJobSource {
     tellBeginnings(of: kind, after: StoredRates.delay(rate.rate))
   }
 
-  /// Tells the store what has begun here, with what else begins until then.
+  /// Tells the store, after this number of seconds, all beginnings that it has not been told by then.
   func tellBeginnings(of kind: String, after seconds: Double) {
     guard rates.rate(of: kind) != nil else { return }
     let time = Clock.now + seconds

@@ -41,7 +41,7 @@ final class ClaimMemory: Sendable {
   var store: String? { state.withLock(\.opened) }
 
   /// Notes that the store is open. Returns the identity under which its jobs are claimed, and their keys; nil before
-  /// the first session. What an earlier process has left counts once.
+  /// the first session. Only the first call returns the claims that an earlier process has left.
   func take(in store: String) -> (member: Int64, jobs: [JobKey])? {
     if let file { unlink(file) }
     return state.withLock { state in

@@ -8,9 +8,9 @@ import WorkerProtocol
 /// Starts processes on threads of their own: execve(2) waits for the program's file system, and the loop must not wait
 /// with it.
 ///
-/// Each program has a thread, so that one that hangs keeps no other. Looks at the program's file belong there, too. The
-/// threads live as long as the starter: the kernel tells a child of its parent's death when the thread ends that
-/// started it (PR_SET_PDEATHSIG, prctl(2)).
+/// Each program has a thread of its own, so that a file system that hangs delays no other program. The thread also
+/// looks at the program's file. The threads live as long as the starter: the kernel tells a child of its parent's death
+/// when the thread ends that started it (PR_SET_PDEATHSIG, prctl(2)).
 final class ProcessStarter {
   /// The child's process ID, or why there is none.
   typealias Outcome = Result<pid_t, SystemCallError>

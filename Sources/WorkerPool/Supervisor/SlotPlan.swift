@@ -127,8 +127,8 @@ private struct Shares {
 
   // MARK: Numbers that do not fit
 
-  /// The plugin that loses a process when there are too many: one that has some to spare, of several before a last one,
-  /// else the largest.
+  /// The plugin that loses a process when there are too many. First one that has a process to spare and would keep
+  /// another one, then one whose only process is spare, else the one with the most processes.
   var leastNeeded: Int? {
     let spare = counts.indices.filter(hasSpare)
     if let index = spare.filter({ counts[$0] > 1 }).max(by: isMoreUsed) ?? spare.max(by: isMoreUsed) { return index }
@@ -156,7 +156,7 @@ private struct Shares {
   /// Plugins with jobs and without a process, the one that has been without for longest first.
   var needy: [Int] {
     let needy = counts.indices.filter { counts[$0] == 0 && plugins[$0].demand > 0 && plugins[$0].canStartNow }
-    return needy.sorted { (plugins[$1].absent, plugins[$0].name) < (plugins[$0].absent, plugins[$1].name) }
+    return needy.sorted { (-plugins[$0].absent, plugins[$0].name) < (-plugins[$1].absent, plugins[$1].name) }
   }
 
   /// The plugin that makes room for one that has no process.

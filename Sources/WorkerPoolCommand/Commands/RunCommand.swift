@@ -6,7 +6,7 @@ import WorkerPool
 /// The values without options: the library's own defaults.
 private let defaults = PoolConfiguration(store: "", model: "", queue: "")
 
-private func text(_ number: Double?) -> String? { number.map { text(Int($0)) } ?? nil }
+private func wholeText(_ number: Double?) -> String? { number.map { String(Int($0)) } }
 private func text(_ number: Int?) -> String? { number.map(String.init) }
 
 /// Jobs hold parameters and the store an app's data: both are for the pool's user alone.
@@ -78,10 +78,10 @@ private let jobOptions = [
 private let retentionOptions = [
   CommandOption(
     name: "keep", value: "DAYS", help: "delete succeeded and cancelled jobs after DAYS",
-    defaultText: text(defaults.retention.finished.map { $0 / 86_400 })),
+    defaultText: wholeText(defaults.retention.finished.map { $0 / 86_400 })),
   CommandOption(
     name: "keep-dead", value: "DAYS", help: "delete dead jobs after DAYS",
-    defaultText: text(defaults.retention.dead.map { $0 / 86_400 })),
+    defaultText: wholeText(defaults.retention.dead.map { $0 / 86_400 })),
   CommandOption(
     name: "keep-count", value: "N", help: "keep the last N succeeded and the last N cancelled jobs",
     defaultText: text(defaults.retention.count)),
@@ -110,10 +110,10 @@ private let timeOptions = [
     help:
       "how long the store may take to open when another process has it locked; then the pool ends with code "
       + "\(ExitCode.storeIsLocked.rawValue)",
-    defaultText: text(defaults.storeTimeout)),
+    defaultText: wholeText(defaults.storeTimeout)),
   CommandOption(
     name: "deadline", value: "SECONDS", help: "how long running jobs may take to finish when the pool stops",
-    defaultText: text(defaults.stopDeadline)),
+    defaultText: wholeText(defaults.stopDeadline)),
 ]
 
 /// What a worker process may use, and when it ends.
@@ -149,11 +149,11 @@ private let workerOptions = [
   CommandOption(
     name: "heartbeat", value: "SECONDS",
     help: "interval between liveness checks; a worker that does not answer is killed; 0 for never",
-    defaultText: text(defaults.heartbeat)),
+    defaultText: wholeText(defaults.heartbeat)),
   CommandOption(
     name: "orphan-deadline", value: "SECONDS",
     help: "how long a worker may go on with its job when the pool has died",
-    defaultText: text(defaults.orphanDeadline)),
+    defaultText: wholeText(defaults.orphanDeadline)),
 ]
 
 /// What the pool tells others.

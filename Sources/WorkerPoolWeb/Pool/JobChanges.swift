@@ -45,7 +45,7 @@ final class JobChanges: Sendable {
 
   init(queue: String) { self.queue = queue }
 
-  /// The progress of a change, by the number that ``start(_:jobs:states:)`` gave.
+  /// The progress of a change, by the number that ``start(_:_:count:store:for:then:)`` gave.
   subscript(number: Int) -> Progress? { state.withLock { $0.indices.contains(number) ? $0[number] : nil } }
 
   /// Begins a change of the jobs that fit now.
@@ -93,11 +93,8 @@ final class JobChanges: Sendable {
 
 /// Numbers with their nouns.
 enum Count {
-  /// - Parameter noun: in the singular, with a plural in "s", or in "es" after a hissing sound.
-  static func text(_ count: Int, _ noun: String) -> String {
-    let hisses = ["s", "x", "z", "ch", "sh"].contains { noun.hasSuffix($0) }
-    return "\(number(count)) \(noun)\(count == 1 ? "" : hisses ? "es" : "s")"
-  }
+  /// - Parameter noun: in the singular.
+  static func text(_ count: Int, _ noun: String) -> String { "\(number(count)) \(Plural.form(noun, for: count))" }
 
   /// With a thin space between groups of three digits.
   static func number(_ count: Int) -> String {

@@ -37,6 +37,15 @@ import Testing
     #expect(Set(found) == Set(keys))
   }
 
+  /// A row may be of an entity that another program has added meanwhile: its number is beyond those of the model.
+  @Test(arguments: StoreKind.allCases)
+  func anUnknownEntitysNumberIsNoEntity(kind: StoreKind) throws {
+    let subject = try StoreSubject(kind)
+    let tag = try subject.storedEntity("Tag")
+    let known = subject.store.storedEntities
+    #expect(known[tag.number] === tag && known[-1] == nil && known[1000] == nil && known[.max] == nil)
+  }
+
   @Test(arguments: StoreKind.allCases)
   func rowsOfSubentitiesComeAsTheirOwnEntity(kind: StoreKind) throws {
     let subject = try StoreSubject(kind)

@@ -105,11 +105,9 @@ extension NSManagedObjectContext {
   /// The entity in the owner's store; for a new owner in the store to which it would be saved.
   private func storedEntity(of key: RelatedKey, from owner: NSManagedObject) -> StoredEntity? {
     let number = Int(key.number)
-    if let storedEntities = owner.storedEntity.collection {
-      return storedEntities.byNumber.indices.contains(number) ? storedEntities.byNumber[number] : nil
-    }
+    if let storedEntities = owner.storedEntity.collection { return storedEntities[number] }
     guard let store = changes.assignedStore(of: owner) ?? persistentStoreCoordinator?.store(forInserted: owner.entity)
     else { return nil }
-    return store.storedEntities.byNumber.indices.contains(number) ? store.storedEntities.byNumber[number] : nil
+    return store.storedEntities[number]
   }
 }

@@ -305,7 +305,7 @@ private struct FoundObjects {
   private(set) var objects: [NSManagedObject]
   /// The entity of the last object that was made.
   private var storedEntity: StoredEntity?
-  /// The same, to be compared without counting a reference.
+  /// The same, to be compared without retaining it.
   private var entityIdentity: ObjectIdentifier?
   private var isOfSeveral: Bool
 

@@ -44,7 +44,7 @@ enum BinaryFormat: StoreFormat {
     var related: [String: Any] = [:]
     for toOne in entity.toOnes {
       guard let found = row.related(toOne.slot),
-        let storedEntity = memory.schema.storedEntities.byNumber[Int(found.number)]
+        let storedEntity = memory.schema.storedEntities[Int(found.number)]
       else {
         continue
       }

@@ -87,7 +87,9 @@ final class XMLStoreReader: NSObject, XMLParserDelegate {
     case ("object", "attribute"): beginAttribute(attributes)
     case ("object", "relationship"):
       let keys = (attributes["idrefs"] ?? "").split(separator: " ").compactMap(XMLStoreReader.key)
-      objects.indices.last.map { objects[$0].related.append(((attributes["name"] ?? "").lowercased(), keys)) }
+      if let last = objects.indices.last {
+        objects[last].related.append(((attributes["name"] ?? "").lowercased(), keys))
+      }
     default: break
     }
   }

@@ -72,7 +72,7 @@ package struct StoreCopy {
       try source.fetch(fetch) { storedEntity, key, _ in keys[storedEntity.number, default: []].append(key) }
     }
     for (number, keys) in keys.sorted(on: { $0.key }) {
-      guard let storedEntity = source.storedEntities.byNumber[number], let copy = try copy(of: storedEntity) else {
+      guard let storedEntity = source.storedEntities[number], let copy = try copy(of: storedEntity) else {
         continue
       }
       groupIndexes[number] = groups.count
@@ -214,7 +214,7 @@ package struct StoreCopy {
     let storedEntity =
       related.number == 0
       ? source.storedEntities.byName[relationship.destinationEntity?.name ?? ""]
-      : source.storedEntities.byNumber[Int(related.number)]
+      : source.storedEntities[Int(related.number)]
     return storedEntity.map { NSManagedObjectID(storedEntity: $0, key: related.key) }
   }
 

@@ -144,9 +144,6 @@ final class ScratchObjects {
 extension CustomStore {
   /// The entity of a key: a destination or one of its subentities.
   fileprivate func storedEntity(ofKey key: Int64, _ destination: String) -> StoredEntity? {
-    guard let number = references.number(key), storedEntities.byNumber.indices.contains(number) else {
-      return storedEntities.byName[destination]
-    }
-    return storedEntities.byNumber[number]
+    references.number(key).flatMap { storedEntities[$0] } ?? storedEntities.byName[destination]
   }
 }

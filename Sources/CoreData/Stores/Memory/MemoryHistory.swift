@@ -37,7 +37,7 @@ struct MemoryHistory {
     }
 
     private func note(_ number: Int, _ change: (StoredEntity) -> Change) {
-      if let storedEntity = storedEntities.byNumber[number] { changes.append(change(storedEntity)) }
+      if let storedEntity = storedEntities[number] { changes.append(change(storedEntity)) }
     }
   }
 

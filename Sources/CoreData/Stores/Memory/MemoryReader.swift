@@ -21,7 +21,7 @@ package final class MemoryReader: @unchecked Sendable {
 
   func row(_ related: RelatedKey) -> MemoryRow? {
     guard let values = contents.row(related.key, Int(related.number)),
-      let storedEntity = schema.storedEntities.byNumber[Int(related.number)]
+      let storedEntity = schema.storedEntities[Int(related.number)]
     else { return nil }
     return MemoryRow(self, storedEntity, related.key, values)
   }
@@ -34,7 +34,7 @@ package final class MemoryReader: @unchecked Sendable {
     guard let list = schema.entity(storedEntity.number).toManys[relationship.name] else { return }
     for key in contents.members[list.number][owner] ?? [] {
       guard let number = contents.number(of: key, among: list.destinations), let row = contents.row(key, number),
-        let storedEntity = schema.storedEntities.byNumber[number]
+        let storedEntity = schema.storedEntities[number]
       else { continue }
       body(storedEntity, key, row)
     }

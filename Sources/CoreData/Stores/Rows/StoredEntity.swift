@@ -54,6 +54,9 @@ package final class StoredEntities: @unchecked Sendable {
     self.isFollowed = isFollowed
   }
 
+  /// Nil for a number that the model does not have: a row may be of an entity that another program has added.
+  package subscript(number: Int) -> StoredEntity? { byNumber.indices.contains(number) ? byNumber[number] : nil }
+
   func add(_ entity: StoredEntity) {
     while byNumber.count <= entity.number { byNumber.append(nil) }
     byNumber[entity.number] = entity

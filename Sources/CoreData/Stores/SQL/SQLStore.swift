@@ -14,10 +14,7 @@ extension SQLStore {
 
   /// The ID of a row; nil for an entity's number that the store does not know.
   package func objectID(number: Int, key: Int64) -> NSManagedObjectID? {
-    guard storedEntities.byNumber.indices.contains(number), let storedEntity = storedEntities.byNumber[number] else {
-      return nil
-    }
-    return NSManagedObjectID(storedEntity: storedEntity, key: key)
+    storedEntities[number].map { NSManagedObjectID(storedEntity: $0, key: key) }
   }
 
   /// The generator for a fetch of the entity. Objects of other stores have no row in this one.

@@ -77,10 +77,7 @@ extension SQLiteStore {
     try CoreDataErrors.translating("Reading \(storedEntity.layout.name).\(relationship.name) of several objects") {
       try eachRow(of: keys, in: generation, "\(select) WHERE \(source.owner) IN (", ") ORDER BY \(order)") {
         statement in
-        let number = Int(statement.integer(2))
-        guard storedEntities.byNumber.indices.contains(number), let member = storedEntities.byNumber[number] else {
-          return
-        }
+        guard let member = storedEntities[Int(statement.integer(2))] else { return }
         body(statement.integer(1), member, statement.integer(0))
       }
     }

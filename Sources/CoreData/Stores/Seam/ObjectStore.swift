@@ -24,8 +24,8 @@ package protocol ObjectStore: NSPersistentStore {
   /// so.
   func understands(_ fetch: RowFetch) throws -> Bool
 
-  /// Gives the body each row, in order. Without values the snapshot is nil. The body owns the snapshot, which is kept
-  /// without counting it anew.
+  /// Gives the body each row, in order. Without values the snapshot is nil. The body owns the snapshot, so that it
+  /// may keep it without another retain.
   func fetch(_ fetch: RowFetch, _ body: (StoredEntity, Int64, __owned Snapshot?) -> Void) throws
 
   func count(_ fetch: RowFetch) throws -> Int

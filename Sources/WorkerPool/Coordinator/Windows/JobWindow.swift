@@ -77,7 +77,7 @@ final class JobWindow {
   private(set) var nextRefetch: Double?
   /// Jobs that ended while a fetch was under way, whose answer may still show them as ready.
   private(set) var endedDuringFetch: Set<JobKey> = []
-  /// Jobs that became ready behind the frontier while a fetch was under way, which may move it.
+  /// Jobs that became ready behind the frontier while a fetch was under way. The fetch may move the frontier.
   private(set) var missed: [WindowJob] = []
   /// Whether the window is listed for `refill`.
   var isListed = false

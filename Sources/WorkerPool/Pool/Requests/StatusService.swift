@@ -193,8 +193,8 @@ final class StatusService {
       return client.reply(StatusReply(ok: false, error: "scale needs a count of 0 or more"))
     }
     let names = supervisor.plugins.map(\.name) + supervisor.unknownPlugins.keys.sorted()
-    if let plugin = request.plugin, !names.contains(plugin) {
-      let hint = Spelling.hint(to: plugin, among: names, otherwise: "there are \(names.joined(separator: ", "))")
+    if let plugin = request.plugin, let unknown = UnknownName("plugin", plugin, among: names) {
+      let hint = unknown.nearest == nil ? "; there are \(names.joined(separator: ", "))" : unknown.hint
       return client.reply(StatusReply(ok: false, error: "there is no plugin \(plugin)\(hint)"))
     }
     note("told to keep \(count) \(request.plugin.map { "\($0) " } ?? "")workers", requester(request, client))

@@ -47,6 +47,23 @@ struct ServerAdditionsTests {
     return model
   }
 
+  /// What older models say about attributes, and newer ones repeat, is no second index. An index of two relationships
+  /// serves fetches that the indexes of each do not.
+  @Test func anAttributeIsIndexedOnce() throws {
+    let stack = try StoreStack(.server)
+    let model = LibraryModel.make()
+    func element(_ name: String) -> NSFetchIndexElementDescription {
+      NSFetchIndexElementDescription(propertyName: name, collationType: .binary)
+    }
+    let author = try #require(model.entitiesByName["Author"])
+    author.attributesByName["name"]?.isIndexed = true
+    author.compoundIndexes = [["name"]]
+    author.indexes = [NSFetchIndexDescription(name: "byName", elements: [element("name")])]
+    _ = try open(stack, model, .none)
+    let named = try indexes(stack).filter { $0.contains("(name NULLS FIRST") }
+    #expect(named.count == 1 && named.first?.hasSuffix("(name NULLS FIRST, _key NULLS FIRST)") == true, "\(named)")
+  }
+
   @Test func aNewerModelsAdditionsAreMadeOnce() throws {
     let stack = try StoreStack(.server)
     try stack.perform { context in

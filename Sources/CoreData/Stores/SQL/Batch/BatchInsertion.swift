@@ -1,5 +1,5 @@
-/// The new rows of a batch, which come one after the other, and what became of them; and by what the transaction writes
-/// them.
+/// Reads the new rows of a batch one by one, and counts those that are inserted and updated. It also holds the
+/// transaction and the row writer that write them.
 package final class BatchInsertion<Transaction: BatchTransaction> {
   package let source: BatchRows
   package let mapping: TableMapping
@@ -20,7 +20,7 @@ package final class BatchInsertion<Transaction: BatchTransaction> {
     history = transaction.history
     mapping = store.mapping(source.entityName)
     writer = transaction.writer(mapping)
-    guard let storedEntity = store.storedEntities.byNumber[mapping.number] else {
+    guard let storedEntity = store.storedEntities[mapping.number] else {
       throw CoreDataErrors.error(.persistentStoreOperation, "The store holds no entity \(source.entityName).")
     }
     self.storedEntity = storedEntity

@@ -108,8 +108,7 @@ extension SQLStore {
       let key = cells.key(index)
       let number = hasEntityColumn ? Int(cells.key(index + 1)) : 0
       // 0 in the entity's column stands for the relationship's own destination, as in a snapshot.
-      let actual = storedEntities.byNumber.indices.contains(number) ? storedEntities.byNumber[number] : nil
-      guard key != 0, let storedEntity = actual ?? storedEntities.byName[entityName] else { return nil }
+      guard key != 0, let storedEntity = storedEntities[number] ?? storedEntities.byName[entityName] else { return nil }
       return NSManagedObjectID(storedEntity: storedEntity, key: key)
     }
   }

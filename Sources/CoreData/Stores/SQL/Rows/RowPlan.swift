@@ -36,7 +36,7 @@ package final class RowPlan: Sendable {
 
     var decoders: [RowDecoder?] = Array(repeating: nil, count: storedEntities.byNumber.count)
     for number in numbers {
-      guard let mapping = schema.entitiesByNumber[number], let storedEntity = storedEntities.byNumber[number] else {
+      guard let mapping = schema.entitiesByNumber[number], let storedEntity = storedEntities[number] else {
         continue
       }
       var steps: [RowStep] = []

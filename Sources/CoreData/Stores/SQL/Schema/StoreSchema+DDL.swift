@@ -58,54 +58,13 @@ extension StoreSchema {
 
   private func fetchIndexes(of mapping: TableMapping) -> [String] {
     var names: Set<String> = []
-    var statements: [String] = []
-    func add(_ name: String, _ elements: [(column: String, isAscending: Bool)], where condition: String? = nil) {
-      guard !elements.isEmpty, names.insert(name.lowercased()).inserted else { return }
-      let list = elements.map { "\($0.column) COLLATE BINARY \($0.isAscending ? "ASC" : "DESC")" }
-      statements.append(
+    return mapping.fetchIndexes.filter { names.insert($0.name.lowercased()).inserted }.map { index in
+      let list = index.columns.map { "\($0.column) COLLATE BINARY \($0.isAscending ? "ASC" : "DESC")" }
+      let condition = index.conditions.isEmpty ? "" : " WHERE \(index.conditions.joined(separator: " AND "))"
+      return """
+        CREATE INDEX \(prefix)_\(mapping.name)_\(index.name.asIndexName) \
+        ON \(mapping.table) (\(list.joined(separator: ", ")))\(condition)
         """
-        CREATE INDEX \(prefix)_\(mapping.name)_\(name.asIndexName) ON \(mapping.table) (\(list.joined(separator: ", ")))\
-        \(condition.map { " WHERE \($0)" } ?? "")
-        """)
-    }
-    let declared = Set(mapping.entity.declaredProperties.map(\.name))
-    // What older models say about attributes, and newer ones repeat, is no second index.
-    let indexed = Set(
-      mapping.entity.indexes.filter { $0.partialIndexPredicate == nil }.map { $0.elements.compactMap(\.propertyName) })
-    for attribute in mapping.entity.attributesByName.values.sorted(onBytes: { $0.name })
-    where attribute.isIndexed && declared.contains(attribute.name) && !indexed.contains([attribute.name]) {
-      add(attribute.name, mapping.columns(of: [attribute.name]).map { ($0, true) })
-    }
-    for names in mapping.entity.compoundIndexes.map(mapping.entity.names(of:)) where !indexed.contains(names) {
-      add(names.joined(separator: "_"), mapping.columns(of: names).map { ($0, true) })
-    }
-    for index in mapping.entity.indexes {
-      let elements = index.elements.filter { $0.collationType == .binary }
-      // A single relationship has an index already.
-      guard elements.count > 1 || elements.contains(where: { mapping.attributes[$0.propertyName ?? ""] != nil }) else {
-        continue
-      }
-      add(
-        index.name,
-        elements.flatMap { element in
-          mapping.columns(of: [element.propertyName ?? ""]).map { ($0, element.isAscending) }
-        }, where: index.partialIndexPredicate.flatMap { partialCondition($0, mapping) })
-    }
-    return statements
-  }
-
-  /// The condition of a partial index: comparisons of attributes with nil, and several of them joined by AND.
-  ///
-  /// SQLite uses a partial index only if the query's condition implies the index's, and knows nothing of bound values
-  /// (https://www.sqlite.org/partialindex.html, "Queries Using Partial Indexes"). A comparison with nil binds none. For
-  /// other predicates the result is nil and the index holds all rows, which serves any query.
-  private func partialCondition(_ predicate: NSPredicate, _ mapping: TableMapping) -> String? {
-    switch predicate.kind {
-    case .compound(.and, let parts):
-      let conditions = parts.map { partialCondition($0, mapping) }
-      return conditions.contains(nil) ? nil : conditions.compactMap(\.self).joined(separator: " AND ")
-    case .comparison(let comparison): return comparison.nullCondition(mapping)
-    default: return nil
     }
   }
 
@@ -161,19 +120,5 @@ extension JoinTable {
 
   fileprivate var indexStatement: String {
     "CREATE INDEX \(name)_\(secondColumn)_INDEX ON \(name) (\(secondColumn), \(firstColumn))"
-  }
-}
-
-extension NSComparisonPredicate {
-  /// The condition of a comparison of an attribute with nil; nil for another comparison.
-  package func nullCondition(_ mapping: TableMapping) -> String? {
-    guard leftExpression.expressionType == .keyPath, let column = mapping.columns(of: [leftExpression.keyPath]).first,
-      rightExpression.expressionType == .constantValue, rightExpression.constantValue == nil
-    else { return nil }
-    switch predicateOperatorType {
-    case .equalTo: return "\(column) IS NULL"
-    case .notEqualTo: return "\(column) IS NOT NULL"
-    default: return nil
-    }
   }
 }

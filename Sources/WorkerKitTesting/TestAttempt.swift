@@ -2,7 +2,7 @@ import Foundation
 import WorkerKit
 
 /// How one attempt of a job ended, and what the store has of the job after it.
-public struct JobRun: Sendable {
+public struct TestAttempt: Sendable {
   /// The job, for its next attempt: give it to the pool's `run`.
   public let job: NSManagedObjectID
   /// How the attempt ended.
