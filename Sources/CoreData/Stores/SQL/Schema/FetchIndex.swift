@@ -32,11 +32,11 @@ extension TableMapping {
     guard elements.count > 1 || elements.contains(where: { attributes[$0.propertyName ?? ""] != nil }) else {
       return nil
     }
-    let columns = elements.flatMap { element in
+    let list = elements.flatMap { element in
       columns(of: [element.propertyName ?? ""]).map { ($0, element.isAscending) }
     }
     let conditions = index.partialIndexPredicate.map(partialConditions) ?? []
-    return FetchIndex(name: index.name, columns: columns, conditions: conditions, isDescribed: true)
+    return FetchIndex(name: index.name, columns: list, conditions: conditions, isDescribed: true)
   }
 
   /// The comparisons of attributes with nil that have to hold, alone or joined by AND.
