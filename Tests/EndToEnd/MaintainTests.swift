@@ -31,7 +31,11 @@ import WorkerPool
     try pool.wait { ($0.jobs?["succeeded"] ?? 0) <= 1 }
     #expect(try sqlite(pool.store, "SELECT ZALPHA_2 FROM ZCOUNTRY") == "AA")
     try pool.submit("maintain", "--set", "task=defragment")
-    try pool.wait { $0.jobs?["dead"] == 1 }
+    // Bounds that are not named delete nothing, and without any there is nothing to do.
+    try pool.submit("maintain", "--set", "task=prune")
+    try pool.wait { $0.jobs?["dead"] == 2 }
+    let dead = try pool.command("jobs", "--state", "dead", "--json").output
+    #expect(dead.contains("the parameters of prune need"), "\(dead)")
     try pool.stop()
   }
 

@@ -218,6 +218,28 @@ import Testing
     }
   }
 
+  /// The pool has looked at a job whose batch had none; the first job has ended before it looks again.
+  @Test func aBatchThatABlockedJobWaitsForKeepsItsFirstJob() throws {
+    try withStore { store, context in
+      let now = Date()
+      let waiting = try store.insert([request { $0.options.afterBatch = "b" }], into: context, at: now)[0]
+      _ = try store.adoptPending(in: context)
+      try context.save()
+      let jobs = try store.insert(
+        [request { $0.batch = "b" }, request { $0.batch = "other" }], into: context, at: now)
+      for job in jobs { try job.markSucceeded(startedAt: now, at: now) }
+      try context.save()
+      let retention = JobRetention(finished: 0, dead: 0, count: 0)
+      #expect(try JobPruning(retention, in: store, at: now + 10).deleteNext(in: context) == 1)
+      try context.save()
+      #expect(!jobs[0].isDeleted && jobs[1].managedObjectContext == nil)
+      _ = try store.release(after: try store.batchesThatCame(in: context), in: context)
+      try context.save()
+      #expect(waiting.state == .available)
+      #expect(try JobPruning(retention, in: store, at: now + 10).deleteNext(in: context) == 1)
+    }
+  }
+
   /// Without any job of its batch it would wait for the first one to come.
   @Test func aBatchThatAPendingJobNamesKeepsItsJobs() throws {
     try withStore { store, context in

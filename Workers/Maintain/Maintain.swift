@@ -22,18 +22,23 @@ import WorkerProtocol
       throw PermanentFailure("the pool does not say where its store and its queue directory are")
     }
     if let file = parameters.file { try job.checkOutput(path: file) }
-    let maintenance = try StoreMaintenance(
-      url: URL(fileURLWithPath: store), writeTurn: environment[.writeTurn])
+    let place = StorePlace(store)
+    if place.isServer, let tool = parameters.task.toolOfServers {
+      throw PermanentFailure("the task \(parameters.task) is for stores in files; at a server use \(tool)")
+    }
+    func maintenance() throws -> StoreMaintenance {
+      try StoreMaintenance(url: place.url, writeTurn: environment[.writeTurn])
+    }
     switch parameters.task {
     case .checkpoint: try Checkpoint.ask(queue: queue)
-    case .optimize: try maintenance.optimize()
-    case .vacuum: job.output = try vacuum(maintenance, job)
+    case .optimize: try maintenance().optimize()
+    case .vacuum: job.output = try vacuum(maintenance(), job)
     case .check:
-      let problems = try maintenance.problems()
+      let problems = try maintenance().problems()
       guard problems.isEmpty else { throw DamagedStore(problems: problems) }
       job.output = "ok"
     case .backup:
-      try maintenance.backUp(to: URL(fileURLWithPath: parameters.file ?? "")) { done, all in
+      try maintenance().backUp(to: URL(fileURLWithPath: parameters.file ?? "")) { done, all in
         try job.checkStop()
         job.report(done: Int64(done), of: Int64(all))
       }
@@ -67,23 +72,39 @@ import WorkerProtocol
 struct MaintainParameters {
   enum Task: String, CaseIterable {
     case checkpoint, optimize, vacuum, check, backup, prune
+
+    /// What does the same for a store at a server; nil for a task that is for every store.
+    var toolOfServers: String? {
+      switch self {
+      case .checkpoint: "CHECKPOINT, which the server also does by itself"
+      case .optimize: "ANALYZE"
+      case .vacuum: "VACUUM"
+      case .check: "pg_amcheck"
+      case .backup: "pg_dump"
+      case .prune: nil
+      }
+    }
   }
 
   let task: Task
   /// Where a backup goes: an absolute path.
   let file: String?
+  /// A bound that the job does not name deletes nothing: the pool's own may be wider.
   let retention: JobRetention
 
   init(_ parameters: JSONValue) throws(JSONFieldError) {
     var fields = try JSONFields(parameters, named: "the parameters")
     task = try fields.requiredChoice("task")
     file = task == .backup ? try fields.requiredPath("file") : nil
-    var retention = JobRetention()
+    var retention = JobRetention(finished: nil, dead: nil, count: nil)
     if task == .prune {
       let seconds = 0...(100 * 366 * 86_400)
       if let age = try fields.int("finishedOlderThan", in: seconds) { retention.finished = Double(age) }
       if let age = try fields.int("deadOlderThan", in: seconds) { retention.dead = Double(age) }
       if let count = try fields.int("keep", in: 0...Int.max) { retention.count = count }
+      guard retention != JobRetention(finished: nil, dead: nil, count: nil) else {
+        throw JSONFieldError(#"the parameters of prune need "finishedOlderThan", "deadOlderThan" or "keep""#)
+      }
     }
     self.retention = retention
     try fields.finish()

@@ -5,8 +5,8 @@ import CoreData
 ///
 /// A row of ``PoolWait`` names one job of those that a job waits for, and a failed one only when no job is unfinished.
 /// A failed job that is deleted would count as done. So the options of waiting jobs count for failed jobs, too. A job
-/// that waits for a batch, and that the pool has not looked at yet, needs one of the batch's jobs: without any it would
-/// wait for the first to come. Used on the queue of one context.
+/// that waits for a batch needs one of the batch's jobs until the pool has looked at it, and again when there was none
+/// then: without any it would wait for the first to come. Used on the queue of one context.
 public final class AwaitedJobs {
   private let store: JobStore
   private let countsPassing: Bool
@@ -31,6 +31,9 @@ public final class AwaitedJobs {
   ///   jobs that wait ask for.
   func keys(among jobs: [PoolJob], in context: NSManagedObjectContext) throws -> Set<Int64> {
     var keys = try store.blockers(among: jobs.compactMap(\.objectID.key), in: context)
+    // Of those that had no job when the pool looked.
+    let batches = try store.blockers(
+      among: Set(jobs.compactMap(\.batch)).map(JobStore.blocker(ofBatch:)), in: context)
     // Read with each call, since jobs come meanwhile.
     lazy var named = Result { try readOptions(in: context) }
     for job in jobs where job.state != .succeeded || job.batch != nil {
@@ -38,8 +41,8 @@ public final class AwaitedJobs {
       guard let key = job.objectID.key else { continue }
       let isNamed =
         job.state == .succeeded
-        // Jobs that have been looked at need the row of a succeeded job no longer.
-        ? job.batch.map(named.pendingBatches.contains) == true
+        // Jobs that have been looked at need the row of a succeeded job no longer, unless it is the first of its batch.
+        ? job.batch.map { named.pendingBatches.contains($0) || batches.contains(JobStore.blocker(ofBatch: $0)) } == true
         : named.keys.contains(key) || job.batch.map(named.batches.contains) == true
       if isNamed { keys.insert(key) }
     }
