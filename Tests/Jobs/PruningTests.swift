@@ -223,6 +223,7 @@ import Testing
     try withStore { store, context in
       let now = Date()
       let waiting = try store.insert([request { $0.options.afterBatch = "b" }], into: context, at: now)[0]
+      try context.save()
       _ = try store.adoptPending(in: context)
       try context.save()
       let jobs = try store.insert(
