@@ -469,7 +469,11 @@ static int steer_pool(place_t p) {
   // A long path is given by the directory that has it open.
   int directory = open(join(p->queue, "run"), O_PATH | O_DIRECTORY);
   snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/status.sock", directory);
-  int error = said(connect(descriptor, (struct sockaddr *)&address, sizeof address));
+  int error;
+  // The attempt before this one moves the socket away and back. The pool makes it again meanwhile, so that for a moment nobody may
+  // listen at the one that came back.
+  do error = said(connect(descriptor, (struct sockaddr *)&address, sizeof address));
+  while (error == ECONNREFUSED);
   static const char request[] = "{\"command\":\"resume\"}\n";
   if (!error) error = said(write(descriptor, request, sizeof request - 1));
   if (!error) {
