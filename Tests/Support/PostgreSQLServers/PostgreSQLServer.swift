@@ -96,6 +96,7 @@ public final class PostgreSQLServer: Sendable {
   /// Kills the server with all its sessions at once, as when its host loses its power.
   public func kill9() {
     let file = (try? String(contentsOfFile: "\(directory)/data/postmaster.pid", encoding: .utf8)) ?? ""
+    // Where the server has ended, its number may be another process's, or nobody's: then its name cannot be read.
     guard let postmaster = file.split(separator: "\n").first.flatMap({ pid_t($0) }),
       (try? String(contentsOfFile: "/proc/\(postmaster)/comm", encoding: .utf8)) == "postgres\n"
     else { return }
