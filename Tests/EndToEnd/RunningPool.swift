@@ -218,6 +218,6 @@ final class LineReader: @unchecked Sendable {
 
   /// Waits until every process that has the other end is gone.
   func waitForEnd() {
-    if end.wait(timeout: TestLimit.time) == .timedOut { Issue.record("somebody has the pipe open, and says nothing") }
+    if end.wait(timeout: TestLimit.time) == .timedOut { Issue.record("a process still has the pipe open") }
   }
 }

@@ -1,7 +1,8 @@
 import Foundation
 import Glibc
 
-/// How long a test waits for anything: far longer than it takes on the slowest machine, and shorter than a test may take.
+/// How long a test waits for anything: far longer than it takes on the slowest machine, and shorter than the limit of a
+/// test.
 ///
 /// A test that waits less fails where the machine, or the tests' process, stands still for a minute or two.
 public enum TestLimit {
