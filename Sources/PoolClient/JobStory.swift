@@ -16,13 +16,11 @@ public enum JobStory {
   ) -> [String] {
     let uri = job.objectID.uriString
     let pools = status.map { [$0] + ($0.others ?? []) } ?? []
-    let pool = pools.first { $0.workers.contains { $0.running.contains(uri) } }
-    let worker = pool?.workers.first { $0.running.contains(uri) }
+    let runner = Runner(of: uri, in: pools, run: run)
     var lines = ["\(uri)", "kind       \(job.kind), queue \(job.queue), priority \(job.priority)"]
-    let survivor = worker == nil ? status?.survivors?.first { $0.jobs.contains(uri) } : nil
-    lines.append("state      " + state(job, worker, survivor, run) + (pool?.host.map { " on \($0)" } ?? ""))
+    lines.append("state      " + state(job, runner) + (runner.host.map { " on \($0)" } ?? ""))
     lines.append("attempts   \(job.attempt) ended, \(job.crashes) crashes")
-    if let done = worker?.progressDone, let total = worker?.progressTotal, total > 0 {
+    if let done = runner.worker?.progressDone, let total = runner.worker?.progressTotal, total > 0 {
       lines.append("progress   \(done) of \(total)")
     } else if job.progressTotal > 0 {
       lines.append("progress   \(job.progressDone) of \(job.progressTotal)")
@@ -39,7 +37,7 @@ public enum JobStory {
     lines += list("objects", job.objectURIs) + list("results", job.resultURIs) + list("after", job.options.after)
     if let batch = job.options.afterBatch { lines.append("after      the batch \(batch)") }
     if let output = job.output { lines.append("output     " + String(output.prefix(longestOutput))) }
-    let next = next(job, worker, survivor, run, status, obstacle).text.text(for: reader)
+    let next = next(job, runner, status, obstacle: obstacle).text.text(for: reader)
     return (lines + ["", "what happened"] + history(job) + ["", "what comes next", "  " + next])
       .map(TerminalText.escaped)
   }
@@ -47,12 +45,30 @@ public enum JobStory {
   /// Characters of a job's output that are shown; `workerpool jobs show JOB --json` shows all.
   private static let longestOutput = 2000
 
-  private static func state(
-    _ job: Job, _ worker: PoolStatus.Worker?, _ survivor: PoolStatus.Survivor?, _ run: JobRun?
-  ) -> String {
-    if let survivor { return "running in process \(survivor.pid), a worker of a pool that was killed" }
-    guard let worker else {
-      guard let run, job.state == .available else { return job.state.name }
+  /// The process that runs a job, as far as it is known.
+  private struct Runner {
+    let worker: PoolStatus.Worker?
+    /// The host of the worker's pool.
+    let host: String?
+    let survivor: PoolStatus.Survivor?
+    let run: JobRun?
+
+    /// - Parameter pools: the pool that was asked, and then others.
+    init(of uri: String, in pools: [PoolStatus], run: JobRun?) {
+      let pool = pools.first { $0.workers.contains { $0.running.contains(uri) } }
+      worker = pool?.workers.first { $0.running.contains(uri) }
+      host = pool?.host
+      survivor = worker == nil ? pools.first?.survivors?.first { $0.jobs.contains(uri) } : nil
+      self.run = run
+    }
+  }
+
+  private static func state(_ job: Job, _ runner: Runner) -> String {
+    if let survivor = runner.survivor {
+      return "running in process \(survivor.pid), a worker of a pool that was killed"
+    }
+    guard let worker = runner.worker else {
+      guard let run = runner.run, job.state == .available else { return job.state.name }
       return "running since \(second(run.since)) in process \(run.pid)"
     }
     let busy = worker.busy.map { " for \(StatusText.duration($0))" } ?? ""
@@ -156,15 +172,12 @@ public enum JobStory {
   ///
   /// - Parameter obstacle: what the pool says of a ready job.
   package static func next(_ job: Job, status: PoolStatus?, run: JobRun?, obstacle: JobObstacle?) -> Next {
-    let uri = job.objectID.uriString
-    let worker = status?.workers.first { $0.running.contains(uri) }
-    let survivor = worker == nil ? status?.survivors?.first { $0.jobs.contains(uri) } : nil
-    return next(job, worker, survivor, run, status, obstacle)
+    let runner = Runner(of: job.objectID.uriString, in: status.map { [$0] } ?? [], run: run)
+    return next(job, runner, status, obstacle: obstacle)
   }
 
   private static func next(
-    _ job: Job, _ worker: PoolStatus.Worker?, _ survivor: PoolStatus.Survivor?, _ run: JobRun?, _ status: PoolStatus?,
-    _ obstacle: JobObstacle?
+    _ job: Job, _ runner: Runner, _ status: PoolStatus?, obstacle: JobObstacle?
   ) -> Next {
     let name = job.objectID.objectURI?.name ?? ""
     switch job.state {
@@ -176,13 +189,13 @@ public enum JobStory {
         "it runs after \(job.runAt.map(second) ?? "some time")", "now", command: .retry(name))
     case .pending, .blocked: return blocked(job, name)
     case .available:
-      if worker != nil { return Next("its worker finishes it", "to stop it", command: .cancel(name)) }
-      if let survivor {
+      if runner.worker != nil { return Next("its worker finishes it", "to stop it", command: .cancel(name)) }
+      if let survivor = runner.survivor {
         return Next(
           "its worker finishes it, or gives it back when its time is over", "at once",
           command: AdvisedCommand("kill", "\(survivor.pid)"))
       }
-      if run != nil { return Next("its process finishes it") }
+      if runner.run != nil { return Next("its process finishes it") }
       guard let status else { return Next("it waits, and no pool is running that could run it") }
       guard let obstacle else { return Next("it is handed out as soon as the pool has read it") }
       let others = (status.others ?? []).flatMap(\.plugins)

@@ -13,7 +13,7 @@ package enum PrometheusText {
   package static func text(_ status: PoolStatus) -> String {
     var text = Text()
     text.addUp(status.phase == "running")
-    text.add("uptime_seconds", "gauge", "Seconds since the pool was started.", [([:], status.age)])
+    text.add("uptime_seconds", type: "gauge", help: "Seconds since the pool was started.", [([:], status.age)])
     addJobs(status, to: &text)
     addKinds(status.kinds ?? [], to: &text)
     addWorkers(status, to: &text)
@@ -36,25 +36,27 @@ package enum PrometheusText {
 
   private static func addJobs(_ status: PoolStatus, to text: inout Text) {
     text.add(
-      "jobs", "gauge", "Jobs in the store by state.",
+      "jobs", type: "gauge", help: "Jobs in the store by state.",
       (status.jobs ?? [:]).sorted { $0.key < $1.key }.map { (["state": $0.key], Double($0.value)) })
     text.add(
-      "backlog", "gauge", "Unfinished jobs by state, kind and queue: the largest groups.",
+      "backlog", type: "gauge", help: "Unfinished jobs by state, kind and queue: the largest groups.",
       (status.backlog ?? []).map { (["state": $0.state, "kind": $0.kind, "queue": $0.queue], Double($0.count)) })
     text.add(
-      "backlog_rest", "gauge", "Unfinished jobs by state that are in no group of the backlog, which names the largest.",
+      "backlog_rest", type: "gauge",
+      help: "Unfinished jobs by state that are in no group of the backlog, which names the largest.",
       (status.backlogRest ?? [:]).sorted { $0.key < $1.key }.map { (["state": $0.key], Double($0.value)) })
     let counters = status.counters
     text.add(
-      "jobs_total", "counter", "Jobs since the start of the pool by what came of them.",
+      "jobs_total", type: "counter", help: "Jobs since the start of the pool by what came of them.",
       [
         (["outcome": "done"], Double(counters.done)), (["outcome": "failed"], Double(counters.failed)),
         (["outcome": "crashed"], Double(counters.crashed)), (["outcome": "timed_out"], Double(counters.timedOut)),
         (["outcome": "returned"], Double(counters.returned)),
       ])
     text.add(
-      "job_waiting_seconds", "summary", "How long the jobs that ended last had waited.", spread(status.waitingTime))
-    text.add("job_run_seconds", "summary", "How long the jobs that ended last ran.", spread(status.runTime))
+      "job_waiting_seconds", type: "summary", help: "How long the jobs that ended last had waited.",
+      spread(status.waitingTime))
+    text.add("job_run_seconds", type: "summary", help: "How long the jobs that ended last ran.", spread(status.runTime))
   }
 
   private static func addKinds(_ kinds: [PoolStatus.Kind], to text: inout Text) {
@@ -62,12 +64,12 @@ package enum PrometheusText {
       ("done", \.done), ("failed", \.failed), ("crashed", \.crashed), ("timed_out", \.timedOut),
     ]
     text.add(
-      "attempts_total", "counter", "Attempts since the start of the pool by kind and what came of them.",
+      "attempts_total", type: "counter", help: "Attempts since the start of the pool by kind and what came of them.",
       kinds.flatMap { kind in
         outcomes.map { (["kind": kind.kind, "outcome": $0.0], Double(kind.counters[keyPath: $0.1])) }
       })
     text.add(
-      "oldest_waiting_job_seconds", "gauge", "For how long the job has waited that waits longest, by kind.",
+      "oldest_waiting_job_seconds", type: "gauge", help: "For how long the job has waited that waits longest, by kind.",
       kinds.compactMap { kind in kind.oldestWaiting.map { (["kind": kind.kind], $0) } })
     text.addHistograms(
       "job_wait_duration_seconds", "From when a job could begin to when it did, by kind.",
@@ -78,9 +80,11 @@ package enum PrometheusText {
   }
 
   private static func addWorkers(_ status: PoolStatus, to text: inout Text) {
-    text.add("workers_wanted", "gauge", "Worker processes that there should be.", [([:], Double(status.workerCount))])
     text.add(
-      "worker_restarts_total", "counter", "Worker processes that died and were replaced.",
+      "workers_wanted", type: "gauge", help: "Worker processes that there should be.",
+      [([:], Double(status.workerCount))])
+    text.add(
+      "worker_restarts_total", type: "counter", help: "Worker processes that died and were replaced.",
       [([:], Double(status.restarts))])
     func eachWorker(_ value: (PoolStatus.Worker) -> Double?) -> [([String: String], Double)] {
       status.workers.compactMap { worker in
@@ -89,36 +93,41 @@ package enum PrometheusText {
         return (["plugin": worker.plugin, "pid": String(pid)], number)
       }
     }
-    text.add("worker_busy", "gauge", "1 while the worker runs a job.", eachWorker { $0.running.isEmpty ? 0 : 1 })
     text.add(
-      "worker_resident_memory_bytes", "gauge", "Resident memory of the worker.",
+      "worker_busy", type: "gauge", help: "1 while the worker runs a job.", eachWorker { $0.running.isEmpty ? 0 : 1 })
+    text.add(
+      "worker_resident_memory_bytes", type: "gauge", help: "Resident memory of the worker.",
       eachWorker { $0.memory.map(Double.init) })
-    text.add("worker_cpu_seconds_total", "counter", "Processor time of the worker.", eachWorker { $0.processorTime })
     text.add(
-      "plugin_failed", "gauge", "1 for a plugin that cannot be used.",
+      "worker_cpu_seconds_total", type: "counter", help: "Processor time of the worker.",
+      eachWorker { $0.processorTime })
+    text.add(
+      "plugin_failed", type: "gauge", help: "1 for a plugin that cannot be used.",
       status.plugins.map { (["plugin": $0.name], $0.failure == nil ? 0 : 1) })
   }
 
   /// The state of the pool itself, its store and its queue directory.
   private static func addState(_ status: PoolStatus, to text: inout Text) {
-    text.add("paused", "gauge", "1 while the whole pool is paused.", [([:], status.isPaused ? 1 : 0)])
+    text.add("paused", type: "gauge", help: "1 while the whole pool is paused.", [([:], status.isPaused ? 1 : 0)])
     if let bytes = status.walBytes {
-      text.add("wal_bytes", "gauge", "Size of the write-ahead log.", [([:], Double(bytes))])
+      text.add("wal_bytes", type: "gauge", help: "Size of the write-ahead log.", [([:], Double(bytes))])
     }
     if let holders = status.lockHolders {
       text.add(
-        "store_locked", "gauge", "1 while a process keeps others from writing.", [([:], holders.isEmpty ? 0 : 1)])
+        "store_locked", type: "gauge", help: "1 while a process keeps others from writing.",
+        [([:], holders.isEmpty ? 0 : 1)])
     }
     if let turn = status.longestTurn {
       text.add(
-        "loop_longest_turn_seconds", "gauge", "The longest turn of the pool's loop in the last minutes.",
+        "loop_longest_turn_seconds", type: "gauge", help: "The longest turn of the pool's loop in the last minutes.",
         [([:], turn.seconds)])
     }
     text.add(
-      "hanging", "gauge", "Things that do not answer, such as plugin directories, which the pool goes on without.",
+      "hanging", type: "gauge",
+      help: "Things that do not answer, such as plugin directories, which the pool goes on without.",
       [([:], Double(status.hangs?.count ?? 0))])
     if let files = status.rejectedFiles {
-      text.add("rejected_files", "gauge", "Bad files in the queue directory.", [([:], Double(files))])
+      text.add("rejected_files", type: "gauge", help: "Bad files in the queue directory.", [([:], Double(files))])
     }
   }
 
@@ -134,10 +143,10 @@ package enum PrometheusText {
     var lines = ""
 
     mutating func addUp(_ isRunning: Bool) {
-      add("up", "gauge", "1 while the pool runs.", [([:], isRunning ? 1 : 0)])
+      add("up", type: "gauge", help: "1 while the pool runs.", [([:], isRunning ? 1 : 0)])
     }
 
-    mutating func add(_ name: String, _ type: String, _ help: String, _ samples: [([String: String], Double)]) {
+    mutating func add(_ name: String, type: String, help: String, _ samples: [([String: String], Double)]) {
       guard !samples.isEmpty else { return }
       begin(name, type, help)
       for (labels, value) in samples {

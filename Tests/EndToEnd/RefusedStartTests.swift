@@ -20,7 +20,7 @@ import Testing
     var isSecond = false
 
     init(
-      _ name: String, _ code: Int32, _ sentence: String, _ options: [String: [String]] = [:], scene: String = "",
+      _ name: String, code: Int32, _ sentence: String, options: [String: [String]] = [:], scene: String = "",
       through: [String] = [], isSecond: Bool = false
     ) {
       (testDescription, self.code, self.sentence, self.options) = (name, code, sentence, options)
@@ -34,119 +34,154 @@ import Testing
 
   static let plugins = [
     Refusal(
-      "no plugin", 4, "there is no worker-NAME file in nothing", ["plugins": ["nothing"]], scene: "mkdir nothing"),
-    Refusal("no directory of plugins", 4, "worker-NAME file in none (\(none))", ["plugins": ["none"]]),
-    Refusal("a file for plugins", 4, "file (a regular file, not a dir", ["plugins": ["file"]], scene: "touch file"),
+      "no plugin", code: 4, "there is no worker-NAME file in nothing", options: ["plugins": ["nothing"]],
+      scene: "mkdir nothing"),
+    Refusal("no directory of plugins", code: 4, "worker-NAME file in none (\(none))", options: ["plugins": ["none"]]),
     Refusal(
-      "a plugin that cannot be executed", 4, "bad/worker-bad cannot be executed: Permission denied",
-      ["plugins": ["bad"]], scene: "mkdir bad; touch bad/worker-bad"),
+      "a file for plugins", code: 4, "file (a regular file, not a dir", options: ["plugins": ["file"]],
+      scene: "touch file"),
     Refusal(
-      "a plugin whose program is missing", 4, "bad/worker-bad cannot be executed: \(none)", ["plugins": ["bad"]],
+      "a plugin that cannot be executed", code: 4, "bad/worker-bad cannot be executed: Permission denied",
+      options: ["plugins": ["bad"]], scene: "mkdir bad; touch bad/worker-bad"),
+    Refusal(
+      "a plugin whose program is missing", code: 4, "bad/worker-bad cannot be executed: \(none)",
+      options: ["plugins": ["bad"]],
       scene: "mkdir bad; ln -s gone bad/worker-bad"),
-    Refusal("plugins in a home, confined", 1, "workers cannot be confined", ["confine": [], "plugins": ["/"]]),
+    Refusal(
+      "plugins in a home, confined", code: 1, "workers cannot be confined", options: ["confine": [], "plugins": ["/"]]),
   ]
 
   static let models = [
-    Refusal("no model", 1, "there is no model at None.momd", ["model": ["None.momd"]]),
-    Refusal("no model named", 1, "--model must name the model of the new store", ["model": []]),
-    Refusal("a directory for a model", 1, "it is a directory", ["model": ["plugins"]]),
+    Refusal("no model", code: 1, "there is no model at None.momd", options: ["model": ["None.momd"]]),
+    Refusal("no model named", code: 1, "--model must name the model of the new store", options: ["model": []]),
+    Refusal("a directory for a model", code: 1, "it is a directory", options: ["model": ["plugins"]]),
     Refusal(
-      "a broken model", 1, "cannot be read as a data model", ["model": ["Wrong.xcdatamodel"]],
+      "a broken model", code: 1, "cannot be read as a data model", options: ["model": ["Wrong.xcdatamodel"]],
       scene: "mkdir Wrong.xcdatamodel; echo '<model><entity/></model>' > Wrong.xcdatamodel/contents"),
     Refusal(
-      "another model than the store's", 7, "does not fit the store",
-      ["model": ["Other.xcdatamodel"], "store": ["app.sqlite"]],
+      "another model than the store's", code: 7, "does not fit the store",
+      options: ["model": ["Other.xcdatamodel"], "store": ["app.sqlite"]],
       scene:
         "mkdir Other.xcdatamodel; sed 's/\"Item\"/\"Other\"/g' Items.xcdatamodel/contents > Other.xcdatamodel/contents"),
     Refusal(
-      "a model to which the store cannot be migrated", 1, "cannot be migrated",
-      ["model": ["Other.xcdatamodel"], "store": ["app.sqlite"], "migrate": []],
+      "a model to which the store cannot be migrated", code: 1, "cannot be migrated",
+      options: ["model": ["Other.xcdatamodel"], "store": ["app.sqlite"], "migrate": []],
       scene:
         "mkdir Other.xcdatamodel; sed 's/Integer 64\" defaultValueString=\"0/Binary/' Items.xcdatamodel/contents "
         + "> Other.xcdatamodel/contents"),
   ]
 
   static let stores = [
-    Refusal("a store's directory that is missing", 1, "there is no directory", ["store": ["none/new.sqlite"]]),
-    Refusal("a directory for a store", 1, "it is a directory, not a regular file", ["store": ["plugins"]]),
-    Refusal("a pipe for a store", 1, "it is a named pipe", ["store": ["pipe"]], scene: "mkfifo pipe"),
-    Refusal("a text for a store", 1, "file is not a database", ["store": ["text"]], scene: "echo no database > text"),
     Refusal(
-      "a store of two names", 1, "the file has 2 names", ["store": ["app.sqlite"]], scene: "ln app.sqlite other.sqlite"),
+      "a store's directory that is missing", code: 1, "there is no directory", options: ["store": ["none/new.sqlite"]]),
     Refusal(
-      "a store that may not be written", 7, "cannot be written", ["store": ["app.sqlite"]],
+      "a directory for a store", code: 1, "it is a directory, not a regular file", options: ["store": ["plugins"]]),
+    Refusal("a pipe for a store", code: 1, "it is a named pipe", options: ["store": ["pipe"]], scene: "mkfifo pipe"),
+    Refusal(
+      "a text for a store", code: 1, "file is not a database", options: ["store": ["text"]],
+      scene: "echo no database > text"),
+    Refusal(
+      "a store of two names", code: 1, "the file has 2 names", options: ["store": ["app.sqlite"]],
+      scene: "ln app.sqlite other.sqlite"),
+    Refusal(
+      "a store that may not be written", code: 7, "cannot be written", options: ["store": ["app.sqlite"]],
       scene: "chmod 444 app.sqlite", through: powerless),
     Refusal(
-      "a directory that may not be written", 7, "cannot be written", ["store": ["shut/new.sqlite"]],
+      "a directory that may not be written", code: 7, "cannot be written", options: ["store": ["shut/new.sqlite"]],
       scene: "mkdir -m 555 shut", through: powerless),
-    Refusal("a server that is not there", 5, "could not be opened within", ["store": [server], "store-wait": ["1"]]),
-    Refusal("a server without a model", 1, "--model is missing", ["store": [server], "model": []]),
-    Refusal("a server's store to migrate", 1, "--migrate changes SQLite files", ["store": [server], "migrate": []]),
-    Refusal("a URL with a password", 1, "the URL has a password", ["store": ["postgresql://a:b@127.0.0.1/c"]]),
+    Refusal(
+      "a server that is not there", code: 5, "could not be opened within",
+      options: ["store": [server], "store-wait": ["1"]]),
+    Refusal("a server without a model", code: 1, "--model is missing", options: ["store": [server], "model": []]),
+    Refusal(
+      "a server's store to migrate", code: 1, "--migrate changes SQLite files",
+      options: ["store": [server], "migrate": []]),
+    Refusal(
+      "a URL with a password", code: 1, "the URL has a password", options: ["store": ["postgresql://a:b@127.0.0.1/c"]]),
   ]
 
   static let queues = [
-    Refusal("a file for a queue", 1, "file is a regular file", ["queue": ["file"]], scene: "touch file"),
-    Refusal("a queue in a file", 1, "Not a directory", ["queue": ["file/queue"]], scene: "touch file"),
-    Refusal("a queue in no directory", 1, "none/queue cannot be made: \(none)", ["queue": ["none/queue"]]),
-    Refusal("a file for incoming", 1, "new/incoming is a regular", scene: "mkdir new; touch new/incoming"),
-    Refusal("a file for run", 1, "new/run is a regular file", scene: "mkdir new; touch new/run"),
-    Refusal("a file for log", 1, "new/log is a regular file", scene: "mkdir new; touch new/log"),
-    Refusal("a directory for the log's file", 1, "pool.jsonl cannot be opened", scene: "mkdir -p new/log/pool.jsonl"),
-    Refusal("a link to nothing for taken", 1, "taken cannot be made", scene: "mkdir new; ln -s none new/taken"),
+    Refusal("a file for a queue", code: 1, "file is a regular file", options: ["queue": ["file"]], scene: "touch file"),
+    Refusal("a queue in a file", code: 1, "Not a directory", options: ["queue": ["file/queue"]], scene: "touch file"),
     Refusal(
-      "a queue that may not be made", 1, "Permission denied", ["queue": ["shut/queue"]], scene: "mkdir -m 555 shut",
+      "a queue in no directory", code: 1, "none/queue cannot be made: \(none)", options: ["queue": ["none/queue"]]),
+    Refusal("a file for incoming", code: 1, "new/incoming is a regular", scene: "mkdir new; touch new/incoming"),
+    Refusal("a file for run", code: 1, "new/run is a regular file", scene: "mkdir new; touch new/run"),
+    Refusal("a file for log", code: 1, "new/log is a regular file", scene: "mkdir new; touch new/log"),
+    Refusal(
+      "a directory for the log's file", code: 1, "pool.jsonl cannot be opened", scene: "mkdir -p new/log/pool.jsonl"),
+    Refusal("a link to nothing for taken", code: 1, "taken cannot be made", scene: "mkdir new; ln -s none new/taken"),
+    Refusal(
+      "a queue that may not be made", code: 1, "Permission denied", options: ["queue": ["shut/queue"]],
+      scene: "mkdir -m 555 shut",
       through: powerless),
-    Refusal("a second pool on the queue", 1, "a queue directory has one pool", ["queue": ["queue"]], isSecond: true),
-    Refusal("a second pool on the store", 1, "a store has one pool", ["store": ["app.sqlite"]], isSecond: true),
+    Refusal(
+      "a second pool on the queue", code: 1, "a queue directory has one pool", options: ["queue": ["queue"]],
+      isSecond: true),
+    Refusal(
+      "a second pool on the store", code: 1, "a store has one pool", options: ["store": ["app.sqlite"]], isSecond: true),
   ]
 
   /// What a pool writes elsewhere must not take the place of something else.
   static let outputs = [
     Refusal(
-      "a store where the pool takes files", 1, "where the pool takes and removes files",
-      ["store": ["new/incoming/app.sqlite"]], scene: "mkdir -p new/incoming"),
-    Refusal("metrics for the new store", 1, "new.sqlite is a file of the store", ["metrics-file": ["new.sqlite"]]),
+      "a store where the pool takes files", code: 1, "where the pool takes and removes files",
+      options: ["store": ["new/incoming/app.sqlite"]], scene: "mkdir -p new/incoming"),
     Refusal(
-      "metrics for the store's log", 1, "is a file of the store",
-      ["store": ["app.sqlite"], "metrics-file": ["plugins/../app.sqlite-wal"]]),
+      "metrics for the new store", code: 1, "new.sqlite is a file of the store",
+      options: ["metrics-file": ["new.sqlite"]]),
     Refusal(
-      "metrics for the store's large values", 1, "is where the store keeps its large values",
-      ["store": ["app.sqlite"], "metrics-file": [".app_SUPPORT"]]),
-    Refusal("metrics for another store", 1, "app.sqlite is a SQLite", ["metrics-file": ["app.sqlite"]]),
+      "metrics for the store's log", code: 1, "is a file of the store",
+      options: ["store": ["app.sqlite"], "metrics-file": ["plugins/../app.sqlite-wal"]]),
     Refusal(
-      "metrics for the model", 1, "is a file of the model", ["metrics-file": ["Items.xcdatamodel/contents"]]),
+      "metrics for the store's large values", code: 1, "is where the store keeps its large values",
+      options: ["store": ["app.sqlite"], "metrics-file": [".app_SUPPORT"]]),
+    Refusal("metrics for another store", code: 1, "app.sqlite is a SQLite", options: ["metrics-file": ["app.sqlite"]]),
     Refusal(
-      "metrics for a text", 1, "other than metrics", ["metrics-file": ["notes"]], scene: "echo buy milk > notes"),
+      "metrics for the model", code: 1, "is a file of the model",
+      options: ["metrics-file": ["Items.xcdatamodel/contents"]]),
     Refusal(
-      "metrics where jobs come in", 1, "lies in the queue directory", ["metrics-file": ["new/incoming/metrics"]],
+      "metrics for a text", code: 1, "other than metrics", options: ["metrics-file": ["notes"]],
+      scene: "echo buy milk > notes"),
+    Refusal(
+      "metrics where jobs come in", code: 1, "lies in the queue directory",
+      options: ["metrics-file": ["new/incoming/metrics"]],
       scene: "mkdir -p new/incoming"),
     Refusal(
-      "a recording into the store", 1, "app.sqlite is a file of the store",
-      ["store": ["app.sqlite"], "record": ["app.sqlite"]]),
-    Refusal("a recording into the model", 1, "is a file of the model", ["record": ["Items.xcdatamodel/contents"]]),
-    Refusal("a recording into another store", 1, "app.sqlite is a SQLite", ["record": ["app.sqlite"]]),
+      "a recording into the store", code: 1, "app.sqlite is a file of the store",
+      options: ["store": ["app.sqlite"], "record": ["app.sqlite"]]),
     Refusal(
-      "a recording into a text", 1, "other than a recording", ["record": ["notes"]], scene: "echo buy milk > notes"),
+      "a recording into the model", code: 1, "is a file of the model",
+      options: ["record": ["Items.xcdatamodel/contents"]]),
+    Refusal("a recording into another store", code: 1, "app.sqlite is a SQLite", options: ["record": ["app.sqlite"]]),
     Refusal(
-      "a recording into another store through a link", 1, "other than a recording", ["record": ["link"]],
+      "a recording into a text", code: 1, "other than a recording", options: ["record": ["notes"]],
+      scene: "echo buy milk > notes"),
+    Refusal(
+      "a recording into another store through a link", code: 1, "other than a recording", options: ["record": ["link"]],
       scene: "ln -s app.sqlite link"),
     Refusal(
-      "a recording through a link to nothing", 1, "is a symbolic link to a file that is not there",
-      ["record": ["link"]], scene: "ln -s missing link"),
+      "a recording through a link to nothing", code: 1, "is a symbolic link to a file that is not there",
+      options: ["record": ["link"]], scene: "ln -s missing link"),
     Refusal(
-      "a recording into a file that cannot be read", 1, "cannot be read by this user", ["record": ["notes"]],
+      "a recording into a file that cannot be read", code: 1, "cannot be read by this user",
+      options: ["record": ["notes"]],
       scene: "echo buy milk > notes; chmod 200 notes", through: powerless),
   ]
 
   static let others = [
-    Refusal("a recording in no directory", 1, "none/record cannot be opened", ["record": ["none/record"]]),
-    Refusal("a directory for a recording", 1, "plugins cannot be opened: Is a directory", ["record": ["plugins"]]),
-    Refusal("too few files", 1, "this process may have 43", through: ["prlimit", "--nofile=43:43"]),
-    Refusal("an unknown option", 2, "did you mean --workers?", ["worker": ["1"]]),
-    Refusal("a wrong number", 2, "--workers must be a whole number", ["workers": ["four"]]),
-    Refusal("no file of options", 2, "none.conf is not there", ["config": ["none.conf"]]),
-    Refusal("a wrong file of options", 2, "line 1", ["config": ["a.conf"]], scene: "echo workers four > a.conf"),
+    Refusal(
+      "a recording in no directory", code: 1, "none/record cannot be opened", options: ["record": ["none/record"]]),
+    Refusal(
+      "a directory for a recording", code: 1, "plugins cannot be opened: Is a directory",
+      options: ["record": ["plugins"]]),
+    Refusal("too few files", code: 1, "this process may have 43", through: ["prlimit", "--nofile=43:43"]),
+    Refusal("an unknown option", code: 2, "did you mean --workers?", options: ["worker": ["1"]]),
+    Refusal("a wrong number", code: 2, "--workers must be a whole number", options: ["workers": ["four"]]),
+    Refusal("no file of options", code: 2, "none.conf is not there", options: ["config": ["none.conf"]]),
+    Refusal(
+      "a wrong file of options", code: 2, "line 1", options: ["config": ["a.conf"]], scene: "echo workers four > a.conf"
+    ),
   ]
 
   private static var powerless: [String] { geteuid() == 0 ? withoutPower : [] }

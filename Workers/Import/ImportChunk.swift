@@ -36,20 +36,20 @@ struct ImportChunk {
   // MARK: Keys
 
   private func keyedRow(_ row: ImportRow) throws -> KeyedRow {
-    let key = try convert(row.fields[plan.keyField] ?? .null, plan.key, row, plan.keyField)
+    let key = try convert(row.fields[plan.keyField] ?? .null, by: plan.key, in: row, field: plan.keyField)
     guard let key else {
       throw RowError(row: row.number, field: plan.keyField, reason: "has no value, but is the key")
     }
     let links = try plan.links.map { link -> AnyHashable? in
       guard var text = link.relationship.value.text(row) else { return nil }
       if let prefix = link.relationship.prefix?.text(row), !text.hasPrefix(prefix) { text = prefix + text }
-      return try convert(.string(text), link.key, row, link.relationship.name)
+      return try convert(.string(text), by: link.key, in: row, field: link.relationship.name)
     }
     return KeyedRow(row: row, key: key, links: links)
   }
 
   private func convert(
-    _ json: JSONValue, _ conversion: AttributeReader, _ row: ImportRow, _ field: String
+    _ json: JSONValue, by conversion: AttributeReader, in row: ImportRow, field: String
   ) throws(RowError) -> AnyHashable? {
     do {
       return try conversion.value(json) as? AnyHashable
@@ -92,7 +92,7 @@ struct ImportChunk {
     for column in plan.columns {
       // A field that the file does not have leaves the attribute as it is; null empties it.
       guard let field = keyed.row.fields[column.field] else { continue }
-      let value = try convert(field, column.conversion, keyed.row, column.field)
+      let value = try convert(field, by: column.conversion, in: keyed.row, field: column.field)
       guard value != object.value(forKey: column.attribute) as? AnyHashable else { continue }
       object.setValue(value?.base, forKey: column.attribute)
       changed = true

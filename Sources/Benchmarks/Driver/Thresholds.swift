@@ -29,15 +29,15 @@ struct Thresholds: Codable, Sendable {
   func violations(_ run: Run) -> [String] {
     let byName = Dictionary(run.figures.map { ($0.name, $0) }) { first, _ in first }
     let slow = ratios.sorted { $0.key < $1.key }.compactMap { name, ratio in
-      violation(name, byName[name]?.processorRatios.min(), ratio * margin, "times plain C")
+      violation(of: name, byName[name]?.processorRatios.min(), limit: ratio * margin, unit: "times plain C")
     }
     let wasteful = (allocations ?? [:]).sorted { $0.key < $1.key }.compactMap { name, limit in
-      violation(name, byName[name]?.allocationsPerRow?.ours, limit, "allocations per row")
+      violation(of: name, byName[name]?.allocationsPerRow?.ours, limit: limit, unit: "allocations per row")
     }
     return slow + wasteful
   }
 
-  private func violation(_ name: String, _ value: Double?, _ limit: Double, _ unit: String) -> String? {
+  private func violation(of name: String, _ value: Double?, limit: Double, unit: String) -> String? {
     guard let value else { return "\(name) has a threshold in \(unit) and was not measured" }
     // Written so that not-a-number is above each limit.
     guard !(value <= limit) else { return nil }

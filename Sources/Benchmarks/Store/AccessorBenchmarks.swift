@@ -39,29 +39,33 @@ enum AccessorBenchmarks {
 
   private static func generatedRows(_ people: [Person], _ stored: StoredTimes) -> [Figure] {
     [
-      row("read Int64, generated", people, beside: stored.readNumber, stored.rounds) { Int($0.age) },
-      row("read String, generated", people, beside: stored.readText, stored.rounds) { $0.name?.utf8.count ?? 0 },
-      row("write Int64, generated", people, beside: stored.writeNumber, stored.rounds) { person in
+      row("read Int64, generated", people, beside: stored.readNumber, rounds: stored.rounds) { Int($0.age) },
+      row("read String, generated", people, beside: stored.readText, rounds: stored.rounds) {
+        $0.name?.utf8.count ?? 0
+      },
+      row("write Int64, generated", people, beside: stored.writeNumber, rounds: stored.rounds) { person in
         person.age = 7
         return 0
       },
-      row("write String, generated", people, beside: stored.writeText, stored.rounds) { person in
+      row("write String, generated", people, beside: stored.writeText, rounds: stored.rounds) { person in
         person.name = text
         return 0
       },
-      row("read to-one, generated", people, beside: stored.readNumber, stored.rounds) { $0.team == nil ? 1 : 0 },
+      row("read to-one, generated", people, beside: stored.readNumber, rounds: stored.rounds) {
+        $0.team == nil ? 1 : 0
+      },
     ]
   }
 
   private static func declaredRows(_ people: [DeclaredPerson], _ stored: StoredTimes) -> [Figure] {
     [
-      row("read Int64, @NSManaged", people, beside: stored.readNumber, stored.rounds) { Int($0.age) },
-      row("read String, @NSManaged", people, beside: stored.readText, stored.rounds) { $0.name.utf8.count },
-      row("write Int64, @NSManaged", people, beside: stored.writeNumber, stored.rounds) { person in
+      row("read Int64, @NSManaged", people, beside: stored.readNumber, rounds: stored.rounds) { Int($0.age) },
+      row("read String, @NSManaged", people, beside: stored.readText, rounds: stored.rounds) { $0.name.utf8.count },
+      row("write Int64, @NSManaged", people, beside: stored.writeNumber, rounds: stored.rounds) { person in
         person.age = 7
         return 0
       },
-      row("write String, @NSManaged", people, beside: stored.writeText, stored.rounds) { person in
+      row("write String, @NSManaged", people, beside: stored.writeText, rounds: stored.rounds) { person in
         person.name = text
         return 0
       },
@@ -70,17 +74,17 @@ enum AccessorBenchmarks {
 
   private static func rowsByKey(_ people: [Person], _ stored: StoredTimes) -> [Figure] {
     [
-      row("read Int64, value(forKey:)", people, beside: stored.readNumber, stored.rounds) {
+      row("read Int64, value(forKey:)", people, beside: stored.readNumber, rounds: stored.rounds) {
         ($0.value(forKey: "age") as? NSNumber)?.intValue ?? 0
       },
-      row("read String, value(forKey:)", people, beside: stored.readText, stored.rounds) {
+      row("read String, value(forKey:)", people, beside: stored.readText, rounds: stored.rounds) {
         ($0.value(forKey: "name") as? String)?.utf8.count ?? 0
       },
     ]
   }
 
   private static func row<Object>(
-    _ name: String, _ objects: [Object], beside plain: [Double], _ rounds: Int, _ access: (Object) -> Int
+    _ name: String, _ objects: [Object], beside plain: [Double], rounds: Int, _ access: (Object) -> Int
   ) -> Figure {
     Figure(
       name: name, unit: .nanoseconds, ours: times(of: objects, rounds, access), plain: plain, comparedWith: "stored")

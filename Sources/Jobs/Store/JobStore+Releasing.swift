@@ -42,7 +42,7 @@ extension JobStore {
     request.predicate = JobState.pending.predicate
     request.fetchLimit = limit
     var release = Release()
-    for job in try context.fetch(request) { try check(job, wait: nil, &release, now, context) }
+    for job in try context.fetch(request) { try check(job, wait: nil, noting: &release, at: now, in: context) }
     return release
   }
 
@@ -56,7 +56,7 @@ extension JobStore {
     let request = PoolWait.fetchRequest()
     request.predicate = NSPredicate(format: "blocker IN %@", ended.map { NSNumber(value: $0) })
     request.returnsObjectsAsFaults = false
-    try check(try context.fetch(request), &release, now, context)
+    try check(try context.fetch(request), noting: &release, at: now, in: context)
     return release
   }
 
@@ -89,13 +89,13 @@ extension JobStore {
   // MARK: One check
 
   private func check(
-    _ waits: [PoolWait], _ release: inout Release, _ now: Date, _ context: NSManagedObjectContext
+    _ waits: [PoolWait], noting release: inout Release, at now: Date, in context: NSManagedObjectContext
   ) throws {
     let jobs = try jobs(keys: waits.map(\.job), in: context)
     let byKey = Dictionary(jobs.map { ($0.objectID.key, $0) }, uniquingKeysWith: { first, _ in first })
     for wait in waits {
       if let job = byKey[wait.job], job.state == .blocked {
-        try check(job, wait: wait, &release, now, context)
+        try check(job, wait: wait, noting: &release, at: now, in: context)
       } else {
         // Cancelled or retried by a person.
         context.delete(wait)
@@ -104,7 +104,7 @@ extension JobStore {
   }
 
   private func check(
-    _ job: PoolJob, wait: PoolWait?, _ release: inout Release, _ now: Date, _ context: NSManagedObjectContext
+    _ job: PoolJob, wait: PoolWait?, noting release: inout Release, at now: Date, in context: NSManagedObjectContext
   ) throws {
     release.count += 1
     switch try blocker(of: job, in: context) {
@@ -113,7 +113,7 @@ extension JobStore {
       if (wait?.blocker ?? -1) < 0, let batch = job.options.afterBatch, try !hasJobs(batch, in: context) {
         if wait != nil { return }
         release.withoutBatch.append(WithoutBatch(job: job.objectID.key ?? 0, batch: batch))
-        return try block(job, by: Self.blocker(ofBatch: batch), wait, context)
+        return try block(job, by: Self.blocker(ofBatch: batch), wait: wait, in: context)
       }
       try job.markReleased(at: now)
       if let wait { context.delete(wait) }
@@ -123,11 +123,11 @@ extension JobStore {
       if let wait { context.delete(wait) }
       if let key = job.objectID.key { release.cancelled.append(key) }
     case .failed(let key), .unfinished(let key):
-      try block(job, by: key, wait, context)
+      try block(job, by: key, wait: wait, in: context)
     }
   }
 
-  private func block(_ job: PoolJob, by blocker: Int64, _ wait: PoolWait?, _ context: NSManagedObjectContext) throws {
+  private func block(_ job: PoolJob, by blocker: Int64, wait: PoolWait?, in context: NSManagedObjectContext) throws {
     if let wait, wait.blocker == blocker { return }
     if wait == nil { try job.markBlocked() }
     let row = wait ?? PoolWait(context: context)

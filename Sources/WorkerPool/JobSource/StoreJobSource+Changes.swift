@@ -14,10 +14,12 @@ extension StoreJobSource {
         let policy = policy(of: job)
         switch settlement {
         case .crashed(let obituary):
-          try job.markCrashed(failure(obituary, "crash", obituary.reason, job), policy: policy, at: store.now)
+          try job.markCrashed(
+            failure(of: job, type: "crash", message: obituary.reason, obituary), policy: policy, at: store.now)
         case .timedOut(let obituary, let seconds):
           let message = "took longer than \(Clock.text(seconds)), and did not stop when asked"
-          try job.markFailed(failure(obituary, "timeout", message, job), policy: policy, at: store.now)
+          try job.markFailed(
+            failure(of: job, type: "timeout", message: message, obituary), policy: policy, at: store.now)
         case .cancelled: try job.markCancelled(at: store.now)
         }
       }
@@ -39,7 +41,7 @@ extension StoreJobSource {
     ).applied(to: job)
   }
 
-  private func failure(_ obituary: Obituary, _ type: String, _ message: String, _ job: Job) -> AttemptFailure {
+  private func failure(of job: Job, type: String, message: String, _ obituary: Obituary) -> AttemptFailure {
     var signal: Int32?
     if case .signalled(let number) = obituary.death { signal = number }
     return AttemptFailure(

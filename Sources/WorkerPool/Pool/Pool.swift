@@ -133,12 +133,12 @@ public enum Pool {
     // After an end in order, by an error too. A pool that is killed has no time for it, and counts as dead.
     defer { claims.keep() }
     let manager = configuration.handlesSignals ? ServiceManager(ProcessInfo.processInfo.environment) : nil
-    var code = try runOnce(&configuration, layout, claims, signals, manager)
+    var code = try runOnce(&configuration, layout: layout, claims: claims, signals: signals, manager: manager)
     hasStarted = true
     while code == PoolEnding.cutOff.rawValue {
       // The server may be away for long; the pool has to be there when it is back.
       configuration.storeTimeout = nil
-      code = try runOnce(&configuration, layout, claims, signals, manager)
+      code = try runOnce(&configuration, layout: layout, claims: claims, signals: signals, manager: manager)
     }
     log(.poolStopped, "stopped", .pid(getpid()))
     return code
@@ -175,8 +175,8 @@ public enum Pool {
 
   /// Runs a pool until it ends, or until the server of its store has ended its session. Returns the exit code.
   private static func runOnce(
-    _ configuration: inout PoolConfiguration, _ layout: QueueLayout, _ claims: ClaimMemory, _ signals: SignalSource?,
-    _ manager: ServiceManager?
+    _ configuration: inout PoolConfiguration, layout: QueueLayout, claims: ClaimMemory, signals: SignalSource?,
+    manager: ServiceManager?
   ) throws -> Int32 {
     manager?.giveSignOfLife()
     let identity = configuration.identity ?? ""

@@ -68,10 +68,14 @@ final class PoolServer {
     if configuration.handlesSignals {
       supervisor.orphans = OrphanedProcesses(loop: core.loop, log: log, pool: configuration.identity)
     }
-    let collector = StatusCollector(core, supervisor, survivors, upkeep.files, problems, mailbox)
-    status = StatusService(core, supervisor, ready, survivors, upkeep, collector)
+    let collector = StatusCollector(
+      core, supervisor, survivors: survivors, storeFiles: upkeep.files, problems: problems, mailbox: mailbox)
+    status = StatusService(
+      core, supervisor, ready: ready, survivors: survivors, checkpoints: upkeep.checkpoints, collector: collector)
     history = HistoryKeeper(core, collector)
-    workers = WorkerService(core, supervisor, sockets, status, survivors, upkeep.checkpoints, output)
+    workers = WorkerService(
+      core, supervisor, sockets: sockets, status: status, survivors: survivors, checkpoints: upkeep.checkpoints,
+      output: output)
     runtime = RuntimeDirectoryWatch(core, status)
     try connect()
   }

@@ -4,7 +4,7 @@ import WorkerProtocol
 extension PluginDiscovery {
   /// The plugin that a process has described.
   static func plugin(
-    _ name: String, _ path: String, _ probe: PluginProbe, _ death: Death
+    named name: String, at path: String, probe: PluginProbe, death: Death
   ) throws(StartFailure) -> Plugin {
     if probe.isTooLong {
       throw .badDescription(path: path, reason: "it printed more than \(PluginProbe.outputLimit >> 20) MiB")

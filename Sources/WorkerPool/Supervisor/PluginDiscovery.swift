@@ -233,7 +233,7 @@ final class PluginDiscovery {
     }
     if probe.isLate, !probe.isTooLong { return tryAgain(name, .undescribed(path: path, seconds: probe.time)) }
     do throws(StartFailure) {
-      found(.success(try Self.plugin(name, path, probe, death)), name)
+      found(.success(try Self.plugin(named: name, at: path, probe: probe, death: death)), name)
     } catch {
       found(.failure(error), name)
     }

@@ -133,7 +133,7 @@ extension Site {
   private func gaugePlots(_ grid: TimeGrid, _ gauges: [HistoryGauges?]) -> [HTML] {
     func values(_ value: (HistoryGauges) -> Double) -> [Double?] { gauges.map { $0.map(value) } }
     let note = "As the pool has kept it in the store, minute by minute."
-    func plot(_ title: String, _ unit: String, _ series: [Plot.Series], _ text: @escaping (Double) -> String) -> HTML {
+    func plot(_ title: String, unit: String, _ series: [Plot.Series], text: @escaping (Double) -> String) -> HTML {
       Plot(
         title: title, unit: unit, note: note, shape: .lines, times: grid.times, step: grid.step, series: series,
         isCount: unit == "jobs", text: text
@@ -144,15 +144,15 @@ extension Site {
     }
     return [
       plot(
-        "Queue depth", "jobs",
+        "Queue depth", unit: "jobs",
         [
           .init(name: "can run", values: values(\.waiting)),
           .init(name: "wait for a time or others", values: values(\.later)),
-        ], count),
+        ], text: count),
       plot(
-        "Memory", "MiB of all workers",
-        [.init(name: "resident", values: values { $0.memory / 1_048_576 })], count),
-      plot("Processor", "processors kept busy", [.init(name: "workers", values: values(\.processors))]) {
+        "Memory", unit: "MiB of all workers",
+        [.init(name: "resident", values: values { $0.memory / 1_048_576 })], text: count),
+      plot("Processor", unit: "processors kept busy", [.init(name: "workers", values: values(\.processors))]) {
         $0 == 0 ? "0" : String(format: "%.3g", $0)
       },
     ]

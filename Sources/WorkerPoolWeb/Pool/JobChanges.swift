@@ -67,7 +67,7 @@ final class JobChanges: Sendable {
     guard let number else { return nil }
     worker.async { [self] in
       do {
-        try carryOut(change, filter, JobReader(path: store), visitor, number)
+        try carryOut(change, number: number, on: filter, of: JobReader(path: store), for: visitor)
       } catch {
         state.withLock { $0[number].failure = (error as? PageError)?.text ?? ErrorText.text(error) }
       }
@@ -81,7 +81,7 @@ final class JobChanges: Sendable {
   static let mostAtOnce = 4
 
   private func carryOut(
-    _ change: JobChange, _ filter: JobFilter, _ jobReader: JobReader, _ visitor: Visitor, _ number: Int
+    _ change: JobChange, number: Int, on filter: JobFilter, of jobReader: JobReader, for visitor: Visitor
   ) throws {
     _ = try change.carryOut(
       on: jobReader.bounded(filter), of: jobReader.reader,

@@ -23,7 +23,7 @@ import Testing
       let queue = queues[round % 2]
       let pool = try start(items, queue)
       for _ in 0..<Self.files {
-        try drop(items, queue, jobs, trace)
+        try drop(job: jobs, into: queue, of: items, trace: trace)
         jobs += 1
       }
       try waitUntil("files are noted and not removed yet") {
@@ -54,7 +54,7 @@ import Testing
       environment: ["TEST_WORKER_COUNTS": "1"], queue: queue)
   }
 
-  private func drop(_ items: ItemPool, _ queue: String, _ number: Int, _ trace: String) throws {
+  private func drop(job number: Int, into queue: String, of items: ItemPool, trace: String) throws {
     let temporary = items.place.path("\(queue)/incoming/.job")
     let text = #"{"kind": "counted", "parameters": {"number": \#(number), "file": "\#(trace)"}}"#
     try Data(text.utf8).write(to: URL(fileURLWithPath: temporary))

@@ -21,7 +21,7 @@ final class JobDeletions {
   }
 
   func delete(
-    _ jobs: [JobKey], _ request: StatusRequest, _ requester: Requester, _ client: StatusServer.Client
+    _ jobs: [JobKey], as request: StatusRequest, by requester: Requester, for client: StatusServer.Client
   ) {
     let states = request.states?.compactMap(JobState.init(name:)) ?? JobState.allCases
     guard states.count == request.states?.count ?? states.count else {
@@ -42,7 +42,8 @@ final class JobDeletions {
     guard !others.isEmpty else {
       return client.reply(StatusReply(count: 0, kept: .init(running: running, awaited: 0, missing: 0)))
     }
-    core.log(StatusService.record(.jobDeleted, others, "will be deleted", requester, core.coordinator.jobURIs))
+    core.log(
+      StatusService.record(.jobDeleted, of: others, "will be deleted", by: requester, uris: core.coordinator.jobURIs))
     core.withheld.formUnion(others)
     core.coordinator.forget(others)
     core.source.delete(

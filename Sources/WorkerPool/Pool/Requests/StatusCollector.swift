@@ -54,8 +54,8 @@ final class StatusCollector {
 
   /// - Parameter mailbox: where the store's answer comes to the loop.
   init(
-    _ core: PoolCore, _ supervisor: Supervisor, _ survivors: Survivors, _ storeFiles: StoreFileWatch,
-    _ problems: RecentProblems, _ mailbox: Mailbox<JobSourceEvent>
+    _ core: PoolCore, _ supervisor: Supervisor, survivors: Survivors, storeFiles: StoreFileWatch,
+    problems: RecentProblems, mailbox: Mailbox<JobSourceEvent>
   ) {
     self.core = core
     self.supervisor = supervisor

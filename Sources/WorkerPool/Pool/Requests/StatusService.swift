@@ -27,8 +27,8 @@ final class StatusService {
   let others: OtherPools
 
   init(
-    _ core: PoolCore, _ supervisor: Supervisor, _ ready: ReadyJobs, _ survivors: Survivors, _ upkeep: StoreUpkeep,
-    _ collector: StatusCollector
+    _ core: PoolCore, _ supervisor: Supervisor, ready: ReadyJobs, survivors: Survivors, checkpoints: WALCheckpoints,
+    collector: StatusCollector
   ) {
     self.core = core
     self.supervisor = supervisor
@@ -38,7 +38,7 @@ final class StatusService {
     names = NameCheck(core, supervisor)
     submissions = SubmissionWaiters(core)
     explanations = JobExplanations(core, supervisor)
-    deletions = JobDeletions(core, survivors, upkeep.checkpoints)
+    deletions = JobDeletions(core, survivors, checkpoints)
     others = OtherPools(core, collector)
     others.publish = { [weak self] event in self?.server?.publish(event) ?? false }
   }
@@ -109,7 +109,8 @@ final class StatusService {
       client.reply(StatusReply())
     case .cancel: withJobs(of: request, client) { cancel($0, requester(request, client), client) }
     case .retry: withJobs(of: request, client) { retry($0, requester(request, client), client) }
-    case .delete: withJobs(of: request, client) { deletions.delete($0, request, requester(request, client), client) }
+    case .delete:
+      withJobs(of: request, client) { deletions.delete($0, as: request, by: requester(request, client), for: client) }
     case .explain: withJobs(of: request, client) { explanations.explain($0, client) }
     case .check: names.check(request, client)
     case .submission: submissions.wait(request, client)
@@ -206,7 +207,7 @@ final class StatusService {
 
   /// Jobs in a worker's hand are cancelled through it; the others in the store.
   private func cancel(_ jobs: [JobKey], _ requester: Requester, _ client: StatusServer.Client) {
-    core.log(Self.record(.jobCancelled, jobs, "will be cancelled", requester, core.coordinator.jobURIs))
+    core.log(Self.record(.jobCancelled, of: jobs, "will be cancelled", by: requester, uris: core.coordinator.jobURIs))
     let inHand = jobs.filter { core.coordinator.hands.jobs[$0] != nil }
     for job in inHand { core.coordinator.cancel(job) }
     let rest = jobs.filter { core.coordinator.hands.jobs[$0] == nil }
@@ -220,7 +221,7 @@ final class StatusService {
   }
 
   private func retry(_ jobs: [JobKey], _ requester: Requester, _ client: StatusServer.Client) {
-    core.log(Self.record(.jobRetried, jobs, "will run again", requester, core.coordinator.jobURIs))
+    core.log(Self.record(.jobRetried, of: jobs, "will run again", by: requester, uris: core.coordinator.jobURIs))
     core.source.retry(jobs, ticket: tickets.issue(to: (client, 0)))
   }
 
@@ -241,7 +242,7 @@ final class StatusService {
 
   /// The record of a request to change jobs; many jobs are not named one by one.
   static func record(
-    _ event: LogEvent, _ jobs: [JobKey], _ what: String, _ requester: Requester, _ uris: JobURIs
+    _ event: LogEvent, of jobs: [JobKey], _ what: String, by requester: Requester, uris: JobURIs
   ) -> LogRecord {
     let names = jobs.count == 1 ? "\(uris[jobs[0]])" : "\(jobs.count) jobs"
     let fields: [LogField] = jobs.count <= namedJobs ? [.jobs(uris.texts(jobs))] : []

@@ -21,8 +21,8 @@ final class WorkerService {
   var whenGone: () -> Void = {}
 
   init(
-    _ core: PoolCore, _ supervisor: Supervisor, _ sockets: WorkerServer, _ status: StatusService,
-    _ survivors: Survivors, _ checkpoints: WALCheckpoints, _ output: WorkerOutputQueue
+    _ core: PoolCore, _ supervisor: Supervisor, sockets: WorkerServer, status: StatusService,
+    survivors: Survivors, checkpoints: WALCheckpoints, output: WorkerOutputQueue
   ) {
     self.core = core
     self.supervisor = supervisor
