@@ -23,6 +23,11 @@ public struct PluginDescription: Codable, Equatable, Sendable {
     /// How many jobs of this kind may begin in a period; `nil`: any number.
     public var rate: JobRate?
 
+    /// The keys of its JSON.
+    package enum CodingKeys: CodingKey {
+      case kind, timeout, maxAttempts, maxCrashes, backoff, maxBackoff, limit, limitPerKey, rate
+    }
+
     /// Describes a kind with the most usual of its defaults; the others stay nil.
     public init(kind: String, timeout: Double? = nil, maxAttempts: Int? = nil, limit: Int? = nil) {
       self.kind = kind
@@ -61,6 +66,9 @@ public struct PluginDescription: Codable, Equatable, Sendable {
     public var execute: [String]?
     /// Whether they use networks.
     public var network: Bool?
+
+    /// The keys of its JSON.
+    package enum CodingKeys: CodingKey { case read, write, execute, network }
 
     /// Needs nothing unless told.
     public init(read: [String]? = nil, write: [String]? = nil, execute: [String]? = nil, network: Bool? = nil) {
@@ -107,6 +115,9 @@ public struct PluginDescription: Codable, Equatable, Sendable {
   /// What its processes need where the pool confines them; `nil`: nothing but the store and the queue directory.
   public var needs: Needs?
 
+  /// The keys of its JSON.
+  package enum CodingKeys: CodingKey { case name, version, protocolVersions, kinds, heartbeat, needs }
+
   /// Describes a plugin.
   public init(name: String, version: String, protocolVersions: [Int], kinds: [Kind], heartbeat: Bool? = nil) {
     self.name = name
@@ -135,6 +146,9 @@ public struct JobRate: Codable, Hashable, Sendable {
   public var jobs: Int
   /// In seconds.
   public var period: Double
+
+  /// The keys of its JSON.
+  package enum CodingKeys: CodingKey { case jobs, period }
 
   /// - Parameters:
   ///   - jobs: how many jobs may begin in one period.

@@ -23,6 +23,11 @@ extension JobStore {
   /// Inserts the jobs of some files and the files' names, and saves: one transaction, without objects. Nil, with
   /// nothing inserted, where the store can only save objects.
   ///
+  /// The rows are written as those of a batch insertion. Compared with ``insert(_:into:at:)`` and a save it spares each
+  /// job an object with its snapshot, the context's change and its notification, and the search for keys that are
+  /// taken. On a quiet machine a saved object takes 3.6 allocations and 1.35 times the cycles of plain C, a row of a
+  /// batch 0.6 allocations and as many cycles (`Benchmarks`, `Thresholds.json`).
+  ///
   /// - Parameters:
   ///   - requests: the jobs of each file, all of them ``isPlain(_:)``, with URIs of objects that are saved.
   ///   - files: the files themselves.

@@ -2,8 +2,8 @@ import Glibc
 
 /// Signals by name, and those that mean nothing to a pool.
 enum SignalName {
-  /// Signals that end a process which does not take them, and that a pool gives no meaning to. SIGXFSZ and SIGXCPU are among them:
-  /// a write beyond a limit then fails with an error, which the pool tells.
+  /// Signals that a pool ignores, and that would end it otherwise. SIGXFSZ is among them: a write beyond the limit of a
+  /// file's size then fails with an error, which the pool tells.
   static let meaningless: [Int32] = named.map(\.number) + realTime
 
   private static let named: [(number: Int32, name: String)] = [

@@ -14,12 +14,13 @@ extension PluginDiscovery {
       let lastLines = lines.isEmpty ? "" : "; its last lines: \(lines)"
       throw .badDescription(path: path, reason: "it \(death)\(lastLines)")
     }
-    let description: PluginDescription
+    let printed: PrintedDescription
     do {
-      description = try PluginDescription(json: probe.output.joined(separator: "\n"))
+      printed = try PrintedDescription(json: probe.output.joined(separator: "\n"))
     } catch {
       throw .badDescription(path: path, reason: problem(error, output: probe.output))
     }
+    let description = printed.description
     guard description.protocolVersions.contains(where: ProtocolVersion.supported.contains) else {
       throw .wrongVersion(description.protocolVersions)
     }
@@ -34,13 +35,14 @@ extension PluginDiscovery {
     if let problem = description.kinds.lazy.compactMap(\.problem).first ?? description.needs?.problem {
       throw .badDescription(path: path, reason: problem)
     }
-    return Plugin(
-      name: name, path: path, description: description,
-      unknownKeys: PluginDescription.unknownKeys(json: probe.output.joined(separator: "\n")))
+    return Plugin(name: name, path: path, description: description, unknownKeys: printed.unknownKeys)
   }
 
   /// Why the output of `describe` is not a plugin's JSON, with the key that is to blame.
   private static func problem(_ error: any Error, output: [String]) -> String {
+    if error is PrintedDescription.UnfitNumber {
+      return "it printed a number with a fraction where a whole one is expected"
+    }
     let (path, what): ([any CodingKey], String) =
       switch error as? DecodingError {
       case .keyNotFound(let key, let context): (context.codingPath + [key], "is missing")
@@ -50,11 +52,6 @@ extension PluginDiscovery {
       default: ([], "")
       }
     guard !path.isEmpty else {
-      let object = try? JSONSerialization.jsonObject(with: Data(output.joined(separator: "\n").utf8))
-      if object is [String: Any] {
-        // Foundation names no key where a whole number is expected and the number has a fraction.
-        return "it printed a number with a fraction where a whole one is expected"
-      }
       let first = output.first.map { "it printed \"\($0.prefix(shownCharacters))\"" } ?? "it printed nothing"
       return "\(first); one JSON object is expected"
     }

@@ -19,10 +19,7 @@ final class NameCheck {
   /// Tells a client which of the names in its request the pool does not know.
   func check(_ request: StatusRequest, _ client: StatusServer.Client) {
     var unknown = [request.kind.flatMap(unknownKind)].compactMap(\.self)
-    if let plugin = request.plugin {
-      let known = supervisor.plugins.map(\.name) + supervisor.unknownPlugins.keys
-      if let name = UnknownName("plugin", plugin, among: known) { unknown.append(name) }
-    }
+    if let name = request.plugin.flatMap(unknownPlugin) { unknown.append(name) }
     var asked: [AskedName] = []
     if let queue = request.queue {
       let known = [JobRequest.defaultQueue] + core.configuration.queueWeights.keys + core.coordinator.pauses.queues
@@ -41,6 +38,12 @@ final class NameCheck {
 
   /// The kinds that plugins run.
   private var kinds: [String] { supervisor.plugins.flatMap(\.description.kinds).map(\.kind) }
+
+  /// The plugins, with those that have not described themselves.
+  var plugins: [String] { supervisor.plugins.map(\.name) + supervisor.unknownPlugins.keys.sorted() }
+
+  /// The error of a name that no plugin has.
+  func unknownPlugin(_ plugin: String) -> UnknownName? { UnknownName("plugin", plugin, among: plugins) }
 
   /// While no plugin is known, or the kinds of one are not, no kind counts as unknown.
   private func unknownKind(_ kind: String) -> UnknownName? {

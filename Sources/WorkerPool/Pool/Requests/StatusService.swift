@@ -193,10 +193,9 @@ final class StatusService {
     guard let count = request.count, count >= 0 else {
       return client.reply(StatusReply(ok: false, error: "scale needs a count of 0 or more"))
     }
-    let names = supervisor.plugins.map(\.name) + supervisor.unknownPlugins.keys.sorted()
-    if let plugin = request.plugin, let unknown = UnknownName("plugin", plugin, among: names) {
-      let hint = unknown.nearest == nil ? "; there are \(names.joined(separator: ", "))" : unknown.hint
-      return client.reply(StatusReply(ok: false, error: "there is no plugin \(plugin)\(hint)"))
+    if let unknown = request.plugin.flatMap(names.unknownPlugin) {
+      let hint = unknown.nearest == nil ? "; there are \(names.plugins.joined(separator: ", "))" : unknown.hint
+      return client.reply(StatusReply(ok: false, error: "there is no plugin \(unknown.name)\(hint)"))
     }
     note("told to keep \(count) \(request.plugin.map { "\($0) " } ?? "")workers", requester(request, client))
     supervisor.scale(to: count, plugin: request.plugin)

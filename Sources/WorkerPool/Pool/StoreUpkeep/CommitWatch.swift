@@ -4,6 +4,11 @@ import LinuxSystem
 
 /// Finds jobs that another process saves into the store without telling the pool, or before it can: every commit is
 /// written to the write-ahead log, which is watched.
+///
+/// Core Data's own observation of commits (`observeCommits`) would cost more: its thread wakes at each write and takes
+/// the store's write lock, past the turns in which the workers write. A pool needs neither, since a commit that it sees
+/// a little later loses nothing. So it pauses between two checks, and the workers' commits do not wake it meanwhile.
+/// Its checkpoints need to know of each write to the log, too.
 final class CommitWatch {
   /// Seconds between two checks of a WAL that is being written. While checks find nothing new the time doubles.
   static let pauses = 0.01...0.4
