@@ -26,10 +26,10 @@ public struct LineDecoder: Sendable {
   /// The position of the next newline.
   private var newline: Int? {
     buffer.withUnsafeBytes { bytes in
-      guard let base = bytes.baseAddress, let found = memchr(base + searched, 0x0A, bytes.count - searched) else {
+      guard let base = bytes.baseAddress, let lineEnd = memchr(base + searched, 0x0A, bytes.count - searched) else {
         return nil
       }
-      return UnsafeRawPointer(found) - base
+      return UnsafeRawPointer(lineEnd) - base
     }
   }
 

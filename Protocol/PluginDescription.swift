@@ -81,8 +81,8 @@ public struct PluginDescription: Codable, Equatable, Sendable {
     /// All that one of these plugins needs.
     package init(all needs: [Needs]) {
       func places(_ path: KeyPath<Needs, [String]?>) -> [String]? {
-        let all = needs.flatMap { $0[keyPath: path] ?? [] }
-        return all.isEmpty ? nil : Set(all).sorted()
+        let paths = needs.flatMap { $0[keyPath: path] ?? [] }
+        return paths.isEmpty ? nil : Set(paths).sorted()
       }
       self.init(
         read: places(\.read), write: places(\.write), execute: places(\.execute),

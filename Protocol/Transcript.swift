@@ -27,11 +27,11 @@ public struct Transcript: Equatable, Sendable {
     var steps: [Step] = []
     for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
       if line.isEmpty || line.hasPrefix("#") { continue }
-      let rest = String(line.dropFirst(2))
+      let content = String(line.dropFirst(2))
       switch line.prefix(2) {
-      case "> ": steps.append(.coordinator(rest))
-      case "< ": steps.append(.worker(rest))
-      case "@ ": steps.append(.event(rest.split(separator: " ").map(String.init)))
+      case "> ": steps.append(.coordinator(content))
+      case "< ": steps.append(.worker(content))
+      case "@ ": steps.append(.event(content.split(separator: " ").map(String.init)))
       default: throw InvalidLine(number: index + 1)
       }
     }

@@ -178,10 +178,10 @@ public final class JobFollower {
 extension StoreReader {
   /// Calls `body` with each of these jobs that is finished, and with nil for each that is not there.
   func ends(of keys: [Int64], body: (Int64, Job?) throws -> Void) throws {
-    var rest = keys[...]
-    while !rest.isEmpty {
-      let group = Array(rest.prefix(500))
-      rest = rest.dropFirst(500)
+    var remainingKeys = keys[...]
+    while !remainingKeys.isEmpty {
+      let group = Array(remainingKeys.prefix(500))
+      remainingKeys = remainingKeys.dropFirst(500)
       try perform { context, id in
         let unfinished = Set(try context.fetch(Self.unfinished(group.compactMap(id))).compactMap(\.key))
         let others = group.filter { !unfinished.contains($0) }
@@ -189,12 +189,12 @@ extension StoreReader {
         let request = Job.fetchRequest()
         request.predicate = NSPredicate(format: "self IN %@", others.compactMap(id))
         request.returnsObjectsAsFaults = false
-        let found = Dictionary(
+        let jobs = Dictionary(
           try context.fetch(request).map { ($0.objectID.key ?? 0, $0) }, uniquingKeysWith: { first, _ in first })
         // Who hears of an end acts on it, where no loss of power can undo that.
         try synchronizeCommits()
         for key in others {
-          guard let job = found[key] else { try body(key, nil); continue }
+          guard let job = jobs[key] else { try body(key, nil); continue }
           // A person may have retried it between the two fetches.
           if !job.state.isUnfinished { try body(key, job) }
         }

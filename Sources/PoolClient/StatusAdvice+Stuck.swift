@@ -21,8 +21,8 @@ extension StatusAdvice {
   /// "a and b wait for each other", or "a waits for b, b for c, c for a".
   private static func circle(_ names: [String]) -> String {
     if names.count == 2 { return "\(names[0]) and \(names[1]) wait for each other" }
-    let rest = names.indices.dropFirst().map { "\(names[$0]) for \(names[($0 + 1) % names.count])" }
+    let furtherWaits = names.indices.dropFirst().map { "\(names[$0]) for \(names[($0 + 1) % names.count])" }
     return "\(names.first ?? "") waits for \(names.dropFirst().first ?? names.first ?? "")"
-      + rest.map { ", \($0)" }.joined()
+      + furtherWaits.map { ", \($0)" }.joined()
   }
 }

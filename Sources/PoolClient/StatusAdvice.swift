@@ -89,8 +89,8 @@ public enum StatusAdvice {
 
   private static func jobs(_ status: PoolStatus) -> [Advice] {
     var lines: [Advice] = []
-    let known = Set(status.plugins.filter { $0.failure == nil }.flatMap(\.kinds))
-    let unknown = Dictionary(grouping: (status.backlog ?? []).filter { !known.contains($0.kind) }, by: \.kind)
+    let runnableKinds = Set(status.plugins.filter { $0.failure == nil }.flatMap(\.kinds))
+    let unknown = Dictionary(grouping: (status.backlog ?? []).filter { !runnableKinds.contains($0.kind) }, by: \.kind)
     let asked = status.plugins.filter { $0.isAsked == true }.map(\.name)
     for (kind, entries) in unknown.sorted(by: { $0.key < $1.key }) {
       let count = entries.reduce(0) { $0 + $1.count }
@@ -172,10 +172,10 @@ public enum StatusAdvice {
     }
     let waits = Dictionary(grouping: status.workers) { $0.waitsForStore ?? "" }
     for disk in status.fullDisks ?? [] where disk.path != status.store || waits["full"] == nil {
-      let left = disk.freeBytes.map { " (\(StatusText.size($0)) left)" } ?? ""
+      let freeSpace = disk.freeBytes.map { " (\(StatusText.size($0)) left)" } ?? ""
       lines.append(
-        "the disk of \(disk.path) is full\(left): job files cannot be taken, and jobs cannot end; they go on when there "
-          + "is room: \(makeRoom(for: disk.path))")
+        "the disk of \(disk.path) is full\(freeSpace): job files cannot be taken, and jobs cannot end; they go on when "
+          + "there is room: \(makeRoom(for: disk.path))")
     }
     if let full = waits["full"] {
       lines.append(

@@ -215,8 +215,8 @@ public final class StatusClient {
   private func waitUntilReadable(until end: Double) -> Bool {
     while true {
       var ready = pollfd(fd: socket.number, events: Int16(POLLIN), revents: 0)
-      let left = min(max(0, end - Clock.now), 3600)
-      let count = poll(&ready, 1, Int32((left * 1000).rounded(.up)))
+      let secondsLeft = min(max(0, end - Clock.now), 3600)
+      let count = poll(&ready, 1, Int32((secondsLeft * 1000).rounded(.up)))
       if count > 0 { return true }
       if Clock.now >= end { return false }
     }

@@ -130,8 +130,8 @@ public enum StatusText {
       }
       table.add(key + counts)
     }
-    if let rest = status.backlogRest, !rest.isEmpty {
-      table.add(["all others", ""] + states.map { String(rest[$0] ?? 0) })
+    if let otherJobs = status.backlogRest, !otherJobs.isEmpty {
+      table.add(["all others", ""] + states.map { String(otherJobs[$0] ?? 0) })
     }
     return table.lines(layout)
   }

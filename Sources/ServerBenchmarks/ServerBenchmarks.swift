@@ -86,9 +86,9 @@ import PostgreSQLServers
     note("the same in memory", try measure { sums.0 = try search(filtering) }, alike)
     let keys = (0..<rows / 4).map { Int64(($0 &* 7919) % rows + 1) }
     let other = try self.coordinator(place)
-    let found = try measure { sums.0 = try lookUp(keys, context(other)) }
+    let lookUps = try measure { sums.0 = try lookUp(keys, context(other)) }
     note(
-      "look up by ID", found,
+      "look up by ID", lookUps,
       measure { for key in keys { plain.query("one", key) { sums.1 &+= PlainServer.readPerson($0, $1) } } })
     let third = context(try self.coordinator(place))
     note("update and save", try update(third), measure { update(values, plain) })

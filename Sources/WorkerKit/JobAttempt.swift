@@ -53,11 +53,11 @@ final class JobAttempt: @unchecked Sendable {
   /// Those of the jobs that are still ready, in this order.
   func fetch(_ uris: [ObjectURI]) throws -> [Job] {
     let keys = uris.compactMap(runner.store.jobURIs.key)
-    var found: [JobKey: Job] = [:]
+    var readyJobs: [JobKey: Job] = [:]
     for job in try runner.store.wholeJobs(keys: keys, in: context) where job.state == .available {
-      if let key = job.objectID.key { found[key] = job }
+      if let key = job.objectID.key { readyJobs[key] = job }
     }
-    jobs = keys.compactMap { found[$0] }
+    jobs = keys.compactMap { readyJobs[$0] }
     FaultPoint.rowRead.pass()
     return jobs
   }

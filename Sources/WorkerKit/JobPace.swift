@@ -37,9 +37,9 @@ struct JobPace {
     self.work = mean(self.work, work)
     singlesToCome = max(0, singlesToCome - count)
     // A hand holds a whole group, even if a group takes long because the server is far away.
-    let wanted = max(1, min(Self.mostCredit, Int(Self.horizon / (average ?? 1))), savesExclusively ? 1 : groupSize)
+    let newCredit = max(1, min(Self.mostCredit, Int(Self.horizon / (average ?? 1))), savesExclusively ? 1 : groupSize)
     // Small changes are not worth a message.
-    if wanted >= 2 * credit || wanted * 2 <= credit || (wanted == 1) != (credit == 1) { credit = wanted }
+    if newCredit >= 2 * credit || newCredit * 2 <= credit || (newCredit == 1) != (credit == 1) { credit = newCredit }
   }
 
   /// Whether a job of a group took too long for a group, so that the jobs after it go back.

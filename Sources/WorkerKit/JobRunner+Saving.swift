@@ -65,8 +65,8 @@ extension JobRunner {
         if !hasWaited { complain("\(names(jobs)) waits to be saved, for up to \(Clock.text(timeout)): \(trouble)") }
         hasWaited = true
         connection.waitsForStore(trouble.reason)
-        let rest = max(0, timeout - (Clock.now - start))
-        guard connection.pause(seconds: min(pause.take(), rest), until: { $0.isStopping(jobs) }) else {
+        let secondsLeft = max(0, timeout - (Clock.now - start))
+        guard connection.pause(seconds: min(pause.take(), secondsLeft), until: { $0.isStopping(jobs) }) else {
           throw JobStopped()
         }
       }

@@ -17,7 +17,7 @@ final class WorkerConnection: @unchecked Sendable {
     /// Set when the supervisor has died: when the running job must have ended, then when the process must end.
     var orphanEnd: Double?
     /// While a group runs: when its running job has taken too long, and the jobs after it.
-    var group: (end: Double, rest: [ObjectURI])?
+    var group: (end: Double, laterJobs: [ObjectURI])?
     /// The deadline that the main thread sleeps for.
     var armed: Double?
     var saved = SavedElsewhere()
@@ -35,9 +35,9 @@ final class WorkerConnection: @unchecked Sendable {
 
     /// No job waits for one that takes long: those after it in the group go back.
     mutating func cutGroup() {
-      guard let rest = group?.rest, !rest.isEmpty else { return }
-      group?.rest = []
-      session.giveBack(rest)
+      guard let laterJobs = group?.laterJobs, !laterJobs.isEmpty else { return }
+      group?.laterJobs = []
+      session.giveBack(laterJobs)
     }
 
     /// A store wait uses up none of a job's time.
@@ -157,7 +157,7 @@ final class WorkerConnection: @unchecked Sendable {
         exitCode: state.session.isOver && isSent ? (state.session.refusal == nil ? 0 : 65) : nil,
         deadline: state.deadline, isConnected: !state.isClosed, isInterrupting: isInterrupting,
         orphanEnd: state.orphanEnd, storeNotice: state.storeNoticeTime(now: Clock.now),
-        groupEnd: state.group.flatMap { $0.rest.isEmpty ? nil : $0.end })
+        groupEnd: state.group.flatMap { $0.laterJobs.isEmpty ? nil : $0.end })
     }
   }
 

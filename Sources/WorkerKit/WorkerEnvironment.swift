@@ -44,9 +44,9 @@ struct WorkerEnvironment {
   }
 
   /// Another file than the pool's has none of its jobs, or old ones.
-  private func checkStoreFile(_ found: FileID?) throws(StoreParted) {
-    guard let storeFile, found != storeFile else { return }
-    throw StoreParted(path: store, isReplaced: found != nil)
+  private func checkStoreFile(_ openedFile: FileID?) throws(StoreParted) {
+    guard let storeFile, openedFile != storeFile else { return }
+    throw StoreParted(path: store, isReplaced: openedFile != nil)
   }
 }
 

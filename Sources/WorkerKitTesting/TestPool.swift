@@ -206,9 +206,9 @@ public final class TestPool {
     return try read { context in
       let request = Job.fetchRequest()
       request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: true)]
-      let all = try context.fetch(request)
-      guard let row = all.first(where: { $0.objectID == job }) else { throw TestPoolError.isGone(job) }
-      return TestAttempt(row, submitted: try all.filter { !kept.contains($0.objectID) }.map(SubmittedJob.init))
+      let storedJobs = try context.fetch(request)
+      guard let row = storedJobs.first(where: { $0.objectID == job }) else { throw TestPoolError.isGone(job) }
+      return TestAttempt(row, submitted: try storedJobs.filter { !kept.contains($0.objectID) }.map(SubmittedJob.init))
     }
   }
 

@@ -22,17 +22,17 @@ public enum WebProgram {
 
     /// - Throws: ``UsageError``
     init(_ arguments: [String]) throws {
-      var rest = arguments[...]
-      while let argument = rest.popFirst() {
+      var unread = arguments[...]
+      while let argument = unread.popFirst() {
         if argument == "--read-only" {
           isReadOnly = true
           continue
         }
-        let known = ["--queue", "--store", "--port", "--socket", "--host", "--token-file", "--session-hours"]
-        guard known.contains(argument) else {
+        let optionNames = ["--queue", "--store", "--port", "--socket", "--host", "--token-file", "--session-hours"]
+        guard optionNames.contains(argument) else {
           throw UsageError("workerpool-web does not know \(argument)")
         }
-        guard let value = rest.popFirst(), !value.isEmpty else {
+        guard let value = unread.popFirst(), !value.isEmpty else {
           throw UsageError("\(argument) needs a value")
         }
         switch argument {

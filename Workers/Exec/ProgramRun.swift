@@ -117,8 +117,8 @@ struct ProgramRun {
     }
     var output = BoundedText()
     var errors = BoundedText()
-    var rest = input[...]
-    if rest.isEmpty { pipes.input = nil }
+    var unsentInput = input[...]
+    if unsentInput.isEmpty { pipes.input = nil }
     var killAt: Double?
     while true {
       var watched = [
@@ -129,7 +129,7 @@ struct ProgramRun {
       guard poll(&watched, 5, Int32(min(wait, 1e6))) >= 0 || errno == EINTR else { break }
       if watched[0].revents != 0 { Self.drain(&pipes.output, into: &output) }
       if watched[1].revents != 0 { Self.drain(&pipes.errors, into: &errors) }
-      if watched[4].revents != 0 { Self.feed(&rest, &pipes.input) }
+      if watched[4].revents != 0 { Self.feed(&unsentInput, &pipes.input) }
       if watched[2].revents != 0 { break }
       if let time = killAt {
         if Clock.now >= time { break }
@@ -198,11 +198,11 @@ struct ProgramRun {
     }
   }
 
-  private static func feed(_ rest: inout ArraySlice<UInt8>, _ pipe: inout Descriptor?) {
+  private static func feed(_ input: inout ArraySlice<UInt8>, _ pipe: inout Descriptor?) {
     guard let number = pipe?.number else { return }
-    let count = rest.withUnsafeBytes { write(number, $0.baseAddress, $0.count) }
-    if count > 0 { rest = rest.dropFirst(count) }
+    let count = input.withUnsafeBytes { write(number, $0.baseAddress, $0.count) }
+    if count > 0 { input = input.dropFirst(count) }
     // A program need not read its input.
-    if rest.isEmpty || (count < 0 && errno != EAGAIN && errno != EINTR) { pipe = nil }
+    if input.isEmpty || (count < 0 && errno != EAGAIN && errno != EINTR) { pipe = nil }
   }
 }

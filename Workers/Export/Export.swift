@@ -51,8 +51,8 @@ import WorkerKit
     let request = NSFetchRequest<NSManagedObject>(entityName: entity)
     request.predicate = NSPredicate(format: "SELF IN %@", ids)
     request.returnsObjectsAsFaults = false
-    var found: [NSManagedObjectID: NSManagedObject] = [:]
-    for object in try context.fetch(request) { found[object.objectID] = object }
-    return ids.compactMap { found[$0] }
+    var objectsByID: [NSManagedObjectID: NSManagedObject] = [:]
+    for object in try context.fetch(request) { objectsByID[object.objectID] = object }
+    return ids.compactMap { objectsByID[$0] }
   }
 }

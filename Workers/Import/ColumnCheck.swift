@@ -6,19 +6,19 @@ extension ImportParameters {
   ///
   /// - Throws: ``ColumnError`` for the first that is missing.
   func check(columns: [String]) throws(ColumnError) {
-    let known = Set(columns)
+    let columnNames = Set(columns)
     if columns.count == 1, let header = columns.first, let likely = Self.delimiter(in: header) {
       throw ColumnError.delimiter(
         header: header, used: Character(Unicode.Scalar(delimiter)), likely: likely)
     }
     let keyField = map?.first { $0.attribute == key }?.field ?? key
-    if !known.contains(keyField) { throw ColumnError.missing(keyField, neededBy: "the key", known: columns) }
-    for (field, _) in map ?? [] where !known.contains(field) {
+    if !columnNames.contains(keyField) { throw ColumnError.missing(keyField, neededBy: "the key", known: columns) }
+    for (field, _) in map ?? [] where !columnNames.contains(field) {
       throw ColumnError.missing(field, neededBy: "\"map\"", known: columns)
     }
     for relationship in relationships {
       for template in [relationship.value, relationship.prefix] {
-        guard let missing = template?.fields.first(where: { !known.contains($0) }) else { continue }
+        guard let missing = template?.fields.first(where: { !columnNames.contains($0) }) else { continue }
         throw ColumnError.missing(missing, neededBy: "the relationship \"\(relationship.name)\"", known: columns)
       }
     }
@@ -47,17 +47,17 @@ enum ColumnError: Error, Hashable, CustomStringConvertible {
 
   var description: String {
     switch self {
-    case .missing(let column, let neededBy, let known): Self.text(missing: column, neededBy, known)
+    case .missing(let column, let neededBy, let columns): Self.text(missing: column, neededBy, columns)
     case .delimiter(let header, let used, let likely):
       "the header \"\(header.prefix(Self.longestHeader))\" is one column with the delimiter \"\(used)\"; for this file "
         + "set \"delimiter\": \"\(likely == "\t" ? "\\t" : String(likely))\""
     }
   }
 
-  private static func text(missing column: String, _ neededBy: String, _ known: [String]) -> String {
-    let list = known.prefix(Self.shown).map { "\"\($0)\"" }.joined(separator: ", ")
-    let more = known.count > Self.shown ? " and \(known.count - Self.shown) more" : ""
-    let hint = Spelling.hint(to: column, among: known, .quotes, otherwise: "it has \(list)\(more)")
+  private static func text(missing column: String, _ neededBy: String, _ columns: [String]) -> String {
+    let list = columns.prefix(Self.shown).map { "\"\($0)\"" }.joined(separator: ", ")
+    let more = columns.count > Self.shown ? " and \(columns.count - Self.shown) more" : ""
+    let hint = Spelling.hint(to: column, among: columns, .quotes, otherwise: "it has \(list)\(more)")
     return "the file has no column \"\(column)\", which \(neededBy) needs\(hint)"
   }
 }

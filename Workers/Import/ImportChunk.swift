@@ -61,11 +61,11 @@ struct ImportChunk {
   // MARK: Finding
 
   private mutating func fetch(_ rows: [KeyedRow]) throws {
-    var wanted: [ImportPlan.ObjectIndex: Set<AnyHashable>] = [plan.index: Set(rows.map(\.key))]
+    var neededKeys: [ImportPlan.ObjectIndex: Set<AnyHashable>] = [plan.index: Set(rows.map(\.key))]
     for (position, link) in plan.links.enumerated() {
-      wanted[link.index, default: []].formUnion(rows.compactMap { $0.links[position] })
+      neededKeys[link.index, default: []].formUnion(rows.compactMap { $0.links[position] })
     }
-    for (index, keys) in wanted {
+    for (index, keys) in neededKeys {
       let request = NSFetchRequest<NSManagedObject>(entityName: index.entity)
       request.predicate = NSPredicate(format: "%K IN %@", index.attribute, keys.map(\.base))
       request.returnsObjectsAsFaults = false

@@ -79,16 +79,16 @@ struct JSONRows: RowReader {
     return names
   }
 
-  private mutating func descend(to wanted: String) throws {
+  private mutating func descend(to key: String) throws {
     var seen: [String] = []
     try parser.enterObject()
     while let name = try parser.nextName() {
-      if name == wanted { return }
+      if name == key { return }
       seen.append(name)
       _ = try parser.value()
     }
-    let hint = Spelling.nearest(to: wanted, among: seen) ?? seen.prefix(5).joined(separator: ", ")
-    throw RowError(reason: "the file has no key \"\(wanted)\" there; it has \(hint)")
+    let hint = Spelling.nearest(to: key, among: seen) ?? seen.prefix(5).joined(separator: ", ")
+    throw RowError(reason: "the file has no key \"\(key)\" there; it has \(hint)")
   }
 
   var offset: Int64 { row == 0 ? 0 : Int64(parser.position) }

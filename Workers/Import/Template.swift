@@ -16,17 +16,17 @@ struct Template: Hashable {
 
   init(_ source: String) throws(JSONFieldError) {
     var parts: [Part] = []
-    var rest = source[...]
-    while !rest.isEmpty {
-      guard let open = rest.firstIndex(of: "{") else {
-        parts.append(.text(String(rest)))
+    var unparsed = source[...]
+    while !unparsed.isEmpty {
+      guard let open = unparsed.firstIndex(of: "{") else {
+        parts.append(.text(String(unparsed)))
         break
       }
-      if open > rest.startIndex { parts.append(.text(String(rest[..<open]))) }
-      guard let close = rest[open...].firstIndex(of: "}") else {
+      if open > unparsed.startIndex { parts.append(.text(String(unparsed[..<open]))) }
+      guard let close = unparsed[open...].firstIndex(of: "}") else {
         throw JSONFieldError("the template \"\(source)\" has a { without its }")
       }
-      let words = rest[rest.index(after: open)..<close].split(separator: ":", maxSplits: 2).map(String.init)
+      let words = unparsed[unparsed.index(after: open)..<close].split(separator: ":", maxSplits: 2).map(String.init)
       switch (words.count, words.dropFirst().first) {
       case (1, _): parts.append(.field(words[0]))
       case (3, "before"): parts.append(.before(words[0], words[2]))
@@ -35,7 +35,7 @@ struct Template: Hashable {
         throw JSONFieldError(
           "the template \"\(source)\" must have {field}, {field:before:X} or {field:after:X} in braces")
       }
-      rest = rest[rest.index(after: close)...]
+      unparsed = unparsed[unparsed.index(after: close)...]
     }
     self.parts = parts
   }

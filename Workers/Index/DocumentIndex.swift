@@ -34,7 +34,7 @@ struct DocumentIndex {
   private func document(_ path: String) throws -> Document {
     let request = Document.fetchRequest()
     request.predicate = NSPredicate(format: "path == %@", path)
-    if let known = try context.fetch(request).first { return known }
+    if let document = try context.fetch(request).first { return document }
     let document = Document(context: context)
     document.path = path
     return document
@@ -55,10 +55,10 @@ struct DocumentIndex {
       terms.merge(try self.terms(part)) { first, _ in first }
     }
     for word in words {
-      guard let found = file.words[word] else { continue }
+      guard let uses = file.words[word] else { continue }
       let occurrence = Occurrence(context: context)
-      occurrence.count = Int64(found.count)
-      occurrence.firstLine = Int64(found.firstLine)
+      occurrence.count = Int64(uses.count)
+      occurrence.firstLine = Int64(uses.firstLine)
       occurrence.document = document
       occurrence.term = terms[word] ?? term(word)
     }
@@ -69,11 +69,11 @@ struct DocumentIndex {
     let request = Term.fetchRequest()
     request.predicate = NSPredicate(format: "text IN %@", words)
     request.returnsObjectsAsFaults = false
-    var found: [String: Term] = [:]
+    var termsByText: [String: Term] = [:]
     for term in try context.fetch(request) {
-      if let text = term.text { found[text] = term }
+      if let text = term.text { termsByText[text] = term }
     }
-    return found
+    return termsByText
   }
 
   private func term(_ word: String) -> Term {

@@ -38,9 +38,9 @@ struct Options: Sendable {
 
   /// - Throws: ``UsageError``.
   init(_ arguments: some Sequence<String>) throws {
-    var rest = Array(arguments)[...]
+    var arguments = Array(arguments)[...]
     func text(after option: String) throws -> String {
-      guard let value = rest.popFirst() else { throw UsageError("\(option) needs a value") }
+      guard let value = arguments.popFirst() else { throw UsageError("\(option) needs a value") }
       return value
     }
     func number(after option: String) throws -> Int {
@@ -48,7 +48,7 @@ struct Options: Sendable {
       guard let number = Int(value), number >= 0 else { throw UsageError("\(option) takes a number, not \(value)") }
       return number
     }
-    while let argument = rest.popFirst() {
+    while let argument = arguments.popFirst() {
       switch argument {
       case "--rows": rows = try number(after: argument)
       case "--rounds": rounds = max(1, try number(after: argument))

@@ -10,10 +10,10 @@ enum IdlePool {
     defer { pool.end() }
     // After this time the work of starting is done.
     Thread.sleep(forTimeInterval: 3)
-    let all = [pool.pid] + pool.workers
-    let before = all.map(ProcessSample.init)
+    let processes = [pool.pid] + pool.workers
+    let before = processes.map(ProcessSample.init)
     Thread.sleep(forTimeInterval: minute)
-    let after = all.map(ProcessSample.init)
+    let after = processes.map(ProcessSample.init)
     let processor = zip(after, before).reduce(0) { $0 + $1.0.processorSeconds - $1.1.processorSeconds }
     let wakeUps = zip(after, before).map { $0.wakeUps(since: $1) }
     let memory = after.map(\.mebibytes)

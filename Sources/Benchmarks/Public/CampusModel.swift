@@ -84,8 +84,8 @@ extension PlainSQLite {
   func integers(_ sql: String) -> [Int64] {
     let statement = prepare(sql)
     defer { sqlite3_finalize(statement) }
-    var all: [Int64] = []
-    while sqlite3_step(statement) == SQLITE_ROW { all.append(sqlite3_column_int64(statement, 0)) }
-    return all
+    var values: [Int64] = []
+    while sqlite3_step(statement) == SQLITE_ROW { values.append(sqlite3_column_int64(statement, 0)) }
+    return values
   }
 }

@@ -50,10 +50,10 @@ final class UsedHeap {
       state ^= state << 17
       return Int(state % UInt64(limit))
     }
-    var all: [UnsafeMutableRawPointer] = []
-    for _ in 0..<count { all.append(.allocate(byteCount: 16 + random(240), alignment: 16)) }
-    for index in stride(from: all.count - 1, to: 0, by: -1) { all.swapAt(index, random(index + 1)) }
-    for (index, block) in all.enumerated() {
+    var allocated: [UnsafeMutableRawPointer] = []
+    for _ in 0..<count { allocated.append(.allocate(byteCount: 16 + random(240), alignment: 16)) }
+    for index in stride(from: allocated.count - 1, to: 0, by: -1) { allocated.swapAt(index, random(index + 1)) }
+    for (index, block) in allocated.enumerated() {
       if index % 3 == 0 { blocks.append(block) } else { block.deallocate() }
     }
   }

@@ -38,16 +38,16 @@ final class FilledStore {
   static func fillIfWanted() throws {
     let arguments = CommandLine.arguments.dropFirst()
     guard arguments.first == option else { return }
-    let rest = Array(arguments.dropFirst())
-    guard rest.count == 3, let rows = Int(rest[0]), let teams = Int(rest[1]) else { exit(2) }
-    try fill(Stack(at: URL(fileURLWithPath: rest[2])), rows, teams)
+    let values = Array(arguments.dropFirst())
+    guard values.count == 3, let rows = Int(values[0]), let teams = Int(values[1]) else { exit(2) }
+    try fill(Stack(at: URL(fileURLWithPath: values[2])), rows, teams)
     exit(0)
   }
 
   private static func fill(_ stack: Stack, _ rows: Int, _ teams: Int) throws {
     let context = stack.context()
     try context.performAndWait {
-      let all = (0..<teams).map { index in
+      let newTeams = (0..<teams).map { index in
         let team = Team(context: context)
         team.name = "Team \(index)"
         return team
@@ -55,7 +55,7 @@ final class FilledStore {
       for index in 0..<rows {
         let person = Person(context: context)
         person.take(PersonValues(index))
-        if teams > 0 { person.team = all[index % teams] }
+        if teams > 0 { person.team = newTeams[index % teams] }
       }
       try context.save()
     }

@@ -11,7 +11,7 @@ final class PlainObjects {
   private struct Object {
     var key: Int64
     var row: UnsafeMutablePointer<Row>
-    var rest: (Int64, Int64, Int64, Int64, Int64, Int64, Int64, Int64, Int64, Int64, Int64)
+    var padding: (Int64, Int64, Int64, Int64, Int64, Int64, Int64, Int64, Int64, Int64, Int64)
   }
 
   /// The values of a row, followed by the bytes of its texts.
@@ -66,13 +66,13 @@ final class PlainObjects {
       let key = sqlite3_column_int64(statement, 0)
       if count * 2 >= tableSize { growTable() }
       let place = self.place(of: key)
-      if let known = table[place] {
-        objects.append(known)
+      if let object = table[place] {
+        objects.append(object)
         continue
       }
       guard let memory = malloc(MemoryLayout<Object>.size) else { fatalError("out of memory") }
       let object = memory.bindMemory(to: Object.self, capacity: 1)
-      object.initialize(to: Object(key: key, row: row(statement), rest: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)))
+      object.initialize(to: Object(key: key, row: row(statement), padding: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)))
       table[place] = object
       count += 1
       objects.append(object)

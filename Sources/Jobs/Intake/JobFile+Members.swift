@@ -12,8 +12,8 @@ extension JobFile {
     var job = JobRequest(kind: "")
     for member in members {
       guard let index = keys.firstIndex(of: member.name) else {
-        let all = "known are \(keys.joined(separator: ", "))"
-        let hint = Spelling.hint(to: member.name, among: keys, .quotes, otherwise: all)
+        let knownKeys = "known are \(keys.joined(separator: ", "))"
+        let hint = Spelling.hint(to: member.name, among: keys, .quotes, otherwise: knownKeys)
         throw JobFileError(line: line, reason: "unknown key \"\(member.name)\"\(hint)")
       }
       do {

@@ -73,8 +73,8 @@ extension JobStore {
       if let stranger = keys.firstIndex(of: nil) {
         return "job \(index + 1): \(uris[stranger]) is not a job of this pool"
       }
-      let known = Set(try jobs(keys: keys.compactMap(\.self), in: context).compactMap(\.objectID.key))
-      if let missing = keys.firstIndex(where: { !known.contains($0 ?? 0) }) {
+      let existingKeys = Set(try jobs(keys: keys.compactMap(\.self), in: context).compactMap(\.objectID.key))
+      if let missing = keys.firstIndex(where: { !existingKeys.contains($0 ?? 0) }) {
         return "job \(index + 1): there is no job \(uris[missing]), or not any more"
       }
     }

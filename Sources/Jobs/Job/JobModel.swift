@@ -65,8 +65,8 @@ public enum JobModelError: Error, Hashable, Sendable, CustomStringConvertible {
     case .entityExists(let name): "the model has an entity \(name), a name that the pool needs for itself"
     case .storeIsNewer(let path):
       "a newer version of workerpool has worked on the jobs in \(path): update this program"
-    case .noConfiguration(let name, let known):
-      "the model has no configuration \(name); it has \(known.sorted().joined(separator: ", "))"
+    case .noConfiguration(let name, let configurations):
+      "the model has no configuration \(name); it has \(configurations.sorted().joined(separator: ", "))"
     }
   }
 }

@@ -65,19 +65,19 @@ extension PoolJob {
   ///
   /// - Throws: ``JobTransitionError`` when the job waits for none.
   public func markBlocked() throws {
-    let wanted = runAt
+    let earliestRun = runAt
     try move(.blocked, policy: RetryPolicy(), at: Date())
-    runAt = wanted
+    runAt = earliestRun
   }
 
   /// Ends a job's wait for others: it is available at once, or at its time if that is still to come.
   ///
   /// - Throws: ``JobTransitionError`` when the job waits for no other.
   public func markReleased(at now: Date = Date()) throws {
-    let wanted = runAt
-    let isEarly = wanted.map { $0 > now } ?? false
+    let earliestRun = runAt
+    let isEarly = earliestRun.map { $0 > now } ?? false
     try move(.released(isEarly: isEarly), policy: RetryPolicy(), at: now)
-    if isEarly { runAt = wanted }
+    if isEarly { runAt = earliestRun }
   }
 
   /// Cancels the job, for good unless a person retries it.

@@ -18,21 +18,21 @@ extension JobStore {
     _ query: ReadyQuery, for member: Int64, besides gone: [Int64], rules: ClaimRules = ClaimRules(),
     in context: NSManagedObjectContext
   ) throws -> ClaimResult {
-    var left = query.claims
+    var claimsLeft = query.claims
     var retryAfter: Double?
-    if left > 0 {
-      left -= try claimSuspect(query, for: member, besides: gone, rules, in: context)
+    if claimsLeft > 0 {
+      claimsLeft -= try claimSuspect(query, for: member, besides: gone, rules, in: context)
       if try rules.isLimited || hasKeyedJobs(of: query.kind, in: context) {
         let claimed = try claimLimited(
-          query, atMost: left, for: member, besides: gone, rules, where: Self.isNoSuspect, in: context)
-        left -= claimed.count
+          query, atMost: claimsLeft, for: member, besides: gone, rules, where: Self.isNoSuspect, in: context)
+        claimsLeft -= claimed.count
         retryAfter = claimed.retryAfter
       } else {
-        left -= try claimAny(query, atMost: left, for: member, besides: gone, in: context)
+        claimsLeft -= try claimAny(query, atMost: claimsLeft, for: member, besides: gone, in: context)
       }
     }
     let jobs = try readyJobs(query, claimedBy: member, in: context)
-    return ClaimResult(jobs: jobs, areMore: left <= 0 || jobs.count >= query.limit, retryAfter: retryAfter)
+    return ClaimResult(jobs: jobs, areMore: claimsLeft <= 0 || jobs.count >= query.limit, retryAfter: retryAfter)
   }
 
   /// Claims jobs that no limit holds back.
@@ -40,21 +40,21 @@ extension JobStore {
     _ query: ReadyQuery, atMost limit: Int, for member: Int64, besides gone: [Int64],
     in context: NSManagedObjectContext
   ) throws -> Int {
-    var left = limit
-    for stretch in stretches(of: query) where left > 0 {
+    var claimsLeft = limit
+    for stretch in stretches(of: query) where claimsLeft > 0 {
       let update = NSBatchUpdateRequest(entityName: PoolJob.entityName)
-      let ready = readyRequest(query, where: stretch, limit: left)
+      let ready = readyRequest(query, where: stretch, limit: claimsLeft)
       update.predicate = NSCompoundPredicate(
         andPredicateWithSubpredicates: [
           ready.predicate, Self.isFree(besides: gone), Self.isNoSuspect, NSPredicate(format: "limitKey == nil"),
         ].compactMap(\.self))
       update.order = ready.sortDescriptors ?? []
-      update.limit = left
+      update.limit = claimsLeft
       update.skipsLockedRows = true
       update.propertiesToUpdate = ["claimant": member]
-      left -= try count(update, in: context)
+      claimsLeft -= try count(update, in: context)
     }
-    return limit - left
+    return limit - claimsLeft
   }
 
   /// Jobs that no pool has claimed which lives.

@@ -128,13 +128,14 @@ extension JobStore {
       var query = query
       while true {
         query.without.formUnion(full)
-        let wanted = room - chosen.count
-        let candidates = try store.candidates(query, condition, besides: gone, chosen, limit: wanted + 16, in: context)
+        let missingJobs = room - chosen.count
+        let candidates = try store.candidates(
+          query, condition, besides: gone, chosen, limit: missingJobs + 16, in: context)
         let limits = try store.limits(of: candidates.filter { $0.limitKey != nil }, in: context)
-        let known = full.count
+        let fullBefore = full.count
         for job in candidates where chosen.count < room { take(job, limits[job.objectID.key ?? 0]) }
-        let isDone = chosen.count == room || candidates.count < wanted + 16
-        if isDone || full.count == known || full.count > JobStore.mostFull { break }
+        let isDone = chosen.count == room || candidates.count < missingJobs + 16
+        if isDone || full.count == fullBefore || full.count > JobStore.mostFull { break }
       }
       if !full.isEmpty, chosen.count < room { retryAfter = retryAfter ?? JobStore.pause }
     }

@@ -52,8 +52,8 @@ extension JobStore {
     members.predicate = NSPredicate(format: "identity IN %@", gone)
     for row in try context.fetch(members) { context.delete(row) }
     try context.save()
-    let left = try PoolMember.all(in: context).map(\.identity)
-    try PoolOwner.forget(besides: Set(left), in: context)
+    let remainingPools = try PoolMember.all(in: context).map(\.identity)
+    try PoolOwner.forget(besides: Set(remainingPools), in: context)
     try context.save()
   }
 
@@ -68,8 +68,8 @@ extension JobStore {
     // The claims are read before the pools: a pool writes its row before it claims its first job.
     let claimants = Set(try context.fetch(claims).compactMap { ($0["claimant"] as? NSNumber)?.int64Value })
     guard !claimants.isEmpty else { return }
-    let known = Set(try PoolMember.all(in: context).map(\.identity))
-    let unknown = claimants.subtracting(known).map { NSNumber(value: $0) }
+    let members = Set(try PoolMember.all(in: context).map(\.identity))
+    let unknown = claimants.subtracting(members).map { NSNumber(value: $0) }
     guard !unknown.isEmpty else { return }
     let update = NSBatchUpdateRequest(entityName: PoolJob.entityName)
     update.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [

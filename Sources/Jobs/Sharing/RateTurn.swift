@@ -30,11 +30,11 @@ struct RateTurn {
     for beginning in news.takenBack { shared.takeBack(from: now - (uptime - beginning)) }
     try findEnded(store, in: context)
     if !ended.isEmpty { shared.begin(ended.count, at: now) }
-    let left = news.held.count - ended.count - lost.count + news.free
+    let placesLeft = news.held.count - ended.count - lost.count + news.free
     hasNews =
       !news.begun.isEmpty || !news.takenBack.isEmpty || !ended.isEmpty || shared.wasAhead
-      || shared.held[member, default: 0] != left
-    shared.hold(left, for: member)
+      || shared.held[member, default: 0] != placesLeft
+    shared.hold(placesLeft, for: member)
     try dateBeginnings(ofGone: store, now: now, in: context)
   }
 

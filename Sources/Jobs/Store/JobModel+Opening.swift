@@ -14,9 +14,9 @@ extension JobModel {
   ) throws -> NSPersistentStoreCoordinator {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: try merged(with: app))
     func options(_ identifier: String?) -> [AnyHashable: Any] {
-      let own: [AnyHashable: Any] =
+      let identity: [AnyHashable: Any] =
         identifier.map { [NSPersistentStoreIdentifierOption: $0] } ?? [NSPersistentStoreMustExistOption: true]
-      return own.merging(more) { $1 }
+      return identity.merging(more) { $1 }
     }
     try coordinator.addPersistentStore(
       ofType: place.storeType, configurationName: appConfiguration, at: place.url, options: options(identifiers?.app))

@@ -90,15 +90,16 @@ extension JobStore {
     kind: String, except running: Set<Int64>, in context: NSManagedObjectContext
   ) throws -> Date? {
     var oldest: Date?
-    var rest: NSPredicate?
+    var lowerPriorities: NSPredicate?
     for _ in 0..<Self.mostPriorities {
       let limit = Self.oldestLookedAt + running.count
-      let jobs = try context.fetch(readyRequest(ReadyQuery(kind: kind, limit: limit), where: rest, limit: limit))
+      let jobs = try context.fetch(
+        readyRequest(ReadyQuery(kind: kind, limit: limit), where: lowerPriorities, limit: limit))
       guard let priority = jobs.first?.priority else { break }
       for job in jobs where job.priority == priority && job.objectID.key.map(running.contains) != true {
         oldest = min(oldest ?? job.couldBeginAt, job.couldBeginAt)
       }
-      rest = NSPredicate(format: "priority < %d", priority)
+      lowerPriorities = NSPredicate(format: "priority < %d", priority)
     }
     return oldest
   }

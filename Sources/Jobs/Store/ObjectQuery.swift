@@ -113,8 +113,8 @@ public enum ObjectQueryError: Error, Hashable, Sendable, CustomStringConvertible
   /// A sentence that names the nearest entity, or says where the predicate is wrong.
   public var description: String {
     switch self {
-    case .unknownEntity(let name, let known):
-      let hint = Spelling.hint(to: name, among: known, otherwise: "it has \(known.joined(separator: ", "))")
+    case .unknownEntity(let name, let entities):
+      let hint = Spelling.hint(to: name, among: entities, otherwise: "it has \(entities.joined(separator: ", "))")
       return "the model has no entity \(name)\(hint)"
     case .badPredicate(let reason): return "the predicate cannot be read: \(reason)"
     }

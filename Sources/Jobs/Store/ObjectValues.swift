@@ -37,16 +37,16 @@ public struct ObjectValues {
       .map { Column(name: $0.key, type: $0.value.attributeType) }.sorted { $0.name < $1.name }
     let relationships = entity.relationshipsByName.filter { !$0.value.isToMany }
       .map { Column(name: $0.key, type: nil) }.sorted { $0.name < $1.name }
-    let all = attributes + relationships
+    let available = attributes + relationships
     self.dates = dates
     guard let properties else {
-      columns = all
+      columns = available
       return
     }
     var chosen: [Column] = []
     for name in properties {
-      guard let column = all.first(where: { $0.name == name }) else {
-        throw UnknownPropertyError(entity: entity.name ?? "", property: name, known: all.map(\.name))
+      guard let column = available.first(where: { $0.name == name }) else {
+        throw UnknownPropertyError(entity: entity.name ?? "", property: name, known: available.map(\.name))
       }
       chosen.append(column)
     }

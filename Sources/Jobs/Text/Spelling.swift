@@ -9,15 +9,15 @@ public enum Spelling {
   /// - Complexity: for each candidate of a similar length the product of both lengths.
   public static func nearest(to word: String, among candidates: some Sequence<String>) -> String? {
     guard word.utf8.count <= longestWord else { return nil }
-    let wanted = Array(word.lowercased().utf8)
-    let limit = max(1, wanted.count / 3)
+    let wordBytes = Array(word.lowercased().utf8)
+    let limit = max(1, wordBytes.count / 3)
     var best: (candidate: String, distance: Int)?
     for candidate in candidates {
       let bytes = Array(candidate.lowercased().utf8)
       // Each byte by which one of them is longer is an edit.
-      var distance = abs(bytes.count - wanted.count)
-      if distance <= limit { distance = editDistance(wanted, bytes) }
-      if distance > limit, wanted.count >= 2, bytes.starts(with: wanted) { distance = limit }
+      var distance = abs(bytes.count - wordBytes.count)
+      if distance <= limit { distance = editDistance(wordBytes, bytes) }
+      if distance > limit, wordBytes.count >= 2, bytes.starts(with: wordBytes) { distance = limit }
       if distance <= limit, distance < (best?.distance ?? .max) { best = (candidate, distance) }
     }
     return best?.candidate

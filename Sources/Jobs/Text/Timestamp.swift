@@ -47,15 +47,15 @@ public enum Timestamp {
   /// The date that the text names, nil if it names none: `2026-01-01`, `2026-01-01T00:00:00Z`, with fractions of the
   /// second and another offset than `Z` if need be.
   public static func date(_ text: String) -> Date? {
-    var scanner = Scanner(rest: Array(text.utf8)[...])
+    var scanner = Scanner(unread: Array(text.utf8)[...])
     guard let year = scanner.number(4), scanner.skip("-"), let month = scanner.number(2), scanner.skip("-"),
       let day = scanner.number(2), (1...12).contains(month), (1...CivilTime.daysIn(month, year)).contains(day)
     else { return nil }
     var seconds = (CivilTime.day(year: year, month: month, day: day) - CivilTime.daysTo2001) * 86_400
-    if scanner.rest.isEmpty { return Date(timeIntervalSinceReferenceDate: Double(seconds)) }
+    if scanner.unread.isEmpty { return Date(timeIntervalSinceReferenceDate: Double(seconds)) }
     guard scanner.skip("T") || scanner.skip("t") || scanner.skip(" "), let hour = scanner.number(2), scanner.skip(":"),
       let minute = scanner.number(2), scanner.skip(":"), let second = scanner.number(2), hour < 24, minute < 60,
-      second <= 60, let fraction = scanner.fraction(), let offset = scanner.offset(), scanner.rest.isEmpty
+      second <= 60, let fraction = scanner.fraction(), let offset = scanner.offset(), scanner.unread.isEmpty
     else { return nil }
     seconds += hour * 3600 + minute * 60 + second - offset
     return Date(timeIntervalSinceReferenceDate: Double(seconds) + fraction)
@@ -69,28 +69,28 @@ public enum Timestamp {
 
 /// Takes the parts of a date from the front of its text.
 private struct Scanner {
-  var rest: ArraySlice<UInt8>
+  var unread: ArraySlice<UInt8>
 
   mutating func skip(_ character: Unicode.Scalar) -> Bool {
-    guard rest.first == UInt8(ascii: character) else { return false }
-    rest.removeFirst()
+    guard unread.first == UInt8(ascii: character) else { return false }
+    unread.removeFirst()
     return true
   }
 
   /// A number of exactly that many digits.
   mutating func number(_ count: Int) -> Int? {
-    let digits = rest.prefix(count)
+    let digits = unread.prefix(count)
     guard digits.count == count, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
-    rest = rest.dropFirst(count)
+    unread = unread.dropFirst(count)
     return digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
   }
 
   /// `.` and digits, or nothing.
   mutating func fraction() -> Double? {
     guard skip(".") else { return 0 }
-    let digits = rest.prefix { (0x30...0x39).contains($0) }
+    let digits = unread.prefix { (0x30...0x39).contains($0) }
     guard (1...18).contains(digits.count) else { return nil }
-    rest = rest.dropFirst(digits.count)
+    unread = unread.dropFirst(digits.count)
     return Double("0." + String(decoding: digits, as: UTF8.self))
   }
 

@@ -65,7 +65,7 @@ extension Coordinator {
   private mutating func choose(
     _ takers: [Taker], _ served: inout [String: Bool]
   ) -> (key: WindowKey, lanes: Set<String>)? {
-    if weights.isEmpty { return best(in: QueueWeights.rest, takers, &served).map { ($0, []) } }
+    if weights.isEmpty { return best(in: QueueWeights.unweighted, takers, &served).map { ($0, []) } }
     var best: [String: WindowKey] = [:]
     for lane in windows.heads.lanesWithJobs { best[lane] = self.best(in: lane, takers, &served) }
     let lanes = Set(best.keys)

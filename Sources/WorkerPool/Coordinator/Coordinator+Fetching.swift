@@ -53,7 +53,7 @@ extension Coordinator {
       query.round = claims.round
       query.without.formUnion(pauses.queues.map(JobGroup.queue))
     }
-    if key.lane == QueueWeights.rest {
+    if key.lane == QueueWeights.unweighted {
       query.without.formUnion(weights.queues.map(JobGroup.queue))
     } else {
       query.groups = [.queue(key.lane)]
@@ -133,6 +133,6 @@ extension Coordinator {
 
   private func window(of query: ReadyQuery) -> WindowKey {
     let lane = weights.isEmpty ? nil : weights.queues.first { query.groups.contains(.queue($0)) }
-    return WindowKey(kind: query.kind, lane: lane ?? QueueWeights.rest)
+    return WindowKey(kind: query.kind, lane: lane ?? QueueWeights.unweighted)
   }
 }

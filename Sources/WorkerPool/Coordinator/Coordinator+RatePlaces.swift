@@ -50,11 +50,11 @@ extension Coordinator {
         let free = freePlaces(of: kind), let state = kinds[kind]
       else { continue }
       let room = kinds.room(kind, now: now)
-      let wanted = min(
+      let neededPlaces = min(
         state.runnable + state.suspects.count, room, max(credit(kind), rate.jobs / Self.partsAhead))
-      guard 2 * free < wanted else { continue }
+      guard 2 * free < neededPlaces else { continue }
       ratePlaces[kind]?.isAsked = true
-      effects.append(.takePlaces(wanted - free, of: kind, rate))
+      effects.append(.takePlaces(neededPlaces - free, of: kind, rate))
     }
   }
 

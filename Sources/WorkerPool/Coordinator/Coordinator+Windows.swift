@@ -48,17 +48,17 @@ extension Coordinator {
   /// Puts ready jobs into their window, if it knows every job before them. The store keeps the others.
   mutating func add(_ jobs: [WindowJob], to key: WindowKey) {
     guard let window = windows[key] else { return }
-    var wanted: [WindowJob] = []
+    var covered: [WindowJob] = []
     for job in jobs where !window.contains(job.key) && !kinds.suspectKeys.contains(job.key) {
       if window.isCut(job) {
         for group in job.groups { window.noteLow(group) }
       } else if window.covers(job.position) {
-        wanted.append(job)
+        covered.append(job)
       } else {
         window.noteMissed(job)
       }
     }
-    insert(wanted, into: key)
+    insert(covered, into: key)
   }
 
   /// Takes jobs out of the windows, and releases what was parked behind them.

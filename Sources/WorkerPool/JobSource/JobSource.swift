@@ -179,7 +179,7 @@ enum JobSourceEvent: Equatable, Sendable {
   /// A limit or a rate that kept jobs of this kind from being claimed may have room.
   case roomMayBe(String)
   /// The other pools that share the store.
-  case members([PoolMember], own: Int64)
+  case members([PoolMember], ownIdentity: Int64)
   /// What other pools have told this one.
   case notices([PoolNotice])
   /// A notice is in the store, or could not be written.

@@ -76,9 +76,9 @@ extension StoreJobSource {
       for start in stride(from: 0, to: jobs.count, by: 200) {
         let group = Array(jobs[start..<min(start + 200, jobs.count)])
         do {
-          let found = try store.jobs(keys: group, in: context)
-          guard found.count == group.count else { throw JobSourceError.noJob("one of these") }
-          for job in found { try body(job) }
+          let storedJobs = try store.jobs(keys: group, in: context)
+          guard storedJobs.count == group.count else { throw JobSourceError.noJob("one of these") }
+          for job in storedJobs { try body(job) }
           try context.save()
           changed += group
         } catch {

@@ -44,10 +44,10 @@ final class StoredRates: Sendable {
         state.rates[kind] = nil
         return nil
       }
-      let known = state.rates[kind] ?? PoolRate(rate, hasClaims: hasClaims)
-      known.rate = rate
-      state.rates[kind] = known
-      return known
+      let poolRate = state.rates[kind] ?? PoolRate(rate, hasClaims: hasClaims)
+      poolRate.rate = rate
+      state.rates[kind] = poolRate
+      return poolRate
     }
   }
 

@@ -55,14 +55,14 @@ extension StoreJobSource {
   private func adoptPending(_ context: NSManagedObjectContext) throws -> [JobSummary] {
     var ready: [JobSummary] = []
     while true {
-      let found = try store.adoptPending(in: context)
-      guard found.count > 0 else { return ready }
+      let adopted = try store.adoptPending(in: context)
+      guard adopted.count > 0 else { return ready }
       try context.save()
       context.reset()
-      for job in found.withoutBatch {
+      for job in adopted.withoutBatch {
         report(.logged(record(job, hint: try JobStore.unknownName(.batch, job.batch, in: context)?.hint ?? "")))
       }
-      ready += found.ready + (try release(after: found.cancelled, context))
+      ready += adopted.ready + (try release(after: adopted.cancelled, context))
     }
   }
 
@@ -76,15 +76,15 @@ extension StoreJobSource {
   /// Checks the dependents of these jobs, then those of the jobs that were cancelled by that, and so on.
   private func release(after keys: [Int64], _ context: NSManagedObjectContext) throws -> [JobSummary] {
     var ready: [JobSummary] = []
-    var rest = keys[...]
-    while !rest.isEmpty {
-      let round = rest.prefix(500)
-      rest = rest.dropFirst(500)
-      let found = try store.release(after: Array(round), in: context)
+    var uncheckedKeys = keys[...]
+    while !uncheckedKeys.isEmpty {
+      let round = uncheckedKeys.prefix(500)
+      uncheckedKeys = uncheckedKeys.dropFirst(500)
+      let released = try store.release(after: Array(round), in: context)
       try context.save()
       context.reset()
-      ready += found.ready
-      rest += found.cancelled
+      ready += released.ready
+      uncheckedKeys += released.cancelled
     }
     return ready
   }

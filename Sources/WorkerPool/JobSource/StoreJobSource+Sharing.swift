@@ -109,8 +109,8 @@ extension StoreJobSource {
       guard living.contains(where: { $0.identity == membership.member.identity }) else {
         return report(.cutOff("another pool has found this one dead"))
       }
-      let own = membership.member.identity
-      report(.members(living.filter { $0.identity != own }, own: own))
+      let ownIdentity = membership.member.identity
+      report(.members(living.filter { $0.identity != ownIdentity }, ownIdentity: ownIdentity))
       report(.jobsCame)
     }
   }

@@ -11,7 +11,7 @@ struct Successor: Sendable {
   let queue: String
   let identity: String
   /// Processes left by earlier pools of the same identity.
-  var left = StrayProcesses.Left()
+  var strays = StrayProcesses()
   /// What this process has claimed at a server.
   var claims = ClaimMemory()
 }
@@ -33,8 +33,8 @@ final class ClaimMemory: Sendable {
   /// - Parameter file: where an earlier process may have left its claims.
   init(file: String? = nil) {
     self.file = file
-    let left = file.flatMap { KernelFile.bytes($0) }
-    state = Mutex((nil, left.flatMap { try? JSONDecoder().decode(Claims.self, from: Data($0)) }))
+    let bytes = file.flatMap { KernelFile.bytes($0) }
+    state = Mutex((nil, bytes.flatMap { try? JSONDecoder().decode(Claims.self, from: Data($0)) }))
   }
 
   /// The identifier of the pool's store that this process has had open; nil before that.
@@ -58,8 +58,8 @@ final class ClaimMemory: Sendable {
   /// - Parameter isAll: whether these are all jobs of the kind, or more.
   func note(_ jobs: [JobKey], of kind: String, isAll: Bool) {
     state.withLock { state in
-      guard let known = state.claims?.jobs[kind, default: []] else { return }
-      state.claims?.jobs[kind] = isAll ? jobs : Array(Set(known).union(jobs))
+      guard let notedJobs = state.claims?.jobs[kind, default: []] else { return }
+      state.claims?.jobs[kind] = isAll ? jobs : Array(Set(notedJobs).union(jobs))
     }
   }
 
@@ -88,9 +88,9 @@ extension StoreJobSource {
     lastPauses = start.pauses
     let previous = try PoolOwner.find(store.isShared ? successor.identity : nil, in: context)
     let succession = succession(of: previous, &start.messages)
-    let all = succession.held + succession.crashed + succession.suspects
+    let entries = succession.held + succession.crashed + succession.suspects
     let jobs = Dictionary(
-      try store.jobs(keys: all.map(\.job), in: context).map { ($0.objectID.key ?? 0, $0) },
+      try store.jobs(keys: entries.map(\.job), in: context).map { ($0.objectID.key ?? 0, $0) },
       uniquingKeysWith: { first, _ in first })
     let crashed = succession.crashed.filter { isUnfinished($0, jobs[$0.job]) }
     let suspects = succession.suspects.filter { isUnfinished($0, jobs[$0.job]) }
@@ -139,24 +139,24 @@ extension StoreJobSource {
   }
 
   private func succession(of owner: PoolOwner?, _ messages: inout [String]) -> Succession {
-    var left = successor.left
+    var strays = successor.strays
     if let owner, owner.pool != successor.identity {
-      left.formUnion(StrayProcesses.end(pool: owner.pool, store: StorePlace(store.url).text))
+      strays.formUnion(StrayProcesses.end(pool: owner.pool, store: StorePlace(store.url).text))
     }
     var contents: LedgerContents?
     if let owner {
       do {
         // The queue directory may have been renamed since.
         let queue = owner.pool == successor.identity ? successor.queue : owner.queue
-        let found = try LedgerContents(path: QueueLayout(root: queue).ledger(owner.ledger))
-        if found.name == owner.ledger, found.store == store.poolIdentifier { contents = found }
+        let ledger = try LedgerContents(path: QueueLayout(root: queue).ledger(owner.ledger))
+        if ledger.name == owner.ledger, ledger.store == store.poolIdentifier { contents = ledger }
       } catch {
         // It is not known what was running, so no job begins before the processes that live have ended.
         messages.append("\(error)")
       }
     }
     return Succession(
-      ledger: contents, boot: Boot.id(), orphans: left.finishing, dying: left.killed, isAlive: \.isAlive)
+      ledger: contents, boot: Boot.id(), orphans: strays.finishing, dying: strays.killed, isAlive: \.isAlive)
   }
 
   /// Whether the row does not show an end of the attempt: it is ready, and its next attempt has the same number. Times

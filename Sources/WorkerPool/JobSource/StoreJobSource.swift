@@ -30,7 +30,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   let rejectedQueue = DispatchQueue(label: "rejected job files")
   private(set) var report: @Sendable (JobSourceEvent) -> Void = { _ in }
   /// What `prepare` found, until `start` reports it. On the context's queue.
-  private var found = JobSourceStart()
+  private var preparedStart = JobSourceStart()
   let kinds = Mutex(DescribedKinds())
   let retention: JobRetention
   /// What this pool's options say of limits.
@@ -96,7 +96,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
     try intake.recover()
     try context.performAndWait {
       do {
-        found = try takeOver(context)
+        preparedStart = try takeOver(context)
       } catch {
         context.rollback()
         throw error
@@ -109,7 +109,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
     self.report = report
     intake.start { [self] in took($0) }
     context.perform { [self] in
-      report(.started(found))
+      report(.started(preparedStart))
       startSharing()
     }
   }

@@ -39,7 +39,7 @@ extension StoreJobSource {
       if let counted = try? overviews.find({ try count(running) }) {
         overview.jobs = counted.jobs
         overview.backlog = counted.backlog
-        overview.backlogRest = counted.rest
+        overview.backlogRest = counted.outsideBacklog
         overview.oldestWaiting = counted.oldestWaiting
         overview.stuck = counted.stuck
       }
@@ -94,7 +94,7 @@ struct CountedJobs: Equatable, Sendable {
   var jobs: [String: Int]
   var backlog: [JobBacklog]
   /// By state, how many unfinished jobs are in no group of the backlog; states without any are left out.
-  var rest: [String: Int]
+  var outsideBacklog: [String: Int]
   /// Since when the job has been waiting that waits longest, by kind.
   var oldestWaiting: [String: Date] = [:]
   /// Jobs that wait for something that does not come by itself.
@@ -107,19 +107,23 @@ struct CountedJobs: Equatable, Sendable {
   init(states: [JobState: Int], backlog: [JobBacklog], running: [JobSummary]) {
     let available = JobState.available.name
     jobs = Dictionary(uniqueKeysWithValues: JobState.allCases.map { ($0.name, states[$0] ?? 0) })
-    rest = jobs.filter { JobState(name: $0.key)?.isUnfinished == true }
-    for group in backlog { rest[group.state, default: 0] -= group.count }
+    outsideBacklog = jobs.filter { JobState(name: $0.key)?.isUnfinished == true }
+    for group in backlog { outsideBacklog[group.state, default: 0] -= group.count }
     self.backlog = backlog
     jobs[StoreOverview.running] = running.count
     jobs[available, default: 0] -= running.count
     for (group, members) in Dictionary(grouping: running, by: { [$0.kind, $0.queue] }) {
       let entry = JobBacklog(state: StoreOverview.running, kind: group[0], queue: group[1], count: members.count)
       let index = backlog.firstIndex { $0.state == available && $0.kind == entry.kind && $0.queue == entry.queue }
-      if let index { self.backlog[index].count -= entry.count } else { rest[available, default: 0] -= entry.count }
+      if let index {
+        self.backlog[index].count -= entry.count
+      } else {
+        outsideBacklog[available, default: 0] -= entry.count
+      }
       self.backlog.append(entry)
     }
     self.backlog.removeAll { $0.count <= 0 }
-    rest = rest.filter { $0.value > 0 }
+    outsideBacklog = outsideBacklog.filter { $0.value > 0 }
   }
 }
 

@@ -53,10 +53,10 @@ struct Succession: Equatable, Sendable {
   /// The jobs of one dead worker.
   private mutating func sort(_ entries: [LedgerEntry], isStopping: Bool) {
     let begun = entries.filter { $0.state == .begun }
-    let known = entries.filter { $0.state == .suspect }
-    suspects += known
+    let suspected = entries.filter { $0.state == .suspect }
+    suspects += suspected
     crashed += entries.filter { $0.state == .crashed }
     if isStopping { return }
-    if begun.count + known.count > 1 { suspects += begun } else { crashed += begun }
+    if begun.count + suspected.count > 1 { suspects += begun } else { crashed += begun }
   }
 }

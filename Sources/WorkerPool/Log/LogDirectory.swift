@@ -81,12 +81,12 @@ private final class RotatingFile: @unchecked Sendable {
       _ = openNewest()
     }
     guard descriptor >= 0 else { return }
-    var rest = bytes
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    var unwritten = bytes
+    while !unwritten.isEmpty {
+      let count = unwritten.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
       if count > 0 {
         size += count
-        rest = rest.dropFirst(count)
+        unwritten = unwritten.dropFirst(count)
       } else if errno != EINTR {
         return
       }

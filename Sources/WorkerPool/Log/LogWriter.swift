@@ -108,9 +108,9 @@ final class LogWriter: @unchecked Sendable {
 
   private func run() -> Never {
     // Signals are for the loop.
-    var all = sigset_t()
-    sigfillset(&all)
-    pthread_sigmask(SIG_SETMASK, &all, nil)
+    var signals = sigset_t()
+    sigfillset(&signals)
+    pthread_sigmask(SIG_SETMASK, &signals, nil)
     condition.lock()
     while true {
       if pending.isEmpty { tellOmitted() }
@@ -131,11 +131,11 @@ final class LogWriter: @unchecked Sendable {
 
   /// Blocks until the reader has taken everything. What cannot be written because the reader is gone is lost.
   private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) {
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    var unwritten = bytes[...]
+    while !unwritten.isEmpty {
+      let count = unwritten.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
       if count >= 0 {
-        rest = rest.dropFirst(count)
+        unwritten = unwritten.dropFirst(count)
       } else if errno == EAGAIN {
         // Another process that shares the descriptor has made it non-blocking.
         var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)

@@ -181,13 +181,13 @@ public enum Pool {
     manager?.giveSignOfLife()
     let identity = configuration.identity ?? ""
     // Before the store is opened: these processes may have it locked.
-    let left = StrayProcesses.end(pool: identity, store: configuration.place.absolute.text)
-    for process in left.killed {
+    let strays = StrayProcesses.end(pool: identity, store: configuration.place.absolute.text)
+    for process in strays.killed {
       configuration.log(
         .processStray, "process \(process.pid), left behind by a dead worker, is killed", .pid(process.pid))
     }
     let successor = Successor(
-      queue: FileID.resolve(configuration.queue) ?? configuration.queue, identity: identity, left: left,
+      queue: FileID.resolve(configuration.queue) ?? configuration.queue, identity: identity, strays: strays,
       claims: claims)
     if configuration.migratesStore { try migrate(configuration, manager) }
     let opening = try OpeningPhase(
@@ -289,7 +289,7 @@ public enum Pool {
   ) throws -> StoreJobSource {
     let model = try loadModel(configuration)
     // A server's database may be restored meanwhile: nothing is made in it a second time.
-    let known = successor.claims.store
+    let earlierStore = successor.claims.store
     let store = try openStore(
       configuration, model,
       options: [
@@ -301,9 +301,9 @@ public enum Pool {
         NSPersistentStoreWriteTurnOption: layout.writeTurn,
         // The pool reads each job a few times, and its parameters may be large.
         NSPersistentStoreRowCacheOption: 64,
-        NSPersistentStoreMustExistOption: known != nil,
+        NSPersistentStoreMustExistOption: earlierStore != nil,
       ])
-    if let known, known != store.poolIdentifier {
+    if let earlierStore, earlierStore != store.poolIdentifier {
       throw StartError.store(
         path: configuration.store,
         reason: "another store is at this place now than when the pool began; put the right one there, or start the "

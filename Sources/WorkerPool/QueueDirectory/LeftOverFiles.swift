@@ -24,9 +24,9 @@ struct LeftOverFiles {
       }
     }
     // Of files in other directories nothing is known: each may be there when its directory is used again.
-    guard let own = try directory.taken.current?.identity() else { return }
+    guard let currentIdentity = try directory.taken.current?.identity() else { return }
     let matched = Set(taken.compactMap(\.row))
-    gone = rows.filter { $0.key.directory == own }.map(\.objectID).filter { !matched.contains($0) }
+    gone = rows.filter { $0.key.directory == currentIdentity }.map(\.objectID).filter { !matched.contains($0) }
   }
 }
 

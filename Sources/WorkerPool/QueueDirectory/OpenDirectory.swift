@@ -74,10 +74,10 @@ final class OpenDirectory: Sendable {
 
   /// The directory's identity: see ``DirectoryIdentity``. It is read, or made, once.
   func identity() throws(FileError) -> String {
-    try knownIdentity.withLock { known throws(FileError) in
-      if let known { return known }
+    try knownIdentity.withLock { cached throws(FileError) in
+      if let cached { return cached }
       let identity = try DirectoryIdentity.of(self, place: place)
-      known = identity
+      cached = identity
       return identity
     }
   }

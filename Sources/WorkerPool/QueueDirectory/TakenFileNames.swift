@@ -30,9 +30,9 @@ struct TakenFileNames {
 
   /// The producer's name in a private one. A name that is not private is returned as it is.
   static func original(_ name: String) -> String {
-    let rest = name.utf8.dropFirst(prefixLength - 1)
-    guard rest.first == UInt8(ascii: "-"), rest.count > 1 else { return name }
-    return String(Substring(rest.dropFirst()))
+    let suffix = name.utf8.dropFirst(prefixLength - 1)
+    guard suffix.first == UInt8(ascii: "-"), suffix.count > 1 else { return name }
+    return String(Substring(suffix.dropFirst()))
   }
 
   private static func randomStart() -> String { text(.random(in: 0..<power(startDigits)), digits: startDigits) }

@@ -142,13 +142,17 @@ final class TakenFileRemoval: @unchecked Sendable {
 
   private func removeCommitted() {
     let failures = Self.remove(committed.map(\.file))
-    var left: [Item] = []
+    var unremoved: [Item] = []
     for (item, failure) in zip(committed, failures) {
-      if failure != nil { left.append(item) } else if let row = item.row { gone.append((row, item.file.directory)) }
+      if failure != nil {
+        unremoved.append(item)
+      } else if let row = item.row {
+        gone.append((row, item.file.directory))
+      }
     }
-    committed = left
+    committed = unremoved
     if let failure = failures.lazy.compactMap(\.self).first {
-      fail("\(left.count) job files stay in taken/: \(failure)")
+      fail("\(unremoved.count) job files stay in taken/: \(failure)")
     } else {
       lastFailure = nil
     }

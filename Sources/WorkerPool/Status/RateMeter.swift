@@ -22,10 +22,10 @@ struct RateMeter {
   /// Events per second in the last `minutes`, or since the start if that is less long ago.
   mutating func perSecond(minutes: Int, now: Double) -> Double {
     advance(to: now)
-    let wanted = min(Self.buckets, Int(Double(minutes) * 60 / Self.bucket))
-    let sum = (0..<wanted).reduce(0) { $0 + counts[(current - $1 + Self.buckets) % Self.buckets] }
+    let bucketCount = min(Self.buckets, Int(Double(minutes) * 60 / Self.bucket))
+    let sum = (0..<bucketCount).reduce(0) { $0 + counts[(current - $1 + Self.buckets) % Self.buckets] }
     // The bucket that is being filled is not full yet.
-    let window = Double(wanted - 1) * Self.bucket + (now - Double(current) * Self.bucket)
+    let window = Double(bucketCount - 1) * Self.bucket + (now - Double(current) * Self.bucket)
     return Double(sum) / max(1, min(window, now - startedAt))
   }
 

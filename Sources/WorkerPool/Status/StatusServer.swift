@@ -205,28 +205,28 @@ final class StatusServer {
   private func update(_ client: Client) {
     let descriptor = client.connection.descriptor
     guard clients[descriptor] === client else { return }
-    var wanted: EventLoop.Interest = client.mayAsk ? .readable : []
-    if client.connection.unsentBytes > 0 { wanted.insert(.writable) }
+    var interest: EventLoop.Interest = client.mayAsk ? .readable : []
+    if client.connection.unsentBytes > 0 { interest.insert(.writable) }
     if client.mayAsk, client.connection.hasMore { readLater(client) }
-    guard wanted != client.interest else { return }
-    if wanted.isEmpty, client.hasHungUp {
+    guard interest != client.interest else { return }
+    if interest.isEmpty, client.hasHungUp {
       // The kernel would tell of its end again and again.
       if client.interest != nil { loop.unwatch(descriptor) }
       client.interest = nil
     } else if client.interest == nil {
       do throws(SystemCallError) {
-        try loop.watch(descriptor, for: wanted) { [weak self, weak client] in
+        try loop.watch(descriptor, for: interest) { [weak self, weak client] in
           guard let self, let client else { return }
           ready(client)
         }
-        client.interest = wanted
+        client.interest = interest
       } catch {
         log(.trouble, "a connection to the status socket is closed, since it cannot be watched: \(error)")
         forget(client)
       }
     } else {
-      loop.setInterest(wanted, of: descriptor)
-      client.interest = wanted
+      loop.setInterest(interest, of: descriptor)
+      client.interest = interest
     }
   }
 

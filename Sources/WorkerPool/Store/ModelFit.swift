@@ -15,11 +15,11 @@ enum ModelFit {
       let stored = metadata[NSStoreModelVersionHashesKey] as? [String: Data]
     else { return nil }
     if let version = version(of: path, thatFits: metadata) { return "the store is of its version \"\(version)\"" }
-    let known = model.entityVersionHashesByName
+    let modelHashes = model.entityVersionHashesByName
     let parts = [
-      named(stored.keys.filter { known[$0] == nil }, "is in the store only", "are in the store only"),
-      named(known.keys.filter { stored[$0] == nil }, "is in the model only", "are in the model only"),
-      named(known.filter { name, hash in stored[name].map { $0 != hash } ?? false }.keys, "differs", "differ"),
+      named(stored.keys.filter { modelHashes[$0] == nil }, "is in the store only", "are in the store only"),
+      named(modelHashes.keys.filter { stored[$0] == nil }, "is in the model only", "are in the model only"),
+      named(modelHashes.filter { name, hash in stored[name].map { $0 != hash } ?? false }.keys, "differs", "differ"),
     ]
     return parts.compactMap { $0 }.joined(separator: ", ")
   }

@@ -94,18 +94,20 @@ public struct ModelMigration {
       throw Failure.unreadable(store: path, reason: ErrorText.text(error))
     }
     if destination.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata) { return nil }
-    var known =
+    var versions =
       try old.map { [(name: String?.none, model: try ModelLoader.load($0))] } ?? ModelFit.versions(of: model)
     if old == nil, let kept = try? NSPersistentStoreCoordinator.cachedModelForPersistentStore(at: store) {
-      known.append((nil, kept))
+      versions.append((nil, kept))
     }
     guard
-      let found = known.first(where: { $0.model.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata) })
+      let sourceVersion = versions.first(where: {
+        $0.model.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata)
+      })
     else {
       throw Failure.unknownModel(
         store: path, difference: ModelFit.difference(model: old ?? model, store: path))
     }
-    (version, source) = found
+    (version, source) = sourceVersion
     let mapping: InferredMapping
     do {
       mapping = try InferredMapping(from: source.entities, to: destination.entities)
@@ -116,11 +118,11 @@ public struct ModelMigration {
     rows = counts.values.reduce(0, +)
     let kept = Set(mapping.entities.compactMap(\.source?.name))
     let gone = source.entities.compactMap(\.name).filter { !kept.contains($0) }
-    let all =
+    let entityChanges =
       mapping.entities.map { Self.change($0, counts) }
       + gone.map { EntityChange(name: $0, rows: counts[$0] ?? 0, changes: ["the entity is gone with its objects"]) }
-    changes = all.filter { !$0.changes.isEmpty }.sorted { $0.name < $1.name }
-    unchanged = all.count - changes.count
+    changes = entityChanges.filter { !$0.changes.isEmpty }.sorted { $0.name < $1.name }
+    unchanged = entityChanges.count - changes.count
   }
 
   // MARK: What changes

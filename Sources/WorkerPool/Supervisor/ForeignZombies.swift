@@ -5,8 +5,8 @@ import LinuxSystem
 /// subreaper.
 enum ForeignZombies {
   /// Takes their exit status, so that the kernel forgets them.
-  static func reap(except known: Set<pid_t>, startedBy threads: Set<pid_t>) {
-    for pid in OwnChildren.all(except: threads) where !known.contains(pid) && !ProcFile.isAlive(pid) {
+  static func reap(except ownChildren: Set<pid_t>, startedBy threads: Set<pid_t>) {
+    for pid in OwnChildren.all(except: threads) where !ownChildren.contains(pid) && !ProcFile.isAlive(pid) {
       var status: Int32 = 0
       waitpid(pid, &status, WNOHANG)
     }

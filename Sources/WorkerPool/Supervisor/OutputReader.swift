@@ -36,9 +36,9 @@ final class OutputReader {
   /// Reads what is in the pipe and closes it. Another process may hold its other end and go on writing: the pool does
   /// not wait for that.
   func finish() {
-    var left: Int32 = 0
-    if let pipe, csystem_waiting_bytes(pipe.number, &left) == 0 {
-      var bytes = min(Int(left), Self.pipeCapacity)
+    var waitingBytes: Int32 = 0
+    if let pipe, csystem_waiting_bytes(pipe.number, &waitingBytes) == 0 {
+      var bytes = min(Int(waitingBytes), Self.pipeCapacity)
       while self.pipe != nil, bytes > 0, case let count = readSome(), count >= 0 { bytes -= count }
     }
     if !pending.isEmpty { onLine(takeText(pending[...])) }

@@ -47,9 +47,9 @@ final class ProcessStarter {
     let unclaimed = answers.collect().compactMap { answer in
       if case .success(let pid) = answer.outcome { pid } else { nil as pid_t? }
     }
-    let left = Array(dying.keys) + unclaimed
+    let children = Array(dying.keys) + unclaimed
     // Without a thread they stay zombies until this process ends, which is soon.
-    if !left.isEmpty { try? BackgroundThread.start("reaping") { for pid in left { OwnChildren.end(pid) } } }
+    if !children.isEmpty { try? BackgroundThread.start("reaping") { for pid in children { OwnChildren.end(pid) } } }
   }
 
   /// Starts a program; calls `completion` once on the loop, unless the start is abandoned. Returns its ticket.

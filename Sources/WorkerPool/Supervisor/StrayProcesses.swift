@@ -4,36 +4,33 @@ import LinuxSystem
 import WorkerProtocol
 
 /// Processes that an earlier pool of the same identity left behind when it was killed.
-enum StrayProcesses {
-  /// What was found.
-  struct Left: Sendable {
-    /// Processes that dead workers had started. They were killed.
-    var killed: Set<ProcessIdentity> = []
-    /// Workers that live, and finish their jobs.
-    var finishing: Set<ProcessIdentity> = []
+struct StrayProcesses: Sendable {
+  /// Processes that dead workers had started. They were killed.
+  var killed: Set<ProcessIdentity> = []
+  /// Workers that live, and finish their jobs.
+  var finishing: Set<ProcessIdentity> = []
 
-    mutating func formUnion(_ other: Left) {
-      killed.formUnion(other.killed)
-      finishing.formUnion(other.finishing)
-    }
+  mutating func formUnion(_ other: StrayProcesses) {
+    killed.formUnion(other.killed)
+    finishing.formUnion(other.finishing)
   }
 
   /// Kills processes that dead workers of pools of this identity have started.
   ///
   /// - Parameter store: the path of the store whose workers are returned.
-  static func end(pool: String, store: String) -> Left {
-    var left = Left()
+  static func end(pool: String, store: String) -> StrayProcesses {
+    var strays = StrayProcesses()
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
     for pid in names.compactMap({ Int32($0) }) where pid != getpid() && getpgid(pid) != getpgrp() {
       guard let process = ProcessIdentity(of: pid), let worker = worker(of: pid, pool: pool) else { continue }
       if ProcFile.isAlive(worker), self.worker(of: worker, pool: pool) == worker {
         let variable = Data("\(WorkerVariable.store.rawValue)=\(store)".utf8)
-        if worker == pid, variables(of: pid)?.contains(variable) ?? false { left.finishing.insert(process) }
+        if worker == pid, variables(of: pid)?.contains(variable) ?? false { strays.finishing.insert(process) }
       } else if ProcFile.isAlive(pid), kill(pid, SIGKILL) == 0 {
-        left.killed.insert(process)
+        strays.killed.insert(process)
       }
     }
-    return left
+    return strays
   }
 
   /// The process ID of the worker, of the pool of this identity, that the process is or that started it, as its mark or

@@ -85,8 +85,8 @@ extension Supervisor {
   func isShort(_ name: String, _ failure: StartFailure) {
     if shortages[name]?.failure != failure {
       let count = workers.staying(of: name).count
-      let rest = "the pool goes on with \(count == 0 ? "none" : "\(count)") of its processes, and tries again"
-      log(.trouble, "plugin \(name) cannot be started now: \(failure); \(rest)", .plugin(name))
+      let consequence = "the pool goes on with \(count == 0 ? "none" : "\(count)") of its processes, and tries again"
+      log(.trouble, "plugin \(name) cannot be started now: \(failure); \(consequence)", .plugin(name))
     }
     var shortage = shortages[name] ?? Shortage(failure: failure)
     shortage.failure = failure

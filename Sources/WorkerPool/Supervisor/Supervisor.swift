@@ -115,20 +115,20 @@ final class Supervisor {
   func rebalance() {
     guard !stopping, let delegate else { return }
     let demands = delegate.demand()
-    let known = plugins.filter { failures[$0.name] == nil || !workers.staying(of: $0.name).isEmpty }
+    let states = plugins.filter { failures[$0.name] == nil || !workers.staying(of: $0.name).isEmpty }
       .map { state(of: $0, demand: demands[$0.name] ?? 0) }
     // A process that finishes because there are too many takes no slot from those that stay.
     let stay = workers.values.count { $0.life.isStaying }
     let total = min(configuration.workers, max(configuration.workers - finishingForLong, stay))
-    let plan = SlotPlan.targets(total: total, plugins: known)
-    if rebalanceTimer == nil, SlotPlan.changesWithTime(total: configuration.workers, known) {
+    let plan = SlotPlan.targets(total: total, plugins: states)
+    if rebalanceTimer == nil, SlotPlan.changesWithTime(total: configuration.workers, states) {
       rebalanceTimer = loop.timers.after(Self.rebalanceInterval) { [weak self] in
         self?.rebalanceTimer = nil
         self?.rebalance()
       }
     }
     // The plugin that has been without a process for longest gets a free slot first.
-    for state in known.sorted(by: { $0.absent > $1.absent }) {
+    for state in states.sorted(by: { $0.absent > $1.absent }) {
       guard let plugin = plugins.first(where: { $0.name == state.name }) else { continue }
       let target = plan[plugin.name] ?? 0
       let staying = workers.staying(of: plugin.name)
@@ -178,8 +178,8 @@ final class Supervisor {
   /// process that leaves it is gone; a retiring process keeps its slot until its replacement is there. So there are
   /// never more processes than slots in all, except of plugins whose number was set by hand.
   private func fill(_ plugin: Plugin, missing: Int) {
-    let wanted = missing - (delayedStarts[plugin.name] ?? 0)
-    guard wanted > 0 else { return }
+    let neededStarts = missing - (delayedStarts[plugin.name] ?? 0)
+    guard neededStarts > 0 else { return }
     let fixed = configuration.fixedWorkers[plugin.name]
     let occupied = workers.occupied { worker in
       fixed == nil ? configuration.fixedWorkers[worker.plugin.name] == nil : worker.plugin.name == plugin.name
@@ -192,7 +192,7 @@ final class Supervisor {
     let staying = workers.staying(of: plugin.name)
     let arrived = staying.count { $0.life.state == .up }
     let room = StartPace.room(arriving: staying.count - arrived, arrived: arrived)
-    for _ in 0..<max(0, min(wanted, limit - occupied, room)) where shortages[plugin.name]?.isPausing != true {
+    for _ in 0..<max(0, min(neededStarts, limit - occupied, room)) where shortages[plugin.name]?.isPausing != true {
       start(plugin)
     }
   }

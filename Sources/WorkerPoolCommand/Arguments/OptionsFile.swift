@@ -61,10 +61,10 @@ struct OptionsFile {
 
   /// The error with file and line, when it is about an option that stands here: it begins with the option's name, and
   /// quotes a value.
-  func located(_ error: UsageError, besides own: ParsedArguments) -> UsageError {
+  func located(_ error: UsageError, besides commandLine: ParsedArguments) -> UsageError {
     let about = lines.filter { line in
       error.description.split { $0 == " " || $0 == ":" }.first.map(String.init) == "--\(line.option)"
-        && !own.has(line.option)
+        && !commandLine.has(line.option)
     }
     guard let line = about.first(where: { error.description.contains("\"\($0.value)\"") }) ?? about.first else {
       return error

@@ -13,9 +13,9 @@ struct ParsedArguments: Sendable {
   /// - Throws: ``UsageError`` that names the argument, and the nearest known one.
   init(_ arguments: [String], for command: CommandDescription) throws(UsageError) {
     self.command = command
-    var rest = arguments[...]
+    var unread = arguments[...]
     var optionsEnded = false
-    while let argument = rest.popFirst() {
+    while let argument = unread.popFirst() {
       if optionsEnded || argument == "-" || !argument.hasPrefix("-") {
         operands.append(argument)
       } else if argument == "--" {
@@ -23,22 +23,22 @@ struct ParsedArguments: Sendable {
       } else if argument == "--help" || argument == "-h" {
         wantsHelp = true
       } else {
-        try take(argument, &rest, command)
+        try take(argument, &unread, command)
       }
     }
     if !wantsHelp { try checkOperands(command) }
   }
 
   private mutating func take(
-    _ argument: String, _ rest: inout ArraySlice<String>, _ command: CommandDescription
+    _ argument: String, _ unread: inout ArraySlice<String>, _ command: CommandDescription
   ) throws(UsageError) {
     let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     let word = String(parts[0].drop { $0 == "-" })
     let isLong = parts[0].hasPrefix("--")
     guard let option = command.options.first(where: { isLong ? $0.name == word : $0.short.map(String.init) == word })
     else {
-      let known = command.options.map(\.name) + ["help"]
-      let hint = Spelling.hint(to: word, among: known, .option)
+      let optionNames = command.options.map(\.name) + ["help"]
+      let hint = Spelling.hint(to: word, among: optionNames, .option)
       throw UsageError("workerpool \(command.name) has no option \(parts[0])\(hint)")
     }
     let name = option.name
@@ -48,7 +48,7 @@ struct ParsedArguments: Sendable {
       values[name] = []
       return
     }
-    guard let value = parts.count == 2 ? parts[1] : rest.popFirst() else {
+    guard let value = parts.count == 2 ? parts[1] : unread.popFirst() else {
       throw UsageError("--\(name) needs a value: --\(name) \(valueName)")
     }
     values[name, default: []].append(value)
@@ -61,10 +61,10 @@ struct ParsedArguments: Sendable {
   func withFile<Result>(_ option: String, _ body: (ParsedArguments) throws -> Result) throws -> Result {
     guard let path = string(option) else { return try body(self) }
     let file = try OptionsFile(path, for: command)
-    var all = self
-    all.values.merge(file.arguments.values) { own, _ in own }
+    var merged = self
+    merged.values.merge(file.arguments.values) { own, _ in own }
     do {
-      return try body(all)
+      return try body(merged)
     } catch let error as UsageError {
       throw file.located(error, besides: self)
     }

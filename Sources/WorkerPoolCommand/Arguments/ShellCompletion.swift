@@ -23,13 +23,13 @@ enum ShellCompletion: String, CaseIterable {
 
   private static func bash(_ commands: [CommandDescription]) -> String {
     let cases = commands.map { command in
-      let all = options(command)
-      let values = all.filter { $0.value != nil }
+      let options = options(command)
+      let values = options.filter { $0.value != nil }
       let paths = values.filter { Self.paths.contains($0.value ?? "") }.map { "--\($0.name)" }
       let others = values.filter { !Self.paths.contains($0.value ?? "") }.map { "--\($0.name)" }
       return """
             \(command.name))
-              options="\(all.map { "--\($0.name)" }.joined(separator: " "))"
+              options="\(options.map { "--\($0.name)" }.joined(separator: " "))"
               paths=" \(paths.joined(separator: " ")) "
               values=" \(others.joined(separator: " ")) "
               ;;

@@ -6,8 +6,8 @@ import LinuxSystem
 enum BesideProgram {
   /// Turns this process into it. Returns only by an error.
   static func become(_ name: String, _ arguments: [String]) throws -> Never {
-    let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-    let program = URL(fileURLWithPath: own).deletingLastPathComponent().appendingPathComponent(name).path
+    let ownPath = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+    let program = URL(fileURLWithPath: ownPath).deletingLastPathComponent().appendingPathComponent(name).path
     var list = ([program] + arguments).map { strdup($0) } + [nil]
     execv(program, &list)
     let error = SystemCallError("execv")

@@ -40,10 +40,13 @@ private struct ExampleFiles {
       throw UsageError("\(directory) is not a directory")
     }
     let paths = ([Self.model] + Self.tables.map(\.0) + [store].compactMap(\.self)).map(path)
-    let own = Set(([Self.model] + Self.tables.map(\.0)).map { URL(fileURLWithPath: path($0)).standardizedFileURL })
+    let exampleFiles = Set(
+      ([Self.model] + Self.tables.map(\.0)).map { URL(fileURLWithPath: path($0)).standardizedFileURL })
     if let store {
       let place = URL(fileURLWithPath: path(store)).standardizedFileURL
-      if own.contains(place) { throw UsageError("\(store) is another file of the example; choose another name") }
+      if exampleFiles.contains(place) {
+        throw UsageError("\(store) is another file of the example; choose another name")
+      }
       let folder = place.deletingLastPathComponent().path
       guard FileManager.default.fileExists(atPath: folder, isDirectory: &isDirectory), isDirectory.boolValue else {
         throw UsageError("\(folder) is not a directory; make it first")

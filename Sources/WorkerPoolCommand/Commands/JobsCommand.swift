@@ -24,14 +24,14 @@ let jobsCommand = CommandDescription(
 @Sendable private func listJobs(_ arguments: ParsedArguments) throws -> ExitCode {
   let filter = try JobFilterOptions.filter(arguments)
   let limit = try arguments.int("limit", in: 0...Int.max) ?? 50
-  let wanted = try arguments.shown("a job: p17", of: "jobs")
+  let jobName = try arguments.shown("a job: p17", of: "jobs")
   let order = try arguments.word("sort", among: JobOrder.allCases.map(\.rawValue)).flatMap(JobOrder.init) ?? .newest
   let reader = try StoreReader(poolStore: try arguments.storePath())
-  let pool = wanted != nil || reader.isShared ? try? arguments.pool() : nil
+  let pool = jobName != nil || reader.isShared ? try? arguments.pool() : nil
   let status = poolStatus(pool, arguments)
   if reader.isShared, let status { reader.note(status) }
-  if let wanted {
-    let uri = try arguments.jobURI(wanted)
+  if let jobName {
+    let uri = try arguments.jobURI(jobName)
     // A pool that cannot say what keeps the job waiting leaves that out.
     let obstacle = try? pool?.request(StatusRequest(.explain, jobs: [uri]), within: 10).obstacle
     let isFound = try reader.job(uri) { job, run in
@@ -42,7 +42,7 @@ let jobsCommand = CommandDescription(
           .forEach(Output.line)
       }
     }
-    if !isFound { Output.error("workerpool jobs: there is no job \(wanted)\n") }
+    if !isFound { Output.error("workerpool jobs: there is no job \(jobName)\n") }
     return isFound ? .success : .failure
   }
   if arguments.has("json") {

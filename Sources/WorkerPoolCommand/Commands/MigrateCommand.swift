@@ -50,7 +50,7 @@ let migrateCommand = CommandDescription(
     defer { line.clear() }
     try migration.run(backup: backup) { progress in
       switch progress {
-      case .backingUp(let done, let all): line.show("backing up: \(done)/\(all) pages", done: done, of: all)
+      case .backingUp(let done, let total): line.show("backing up: \(done)/\(total) pages", done: done, of: total)
       case .migrating(let bytes):
         line.show("migrating: \(StatusText.size(bytes)) in the write-ahead log")
       }

@@ -106,12 +106,13 @@ extension ParsedArguments {
 }
 
 @Sendable private func workers(_ arguments: ParsedArguments) throws -> ExitCode {
-  let wanted = try arguments.shown("a worker: its process ID", of: "workers")
+  let workerName = try arguments.shown("a worker: its process ID", of: "workers")
   let status = try currentStatus(try arguments.pool(), arguments)
-  if let wanted {
+  if let workerName {
     let workers = ([status] + (status.others ?? [])).flatMap(\.workers)
-    guard let worker = workers.first(where: { $0.pid.map(String.init) == wanted || String($0.id) == wanted }) else {
-      Output.error("workerpool workers: there is no worker \(wanted); `workerpool workers` lists them\n")
+    guard let worker = workers.first(where: { $0.pid.map(String.init) == workerName || String($0.id) == workerName })
+    else {
+      Output.error("workerpool workers: there is no worker \(workerName); `workerpool workers` lists them\n")
       return .failure
     }
     if arguments.has("json") {

@@ -19,7 +19,7 @@ struct DemoWatch {
   /// The part of the jobs that comes before the burst.
   private static let trickle = 0.6
   /// Seconds for which the last picture stays.
-  private static let rest = 3.0
+  private static let lastPictureTime = 3.0
   /// Seconds between two looks at the pool while a running job is sought: the jobs are short.
   private static let seeking = 0.01
 
@@ -62,7 +62,7 @@ struct DemoWatch {
         view.event(
           "all \(jobs.count) jobs are done\(dead > 0 ? ", \(dead) of them dead" : ""), each exactly once in the store")
         guard dead == 0 else { throw DemoError.jobsFailed(dead) }
-        end = Date(timeIntervalSinceNow: pace > 0 ? Self.rest : 0)
+        end = Date(timeIntervalSinceNow: pace > 0 ? Self.lastPictureTime : 0)
       }
       if let end, Date() >= end { return }
       let isSeeking = killed == nil && submitted == jobs.count && pace > 0

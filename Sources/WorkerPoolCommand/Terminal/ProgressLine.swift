@@ -36,8 +36,8 @@ struct ProgressLine {
     let seconds = Clock.now - start.moment
     guard seconds >= Self.settling, done > start.done else { return show(text) }
     let rate = Double(done - start.done) / seconds
-    let left = StatusText.duration((Double(total - done) / rate).rounded(.up))
-    show("\(text), \(StatusText.decimal(rate)) per s, about \(left) left")
+    let timeLeft = StatusText.duration((Double(total - done) / rate).rounded(.up))
+    show("\(text), \(StatusText.decimal(rate)) per s, about \(timeLeft) left")
   }
 
   /// Makes room for other lines.

@@ -110,9 +110,9 @@ final class Screen {
     let end = Clock.now + seconds
     while true {
       if obeySignals() { return .redraw }
-      let left = max(0, end - Clock.now)
+      let secondsLeft = max(0, end - Clock.now)
       var ready = pollfd(fd: hasKeys ? STDIN_FILENO : -1, events: Int16(POLLIN), revents: 0)
-      let count = poll(&ready, 1, Int32((left * 1000).rounded(.up)))
+      let count = poll(&ready, 1, Int32((secondsLeft * 1000).rounded(.up)))
       // A signal: the size may have changed.
       if count <= 0 {
         _ = obeySignals()
@@ -137,9 +137,9 @@ final class Screen {
   private func parsed() -> Event? {
     while let first = input.first {
       if first == 0x1B {
-        if let known = Self.sequences.first(where: { input.starts(with: $0.text.utf8) }) {
-          input.removeFirst(known.text.utf8.count)
-          return known.event
+        if let sequence = Self.sequences.first(where: { input.starts(with: $0.text.utf8) }) {
+          input.removeFirst(sequence.text.utf8.count)
+          return sequence.event
         }
         input.removeAll()
         return nil

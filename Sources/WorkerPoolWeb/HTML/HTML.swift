@@ -120,8 +120,8 @@ struct Attribute: Sendable {
   static func number(_ name: StaticString, _ value: Double) -> Attribute {
     let tenths = Int((value * 10).rounded())
     let sign = tenths < 0 ? "-" : ""
-    let rest = abs(tenths) % 10
-    return Attribute(name, "\(sign)\(abs(tenths) / 10)" + (rest == 0 ? "" : ".\(rest)"))
+    let lastDigit = abs(tenths) % 10
+    return Attribute(name, "\(sign)\(abs(tenths) / 10)" + (lastDigit == 0 ? "" : ".\(lastDigit)"))
   }
 }
 

@@ -4,25 +4,25 @@ import PoolClient
 extension Site {
   func queues() throws -> Layout.Page {
     let status = try status()
-    let known = Set((status.backlog ?? []).map(\.queue) + status.pausedQueues)
+    let queueNames = Set((status.backlog ?? []).map(\.queue) + status.pausedQueues)
     return Layout.Page(
       title: "Queues", part: "Queues",
       content: HTML([
         tag("h1") { "Queues" },
         whole(status),
-        groups(status, names: known, what: "queue", paused: Set(status.pausedQueues)) { $0.queue },
+        groups(status, names: queueNames, what: "queue", paused: Set(status.pausedQueues)) { $0.queue },
         rest(status),
       ]))
   }
 
   func kinds() throws -> Layout.Page {
     let status = try status()
-    let known = Set((status.backlog ?? []).map(\.kind) + status.pausedKinds + status.plugins.flatMap(\.kinds))
+    let kindNames = Set((status.backlog ?? []).map(\.kind) + status.pausedKinds + status.plugins.flatMap(\.kinds))
     return Layout.Page(
       title: "Kinds", part: "Kinds",
       content: HTML([
         tag("h1") { "Kinds" },
-        groups(status, names: known, what: "kind", paused: Set(status.pausedKinds)) { $0.kind },
+        groups(status, names: kindNames, what: "kind", paused: Set(status.pausedKinds)) { $0.kind },
         rest(status),
         plugins(status),
       ]))

@@ -174,19 +174,19 @@ struct Plot {
 
   /// The names of the series with their patterns, above the plot.
   private func legend(_ scale: Scale) -> HTML {
-    var left = scale.left
+    var x = scale.left
     var parts: [HTML] = []
     for (number, series) in series.enumerated() {
       if shape == .bars {
         parts.append(
           tag(
-            "rect", .class("bar s\(number)"), .number("x", left), .number("y", 5), .number("width", 12),
+            "rect", .class("bar s\(number)"), .number("x", x), .number("y", 5), .number("width", 12),
             .number("height", 10)))
       } else {
-        parts.append(tag("path", .class("line s\(number)"), Attribute("d", "M\(Self.tenth(left)) 10h16")))
+        parts.append(tag("path", .class("line s\(number)"), Attribute("d", "M\(Self.tenth(x)) 10h16")))
       }
-      parts.append(svgText(series.name, x: left + 21, y: 14, anchor: "start"))
-      left += 34 + Double(series.name.count) * 7
+      parts.append(svgText(series.name, x: x + 21, y: 14, anchor: "start"))
+      x += 34 + Double(series.name.count) * 7
     }
     return tag("g", .class("legend")) { parts }
   }
@@ -196,7 +196,7 @@ struct Plot {
     tag("g") {
       for index in times.indices {
         let values = series.compactMap { series in value(series, index).map { "\(series.name) \(text($0))" } }
-        let all =
+        let summary =
           When.short(times[index], step: step) + "  " + (values.isEmpty ? "nothing" : values.joined(separator: ", "))
         tag("g", .class("slot")) {
           tag(
@@ -210,7 +210,7 @@ struct Plot {
             .number("height", 20))
           tag(
             "text", .class("read"), .number("x", scale.left), .number("y", 14)
-          ) { all }
+          ) { summary }
         }
       }
     }

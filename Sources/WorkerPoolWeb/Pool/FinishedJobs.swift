@@ -55,8 +55,8 @@ struct FinishedJobs {
       kept = try JobStore.history(.halfHour, since: start, in: context)
     }
     // The latest half-hour is not over yet. Shorter intervals are made of minutes.
-    let rest = kept.last.map { $0.start + JobStore.HistoryStep.halfHour.rawValue } ?? start
-    kept += try JobStore.history(.minute, since: rest, in: context)
+    let minutesStart = kept.last.map { $0.start + JobStore.HistoryStep.halfHour.rawValue } ?? start
+    kept += try JobStore.history(.minute, since: minutesStart, in: context)
     let indexed = kept.map { (Int($0.start.timeIntervalSince(start) / grid.step), $0) }
     return Dictionary(grouping: indexed) { $0.0 }.reduce(into: [:]) { result, group in
       guard grid.times.indices.contains(group.key) else { return }

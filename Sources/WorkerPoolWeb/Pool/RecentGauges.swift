@@ -52,7 +52,7 @@ struct RecentGauges: Sendable {
         last = (sampled, index + held)
       } else if let kept = interval.gauges {
         last = (kept, index + heldMinute)
-      } else if let known = last, index > known.end {
+      } else if let earlier = last, index > earlier.end {
         last = nil
       }
       interval.gauges = last?.gauges

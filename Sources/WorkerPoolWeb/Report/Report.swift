@@ -81,9 +81,9 @@ struct Report {
 
   private var latest: HTML {
     guard !failures.latest.isEmpty else { return .nothing }
-    let rest = failures.count - failures.latest.count
+    let earlierFailures = failures.count - failures.latest.count
     return HTML([
-      tag("h2") { rest > 0 ? "The latest \(Count.number(failures.latest.count))" : "Each of them" },
+      tag("h2") { earlierFailures > 0 ? "The latest \(Count.number(failures.latest.count))" : "Each of them" },
       table(["Job", "Kind", "State now", "Attempt", "Failed", "Error", "Last lines"], numbers: [3]) {
         for failure in failures.latest {
           tag("tr") {

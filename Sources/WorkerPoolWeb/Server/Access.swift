@@ -26,10 +26,10 @@ struct Access: Sendable {
   ) {
     self.tokens = tokens
     self.sessions = sessions
-    let own = ["127.0.0.1", "localhost", address]
+    let ownNames = ["127.0.0.1", "localhost", address]
     // Browsers leave out the port that a URL without one has.
-    let withoutPort = port == nil || port == 80 ? own : []
-    hosts = Set(withoutPort + own.compactMap { name in port.map { "\(name):\($0)" } } + names)
+    let withoutPort = port == nil || port == 80 ? ownNames : []
+    hosts = Set(withoutPort + ownNames.compactMap { name in port.map { "\(name):\($0)" } } + names)
     cookieName = "workerpool-" + (port.map(String.init) ?? "socket")
     self.isReadOnly = isReadOnly
     personTries = tries()

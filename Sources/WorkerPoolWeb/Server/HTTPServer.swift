@@ -38,12 +38,12 @@ final class HTTPServer: Sendable {
       { closure, connection, path, method, _, data, size, slot in
         guard let closure, let connection, let path, let method, let size, let slot else { return cmicrohttpd_no }
         let server = Unmanaged<HTTPServer>.fromOpaque(closure).takeUnretainedValue()
-        guard let known = slot.pointee else {
+        guard let pointer = slot.pointee else {
           let exchange = Exchange(HTTPServer.head(connection, String(cString: method), String(cString: path)))
           slot.pointee = Unmanaged.passRetained(exchange).toOpaque()
           return cmicrohttpd_yes
         }
-        let exchange = Unmanaged<Exchange>.fromOpaque(known).takeUnretainedValue()
+        let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue()
         if size.pointee > 0, let data {
           exchange.take(UnsafeRawBufferPointer(start: data, count: size.pointee))
           size.pointee = 0
@@ -52,8 +52,8 @@ final class HTTPServer: Sendable {
         return server.goOn(exchange, connection)
       },
       { closure, connection, slot, _ in
-        guard let known = slot?.pointee else { return }
-        Unmanaged<Exchange>.fromOpaque(known).release()
+        guard let pointer = slot?.pointee else { return }
+        Unmanaged<Exchange>.fromOpaque(pointer).release()
         slot?.pointee = nil
         guard let closure, let connection else { return }
         let server = Unmanaged<HTTPServer>.fromOpaque(closure).takeUnretainedValue()

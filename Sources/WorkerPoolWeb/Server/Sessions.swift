@@ -57,13 +57,13 @@ final class Sessions: Sendable {
   func use(_ session: String) -> Visitor? {
     let now = now()
     return sessions.withLock { sessions in
-      guard let found = sessions[session] else { return nil }
-      guard now - found.usedAt < lifetime else {
+      guard let entry = sessions[session] else { return nil }
+      guard now - entry.usedAt < lifetime else {
         sessions[session] = nil
         return nil
       }
       sessions[session]?.usedAt = now
-      return found.visitor
+      return entry.visitor
     }
   }
 

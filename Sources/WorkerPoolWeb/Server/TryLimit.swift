@@ -9,7 +9,7 @@ final class TryLimit: Sendable {
   /// Further ones a second.
   private static let rate = 1.0
 
-  private let state: Mutex<(left: Double, at: Double)>
+  private let state: Mutex<(triesLeft: Double, at: Double)>
   private let now: @Sendable () -> Double
 
   init(now: @escaping @Sendable () -> Double = { Clock.now }) {
@@ -19,18 +19,18 @@ final class TryLimit: Sendable {
 
   /// Seconds until something may be tried; nil when it may be tried now.
   var wait: Int? {
-    let left = left(after: 0)
-    return left >= 1 ? nil : Int(((1 - left) / Self.rate).rounded(.up))
+    let triesLeft = triesLeft(after: 0)
+    return triesLeft >= 1 ? nil : Int(((1 - triesLeft) / Self.rate).rounded(.up))
   }
 
-  func noteWrong() { _ = left(after: 1) }
+  func noteWrong() { _ = triesLeft(after: 1) }
 
-  private func left(after tries: Double) -> Double {
+  private func triesLeft(after tries: Double) -> Double {
     let now = now()
     return state.withLock { state in
-      state.left = min(Self.burst, state.left + (now - state.at) * Self.rate) - tries
+      state.triesLeft = min(Self.burst, state.triesLeft + (now - state.at) * Self.rate) - tries
       state.at = now
-      return state.left
+      return state.triesLeft
     }
   }
 }

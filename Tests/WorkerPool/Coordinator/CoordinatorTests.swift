@@ -72,7 +72,7 @@ extension Scene {
     coordinator.dispatchIfNeeded()
   }
 
-  func window(_ kind: String = "index", lane: String = QueueWeights.rest) -> JobWindow? {
+  func window(_ kind: String = "index", lane: String = QueueWeights.unweighted) -> JobWindow? {
     coordinator.windows[WindowKey(kind: kind, lane: lane)]
   }
 }

@@ -19,8 +19,8 @@ import Testing
     #expect(counted.backlog.contains(available("default", 5)))
     #expect(!counted.backlog.contains { $0.state == "available" && $0.queue == "mail" })
     #expect(counted.backlog.contains(JobBacklog(state: "running", kind: "a", queue: "mail", count: 1)))
-    #expect(counted.rest == ["available": 1], "one of two in queues that are not named runs")
-    #expect(counted.backlog.reduce(0) { $0 + $1.count } + counted.rest.values.reduce(0, +) == 10)
+    #expect(counted.outsideBacklog == ["available": 1], "one of two in queues that are not named runs")
+    #expect(counted.backlog.reduce(0) { $0 + $1.count } + counted.outsideBacklog.values.reduce(0, +) == 10)
   }
 
   @Test func aStoreIsCountedForATenthOfTheTimeAtMost() {

@@ -146,13 +146,13 @@ public struct JSONFields {
   /// - Throws: ``JSONFieldError`` for a member that no caller asked for.
   public func finish() throws(JSONFieldError) {
     guard let stranger = names.first(where: { !askedNames.contains($0) }) else { return }
-    let all = "known are \(askedNames.sorted().joined(separator: ", "))"
-    throw JSONFieldError(
-      "\(objectName) have no \"\(stranger)\"\(Spelling.hint(to: stranger, among: askedNames, .quotes, otherwise: all))")
+    let knownNames = "known are \(askedNames.sorted().joined(separator: ", "))"
+    let hint = Spelling.hint(to: stranger, among: askedNames, .quotes, otherwise: knownNames)
+    throw JSONFieldError("\(objectName) have no \"\(stranger)\"\(hint)")
   }
 
-  private func wrong(_ name: String, _ expected: String, _ found: JSONValue) -> JSONFieldError {
-    JSONFieldError("\"\(name)\" in \(objectName) must be \(expected), not \(found.kindDescription)")
+  private func wrong(_ name: String, _ expected: String, _ value: JSONValue) -> JSONFieldError {
+    JSONFieldError("\"\(name)\" in \(objectName) must be \(expected), not \(value.kindDescription)")
   }
 }
 

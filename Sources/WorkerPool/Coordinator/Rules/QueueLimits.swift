@@ -40,11 +40,11 @@ public struct QueueLimits: Equatable, Sendable {
   /// Whether a text consists of the parts with anything between them.
   private static func matches(_ text: String, _ parts: [String]) -> Bool {
     guard let first = parts.first, let last = parts.last, text.hasPrefix(first) else { return false }
-    var rest = text.dropFirst(first.count)
+    var unmatched = text.dropFirst(first.count)
     for part in parts.dropFirst().dropLast() where !part.isEmpty {
-      guard let range = rest.firstRange(of: part) else { return false }
-      rest = rest[range.upperBound...]
+      guard let range = unmatched.firstRange(of: part) else { return false }
+      unmatched = unmatched[range.upperBound...]
     }
-    return rest.hasSuffix(last)
+    return unmatched.hasSuffix(last)
   }
 }

@@ -12,15 +12,15 @@ struct QueueWeights: Equatable, Sendable {
   private var credit: [String: Int] = [:]
 
   /// The lane of queues without a weight: no queue has an empty name.
-  static let rest = ""
+  static let unweighted = ""
 
   init(_ weights: [String: Int] = [:]) {
     self.weights = weights
     queues = weights.keys.sorted()
-    lanes = [Self.rest] + queues
+    lanes = [Self.unweighted] + queues
   }
 
-  func lane(of queue: String) -> String { weights.isEmpty || weights[queue] == nil ? Self.rest : queue }
+  func lane(of queue: String) -> String { weights.isEmpty || weights[queue] == nil ? Self.unweighted : queue }
 
   var isEmpty: Bool { weights.isEmpty }
 

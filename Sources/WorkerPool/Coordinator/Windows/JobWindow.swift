@@ -268,6 +268,6 @@ final class JobWindow {
 /// Which window a job is in.
 struct WindowKey: Hashable, Sendable {
   let kind: String
-  /// A queue with a weight, or ``QueueWeights/rest`` for all others.
+  /// A queue with a weight, or ``QueueWeights/unweighted`` for all others.
   let lane: String
 }

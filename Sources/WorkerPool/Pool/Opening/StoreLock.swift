@@ -67,7 +67,7 @@ final class StoreLock: Sendable {
   private static func open(
     _ path: String, _ opened: inout [FileID: (descriptor: Int32, isTaken: Bool)]
   ) throws(FileError) -> (FileID, Int32) {
-    if let file = FileID(path: path), let known = opened[file] { return (file, known.descriptor) }
+    if let file = FileID(path: path), let openFile = opened[file] { return (file, openFile.descriptor) }
     // The mode is SQLite's own.
     let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { throw FileError(path: path, action: "be opened for writing", errno: errno) }
@@ -95,8 +95,8 @@ struct StoreLockHolder: Hashable, Sendable {
     // Where the file systems cannot be told apart, the files that a process has open can.
     guard let pid = candidates.first(where: { files(of: $0)?.contains { $0.file == file } ?? true }) else { return nil }
     // A pool locks its queue directory in the same way.
-    let own = Set(locks.filter { $0.pid == pid }.map(\.inode))
-    let queue = files(of: pid)?.first { $0.isDirectory && own.contains($0.file.inode) }
+    let lockedInodes = Set(locks.filter { $0.pid == pid }.map(\.inode))
+    let queue = files(of: pid)?.first { $0.isDirectory && lockedInodes.contains($0.file.inode) }
     return StoreLockHolder(pid: pid, queue: queue?.path)
   }
 

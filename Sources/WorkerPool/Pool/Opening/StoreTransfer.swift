@@ -138,12 +138,12 @@ public enum StoreTransfer {
     let (original, identifiers) = try open(source, app)
     let hasPool = identifiers.pool != nil
     let pools = hasPool ? try requireUnused(original, source) : []
-    let found = try JobModel.identifiers(at: destination)
-    if let found, found.app != identifiers.app { throw Failure.exists(destination.text) }
+    let existingIdentifiers = try JobModel.identifiers(at: destination)
+    if let existingIdentifiers, existingIdentifiers.app != identifiers.app { throw Failure.exists(destination.text) }
     let copy = try JobModel.coordinator(of: destination, app, making: identifiers, options: options, hasPool: hasPool)
     // Another program may have made a store since.
     let isOwn = copy.persistentStores.allSatisfy { [identifiers.app, identifiers.pool].contains($0.identifier) }
-    guard isOwn, try found == nil || isEmpty(copy) else { throw Failure.exists(destination.text) }
+    guard isOwn, try existingIdentifiers == nil || isEmpty(copy) else { throw Failure.exists(destination.text) }
     let entities = try original.copyContents(to: copy) {
       switch $0 {
       case .writing(let done, let total): progress(.writing(done, of: total))

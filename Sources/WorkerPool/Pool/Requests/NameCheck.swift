@@ -22,8 +22,8 @@ final class NameCheck {
     if let name = request.plugin.flatMap(unknownPlugin) { unknown.append(name) }
     var asked: [AskedName] = []
     if let queue = request.queue {
-      let known = [JobRequest.defaultQueue] + core.configuration.queueWeights.keys + core.coordinator.pauses.queues
-      asked.append(AskedName(what: .queue, name: queue, knownNames: known))
+      let queues = [JobRequest.defaultQueue] + core.configuration.queueWeights.keys + core.coordinator.pauses.queues
+      asked.append(AskedName(what: .queue, name: queue, knownNames: queues))
     }
     if let batch = request.batch { asked.append(AskedName(what: .batch, name: batch)) }
     guard !asked.isEmpty else { return client.reply(StatusReply(unknown: unknown)) }

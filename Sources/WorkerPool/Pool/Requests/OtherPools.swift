@@ -45,7 +45,7 @@ final class OtherPools {
 
   /// Pools have come or gone.
   func changed(_ members: [PoolMember], ownIdentity: Int64, hasObservers: Bool) {
-    let known = Set(self.members.map(\.identity))
+    let formerMembers = Set(self.members.map(\.identity))
     let living = Set(members.map(\.identity))
     self.members = members
     self.ownIdentity = ownIdentity
@@ -54,7 +54,7 @@ final class OtherPools {
       questions[ticket]?.expected.formIntersection(living)
       if question.expected.isDisjoint(with: living) { complete(ticket) }
     }
-    let new = living.subtracting(known)
+    let new = living.subtracting(formerMembers)
     if hasObservers, !new.isEmpty { send(StatusRequest(.observe), ticket: 0, to: Array(new)) }
     if members.isEmpty {
       for body in whenAlone { body(0) }

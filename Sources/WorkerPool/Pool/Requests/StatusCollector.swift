@@ -190,15 +190,15 @@ final class StatusCollector {
 
   private func worker(_ worker: WorkerProcess) -> PoolStatus.Worker {
     let coordinator = core.coordinator
-    let known = coordinator.hands.workers[worker.id]
-    let progress = known?.begun.first.flatMap { coordinator.hands.jobs[$0]?.progress }
-    let begunAt = known?.begun.compactMap { coordinator.hands.jobs[$0]?.begunAt }.min()
-    let wait = known?.held.compactMap { coordinator.hands.jobs[$0]?.storeWait }.first
+    let hand = coordinator.hands.workers[worker.id]
+    let progress = hand?.begun.first.flatMap { coordinator.hands.jobs[$0]?.progress }
+    let begunAt = hand?.begun.compactMap { coordinator.hands.jobs[$0]?.begunAt }.min()
+    let wait = hand?.held.compactMap { coordinator.hands.jobs[$0]?.storeWait }.first
     return PoolStatus.Worker(
       id: worker.id.number, plugin: worker.plugin.name, pid: worker.pid > 0 ? worker.pid : nil,
       phase: worker.life.phase.rawValue,
-      age: Clock.now - worker.startedAt, credit: known?.credit ?? 0, holding: known?.held.count ?? 0,
-      running: coordinator.jobURIs.texts(known?.begun ?? []).sorted(), progressDone: progress?.done,
+      age: Clock.now - worker.startedAt, credit: hand?.credit ?? 0, holding: hand?.held.count ?? 0,
+      running: coordinator.jobURIs.texts(hand?.begun ?? []).sorted(), progressDone: progress?.done,
       progressTotal: progress?.total, busy: begunAt.map { Clock.now - $0 }, jobsDone: worker.jobsDone,
       isRetiring: worker.life.hasGivenSlotAway,
       path: worker.plugin.path, lastLines: worker.lastLines, waitsForStore: wait?.rawValue)

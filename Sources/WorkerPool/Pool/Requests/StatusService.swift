@@ -209,14 +209,14 @@ final class StatusService {
     core.log(Self.record(.jobCancelled, of: jobs, "will be cancelled", by: requester, uris: core.coordinator.jobURIs))
     let inHand = jobs.filter { core.coordinator.hands.jobs[$0] != nil }
     for job in inHand { core.coordinator.cancel(job) }
-    let rest = jobs.filter { core.coordinator.hands.jobs[$0] == nil }
-    core.coordinator.forget(rest)
-    guard !rest.isEmpty else { return client.reply(StatusReply(count: inHand.count)) }
+    let notInHand = jobs.filter { core.coordinator.hands.jobs[$0] == nil }
+    core.coordinator.forget(notInHand)
+    guard !notInHand.isEmpty else { return client.reply(StatusReply(count: inHand.count)) }
     // A worker of another pool that runs one of them is asked to stop, too. Its save would fail anyway.
     if !others.members.isEmpty {
-      others.ask(StatusRequest(.cancel, jobs: core.coordinator.jobURIs.texts(rest))) { _ in }
+      others.ask(StatusRequest(.cancel, jobs: core.coordinator.jobURIs.texts(notInHand))) { _ in }
     }
-    core.source.cancel(rest, ticket: tickets.issue(to: (client, inHand.count)))
+    core.source.cancel(notInHand, ticket: tickets.issue(to: (client, inHand.count)))
   }
 
   private func retry(_ jobs: [JobKey], _ requester: Requester, _ client: StatusServer.Client) {
@@ -256,9 +256,9 @@ private enum UserName {
   /// Nil for a user whom the system's list lacks.
   static func of(_ id: uid_t) -> String? {
     var entry = passwd()
-    var found: UnsafeMutablePointer<passwd>?
+    var result: UnsafeMutablePointer<passwd>?
     var buffer = [CChar](repeating: 0, count: 16_384)
-    guard getpwuid_r(id, &entry, &buffer, buffer.count, &found) == 0, found != nil else { return nil }
+    guard getpwuid_r(id, &entry, &buffer, buffer.count, &result) == 0, result != nil else { return nil }
     return entry.pw_name.map { String(cString: $0) }
   }
 }

@@ -52,10 +52,10 @@ final class SubmissionWaiters {
   }
 
   /// The store has the jobs of these submissions, by token.
-  func found(_ found: [String: SubmittedJobs]) {
+  func found(_ jobsByToken: [String: SubmittedJobs]) {
     let mustFindAgain = flight.ended()
     for (ticket, waiter) in waiters.all {
-      guard let jobs = found[waiter.token] else { continue }
+      guard let jobs = jobsByToken[waiter.token] else { continue }
       waiters[ticket] = nil
       core.loop.timers.cancel(waiter.timeout)
       waiter.client.reply(
