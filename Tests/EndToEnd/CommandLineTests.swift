@@ -115,8 +115,8 @@ import WorkerProtocol
       wrong.errors.hasPrefix(
         "\(file), line 4: --workers must be a whole number from 0 to 1000, not \"four\""), "\(wrong.errors)")
     // An option of the command line is not the file's.
-    let own = try workerpool("run", "--config", file, "--workers", "five", in: place.url.path)
-    #expect(own.code == 2 && own.errors.hasPrefix("--workers must be"), "\(own.errors)")
+    let refused = try workerpool("run", "--config", file, "--workers", "five", in: place.url.path)
+    #expect(refused.code == 2 && refused.errors.hasPrefix("--workers must be"), "\(refused.errors)")
   }
 
   @Test(.timeLimit(.minutes(20))) func aRefusedQueueDirectorySaysWhatToDo() throws {

@@ -67,14 +67,14 @@ struct CopyKillTests {
         whole += 1
         #expect(again.errors.contains("already") && (toServer || isThere), "\(again)")
       }
-      let found =
+      let copiedRows =
         try toServer
         ? PostgreSQLServer.shared.psql(#"SELECT count(*) FROM \#(stores.schema)_\#(number)."Item""#)
         : sqlite(destination, "SELECT count(*) FROM ZITEM")
-      #expect(found == "\(Self.count)")
+      #expect(copiedRows == "\(Self.count)")
     }
-    let left = try FileManager.default.contentsOfDirectory(atPath: stores.items.place.url.path)
-    #expect(left.filter { $0.contains(".copy.") } == [])
+    let remainingFiles = try FileManager.default.contentsOfDirectory(atPath: stores.items.place.url.path)
+    #expect(remainingFiles.filter { $0.contains(".copy.") } == [])
     print("copies killed at \(Self.kills) moments: \(whole) were whole, of the others there was nothing")
     #expect(try sqlite(stores.items.store, "PRAGMA integrity_check") == "ok")
   }

@@ -43,8 +43,8 @@ import WorkerPool
 
   /// Whether a program contains the name of a module's resource bundle.
   private func looksForResources(of module: String, _ program: String) throws -> Bool {
-    let found = try run("/usr/bin/env", ["grep", "--quiet", "workerpool_\(module).resources", program])
-    try #require(found.code <= 1, "\(found.errors)")
-    return found.code == 0
+    let search = try run("/usr/bin/env", ["grep", "--quiet", "workerpool_\(module).resources", program])
+    try #require(search.code <= 1, "\(search.errors)")
+    return search.code == 0
   }
 }

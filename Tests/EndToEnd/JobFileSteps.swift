@@ -21,16 +21,16 @@ final class JobFileSteps {
   func wait(for count: Int, of suffix: String = "", orEndOf pid: Int32? = nil) throws {
     let process = try pid.map { try Descriptor(csystem_pidfd_open($0), "pidfd_open") }
     let milliseconds = Int32(LineReader.timeout.components.seconds) * 1000
-    var left = count
-    while left > 0 {
+    var stepsLeft = count
+    while stepsLeft > 0 {
       var waited = [pollfd(fd: events.descriptor, events: Int16(POLLIN), revents: 0)]
       if let process { waited.append(pollfd(fd: process.number, events: Int16(POLLIN), revents: 0)) }
       if poll(&waited, nfds_t(waited.count), milliseconds) == 0 {
-        Issue.record("\(left) of \(count) steps of a job file did not come")
+        Issue.record("\(stepsLeft) of \(count) steps of a job file did not come")
         throw TestTimeout()
       }
       if waited.count > 1, waited[1].revents != 0 { return }
-      left -= events.take().count { $0.name?.hasSuffix(suffix) ?? false }
+      stepsLeft -= events.take().count { $0.name?.hasSuffix(suffix) ?? false }
     }
   }
 

@@ -72,11 +72,11 @@ import WorkerPool
       """
       SELECT json_object('objectID', 'x-coredata://\(uuid)/\(journal.entity)/p' || Z_PK, \(columns)) FROM \(journal.table)
       """)
-    let wanted = try rows(expected)
+    let storedRows = try rows(expected)
     let exported = try rows(String(contentsOfFile: file, encoding: .utf8))
-    #expect(wanted.count == journal.count)
-    let wrong = wanted.filter { exported[$0.key] != $0.value }
-    #expect(exported.count == wanted.count)
+    #expect(storedRows.count == journal.count)
+    let wrong = storedRows.filter { exported[$0.key] != $0.value }
+    #expect(exported.count == storedRows.count)
     #expect(wrong.isEmpty, "\(wrong.first.map { ($0.value, exported[$0.key] ?? "") } ?? ("", ""))")
     #expect(try identity(store) == before)
   }

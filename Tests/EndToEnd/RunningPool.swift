@@ -174,7 +174,7 @@ final class LineReader: @unchecked Sendable {
   // `@unchecked Sendable`: one thread at a time uses it: the test's, and after `drain` the thread that it starts. The
   // drained lines are locked.
   private let handle: FileHandle
-  private var rest: [UInt8] = []
+  private var unread: [UInt8] = []
   private let drained = Mutex<[String]>([])
   private let end = DispatchSemaphore(value: 0)
 
@@ -186,9 +186,9 @@ final class LineReader: @unchecked Sendable {
   /// The next line; nil when the other end is closed, and when nothing comes for so long that nothing will.
   func next(timeout: Duration? = timeout) -> String? {
     while true {
-      if let newline = rest.firstIndex(of: UInt8(ascii: "\n")) {
-        let line = String(decoding: rest[..<newline], as: UTF8.self)
-        rest.removeSubrange(...newline)
+      if let newline = unread.firstIndex(of: UInt8(ascii: "\n")) {
+        let line = String(decoding: unread[..<newline], as: UTF8.self)
+        unread.removeSubrange(...newline)
         return line
       }
       var ready = pollfd(fd: handle.fileDescriptor, events: Int16(POLLIN), revents: 0)
@@ -199,7 +199,7 @@ final class LineReader: @unchecked Sendable {
       }
       let data = handle.availableData
       if data.isEmpty { return nil }
-      rest += data
+      unread += data
     }
   }
 

@@ -169,11 +169,11 @@ import WorkerPool
       "pool.started", "plugin.found", "worker.started", "worker.up", "worker.died", "job.crashed", "worker.started",
       "worker.up", "pool.stopping", "worker.draining", "worker.ended", "pool.stopped",
     ]
-    var rest = events[...]
+    var unmatched = events[...]
     for event in order {
-      let found = rest.firstIndex(of: event)
-      #expect(found != nil, "\(event) is missing in \(events)")
-      rest = rest[((found ?? rest.startIndex) + 1)...]
+      let position = unmatched.firstIndex(of: event)
+      #expect(position != nil, "\(event) is missing in \(events)")
+      unmatched = unmatched[((position ?? unmatched.startIndex) + 1)...]
     }
   }
 

@@ -50,7 +50,7 @@ enum Built {
 /// outside the repository.
 enum Fixtures {
   private static let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-  private static let own = tests.appendingPathComponent("Fixtures").path
+  private static let ownFolder = tests.appendingPathComponent("Fixtures").path
 
   private static let apple: String? = {
     let named = ProcessInfo.processInfo.environment["WORKERPOOL_FIXTURES"]
@@ -68,7 +68,7 @@ enum Fixtures {
   /// the model.
   static func copy(_ name: String, model: String, into place: TestPlace) throws -> (store: String, model: String) {
     let source = try #require(
-      [own, apple].compactMap { $0.map { $0 + "/stores/" + name } }
+      [ownFolder, apple].compactMap { $0.map { $0 + "/stores/" + name } }
         .first { FileManager.default.fileExists(atPath: $0) })
     for file in ["store.sqlite", "store.sqlite-wal", ".store_SUPPORT"] {
       guard FileManager.default.fileExists(atPath: source + "/" + file) else { continue }

@@ -15,8 +15,8 @@ import WorkerPool
     let client = try StatusClient(queue: items.queue)
     _ = try client.request(StatusRequest(.observe))
     try items.submit("misbehave", "--set", "how=flood")
-    var left = 3
-    while left > 0 { left -= try client.next().ended?.count ?? 0 }
+    var jobsLeft = 3
+    while jobsLeft > 0 { jobsLeft -= try client.next().ended?.count ?? 0 }
     #expect(pool.isLogFull)
     #expect(try StatusClient(queue: items.queue).request(StatusRequest(.status)).status?.counters.done == 3)
     #expect(try items.rows() == "3|1|0")

@@ -19,14 +19,14 @@ import Testing
 
   /// The states that can come after one, over any number of events.
   private func reached(from start: JobState, by events: [JobEvent]) -> Set<JobState> {
-    var found: Set<JobState> = []
+    var states: Set<JobState> = []
     var next = [start]
     while let state = next.popLast() {
       for event in events {
-        if let after = state.after(event, policy: policy), found.insert(after).inserted { next.append(after) }
+        if let after = state.after(event, policy: policy), states.insert(after).inserted { next.append(after) }
       }
     }
-    return found
+    return states
   }
 
   @Test func aJobThatHasEndedComesBackByAPersonOnlyAndNeverAfterItsSuccess() {

@@ -23,13 +23,13 @@ import Testing
 
   @Test(arguments: ObjectValues.DateStyle.allCases)
   func whatJSONCannotWriteIsNull(dates: ObjectValues.DateStyle) throws {
-    let found = try values(
+    let jsonValues = try values(
       [.decimalAttributeType, .doubleAttributeType, .floatAttributeType, .dateAttributeType, .dateAttributeType],
       [
         NSDecimalNumber.notANumber, Double.infinity, Float.nan, Date(timeIntervalSinceReferenceDate: .infinity),
         Date(timeIntervalSinceReferenceDate: .nan),
       ], dates: dates)
-    #expect(found == [nil, nil, nil, nil, nil])
+    #expect(jsonValues == [nil, nil, nil, nil, nil])
   }
 
   @Test func aDateOutsideOfTheYearsOfRFC3339IsNullUnlessItIsWrittenInSeconds() throws {

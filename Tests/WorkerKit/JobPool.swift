@@ -234,11 +234,11 @@ final class JobPool {
   /// The state of each of these jobs.
   private func jobStates(_ uris: [String]) throws -> [String: JobState] {
     let context = store.makeContext(name: "check")
-    let wanted = Set(uris)
+    let askedURIs = Set(uris)
     return try context.performAndWait {
       try context.fetch(Job.fetchRequest()).reduce(into: [:]) { states, job in
         let uri = job.objectID.uriString
-        if wanted.contains(uri) { states[uri] = job.state }
+        if askedURIs.contains(uri) { states[uri] = job.state }
       }
     }
   }

@@ -63,9 +63,9 @@ import WorkerProtocol
     try pool.waitForEnd(of: jobs)
     try pool.end()
     // A worker that is slow to begin gives jobs back, and gets them again: the first time counts.
-    var known: Set<String> = []
+    var seen: Set<String> = []
     let begun = pool.recording.split(separator: "\n").filter { $0.hasPrefix("< BEGIN") }
-      .flatMap { $0.split(separator: " ").dropFirst(2).map(String.init) }.filter { known.insert($0).inserted }
+      .flatMap { $0.split(separator: " ").dropFirst(2).map(String.init) }.filter { seen.insert($0).inserted }
     #expect(begun == jobs.reversed())
     let once = JobPool.Row(state: .succeeded, attempt: 1, crashes: 0, failures: [])
     for job in jobs { try #expect(pool.row(job) == once) }

@@ -16,7 +16,7 @@ final class TestClock: Sendable {
   private let clock = TestClock()
   private let operate = AccessToken(secret: String(repeating: "o", count: 40), role: .operate, name: "Anna")
   private let look = AccessToken(secret: String(repeating: "l", count: 40), role: .look, name: nil)
-  private let own = "http://127.0.0.1:8088"
+  private let ownOrigin = "http://127.0.0.1:8088"
 
   private func access(isReadOnly: Bool = false) -> Access {
     Access(
@@ -83,14 +83,14 @@ final class TestClock: Sendable {
       for (name, value) in headers { request.take(header: name, value) }
       return access.status(request)
     }
-    let own = [("Host", "127.0.0.1:8088"), ("Cookie", cookie), ("Origin", "http://127.0.0.1:8088")]
-    #expect(status(own) == nil)
-    #expect(status(own + [("Accept", "text/html"), ("Accept", "*/*")]) == nil)
-    for (name, value) in own { #expect(status(own + [(name.uppercased(), value)]) == 400, "\(name)") }
-    #expect(status([("Host", "evil.example")] + own) == 400)
-    #expect(status(own + [("Content-Length", "0"), ("Transfer-Encoding", "chunked")]) == 400)
-    #expect(status(own + [("Content-Length", "0"), ("Content-Length", "5")]) == 400)
-    #expect(status(own + [("Authorization", "Bearer a"), ("Authorization", "Bearer b")]) == 400)
+    let headers = [("Host", "127.0.0.1:8088"), ("Cookie", cookie), ("Origin", "http://127.0.0.1:8088")]
+    #expect(status(headers) == nil)
+    #expect(status(headers + [("Accept", "text/html"), ("Accept", "*/*")]) == nil)
+    for (name, value) in headers { #expect(status(headers + [(name.uppercased(), value)]) == 400, "\(name)") }
+    #expect(status([("Host", "evil.example")] + headers) == 400)
+    #expect(status(headers + [("Content-Length", "0"), ("Transfer-Encoding", "chunked")]) == 400)
+    #expect(status(headers + [("Content-Length", "0"), ("Content-Length", "5")]) == 400)
+    #expect(status(headers + [("Authorization", "Bearer a"), ("Authorization", "Bearer b")]) == 400)
   }
 
   @Test func changesNeedThisOriginAndTheFormsKey() throws {
@@ -100,18 +100,19 @@ final class TestClock: Sendable {
     func status(_ headers: [String: String], _ form: String?) -> UInt32? {
       access.status(request("POST", "/pause", headers: headers.merging(["cookie": cookie]) { $1 }, form: form))
     }
-    #expect(status(["origin": own], form) == nil)
-    #expect(status(["origin": own, "sec-fetch-site": "same-origin"], form) == nil)
+    #expect(status(["origin": ownOrigin], form) == nil)
+    #expect(status(["origin": ownOrigin, "sec-fetch-site": "same-origin"], form) == nil)
     #expect(status([:], form) == 403)
     #expect(status(["origin": "null"], form) == 403)
     #expect(status(["origin": "http://evil.example"], form) == 403)
     #expect(status(["origin": "http://127.0.0.1:9000"], form) == 403)
-    #expect(status(["origin": own, "sec-fetch-site": "same-site"], form) == 403)
-    #expect(status(["origin": own], nil) == 403)
-    #expect(status(["origin": own], "key=\(String(repeating: "0", count: 64))") == 403)
+    #expect(status(["origin": ownOrigin, "sec-fetch-site": "same-site"], form) == 403)
+    #expect(status(["origin": ownOrigin], nil) == 403)
+    #expect(status(["origin": ownOrigin], "key=\(String(repeating: "0", count: 64))") == 403)
     let another = try visitor(access, self.cookie(access)).formKey
-    #expect(status(["origin": own], "key=\(another)") == 403, "a form of another session")
-    #expect(access.status(request("POST", "/pause", headers: ["origin": own], form: form)) == 401, "without cookie")
+    #expect(status(["origin": ownOrigin], "key=\(another)") == 403, "a form of another session")
+    #expect(
+      access.status(request("POST", "/pause", headers: ["origin": ownOrigin], form: form)) == 401, "without cookie")
   }
 
   @Test func pagesOfOtherOriginsMayOnlyLeadHere() throws {
@@ -169,7 +170,7 @@ final class TestClock: Sendable {
     let visitor = try visitor(access, cookie)
     #expect(visitor.isReadOnly && visitor.name == nil)
     let change = request(
-      "POST", "/pause", headers: ["cookie": cookie, "origin": own], form: "key=\(visitor.formKey)")
+      "POST", "/pause", headers: ["cookie": cookie, "origin": ownOrigin], form: "key=\(visitor.formKey)")
     #expect(access.status(change) == 403)
     #expect(access.answer(change)?.text.contains("your token has the role look") == true)
     let other = try self.visitor(access, self.cookie(access))
@@ -182,7 +183,7 @@ final class TestClock: Sendable {
     let visitor = try visitor(access, cookie)
     #expect(visitor.isReadOnly)
     let change = request(
-      "POST", "/pause", headers: ["cookie": cookie, "origin": own], form: "key=\(visitor.formKey)")
+      "POST", "/pause", headers: ["cookie": cookie, "origin": ownOrigin], form: "key=\(visitor.formKey)")
     #expect(access.status(change) == 403)
     #expect(access.answer(change)?.text.contains("--read-only") == true)
   }
@@ -223,7 +224,7 @@ final class TestClock: Sendable {
       let (cookie, other) = (try cookie(access, token), try cookie(access, token))
       let key = try visitor(access, cookie).formKey
       func logOut(_ form: String?) -> HTTPResponse? {
-        access.answer(request("POST", "/logout", headers: ["cookie": cookie, "origin": own], form: form))
+        access.answer(request("POST", "/logout", headers: ["cookie": cookie, "origin": ownOrigin], form: form))
       }
       #expect(logOut(nil)?.status == 403, "another page cannot log anybody out")
       #expect(access.status(request("GET", "/logout", headers: ["cookie": cookie])) == nil, "and no link")
@@ -277,7 +278,7 @@ final class TestClock: Sendable {
   @Test func wrongTokensAreBounded() throws {
     let access = access()
     let cookie = try cookie(access)
-    let wrong = request("POST", "/login", headers: ["origin": own], form: "token=wrong")
+    let wrong = request("POST", "/login", headers: ["origin": ownOrigin], form: "token=wrong")
     for _ in 0..<Int(TryLimit.burst) { #expect(access.status(wrong) == 401) }
     let right = request(token: operate.secret)
     for late in [wrong, right] {

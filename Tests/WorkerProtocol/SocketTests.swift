@@ -131,8 +131,8 @@ private func connectedPair() throws -> (Connection, Connection) {
       sender.send { $0 += line }
       #expect(sender.flush() == false)
       most = max(most, sender.sendBufferBytes)
-      var left = line.count
-      while left > 0 { left -= read(receiver.descriptor, &taken, left) }
+      var bytesLeft = line.count
+      while bytesLeft > 0 { bytesLeft -= read(receiver.descriptor, &taken, bytesLeft) }
     }
     #expect(most < 4 << 20, "20 MB were sent, and \(most) bytes were kept")
   }

@@ -114,11 +114,11 @@ final class FaultyPool {
   /// Follows the log until the condition holds, which is asked after each line and after each silence of a while, until
   /// the pool has ended, or for so many silences.
   func follow(silences: Int, until isSatisfied: (String) throws -> Bool) throws {
-    var left = silences
-    while left > 0, try !isSatisfied(log) {
+    var silencesLeft = silences
+    while silencesLeft > 0, try !isSatisfied(log) {
       var ready = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
       guard poll(&ready, 1, 100) == 1 else {
-        left -= 1
+        silencesLeft -= 1
         continue
       }
       guard readSome() else { return }

@@ -72,8 +72,8 @@ final class CommitCutter: @unchecked Sendable {
   private func forward(_ line: Line) {
     defer { line.end() }
     guard var start = line.read(4, from: line.client) else { return }
-    guard let rest = line.read(Self.length(start) - 4, from: line.client) else { return }
-    start += rest
+    guard let parameters = line.read(Self.length(start) - 4, from: line.client) else { return }
+    start += parameters
     guard line.write(start, to: line.server) else { return }
     while let head = line.read(5, from: line.client) {
       guard let body = line.read(Self.length(Array(head[1...])) - 4, from: line.client) else { return }
@@ -115,9 +115,9 @@ final class CommitCutter: @unchecked Sendable {
       var bytes: [UInt8] = []
       while bytes.count < count {
         var buffer = [UInt8](repeating: 0, count: count - bytes.count)
-        let found = Glibc.read(descriptor, &buffer, buffer.count)
-        if found <= 0 { return nil }
-        bytes += buffer.prefix(found)
+        let length = Glibc.read(descriptor, &buffer, buffer.count)
+        if length <= 0 { return nil }
+        bytes += buffer.prefix(length)
       }
       return bytes
     }
@@ -139,9 +139,9 @@ final class CommitCutter: @unchecked Sendable {
       defer { end() }
       var buffer = [UInt8](repeating: 0, count: 65_536)
       while true {
-        let found = Glibc.read(server, &buffer, buffer.count)
-        if found <= 0 || cutsAtAnswer.withLock({ $0 }) { return }
-        if !write(Array(buffer.prefix(found)), to: client) { return }
+        let count = Glibc.read(server, &buffer, buffer.count)
+        if count <= 0 || cutsAtAnswer.withLock({ $0 }) { return }
+        if !write(Array(buffer.prefix(count)), to: client) { return }
       }
     }
 

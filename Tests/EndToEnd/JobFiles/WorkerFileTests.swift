@@ -114,8 +114,8 @@ import WorkerPool
     var status = stat()
     #expect(lstat(pipe, &status) == 0 && status.st_mode & S_IFMT == S_IFIFO)
     #expect(lstat(link, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK)
-    let left = try FileManager.default.contentsOfDirectory(atPath: place.url.path)
-    #expect(!left.contains { $0.hasSuffix(".tmp") }, "\(left)")
+    let names = try FileManager.default.contentsOfDirectory(atPath: place.url.path)
+    #expect(!names.contains { $0.hasSuffix(".tmp") }, "\(names)")
     // A regular file is replaced.
     let old = try place.write("old", to: "old.csv")
     try pool.submit("export", "--set", "entity=Country", "--set", "properties=[\"name\"]", "--set", "file=\(old)")

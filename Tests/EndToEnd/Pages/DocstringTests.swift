@@ -45,8 +45,8 @@ import Testing
   }
 
   @Test func examplesOfDocstringsAreFound() {
-    let found = Docstrings.examples(in: "Sources/CoreData")
-    #expect(found.contains { $0.place.hasPrefix("Sources/CoreData/Requests/NSFetchRequest.swift:") })
+    let ofCoreData = Docstrings.examples(in: "Sources/CoreData")
+    #expect(ofCoreData.contains { $0.place.hasPrefix("Sources/CoreData/Requests/NSFetchRequest.swift:") })
     let text = """
       /// A.
       ///
@@ -149,17 +149,17 @@ enum Docstrings {
   static func examples(in folder: String) -> [Example] {
     let root = DocumentationPage.package
     let files = FileManager.default.enumerator(atPath: root.appendingPathComponent(folder).path)
-    var found: [Example] = []
+    var ofFolder: [Example] = []
     for case let file as String in files ?? .init() where file.hasSuffix(".swift") {
       let path = folder + "/" + file
       let text = (try? String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)) ?? ""
-      found += examples(of: text, in: path)
+      ofFolder += examples(of: text, in: path)
     }
-    return found
+    return ofFolder
   }
 
   static func examples(of text: String, in file: String) -> [Example] {
-    var found: [Example] = []
+    var examples: [Example] = []
     /// The examples of the docstring whose declaration is still to come.
     var ofDocstring: [Example] = []
     var open: Example?
@@ -171,7 +171,7 @@ enum Docstrings {
         for example in ofDocstring {
           var example = example
           example.isPublic = isPublic(line)
-          found.append(example)
+          examples.append(example)
         }
         (ofDocstring, open, isAfterEmptyLine) = ([], nil, true)
         continue
@@ -187,7 +187,7 @@ enum Docstrings {
       }
       isAfterEmptyLine = comment.isEmpty
     }
-    return found
+    return examples
   }
 
   private static func words(_ line: Substring) -> [Substring] { line.split { $0 == " " || $0 == "(" } }

@@ -85,11 +85,11 @@ struct PageScript {
   /// run; an ellipsis stands for any text.
   static func missing(_ expected: String, in printed: String) -> String? {
     let lines = printed.split(separator: "\n").map(normal)
-    var rest = lines[...]
+    var unmatched = lines[...]
     for line in expected.split(separator: "\n").map(normal) where line != "…" && !line.isEmpty {
       let parts = line.components(separatedBy: "…")
-      guard let found = rest.firstIndex(where: { matches($0, parts) }) else { return line }
-      rest = rest[(found + 1)...]
+      guard let position = unmatched.firstIndex(where: { matches($0, parts) }) else { return line }
+      unmatched = unmatched[(position + 1)...]
     }
     return nil
   }
@@ -97,10 +97,10 @@ struct PageScript {
   private static func matches(_ line: String, _ parts: [String]) -> Bool {
     guard parts.count > 1 else { return line == parts[0] }
     guard line.hasPrefix(parts[0]), line.hasSuffix(parts[parts.count - 1]) else { return false }
-    var rest = line[...]
+    var unmatched = line[...]
     for part in parts where !part.isEmpty {
-      guard let range = rest.range(of: part) else { return false }
-      rest = rest[range.upperBound...]
+      guard let range = unmatched.range(of: part) else { return false }
+      unmatched = unmatched[range.upperBound...]
     }
     return true
   }

@@ -140,10 +140,10 @@ private final class Soak {
       Int($0)
     }
     for (index, value) in values.enumerated() {
-      let wanted = submitted / Self.itemCount + (index < submitted % Self.itemCount ? 1 : 0)
+      let expected = submitted / Self.itemCount + (index < submitted % Self.itemCount ? 1 : 0)
       result.effects += value
-      result.lost += max(0, wanted - value)
-      result.doubled += max(0, value - wanted)
+      result.lost += max(0, expected - value)
+      result.doubled += max(0, value - expected)
     }
   }
 }

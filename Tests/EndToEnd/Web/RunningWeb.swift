@@ -109,17 +109,17 @@ struct WebClient {
     var allowed = CharacterSet.alphanumerics
     allowed.insert(charactersIn: "-._")
     let body = fields.map { "\($0)=\($1.addingPercentEncoding(withAllowedCharacters: allowed) ?? "")" }
-    let own = ["Origin": "http://127.0.0.1:\(port)", "Content-Type": "application/x-www-form-urlencoded"]
+    let formHeaders = ["Origin": "http://127.0.0.1:\(port)", "Content-Type": "application/x-www-form-urlencoded"]
     return try request(
-      "POST", path, headers: own.merging(headers) { $1 }, body: body.joined(separator: "&"))
+      "POST", path, headers: formHeaders.merging(headers) { $1 }, body: body.joined(separator: "&"))
   }
 
   func request(_ method: String, _ path: String, headers: [String: String], body: String = "") throws -> Answer {
-    var all = ["Host": "127.0.0.1:\(port)", "Connection": "close"]
-    if let cookie { all["Cookie"] = cookie }
-    if method != "GET" { all["Content-Length"] = String(body.utf8.count) }
-    all.merge(headers) { $1 }
-    let text = "\(method) \(path) HTTP/1.1\r\n" + all.map { "\($0): \($1)\r\n" }.joined() + "\r\n" + body
+    var sentHeaders = ["Host": "127.0.0.1:\(port)", "Connection": "close"]
+    if let cookie { sentHeaders["Cookie"] = cookie }
+    if method != "GET" { sentHeaders["Content-Length"] = String(body.utf8.count) }
+    sentHeaders.merge(headers) { $1 }
+    let text = "\(method) \(path) HTTP/1.1\r\n" + sentHeaders.map { "\($0): \($1)\r\n" }.joined() + "\r\n" + body
     return try send(Array(text.utf8))
   }
 

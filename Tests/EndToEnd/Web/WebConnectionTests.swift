@@ -71,21 +71,21 @@ import Testing
     let items = try ItemPool()
     let web = try RunningWeb(queue: items.queue)
     let client = try web.client()
-    let own = "Host: 127.0.0.1:\(web.port)\r\nCookie: \(client.cookie ?? "")\r\nConnection: close\r\n"
+    let headers = "Host: 127.0.0.1:\(web.port)\r\nCookie: \(client.cookie ?? "")\r\nConnection: close\r\n"
     func status(_ line: String, _ headers: String, _ body: String = "") throws -> Int {
       try client.send(Array("\(line)\r\n\(headers)\r\n\(body)".utf8)).status
     }
-    #expect(try status("GET /jobs HTTP/1.1", own) == 200)
+    #expect(try status("GET /jobs HTTP/1.1", headers) == 200)
     let site = "Sec-Fetch-Site: none\r\n"
     for twice in ["Host: evil.example\r\n", "Host: 127.0.0.1:\(web.port)\r\n", "cookie: a=b\r\n", site + site] {
-      #expect(try status("GET /jobs HTTP/1.1", own + twice) == 400, "\(twice)")
+      #expect(try status("GET /jobs HTTP/1.1", headers + twice) == 400, "\(twice)")
     }
     let post = "POST /pause HTTP/1.1"
-    #expect(try status(post, own + "Origin: null\r\nOrigin: http://127.0.0.1:\(web.port)\r\n") == 400)
-    #expect(try status(post, own + "Content-Length: 0\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n") == 400)
-    #expect(try status(post, own + "Content-Length: 1\r\nContent-Length: 2\r\n", "ab") == 400)
-    #expect(try status(post, own + "Content-Length: -1\r\n") == 400)
-    #expect(try status("GET http://evil.example/jobs HTTP/1.1", own) == 404)
+    #expect(try status(post, headers + "Origin: null\r\nOrigin: http://127.0.0.1:\(web.port)\r\n") == 400)
+    #expect(try status(post, headers + "Content-Length: 0\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n") == 400)
+    #expect(try status(post, headers + "Content-Length: 1\r\nContent-Length: 2\r\n", "ab") == 400)
+    #expect(try status(post, headers + "Content-Length: -1\r\n") == 400)
+    #expect(try status("GET http://evil.example/jobs HTTP/1.1", headers) == 404)
     #expect(try status("GET /jobs HTTP/1.1", "Cookie: \(client.cookie ?? "")\r\nConnection: close\r\n") >= 400)
     #expect(web.isRunning)
   }

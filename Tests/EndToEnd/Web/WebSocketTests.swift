@@ -121,7 +121,7 @@ import WorkerProtocol
     #expect(file.code == 1 && file.errors.contains("descriptor 3 of the service manager does not listen"), "\(file)")
     // Sockets for another process are none for this one.
     let other = RunningWeb.passing.replacingOccurrences(of: "LISTEN_PID=$$", with: "LISTEN_PID=1")
-    let own = try web(other, "--socket", String(repeating: "x", count: 108))
-    #expect(own.code == 1 && own.errors.contains("may have 107 bytes"), "\(own)")
+    let longPath = try web(other, "--socket", String(repeating: "x", count: 108))
+    #expect(longPath.code == 1 && longPath.errors.contains("may have 107 bytes"), "\(longPath)")
   }
 }

@@ -15,13 +15,13 @@ import WorkerProtocol
 
     mutating func answer(_ scene: inout Scene) {
       while let query = scene.queries().first {
-        let found = ready.filter { job in
+        let fetched = ready.filter { job in
           query.kind == job.kind && query.groups.isSubset(of: job.groups) && query.without.isDisjoint(with: job.groups)
             && query.after.map { $0 < job.position } ?? true
         }.sorted { $0.precedes($1) }.prefix(query.limit)
         queries.append(query)
-        rows += found.count
-        scene.coordinator.fetched(query, Array(found), isComplete: found.count < query.limit)
+        rows += fetched.count
+        scene.coordinator.fetched(query, Array(fetched), isComplete: fetched.count < query.limit)
       }
     }
 

@@ -12,8 +12,8 @@ import WorkerProtocol
     location: SourceLocation = #_sourceLocation
   ) {
     #expect(scene.coordinator.obstacle(to: job) == obstacle, sourceLocation: location)
-    let found = obstacle.map { scene.coordinator.holders(of: $0, for: job) } ?? []
-    #expect(found.map(\.job.key) == holders.map { JobKey($0) }, sourceLocation: location)
+    let named = obstacle.map { scene.coordinator.holders(of: $0, for: job) } ?? []
+    #expect(named.map(\.job.key) == holders.map { JobKey($0) }, sourceLocation: location)
     #expect((scene.runs().values.joined().contains(uri(Int(job.key)))) == false, sourceLocation: location)
   }
 

@@ -105,11 +105,11 @@ import WorkerProtocol
     for key in [Int64(3), 4] { ledger.begin([try #require(ledger.handOut(key, attempt: 1, to: 2))]) }
     ledger.begin([try #require(ledger.handOut(5, attempt: 1, to: 3))])
     _ = ledger.handOut(6, attempt: 1, to: 3)
-    let left = try succession(orphans: [alive, ProcessIdentity(pid: 13, start: 130)])
-    #expect(left.crashed.map(\.job) == [1], "the second of that worker had not begun")
-    #expect(left.suspects.map(\.job).sorted() == [3, 4])
-    #expect(left.held.map(\.job).sorted() == [5, 6], "also what it has not begun")
-    #expect(left.unlisted.isEmpty, "an orphan that is not in the ledger holds nothing")
+    let succession = try succession(orphans: [alive, ProcessIdentity(pid: 13, start: 130)])
+    #expect(succession.crashed.map(\.job) == [1], "the second of that worker had not begun")
+    #expect(succession.suspects.map(\.job).sorted() == [3, 4])
+    #expect(succession.held.map(\.job).sorted() == [5, 6], "also what it has not begun")
+    #expect(succession.unlisted.isEmpty, "an orphan that is not in the ledger holds nothing")
   }
 
   /// The state changes several times, and the number stays: by it the next pool sees whether the row shows the end.
@@ -164,8 +164,8 @@ import WorkerProtocol
     ledger.begin([begun])
     _ = ledger.handOut(2, attempt: 1, to: 2)
     for job in [Int64(1), 1, 2] { ledger.cancel(job) }
-    let left = try succession()
-    #expect(left.cancelled == [1, 2] && left.crashed == [] && left.held.map(\.job) == [2])
+    let first = try succession()
+    #expect(first.cancelled == [1, 2] && first.crashed == [] && first.held.map(\.job) == [2])
     #expect(try succession(boot: "another").cancelled == [1, 2])
     // Its worker's death is seen, and its row is not written yet.
     ledger.keep(begun, of: 1, isSuspect: false)

@@ -14,16 +14,16 @@ struct ClaimPlanTests {
 
   /// The plans of all statements that read or change jobs.
   private final class Plans: Sendable {
-    private let found = Mutex<[String]>([])
+    private let plans = Mutex<[String]>([])
 
     func note(_ sql: String, _ parameters: ServerParameters, _ connection: any ServerConnection) throws {
       guard sql.contains(#""PoolJob" "#), sql.hasPrefix("SELECT") || sql.hasPrefix("UPDATE") else { return }
       let rows = try connection.execute("EXPLAIN \(sql)", parameters)
       let lines = (0..<rows.rowCount).compactMap { rows.text($0, 0) }
-      found.withLock { $0.append(([sql] + lines).joined(separator: "\n")) }
+      plans.withLock { $0.append(([sql] + lines).joined(separator: "\n")) }
     }
 
-    var all: [String] { found.withLock { $0 } }
+    var all: [String] { plans.withLock { $0 } }
   }
 
   /// Statements that would read the whole backlog: all rows of the table, or all ready jobs to sort or filter them.

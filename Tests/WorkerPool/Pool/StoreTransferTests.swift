@@ -176,7 +176,7 @@ final class StatementFault: Sendable {
   private struct Plan {
     var kind = Kind.refused
     /// How many statements succeed before; nil for no fault.
-    var left: Int?
+    var statementsLeft: Int?
     var hasFailed = false
   }
 
@@ -184,8 +184,8 @@ final class StatementFault: Sendable {
 
   /// Lets the statement of this number fail while the body runs.
   func at(_ number: Int, _ kind: Kind, _ body: () throws -> Void) throws {
-    plan.withLock { $0 = Plan(kind: kind, left: number - 1) }
-    defer { plan.withLock { $0.left = nil } }
+    plan.withLock { $0 = Plan(kind: kind, statementsLeft: number - 1) }
+    defer { plan.withLock { $0.statementsLeft = nil } }
     try body()
   }
 
@@ -196,10 +196,10 @@ final class StatementFault: Sendable {
     // ROLLBACK follows an error, and its own is not told.
     if sql == "ROLLBACK" { return }
     let kind = plan.withLock { plan -> Kind? in
-      guard let left = plan.left else { return nil }
-      plan.left = left > 0 ? left - 1 : nil
-      plan.hasFailed = left == 0
-      return left > 0 ? nil : plan.kind
+      guard let statementsLeft = plan.statementsLeft else { return nil }
+      plan.statementsLeft = statementsLeft > 0 ? statementsLeft - 1 : nil
+      plan.hasFailed = statementsLeft == 0
+      return statementsLeft > 0 ? nil : plan.kind
     }
     guard let kind else { return }
     if kind == .lost { connection.close() }

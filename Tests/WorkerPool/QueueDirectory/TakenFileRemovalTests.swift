@@ -28,12 +28,12 @@ import Testing
 
   /// - Parameter failures: how many of the first syncs of the log fail.
   private func makeRemoval(failures: Int = 0) throws -> TakenFileRemoval {
-    let left = Mutex(failures)
+    let failuresLeft = Mutex(failures)
     let calls = WALSynchronizer.Calls(synchronize: { [story, place] descriptor in
       story.add("sync of the log, files: \(place.taken.count)")
-      let fails = left.withLock { left in
-        left -= 1
-        return left >= 0
+      let fails = failuresLeft.withLock { failuresLeft in
+        failuresLeft -= 1
+        return failuresLeft >= 0
       }
       guard fails else { return fdatasync(descriptor) }
       errno = EIO

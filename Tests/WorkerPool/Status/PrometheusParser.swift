@@ -54,24 +54,24 @@ struct PrometheusParser {
       }
       return
     }
-    var rest = line.unicodeScalars[...]
-    let name = Self.name(&rest, colons: true)
+    var unread = line.unicodeScalars[...]
+    let name = Self.name(&unread, colons: true)
     guard !name.isEmpty else { throw fail("no name") }
     var labels: [String: String] = [:]
-    if rest.first == "{" {
+    if unread.first == "{" {
       repeat {
-        rest.removeFirst()
-        let label = Self.name(&rest, colons: false)
+        unread.removeFirst()
+        let label = Self.name(&unread, colons: false)
         guard !label.isEmpty, labels[label] == nil else { throw fail("no label, or one given twice") }
-        guard rest.starts(with: "=\"".unicodeScalars) else { throw fail("no value of the label \(label)") }
-        rest = rest.dropFirst(2)
-        guard let value = Self.text(&rest) else { throw fail("a value of a label that does not end") }
+        guard unread.starts(with: "=\"".unicodeScalars) else { throw fail("no value of the label \(label)") }
+        unread = unread.dropFirst(2)
+        guard let value = Self.text(&unread) else { throw fail("a value of a label that does not end") }
         labels[label] = value
-      } while rest.first == ","
-      guard rest.popFirst() == "}" else { throw fail("no } behind the labels") }
+      } while unread.first == ","
+      guard unread.popFirst() == "}" else { throw fail("no } behind the labels") }
     }
-    guard rest.popFirst() == " " else { throw fail("no space before the value") }
-    let text = String(rest)
+    guard unread.popFirst() == " " else { throw fail("no space before the value") }
+    let text = String(unread)
     guard let value = text == "+Inf" ? .infinity : Double(text), !text.contains(" ") else { throw fail("no number") }
     let suffixes = families[current]?.type == "histogram" ? ["_bucket", "_sum", "_count"] : [""]
     guard suffixes.contains(where: { current + $0 == name }) else { throw fail("not of the family \(current)") }

@@ -60,16 +60,16 @@ private struct SimulatedSlots {
   private func count(_ name: String) -> Int { processes.count { $0.plugin == name } }
 
   private func state(of name: String) -> SlotPlan.Plugin {
-    let own = processes.filter { $0.plugin == name }
+    let ofPlugin = processes.filter { $0.plugin == name }
     return SlotPlan.Plugin(
-      name: name, demand: waiting[name]?.count ?? 0, busy: own.count { $0.busyUntil > now },
-      current: own.count, age: own.map { now - $0.upAt }.max() ?? 0)
+      name: name, demand: waiting[name]?.count ?? 0, busy: ofPlugin.count { $0.busyUntil > now },
+      current: ofPlugin.count, age: ofPlugin.map { now - $0.upAt }.max() ?? 0)
   }
 
   private mutating func reduce(_ name: String, to target: Int) {
     while count(name) > target {
-      let own = processes.indices.filter { processes[$0].plugin == name }
-      guard let index = own.min(by: { processes[$0].busyUntil < processes[$1].busyUntil }) else { return }
+      let ofPlugin = processes.indices.filter { processes[$0].plugin == name }
+      guard let index = ofPlugin.min(by: { processes[$0].busyUntil < processes[$1].busyUntil }) else { return }
       processes.remove(at: index)
     }
   }
