@@ -22,6 +22,13 @@
 /// The context holds its coordinator and its parent, and objects with unsaved changes. Other objects stay only as long
 /// as the program holds them, unless `retainsRegisteredObjects` is set.
 ///
+/// One context for one unit of work is the usual choice: the main-queue context for what the user sees, and a
+/// private-queue context for each import, export or long fetch. A second context costs little until it fetches. It has
+/// its own instance of each object, and it shares the coordinator's row cache with the others.
+///
+/// What happens otherwise: work on the main queue delays the user interface for as long as it runs; several units of
+/// work in one context are saved and rolled back together.
+///
 /// Source: Apple's documentation of `NSManagedObjectContext`.
 ///
 /// `@unchecked Sendable`: only the context's queue uses it, which ConcurrencyDebug checks; constants and `perform…` are
@@ -43,6 +50,11 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
   /// A name, shown in the messages of ConcurrencyDebug and of errors, and recorded as `contextName` of each transaction
   /// in persistent history. Default: nil. Set it before the context is used.
+  ///
+  /// ```swift
+  /// let importer = container.newBackgroundContext()
+  /// importer.name = "importer"
+  /// ```
   open var name: String?
 
   /// Values that the program keeps with the context; the framework neither reads nor clears them, `reset()` included.
@@ -72,10 +84,28 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// a unique value that another row has. It is noticed when the context saves to the stores: a child's save into its
   /// parent asks no policy. Batch insertions read the policy too, to decide about unique values that exist already. A
   /// value of another type counts as the error policy.
+  ///
+  /// - `NSErrorMergePolicy`: the save throws and writes nothing. Use it where the program or a person has to decide.
+  /// - `NSMergeByPropertyObjectTrumpMergePolicy`: the save writes each property that this context changed; the others
+  ///   get the stored values. Use it for imports.
+  /// - `NSMergeByPropertyStoreTrumpMergePolicy`: where both sides changed a property the stored value stays. Use it for
+  ///   edits that may be lost.
+  /// - `NSOverwriteMergePolicy`: the save writes all values of the object, also where only the other side changed one.
+  /// - `NSRollbackMergePolicy`: the object's changes here are dropped, and the rest of the save is written.
+  ///
+  /// The policy is called on the context's queue, inside `save()`. It costs nothing before the first conflict. After
+  /// each conflict the save is tried again, up to a hundred times; then it throws. A policy of the program's own is a
+  /// subclass of `NSMergePolicy`.
+  ///
+  /// Source: Apple's documentation of `mergePolicy`.
   open var mergePolicy: Any = NSMergePolicy.error
 
   /// Whether an object whose row is missing becomes a deleted one with nil values when it is first used. If not, that
   /// use ends the process, since reading a property cannot throw. Default: true.
+  ///
+  /// ```swift
+  /// context.shouldDeleteInaccessibleFaults = false  // reading an object whose row is missing ends the process
+  /// ```
   ///
   /// A row is missing if another process deleted it, or if the ID was never saved. Use `existingObject(with:)` where
   /// the program has to know: it throws 133000.
@@ -102,11 +132,23 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// Whether delete rules apply at the end of the event in which an object was deleted, or only with the save. Default:
   /// true.
   ///
+  /// ```swift
+  /// context.propagatesDeletesAtEndOfEvent = false
+  /// context.delete(author)
+  /// print(author.books?.count ?? 0)  // the books still refer to the author
+  /// try context.save()  // delete rules apply now
+  /// ```
+  ///
   /// With false, related objects look untouched until the save: a deletion that is taken back before has no effect on
   /// them.
   open var propagatesDeletesAtEndOfEvent = true
 
   /// Whether clean objects stay registered when the program holds no reference to them. Default: false.
+  ///
+  /// ```swift
+  /// context.retainsRegisteredObjects = true
+  /// _ = try context.fetch(NSFetchRequest<Author>(entityName: "Author"))  // stay, though nothing holds them
+  /// ```
   ///
   /// With true a later fetch finds the objects with their values, and the context's memory grows until `reset()`. With
   /// false an object without changes that nobody holds is dropped, a little later than on Apple's platforms: when the
@@ -118,6 +160,12 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
   /// The seconds for which a row that the coordinator has cached may fill a fault; negative for no limit, 0 for never.
   /// Default: -1.
+  ///
+  /// ```swift
+  /// context.stalenessInterval = 60
+  /// context.refresh(book, mergeChanges: false)
+  /// print(book.title ?? "")  // asks the store if the cached row is older than a minute
+  /// ```
   ///
   /// It concerns objects that become faults and are read again, not values that the context has read already, and not a
   /// context that is pinned to a query generation. With 0 each fault costs a query. Rows that another process wrote are
@@ -154,6 +202,12 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// context's own unsaved changes stay. What another child saved into the parent is merged once the parent has saved
   /// it. Saves of other coordinators and processes are not merged: follow `NSPersistentStoreRemoteChange` and the
   /// history, or call `mergeChanges(fromRemoteContextSave:into:)`.
+  ///
+  /// Set it on the context's queue. Each merge costs a query for each updated object that has values here and whose row
+  /// the coordinator has not cached. Without it, objects keep the values with which they were fetched until the program
+  /// refreshes or merges them.
+  ///
+  /// Source: Apple's documentation of `automaticallyMergesChangesFromParent`.
   open var automaticallyMergesChangesFromParent = false {
     didSet { parentObservation = automaticallyMergesChangesFromParent ? ParentObservation(self) : nil }
   }
@@ -212,6 +266,11 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   ///
   /// Any thread may call it, except for the deprecated confinement kind, which belongs to the calling thread.
   /// `NSPersistentContainer.newBackgroundContext()` makes one with the container's coordinator.
+  ///
+  /// The merge policy is the error policy, and the context merges no saves by itself. A fetch without coordinator and
+  /// parent throws 134070, and a save with changes 134030.
+  ///
+  /// Source: Apple's documentation of `init(concurrencyType:)`.
   public init(concurrencyType: NSManagedObjectContextConcurrencyType) {
     self.concurrencyType = concurrencyType
     queue =
@@ -229,6 +288,11 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   public convenience override init() { self.init(concurrencyType: .confinementConcurrencyType) }
 
   /// A context of the given kind, in the spelling of newer code.
+  ///
+  /// ```swift
+  /// let context = NSManagedObjectContext(.privateQueue)
+  /// context.persistentStoreCoordinator = coordinator
+  /// ```
   public convenience init(_ concurrencyType: ConcurrencyType) {
     self.init(concurrencyType: concurrencyType == .mainQueue ? .mainQueueConcurrencyType : .privateQueueConcurrencyType)
   }
@@ -239,6 +303,16 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
   /// The coordinator whose stores the context uses, directly or through its parent. Set it once, before use, and not
   /// for a context with a parent. Default: nil; a fetch then throws 134070, and a save with changes 134030.
+  ///
+  /// ```swift
+  /// let context = NSManagedObjectContext(.privateQueue)
+  /// context.persistentStoreCoordinator = coordinator
+  /// let books = try await context.perform {
+  ///   try context.count(for: NSFetchRequest<Book>(entityName: "Book"))
+  /// }
+  /// ```
+  ///
+  /// The context keeps the coordinator, and so its stores, alive.
   open var persistentStoreCoordinator: NSPersistentStoreCoordinator? {
     get { coordinator ?? parentContext?.persistentStoreCoordinator }
     set { coordinator = newValue }
@@ -260,6 +334,12 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// conflict check against the parent: the child's values win. New objects keep temporary IDs until the topmost
   /// context saves. Each fetch, fault and save of the child waits for the parent's queue, so a child does not take work
   /// off a busy parent: use a second context on the coordinator for long imports.
+  ///
+  /// Use a child for a draft that the user may discard: a child that is freed without a save leaves the parent as it
+  /// was. What one child saved into the parent reaches the objects that another child has read only with a merge or a
+  /// refresh.
+  ///
+  /// Source: Apple's documentation of `parent`.
   open var parent: NSManagedObjectContext? {
     get { parentContext }
     set {
@@ -290,14 +370,32 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// has run.
   ///
   /// As on Apple's platforms the compiler does not check what the block captures: pass object IDs, not objects.
+  ///
+  /// The block has to handle the errors of `save()`: nobody else hears of them. Changes that the block does not save
+  /// stay in the context: the next save writes them.
+  ///
+  /// Source: Apple's documentation of `perform(_:)`.
   open func perform(_ block: @escaping () -> Void) { enqueue(block) }
 
   /// Runs the block on the context's queue and waits for it; inline if the caller is on the queue. It does not end the
   /// event: call `processPendingChanges()` or save if observers have to know. Traps for a confinement context.
   ///
+  /// ```swift
+  /// context.performAndWait {
+  ///   book.isRead = true
+  ///   context.processPendingChanges()
+  /// }
+  /// ```
+  ///
   /// The calling thread is blocked until the block has run. While it waits it lends the queues that it holds to blocks
   /// of the contexts on the way to the one that it waits for, so a parent and a child that wait for each other do not
   /// deadlock; contexts that are not above or below each other can.
+  ///
+  /// Any thread may call it. Use it in synchronous code that needs the result at once. In a task prefer the
+  /// asynchronous `perform(schedule:_:)`: a blocked thread is one fewer for other tasks. Blocks that were enqueued
+  /// before run first; a context whose queue is idle runs the block on the calling thread at once.
+  ///
+  /// Source: Apple's documentation of `performAndWait(_:)`.
   open func performAndWait(_ block: () -> Void) { runAndWait(block) }
 
   // MARK: Changing
@@ -315,6 +413,10 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// `Book(context:)` creates and inserts in one call. An object that was made without a context brings those that it
   /// refers to, and they theirs: for these no override of this method is called. Traps for an object of another
   /// context, and for one that refers to an object of another context.
+  ///
+  /// Call it on the context's queue. It writes nothing: the save makes the row.
+  ///
+  /// Source: Apple's documentation of `insert(_:)`.
   open func insert(_ object: NSManagedObject) { insertObject(object) }
 
   /// Marks the object for deletion by the next save. An object that was never saved is forgotten.
@@ -330,6 +432,11 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// without loading them use `NSBatchDeleteRequest`.
   ///
   /// Traps for an object of another context; does nothing for one without a context and for one whose row is gone.
+  ///
+  /// Call it on the context's queue. Delete rules read the to-many relationships that have the rule Cascade or Nullify:
+  /// a query for each that was not read before.
+  ///
+  /// Source: Apple's documentation of `delete(_:)`.
   open func delete(_ object: NSManagedObject) { deleteObject(object) }
 
   /// Drops the object's values: with `mergeChanges` false its changes too, which makes it a fault; with true an object
@@ -346,14 +453,31 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   ///
   /// A row that a batch request wrote is read anew if `stalenessInterval` is not negative, or once the request's result
   /// was merged. `NSManagedObjectContextObjectsDidChange` reports the object under `NSRefreshedObjectsKey`.
+  ///
+  /// Call it on the context's queue. Use `refreshAllObjects()` for all objects, and `reset()` where no object is needed
+  /// any more.
+  ///
+  /// Source: Apple's documentation of `refresh(_:mergeChanges:)`.
   open func refresh(_ object: NSManagedObject, mergeChanges flag: Bool) { refreshObject(object, keepsChanges: flag) }
 
   /// Reverts all changes since the last fetch or save of each object, without reading the store. They cannot be undone
   /// or redone any more.
   ///
+  /// ```swift
+  /// book.title = "Emma"
+  /// do { try context.save() } catch { context.rollback() }
+  /// print(context.hasChanges)  // false
+  /// ```
+  ///
   /// New objects leave the context, deleted ones stay in it, and changed ones have the values with which they were last
   /// fetched or saved, even if another context has saved newer ones. Objects whose rows others deleted leave the
   /// context too. Observers get `NSManagedObjectContextObjectsDidChange` before it returns.
+  ///
+  /// Call it on the context's queue, for example after a save that failed for good: the context otherwise keeps its
+  /// changes, and the next save tries to write them again. Each object that was changed or deleted gets
+  /// `awakeFromSnapshotEvents(_:)` with `.rollback`. What a save or a batch request has written stays written.
+  ///
+  /// Source: Apple's documentation of `rollback()`.
   open func rollback() { revertChanges() }
 
   /// Forgets all objects and changes, and posts `NSManagedObjectContextObjectsDidChange` with the IDs of the objects
@@ -369,10 +493,21 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   ///
   /// It keeps the memory of a long import level: from 65,536 objects on the freed memory also goes back to the system.
   /// Unsaved changes are lost without an error. A pinned context reads the newest state afterwards.
+  ///
+  /// Call it on the context's queue. Fetch again what is needed afterwards; IDs stay valid.
+  ///
+  /// Source: Apple's documentation of `reset()`.
   open func reset() { forgetEverything() }
 
   /// Ends the current event: applies delete rules, registers changes with the undo manager, and posts
   /// `NSManagedObjectContextObjectsDidChange` if objects changed.
+  ///
+  /// ```swift
+  /// context.performAndWait {
+  ///   context.delete(author)
+  ///   context.processPendingChanges()  // delete rules have been applied, and observers know
+  /// }
+  /// ```
   ///
   /// The context does so itself at the end of each `perform` block, of each turn of the main queue, and with a save:
   /// then no override is called. `performAndWait` does not, so call this where observers, or a fetched results
@@ -383,6 +518,17 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
   /// The objects, IDs, dictionaries or count that the request asks for, as untyped values. An override is called by
   /// `fetch(_:)` with any result type too. Throws as that does. Call it on the context's queue.
+  ///
+  /// ```swift
+  /// final class CountingContext: NSManagedObjectContext, @unchecked Sendable {
+  ///   var fetches = 0
+  ///
+  ///   override func fetch(_ request: NSFetchRequest<any NSFetchRequestResult>) throws -> [Any] {
+  ///     fetches += 1
+  ///     return try super.fetch(request)
+  ///   }
+  /// }
+  /// ```
   open func fetch(_ request: NSFetchRequest<any NSFetchRequestResult>) throws -> [Any] { try fetchAll(request) }
 
   /// Executes a batch insertion, update or deletion, or a request about history, and returns its result. An
@@ -403,6 +549,9 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// A child context passes the request to its parent, under the parent's name and author. Batch requests write at
   /// once, in a transaction of their own, whatever becomes of the context; they ignore unsaved changes, and objects in
   /// contexts stay as they are until the result is merged. Call it on the context's queue.
+  ///
+  /// A batch request takes one transaction and makes no objects, so it is the way to change many rows; a save is the
+  /// way where hooks, validation and other contexts count.
   ///
   /// - Throws: 134091 for a request that the stores do not support, 134070 without a coordinator, for an unknown entity
   ///   or property and for a value that does not fit, 134030 if the store was opened read-only, and the stores' errors.
@@ -438,6 +587,9 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// when it returns; it survives a loss of power only with `synchronous` set to `FULL` in `NSSQLitePragmasOption`
   /// (https://www.sqlite.org/pragma.html#pragma_synchronous).
   ///
+  /// Save when a unit of work is complete rather than after each object: each save is a transaction, and a file has one
+  /// writer at a time. A long import saves every thousand objects or so and calls `reset()`, which bounds its memory.
+  ///
   /// - Throws: validation errors (1550 to 1680; 1560, with the single ones under `NSDetailedErrorsKey`, for several),
   ///   133020 or 133021 for conflicts that the merge policy did not resolve, 134030 if no store can take the changes,
   ///   134090 if another writer kept the store locked, and the stores' errors. The context then keeps its changes and
@@ -452,12 +604,20 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
   /// The objects that the next save writes as new rows. Each access makes a set; use `hasChanges` to learn whether
   /// there are changes.
+  ///
+  /// ```swift
+  /// for case let book as Book in context.insertedObjects where book.title == nil { book.title = "Untitled" }
+  /// ```
   open var insertedObjects: Set<NSManagedObject> {
     checkQueue()
     return Set(changes.inserted.items)
   }
 
   /// The changed objects whose rows the next save writes, also those that were set to equal values.
+  ///
+  /// ```swift
+  /// for object in context.updatedObjects { print(object.objectID, object.changedValues().keys.sorted()) }
+  /// ```
   open var updatedObjects: Set<NSManagedObject> {
     checkQueue()
     return Set(changes.updated.items)
@@ -472,6 +632,10 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
   /// Whether the context has unsaved changes, even if they set equal values. It searches nothing. Use it on the
   /// context's queue.
+  ///
+  /// ```swift
+  /// if context.hasChanges { try context.save() }
+  /// ```
   open var hasChanges: Bool {
     checkQueue()
     return !changes.isEmpty

@@ -61,6 +61,11 @@ extension NSManagedObjectContext {
   /// Makes clean objects faults. Changed ones are read again and keep their changes; new and deleted ones stay as they
   /// are.
   ///
+  /// ```swift
+  /// context.refreshAllObjects()
+  /// print(book.title ?? "")  // as the store has it now
+  /// ```
+  ///
   /// Use it to see what others have saved, without losing changes as `reset()` does: the next use of each object reads
   /// its row. Observers hear of all registered objects under `NSRefreshedObjectsKey` when the event ends.
   public final func refreshAllObjects() {

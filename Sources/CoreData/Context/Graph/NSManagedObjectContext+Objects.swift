@@ -17,6 +17,8 @@ extension NSManagedObjectContext {
   /// `existingObject(with:)` where the object may be gone, and a fetch with `self IN %@` for many IDs: it reads them in
   /// one query. A temporary ID means something only in the context of its new object and in contexts below it. Call it
   /// on the context's queue.
+  ///
+  /// Source: Apple's documentation of `object(with:)`.
   public final func object(with objectID: NSManagedObjectID) -> NSManagedObject {
     checkQueue()
     if permanentIDs.isAwaitingSome { adoptPermanentIDs() }
@@ -39,6 +41,8 @@ extension NSManagedObjectContext {
   /// Otherwise the row comes from the coordinator's cache or from one query. Call it on the context's queue.
   ///
   /// - Throws: 133000 if the object has no row, and the stores' errors.
+  ///
+  /// Source: Apple's documentation of `existingObject(with:)`.
   public final func existingObject(with objectID: NSManagedObjectID) throws -> NSManagedObject {
     checkQueue()
     if permanentIDs.isAwaitingSome { adoptPermanentIDs() }
@@ -58,6 +62,14 @@ extension NSManagedObjectContext {
 
   /// The object of the ID if the context has it and the program holds it or it has changes; nil otherwise. Reads
   /// nothing. Call it on the context's queue.
+  ///
+  /// ```swift
+  /// if let shown = context.registeredObject(for: book.objectID) { context.refresh(shown, mergeChanges: true) }
+  /// ```
+  ///
+  /// Use it to update only what a user interface shows.
+  ///
+  /// Source: Apple's documentation of `registeredObject(for:)`.
   public final func registeredObject(for objectID: NSManagedObjectID) -> NSManagedObject? {
     checkQueue()
     if permanentIDs.isAwaitingSome { adoptPermanentIDs() }

@@ -35,6 +35,9 @@ extension NSManagedObjectContext {
   /// Return values or object IDs, not objects: the result is used on the caller's thread. In a task prefer the
   /// asynchronous `perform(schedule:_:)`, which blocks no thread.
   ///
+  /// Any thread may call it. A call from a block of the same context runs inline, also where the calling thread is in a
+  /// block of another context by now. What the block changes stays unsaved until `save()`.
+  ///
   /// - Returns: the block's result.
   /// - Throws: the block's error.
   public final func performAndWait<T>(_ block: () throws -> T) rethrows -> T { try runAndWait(block) }
@@ -98,6 +101,15 @@ extension NSManagedObjectContext {
   ///
   /// The result leaves the context's queue: return an object ID or a value, not a managed object. As on Apple's
   /// platforms the compiler does not check it.
+  ///
+  /// Each call waits behind the blocks that the queue has already. Objects that the block fetched may be freed once it
+  /// has returned, so fetch, change and save in one block.
+  ///
+  /// - Returns: the block's result.
+  /// - Throws: the block's error. Changes that were made before it stay in the context: call `rollback()` in the block
+  ///   where they must not be saved later.
+  ///
+  /// Source: Apple's documentation of `perform(schedule:_:)`.
   nonisolated(nonsending) public final func perform<T, Failure: Error>(
     schedule: ScheduledTaskType = .immediate, _ block: @escaping () throws(Failure) -> T
   ) async throws(Failure) -> T {

@@ -19,6 +19,10 @@ extension NSManagedObjectContext {
   /// context does not touch this one at all. A fetch from a SQLite file in WAL mode does not wait for a writer
   /// (https://www.sqlite.org/wal.html). Call it on the context's queue.
   ///
+  /// It costs one query for each store that holds the entity. The query reads the values of objects that the context
+  /// has too, but they keep their own values and changes: call `refresh(_:mergeChanges:)`, or set
+  /// `shouldRefreshRefetchedObjects`, where the stored values are needed.
+  ///
   /// - Throws: 134070 if the context has no coordinator, the model lacks the entity, the results are not of type `T`,
   ///   the request's settings contradict each other, or a SQL store cannot put the predicate or a sort descriptor into
   ///   SQL; the stores' errors.
@@ -73,6 +77,8 @@ extension NSManagedObjectContext {
   /// (`includesPendingChanges`), in a child context, and with several stores the IDs are fetched instead. It ends the
   /// event, so that deleted objects take those along that delete rules name. Call it on the context's queue. Throws as
   /// `fetch(_:)` does.
+  ///
+  /// Source: Apple's documentation of `count(for:)`.
   public final func count<T>(for request: NSFetchRequest<T>) throws -> Int {
     if hasChanges { processEvent() }
     let settings = request.settings

@@ -41,6 +41,13 @@ extension NSManagedObjectContext {
   /// cache first, so that the new values are read. URIs of stores that a context's coordinator does not have open are
   /// passed over.
   ///
+  /// Call it on any thread. Programs that read persistent history need no dictionary:
+  /// `NSPersistentHistoryTransaction.objectIDNotification()` gives a notification for
+  /// `mergeChanges(fromContextDidSave:)`. A row that was written and not merged shows its old values in objects that
+  /// have been read, and changing such an object is a conflict at the next save.
+  ///
+  /// Source: Apple's documentation of `mergeChanges(fromRemoteContextSave:into:)`.
+  ///
   /// - Parameter changeNotificationData: arrays or sets of object IDs or their URIs, under `NSInsertedObjectIDsKey` or
   ///   `NSInsertedObjectsKey` and the like.
   public class func mergeChanges(
