@@ -29,6 +29,10 @@
 /// hold may leave its context at any time; unlike on Apple's platforms its memory is freed a little later. Objects are
 /// equal only if they are the same instance, and a context has one instance for each ID.
 ///
+/// What happens otherwise: use on another queue is a data race, which `-com.apple.CoreData.ConcurrencyDebug 1` turns
+/// into an end of the process with a sentence that names the object. Reading a property of a fault whose context was
+/// freed ends the process; after a reset or a saved deletion a property reads as nil.
+///
 /// Source: Apple's documentation of `NSManagedObject`.
 open class NSManagedObject: NSObject, NSFetchRequestResult {
   final let layout: EntityLayout
@@ -122,6 +126,14 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// Creates an object with the model's default values and inserts it into a context as a new one. Call it on the
   /// context's queue.
   ///
+  /// ```swift
+  /// if let entity = NSEntityDescription.entity(forEntityName: "Book", in: context) {
+  ///   let draft = Book(entity: entity, insertInto: nil)
+  ///   draft.title = "Emma"
+  ///   context.insert(draft)  // or drop it: nothing was recorded
+  /// }
+  /// ```
+  ///
   /// Without a context it belongs nowhere until `NSManagedObjectContext.insert(_:)`, or until an object of a context
   /// refers to it. It has values and relationships before; objects without a context that refer to each other hold each
   /// other. The class should be the one that the entity names.
@@ -143,6 +155,11 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// ```
   ///
   /// `awakeFromInsert()` runs before it returns. The ID is temporary until the save.
+  ///
+  /// It writes nothing before the save. Where several models in the process use one class, this initialiser takes the
+  /// entity of the context's own model. Mandatory properties without a value make the save throw 1570.
+  ///
+  /// Source: Apple's documentation of `init(context:)`.
   public required convenience init(context: NSManagedObjectContext) {
     guard let entity = context.entity(for: Self.self) else {
       fatalError("No entity of the context's model has the class \(Self.self).")
@@ -164,6 +181,18 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
 
   /// The object's ID, temporary until the object is saved or gets one by `obtainPermanentIDs(for:)`. May be passed to
   /// other queues. Reading it reads nothing.
+  ///
+  /// ```swift
+  /// let id = book.objectID
+  /// await container.performBackgroundTask { context in
+  ///   print((context.object(with: id) as? Book)?.title ?? "")
+  /// }
+  /// ```
+  ///
+  /// A temporary ID means nothing outside of its context and the contexts below it, and the save replaces it: read
+  /// `objectID` again after the save. Where an ID leaves the process use `uriRepresentation()` or `uriString`.
+  ///
+  /// Source: Apple's documentation of `objectID`.
   public final var objectID: NSManagedObjectID {
     if key <= 0 { settleTemporaryKey() }
     if let identifier { return identifier }
@@ -221,6 +250,10 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// The context that the object belongs to. Nil for an object that was made without one, after its deletion was saved,
   /// after a reset, and once the context is freed. The object does not hold it: keep the context as long as its objects
   /// are used.
+  ///
+  /// ```swift
+  /// await book.managedObjectContext?.perform { print(book.title ?? "") }
+  /// ```
   public final var managedObjectContext: NSManagedObjectContext? { reference?.context }
 
   /// Whether the object is new: in the context and not yet in the store.
@@ -235,12 +268,29 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
 
   /// Whether the object's values have not been read yet. The next access to a property reads them, from memory if the
   /// fetch brought them, else with a query. Asking it, `objectID`, `entity`, `description` or a state reads nothing.
+  ///
+  /// ```swift
+  /// let books = try context.fetch(NSFetchRequest<Book>(entityName: "Book"))
+  /// print(books.first?.isFault ?? true)  // true: nothing has used it
+  /// print(books.first?.title ?? "")
+  /// print(books.first?.isFault ?? true)  // false
+  /// ```
+  ///
+  /// A fault does not tell that a query follows: after a plain fetch the values are in memory. Programs rarely ask; use
+  /// `relationshipKeyPathsForPrefetching` to avoid queries, and `refresh(_:mergeChanges:)` to make a fault.
+  ///
+  /// Source: Apple's documentation of `isFault`.
   public final var isFault: Bool { state.contains(.fault) && !state.contains(.unborn) }
 
   /// 0 for an object with values, 1 for a fault.
   public final var faultingState: Int { isFault ? 1 : 0 }
 
   /// Whether the object was inserted, updated or deleted since the last save.
+  ///
+  /// ```swift
+  /// book.title = book.title
+  /// print(book.hasChanges, book.hasPersistentChangedValues)  // true false
+  /// ```
   public final var hasChanges: Bool { !state.isDisjoint(with: [.inserted, .updated, .deleted]) }
 
   /// The entity of the class in the models that coordinators use. If none has one, or several have, it is an empty
@@ -287,17 +337,50 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   ///
   /// What it sets is part of the insertion. It does not run again in the parent to which a child saves the object, nor
   /// for rows of a batch insertion. Use it for values that a model's default cannot express. The default does nothing.
+  ///
+  /// It runs on the context's queue, before the initialiser returns. A batch insertion makes no such call: give its
+  /// rows the values themselves.
+  ///
+  /// Source: Apple's documentation of `awakeFromInsert()`.
   open func awakeFromInsert() {}
 
   /// Called each time the object's values come from the store: when the fault is filled, not when it is fetched.
   /// Overrides call super.
   ///
+  /// ```swift
+  /// final class Note: NSManagedObject {
+  ///   @ManagedAttribute("text") var text: String?
+  ///   private(set) var words = 0
+  ///
+  ///   override func awakeFromFetch() {
+  ///     super.awakeFromFetch()
+  ///     words = (text ?? "").split(separator: " ").count
+  ///   }
+  /// }
+  /// ```
+  ///
   /// Use it to compute transient values. Changes made here are not recorded, so the object stays clean, and the inverse
   /// of a relationship is not set: set none. After a refresh or a merge it runs again. The default does nothing.
+  ///
+  /// It runs on the context's queue, once for each object that is used, so keep it short. A class that overrides it
+  /// makes the first use of each object a little slower.
+  ///
+  /// Source: Apple's documentation of `awakeFromFetch()`.
   open func awakeFromFetch() {}
 
   /// Called after something other than a fetch replaced the object's values: undo, roll-back, a refresh that kept
   /// changes, or a merge policy. Changes made here are not recorded. Overrides call super. The default does nothing.
+  ///
+  /// ```swift
+  /// final class Note: NSManagedObject {
+  ///   var thumbnail: Data?
+  ///
+  ///   override func awakeFromSnapshotEvents(_ flags: NSSnapshotEventType) {
+  ///     super.awakeFromSnapshotEvents(flags)
+  ///     thumbnail = nil  // made from values that are no longer there
+  ///   }
+  /// }
+  /// ```
   ///
   /// - Parameter flags: which of these it was.
   open func awakeFromSnapshotEvents(_ flags: NSSnapshotEventType) {}
@@ -319,16 +402,49 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// Changes made here are saved too; the call is repeated while objects keep changing, 1000 times at most, then the
   /// save throws 134030. So compare before setting a property, or use `setPrimitiveValue(_:forKey:)`, which counts as
   /// no change. It runs before validation. The default does nothing.
+  ///
+  /// Use it for values that follow from others, such as a date of change. It runs for each changed object of each save,
+  /// on the context's queue, so keep it short. A batch update calls none.
+  ///
+  /// Source: Apple's documentation of `willSave()`.
   open func willSave() {}
 
   /// Called after the save that wrote the object's changes or its deletion, before `NSManagedObjectContextDidSave` is
   /// posted. `isDeleted` is false again then, and the object of a deletion belongs to no context. Changes made here
   /// belong to the next save. The default does nothing.
+  ///
+  /// ```swift
+  /// final class Photo: NSManagedObject {
+  ///   @ManagedAttribute("path") var path: String?
+  ///   private var deletedPath: String?
+  ///
+  ///   override func prepareForDeletion() {
+  ///     super.prepareForDeletion()
+  ///     deletedPath = path
+  ///   }
+  ///
+  ///   override func didSave() {
+  ///     super.didSave()
+  ///     guard managedObjectContext == nil, let deletedPath else { return }
+  ///     try? FileManager.default.removeItem(atPath: deletedPath)  // a file that is gone already is no error
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// It runs on the context's queue. In a child context it runs after the save into the parent, when the store has
+  /// nothing of it yet.
+  ///
+  /// Source: Apple's documentation of `didSave()`.
   open func didSave() {}
 
   /// Called by `NSManagedObjectContext.delete(_:)`, before `isDeleted` becomes true, and for each object that a Cascade
   /// rule deletes. Relationships can still be read: delete rules apply later. A roll-back undoes the deletion without a
   /// call, so act outside the store in `didSave()`. The default does nothing.
+  ///
+  /// It runs on the context's queue, and again if a deletion that was undone is made anew. See `didSave()` for an
+  /// example.
+  ///
+  /// Source: Apple's documentation of `prepareForDeletion()`.
   open func prepareForDeletion() {}
 
   /// Called before the object drops its values in a refresh, and while it still has them. Not called when an object
@@ -400,16 +516,80 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// Validates a new object before a save. Overrides call super first, and throw if the object is invalid: no object of
   /// the save is then written.
   ///
+  /// ```swift
+  /// final class Loan: NSManagedObject {
+  ///   @ManagedAttribute("from") var from: Date?
+  ///   @ManagedAttribute("until") var until: Date?
+  ///
+  ///   override func validateForInsert() throws {
+  ///     try super.validateForInsert()
+  ///     try checkPeriod()
+  ///   }
+  ///
+  ///   override func validateForUpdate() throws {
+  ///     try super.validateForUpdate()
+  ///     try checkPeriod()
+  ///   }
+  ///
+  ///   private func checkPeriod() throws {
+  ///     if let from, let until, until < from { throw CocoaError(.managedObjectValidation) }
+  ///   }
+  /// }
+  /// ```
+  ///
   /// The default validates each property by its rules, mandatory values and numbers of related objects; several
   /// failures are one error 1560 with the single ones under `NSDetailedErrorsKey`. Runs after `willSave()`.
+  ///
+  /// Use it for rules over several properties; `validateValue(_:forKey:)` is for one property, and rules of the model
+  /// need no code. It runs on the context's queue, in a child's save and in the parent's. Batch requests call none. The
+  /// save lists the errors of all objects.
+  ///
+  /// - Throws: the error of a single failure, or 1560 with all of them. Codes: 1570 to 1590 for missing values and
+  ///   numbers of related objects, 1610 to 1680 for the limits of a model, 1550 for other rules.
+  ///
+  /// Source: Apple's documentation of `validateForInsert()`.
   open func validateForInsert() throws { try validateProperties() }
 
   /// Validates a changed object before a save, as `validateForInsert()` does a new one. To-many relationships that were
   /// not changed are not read for it. Overrides call super first.
+  ///
+  /// ```swift
+  /// final class Invoice: NSManagedObject {
+  ///   @ManagedAttribute("sentAt") var sentAt: Date?
+  ///
+  ///   override func validateForUpdate() throws {
+  ///     try super.validateForUpdate()
+  ///     // What was sent does not change any more.
+  ///     if committedValues(forKeys: ["sentAt"])["sentAt"] is Date { throw CocoaError(.managedObjectValidation) }
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// - Throws: as `validateForInsert()`.
+  ///
+  /// Source: Apple's documentation of `validateForUpdate()`.
   open func validateForUpdate() throws { try validateProperties() }
 
   /// Validates a deleted object before a save: the default throws 1600 for each Deny rule whose relationship has an
   /// object left that is not deleted too. Overrides call super first.
+  ///
+  /// ```swift
+  /// final class Invoice: NSManagedObject {
+  ///   @ManagedAttribute("sentAt") var sentAt: Date?
+  ///
+  ///   override func validateForDelete() throws {
+  ///     try super.validateForDelete()
+  ///     if sentAt != nil { throw CocoaError(.validationRelationshipDeniedDelete) }
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// The save then throws the error and writes nothing, and the object stays marked for deletion: call `rollback()`, or
+  /// insert it again. It is not called for an object whose row is gone.
+  ///
+  /// - Throws: 1600, or 1560 for several Deny rules.
+  ///
+  /// Source: Apple's documentation of `validateForDelete()`.
   open func validateForDelete() throws { try validateDenyRules() }
 
   // MARK: Identity, not values

@@ -29,6 +29,14 @@ internal import Synchronization
 /// A request belongs to no context or thread until it is executed; do not change it on several threads at once.
 /// Contradictory settings throw 134070 when it is executed.
 ///
+/// Which result type to take: objects to show or to change them, IDs to hand them to another queue, dictionaries for
+/// sums and for many rows of few columns, a count where the number is enough. Dictionaries make no objects, and IDs are
+/// fetched without values.
+///
+/// What happens otherwise: without a limit a fetch makes an object for every row that matches, and a relationship that
+/// is read for each of them costs one query each. `fetchLimit`, `fetchBatchSize` and
+/// `relationshipKeyPathsForPrefetching` are there for this.
+///
 /// Source: Apple's documentation of `NSFetchRequest`.
 open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   final var settings = FetchSettings()
@@ -38,6 +46,15 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
 
   /// Fetches objects of the entity of a name, which the executing context's model resolves. A name that the model lacks
   /// makes the fetch throw 134070.
+  ///
+  /// ```swift
+  /// let request = NSFetchRequest<Book>(entityName: "Book")
+  /// let books = try context.fetch(request)
+  /// ```
+  ///
+  /// The result type is part of the request's type: `NSFetchRequest<Book>` gives `[Book]`.
+  ///
+  /// Source: Apple's documentation of `init(entityName:)`.
   public init(entityName: String) {
     super.init()
     settings.entityName = entityName
@@ -102,6 +119,11 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// SQL stores evaluate it in the database, so they take no block predicates and no transient or computed properties:
   /// the fetch throws 134070 with a sentence that names the part. Stores in memory, binary and XML stores evaluate
   /// anything. A fetch index on a compared attribute spares reading the whole table.
+  ///
+  /// Pass what users type as an argument, `%@`, never as a part of the format. `==`, `<`, `>`, `IN` and `BEGINSWITH`
+  /// can use an index; `CONTAINS`, `ENDSWITH`, and comparisons with `[c]` or `[d]` test every row.
+  ///
+  /// Source: Apple's documentation of `predicate`; the syntax is that of `NSPredicate(format:)`.
   open var predicate: NSPredicate? {
     get { settings.predicate }
     set {
@@ -112,10 +134,23 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
 
   /// The order of the results, the most significant descriptor first; nil leaves the order open. Default: nil.
   ///
+  /// ```swift
+  /// let request = NSFetchRequest<Book>(entityName: "Book")
+  /// request.sortDescriptors = [
+  ///   NSSortDescriptor(key: "author.name", ascending: true),
+  ///   NSSortDescriptor(key: "title", ascending: true, selector: Selector("localizedStandardCompare:")),
+  /// ]
+  /// ```
+  ///
   /// Nil values come first in ascending order. Strings are compared by their bytes unless the descriptor has a selector
   /// such as `localizedStandardCompare:`. SQL stores take key paths through to-one relationships, and no comparator
   /// closures (134070). Give a last descriptor that tells all objects apart where pages are fetched with `fetchOffset`:
   /// objects that compare equal come in no fixed order.
+  ///
+  /// Without sort descriptors the order may differ from one fetch to the next: do not rely on it, not even where it
+  /// looks like the order of insertion. A fetched results controller traps without them.
+  ///
+  /// Source: Apple's documentation of `sortDescriptors`.
   open var sortDescriptors: [NSSortDescriptor]? {
     get { settings.sortDescriptors }
     set { settings.sortDescriptors = newValue }
@@ -123,14 +158,36 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
 
   /// The largest number of objects to fetch; 0 means all, and so does a negative number. Default: 0.
   ///
+  /// ```swift
+  /// let request = NSFetchRequest<Book>(entityName: "Book")
+  /// request.sortDescriptors = [NSSortDescriptor(key: "pages", ascending: false)]
+  /// request.fetchLimit = 1
+  /// let longest = try context.fetch(request).first
+  /// ```
+  ///
   /// The store applies it, unless the context has unsaved changes that count, has a parent, or several stores hold the
   /// entity: then all matching rows are read first.
+  ///
+  /// Set it wherever a program uses the first results only: the others are neither read nor made. Give sort descriptors
+  /// with it, since without them it is open which objects are the first. Set `includesPendingChanges` to false where
+  /// unsaved changes do not matter and the table is large.
+  ///
+  /// Source: Apple's documentation of `fetchLimit`.
   open var fetchLimit: Int {
     get { settings.fetchLimit }
     set { settings.fetchLimit = max(0, newValue) }
   }
 
   /// The number of matching objects to skip at the beginning; a negative number means none. Default: 0.
+  ///
+  /// ```swift
+  /// let page = NSFetchRequest<Book>(entityName: "Book")
+  /// page.sortDescriptors = [
+  ///   NSSortDescriptor(key: "title", ascending: true), NSSortDescriptor(key: "objectID", ascending: true),
+  /// ]
+  /// page.fetchLimit = 50
+  /// page.fetchOffset = 100  // the third page
+  /// ```
   ///
   /// The store still steps over the skipped rows: to read on from a known object of a large table, compare with its
   /// value instead, as in `title > %@`. Beyond the end the result is empty.
@@ -152,6 +209,12 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// With a batch size the fetch reads IDs only. Use it for long lists of which few objects are looked at; a program
   /// that uses them all is faster without. The result is a plain array of faults either way, where Apple's is an array
   /// that makes its elements at their first use.
+  ///
+  /// Take a number a little above what is visible at once: a smaller one costs more queries, a larger one reads rows
+  /// that nobody looks at. It has no effect on IDs, dictionaries and counts. A row that is deleted between the fetch
+  /// and its batch is a missing row: see `NSManagedObjectContext.shouldDeleteInaccessibleFaults`.
+  ///
+  /// Source: Apple's documentation of `fetchBatchSize`.
   open var fetchBatchSize: Int {
     get { settings.fetchBatchSize }
     set { settings.fetchBatchSize = newValue }
@@ -159,12 +222,31 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
 
   /// The form of the results: objects, IDs, dictionaries or a count. Default: managed objects. The request's type
   /// parameter has to fit.
+  ///
+  /// ```swift
+  /// let request = NSFetchRequest<NSManagedObjectID>(entityName: "Book")
+  /// request.resultType = .managedObjectIDResultType
+  /// let ids = try context.fetch(request)
+  /// await container.performBackgroundTask { context in
+  ///   for id in ids { print(context.object(with: id).isFault) }
+  /// }
+  /// ```
+  ///
+  /// A type parameter that does not fit makes a fetch with results throw 134070. Dictionaries come from the stores and
+  /// do not have unsaved changes; IDs and counts do, if `includesPendingChanges` is true.
+  ///
+  /// Source: Apple's documentation of `resultType`.
   open var resultType: NSFetchRequestResultType {
     get { settings.resultType }
     set { settings.resultType = newValue }
   }
 
   /// Whether objects of subentities are fetched too. Default: true. False fetches objects of exactly this entity.
+  ///
+  /// ```swift
+  /// let request = NSFetchRequest<Book>(entityName: "Book")
+  /// request.includesSubentities = false  // no entity below Book
+  /// ```
   open var includesSubentities: Bool {
     get { settings.includesSubentities }
     set { settings.includesSubentities = newValue }
@@ -172,6 +254,12 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
 
   /// Whether the fetch reads the objects' values; false reads IDs only, and each object's first use reads its row.
   /// Default: true.
+  ///
+  /// ```swift
+  /// let request = NSFetchRequest<Book>(entityName: "Book")
+  /// request.includesPropertyValues = false
+  /// for book in try context.fetch(request) { print(book.objectID) }  // needs no values
+  /// ```
   open var includesPropertyValues: Bool {
     get { settings.includesPropertyValues }
     set { settings.includesPropertyValues = newValue }
@@ -179,9 +267,21 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
 
   /// Whether new objects among the results are faults until they are used. Default: true.
   ///
+  /// ```swift
+  /// let request = NSFetchRequest<Book>(entityName: "Book")
+  /// request.returnsObjectsAsFaults = false
+  /// let books = try context.fetch(request)
+  /// print(books.contains { $0.isFault })  // false
+  /// ```
+  ///
   /// The values have been read with the fetch either way, unless `includesPropertyValues` is false or there is a batch
   /// size, so filling such a fault costs no query. With false the objects wake at once (`awakeFromFetch()`), and a row
   /// that cannot be read makes the fetch throw, where a later use would end the process.
+  ///
+  /// Set false where a class computes something in `awakeFromFetch()` that is needed for every object, or where a
+  /// failure to read must be an error of the fetch. It is no way to save queries: the default reads the same rows.
+  ///
+  /// Source: Apple's documentation of `returnsObjectsAsFaults`.
   open var returnsObjectsAsFaults: Bool {
     get { settings.returnsObjectsAsFaults }
     set { settings.returnsObjectsAsFaults = newValue }
@@ -189,6 +289,12 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
 
   /// Whether unsaved changes of the context take part: fetched objects that changed are tested again in memory, unsaved
   /// new ones are added, deleted ones left out. Default: true.
+  ///
+  /// ```swift
+  /// let request = NSFetchRequest<Book>(entityName: "Book")
+  /// request.includesPendingChanges = false
+  /// let stored = try context.count(for: request)  // as the store has it
+  /// ```
   ///
   /// It costs a look at each unsaved object, and the store cannot apply limit and offset. Has no effect on
   /// dictionaries, which always come from the stores.
@@ -209,6 +315,11 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// and one. With it a SQLite store reads the books of 256 authors in one query, so they cost five. A path of several
   /// steps, "author.books", reads each step. Names that are no relationships are passed over. Has no effect in a
   /// context with a parent.
+  ///
+  /// Name the relationships that the program reads for most of the results, and no others: each named one is read for
+  /// all results. The objects stay faults whose rows are in memory.
+  ///
+  /// Source: Apple's documentation of `relationshipKeyPathsForPrefetching`.
   open var relationshipKeyPathsForPrefetching: [String]? {
     get { settings.prefetchedKeyPaths }
     set { settings.prefetchedKeyPaths = newValue }
@@ -218,9 +329,26 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// computed one; nil for all attributes. A to-one relationship gives an object ID; a nil value has no entry in the
   /// dictionary. Default: nil.
   ///
+  /// ```swift
+  /// let rows = NSFetchRequest<NSDictionary>(entityName: "Book")
+  /// rows.resultType = .dictionaryResultType
+  /// rows.propertiesToFetch = ["title", "author.name"]
+  /// for row in try context.fetch(rows) { print(row["title"] ?? "", row["author.name"] ?? "") }
+  ///
+  /// let titles = NSFetchRequest<Book>(entityName: "Book")
+  /// titles.propertiesToFetch = ["title"]
+  /// for book in try context.fetch(titles) { print(book.title ?? "") }  // the query reads this column only
+  /// ```
+  ///
   /// A fetch of objects gives faults that have the attributes and to-one relationships named here; reading any other
   /// property reads the whole row. It has no effect on objects if `returnsObjectsAsFaults` is false, there is a batch
   /// size, the context has a parent, or unsaved changes take part.
+  ///
+  /// Use it for wide rows of which few columns are needed, such as a list without its large texts. A program that then
+  /// reads another property of each object costs a query for each. A name that the entity does not have throws 134070
+  /// in a dictionary fetch, and is passed over in a fetch of objects.
+  ///
+  /// Source: Apple's documentation of `propertiesToFetch`.
   open var propertiesToFetch: [Any]? {
     get { settings.propertiesToFetch }
     set { settings.propertiesToFetch = newValue }
@@ -242,6 +370,19 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// The columns by which a dictionary result is grouped: names or property descriptions. Aggregates are computed for
   /// each group. Any other result type throws 134070. Names are read as descriptions once the entity is known. Default:
   /// nil.
+  ///
+  /// ```swift
+  /// let count = NSExpressionDescription()
+  /// count.name = "count"
+  /// count.expression = NSExpression(format: "count:(title)")
+  /// count.expressionResultType = .integer64AttributeType
+  /// let request = NSFetchRequest<NSDictionary>(entityName: "Book")
+  /// request.resultType = .dictionaryResultType
+  /// request.propertiesToFetch = ["author.name", count]
+  /// request.propertiesToGroupBy = ["author.name"]
+  /// request.havingPredicate = NSPredicate(format: "count:(title) > 1")
+  /// for row in try context.fetch(request) { print(row["author.name"] ?? "", row["count"] ?? 0) }
+  /// ```
   open var propertiesToGroupBy: [Any]? {
     get {
       guard let entity else { return settings.propertiesToGroupBy }
@@ -261,6 +402,12 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
 
   /// Whether objects whose values were read get those that the store has now, as by `refresh(_:mergeChanges:)` with
   /// `mergeChanges`: unsaved changes stay. Otherwise they stay as they are. Default: false.
+  ///
+  /// ```swift
+  /// let request = NSFetchRequest<Book>(entityName: "Book")
+  /// request.shouldRefreshRefetchedObjects = true
+  /// let books = try context.fetch(request)  // with what other processes have saved
+  /// ```
   open var shouldRefreshRefetchedObjects: Bool {
     get { settings.shouldRefreshRefetchedObjects }
     set { settings.shouldRefreshRefetchedObjects = newValue }
