@@ -19,6 +19,13 @@
 /// Keep it as long as its contexts are used. Contexts of one container share the coordinator's row cache and its
 /// connections; several containers on one file are like several processes on it.
 ///
+/// Use one container for each store file of a process. Two containers on one file share neither rows nor notifications
+/// of saves: each hears of the other's saves as of those of another process, by `NSPersistentStoreRemoteChange` if the
+/// option for it is set.
+///
+/// What happens otherwise: a context whose container is freed keeps the coordinator and so the stores; an object that
+/// the program keeps does not keep its context.
+///
 /// Source: Apple's documentation of `NSPersistentContainer`.
 ///
 /// `@unchecked Sendable`: its parts are constant, except for the descriptions, which are set before the stores are
@@ -32,15 +39,35 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   public let persistentStoreCoordinator: NSPersistentStoreCoordinator
   /// The main-queue context. As on Apple's platforms it does not merge other contexts' saves by itself: set
   /// `automaticallyMergesChangesFromParent`.
+  ///
+  /// ```swift
+  /// container.viewContext.automaticallyMergesChangesFromParent = true
+  /// container.viewContext.mergePolicy = NSMergeByPropertyStoreTrumpMergePolicy
+  /// ```
+  ///
+  /// Use it on the main thread directly, and elsewhere inside `perform` and `performAndWait`. A long fetch here delays
+  /// the user interface: take `newBackgroundContext()` for it. Its name is "viewContext".
+  ///
+  /// Source: Apple's documentation of `viewContext`.
   open var viewContext: NSManagedObjectContext { mainContext }
   private let mainContext: NSManagedObjectContext
   /// The stores to load. Default: one SQLite file `NAME.sqlite` in `defaultDirectoryURL()`. Set it before
   /// `loadPersistentStores`; later changes have no effect on stores that are open.
+  ///
+  /// ```swift
+  /// let description = NSPersistentStoreDescription(url: url)
+  /// description.setOption(true as NSNumber, forKey: NSPersistentHistoryTrackingKey)
+  /// container.persistentStoreDescriptions = [description]
+  /// ```
   open var persistentStoreDescriptions: [NSPersistentStoreDescription]
 
   /// A container for the model with this name, compiled or as source, among the program's resources: those of the main
   /// bundle, of loaded bundles, and of the resource bundles that SwiftPM puts beside an executable. Traps if none of
   /// them has it.
+  ///
+  /// ```swift
+  /// let container = NSPersistentContainer(name: "Library")  // Library.xcdatamodeld is a file of the target
+  /// ```
   ///
   /// `ModelCompilerPlugin` puts the models of a target into its resource bundle. It takes the first model of that name
   /// that can be read; give the model itself, with `init(name:managedObjectModel:)`, where two bundles have the name.
@@ -97,6 +124,12 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   /// A store of an older model version is migrated, unless the description says otherwise, which takes time in
   /// proportion to its rows: see `shouldAddStoreAsynchronously`. Calling it a second time fails for files that are open
   /// already (134080).
+  ///
+  /// Call it once, before any context is used: a fetch without a store finds nothing, and a save with changes throws
+  /// 134030. Any thread may call it; a description with `shouldAddStoreAsynchronously` keeps a migration off that
+  /// thread.
+  ///
+  /// Source: Apple's documentation of `loadPersistentStores(completionHandler:)`.
   open func loadPersistentStores(
     completionHandler block: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void
   ) {
@@ -122,6 +155,11 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   ///   try importer.save()
   /// }
   /// ```
+  ///
+  /// Any thread may call it. The context lives as long as the program holds it or a block of it waits to run. Set
+  /// `transactionAuthor` where a reader of persistent history has to tell the context's saves from others.
+  ///
+  /// Source: Apple's documentation of `newBackgroundContext()`.
   open func newBackgroundContext() -> NSManagedObjectContext {
     let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
     context.persistentStoreCoordinator = persistentStoreCoordinator
@@ -131,8 +169,24 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   /// Runs the block with a new private-queue context, later and on that context's queue. The block has to save: what it
   /// leaves unsaved is lost with the context.
   ///
+  /// ```swift
+  /// func markAllRead(in container: NSPersistentContainer) {
+  ///   container.performBackgroundTask { context in
+  ///     do {
+  ///       for book in try context.fetch(NSFetchRequest<Book>(entityName: "Book")) { book.isRead = true }
+  ///       try context.save()
+  ///     } catch { print("not saved: \(error)") }
+  ///   }
+  /// }
+  /// ```
+  ///
   /// Several calls run at the same time, each on its own queue, and their saves take turns at the store. Use one
   /// context of `newBackgroundContext()` instead where blocks have to run one after the other.
+  ///
+  /// It returns at once, and any thread may call it. The block has to handle its errors itself: use the asynchronous
+  /// form to throw them to the caller.
+  ///
+  /// Source: Apple's documentation of `performBackgroundTask(_:)`.
   open func performBackgroundTask(_ block: @escaping (NSManagedObjectContext) -> Void) {
     let context = newBackgroundContext()
     context.perform { block(context) }
@@ -147,6 +201,9 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   /// ```
   ///
   /// What it leaves unsaved is lost with the context. Return values or object IDs, not objects.
+  ///
+  /// Each call makes a context, so objects are read anew, from the coordinator's row cache where that has them. Two
+  /// tasks that change the same object are a conflict for the second save: set a merge policy in the block.
   ///
   /// - Returns: the block's result.
   /// - Throws: the block's error, with its type.

@@ -15,6 +15,10 @@ package import ObjectIdentity
 ///
 /// Keep it as long as its contexts are used. Freeing it closes the stores.
 ///
+/// Programs use a coordinator directly to open stores without a container, to read metadata, to copy, replace and
+/// delete files, and to resolve URIs. All of it may be done on any thread. What happens otherwise: a context without a
+/// coordinator throws 134070 when it fetches.
+///
 /// Source: Apple's documentation of `NSPersistentStoreCoordinator`.
 ///
 /// `@unchecked Sendable`: `lock` protects the list of stores; stores and their databases do their own locking.
@@ -30,6 +34,13 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   private let queue = DispatchQueue(label: "NSPersistentStoreCoordinator")
 
   /// A coordinator without stores.
+  ///
+  /// ```swift
+  /// let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+  /// try coordinator.addPersistentStore(type: .inMemory, at: URL(fileURLWithPath: "/dev/null"))
+  /// ```
+  ///
+  /// Changing the model afterwards traps: make a copy of it for another coordinator.
   ///
   /// - Parameter model: the model of all its stores. It cannot be changed from now on.
   public required init(managedObjectModel model: NSManagedObjectModel) {
@@ -69,6 +80,10 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   /// The open store at a URL, also where another path or a link leads to the same file; nil if there is none. Of
   /// several stores in one file it is the first.
+  ///
+  /// ```swift
+  /// if let store = coordinator.persistentStore(for: url) { try coordinator.remove(store) }
+  /// ```
   open func persistentStore(for url: URL) -> NSPersistentStore? {
     persistentStores.first { $0.url == url } ?? persistentStores.first { url.isSamePlace(as: $0.url) }
   }
@@ -228,6 +243,11 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   /// Closes a store. Its objects can no longer be filled or saved: contexts that have some should be reset before.
   ///
+  /// ```swift
+  /// context.reset()
+  /// for store in coordinator.persistentStores { try coordinator.remove(store) }
+  /// ```
+  ///
   /// `NSPersistentStoreCoordinatorWillRemoveStore` is posted before and `NSPersistentStoreCoordinatorStoresDidChange`
   /// after, on the caller's thread. The file stays.
   ///
@@ -254,6 +274,13 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   /// Makes the stores' running statements fail, from any thread: a fetch throws, a save is rolled back and throws.
   /// Later ones are not affected. An addition to Apple's API.
+  ///
+  /// ```swift
+  /// Task {
+  ///   try await Task.sleep(for: .seconds(10))
+  ///   coordinator.interruptStatements()  // a fetch that still runs throws
+  /// }
+  /// ```
   ///
   /// It ends a fetch that takes too long, of whatever context. Stores in memory, binary and XML stores do not notice.
   public final func interruptStatements() {
@@ -312,6 +339,14 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// Runs the block on the coordinator's queue, later. Blocks run one after the other, in their order. The queue is for
   /// the program's own work on stores, such as adding and removing them: contexts do not use it, so a block there holds
   /// up no fetch and no save.
+  ///
+  /// ```swift
+  /// func printStores(of coordinator: NSPersistentStoreCoordinator) {
+  ///   coordinator.perform {
+  ///     for store in coordinator.persistentStores { print(store.identifier ?? "") }
+  ///   }
+  /// }
+  /// ```
   open func perform(_ block: @escaping () -> Void) {
     // `nonisolated(unsafe)`: Apple's signature leaves it to the caller what the block captures.
     nonisolated(unsafe) let block = block
@@ -360,6 +395,11 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   /// Does what migrations of the open stores have left for later, each piece in a transaction of its own. Call it when
   /// the program has time, on any thread. Other processes may read and write meanwhile.
+  ///
+  /// ```swift
+  /// let coordinator = container.persistentStoreCoordinator
+  /// Task.detached { try coordinator.finishDeferredLightweightMigration() }
+  /// ```
   ///
   /// Only SQLite stores that were opened with `NSPersistentStoreDeferredLightweightMigrationOptionKey` leave something:
   /// tables of the old model, whose space is not free until then, and indexes, without which some fetches take longer.

@@ -23,6 +23,11 @@
 /// SQLite and PostgreSQL stores execute it, a SQLite store at `/dev/null` too. Stores in memory, binary, XML and atomic
 /// stores throw 134091, and read-only ones 134030.
 ///
+/// Take it to delete more rows than a program wants to load. Take `NSManagedObjectContext.delete(_:)` where
+/// `prepareForDeletion()` or validation counts, or where the deletion has to be undone. Execute it on the context's
+/// queue. To delete in portions, which lets other writers in between, give the fetch request a limit and repeat it
+/// until the count is 0.
+///
 /// Source: Apple's documentation of `NSBatchDeleteRequest`.
 open class NSBatchDeleteRequest: NSPersistentStoreRequest {
   final let settings: FetchSettings
@@ -35,6 +40,14 @@ open class NSBatchDeleteRequest: NSPersistentStoreRequest {
 
   /// The form of the result. Default: `.resultTypeStatusOnly`. Ask for IDs if contexts have to be told:
   /// `.resultTypeObjectIDs` keeps the ID of each deleted row in memory.
+  ///
+  /// ```swift
+  /// let oldest = NSFetchRequest<Book>(entityName: "Book")
+  /// oldest.fetchLimit = 10_000
+  /// let request = NSBatchDeleteRequest(fetchRequest: oldest)
+  /// request.resultType = .resultTypeCount
+  /// let count = (try context.execute(request) as? NSBatchDeleteResult)?.result as? Int ?? 0
+  /// ```
   open var resultType: NSBatchDeleteRequestResultType = .resultTypeStatusOnly
 
   private init(settings: FetchSettings) {
@@ -50,6 +63,10 @@ open class NSBatchDeleteRequest: NSPersistentStoreRequest {
 
   /// Deletes the rows of some objects. IDs without a row are passed over; no IDs delete nothing. Traps if the IDs
   /// belong to entities without a common superentity.
+  ///
+  /// ```swift
+  /// try context.execute(NSBatchDeleteRequest(objectIDs: [book.objectID]))
+  /// ```
   public convenience init(objectIDs objects: [NSManagedObjectID]) {
     var settings = FetchSettings()
     settings.entity = NSBatchDeleteRequest.commonEntity(of: objects)

@@ -28,6 +28,10 @@
 /// Executing it throws 134070 for an unknown or abstract entity, an unknown key, and a value of another type; 134091
 /// for a store that takes no batch requests, as stores in memory, binary and XML stores; 134030 for a read-only store.
 ///
+/// Take it for more rows than a program wants to hold as objects: an import, or the first content of a store. Take
+/// objects and saves where hooks, validation or to-many relationships count. Execute it on the context's queue, best in
+/// a background context: the call returns when all rows are committed.
+///
 /// Source: Apple's documentation of `NSBatchInsertRequest`.
 open class NSBatchInsertRequest: NSPersistentStoreRequest {
   /// The entity of the rows; nil if the request was made with a name.
@@ -48,6 +52,15 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
   open var managedObjectHandler: ((NSManagedObject) -> Bool)?
 
   /// The form of the result. Default: `.statusOnly`.
+  ///
+  /// ```swift
+  /// let rows: [[String: Any]] = [["title": "Emma"], ["title": "Persuasion"]]
+  /// let request = NSBatchInsertRequest(entityName: "Book", objects: rows)
+  /// request.resultType = .objectIDs
+  /// let ids = (try context.execute(request) as? NSBatchInsertResult)?.result as? [NSManagedObjectID] ?? []
+  /// ```
+  ///
+  /// IDs take memory for each row, so ask for them only where contexts have to be told.
   open var resultType: NSBatchInsertRequestResultType = .statusOnly
 
   private init(entity: NSEntityDescription?, name: String) {

@@ -19,6 +19,9 @@
 /// Each row gets a new version, so a context that changed one of them before is in conflict at its next save. Stores in
 /// memory, binary and XML stores throw 134091, read-only ones 134030.
 ///
+/// Take it to set the same value, or a value computed from the row, in many rows. Take objects and saves where
+/// `willSave()`, validation or observers count: a batch update calls none of them. Execute it on the context's queue.
+///
 /// Source: Apple's documentation of `NSBatchUpdateRequest`.
 open class NSBatchUpdateRequest: NSPersistentStoreRequest {
   /// The name of the entity, looked up in the model of the executing context's coordinator.
@@ -35,6 +38,12 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
   }
 
   /// Selects the rows; nil selects all. Default: nil.
+  ///
+  /// ```swift
+  /// let request = NSBatchUpdateRequest(entityName: "Book")
+  /// request.predicate = NSPredicate(format: "author.name == %@", "Jane Austen")
+  /// request.propertiesToUpdate = ["isRead": true]
+  /// ```
   open var predicate: NSPredicate?
 
   /// Whether rows of subentities are updated too. Default: true.
@@ -56,6 +65,13 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
   open var propertiesToUpdate: [AnyHashable: Any]?
 
   /// The form of the result. Default: `.statusOnlyResultType`.
+  ///
+  /// ```swift
+  /// let request = NSBatchUpdateRequest(entityName: "Book")
+  /// request.propertiesToUpdate = ["isRead": false]
+  /// request.resultType = .updatedObjectsCountResultType
+  /// let count = (try context.execute(request) as? NSBatchUpdateResult)?.result as? Int ?? 0
+  /// ```
   open var resultType: NSBatchUpdateRequestResultType = .statusOnlyResultType
 
   /// The number of rows to update, the first ones by `order`; 0 for all.

@@ -24,6 +24,10 @@
 /// private-queue context changes made by `performAndWait` appear with the next `processPendingChanges()` or save. Each
 /// change costs a look at the changed objects, not at all results, unless there is a limit or an offset.
 ///
+/// Take it for a list that has to stay right while others save. A list that is shown once needs a fetch only, and one
+/// object needs `NSManagedObjectContextObjectsDidChange`. What happens otherwise: without a merge the controller does
+/// not know of other contexts' saves; on another thread than the context's its results are a data race.
+///
 /// Source: Apple's documentation of `NSFetchedResultsController`.
 ///
 /// Delegates get the same object under the type `NSFetchedResultsController<any NSFetchRequestResult>`, as with
@@ -58,6 +62,18 @@ open class NSFetchedResultsController<ResultType>: NSObject {
 
   /// The object to tell of changes: from the next `performFetch()` on, or at once if one was done.
   ///
+  /// ```swift
+  /// let request = NSFetchRequest<Book>(entityName: "Book")
+  /// request.sortDescriptors = [NSSortDescriptor(key: "title", ascending: true)]
+  /// let controller = NSFetchedResultsController(
+  ///   fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
+  /// controller.delegate = delegate
+  /// try controller.performFetch()
+  /// ```
+  ///
+  /// The program has to hold the delegate. Its methods run on the context's queue, when an event of the context ends.
+  /// Default: nil, with which no change is followed and none costs anything.
+  ///
   /// Held weakly.
   open var delegate: (any NSFetchedResultsControllerDelegate)? {
     get { results.delegate }
@@ -80,8 +96,22 @@ open class NSFetchedResultsController<ResultType>: NSObject {
   /// Fetches the results and starts to follow changes. The delegate is not called. On another thread than the context's
   /// it runs on the context's queue and waits.
   ///
+  /// ```swift
+  /// let request = NSFetchRequest<Book>(entityName: "Book")
+  /// request.sortDescriptors = [NSSortDescriptor(key: "title", ascending: true)]
+  /// let controller = NSFetchedResultsController(
+  ///   fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
+  /// try controller.performFetch()
+  /// controller.fetchRequest.predicate = NSPredicate(format: "isRead == NO")
+  /// try controller.performFetch()  // with the new predicate
+  /// print(controller.fetchedObjects?.count ?? 0)
+  /// ```
+  ///
   /// A second call fetches anew, as after a change of the request. Without a limit, objects are fetched in the batches
   /// of `fetchBatchSize`.
+  ///
+  /// It ends the context's event first, and costs the fetch and, with sections, a reading of the section's name for
+  /// each object.
   ///
   /// - Throws: the fetch's errors; 134060 if the section key path leads to no property, if an object's section does not
   ///   fit the order, or if the request was changed and the cache was not deleted.

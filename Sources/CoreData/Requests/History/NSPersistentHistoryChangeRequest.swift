@@ -22,6 +22,11 @@
 /// try context.execute(NSPersistentHistoryChangeRequest.deleteHistory(before: Date() - month))
 /// ```
 ///
+/// Reading costs memory for each change that it returns: read from the last token on, and take `.transactionsOnly` where the changes do not matter. A store commits a transaction's history together with its rows. Execute the request on the context's queue.
+///
+/// What happens otherwise: a reader that keeps no token reads the whole history again; a program that deletes no
+/// history has a store that grows with every save.
+///
 /// Source: Apple's documentation of `NSPersistentHistoryChangeRequest`.
 open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   /// The place after which history is read, or before which it is deleted.
@@ -60,6 +65,14 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   // MARK: Reading
 
   /// Reads the transactions after a date.
+  ///
+  /// ```swift
+  /// let request = NSPersistentHistoryChangeRequest.fetchHistory(after: Date() - 3600)
+  /// request.resultType = .count
+  /// let changes = (try context.execute(request) as? NSPersistentHistoryResult)?.result as? Int ?? 0
+  /// ```
+  ///
+  /// Times are those of the writers' clocks: prefer a token, which no clock can put out of order.
   open class func fetchHistory(after date: Date) -> NSPersistentHistoryChangeRequest { Self.make(.fetch, .date(date)) }
 
   /// Reads the transactions after a token; nil reads all. Executing it throws 134301 if some of them were deleted:
@@ -107,6 +120,11 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   }
 
   /// Deletes the transactions before a token, except the token's own. Nil deletes nothing.
+  ///
+  /// ```swift
+  /// let passed = lastToken  // the oldest of the tokens that readers keep
+  /// try context.execute(NSPersistentHistoryChangeRequest.deleteHistory(before: passed))
+  /// ```
   open class func deleteHistory(before token: NSPersistentHistoryToken?) -> NSPersistentHistoryChangeRequest {
     Self.make(.delete, .token(token))
   }
