@@ -5,31 +5,85 @@ import WorkerProtocol
 extension Job {
   /// Whether the job should stop: cancelled, out of time, or because the pool ends. Cheap enough to ask for each row.
   ///
+  /// ```swift
+  /// import WorkerKit
+  ///
+  /// @main struct Watcher: Worker {
+  ///   static let kind = "watch"
+  ///
+  ///   func run(_ job: Job, in context: NSManagedObjectContext) throws {
+  ///     let file = URL(fileURLWithPath: NSTemporaryDirectory()).appendingPathComponent(UUID().uuidString)
+  ///     for number in 0..<1000 {
+  ///       if job.isStopRequested {
+  ///         try? FileManager.default.removeItem(at: file)  // there may be none yet
+  ///         throw JobStopped()
+  ///       }
+  ///       try Data("\(number)".utf8).write(to: file)
+  ///     }
+  ///   }
+  /// }
+  /// ```
+  ///
   /// A job that is asked to stop throws, best with `checkStop()`; what it has not saved is rolled back. Whether the
   /// attempt counts depends on the reason: a cancelled job becomes `cancelled`, one that is out of time has failed, and
   /// the pool's end costs nothing.
   ///
   /// A worker that returns instead of throwing has succeeded, also when it was asked to stop: its work is saved. False
   /// for a job that does not run, as in a test.
+  ///
+  /// Use it where something has to be cleaned up first, and ``checkStop()`` everywhere else. Call it on the job's
+  /// queue.
   public var isStopRequested: Bool { JobAttempt.running(self)?.stopReason != nil }
 
   /// A descriptor that is readable while the job should stop, for one that waits with poll(2); -1 for a job that does
   /// not run. It is the worker's: neither read from it nor close it.
   ///
+  /// ```swift
+  /// import WorkerKit
+  ///
+  /// @main struct Waiter: Worker {
+  ///   static let kind = "wait"
+  ///
+  ///   func run(_ job: Job, in context: NSManagedObjectContext) throws {
+  ///     var watched = [pollfd(fd: job.stopDescriptor, events: Int16(POLLIN), revents: 0)]
+  ///     _ = poll(&watched, 1, 60_000)  // a minute at most
+  ///     try job.checkStop()
+  ///   }
+  /// }
+  /// ```
+  ///
   /// Jobs that share a transaction share the descriptor, too: leave ``Worker/sharesTransactions`` false where it is
   /// waited for.
   public var stopDescriptor: Int32 { JobAttempt.running(self)?.runner.connection.stopDescriptor ?? -1 }
 
-  /// Throws ``JobStopped`` when the job should stop. Call it in each turn of a loop: it costs a look at a variable
-  /// under a lock.
+  /// Throws ``JobStopped`` when the job should stop. Call it in each turn of a loop: while no job should stop it takes
+  /// no lock.
   public func checkStop() throws {
     if isStopRequested { throw JobStopped() }
   }
 
   /// Reports the progress of the job, for `status`. Sent at most ten times a second; stored with the next save.
   ///
+  /// ```swift
+  /// import WorkerKit
+  ///
+  /// @main struct Measurer: Worker {
+  ///   static let kind = "measure"
+  ///
+  ///   func run(_ job: Job, in context: NSManagedObjectContext) throws {
+  ///     let objects = try job.objects()
+  ///     for (number, object) in objects.enumerated() {
+  ///       object.setValue((object.value(forKey: "text") as? String)?.count ?? 0, forKey: "length")
+  ///       job.report(done: Int64(number + 1), of: Int64(objects.count))
+  ///     }
+  ///   }
+  /// }
+  /// ```
+  ///
   /// In units of the job's choice: rows, bytes, steps. `workerpool status` shows the ratio. What was reported since the
   /// last save is lost with a failed attempt.
+  ///
+  /// It costs little enough to call for each row. Without reports `status` shows no ratio.
   public func report(done: Int64, of total: Int64) {
     if progressDone != done { progressDone = done }
     if progressTotal != total { progressTotal = total }
@@ -82,6 +136,22 @@ extension Job {
 
   /// The objects that the job is about, in their order, in the job's context.
   ///
+  /// ```swift
+  /// import WorkerKit
+  ///
+  /// @main struct Cleaner: Worker {
+  ///   static let kind = "clean"
+  ///
+  ///   func run(_ job: Job, in context: NSManagedObjectContext) throws {
+  ///     do {
+  ///       for object in try job.objects() { context.delete(object) }
+  ///     } catch is JobObjectError {
+  ///       // A job is about one object here. Somebody has deleted it already, so nothing is left to do.
+  ///     }
+  ///   }
+  /// }
+  /// ```
+  ///
   /// Throws ``JobObjectError`` for a URI of another store and for an object that does not exist: the job is dead then,
   /// if the plugin lets the error pass, since another attempt would not find it either.
   ///
@@ -104,11 +174,31 @@ extension Job {
   /// Brings the job's context up to date with what other workers have saved since the job began, or since the last
   /// call.
   ///
+  /// ```swift
+  /// import WorkerKit
+  ///
+  /// @main struct Balancer: Worker {
+  ///   static let kind = "balance"
+  ///
+  ///   func run(_ job: Job, in context: NSManagedObjectContext) throws {
+  ///     let accounts = try job.objects()
+  ///     for round in 0..<100 {
+  ///       job.mergeChangesOfOthers()  // sees what other jobs have written since the last round
+  ///       for account in accounts { account.setValue(round, forKey: "round") }
+  ///       try job.save(checkpoint: nil)
+  ///     }
+  ///   }
+  /// }
+  /// ```
+  ///
   /// Without it, what the context has read stays as read. Own changes are kept; those that the others changed, too, are
   /// a conflict when they are saved.
   ///
   /// Workers of this pool are told to each other by URI; at a PostgreSQL server, and after very many changes, all
   /// objects of the context are refreshed instead. Does nothing in a job that does not run.
+  ///
+  /// A job of seconds does not need it: it sees what was on disk when it began, and a conflict runs it again. Call it
+  /// after a save, when the context has no changes of its own.
   public func mergeChangesOfOthers() {
     guard let context = managedObjectContext, let attempt = JobAttempt.running(self) else { return }
     let saved = attempt.runner.connection.takeSaved()
@@ -154,6 +244,22 @@ extension Job {
 
   /// Submits further jobs of which some wait for others by their labels; those whose unique key is taken are left out.
   ///
+  /// ```swift
+  /// import WorkerKit
+  ///
+  /// @main struct Nightly: Worker {
+  ///   static let kind = "nightly"
+  ///
+  ///   func run(_ job: Job, in context: NSManagedObjectContext) throws {
+  ///     var load = JobRequest(kind: "import")
+  ///     load.label = "load"
+  ///     var report = JobRequest(kind: "export")
+  ///     report.options.after = ["load"]
+  ///     try job.submit([load, report])
+  ///   }
+  /// }
+  /// ```
+  ///
   /// A request names the ones before it by ``JobRequest/label`` in ``JobOptions/after``. Empty for a job that does not
   /// run.
   @discardableResult
@@ -165,6 +271,19 @@ extension Job {
   /// A pass over the pool's finished jobs, which deletes those that need not be kept. Nil for a job that does
   /// not run.
   ///
+  /// ```swift
+  /// import WorkerKit
+  ///
+  /// @main struct Pruner: Worker {
+  ///   static let kind = "prune"
+  ///
+  ///   func run(_ job: Job, in context: NSManagedObjectContext) throws {
+  ///     guard let pruning = job.pruning(JobRetention(finished: 86_400)) else { return }
+  ///     while try pruning.deleteNext(limit: 1000, in: context) > 0 { try job.save(checkpoint: nil) }
+  ///   }
+  /// }
+  /// ```
+  ///
   /// For maintenance workers such as the bundled `maintain`. Use it in the job's context.
   public func pruning(_ retention: JobRetention) -> JobPruning? {
     JobAttempt.running(self).map { JobPruning(retention, in: $0.runner.store) }
@@ -172,6 +291,20 @@ extension Job {
 
   /// Names the objects that are the job's result. `workerpool jobs` shows them, and the app that submitted the job may
   /// read them.
+  ///
+  /// ```swift
+  /// import WorkerKit
+  ///
+  /// @main struct Reporter: Worker {
+  ///   static let kind = "report"
+  ///
+  ///   func run(_ job: Job, in context: NSManagedObjectContext) throws {
+  ///     let report = NSEntityDescription.insertNewObject(forEntityName: "Report", into: context)
+  ///     report.setValue(Date(), forKey: "createdAt")
+  ///     try job.setResults([report])
+  ///   }
+  /// }
+  /// ```
   ///
   /// New objects get their permanent IDs now. It replaces the results that were set before, and is saved with the job.
   public func setResults(_ objects: [NSManagedObject]) throws {

@@ -38,8 +38,8 @@ public typealias WorkerNeeds = PluginDescription.Needs
 /// began; an object that another one has changed since is a conflict when the job is saved. The job then runs again
 /// from the start, uncounted, up to five times, after which the attempt has failed. With another `context.mergePolicy`
 /// such conflicts are resolved; one in a job's own row, which was cancelled meanwhile or finished by another worker,
-/// makes the save fail with any policy. In a SQLite file one writer writes at a time, so keep a job's own saves short. Use
-/// ``sharesTransactions`` for very short jobs, and ``PoolJob/mergeChangesOfOthers()`` in a long job that has to see
+/// makes the save fail with any policy. In a SQLite file one writer writes at a time, so keep the saves of a job short.
+/// Use ``sharesTransactions`` for very short jobs, and ``PoolJob/mergeChangesOfOthers()`` in a long job that has to see
 /// what others do.
 ///
 /// **Checkpoints.** A job of more than a few minutes should save parts with ``PoolJob/save(checkpoint:)``: the next
@@ -59,9 +59,70 @@ public typealias WorkerNeeds = PluginDescription.Needs
 /// fails after them does them again. Make them harmless to repeat: write a file under a name that comes from the job
 /// (`job.objectID.uriString`) and replace it in one step, give a server the job's URI as an idempotency key, or save a
 /// checkpoint before and after and look at it first.
+///
+/// A job whose effect must not happen twice marks it before and after with a checkpoint. An attempt that finds the
+/// first mark alone cannot know whether the effect happened, and says so:
+///
+/// ```swift
+/// import WorkerKit
+///
+/// @main struct Mailer: Worker {
+///   static let kind = "mail"
+///   static let timeout: Double? = 60
+///
+///   func run(_ job: Job, in context: NSManagedObjectContext) throws {
+///     switch job.checkpoint.map({ String(decoding: $0, as: UTF8.self) }) {
+///     case "sent": return
+///     case "sending": throw PermanentFailure("the mail may have been sent: submit a new job if it was not")
+///     default: break
+///     }
+///     try job.save(checkpoint: Data("sending".utf8))
+///     do {
+///       try send(to: job.parameters(as: Mail.self).address)
+///     } catch {
+///       try job.save(checkpoint: nil)  // the server has refused the mail, so another attempt may send it
+///       throw error
+///     }
+///     try job.save(checkpoint: Data("sent".utf8))
+///   }
+///
+///   struct Mail: Codable { var address: String }
+///
+///   private func send(to address: String) throws {}
+/// }
+/// ```
+///
+/// A file needs no mark if its name comes from the job's objects and it is written in one step:
+///
+/// ```swift
+/// import WorkerKit
+///
+/// @main struct Thumbnailer: Worker {
+///   static let kind = "thumbnail"
+///
+///   func run(_ job: Job, in context: NSManagedObjectContext) throws {
+///     for photo in try job.objects() {
+///       guard let name = photo.objectID.uriRepresentation().pathComponents.last else { continue }
+///       let thumbnail = (photo.value(forKey: "pixels") as? Data ?? Data()).prefix(1000)
+///       try thumbnail.write(to: URL(fileURLWithPath: "/data/thumbnails/" + name), options: .atomic)
+///     }
+///   }
+/// }
+/// ```
+///
+/// What happens otherwise: work outside the store that is not repeatable is done again after a crash, a conflict or a
+/// commit that failed; a job without checkpoints begins anew each time; a job that never asks whether it should stop is
+/// killed with its process: it has failed with the type "timeout" if it was late.
 public protocol Worker: SendableMetatype {
   /// The kind of job that this type runs: 1 to 100 letters, digits, dots, hyphens and underscores, all ASCII. Producers
   /// name it. Where several plugins offer a kind, any of them may run its jobs.
+  ///
+  /// ```swift
+  /// struct Indexer: Worker {
+  ///   static let kind = "index"
+  ///   func run(_ job: Job, in context: NSManagedObjectContext) throws {}
+  /// }
+  /// ```
   static var kind: String { get }
   /// One line about it, for the plugin's help. Default: none.
   static var summary: String { get }
@@ -69,14 +130,52 @@ public protocol Worker: SendableMetatype {
   static var version: String { get }
   /// Seconds that one attempt may take, where the job itself names none. Default nil: as long as it needs.
   ///
+  /// ```swift
+  /// struct Fetcher: Worker {
+  ///   static let kind = "fetch"
+  ///   static let timeout: Double? = 120
+  ///
+  ///   func run(_ job: Job, in context: NSManagedObjectContext) throws {
+  ///     for object in try job.objects() {
+  ///       try job.checkStop()  // throws once the two minutes are over
+  ///       object.setValue(Date(), forKey: "fetchedAt")
+  ///     }
+  ///   }
+  /// }
+  /// ```
+  ///
   /// After that time the job is asked to stop, and the attempt has failed with the type "timeout" when it does. Five
   /// seconds later the pool kills the worker of a job that does not stop. The time of the commit does not count.
+  ///
+  /// SQL statements of a job that should stop are interrupted, so a long fetch throws by itself. Time in which the
+  /// store cannot be written does not count. Set it for kinds that wait for something outside; without it such a job
+  /// holds its worker until a person cancels it.
   static var timeout: Double? { get }
   /// Attempts that may throw before a job is dead, where the job itself names none. Default nil: 20, as ``RetryPolicy``
   /// says. 1 never tries again. Raise it where trouble may last longer than a week.
+  ///
+  /// ```swift
+  /// struct Sender: Worker {
+  ///   static let kind = "send"
+  ///   static let maxAttempts: Int? = 5
+  ///   static let backoff: Double? = 2  // waits of about 2, 4, 8 and 16 seconds
+  ///   func run(_ job: Job, in context: NSManagedObjectContext) throws {}
+  /// }
+  /// ```
+  ///
+  /// Attempts that ended because the pool ended, snoozed, or ran again after a conflict do not count. A dead job stays
+  /// in the store until a person retries it or `maintain` deletes it.
   static var maxAttempts: Int? { get }
   /// How many workers a job may kill before it is dead. Default nil: 3, as ``RetryPolicy`` says. 1 suits jobs whose
   /// crash costs much, such as those that use up the machine's memory.
+  ///
+  /// ```swift
+  /// struct Renderer: Worker {
+  ///   static let kind = "render"
+  ///   static let maxCrashes: Int? = 1  // a crash means that memory ran out: do not try again
+  ///   func run(_ job: Job, in context: NSManagedObjectContext) throws {}
+  /// }
+  /// ```
   static var maxCrashes: Int? { get }
   /// The wait after the first failure, in seconds, where the job itself names none; it doubles with each further one,
   /// and each is up to a fifth shorter or longer. Default nil: 15, as ``RetryPolicy`` says. Lower it where a retry
@@ -84,20 +183,68 @@ public protocol Worker: SendableMetatype {
   static var backoff: Double? { get }
   /// The wait grows up to this, in seconds, where the job itself names none. Default nil: 86,400, one day, as
   /// ``RetryPolicy`` says. Lower it for jobs that must not come hours after the trouble is over.
+  ///
+  /// ```swift
+  /// struct Poller: Worker {
+  ///   static let kind = "poll"
+  ///   static let backoff: Double? = 1
+  ///   static let maxBackoff: Double? = 60  // waits of about 1, 2, 4 … 32, 60, 60 seconds
+  ///   func run(_ job: Job, in context: NSManagedObjectContext) throws {}
+  /// }
+  /// ```
   static var maxBackoff: Double? { get }
   /// How many jobs with the same limit key may run at a time, where the job itself does not say. Default nil: 1. A
   /// limit key is a name such as that of a customer, which a producer puts into ``JobRequest/limitKey``: it keeps one
   /// customer's jobs from taking all workers. Jobs without a key are not limited by it.
+  ///
+  /// ```swift
+  /// struct Export: Worker {
+  ///   static let kind = "export"
+  ///   static let limitPerKey: Int? = 2  // two exports of one customer at a time
+  ///   func run(_ job: Job, in context: NSManagedObjectContext) throws {}
+  /// }
+  /// var request = JobRequest(kind: Export.kind)
+  /// request.limitKey = "customer 17"
+  /// ```
   static var limitPerKey: Int? { get }
   /// How many jobs of this kind may begin in a period, in seconds. Default nil: any number. Use it for a service that
   /// refuses more: `(jobs: 10, period: 60)`. It holds over all pools that share a store; `--rate` of the pool comes
   /// before it.
+  ///
+  /// ```swift
+  /// struct Geocoder: Worker {
+  ///   static let kind = "geocode"
+  ///   static let rate: (jobs: Int, period: Double)? = (jobs: 10, period: 60)
+  ///   func run(_ job: Job, in context: NSManagedObjectContext) throws {}
+  /// }
+  /// ```
   static var rate: (jobs: Int, period: Double)? { get }
   /// How many jobs of this kind may run at a time in the whole pool. Default nil: as many as there are workers. Use it
   /// for work that needs something of which there is little, such as memory. `--limit` of the pool comes before it.
+  ///
+  /// ```swift
+  /// struct Transcoder: Worker {
+  ///   static let kind = "transcode"
+  ///   static let limit: Int? = 1  // it uses all processors by itself
+  ///   func run(_ job: Job, in context: NSManagedObjectContext) throws {}
+  /// }
+  /// ```
   static var limit: Int? { get }
   /// Whether several short jobs may be saved in one transaction, which is much quicker for jobs of less than a
   /// millisecond. Default `false`: each job begins, ends and fails for itself.
+  ///
+  /// ```swift
+  /// struct Counter: Worker {
+  ///   static let kind = "count"
+  ///   static let sharesTransactions = true  // its only effect is one row
+  ///
+  ///   func run(_ job: Job, in context: NSManagedObjectContext) throws {
+  ///     for author in try job.objects() {
+  ///       author.setValue((author.value(forKey: "visits") as? Int ?? 0) + 1, forKey: "visits")
+  ///     }
+  ///   }
+  /// }
+  /// ```
   ///
   /// Say `true` only for jobs whose effects are all in the store, and only where every kind of the plugin says it. Jobs
   /// that share a transaction share a context and their fate:
@@ -110,11 +257,30 @@ public protocol Worker: SendableMetatype {
   /// Seconds for which the commit of a job that has returned is tried again while the store cannot be written: its disk
   /// is full, or another process has it locked. Default: 300.
   ///
+  /// ```swift
+  /// struct Training: Worker {
+  ///   static let kind = "train"
+  ///   static let commitTimeout = 86_400.0  // a day's work waits for a day until the disk has room
+  ///   func run(_ job: Job, in context: NSManagedObjectContext) throws {}
+  /// }
+  /// ```
+  ///
   /// The job is not run again for it. After that time the attempt has failed, with an error of the type "commit". Raise
   /// it for jobs whose work is long and hard to repeat.
   static var commitTimeout: Double { get }
   /// What the plugin's processes need beside the store, its model and the queue directory, where the pool runs with
   /// `--confine`: files to read and write, programs to start, networks. Default: nothing.
+  ///
+  /// ```swift
+  /// struct Uploader: Worker {
+  ///   static let kind = "upload"
+  ///   static let needs = WorkerNeeds(read: ["/data/photos"], network: true)
+  ///   func run(_ job: Job, in context: NSManagedObjectContext) throws {}
+  /// }
+  /// ```
+  ///
+  /// Paths begin with "/". The kernel denies a confined process what is not named; without `--confine` it has no
+  /// effect.
   static var needs: WorkerNeeds { get }
 
   /// Makes the value whose `run` is called. Each attempt has one of its own.
@@ -122,6 +288,22 @@ public protocol Worker: SendableMetatype {
 
   /// Does the work of one job. What it changes in `context` is saved, together with the job's success, after it
   /// returns.
+  ///
+  /// ```swift
+  /// struct Indexer: Worker {
+  ///   static let kind = "index"
+  ///
+  ///   func run(_ job: Job, in context: NSManagedObjectContext) throws {
+  ///     let documents = try job.objects()
+  ///     for (number, document) in documents.enumerated() {
+  ///       try job.checkStop()
+  ///       document.setValue((document.value(forKey: "text") as? String)?.count ?? 0, forKey: "length")
+  ///       job.report(done: Int64(number + 1), of: Int64(documents.count))
+  ///     }
+  ///     job.output = "\(documents.count) documents"
+  ///   }
+  /// }
+  /// ```
   ///
   /// Called in `perform` of the private-queue context, which is fresh: it sees what is on disk. When it throws, nothing
   /// of it is saved, and the job is tried again later. Long work should ask `job.isStopRequested` now and then, report
@@ -234,6 +416,15 @@ public struct PermanentFailure: Error, Sendable, CustomStringConvertible {
 
 /// An error with details that are kept with the job: for workers that run programs or parse files. An error without
 /// this protocol is kept by its type and its text.
+///
+/// ```swift
+/// struct ConverterFailure: DetailedFailure {
+///   var output: String?
+///   var standardError: [String]
+///   var signal: Int32?
+///   var isPermanent: Bool { signal == nil }  // the converter refused the file
+/// }
+/// ```
 public protocol DetailedFailure: Error {
   /// Becomes `job.output`, although what the job did is rolled back; nil leaves the output as it was.
   var output: String? { get }
