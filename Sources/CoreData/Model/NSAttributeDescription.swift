@@ -1,9 +1,5 @@
 /// A property that holds a value: a number, a string, a date. See `NSAttributeType` for the kinds.
 ///
-/// Source: Apple's documentation of `NSAttributeDescription`.
-// `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
-/// A property that holds a value: a number, a string, a date. See `NSAttributeType` for the kinds.
-///
 /// ```swift
 /// let pages = NSAttributeDescription()
 /// pages.name = "pages"
@@ -13,6 +9,8 @@
 /// ```
 ///
 /// Source: Apple's documentation of `NSAttributeDescription`.
+///
+/// `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
 open class NSAttributeDescription: NSPropertyDescription, @unchecked Sendable {
   /// The kind of value. Setting it sets `attributeValueClassName` too. Default: undefined. Another kind is another
   /// version of the model, which no migration can infer (134190): use a mapping model.

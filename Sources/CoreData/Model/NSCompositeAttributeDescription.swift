@@ -1,11 +1,6 @@
 /// An attribute made of several attributes, its elements. Its value is a dictionary by element name; no element with a
 /// value makes it nil.
 ///
-/// Fetches name an element by its key path: "address.city". Elements belong to the entity of their composite attribute,
-/// so they too become immutable once a coordinator uses the model.
-///
-/// Source: Apple's documentation of `NSCompositeAttributeDescription`.
-// `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
 /// ```swift
 /// let city = NSAttributeDescription()
 /// city.name = "city"
@@ -18,8 +13,15 @@
 /// author.properties = [address]
 /// ```
 ///
+/// Fetches name an element by its key path: "address.city". Elements belong to the entity of their composite attribute,
+/// so they too become immutable once a coordinator uses the model.
+///
 /// An object reads and sets it as `[String: Any]`, or one element with `setValue(_:forKeyPath:)`. Each element has a
 /// column of its own in a SQL store.
+///
+/// Source: Apple's documentation of `NSCompositeAttributeDescription`.
+///
+/// `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
 open class NSCompositeAttributeDescription: NSAttributeDescription, @unchecked Sendable {
   /// The parts, each an attribute; an element may be composite itself. Default: none.
   open var elements: [NSAttributeDescription] = [] {

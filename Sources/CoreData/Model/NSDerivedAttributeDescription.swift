@@ -1,12 +1,5 @@
 /// An attribute whose value the store computes when it saves.
 ///
-/// SQLite stores compute the forms that Apple documents: copies, `canonical:` and the like, `now()`, and aggregates
-/// over a to-many relationship; other derivations stay nil there. Stores in memory compute every derivation. An
-/// object in memory sees the new value after a refresh. So it must be optional, unless the program sets a value: a new
-/// object without one is refused (1570).
-///
-/// Source: Apple's documentation of `NSDerivedAttributeDescription`.
-// `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
 /// ```swift
 /// let count = NSDerivedAttributeDescription()
 /// count.name = "bookCount"
@@ -14,8 +7,17 @@
 /// count.derivationExpression = NSExpression(format: "books.@count")
 /// ```
 ///
+/// SQLite stores compute the forms that Apple documents: copies, `canonical:` and the like, `now()`, and aggregates
+/// over a to-many relationship; other derivations stay nil there. Stores in memory compute every derivation. An object
+/// in memory sees the new value after a refresh. So it must be optional, unless the program sets a value: a new object
+/// without one is refused (1570).
+///
 /// Use one for a value that many fetches compare or sort by: it is a column, which may have an index. SQLite keeps it
 /// by triggers, so a program that writes to the file without Core Data cannot insert into such a table.
+///
+/// Source: Apple's documentation of `NSDerivedAttributeDescription`.
+///
+/// `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
 open class NSDerivedAttributeDescription: NSAttributeDescription, @unchecked Sendable {
   /// How the value is computed: `pages.@count`, `canonical:(title)`, `now()`.
   open var derivationExpression: NSExpression? { willSet { checkEditable() } }

@@ -3,16 +3,6 @@ internal import Synchronization
 /// One entity of a model: a name, a class for its objects, and properties.
 ///
 /// `properties` and the dictionaries made from it include the properties of the superentities. An inherited property is
-/// the superentity's own description, so its `entity` is the entity that declares it.
-///
-/// An entity does not keep its model alive: keep the model as long as you use its entities.
-///
-/// Source: Apple's documentation of `NSEntityDescription`.
-// `@unchecked Sendable`: only the code that builds a model changes it. Once a coordinator uses the model it is
-// immutable, and every setter traps.
-/// One entity of a model: a name, a class for its objects, and properties.
-///
-/// `properties` and the dictionaries made from it include the properties of the superentities. An inherited property is
 /// the superentity's own description, so its `entity` is the entity that declares it. All entities of a hierarchy share
 /// one table of a SQL store, so a fetch of the superentity reads one table, and a column of one entity is empty in the
 /// rows of the others.
@@ -21,6 +11,9 @@ internal import Synchronization
 /// coordinator uses the model; then any thread may read it.
 ///
 /// Source: Apple's documentation of `NSEntityDescription`; the tables as Apple's files show them.
+///
+/// `@unchecked Sendable`: only the code that builds a model changes it. Once a coordinator uses the model it is
+/// immutable, and every setter traps.
 open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   /// The entity's name: unique in its model, of letters, digits and underscores. Stores know the entity by it, so a new
   /// name needs a migration: see `renamingIdentifier`. Default: nil.

@@ -1,8 +1,6 @@
 /// A computed column of a dictionary result: "max(salary)" under a name. It belongs to no entity and goes into
 /// `NSFetchRequest.propertiesToFetch`.
 ///
-/// Source: Apple's documentation of `NSExpressionDescription`.
-// `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
 /// ```swift
 /// let longest = NSExpressionDescription()
 /// longest.name = "longest"
@@ -13,6 +11,10 @@
 /// request.propertiesToFetch = [longest]
 /// print(try context.fetch(request).first?["longest"] ?? 0)
 /// ```
+///
+/// Source: Apple's documentation of `NSExpressionDescription`.
+///
+/// `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
 open class NSExpressionDescription: NSPropertyDescription, @unchecked Sendable {
   /// The expression that gives the column's value, in SQL for SQLite stores. Default: nil.
   open var expression: NSExpression? { willSet { checkEditable() } }

@@ -1,10 +1,3 @@
-/// An index that the store keeps for faster fetches.
-///
-/// SQLite stores leave out elements over expressions and R-Tree elements.
-///
-/// Source: Apple's documentation of `NSFetchIndexDescription`.
-// `@unchecked Sendable`: only the code that builds a model changes it. Once a coordinator uses the model it is
-// immutable, and every setter traps.
 /// An index that the store keeps for faster fetches: see `NSEntityDescription.indexes` for how to add one.
 ///
 /// A fetch that compares the first elements, or sorts by them, reads the index instead of the table. SQLite stores
@@ -12,6 +5,9 @@
 /// anyway.
 ///
 /// Source: Apple's documentation of `NSFetchIndexDescription`.
+///
+/// `@unchecked Sendable`: only the code that builds a model changes it. Once a coordinator uses the model it is
+/// immutable, and every setter traps.
 open class NSFetchIndexDescription: NSObject, NSCopying, @unchecked Sendable {
   /// The index's name: unique in its entity.
   open var name: String { willSet { checkEditable() } }
@@ -103,10 +99,6 @@ public enum NSFetchIndexElementType: UInt, Sendable {
 
 /// One element of a fetch index: a property and its sort direction.
 ///
-/// Source: Apple's documentation of `NSFetchIndexElementDescription`.
-// `@unchecked Sendable`: as `NSFetchIndexDescription`, whose rule it follows.
-/// One element of a fetch index: a property and its sort direction.
-///
 /// ```swift
 /// let pages = NSAttributeDescription()
 /// pages.name = "pages"
@@ -117,6 +109,8 @@ public enum NSFetchIndexElementType: UInt, Sendable {
 /// ```
 ///
 /// Source: Apple's documentation of `NSFetchIndexElementDescription`.
+///
+/// `@unchecked Sendable`: as `NSFetchIndexDescription`, whose rule it follows.
 open class NSFetchIndexElementDescription: NSObject, NSCopying, @unchecked Sendable {
   /// The structure of the index over this element.
   open var collationType: NSFetchIndexElementType { willSet { indexDescription?.checkEditable() } }

@@ -1,10 +1,12 @@
 /// A property whose value is the result of a fetch. It is never saved, and here each access fetches again; Apple's is
 /// fetched once until a refresh.
 ///
-/// Source: Apple's documentation of `NSFetchedPropertyDescription`.
-// `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
 /// Unlike a relationship it has no inverse and no column, and may lead to objects of another store. Its value is an
 /// array, which cannot be set.
+///
+/// Source: Apple's documentation of `NSFetchedPropertyDescription`.
+///
+/// `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
 open class NSFetchedPropertyDescription: NSPropertyDescription, @unchecked Sendable {
   /// The request. Its predicate may use `$FETCH_SOURCE`, the object, and `$FETCHED_PROPERTY`, this description.
   open var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? {

@@ -2,14 +2,6 @@ internal import Synchronization
 
 /// The schema of an object graph: entities, and configurations that distribute them over stores.
 ///
-/// A model may be changed until a coordinator uses it. From then on it is immutable, every setter traps, and any thread
-/// may read it. A copy can be changed again.
-///
-/// Source: Apple's documentation of `NSManagedObjectModel`.
-// `@unchecked Sendable`: only the code that builds a model changes it. Once a coordinator uses it, it is immutable and
-// every setter traps.
-/// The schema of an object graph: entities, and configurations that distribute them over stores.
-///
 /// ```swift
 /// let title = NSAttributeDescription()
 /// title.name = "title"
@@ -30,6 +22,9 @@ internal import Synchronization
 /// keep the model.
 ///
 /// Source: Apple's documentation of `NSManagedObjectModel`.
+///
+/// `@unchecked Sendable`: only the code that builds a model changes it. Once a coordinator uses it, it is immutable and
+/// every setter traps.
 open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
   /// The name of the configuration that holds all entities.
   static let defaultConfigurationName = "PF_DEFAULT_CONFIGURATION_NAME"

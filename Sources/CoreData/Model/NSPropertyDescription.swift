@@ -1,12 +1,10 @@
-/// The settings that attributes, relationships, fetched properties and expression columns have in common.
-///
-/// Source: Apple's documentation of `NSPropertyDescription`.
-// `@unchecked Sendable`: only the code that builds a model changes it. Once a coordinator uses the model it is
-// immutable, and every setter traps.
 /// The settings that attributes, relationships, fetched properties and expression columns have in common. A model uses
 /// its subclasses.
 ///
 /// Source: Apple's documentation of `NSPropertyDescription`.
+///
+/// `@unchecked Sendable`: only the code that builds a model changes it. Once a coordinator uses the model it is
+/// immutable, and every setter traps.
 open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
   /// The property's name: unique in its entity and the entities above, of letters, digits and underscores. Stores know
   /// the property by it, so a new name needs a migration: see `renamingIdentifier`. Names of members of

@@ -1,9 +1,5 @@
 /// A property that refers to one or many objects of an entity.
 ///
-/// Source: Apple's documentation of `NSRelationshipDescription`.
-// `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
-/// A property that refers to one or many objects of an entity.
-///
 /// ```swift
 /// let notebook = NSEntityDescription()
 /// notebook.name = "Notebook"
@@ -27,6 +23,8 @@
 /// is a column of its table; a relationship of many to many has a table of its own.
 ///
 /// Source: Apple's documentation of `NSRelationshipDescription`; the tables as Apple's files show them.
+///
+/// `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
 open class NSRelationshipDescription: NSPropertyDescription, @unchecked Sendable {
   /// The entity of the related objects. Held weakly, since the model holds its entities.
   ///
