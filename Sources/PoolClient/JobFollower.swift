@@ -91,6 +91,22 @@ public final class JobFollower {
 
   /// Waits until all jobs have ended, blocking the thread. A job that waits for its next attempt has not ended.
   ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// struct GivenUp: Error {}
+  ///
+  /// let follower = try JobFollower(store: "app.sqlite", queue: "queue/", jobs: [17, 18])
+  /// let end = Date() + 600
+  /// try follower.follow { _ in
+  /// } checked: { _ in
+  ///   if Date() > end { throw GivenUp() }
+  /// }
+  /// print(follower.tally.succeeded, "of", 2)
+  /// ```
+  ///
+  /// Giving up leaves the jobs as they are, and another follower can wait for them later.
+  ///
   /// - Parameters:
   ///   - ended: called once for each job, on the queue of the job's context: take values from the job there.
   ///   - checked: called after each check, at least every ten seconds, with why no pool reports ends; nil while one

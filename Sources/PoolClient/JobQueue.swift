@@ -29,6 +29,13 @@ public final class JobQueue: Sendable {
 
   /// The model for the app's coordinator: its own entities and the pool's, in a configuration each.
   ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// let merged = try JobQueue.model(with: model)
+  /// print(merged.entitiesByName["PoolJob"] != nil)  // true
+  /// ```
+  ///
   /// The app's own entities keep their version hashes, so a store that exists opens without a migration. `app` itself
   /// is not changed.
   ///
@@ -39,6 +46,16 @@ public final class JobQueue: Sendable {
 
   /// The description of the app's own store, with the configuration that it has in that model. Set options on it, such
   /// as the history, before the container loads it.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// let description = JobQueue.appStore(at: url)
+  /// description.setOption(true as NSNumber, forKey: NSPersistentHistoryTrackingKey)
+  /// container.persistentStoreDescriptions = [description]
+  /// ```
+  ///
+  /// Without the configuration the app's store would hold the pool's entities too.
   public static func appStore(at url: URL) -> NSPersistentStoreDescription {
     let description = NSPersistentStoreDescription(url: url)
     description.configuration = JobModel.appConfiguration
@@ -47,6 +64,15 @@ public final class JobQueue: Sendable {
 
   /// Adds the pool's store to the app's coordinator, whose model is that of ``model(with:)`` and which has the app's
   /// store open.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// let coordinator = NSPersistentStoreCoordinator(managedObjectModel: try JobQueue.model(with: model))
+  /// try coordinator.addPersistentStore(
+  ///   ofType: NSSQLiteStoreType, configurationName: JobModel.appConfiguration, at: url)
+  /// let jobs = try JobQueue(in: coordinator, at: url, queue: "queue/")
+  /// ```
   ///
   /// It creates the pool's tables in the file if no pool has run on it yet; they are named `WP…`. Add it once for each
   /// coordinator.
@@ -81,6 +107,9 @@ public final class JobQueue: Sendable {
   ///
   /// A rollback of the context takes the job back too. To learn how the job ends, keep its `objectID` after the save:
   /// fetch it later, or follow it with ``JobFollower``.
+  ///
+  /// It costs one row of the save, a query if the request has a unique key, and a short transaction if objects need
+  /// permanent IDs. The pool is told after the save, on another thread: neither the save nor the caller waits for it.
   ///
   /// - Returns: the job, or nil when another one has its unique key. Where another process takes that key before the
   ///   save, the save fails with a constraint conflict.

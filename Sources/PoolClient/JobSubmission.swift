@@ -18,6 +18,16 @@ public struct JobSubmission {
 
   /// - Parameter queue: the path of the queue directory, which a pool has made.
   /// - Throws: ``JobSubmissionError`` when it is none; ``FileError`` when this user may not look.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// do {
+  ///   _ = try JobSubmission(queue: "queue/")
+  /// } catch let error as JobSubmissionError {
+  ///   print(error)  // what is wrong and what to do
+  /// }
+  /// ```
   public init(queue: String) throws {
     layout = QueueLayout(root: queue)
     var status = stat()
@@ -27,6 +37,15 @@ public struct JobSubmission {
   }
 
   /// Writes one file with all the jobs, which are taken in one transaction.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// let paths = ["/data/a.csv", "/data/b.csv"]
+  /// var jobs = try paths.map { try JobRequest(kind: "import", parameters: ["file": $0]) }
+  /// jobs[0].submission = "nightly 2026-01-01"  // a second file with this token is not taken
+  /// try JobSubmission(queue: "queue/").submit(jobs)
+  /// ```
   ///
   /// It waits for the disk, some milliseconds each call: submit many jobs at once. Set ``JobRequest/submission`` of the
   /// first job to a token of your own to ask for the jobs with ``SubmissionInquiry``, and to repeat the call after an

@@ -53,6 +53,19 @@ public final class StatusClient {
 
   /// Connects to the pool that runs on a queue directory.
   ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// do throws(StatusClient.Failure) {
+  ///   _ = try StatusClient(queue: "queue/")
+  /// } catch {
+  ///   switch error {
+  ///   case .notRunning: print("jobs wait until a pool is started")
+  ///   case .notAllowed, .noReply: print(error)
+  ///   }
+  /// }
+  /// ```
+  ///
   /// - Parameter queue: the path of the directory.
   /// - Throws: ``Failure/notRunning(queue:)`` if nobody listens there; a pool that starts gets five seconds to.
   ///   ``Failure/notAllowed(path:)`` for another user's pool.
@@ -107,6 +120,14 @@ public final class StatusClient {
   private static let longestPause = 1.0
 
   /// Sends a request and waits for its reply.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// let client = try StatusClient(queue: "queue/")
+  /// let reply = try client.request(StatusRequest(.cancel, jobs: ["x-coredata://A/PoolJob/p17"]), within: 10)
+  /// print(reply.ok ? "\(reply.count ?? 0) cancelled" : reply.error ?? "")
+  /// ```
   ///
   /// - Parameters:
   ///   - request: what is asked for.
@@ -191,6 +212,14 @@ public final class StatusClient {
   }
 
   /// As ``next()``, but waits `timeout` seconds at most, and then returns nil.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// let client = try StatusClient(queue: "queue/")
+  /// _ = try client.request(StatusRequest(.observe))
+  /// while let reply = try client.next(within: 30) { print(reply.ended ?? []) }  // until half a minute is silent
+  /// ```
   public func next(within timeout: Double?) throws(Failure) -> StatusReply? {
     let end = timeout.map { Clock.now + max(0, $0) }
     do {
@@ -229,6 +258,14 @@ public final class StatusClient {
   /// Waits until the pool's process has ended, so that another pool can start on the queue directory. Ask for `stop`
   /// before. Where the process does not end within five seconds after the pool has closed the connection, as in a
   /// program that contains a pool, it returns.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// let client = try StatusClient(queue: "queue/")
+  /// _ = try client.request(StatusRequest(.stop))
+  /// client.waitForEnd()  // another pool can start now
+  /// ```
   public func waitForEnd() {
     // The process that listens; it cannot be seen from another namespace of process IDs (pidfd_open(2)).
     let process = (try? PeerCredentials(of: socket.number)).flatMap { try? Descriptor.ofProcess($0.pid) }

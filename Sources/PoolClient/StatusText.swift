@@ -6,6 +6,14 @@ import WorkerProtocol
 public enum StatusText {
   /// The status as JSON on one line.
   ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// if let status = try StatusClient(queue: "queue/").request(StatusRequest(.status)).status {
+  ///   print(StatusText.json(status.jobs))
+  /// }
+  /// ```
+  ///
   /// `{}` for a value that cannot be encoded, as one with a number that is not finite.
   public static func json(_ value: some Encodable) -> String {
     let encoder = JSONEncoder()
@@ -14,6 +22,14 @@ public enum StatusText {
   }
 
   /// The status for people, as `workerpool status` prints it.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// if let status = try StatusClient(queue: "queue/").request(StatusRequest(.status)).status {
+  ///   print(StatusText.lines(status).joined(separator: "\n"))
+  /// }
+  /// ```
   ///
   /// - Parameters:
   ///   - status: what the pool has answered.

@@ -94,6 +94,14 @@ public final class StoreReader {
 
   /// The URIs of the objects that a query finds, in its order. No object is read.
   ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// let reader = try StoreReader(store: "app.sqlite", model: "App.xcdatamodeld")
+  /// let uris = try reader.uris(ObjectQuery(entity: "Book", predicate: "pages > 500"), limit: 1000)
+  /// let jobs = JobTemplate(request: JobRequest(kind: "index"), chunk: 50).jobs(for: uris)
+  /// ```
+  ///
   /// - Parameters:
   ///   - query: the entity, predicate and order.
   ///   - limit: the most objects; 0, the default, for all.
@@ -161,6 +169,15 @@ public final class StoreReader {
   }
 
   /// Passes the job with this URI, and who runs it, to `body`, on its queue. False when there is none.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// let reader = try StoreReader(poolStore: "app.sqlite")
+  /// let isThere = try reader.job("x-coredata://A/PoolJob/p17") { job, run in
+  ///   print(job.state.name, run.map { "on process \($0.pid)" } ?? "")
+  /// }
+  /// ```
   public func job(_ uri: String, body: (Job, JobRun?) throws -> Void) throws -> Bool {
     guard let id = coordinator.objectID(forURI: uri) else { return false }
     return try context.performAndWait {
@@ -173,6 +190,15 @@ public final class StoreReader {
   }
 
   /// Calls `body` with each job that fits and who runs it.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// let reader = try StoreReader(poolStore: "app.sqlite")
+  /// var filter = JobFilter()
+  /// filter.state = .dead
+  /// try reader.jobs(filter, limit: 20) { job, _ in print(job.kind, job.failures.last?.message ?? "") }
+  /// ```
   ///
   /// - Throws: ``ObjectQueryError`` for a predicate that cannot be read, and what the fetch throws.
   public func jobs(
@@ -196,6 +222,16 @@ public final class StoreReader {
   }
 
   /// How many jobs fit, by state. States without one are left out.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// var filter = JobFilter()
+  /// filter.kind = "import"
+  /// for (state, count) in try StoreReader(poolStore: "app.sqlite").counts(filter) { print(state.name, count) }
+  /// ```
+  ///
+  /// It costs a count for each state, by an index; `search` and `predicate` read each job that the rest leaves.
   public func counts(_ filter: JobFilter) throws -> [(state: JobState, count: Int)] {
     try context.performAndWait {
       let runs = try runs()
