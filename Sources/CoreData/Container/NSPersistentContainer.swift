@@ -86,6 +86,15 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   }
 
   /// A container with a given model, which becomes immutable. No store is opened yet: call `loadPersistentStores`.
+  ///
+  /// ```swift
+  /// let container = NSPersistentContainer(name: "Library", managedObjectModel: model)
+  /// container.persistentStoreDescriptions = [NSPersistentStoreDescription(url: url)]
+  /// ```
+  ///
+  /// Use it for a model that the program builds or chooses itself, and for tests.
+  ///
+  /// Source: Apple's documentation of `init(name:managedObjectModel:)`.
   public init(name: String, managedObjectModel model: NSManagedObjectModel) {
     self.name = name
     managedObjectModel = model
@@ -101,6 +110,12 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
 
   /// The folder of the default store: the user's application support directory. Override it to choose another;
   /// `loadPersistentStores` creates it.
+  ///
+  /// ```swift
+  /// final class LibraryContainer: NSPersistentContainer, @unchecked Sendable {
+  ///   override class func defaultDirectoryURL() -> URL { URL(fileURLWithPath: "/var/lib/library") }
+  /// }
+  /// ```
   open class func defaultDirectoryURL() -> URL {
     FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
       ?? URL(fileURLWithPath: NSTemporaryDirectory())

@@ -24,12 +24,30 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   /// Whether adding the store returns at once and opens it later, on the coordinator's queue. Default: false. The
   /// handler is then called on that queue; fetches before it find no store, and saves throw 134030. Use it where a
   /// migration would block the main thread.
+  ///
+  /// ```swift
+  /// let description = NSPersistentStoreDescription(url: url)
+  /// description.shouldAddStoreAsynchronously = true
+  /// container.persistentStoreDescriptions = [description]
+  /// container.loadPersistentStores { description, error in
+  ///   print(description.url?.path ?? "", error.map { "cannot be opened: \($0)" } ?? "is open")  // on another thread
+  /// }
+  /// ```
   open var shouldAddStoreAsynchronously = false
   /// Whether opening a store of another model version migrates it, in place; otherwise it throws 134100. Default: true.
   /// With persistent stores that several programs share, migrate in one of them, after a backup, and set false in the
   /// others.
+  ///
+  /// ```swift
+  /// let description = NSPersistentStoreDescription(url: url)
+  /// description.shouldMigrateStoreAutomatically = false
+  /// container.persistentStoreDescriptions = [description]
+  /// container.loadPersistentStores { _, error in
+  ///   if let error { print("not opened: \(error)") }  // 134100 for a store of another model
+  /// }
+  /// ```
   open var shouldMigrateStoreAutomatically = true
-  /// Whether a migration infers its mapping where the program's bundles have no mapping model for it; otherwise it throws
+  /// Whether a migration infers its mapping where the program's bundles have no mapping model; with false it throws
   /// 134140 there. Default: true.
   open var shouldInferMappingModelAutomatically = true
 
@@ -65,6 +83,11 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
 
   /// Whether the store is opened without writing. Default: false. Saves to it throw 134030, and a missing file is an
   /// error (134080) instead of being made.
+  ///
+  /// ```swift
+  /// let description = NSPersistentStoreDescription(url: url)
+  /// description.isReadOnly = true
+  /// ```
   open var isReadOnly: Bool {
     get { (options[NSReadOnlyPersistentStoreOption] as? NSNumber)?.boolValue ?? false }
     set { options[NSReadOnlyPersistentStoreOption] = NSNumber(value: newValue) }
@@ -72,6 +95,11 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
 
   /// The seconds to wait for a lock of another process, and for the turn to write, when the store is opened and in each
   /// save. Default: 240. Infinity waits without a limit. After that the call throws 134090.
+  ///
+  /// ```swift
+  /// let description = NSPersistentStoreDescription(url: url)
+  /// description.timeout = 5  // a user is waiting
+  /// ```
   open var timeout: TimeInterval {
     get { (options[NSPersistentStoreTimeoutOption] as? NSNumber)?.doubleValue ?? 240 }
     set { options[NSPersistentStoreTimeoutOption] = NSNumber(value: newValue) }

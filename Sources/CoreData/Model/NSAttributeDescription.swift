@@ -38,11 +38,25 @@ open class NSAttributeDescription: NSPropertyDescription, @unchecked Sendable {
 
   /// The name under which the `ValueTransformer` is registered that turns a transformable value into data and back; nil
   /// for keyed archiving. Register the transformer before a store is opened, on each program that uses the store.
+  ///
+  /// ```swift
+  /// let tags = NSAttributeDescription()
+  /// tags.name = "tags"
+  /// tags.type = .transformable
+  /// tags.valueTransformerName = "NSSecureUnarchiveFromData"
+  /// ```
   open var valueTransformerName: String? { willSet { checkEditable() } }
 
   /// Whether the store may keep large data in files beside it. Default: false. A SQLite store does so with more than
   /// 100 KB, in the folder `.NAME_SUPPORT/_EXTERNAL_DATA`, which belongs to the store's file: copy both, with
   /// `replacePersistentStore` or `StoreMaintenance`. Other stores keep the data in the row.
+  ///
+  /// ```swift
+  /// let cover = NSAttributeDescription()
+  /// cover.name = "cover"
+  /// cover.type = .binaryData
+  /// cover.allowsExternalBinaryDataStorage = true
+  /// ```
   ///
   /// Rows that are fetched without the property's value being used do not read the file. A missing file is an error of
   /// the file system (260), which a fetch of filled objects throws, and which ends the process where a fault is filled:

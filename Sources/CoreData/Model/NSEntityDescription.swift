@@ -31,6 +31,12 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   }
 
   /// Whether only subentities can have objects. Default: false. Inserting an object of an abstract entity traps.
+  ///
+  /// ```swift
+  /// let medium = NSEntityDescription()
+  /// medium.name = "Medium"
+  /// medium.isAbstract = true
+  /// ```
   open var isAbstract = false { willSet { checkEditable() } }
 
   /// Notes of the developer; the framework does not read them. Default: empty.
@@ -85,6 +91,13 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
 
   /// The entity's name in an earlier version of the model, for lightweight migration. Default: `name`. Without it a
   /// renamed entity is a new one, and the rows of the former one are deleted.
+  ///
+  /// ```swift
+  /// if let new = model.copy() as? NSManagedObjectModel, let book = new.entitiesByName["Book"] {
+  ///   book.name = "Volume"
+  ///   book.renamingIdentifier = "Book"  // so that its rows stay
+  /// }
+  /// ```
   open var renamingIdentifier: String? {
     get { storedRenamingIdentifier ?? name }
     set {
@@ -138,6 +151,14 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   // MARK: Hierarchy
 
   /// The entities that inherit directly from this one. Setting them makes this entity their superentity.
+  ///
+  /// ```swift
+  /// let book = NSEntityDescription()
+  /// book.name = "Book"
+  /// let audiobook = NSEntityDescription()
+  /// audiobook.name = "Audiobook"
+  /// book.subentities = [audiobook]
+  /// ```
   open var subentities: [NSEntityDescription] {
     get { declaredSubentities }
     set {
@@ -163,6 +184,10 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   open var superentity: NSEntityDescription? { parent }
 
   /// Whether this is the given entity or inherits from it, at any depth.
+  ///
+  /// ```swift
+  /// let isBook = model.entitiesByName["Book"].map { book.entity.isKindOf(entity: $0) } ?? false
+  /// ```
   open func isKindOf(entity: NSEntityDescription) -> Bool {
     if self === entity { return true }
     if let lookup = lookup.load() { return lookup.ancestors.contains(ObjectIdentifier(entity)) }

@@ -75,6 +75,10 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
   }
 
   /// The entities by name; those without one are left out. A dictionary of the model in use is made once.
+  ///
+  /// ```swift
+  /// if let book = model.entitiesByName["Book"] { print(book.attributesByName.keys.sorted()) }
+  /// ```
   open var entitiesByName: [String: NSEntityDescription] {
     lookup.load()?.entitiesByName ?? ModelLookup(self).entitiesByName
   }
@@ -88,6 +92,10 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
   }
 
   /// The entities of a configuration; nil for an unknown name. Nil as the name means all entities.
+  ///
+  /// ```swift
+  /// for name in model.configurations { print(name, model.entities(forConfigurationName: name)?.count ?? 0) }
+  /// ```
   open func entities(forConfigurationName configuration: String?) -> [NSEntityDescription]? {
     guard let configuration, configuration != Self.defaultConfigurationName else { return entities }
     guard let names = entityNamesByConfiguration[configuration] else { return nil }

@@ -13,10 +13,25 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
 
   /// Whether a save accepts the property without a value; otherwise it throws 1570. Default: true. An empty text is a
   /// value.
+  ///
+  /// ```swift
+  /// let title = NSAttributeDescription()
+  /// title.name = "title"
+  /// title.type = .string
+  /// title.isOptional = false
+  /// title.defaultValue = "Untitled"
+  /// ```
   open var isOptional = true { willSet { checkEditable() } }
 
   /// Whether the store leaves the property out, so that it lives in memory only. Default: false. Its value is lost when
   /// the object becomes a fault; fetches from SQL stores cannot name it. A change of it marks the object as updated.
+  ///
+  /// ```swift
+  /// let words = NSAttributeDescription()
+  /// words.name = "words"
+  /// words.type = .integer64
+  /// words.isTransient = true
+  /// ```
   open var isTransient = false { willSet { checkEditable() } }
 
   /// Notes of the developer; the framework does not read them. Default: empty.

@@ -73,6 +73,12 @@ open class NSRelationshipDescription: NSPropertyDescription, @unchecked Sendable
   /// What deleting an object does to the objects at the other end. Default: nullify, which clears their reference.
   /// Cascade deletes them too, deny makes the save fail with 1600 while there is one, no action leaves references to
   /// nothing. Batch deletions apply it in the store.
+  ///
+  /// ```swift
+  /// let books = NSRelationshipDescription()
+  /// books.name = "books"
+  /// books.deleteRule = .cascadeDeleteRule  // an author's books go with the author
+  /// ```
   open var deleteRule: NSDeleteRule = .nullifyDeleteRule { willSet { checkEditable() } }
 
   /// Whether a to-many relationship is an `NSOrderedSet` that keeps its order in the store. Default: false. Each row

@@ -33,6 +33,14 @@ public struct ManagedAttribute<Value> {
   }
 
   /// An optional property that stores a raw value. Nil and unknown raw values read as nil.
+  ///
+  /// ```swift
+  /// enum Grade: String { case good, poor }
+  ///
+  /// final class Note: NSManagedObject {
+  ///   @ManagedAttribute("grade") var grade: Grade?
+  /// }
+  /// ```
   public init<Wrapped: RawRepresentable>(_ key: String) where Value == Wrapped? {
     self.key = key
     fallback = .some(nil)
@@ -41,6 +49,12 @@ public struct ManagedAttribute<Value> {
   }
 
   /// An optional property of any type. A value of another type reads as nil.
+  ///
+  /// ```swift
+  /// final class Note: NSManagedObject {
+  ///   @ManagedAttribute("text") var text: String?
+  /// }
+  /// ```
   public init<Wrapped>(_ key: String) where Value == Wrapped? {
     self.key = key
     fallback = .some(nil)

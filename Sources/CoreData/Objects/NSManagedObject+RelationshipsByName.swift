@@ -25,6 +25,13 @@ extension NSManagedObject {
   /// The IDs of the related objects, in any order. It creates no objects if the IDs are known. Traps for a property
   /// that is no relationship.
   ///
+  /// ```swift
+  /// let request = NSFetchRequest<Book>(entityName: "Book")
+  /// let ids = author.objectIDs(forRelationshipNamed: "books")
+  /// request.predicate = NSPredicate(format: "self IN %@ AND pages > 500", ids)
+  /// let long = try context.fetch(request)
+  /// ```
+  ///
   /// Use it to fetch some of the members with a predicate on their IDs, or to pass them to another context, without
   /// filling each.
   public final func objectIDs(forRelationshipNamed key: String) -> [NSManagedObjectID] {
@@ -37,6 +44,10 @@ extension NSManagedObject {
 
   /// Whether reading the relationship would ask the store. Fires no fault. False for an attribute and for an unknown
   /// name.
+  ///
+  /// ```swift
+  /// if !author.hasFault(forRelationshipNamed: "books") { print(author.books?.count ?? 0) }  // no query
+  /// ```
   public final func hasFault(forRelationshipNamed key: String) -> Bool {
     checkQueue()
     if isLoose { return false }

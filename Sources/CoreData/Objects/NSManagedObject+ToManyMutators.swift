@@ -13,6 +13,13 @@ extension NSManagedObject {
 
   /// Adds the objects of a set: `addToX(_:)` calls it. Objects that are members already stay. Traps for an element that
   /// is no managed object, an object of another context, and for a property that is no to-many relationship.
+  ///
+  /// ```swift
+  /// author.addObjects(NSSet(array: [book]), toRelationship: "books")
+  /// print(book.author === author)  // true
+  /// ```
+  ///
+  /// Generated classes have `addToBooks(_:)`, which calls it. Call it on the context's queue.
   public final func addObjects(_ objects: NSSet, toRelationship key: String) {
     let index = toManyIndex(key)
     for object in objects.allObjects { addMember(member(object, key), to: index) }
@@ -26,6 +33,11 @@ extension NSManagedObject {
 
   /// Removes the objects of a set: `removeFromX(_:)` calls it. Their inverse becomes nil or loses the object; they are
   /// not deleted. Objects that are no members are passed over.
+  ///
+  /// ```swift
+  /// author.removeObjects(NSSet(array: [book]), fromRelationship: "books")
+  /// print(book.author == nil)  // true
+  /// ```
   public final func removeObjects(_ objects: NSSet, fromRelationship key: String) {
     let index = toManyIndex(key)
     for object in objects.allObjects { removeMember(member(object, key), of: index) }

@@ -122,27 +122,60 @@ open class NSFetchedResultsController<ResultType>: NSObject {
   }
 
   /// Removes the cache of a name; nil removes all caches of this program. Any thread.
+  ///
+  /// ```swift
+  /// NSFetchedResultsController<Book>.deleteCache(withName: "books by author")
+  /// ```
+  ///
+  /// Call it before the request of a controller with a cache is changed: `performFetch()` throws 134060 otherwise.
   open class func deleteCache(withName name: String?) { SectionCache.delete(name) }
 
   // MARK: Results
 
   /// The results in order; nil before the first `performFetch()`. It makes an array of all results: use `object(at:)`
   /// and `sections` to show a few.
+  ///
+  /// ```swift
+  /// func titles(of controller: NSFetchedResultsController<Book>) -> [String] {
+  ///   (controller.fetchedObjects ?? []).compactMap(\.title)
+  /// }
+  /// ```
   public final var fetchedObjects: [ResultType]? { results.array(of: ResultType.self) }
 
   /// The result at an index path of a section and a position in it. Traps if there is none.
+  ///
+  /// ```swift
+  /// func firstTitle(of controller: NSFetchedResultsController<Book>) -> String? {
+  ///   controller.object(at: IndexPath(item: 0, section: 0)).title
+  /// }
+  /// ```
+  ///
+  /// It costs no search. With `fetchBatchSize` the first use of the object reads its batch.
   public final func object(at indexPath: IndexPath) -> ResultType {
     // The fetch checked that all results are of the type.
     results.row(at: indexPath) as! ResultType
   }
 
   /// Where a result is, as section and item; nil if the object is not among the results.
+  ///
+  /// ```swift
+  /// func show(_ book: Book, in controller: NSFetchedResultsController<Book>) {
+  ///   guard let place = controller.indexPath(forObject: book) else { return }
+  ///   print("section", place.section, "item", place.item)
+  /// }
+  /// ```
   public final func indexPath(forObject object: ResultType) -> IndexPath? { results.indexPath(of: object as AnyObject) }
 
   // MARK: Sections
 
   /// The sections in order; nil before the first `performFetch()`. Without a section key path there is always one, even
   /// without results.
+  ///
+  /// ```swift
+  /// func printSections(of controller: NSFetchedResultsController<Book>) {
+  ///   for section in controller.sections ?? [] { print(section.name, section.numberOfObjects) }
+  /// }
+  /// ```
   open var sections: [any NSFetchedResultsSectionInfo]? { results.sections }
 
   /// The titles of an index of the sections, each once, in the order of the sections.

@@ -79,6 +79,13 @@ open class NSPersistentStoreAsynchronousResult: NSPersistentStoreResult {
   }
 
   /// Stops reading: the request soon completes with an error. Does nothing once it is complete. Any thread.
+  ///
+  /// ```swift
+  /// let request = NSAsynchronousFetchRequest(fetchRequest: NSFetchRequest<Book>(entityName: "Book")) { result in
+  ///   if (result.operationError as? CocoaError)?.code == .userCancelled { print("cancelled") }
+  /// }
+  /// (try context.execute(request) as? NSAsynchronousFetchResult<Book>)?.cancel()
+  /// ```
   open func cancel() { control.cancel() }
 }
 

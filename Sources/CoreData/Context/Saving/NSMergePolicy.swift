@@ -50,12 +50,30 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
 
   /// The save fails with 133020 or 133021, and its error lists the conflicts under
   /// `NSPersistentStoreSaveConflictsErrorKey`. The context keeps its changes.
+  ///
+  /// ```swift
+  /// context.mergePolicy = NSMergePolicy.error
+  /// do {
+  ///   try context.save()
+  /// } catch let error as CocoaError where error.code == .managedObjectMerge {
+  ///   context.rollback()  // and let the user repeat the change
+  /// }
+  /// ```
   public class var error: NSMergePolicy { shared[0] }
   /// Changes are merged property by property; where both sides changed one, the store's value stays. A new object with
   /// unique values that a row has is dropped in favour of the row.
+  ///
+  /// ```swift
+  /// container.viewContext.mergePolicy = NSMergePolicy.mergeByPropertyStoreTrump
+  /// ```
   public class var mergeByPropertyStoreTrump: NSMergePolicy { shared[1] }
   /// Changes are merged property by property; where both sides changed one, the context's value is saved. A new object
   /// with unique values that a row has takes over the row: an upsert.
+  ///
+  /// ```swift
+  /// let importer = container.newBackgroundContext()
+  /// importer.mergePolicy = NSMergePolicy.mergeByPropertyObjectTrump
+  /// ```
   public class var mergeByPropertyObjectTrump: NSMergePolicy { shared[2] }
   /// The context's objects replace the rows with all their values, those that only the other side changed included. A
   /// row that was deleted meanwhile is written again.
@@ -70,6 +88,16 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
   ].map(NSMergePolicy.init(merge:))
 
   /// Resolves `NSMergeConflict`s and `NSConstraintConflict`s by the methods below. Throws their errors.
+  ///
+  /// ```swift
+  /// final class CountingPolicy: NSMergePolicy, @unchecked Sendable {
+  ///   override func resolve(mergeConflicts list: [Any]) throws {
+  ///     print(list.count, "conflicts")
+  ///     try super.resolve(mergeConflicts: list)
+  ///   }
+  /// }
+  /// context.mergePolicy = CountingPolicy(merge: .mergeByPropertyObjectTrumpMergePolicyType)
+  /// ```
   open func resolve(mergeConflicts list: [Any]) throws {
     let versions = list.compactMap { $0 as? NSMergeConflict }
     if !versions.isEmpty { try resolve(optimisticLockingConflicts: versions) }

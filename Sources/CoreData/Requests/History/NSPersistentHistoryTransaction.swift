@@ -1,5 +1,13 @@
 /// One save or batch request, as a store's persistent history recorded it.
 ///
+/// ```swift
+/// let request = NSPersistentHistoryChangeRequest.fetchHistory(after: lastToken)
+/// let result = try context.execute(request) as? NSPersistentHistoryResult
+/// for transaction in result?.result as? [NSPersistentHistoryTransaction] ?? [] {
+///   print(transaction.timestamp, transaction.author ?? "", transaction.changes?.count ?? 0)
+/// }
+/// ```
+///
 /// A store records one for each transaction of its file if it was opened with `NSPersistentHistoryTrackingKey`, in the
 /// same transaction as the rows. A read-only property of it can be named in the predicate of a history request:
 /// `author`, `bundleID`, `contextName`, `processID`, `storeID`, `timestamp`, `token`, `transactionNumber`.
