@@ -12,6 +12,10 @@
 ///
 /// A program that does not import that module gets 134000 with a sentence that says so. The page DEVIATIONS tells how
 /// such a store differs from a SQLite file.
+///
+/// Opening it needs the library libpq, and throws 134080 if the server cannot be reached. What a caller must know
+/// besides: fetches and saves wait for the network; each save is one transaction at the server; several machines may
+/// use the store at the same time, with the conflicts and merge policies of a file.
 public let NSPostgreSQLStoreType = "PostgreSQL"
 
 extension NSPersistentStore.StoreType {

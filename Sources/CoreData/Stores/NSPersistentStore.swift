@@ -148,18 +148,50 @@ extension NSPersistentStore {
 // MARK: Options
 
 /// An NSNumber: whether the store may only be read. Default: false.
+///
+/// ```swift
+/// try coordinator.addPersistentStore(
+///   ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: [NSReadOnlyPersistentStoreOption: true])
+/// ```
+///
+/// Saves to the store throw 134030, and opening a missing file throws 134080. Use it for programs that must not change
+/// a file, such as reports.
 public let NSReadOnlyPersistentStoreOption = "NSReadOnlyPersistentStoreOption"
 /// An NSNumber: seconds to wait for another process's lock, and for the turn to write, when the store is opened and in
 /// each save. Infinity waits without a limit; NaN is an error (134080). Default: 30 for a coordinator, 240 for a
 /// description. After that the call throws 134090.
+///
+/// ```swift
+/// try coordinator.addPersistentStore(
+///   ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: [NSPersistentStoreTimeoutOption: 5])
+/// ```
+///
+/// Lower it where a person waits; raise it where another program writes for minutes in one transaction.
 public let NSPersistentStoreTimeoutOption = "NSPersistentStoreTimeoutOption"
 /// A dictionary: the pragmas of SQLite to run on each connection, by their names. Default: `synchronous = NORMAL`. See
 /// `NSPersistentStoreDescription.setValue(_:forPragmaNamed:)`.
+///
+/// ```swift
+/// try coordinator.addPersistentStore(
+///   ofType: NSSQLiteStoreType, configurationName: nil, at: url,
+///   options: [NSSQLitePragmasOption: ["synchronous": "FULL"]])  // each save outlasts a loss of power
+/// ```
 public let NSSQLitePragmasOption = "NSSQLitePragmasOption"
 /// An NSNumber: whether a store of another model version is migrated when it is opened. SQLite, binary and XML files
 /// are; stores of a program's own classes are not, and fail to open (134100). Default: false.
+///
+/// ```swift
+/// try coordinator.addPersistentStore(
+///   ofType: NSSQLiteStoreType, configurationName: nil, at: url,
+///   options: [NSMigratePersistentStoresAutomaticallyOption: true, NSInferMappingModelAutomaticallyOption: true])
+/// ```
+///
+/// Without it a store of another model version throws 134100 and stays as it is. Containers set it to true.
 public let NSMigratePersistentStoresAutomaticallyOption = "NSMigratePersistentStoresAutomaticallyOption"
 /// An NSNumber: whether a migration infers the mapping from the two models. Default: false.
+///
+/// With false the program's bundles must have a mapping model, otherwise the migration throws 134140; two models
+/// between which no mapping can be inferred throw 134190. Containers set it to true.
 public let NSInferMappingModelAutomaticallyOption = "NSInferMappingModelAutomaticallyOption"
 /// An NSNumber: whether to open a store without comparing its version hashes with the model's. Default: false. Tables
 /// that do not fit the model make opening it throw 134020, or a later fetch fail: use it only where the hashes differ
@@ -187,21 +219,58 @@ public let NSPersistentStoreConnectionPoolMaxSizeKey = "NSPersistentStoreConnect
 /// transaction and one for each changed object, and the history grows until it is deleted with
 /// `NSPersistentHistoryChangeRequest`. A file that has a history continues it without the option too; Apple's framework
 /// opens it read-only.
+///
+/// ```swift
+/// let description = NSPersistentStoreDescription(url: url)
+/// description.setOption(true as NSNumber, forKey: NSPersistentHistoryTrackingKey)
+/// container.persistentStoreDescriptions = [description]
+/// ```
+///
+/// Use it where a program has to follow what other processes save, or to send changes on. Without it a request about
+/// history throws 134091.
 public let NSPersistentHistoryTrackingKey = "NSPersistentHistoryTrackingKey"
 
 /// The prefix of a store's tables, keys and metadata in its file; "Z" by default, as in Apple's files. It lets a second
 /// store share the file and its transactions. An addition to Apple's options.
+///
+/// ```swift
+/// try coordinator.addPersistentStore(
+///   ofType: NSSQLiteStoreType, configurationName: "Cache", at: url,
+///   options: [NSPersistentStoreTablePrefixOption: "C"])
+/// ```
 public let NSPersistentStoreTablePrefixOption = "NSPersistentStoreTablePrefix"
 
 /// The path of a file whose lock lets processes take turns at writing. All processes that write to the store should
 /// name the same file; one that does not only waits less fairly. An addition to Apple's options.
+///
+/// ```swift
+/// try coordinator.addPersistentStore(
+///   ofType: NSSQLiteStoreType, configurationName: nil, at: url,
+///   options: [NSPersistentStoreWriteTurnOption: url.path + ".turn"])
+/// ```
+///
+/// Use it where several processes write all the time: SQLite's own lock goes to whoever asks at the right moment, and a
+/// process may wait long for it.
 public let NSPersistentStoreWriteTurnOption = "NSPersistentStoreWriteTurn"
 
 /// An integer: the number of rows that the coordinator caches for its contexts; 131,072 by default. A process that
 /// reads each row once needs few. An addition to Apple's options.
+///
+/// ```swift
+/// try coordinator.addPersistentStore(
+///   ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: [NSPersistentStoreRowCacheOption: 1000])
+/// ```
 public let NSPersistentStoreRowCacheOption = "NSPersistentStoreRowCache"
 
 /// `true` makes opening a missing file an error instead of creating it. An addition to Apple's options.
+///
+/// ```swift
+/// try coordinator.addPersistentStore(
+///   ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: [NSPersistentStoreMustExistOption: true])
+/// ```
+///
+/// Use it where an empty store in the place of a missing one would hide a mistake. Opening a missing file throws
+/// 134080.
 public let NSPersistentStoreMustExistOption = "NSPersistentStoreMustExist"
 
 /// The UUID of a store that is made; without it a new one is. For copies that take the original's place. An addition to
