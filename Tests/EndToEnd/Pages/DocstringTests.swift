@@ -22,6 +22,26 @@ import Testing
     }
   }
 
+  /// Readers would see the part below the comment only.
+  @Test(arguments: modules)
+  func noOrdinaryCommentDividesADocstring(module: String) {
+    #expect(Docstrings.files(in: "Sources/" + module).flatMap { Docstrings.divisions(of: $1, in: $0) } == [])
+  }
+
+  @Test func anOrdinaryCommentThatDividesADocstringIsFound() {
+    let text = """
+      /// A.
+      // Why.
+      // Still why.
+      /// B.
+      public let a = 1
+      /// C.
+      // Why.
+      let b = 2
+      """
+    #expect(Docstrings.divisions(of: text, in: "A.swift") == ["A.swift:2"])
+  }
+
   @Test(.timeLimit(.minutes(20)))
   func anExampleThatDoesNotCompileIsFound() throws {
     let text = """
@@ -147,15 +167,39 @@ enum Docstrings {
   }
 
   static func examples(in folder: String) -> [Example] {
+    files(in: folder).flatMap { examples(of: $1, in: $0) }
+  }
+
+  /// The Swift files of a folder, by their paths in the package.
+  static func files(in folder: String) -> [(path: String, text: String)] {
     let root = DocumentationPage.package
-    let files = FileManager.default.enumerator(atPath: root.appendingPathComponent(folder).path)
-    var ofFolder: [Example] = []
-    for case let file as String in files ?? .init() where file.hasSuffix(".swift") {
-      let path = folder + "/" + file
-      let text = (try? String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)) ?? ""
-      ofFolder += examples(of: text, in: path)
+    let names = FileManager.default.enumerator(atPath: root.appendingPathComponent(folder).path)
+    var files: [(path: String, text: String)] = []
+    for case let name as String in names ?? .init() where name.hasSuffix(".swift") {
+      let path = folder + "/" + name
+      files.append((path, (try? String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)) ?? ""))
     }
-    return ofFolder
+    return files
+  }
+
+  /// Where ordinary comments divide docstrings.
+  static func divisions(of text: String, in file: String) -> [String] {
+    var divisions: [String] = []
+    /// The line of the ordinary comment that follows the docstring before.
+    var division: Int?
+    var isInDocstring = false
+    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+      let line = line.drop { $0 == " " }
+      if line.hasPrefix("///") {
+        if let division { divisions.append("\(file):\(division)") }
+        (isInDocstring, division) = (true, nil)
+      } else if line.hasPrefix("//"), isInDocstring {
+        division = division ?? index + 1
+      } else {
+        (isInDocstring, division) = (false, nil)
+      }
+    }
+    return divisions
   }
 
   static func examples(of text: String, in file: String) -> [Example] {
