@@ -59,6 +59,10 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
   /// Values that the program keeps with the context; the framework neither reads nor clears them, `reset()` included.
   /// Default: empty. Use it on the context's queue.
+  ///
+  /// ```swift
+  /// context.userInfo["importID"] = 17
+  /// ```
   open lazy var userInfo = NSMutableDictionary()
 
   /// The author of the context's saves and batch requests in persistent history. Default: nil.
@@ -113,6 +117,17 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
   /// Decides about a fault that cannot be filled: true gives it nil values, false ends the process with a sentence,
   /// since reading a property cannot throw.
+  ///
+  /// ```swift
+  /// final class TolerantContext: NSManagedObjectContext, @unchecked Sendable {
+  ///   override func shouldHandleInaccessibleFault(
+  ///     _ fault: NSManagedObject, for oid: NSManagedObjectID, triggeredByProperty property: NSPropertyDescription?
+  ///   ) -> Bool {
+  ///     if let error = inaccessibleFaultError { print("\(oid.uriString) reads as nil: \(error)") }
+  ///     return true
+  ///   }
+  /// }
+  /// ```
   ///
   /// The default is `shouldDeleteInaccessibleFaults` for a missing row, and false for an unreadable file;
   /// `inaccessibleFaultError` tells which. An override that returns true for an unreadable file lets the program
@@ -625,6 +640,10 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
   /// The objects whose rows the next save deletes: marked by `delete(_:)` and, once the event has ended, by delete
   /// rules. New objects that were deleted are not among them.
+  ///
+  /// ```swift
+  /// print("the save deletes", context.deletedObjects.map(\.objectID.uriString).sorted())
+  /// ```
   open var deletedObjects: Set<NSManagedObject> {
     checkQueue()
     return Set(changes.deleted.items)

@@ -312,6 +312,11 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   /// The ID for the text of a URI, without the cost of a URL; nil as for `managedObjectID(forURIRepresentation:)`. Any
   /// thread. An addition to Apple's API.
+  ///
+  /// ```swift
+  /// let id = coordinator.objectID(forURI: book.objectID.uriString)
+  /// print(id == book.objectID)  // true
+  /// ```
   public final func objectID(forURI text: String) -> NSManagedObjectID? {
     ObjectURI(text).flatMap(objectID(for:)) ?? ObjectReferenceURI(text).flatMap(objectID(for:))
   }
@@ -358,6 +363,12 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   /// Runs the block on the coordinator's queue and waits for it; inline if the caller is on the queue. Contexts do not
   /// use this queue.
+  ///
+  /// ```swift
+  /// let paths = container.persistentStoreCoordinator.performAndWait {
+  ///   container.persistentStoreCoordinator.persistentStores.compactMap(\.url?.path)
+  /// }
+  /// ```
   ///
   /// - Returns: the block's result.
   /// - Throws: the block's error.

@@ -16,6 +16,12 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   /// The type under which the store's class is registered. Default: `NSSQLiteStoreType`.
   open var type: String = NSSQLiteStoreType
   /// The configuration of the model whose entities the store holds; nil for all entities. Default: nil.
+  ///
+  /// ```swift
+  /// let books = NSPersistentStoreDescription(url: url)
+  /// books.configuration = "Books"
+  /// container.persistentStoreDescriptions = [books]
+  /// ```
   open var configuration: String?
   /// Where the store is. `file:///dev/null` is a store in memory.
   open var url: URL?
@@ -79,6 +85,11 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
 
   /// Sets an option of the store, or removes it with nil: `NSPersistentHistoryTrackingKey`, for example. An option that
   /// is set here comes before the property that stands for it.
+  ///
+  /// ```swift
+  /// let description = NSPersistentStoreDescription(url: url)
+  /// description.setOption(1000 as NSNumber, forKey: NSPersistentStoreRowCacheOption)
+  /// ```
   open func setOption(_ option: NSObject?, forKey key: String) { options[key] = option }
 
   /// Whether the store is opened without writing. Default: false. Saves to it throw 134030, and a missing file is an

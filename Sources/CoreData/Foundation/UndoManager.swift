@@ -50,12 +50,25 @@ open class UndoManager: NSObject {
 
   /// The number of groups that are kept; the oldest are dropped. 0, the default, keeps all: set a number in a program
   /// that runs long, since a context's registrations hold the former values of its objects.
+  ///
+  /// ```swift
+  /// let manager = UndoManager()
+  /// manager.levelsOfUndo = 20
+  /// context.undoManager = manager
+  /// ```
   open var levelsOfUndo = 0 { didSet { trim() } }
 
   /// Kept and without effect: events are turns of the main queue here.
   open var runLoopModes: [RunLoop.Mode] = [.default]
 
   /// Stops registrations until `enableUndoRegistration()` was called equally often.
+  ///
+  /// ```swift
+  /// context.undoManager?.disableUndoRegistration()
+  /// book.isRead = true  // cannot be undone
+  /// context.processPendingChanges()
+  /// context.undoManager?.enableUndoRegistration()
+  /// ```
   open func disableUndoRegistration() { disabledCount += 1 }
 
   /// Reverts one `disableUndoRegistration()`. Traps without one.
@@ -95,6 +108,15 @@ open class UndoManager: NSObject {
   // MARK: Groups
 
   /// Opens a group, which `endUndoGrouping()` closes.
+  ///
+  /// ```swift
+  /// context.undoManager?.beginUndoGrouping()
+  /// book.title = "Emma"
+  /// context.processPendingChanges()
+  /// book.pages = 474
+  /// context.processPendingChanges()
+  /// context.undoManager?.endUndoGrouping()  // one undo takes both back
+  /// ```
   open func beginUndoGrouping() {
     post(.NSUndoManagerCheckpoint)
     open()

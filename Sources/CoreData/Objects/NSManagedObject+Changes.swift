@@ -66,6 +66,11 @@ extension NSManagedObject {
   /// Whether a save would write a property. Unlike `hasChanges` it ignores properties that were set to an equal value,
   /// and transient ones. True for new and deleted objects. A program that sets properties from outside data can thus
   /// avoid a save without content: `refresh(_:mergeChanges:)` with false makes such an object clean.
+  ///
+  /// ```swift
+  /// book.title = "Emma"  // as it was before
+  /// if !book.hasPersistentChangedValues { context.refresh(book, mergeChanges: false) }
+  /// ```
   public final var hasPersistentChangedValues: Bool {
     checkQueue()
     guard hasChanges, let snapshot else { return toManys.contains { $0?.hasChanges ?? false } }
@@ -82,6 +87,17 @@ extension NSManagedObject {
 
   /// The old values of the properties that changed since `NSManagedObjectContextObjectsDidChange` was last posted;
   /// NSNull for nil.
+  ///
+  /// ```swift
+  /// let token = NotificationCenter.default.addObserver(
+  ///   forName: .NSManagedObjectContextObjectsDidChange, object: context, queue: nil
+  /// ) { notification in
+  ///   for object in notification.userInfo?[NSUpdatedObjectsKey] as? Set<NSManagedObject> ?? [] {
+  ///     print("before:", object.changedValuesForCurrentEvent())
+  ///   }
+  /// }
+  /// defer { NotificationCenter.default.removeObserver(token) }
+  /// ```
   ///
   /// Observers of that notification see the values from before the event that it reports. It reads the members of
   /// to-many relationships that changed, and fires no other fault.

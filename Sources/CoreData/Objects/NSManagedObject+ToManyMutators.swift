@@ -51,6 +51,10 @@ extension NSManagedObject {
 
   /// Adds the objects of an array or a set, in this order. On Apple's platforms a literal `[a, b]` is an `NSSet`; on
   /// Linux it cannot be one.
+  ///
+  /// ```swift
+  /// author.addObjects([book], toRelationship: "books")
+  /// ```
   public final func addObjects(_ objects: some Collection<some NSManagedObject>, toRelationship key: String) {
     let index = toManyIndex(key)
     for object in objects { addMember(object, to: index) }

@@ -64,12 +64,20 @@ extension NSManagedObject {
 
   /// The values of several properties by name; `NSNull` for nil. Traps for a key that the entity does not have, and for
   /// a name that occurs twice.
+  ///
+  /// ```swift
+  /// let values = book.dictionaryWithValues(forKeys: ["title", "pages"])
+  /// ```
   public final func dictionaryWithValues(forKeys keys: [String]) -> [String: Any] {
     Dictionary(uniqueKeysWithValues: keys.map { ($0, value(forKey: $0) ?? NSNull()) })
   }
 
   /// Sets several properties by name; `NSNull` for nil. Traps as `setValue(_:forKey:)`, with the properties before it
   /// set.
+  ///
+  /// ```swift
+  /// book.setValuesForKeys(["title": "Emma", "pages": 474, "author": NSNull()])
+  /// ```
   public final func setValuesForKeys(_ keyedValues: [String: Any]) {
     for (key, value) in keyedValues { setValue(value is NSNull ? nil : value, forKey: key) }
   }

@@ -245,6 +245,10 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   }
 
   /// The entity of the object itself, also where it was fetched through a parent entity.
+  ///
+  /// ```swift
+  /// print(book.entity.name ?? "", book.entity.attributesByName.keys.sorted())
+  /// ```
   public final var entity: NSEntityDescription { layout.entity }
 
   /// The context that the object belongs to. Nil for an object that was made without one, after its deletion was saved,
@@ -257,6 +261,13 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   public final var managedObjectContext: NSManagedObjectContext? { reference?.context }
 
   /// Whether the object is new: in the context and not yet in the store.
+  ///
+  /// ```swift
+  /// let draft = Book(context: context)
+  /// print(draft.isInserted, draft.objectID.isTemporaryID)  // true true
+  /// try context.save()
+  /// print(draft.isInserted, draft.objectID.isTemporaryID)  // false false
+  /// ```
   public final var isInserted: Bool { state.contains(.inserted) }
 
   /// Whether a property was set since the last fetch or save, even to an equal value; `hasPersistentChangedValues`
@@ -264,6 +275,13 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   public final var isUpdated: Bool { state.contains(.updated) }
 
   /// Whether the next save deletes the object. False again after that save: `managedObjectContext` is nil then.
+  ///
+  /// ```swift
+  /// context.delete(book)
+  /// print(book.isDeleted)  // true
+  /// try context.save()
+  /// print(book.isDeleted, book.managedObjectContext == nil)  // false true
+  /// ```
   public final var isDeleted: Bool { state.contains(.deleted) }
 
   /// Whether the object's values have not been read yet. The next access to a property reads them, from memory if the
@@ -449,6 +467,18 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
 
   /// Called before the object drops its values in a refresh, and while it still has them. Not called when an object
   /// that nobody holds is freed, nor by a reset. The default does nothing.
+  ///
+  /// ```swift
+  /// final class Note: NSManagedObject {
+  ///   private var observation: NSKeyValueObservation?
+  ///
+  ///   override func willTurnIntoFault() {
+  ///     super.willTurnIntoFault()
+  ///     observation?.invalidate()
+  ///     observation = nil
+  ///   }
+  /// }
+  /// ```
   open func willTurnIntoFault() {}
 
   /// Called after the object dropped its values in a refresh: for caches that depend on them. Reading a property here
@@ -485,6 +515,16 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// The value for a key that the entity does not have: `value(forKey:)`, predicates in memory, sort descriptors and
   /// sections ask for computed properties by name. The default finds those that the class's `ManagedKeyPathTable`
   /// lists. Override it for others, and call super: it traps for unknown keys, where Core Data raises an exception.
+  ///
+  /// ```swift
+  /// final class Note: NSManagedObject {
+  ///   @ManagedAttribute("text") var text: String?
+  ///
+  ///   override func value(forUndefinedKey key: String) -> Any? {
+  ///     key == "length" ? text?.count ?? 0 : super.value(forUndefinedKey: key)
+  ///   }
+  /// }
+  /// ```
   open func value(forUndefinedKey key: String) -> Any? {
     guard let path = KeyPathNames.keyPath(named: key, of: Self.self) else { unknownKey(key) }
     return computedValue(at: path)

@@ -36,6 +36,14 @@ extension SortDescriptorKeyInitializable {
   }
 
   /// Sorts by the value at a key path, compared by a closure. A fetch from SQLite that has one throws 134070.
+  ///
+  /// ```swift
+  /// let byLength = NSSortDescriptor(key: "title", ascending: true) { one, other in
+  ///   let lengths = ((one as? String)?.count ?? 0, (other as? String)?.count ?? 0)
+  ///   return lengths.0 < lengths.1 ? .orderedAscending : lengths.0 > lengths.1 ? .orderedDescending : .orderedSame
+  /// }
+  /// let sorted = ([book] as NSArray).sortedArray(using: [byLength])
+  /// ```
   public init(key: String?, ascending: Bool, comparator: @escaping (Any, Any) -> ComparisonResult) {
     self = KeyedSortDescriptor(key: key, ascending: ascending, selector: nil, by: comparator) as! Self  // As above.
   }

@@ -395,6 +395,8 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   }
 
   /// Selects groups; it may use aggregates. Default: nil. Without `propertiesToGroupBy` the fetch throws 134070.
+  ///
+  /// See `propertiesToGroupBy` for an example. `$NAME` stands for a column of the result by its name: `$count > 1`.
   open var havingPredicate: NSPredicate? {
     get { settings.havingPredicate }
     set { settings.havingPredicate = newValue }

@@ -19,6 +19,11 @@ public enum NSPersistentStoreRequestType: UInt, Sendable {
 open class NSPersistentStoreRequest: NSObject, NSCopying {
   /// The stores to ask; nil asks all that hold the entity. Default: nil. Stores that are not open in the executing
   /// context's coordinator are passed over.
+  ///
+  /// ```swift
+  /// let request = NSFetchRequest<Book>(entityName: "Book")
+  /// request.affectedStores = coordinator.persistentStore(for: url).map { [$0] }
+  /// ```
   open var affectedStores: [NSPersistentStore]?
 
   /// The kind of the request, by which a store of a program's own tells what to do. `.fetchRequestType` unless a

@@ -13,6 +13,11 @@ extension NSManagedObjectContext {
   /// Sets the store of a new object, where several stores of the coordinator can hold its entity. The default is the
   /// first writable store that holds it, in the order in which the stores were added.
   ///
+  /// ```swift
+  /// let draft = Book(context: context)
+  /// if let store = coordinator.persistentStore(for: url) { context.assign(draft, to: store) }
+  /// ```
+  ///
   /// Does nothing for an object that is not new, and for another coordinator's store. A relationship cannot lead to an
   /// object of another store: the save throws 134030 then.
   public final func assign(_ object: Any, to store: NSPersistentStore) {

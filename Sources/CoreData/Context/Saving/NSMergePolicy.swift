@@ -77,9 +77,19 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
   public class var mergeByPropertyObjectTrump: NSMergePolicy { shared[2] }
   /// The context's objects replace the rows with all their values, those that only the other side changed included. A
   /// row that was deleted meanwhile is written again.
+  ///
+  /// ```swift
+  /// context.mergePolicy = NSMergePolicy.overwrite
+  /// try context.save()  // the row is as this context has it
+  /// ```
   public class var overwrite: NSMergePolicy { shared[3] }
   /// The context's changes are dropped where they are in conflict; the objects get the stored values. The other changes
   /// are saved.
+  ///
+  /// ```swift
+  /// context.mergePolicy = NSMergePolicy.rollback
+  /// try context.save()
+  /// ```
   public class var rollback: NSMergePolicy { shared[4] }
 
   private static let shared: [NSMergePolicy] = [

@@ -39,6 +39,13 @@ extension NSManagedObjectContext {
   /// Undoes the last group of changes, saved or not: it ends the event and calls the undo manager. Changes that were
   /// saved are changes again, which the next save writes. Does nothing without an undo manager. Call it on the
   /// context's queue.
+  ///
+  /// ```swift
+  /// context.undoManager = UndoManager()
+  /// book.title = "Emma"
+  /// context.undo()  // the former title
+  /// context.redo()  // "Emma" again
+  /// ```
   public final func undo() {
     checkQueue()
     processEvent()

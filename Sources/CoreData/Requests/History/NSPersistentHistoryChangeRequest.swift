@@ -22,7 +22,9 @@
 /// try context.execute(NSPersistentHistoryChangeRequest.deleteHistory(before: Date() - month))
 /// ```
 ///
-/// Reading costs memory for each change that it returns: read from the last token on, and take `.transactionsOnly` where the changes do not matter. A store commits a transaction's history together with its rows. Execute the request on the context's queue.
+/// Reading costs memory for each change that it returns: read from the last token on, and take `.transactionsOnly`
+/// where the changes do not matter. A store commits a transaction's history together with its rows. Execute the request
+/// on the context's queue.
 ///
 /// What happens otherwise: a reader that keeps no token reads the whole history again; a program that deletes no
 /// history has a store that grows with every save.
@@ -78,6 +80,17 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   /// Reads the transactions after a token; nil reads all. Executing it throws 134301 if some of them were deleted:
   /// start again with nil, and read the objects themselves anew.
   ///
+  /// ```swift
+  /// do {
+  ///   let request = NSPersistentHistoryChangeRequest.fetchHistory(after: lastToken)
+  ///   let result = try context.execute(request) as? NSPersistentHistoryResult
+  ///   lastToken = (result?.result as? [NSPersistentHistoryTransaction])?.last?.token ?? lastToken
+  /// } catch let error as CocoaError where error.code == .persistentHistoryTokenExpired {
+  ///   lastToken = nil
+  ///   context.refreshAllObjects()
+  /// }
+  /// ```
+  ///
   /// A token knows the stores that it was made for; the history of other stores is read from its beginning.
   open class func fetchHistory(after token: NSPersistentHistoryToken?) -> NSPersistentHistoryChangeRequest {
     Self.make(.fetch, .token(token))
@@ -115,6 +128,11 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
 
   /// Deletes the transactions before a date, of all stores that the request asks. Readers whose token is older get
   /// 134301 from then on. A store's newest number is never used again, so tokens stay valid.
+  ///
+  /// ```swift
+  /// let week: TimeInterval = 7 * 86_400
+  /// try context.execute(NSPersistentHistoryChangeRequest.deleteHistory(before: Date() - week))
+  /// ```
   open class func deleteHistory(before date: Date) -> NSPersistentHistoryChangeRequest {
     Self.make(.delete, .date(date))
   }
