@@ -138,11 +138,11 @@ public final class StoreReader {
     }
   }
 
-  /// Returns when everything that was read so far outlasts a loss of power. Waits for the disk; the pool and its workers
-  /// do not.
+  /// Returns when everything that was read so far outlasts a loss of power. Waits for the disk; the pool and its
+  /// workers do not.
   ///
-  /// A commit to a SQLite file is in the log's file, and the kernel may not have written that yet. What a checkpoint has
-  /// moved out of the log is on disk already (https://www.sqlite.org/pragma.html#pragma_synchronous).
+  /// A commit to a SQLite file is in the log's file, and the kernel may not have written that yet. What a checkpoint
+  /// has moved out of the log is on disk already (https://www.sqlite.org/pragma.html#pragma_synchronous).
   package func synchronizeCommits() throws {
     guard let log else { return try coordinator.synchronizeCommits() }
     do throws(FileError) {

@@ -51,8 +51,8 @@ extension PoolStatus {
     /// Seconds for which the job has been waiting that waits longest; nil where none waits, or where the store could
     /// not say.
     public var oldestWaiting: Double?
-    /// Jobs that would begin now if a worker of their kind were free: no limit, rate or pause holds them back. Nil where
-    /// there are none.
+    /// Jobs that would begin now if a worker of their kind were free: no limit, rate or pause holds them back. Nil
+    /// where there are none.
     public var couldBegin: Int?
 
     package init(

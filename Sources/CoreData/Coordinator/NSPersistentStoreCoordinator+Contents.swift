@@ -54,8 +54,8 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// Runs the body. What it does with stores that it opens at the place with these options is one transaction, if the
-  /// place is a server's: after an error nothing of it is there, not even the stores that it has made. The body does all
-  /// of it on the calling thread.
+  /// place is a server's: after an error nothing of it is there, not even the stores that it has made. The body does
+  /// all of it on the calling thread.
   ///
   /// - Throws: `StoreLockTaken` while another program does so at the same place; errors of the body and the store.
   package static func inOneTransaction<T>(

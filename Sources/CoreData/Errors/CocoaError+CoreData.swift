@@ -123,9 +123,9 @@ extension CocoaError.Code {
   /// replaced it.
   public static let persistentStoreIncompatibleVersionHash = CocoaError.Code(
     rawValue: NSPersistentStoreIncompatibleVersionHashError)
-  /// A store could not be migrated. A migration raises it for failures of SQLite and of writing a file without a code of
-  /// their own, for a binary or XML store that changed meanwhile, for a store in memory, and at a server for objects of
-  /// others that it would drop.
+  /// A store could not be migrated. A migration raises it for failures of SQLite and of writing a file without a code
+  /// of their own, for a binary or XML store that changed meanwhile, for a store in memory, and at a server for objects
+  /// of others that it would drop.
   public static let migration = CocoaError.Code(rawValue: NSMigrationError)
   /// Migrated objects violate a new uniqueness constraint. A migration raises it; the file stays as it was.
   public static let migrationConstraintViolation = CocoaError.Code(rawValue: NSMigrationConstraintViolationError)
@@ -144,8 +144,8 @@ extension CocoaError.Code {
   public static let migrationManagerDestinationStore = CocoaError.Code(
     rawValue: NSMigrationManagerDestinationStoreError)
   /// An entity could not be migrated by its policy. A migration raises it when the program has no class of the policy's
-  /// name, and when a mapping's expression calls a method that the policy or the migration manager does not have. What a
-  /// policy throws itself is thrown as it is.
+  /// name, and when a mapping's expression calls a method that the policy or the migration manager does not have. What
+  /// a policy throws itself is thrown as it is.
   public static let entityMigrationPolicy = CocoaError.Code(rawValue: NSEntityMigrationPolicyError)
   /// SQLite failed in a way that no other code describes. Any access to a store raises it; `NSSQLiteErrorDomain` has
   /// SQLite's code.
@@ -162,12 +162,12 @@ extension CocoaError.Code {
   /// model, or to one with another checksum.
   public static let managedObjectModelReferenceNotFound = CocoaError.Code(
     rawValue: NSManagedObjectModelReferenceNotFoundError)
-  /// A store was written by a newer framework than the stages know. Nothing here raises it: stages depend on models only,
-  /// not on a version of this framework.
+  /// A store was written by a newer framework than the stages know. Nothing here raises it: stages depend on models
+  /// only, not on a version of this framework.
   public static let stagedMigrationFrameworkVersionMismatch = CocoaError.Code(
     rawValue: NSStagedMigrationFrameworkVersionMismatchError)
-  /// Migration stages lead back to an earlier model. A staged migration raises it when no stage begins at the version of
-  /// the store.
+  /// Migration stages lead back to an earlier model. A staged migration raises it when no stage begins at the version
+  /// of the store.
   public static let stagedMigrationBackwardMigration = CocoaError.Code(
     rawValue: NSStagedMigrationBackwardMigrationError)
 }

@@ -1,7 +1,8 @@
 /// The texts that an object was asked for more than once, by slot.
 ///
-/// The row has the bytes of a text only. Making a `String` of 19 of them takes 580 instructions, finding one that is kept
-/// 160. Most texts are read once, and keeping those would take memory for nothing. So the second reading keeps them.
+/// The row has the bytes of a text only. Making a `String` of 19 of them takes 580 instructions, finding one that is
+/// kept 160. Most texts are read once, and keeping those would take memory for nothing. So the second reading keeps
+/// them.
 ///
 /// Used by its object only, on the context's queue.
 final class ReadTexts {
