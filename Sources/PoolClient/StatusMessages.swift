@@ -13,45 +13,149 @@ public struct StatusRequest: Codable, Equatable, Sendable {
   public enum Command: String, Codable, Sendable, CaseIterable {
     /// Answer with ``PoolStatus``, which has those of the other pools that share the store under `others`, unless
     /// `local` is set. A pool asks the others first, so the answer comes a moment later than with `local`.
+    ///
+    /// ```swift
+    /// import PoolClient
+    ///
+    /// let request = StatusRequest(.status, local: true)
+    /// let reply = try StatusClient(queue: "queue/").request(request)
+    /// print(reply.status?.phase ?? "")
+    /// ```
     case status
     /// Hand out no more jobs: all, or those of `queue` or `kind`; of both is refused. Workers finish what they have
     /// begun. A pause is kept in the store: it outlives the pool, and one by name outlives that of the whole pool.
+    ///
+    /// ```swift
+    /// import PoolClient
+    ///
+    /// let request = StatusRequest(.pause, queue: "mail")
+    /// let reply = try StatusClient(queue: "queue/").request(request)
+    /// print(reply.ok)
+    /// ```
     case pause
     /// Take a pause back: that of the whole pool, or that of `queue` or `kind`.
+    ///
+    /// ```swift
+    /// import PoolClient
+    ///
+    /// let request = StatusRequest(.resume, queue: "mail")
+    /// let reply = try StatusClient(queue: "queue/").request(request)
+    /// print(reply.ok)
+    /// ```
     case resume
     /// Have `count` processes in all, or of `plugin`. `count` is 0 to ``PoolLimit/workers``; a plugin that the pool
     /// does not know is refused with the nearest name. It holds until the pool ends.
+    ///
+    /// ```swift
+    /// import PoolClient
+    ///
+    /// let request = StatusRequest(.scale, plugin: "mail", count: 3)
+    /// let reply = try StatusClient(queue: "queue/").request(request)
+    /// print(reply.error ?? "done")
+    /// ```
     case scale
     /// Drain and exit, within `deadline` seconds, or those of the pool's own setting. The reply comes at once, and the
     /// connection ends with the pool: ``StatusClient/waitForEnd()`` waits for that. With `all` the other pools that
     /// share the store do so first; the reply comes when they are gone, and its `count` says how many they were.
+    ///
+    /// ```swift
+    /// import PoolClient
+    ///
+    /// let request = StatusRequest(.stop, deadline: 60)
+    /// let reply = try StatusClient(queue: "queue/").request(request)
+    /// print(reply.ok)
+    /// ```
     case stop
     /// Search for plugins again, and replace the processes one by one, each when it has finished its jobs. The reply
     /// comes at once.
+    ///
+    /// ```swift
+    /// import PoolClient
+    ///
+    /// let request = StatusRequest(.reload)
+    /// let reply = try StatusClient(queue: "queue/").request(request)
+    /// print(reply.ok)
+    /// ```
     case reload
     /// New jobs are in the store or in the queue directory: look at once. Without it the pool finds them too, a little
     /// later. If there are none, the request does no harm.
     case nudge
     /// Cancel `jobs`, by their URIs. One in a worker's hand is asked to stop; the others are cancelled in the store.
     /// The reply's `count` says how many. A URI that is not a job of this pool's store refuses the whole request.
+    ///
+    /// ```swift
+    /// import PoolClient
+    ///
+    /// let request = StatusRequest(.cancel, jobs: ["x-coredata://A/PoolJob/p17"])
+    /// let reply = try StatusClient(queue: "queue/").request(request)
+    /// print(reply.count ?? 0)
+    /// ```
     case cancel
     /// Run `jobs` again that are dead, cancelled or wait for a later attempt. Attempts and crashes are counted from
     /// zero. The reply's `count` says how many.
+    ///
+    /// ```swift
+    /// import PoolClient
+    ///
+    /// let request = StatusRequest(.retry, jobs: ["x-coredata://A/PoolJob/p17"])
+    /// let reply = try StatusClient(queue: "queue/").request(request)
+    /// print(reply.count ?? 0)
+    /// ```
     case retry
     /// Answer with `unknown`: those of `kind`, `plugin`, `queue` and `batch` that the pool does not know, each with the
     /// nearest name that it knows. For programs that take such names from a person.
+    ///
+    /// ```swift
+    /// import PoolClient
+    ///
+    /// let request = StatusRequest(.check, kind: "imprt")
+    /// let reply = try StatusClient(queue: "queue/").request(request)
+    /// print(reply.unknown?.count ?? 0)
+    /// ```
     case check
     /// Delete those of `jobs` that are in one of `states`. Jobs that run stay, and so do jobs that unfinished ones wait
     /// for, unless `evenIfAwaited` is set. The reply's `kept` says how many.
+    ///
+    /// ```swift
+    /// import PoolClient
+    ///
+    /// let request = StatusRequest(.delete, jobs: ["x-coredata://A/PoolJob/p17"], states: ["dead"])
+    /// let reply = try StatusClient(queue: "queue/").request(request)
+    /// print(reply.count ?? 0, reply.kept?.running ?? 0)
+    /// ```
     case delete
     /// Answer with the jobs of the submission `submission` when the pool has taken its file, or refuse after `deadline`
     /// seconds.
+    ///
+    /// ```swift
+    /// import PoolClient
+    ///
+    /// let request = StatusRequest(.submission, deadline: 5, submission: "nightly 2026-01-01")
+    /// let reply = try StatusClient(queue: "queue/").request(request)
+    /// print(reply.submission?.store ?? reply.error ?? "")
+    /// ```
     case submission
     /// Answer with `obstacle`: what keeps the one job of `jobs` from being handed out; nil where nothing does, or the
     /// job is not ready. It is decided as for a real start, and changes nothing.
+    ///
+    /// ```swift
+    /// import PoolClient
+    ///
+    /// let request = StatusRequest(.explain, jobs: ["x-coredata://A/PoolJob/p17"])
+    /// let reply = try StatusClient(queue: "queue/").request(request)
+    /// print(reply.obstacle == nil ? "nothing keeps it, or it is not ready" : "something keeps it")
+    /// ```
     case explain
     /// Copy the write-ahead log into the store; the reply's `count` is the number of pages that readers kept out of it.
     /// The pool does so by itself: for programs that copy the file next.
+    ///
+    /// ```swift
+    /// import PoolClient
+    ///
+    /// let request = StatusRequest(.checkpoint)
+    /// let reply = try StatusClient(queue: "queue/").request(request)
+    /// print(reply.count ?? 0)
+    /// ```
     case checkpoint
     /// From now on send a reply with `saved` for each save of a worker, and one with `ended` for jobs that end, those
     /// of other pools included. Read them with ``StatusClient/next()``. They tell what is committed.
@@ -114,6 +218,15 @@ public struct StatusRequest: Codable, Equatable, Sendable {
 }
 
 /// The answer to a ``StatusRequest``: one JSON object on one line.
+///
+/// ```swift
+/// import PoolClient
+///
+/// let reply = try StatusClient(queue: "queue/").request(StatusRequest(.pause, kind: "export"))
+/// if !reply.ok { print(reply.error ?? "") }
+/// ```
+///
+/// Members that a command does not answer with are nil. A reply is no error that is thrown: look at `ok`.
 public struct StatusReply: Codable, Equatable, Sendable {
   /// Objects of the app's store that a worker's save changed.
   public struct Saved: Codable, Equatable, Sendable {

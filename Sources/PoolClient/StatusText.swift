@@ -187,6 +187,14 @@ public enum StatusText {
 
   /// The worker processes as a table for people.
   ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// if let status = try StatusClient(queue: "queue/").request(StatusRequest(.status)).status {
+  ///   print(StatusText.workers(status).joined(separator: "\n"))
+  /// }
+  /// ```
+  ///
   /// - Parameter shares: the share of a processor that each process uses now, by its ID, where it is known.
   public static func workers(
     _ status: PoolStatus, layout: TextLayout = .file, shares: [Int32: Double]? = nil

@@ -54,6 +54,12 @@ public final class StoreReader {
   }
 
   /// Throws a sentence for a place at which there can be no store, or is none. A server is not asked.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// do { try StoreReader.requireStore("app.sqlite") } catch { print(error) }
+  /// ```
   public static func requireStore(_ path: String) throws { _ = try existing(path) }
 
   /// The place of a store that is there. A server is asked when the store is opened.
@@ -118,6 +124,17 @@ public final class StoreReader {
 
   /// Hands the values of the objects that a query finds to `body`, one object after another, in memory for a few at a
   /// time.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// let reader = try StoreReader(store: "app.sqlite", model: nil)
+  /// try reader.read(ObjectQuery(entity: "Book", predicate: "pages > 500")) { names in
+  ///   print(names.joined(separator: ","))
+  /// } row: { uri, values in
+  ///   print(uri, values.map(\.text).joined(separator: ","))
+  /// }
+  /// ```
   ///
   /// - Parameter header: called once before, with the names of the properties.
   public func read(

@@ -52,6 +52,13 @@ public struct SubmissionInquiry {
 
   /// Asks for `timeout` seconds at most, and blocks the thread meanwhile. Returns at once where no pool runs, or when
   /// the file is taken or rejected. It never throws: what is not known is ``Answer/unknown(_:)``.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// let inquiry = SubmissionInquiry(queue: "queue/", token: "nightly 2026-01-01", file: "queue/incoming/a.json")
+  /// if case .taken(let submission) = inquiry.ask(timeout: 30) { print(submission.store) }
+  /// ```
   public func ask(timeout: Double) -> Answer {
     let end = Clock.now + timeout
     while true {

@@ -58,6 +58,21 @@ extension Job {
 
   /// Throws ``JobStopped`` when the job should stop. Call it in each turn of a loop: while no job should stop it takes
   /// no lock.
+  ///
+  /// ```swift
+  /// import WorkerKit
+  ///
+  /// @main struct Copier: Worker {
+  ///   static let kind = "copy"
+  ///
+  ///   func run(_ job: Job, in context: NSManagedObjectContext) throws {
+  ///     for object in try job.objects() {
+  ///       try job.checkStop()
+  ///       object.setValue(object.value(forKey: "draft"), forKey: "text")
+  ///     }
+  ///   }
+  /// }
+  /// ```
   public func checkStop() throws {
     if isStopRequested { throw JobStopped() }
   }

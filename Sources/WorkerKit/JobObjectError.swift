@@ -2,6 +2,22 @@ import Jobs
 
 /// A URI among a job's objects that does not name an object of the store. Another attempt cannot help, so a worker that
 /// lets it pass ends the job at once; catch it where a deleted object means that there is nothing to do.
+///
+/// ```swift
+/// import WorkerKit
+///
+/// @main struct Remover: Worker {
+///   static let kind = "remove"
+///
+///   func run(_ job: Job, in context: NSManagedObjectContext) throws {
+///     do {
+///       for object in try job.objects() { context.delete(object) }
+///     } catch let error as JobObjectError {
+///       job.output = "nothing is left to do: \(error)"
+///     }
+///   }
+/// }
+/// ```
 public struct JobObjectError: DetailedFailure, Hashable, Sendable, CustomStringConvertible {
   /// The URI, as the job names it.
   public let uri: String

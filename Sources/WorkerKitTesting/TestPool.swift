@@ -97,6 +97,14 @@ public final class TestPool {
 
   /// Runs the body in a new context on both stores, and returns what it returns. Nothing is saved.
   ///
+  /// ```swift
+  /// import WorkerKitTesting
+  ///
+  /// func count(_ entity: String, in pool: TestPool) throws -> Int {
+  ///   try pool.read { context in try context.count(for: NSFetchRequest<NSManagedObject>(entityName: entity)) }
+  /// }
+  /// ```
+  ///
   /// The context is the body's: return values and object IDs, no objects.
   ///
   /// - Throws: what the body throws.
@@ -141,6 +149,17 @@ public final class TestPool {
 
   /// Puts a job into the store, without running it, as an app does.
   ///
+  /// ```swift
+  /// import WorkerKitTesting
+  ///
+  /// func testOneJobIsTakenForAKey(_ pool: TestPool) throws {
+  ///   var request = JobRequest(kind: "index")
+  ///   request.uniqueKey = "index 17"
+  ///   let jobs = try [pool.submit(request), pool.submit(request)]
+  ///   assert(jobs[0] != nil && jobs[1] == nil)
+  /// }
+  /// ```
+  ///
   /// - Returns: its ID; nil when an unfinished job has its unique key.
   /// - Throws: what `JobStore.insert(_:into:at:)` and the save throw.
   @discardableResult
@@ -151,6 +170,15 @@ public final class TestPool {
   // MARK: Jobs
 
   /// Submits a job and runs its first attempt. The clock stands still meanwhile.
+  ///
+  /// ```swift
+  /// import WorkerKitTesting
+  ///
+  /// func testALateJobStops(_ pool: TestPool) throws {
+  ///   let run = try pool.run(JobRequest(kind: "fetch"), stop: .timedOut)
+  ///   assert(run.failure?.type == "timeout")
+  /// }
+  /// ```
   ///
   /// - Parameter stop: why the job is asked to stop, from its begin on; nil: it is not.
   /// - Throws: ``TestPoolError`` when the job cannot run now; what saving and reading the job throw. What the plugin
@@ -214,6 +242,16 @@ public final class TestPool {
 
   /// Runs jobs whose time has come, better ones first, until none is left: also those that they submit, those that wait
   /// for them, and further attempts that are due at once. Jobs of kinds that no worker runs stay.
+  ///
+  /// ```swift
+  /// import WorkerKitTesting
+  ///
+  /// func testAllPartsAreIndexed(_ pool: TestPool) throws {
+  ///   try pool.run("split")
+  ///   let runs = try pool.runAll()
+  ///   assert(runs.allSatisfy { $0.outcome == .succeeded })
+  /// }
+  /// ```
   ///
   /// - Parameter limit: the most attempts that are run.
   /// - Returns: the attempts, in their order.
