@@ -1,6 +1,12 @@
 import CoreData
 
 /// The error of one attempt, with the facts that a person needs to act on. No values of objects.
+///
+/// ```swift
+/// for job in try context.fetch(Job.fetchRequest()) {
+///   if let last = job.failures.last { print(job.kind, last.type, last.message, last.host, last.pid) }
+/// }
+/// ```
 public struct AttemptFailure: Hashable, Sendable {
   /// The attempt's number, from 1; crashes count here, too.
   public var attempt: Int

@@ -23,9 +23,21 @@ public struct JobOptions: Hashable, Sendable {
 
   /// Seconds for which ``JobRequest/uniqueKey`` stays taken after the job came, even if it is finished; nil, the
   /// default: until it is finished. Use it to do a thing at most once an hour: 3600. A job file takes up to 366 days.
+  ///
+  /// ```swift
+  /// var request = JobRequest(kind: "report")
+  /// request.uniqueKey = "report"
+  /// request.options.uniqueFor = 3600  // at most one an hour
+  /// ```
   public var uniqueFor: Double?
   /// The wait after the first failure, in seconds, up to a fifth shorter or longer; it doubles with each further one.
   /// nil, the default, is the kind's own, and 15 without one. A job file takes up to 30 days.
+  ///
+  /// ```swift
+  /// var request = JobRequest(kind: "fetch")
+  /// request.options.backoff = 1
+  /// request.options.maxBackoff = 60
+  /// ```
   public var backoff: Double?
   /// No wait between two attempts is longer, in seconds, but for the fifth by which each varies; nil, the default, is
   /// the kind's own, and a day without one. A job file takes up to 30 days.
@@ -40,6 +52,12 @@ public struct JobOptions: Hashable, Sendable {
   /// without jobs waits for its first one.
   public var afterBatch: String?
   /// What becomes of the job when one that it waits for is dead or cancelled. Default ``FailureRule/wait``.
+  ///
+  /// ```swift
+  /// var request = JobRequest(kind: "export")
+  /// request.options.after = ["x-coredata://A/PoolJob/p17"]
+  /// request.options.whenFailed = .run
+  /// ```
   public var whenFailed = FailureRule.wait
 
   /// The most jobs that one job can wait for by name; a batch may be larger.

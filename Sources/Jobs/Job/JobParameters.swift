@@ -1,10 +1,6 @@
 import CoreData
 
 /// Parameters as values of a type of your own. Dates are texts as in RFC 3339, data is base64, as in job files.
-///
-///     struct Import: Codable { var file: String; var since: Date? }
-///     try JobRequest(kind: "import", parameters: Import(file: "/data/a.csv"))
-///     let parameters = try job.parameters(as: Import.self)
 extension JobRequest {
   /// A request whose parameters are an encoded value. All other fields are at their defaults.
   ///
@@ -37,6 +33,13 @@ extension JobRequest {
 
 extension PoolJob {
   /// The parameters, decoded into a type of your own. Without parameters it is decoded from an empty object.
+  ///
+  /// ```swift
+  /// struct Import: Codable { var file: String; var since: Date? }
+  /// for job in try context.fetch(Job.fetchRequest()) where job.kind == "import" {
+  ///   print(try job.parameters(as: Import.self).file)
+  /// }
+  /// ```
   ///
   /// A worker reads what `JobRequest(kind:objects:parameters:)` wrote with the same type. Give new members of a
   /// type a default or make them optional: jobs that wait were written by the former program.

@@ -18,40 +18,105 @@ public struct JobRequest: Hashable, Sendable {
   public var kind: String
   /// URIs of the objects that the job is about, in their order. A worker reads the objects when the job runs, so it
   /// sees their values of then. An empty array is a job about nothing in particular.
+  ///
+  /// ```swift
+  /// let request = JobRequest(kind: "index", objects: [book.objectID.uriString])
+  /// ```
+  ///
+  /// A new object of the context into which the job is submitted gets its permanent ID for it; the URI of any other
+  /// temporary ID is refused with ``JobObjectNameError``.
   public var objects: [String]
   /// The parameters: a JSON object as text, nil for none. Keep values that may change in objects, and here what tells
   /// this job from others. `init(kind:objects:parameters:)` makes it of an `Encodable` value.
+  ///
+  /// ```swift
+  /// struct Import: Codable { var file: String }
+  /// let request = try JobRequest(kind: "import", parameters: Import(file: "/data/books.csv"))
+  /// ```
   public var parameters: String?
   /// Higher runs first, from -32,768 to 32,767. Default 0. Among equals the older job comes first. A steady flow of
   /// jobs of a high priority keeps the others waiting: weights of queues share the workers instead.
+  ///
+  /// ```swift
+  /// var request = JobRequest(kind: "mail")
+  /// request.priority = 10  // before the nightly ones, which have 0
+  /// ```
   public var priority: Int16
   /// The queue that it waits in, which can be paused, limited and weighted as one. Default "default". A name is enough:
   /// queues need not be made.
+  ///
+  /// ```swift
+  /// var request = JobRequest(kind: "mail")
+  /// request.queue = "newsletter"  // `workerpool pause newsletter` holds these jobs and no others
+  /// ```
   public var queue: String
   /// Not before this time; nil, the default, is at once. The job is `scheduled` until then, and begins when a worker is
   /// free after it.
+  ///
+  /// ```swift
+  /// var reminder = JobRequest(kind: "mail")
+  /// reminder.runAt = Date() + 3 * 86_400
+  /// ```
   public var runAt: Date?
   /// While a job with this key is unfinished, no second one is taken: submitting it does nothing. Default nil. Use it
   /// where the same work may be asked for several times, and see ``JobOptions/uniqueFor`` to keep the key taken for a
   /// time after that. A dead job is finished.
+  ///
+  /// ```swift
+  /// var request = JobRequest(kind: "index", objects: [book.objectID.uriString])
+  /// request.uniqueKey = "index " + book.objectID.uriString
+  /// if try Job.submit(request, into: context) == nil { print("it waits or runs already") }
+  /// ```
   public var uniqueKey: String?
   /// Attempts that may throw before the job is dead; nil, the default, is the kind's own number, and 20 without one. A
   /// job file takes 1 to 1000.
+  ///
+  /// ```swift
+  /// var request = JobRequest(kind: "charge")
+  /// request.maxAttempts = 1  // a person decides whether it is tried again
+  /// ```
   public var maxAttempts: Int?
   /// Seconds that one attempt may take; nil, the default, is the kind's own time, and no limit without one. A job file
   /// takes up to 30 days.
+  ///
+  /// ```swift
+  /// var request = JobRequest(kind: "fetch")
+  /// request.timeout = 30
+  /// ```
+  ///
+  /// See `Worker.timeout` for what happens when it is over.
   public var timeout: Double?
   /// A name by which later requests of the same submission refer to this one in ``JobOptions/after``. Default nil. It
   /// is not kept with the job.
+  ///
+  /// ```swift
+  /// var load = JobRequest(kind: "import")
+  /// load.label = "load"
+  /// var report = JobRequest(kind: "export")
+  /// report.options.after = ["load"]
+  /// ```
   public var label: String?
   /// On the first request of a file only: a token for the whole file. Of several files with one token the pool takes
   /// the first, and reports its jobs by the token.
   public var submission: String?
   /// The batch that it belongs to, for which a job can wait with ``JobOptions/afterBatch``. Default nil. A batch needs
   /// no making: it is all jobs that name it, of any submission.
+  ///
+  /// ```swift
+  /// var part = JobRequest(kind: "index", objects: [book.objectID.uriString])
+  /// part.batch = "nightly"
+  /// var report = JobRequest(kind: "export")
+  /// report.options.afterBatch = "nightly"
+  /// ```
   public var batch: String?
   /// Jobs of the same key run at most ``JobOptions/limit`` at a time, in all pools that share the store: the name of a
   /// customer or of a device. Default nil: no such limit.
+  ///
+  /// ```swift
+  /// var request = JobRequest(kind: "export")
+  /// request.limitKey = "customer 17"
+  /// request.options.limit = 2
+  /// ```
   public var limitKey: String?
   /// The fields that few jobs set.
   public var options = JobOptions()

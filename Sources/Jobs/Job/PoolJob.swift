@@ -30,6 +30,10 @@ extension PoolJob {
   }
 
   /// URIs of the objects that the job is about, in their order. `job.objects()` of `WorkerKit` fetches them.
+  ///
+  /// ```swift
+  /// for job in try context.fetch(Job.fetchRequest()) { print(job.kind, job.objectURIs.count) }
+  /// ```
   public var objectURIs: [String] {
     get { Self.lines(objectsText) }
     set { objectsText = Self.text(newValue) }
@@ -49,6 +53,13 @@ extension PoolJob {
   }
 
   /// URIs of the objects that the plugin names as its result; empty for none. Read it when the job has succeeded.
+  ///
+  /// ```swift
+  /// for job in try context.fetch(Job.fetchRequest()) {
+  ///   let results = job.resultURIs.compactMap(coordinator.objectID(forURI:)).map(context.object(with:))
+  ///   print(job.state.name, results.count)
+  /// }
+  /// ```
   public var resultURIs: [String] {
     get { Self.lines(resultsText) }
     set { resultsText = Self.text(newValue) }
@@ -56,6 +67,12 @@ extension PoolJob {
 
   /// A text that a plugin leaves for people, such as a program's output; nil for none. Setting a text keeps its first
   /// ``longestOutput`` characters.
+  ///
+  /// ```swift
+  /// let done = Job.fetchRequest()
+  /// done.predicate = JobState.succeeded.predicate
+  /// for job in try context.fetch(done) { print(job.output ?? "") }
+  /// ```
   public var output: String? {
     get { outputText }
     set { outputText = newValue.map { String($0.prefix(Self.longestOutput)) } }
@@ -66,6 +83,14 @@ extension PoolJob {
 
   /// What went wrong in earlier attempts, oldest first; the last ``AttemptFailure/kept`` of them. Parsed with each
   /// call. A job that succeeded keeps them.
+  ///
+  /// ```swift
+  /// let dead = Job.fetchRequest()
+  /// dead.predicate = JobState.dead.predicate
+  /// for job in try context.fetch(dead) {
+  ///   for failure in job.failures { print(failure.attempt, failure.type, failure.message) }
+  /// }
+  /// ```
   public internal(set) var failures: [AttemptFailure] {
     get { AttemptFailure.list(errorsText) }
     set { errorsText = AttemptFailure.text(newValue) }
