@@ -67,11 +67,23 @@ open class NSExpression: NSObject, NSCopying {
 
   /// A constant. Nil and `NSNull` both mean no value; a collection is one constant. An optional inside of the value
   /// that is nil is `NSNull`, as on Apple's platforms.
+  ///
+  /// ```swift
+  /// let limit = NSExpression(forConstantValue: 500)
+  /// let titles = NSExpression(forConstantValue: ["Emma", "Persuasion"])  // one collection
+  /// ```
   public convenience init(forConstantValue value: Any?) {
     self.init(node: .constant(value.map { KeyValueReading.unwrapped($0) ?? NSNull() }))
   }
 
   /// The value at a key path of the evaluated object: "owner.name", "pages.@count".
+  ///
+  /// ```swift
+  /// let name = NSExpression(forKeyPath: "author.name")
+  /// print(name.expressionValue(with: book, context: nil) ?? "")
+  /// ```
+  ///
+  /// An unknown key traps when the expression is evaluated in memory; a fetch that has one throws 134070.
   public convenience init(forKeyPath keyPath: String) {
     self.init(node: .keyPath(operand: nil, path: KeyPathComponents(keyPath)))
   }
@@ -87,11 +99,21 @@ open class NSExpression: NSObject, NSCopying {
   }
 
   /// The value that is bound to `$name` when the expression is evaluated.
+  ///
+  /// ```swift
+  /// let request = NSFetchRequest<Book>(entityName: "Book")
+  /// request.predicate = NSPredicate(format: "pages > $LIMIT").withSubstitutionVariables(["LIMIT": 500])
+  /// ```
   public convenience init(forVariable name: String) {
     self.init(node: .variable(name))
   }
 
   /// A predefined function: `NSExpression(forFunction: "sum:", arguments: [NSExpression(forKeyPath: "amount")])`.
+  ///
+  /// ```swift
+  /// let longest = NSExpression(forFunction: "max:", arguments: [NSExpression(forKeyPath: "books.pages")])
+  /// print(longest.expressionValue(with: author, context: nil) ?? 0)
+  /// ```
   ///
   /// `arguments` holds expressions; any other value becomes a constant. The names are those of Apple's
   /// `init(forFunction:arguments:)`; an unknown name traps.
@@ -106,6 +128,12 @@ open class NSExpression: NSObject, NSCopying {
   /// and collections exist, `valueForKeyPath:`, and the predefined functions with `target` as their first argument. An
   /// unknown name traps; for a variable only when the expression is evaluated, since mapping models call methods of
   /// `$manager` and `$entityPolicy`.
+  ///
+  /// ```swift
+  /// let upper = NSExpression(
+  ///   forFunction: NSExpression(forKeyPath: "title"), selectorName: "uppercaseString", arguments: nil)
+  /// print(upper.expressionValue(with: book, context: nil) ?? "")
+  /// ```
   public convenience init(forFunction target: NSExpression, selectorName name: String, arguments: [Any]?) {
     guard PredicateFunction(rawValue: name) != nil || PredicateMethod.exists(name, of: target) else {
       fatalError("NSExpression(forFunction:selectorName:arguments:): there is no method \"\(name)\" here.")
@@ -115,6 +143,10 @@ open class NSExpression: NSObject, NSCopying {
 
   /// A collection of expressions: the `{1, x, "a"}` of a format. Each member is evaluated by itself, so it may be a key
   /// path; any other value becomes a constant.
+  ///
+  /// ```swift
+  /// let both = NSExpression(forAggregate: [NSExpression(forKeyPath: "title"), "Emma"])
+  /// ```
   public convenience init(forAggregate subexpressions: [Any]) {
     self.init(node: .aggregate(subexpressions.map(NSExpression.wrapping)))
   }
@@ -130,6 +162,12 @@ open class NSExpression: NSObject, NSCopying {
   }
 
   /// The members of `left` that `right` lacks. Not supported in fetches from SQLite over relationships.
+  ///
+  /// ```swift
+  /// let others = NSExpression(
+  ///   forMinusSet: NSExpression(forKeyPath: "books"), with: NSExpression(forConstantValue: Set([book])))
+  /// print((others.expressionValue(with: author, context: nil) as? Set<Book>)?.count ?? 0)
+  /// ```
   public convenience init(forMinusSet left: NSExpression, with right: NSExpression) {
     self.init(node: .set(.minus, left, right))
   }
@@ -165,6 +203,13 @@ open class NSExpression: NSObject, NSCopying {
 
   /// A value that a closure computes from the evaluated object, the arguments' values and the variables. A fetch from
   /// SQLite that has one throws 134070. The closure is called on the thread that evaluates, once for each object.
+  ///
+  /// ```swift
+  /// let length = NSExpression(
+  ///   block: { _, arguments, _ in (arguments[0] as? String)?.count ?? 0 },
+  ///   arguments: [NSExpression(forKeyPath: "title")])
+  /// print(length.expressionValue(with: book, context: nil) ?? 0)
+  /// ```
   public convenience init(block: @escaping Block, arguments: [NSExpression]?) {
     self.init(node: .block(block, arguments ?? []))
   }
