@@ -178,79 +178,102 @@ static inline void csystem_answer_calls(struct csystem_filter *filter, const int
   for (size_t i = 0; i < count; i++) csystem_answer_when(filter, csystem_equals, (uint32_t)calls[i], answer);
 }
 
-// Writes the filter into `instructions`, which has room for csystem_filter_room of them, and returns how many it has.
-// Sockets are denied: those of networks unless `has_network`, and all others. Changes of open files' modes and owners are
-// denied unless `changes_files`.
-static inline int csystem_write_filter(struct sock_filter *instructions, int has_network, int changes_files) {
-  struct csystem_filter program = {instructions, 0}, *filter = &program;
-  const uint32_t allowed = SECCOMP_RET_ALLOW, denied = SECCOMP_RET_ERRNO | EPERM, refused = SECCOMP_RET_ERRNO | EACCES;
-  int call;
+static const uint32_t csystem_allowed = SECCOMP_RET_ALLOW;
+static const uint32_t csystem_denied = SECCOMP_RET_ERRNO | EPERM;
+static const uint32_t csystem_refused = SECCOMP_RET_ERRNO | EACCES;
+
+// The architecture, and the calls that are denied whatever their arguments.
+static inline void csystem_filter_calls(struct csystem_filter *filter, int changes_files) {
   csystem_load(filter, offsetof(struct seccomp_data, arch));
   csystem_answer_unless(filter, CSYSTEM_ARCHITECTURE, SECCOMP_RET_KILL_PROCESS);
   csystem_load_call(filter);
 #if defined(__x86_64__)
   // The calls of the x32 interface have other numbers.
-  csystem_answer_when(filter, csystem_at_least, 0x40000000, denied);
+  csystem_answer_when(filter, csystem_at_least, 0x40000000, csystem_denied);
 #endif
   // clone3 keeps its flags in memory, where no filter sees them. Without it the C library takes clone.
   csystem_answer_when(filter, csystem_equals, 435, SECCOMP_RET_ERRNO | ENOSYS);
-  csystem_answer_calls(filter, csystem_denied_calls, CSYSTEM_COUNT(csystem_denied_calls), denied);
+  csystem_answer_calls(filter, csystem_denied_calls, CSYSTEM_COUNT(csystem_denied_calls), csystem_denied);
   if (!changes_files) {
-    csystem_answer_calls(filter, csystem_calls_on_open_files, CSYSTEM_COUNT(csystem_calls_on_open_files), denied);
+    csystem_answer_calls(filter, csystem_calls_on_open_files, CSYSTEM_COUNT(csystem_calls_on_open_files),
+                         csystem_denied);
   }
+}
+
+// The calls on open files and terminals that depend on their arguments.
+static inline void csystem_filter_open_files(struct csystem_filter *filter) {
   // The times of a file by its path. Without one, futimens(3) of an open file; a pointer has two halves.
-  call = csystem_when(filter, csystem_equals, SYS_utimensat);
+  int call = csystem_when(filter, csystem_equals, SYS_utimensat);
   csystem_load_argument(filter, 1);
-  csystem_answer_unless(filter, 0, denied);
+  csystem_answer_unless(filter, 0, csystem_denied);
   csystem_load_upper_half(filter, 1);
-  csystem_answer_unless(filter, 0, denied);
-  csystem_answer(filter, allowed);
+  csystem_answer_unless(filter, 0, csystem_denied);
+  csystem_answer(filter, csystem_allowed);
   csystem_end(filter, call);
   // Putting input into a terminal: TIOCSTI and TIOCLINUX.
   call = csystem_when(filter, csystem_equals, SYS_ioctl);
   csystem_load_argument(filter, 1);
-  csystem_answer_when(filter, csystem_equals, 0x5412, denied);
-  csystem_answer_when(filter, csystem_equals, 0x541C, denied);
-  csystem_answer(filter, allowed);
+  csystem_answer_when(filter, csystem_equals, 0x5412, csystem_denied);
+  csystem_answer_when(filter, csystem_equals, 0x541C, csystem_denied);
+  csystem_answer(filter, csystem_allowed);
   csystem_end(filter, call);
+}
+
+// The calls on processes that depend on their arguments: on others than the caller, and for new namespaces.
+static inline void csystem_filter_processes(struct csystem_filter *filter) {
+  int call;
   for (size_t i = 0; i < CSYSTEM_COUNT(csystem_calls_on_processes); i++) {
     call = csystem_when(filter, csystem_equals, (uint32_t)csystem_calls_on_processes[i].call);
     csystem_load_argument(filter, csystem_calls_on_processes[i].argument);
-    csystem_answer_unless(filter, 0, denied);
+    csystem_answer_unless(filter, 0, csystem_denied);
     csystem_load_call(filter);
     csystem_end(filter, call);
   }
   // A group or a user is more than the caller: PRIO_PROCESS is 0, IOPRIO_WHO_PROCESS 1.
   call = csystem_when(filter, csystem_equals, SYS_setpriority);
   csystem_load_argument(filter, 0);
-  csystem_answer_unless(filter, 0, denied);
-  csystem_answer(filter, allowed);
+  csystem_answer_unless(filter, 0, csystem_denied);
+  csystem_answer(filter, csystem_allowed);
   csystem_end(filter, call);
   call = csystem_when(filter, csystem_equals, SYS_ioprio_set);
   csystem_load_argument(filter, 0);
-  csystem_answer_unless(filter, 1, denied);
-  csystem_answer(filter, allowed);
+  csystem_answer_unless(filter, 1, csystem_denied);
+  csystem_answer(filter, csystem_allowed);
   csystem_end(filter, call);
   // New namespaces: CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET.
   call = csystem_when(filter, csystem_equals, SYS_clone);
   csystem_load_argument(filter, 0);
-  csystem_answer_when(filter, csystem_has_any_bit, 0x7E020000, denied);
-  csystem_answer(filter, allowed);
+  csystem_answer_when(filter, csystem_has_any_bit, 0x7E020000, csystem_denied);
+  csystem_answer(filter, csystem_allowed);
   csystem_end(filter, call);
+}
+
+static inline void csystem_filter_sockets(struct csystem_filter *filter, int has_network) {
   // No filter sees where a Unix socket connects to, and every service of the user has one, other pools too.
-  call = csystem_when(filter, csystem_equals, SYS_socket);
+  int call = csystem_when(filter, csystem_equals, SYS_socket);
   csystem_load_argument(filter, 0);
-  csystem_answer_when(filter, csystem_equals, AF_UNIX, refused);
-  csystem_answer(filter, has_network ? allowed : refused);
+  csystem_answer_when(filter, csystem_equals, AF_UNIX, csystem_refused);
+  csystem_answer(filter, has_network ? csystem_allowed : csystem_refused);
   csystem_end(filter, call);
   // A pair of streams stays a pair. A socket of a pair for packets can be connected to a path (unix(7)).
   call = csystem_when(filter, csystem_equals, SYS_socketpair);
   csystem_load_argument(filter, 1);
   csystem_add(filter, BPF_ALU | BPF_AND | BPF_K, 0xF);
-  csystem_answer_when(filter, csystem_equals, SOCK_DGRAM, refused);
+  csystem_answer_when(filter, csystem_equals, SOCK_DGRAM, csystem_refused);
   csystem_end(filter, call);
-  csystem_answer(filter, allowed);
-  return filter->count;
+}
+
+// Writes the filter into `instructions`, which has room for csystem_filter_room of them, and returns how many it has.
+// Sockets are denied: those of networks unless `has_network`, and all others. Changes of open files' modes and owners are
+// denied unless `changes_files`.
+static inline int csystem_write_filter(struct sock_filter *instructions, int has_network, int changes_files) {
+  struct csystem_filter filter = {instructions, 0};
+  csystem_filter_calls(&filter, changes_files);
+  csystem_filter_open_files(&filter);
+  csystem_filter_processes(&filter);
+  csystem_filter_sockets(&filter, has_network);
+  csystem_answer(&filter, csystem_allowed);
+  return filter.count;
 }
 
 // MARK: Capabilities
