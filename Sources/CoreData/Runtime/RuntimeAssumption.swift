@@ -1,7 +1,7 @@
 internal import Synchronization
 
 /// What this module assumes of Swift's runtime beyond its interface: the memory layout of something that the compiler
-/// or the standard library makes.
+/// or the standard library makes, or the methods of a class of Foundation.
 ///
 /// Each one is checked on samples of this module before anything relies on it. The part that relies on one that does
 /// not hold is off: standard error says so once, and what the program loses.
@@ -47,10 +47,15 @@ enum RuntimeAssumptions {
     "a short text is in its String", otherwise: "properties are found by name with a dictionary, which is slower"
   ) { ShortText.isReadable() }
 
+  static let compoundPredicates = RuntimeAssumption(
+    "Foundation's compound predicates have \(FoundationCompound.methodCount) methods to replace",
+    otherwise: "any two of them are equal, and they print as an address; those that this module makes do not"
+  ) { FoundationCompound.isTaught() }
+
   /// Checks all of them, once. A coordinator's first `init` does, so that a program learns at its start what is off.
   static func check() { _ = all }
 
-  static let all = [methodTables, typeDescriptors, keyPaths, shortTexts]
+  static let all = [methodTables, typeDescriptors, keyPaths, shortTexts, compoundPredicates]
 
   private static let refuted = Mutex(false)
 

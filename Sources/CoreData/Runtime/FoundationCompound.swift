@@ -9,12 +9,13 @@
 /// compounds apart by itself, its class stays as it is.
 enum FoundationCompound {
   /// Replaces the methods, once. Everything that makes or keeps a predicate here asks first.
-  static func teach() { _ = isTaught }
+  static func teach() { _ = RuntimeAssumptions.compoundPredicates }
 
-  private static let isTaught = RuntimeAssumption(
-    "Foundation's compound predicates have \(Taught.methodCount) methods to replace",
-    otherwise: "any two of them are equal, and they print as an address; those that this module makes do not"
-  ) {
+  /// The number of methods that are replaced.
+  static let methodCount = 6
+
+  /// Whether the methods are replaced, or need not be. `RuntimeAssumptions` asks once.
+  static func isTaught() -> Bool {
     guard NSCompoundPredicate(type: .and, subpredicates: []) == NSCompoundPredicate(type: .or, subpredicates: []) else {
       return true
     }
@@ -22,15 +23,13 @@ enum FoundationCompound {
       let plain = MethodTable(Plain.self), let taught = MethodTable(Taught.self)
     else { return false }
     let places = foundation.places(of: taught, butNotOf: plain)
-    return places.count == Taught.methodCount && foundation.replace(at: places, with: taught)
+    return places.count == methodCount && foundation.replace(at: places, with: taught)
   }
 
   private final class Plain: NSCompoundPredicate {}
 
   /// The methods run with Foundation's compounds as `self`, so they use nothing of this class.
   private final class Taught: NSCompoundPredicate {
-    static let methodCount = 6
-
     override func isEqual(_ object: Any?) -> Bool { FoundationCompound.isEqual(self, object) }
 
     override var hash: Int { FoundationCompound.format(self).hashValue }
