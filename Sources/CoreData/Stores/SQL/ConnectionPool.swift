@@ -34,7 +34,9 @@ package final class ConnectionPool<Connection: PooledConnection>: @unchecked Sen
   /// given back come to the lock, and are closed there.
   private let seekers = Atomic<Int>(0)
 
-  /// - Parameter open: opens a reader.
+  /// - Parameters:
+  ///   - maximumReaders: at least one is made, whatever the number.
+  ///   - open: opens a reader.
   package init(place: String, maximumReaders: Int, open: @escaping @Sendable () throws -> Connection) {
     self.place = place
     self.maximumReaders = max(1, maximumReaders)

@@ -8,7 +8,7 @@ extension SQLiteDatabase.Configuration {
     isReadOnly = opening.isReadOnly
     busyTimeout = try Self.busyTimeout(options)
     if let readers = options?[NSPersistentStoreConnectionPoolMaxSizeKey] as? NSNumber {
-      maximumReaders = max(1, readers.intValue)
+      maximumReaders = readers.intValue
     }
     mustExist = opening.mustExist
     writeTurnPath = options?[NSPersistentStoreWriteTurnOption] as? String
