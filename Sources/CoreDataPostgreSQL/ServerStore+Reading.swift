@@ -8,7 +8,9 @@ extension ServerStore {
     try checkPlace()
     return try onTables(doing()) {
       if let pinned = generation?.pinned(self) as? PinnedServer {
-        return try pinned.use { try $0.listening(to: control) { try $0.execute(sql, parameters) } }
+        return try pinned.connection.use {
+          try $0.connection.listening(to: control) { try $0.execute(sql, parameters) }
+        }
       }
       return try database.read(control) { connection, _ in try connection.execute(sql, parameters) }
     }
@@ -24,7 +26,7 @@ extension ServerStore {
     try onTables(doing()) {
       if let pinned = generation?.pinned(self) as? PinnedServer {
         var hasBegun = false
-        return try pinned.use { try $0.listening(to: control) { try body($0, &hasBegun) } }
+        return try pinned.connection.use { try $0.connection.listening(to: control) { try body($0, &hasBegun) } }
       }
       try database.read(control, body)
     }
@@ -135,12 +137,8 @@ extension ServerStore {
   // MARK: Pinned states
 
   func pin(beside others: [any PinnedStore]) throws -> (any PinnedStore)? {
-    // Stores of one database are pinned in one state.
-    if let other = others.lazy.compactMap({ $0 as? PinnedServer }).first(where: { $0.database === database }) {
-      return PinnedServer(database, other.connection)
-    }
-    return try onTables("Pinning \(address.description)") {
-      PinnedServer(database, try database.pinnedConnection())
+    try onTables("Pinning \(address.description)") {
+      try PinnedServer(database, beside: others) { try database.pinnedConnection() }
     }
   }
 }
@@ -158,16 +156,4 @@ extension ServerDatabase {
   }
 }
 
-/// The store's rows in the state of its database at one moment. The stores of one database share its connection.
-final class PinnedServer: PinnedStore {
-  let database: ServerDatabase
-  let connection: OwnedConnection<PooledServerConnection>
-  let rowCache = RowCache()
-
-  init(_ database: ServerDatabase, _ connection: OwnedConnection<PooledServerConnection>) {
-    self.database = database
-    self.connection = connection
-  }
-
-  func use<T>(_ body: (any ServerConnection) throws -> T) throws -> T { try connection.use { try body($0.connection) } }
-}
+typealias PinnedServer = PinnedDatabase<ServerDatabase, PooledServerConnection>

@@ -38,7 +38,7 @@ extension ServerStore {
   func reader(_ fetch: RowFetch, _ settings: FetchSettings) throws -> MemoryReader {
     try onTables("Fetching \(fetch.entityName)") {
       if let pinned = fetch.generation?.pinned(self) as? PinnedServer {
-        return try pinned.use { try RowsInMemory(self, $0).reader(fetch, settings) }
+        return try pinned.connection.use { try RowsInMemory(self, $0.connection).reader(fetch, settings) }
       }
       return try database.read { connection, _ in
         // All statements read one state.

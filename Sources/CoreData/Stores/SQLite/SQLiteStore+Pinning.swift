@@ -1,20 +1,9 @@
 extension SQLiteStore {
-  /// The store's rows in the state of its file at one moment. The stores of one file share its connection.
-  private final class Pinned: PinnedStore {
-    let database: SQLiteDatabase
-    let connection: OwnedConnection<SQLiteConnection>
-    let rowCache = RowCache()
-
-    init(_ database: SQLiteDatabase, _ connection: OwnedConnection<SQLiteConnection>) {
-      self.database = database
-      self.connection = connection
-    }
-  }
+  private typealias Pinned = PinnedDatabase<SQLiteDatabase, SQLiteConnection>
 
   func pin(beside others: [any PinnedStore]) throws -> (any PinnedStore)? {
     try CoreDataErrors.translating("Pinning \(database.configuration.path)") {
-      let other = others.lazy.compactMap { $0 as? Pinned }.first { $0.database === database }
-      return try (other?.connection ?? database.pinnedConnection()).map { Pinned(database, $0) }
+      try Pinned(database, beside: others) { try database.pinnedConnection() }
     }
   }
 
