@@ -34,7 +34,8 @@ final class ServerHistoryNotes: HistoryNotes {
     for (offset, column) in preserved.enumerated() {
       let path = column.name.components(separatedBy: ".")
       guard let attribute = mapping.entity.attribute(at: path), let bytes = result.bytes(row, offset + 1),
-        let value = ServerValue.value(bytes, result.type(offset + 1), as: attribute)
+        let value = ServerValue.value(
+          bytes, ofType: result.type(offset + 1), as: attribute.attributeType, of: attribute)
       else { continue }
       CompositeValue.set(value, at: path[...], in: &tombstone)
     }

@@ -38,17 +38,16 @@ extension ServerRow {
   }
 
   func decimal(_ column: Int32) -> NSDecimalNumber? {
-    bytes(column).map { NSDecimalNumber(decimal: ServerNumeric.decimal($0)) }
+    bytes(column).map(ServerValue.decimal)
   }
 
   func uuid(_ column: Int32) -> UUID? {
-    bytes(column).flatMap { $0.count == 16 ? $0.loadUnaligned(as: UUID.self) : nil }
+    bytes(column).flatMap(ServerValue.uuid)
   }
 
-  /// JSON has a version number before its text.
   func archive(_ column: Int32, of attribute: NSAttributeDescription?) -> Data? {
     let isJSON = attribute.flatMap { ServerType($0) } == .json
-    return bytes(column).map { Data(isJSON ? $0.dropFirst() : $0[...]) }
+    return bytes(column).map { isJSON ? ServerValue.json($0) : Data($0) }
   }
 
   func plain(_ column: Int32) -> Any? { bytes(column).map { String(decoding: $0, as: UTF8.self) } }
@@ -64,7 +63,9 @@ struct TypedServerRow: ValueCells {
   func value(
     _ column: Int32, as type: NSAttributeType, of attribute: NSAttributeDescription?, in storedEntity: StoredEntity?
   ) -> Any? {
-    result.bytes(row, Int(column)).flatMap { ServerValue.value($0, result.type(Int(column)), type, attribute) }
+    result.bytes(row, Int(column)).flatMap {
+      ServerValue.value($0, ofType: result.type(Int(column)), as: type, of: attribute)
+    }
   }
 }
 

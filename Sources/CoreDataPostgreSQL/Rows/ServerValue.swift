@@ -1,25 +1,33 @@
-/// Reads values of columns that have types of their own, from the server's binary format.
+/// Reads values from the server's binary format: single ones for rows of any kind, and those of columns that have types
+/// of their own.
 enum ServerValue {
-  /// A column's value of an attribute's type, as key-value coding returns it.
-  static func value(_ bytes: UnsafeRawBufferPointer, _ type: UInt32, as attribute: NSAttributeDescription) -> Any? {
-    value(bytes, type, attribute.attributeType, attribute)
+  static func decimal(_ bytes: UnsafeRawBufferPointer) -> NSDecimalNumber {
+    NSDecimalNumber(decimal: ServerNumeric.decimal(bytes))
   }
+
+  static func uuid(_ bytes: UnsafeRawBufferPointer) -> UUID? {
+    bytes.count == 16 ? bytes.loadUnaligned(as: UUID.self) : nil
+  }
+
+  /// The text of JSON, which has a version number before it.
+  static func json(_ bytes: UnsafeRawBufferPointer) -> Data { Data(bytes.dropFirst()) }
 
   /// A column's value in the form of an attribute type.
   static func value(
-    _ bytes: UnsafeRawBufferPointer, _ type: UInt32, _ wanted: NSAttributeType, _ attribute: NSAttributeDescription?
+    _ bytes: UnsafeRawBufferPointer, ofType type: UInt32, as attributeType: NSAttributeType,
+    of attribute: NSAttributeDescription?
   ) -> Any? {
-    let found = plain(bytes, type)
-    switch wanted {
+    let value = plain(bytes, type)
+    switch attributeType {
     case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType, .booleanAttributeType,
       .doubleAttributeType, .floatAttributeType:
-      return found.flatMap { AttributeValue.numeric($0, wanted) }
-    case .decimalAttributeType: return found.flatMap { AttributeValue.boxed($0, .decimalAttributeType) }
-    case .URIAttributeType: return (found as? String).flatMap(URL.init(string:))
+      return value.flatMap { AttributeValue.numeric($0, attributeType) }
+    case .decimalAttributeType: return value.flatMap { AttributeValue.boxed($0, .decimalAttributeType) }
+    case .URIAttributeType: return (value as? String).flatMap(URL.init(string:))
     case .transformableAttributeType:
-      return (found as? Data).map { TransformableValue.decode($0, attribute?.valueTransformerName) }
+      return (value as? Data).map { TransformableValue.decode($0, attribute?.valueTransformerName) }
     default:
-      guard let decimal = found as? NSDecimalNumber else { return found }
+      guard let decimal = value as? NSDecimalNumber else { return value }
       // A sum of integers.
       return Int64(decimal.stringValue).map { NSNumber(value: $0) } ?? NSNumber(value: decimal.doubleValue)
     }
@@ -34,11 +42,11 @@ enum ServerValue {
     case .int8: NSNumber(value: bytes.bigEndian(Int64.self))
     case .float4: NSNumber(value: Double(Float(bitPattern: bytes.bigEndian(UInt32.self))))
     case .float8: NSNumber(value: Double(bitPattern: bytes.bigEndian(UInt64.self)))
-    case .numeric: NSDecimalNumber(decimal: ServerNumeric.decimal(bytes))
+    case .numeric: decimal(bytes)
     case .timestamp: Date(timeIntervalSinceReferenceDate: ServerDate.seconds(bytes.bigEndian(Int64.self)))
-    case .uuid: bytes.count == 16 ? bytes.loadUnaligned(as: UUID.self) : nil
+    case .uuid: uuid(bytes)
     case .bytes: Data(bytes)
-    case .json: Data(bytes.dropFirst())
+    case .json: json(bytes)
     case .text, nil: String(decoding: bytes, as: UTF8.self)
     }
   }
