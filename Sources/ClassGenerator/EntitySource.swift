@@ -13,7 +13,8 @@ struct EntitySource {
     self.document = document
     notes = try SwiftNotes(entity, in: document)
     guard let name = SwiftName(className) else {
-      throw document.error(entity.node, entity.name, "has the class name \(className), which is not a name in Swift")
+      throw document.error(
+        entity.node, entity: entity.name, "has the class name \(className), which is not a name in Swift")
     }
     self.className = name
     // A property that the superclass has already is inherited, not generated again.

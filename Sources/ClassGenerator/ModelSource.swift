@@ -20,11 +20,12 @@ struct ModelSource {
     for entity in document.entities where entity.codeGeneration != .manual {
       guard let className = entity.className else {
         throw document.error(
-          entity.node, entity.name, "has no class of its own to generate: set its class, or code generation to manual")
+          entity.node, entity: entity.name,
+          "has no class of its own to generate: set its class, or code generation to manual")
       }
       if let owner = owners.updateValue(entity.name, forKey: className) {
         throw document.error(
-          entity.node, entity.name,
+          entity.node, entity: entity.name,
           "has the class \(className), which is generated for \(owner) already: set its code generation to manual")
       }
       parts.append(try EntitySource(entity, className: className, in: document).text())

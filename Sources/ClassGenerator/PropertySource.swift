@@ -13,11 +13,13 @@ struct PropertySource {
   ) throws(ManagedObjectModelError) {
     notes = try SwiftNotes(property, of: entity, in: document)
     guard let name = SwiftName(notes.name ?? property.name) else {
-      throw document.error(property.node, entity.name, property.name, "has a name that Swift does not allow")
+      throw document.error(
+        property.node, entity: entity.name, property: property.name, "has a name that Swift does not allow")
     }
     guard !SwiftName.reserved.contains(name.plain) else {
       throw document.error(
-        property.node, entity.name, property.name, "has a name that NSManagedObject uses itself: choose another one")
+        property.node, entity: entity.name, property: property.name,
+        "has a name that NSManagedObject uses itself: choose another one")
     }
     self.property = property
     self.name = name

@@ -22,12 +22,13 @@ struct PropertyType {
         do {
           self = try NotedType(attribute.type).type(wanted, default: notes.fallback)
         } catch {
-          throw document.error(property.node, entity.name, property.name, error.reason)
+          throw document.error(property.node, entity: entity.name, property: property.name, error.reason)
         }
       } else if let fallback = notes.fallback {
         guard type.name.hasSuffix("?") else {
           throw document.error(
-            property.node, entity.name, property.name, "has a swift.default, but its type \(type.name) has no nil")
+            property.node, entity: entity.name, property: property.name,
+            "has a swift.default, but its type \(type.name) has no nil")
         }
         self.init(
           String(type.name.dropLast()), storedName: type.name, isHashable: type.isHashable, reading: " ?? \(fallback)")

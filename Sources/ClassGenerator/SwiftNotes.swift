@@ -20,7 +20,7 @@ struct SwiftNotes {
 
   /// The notes of an entity.
   init(_ entity: ModelEntity, in document: ModelDocument) throws(ManagedObjectModelError) {
-    let notes = try Notes(entity.node, allowing: ["documentation"], entity.name, nil, document)
+    let notes = try Notes(entity.node, allowing: ["documentation"], entity: entity.name, property: nil, in: document)
     (name, type, fallback, access) = (nil, nil, nil, nil)
     documentation = notes["documentation"]
   }
@@ -31,7 +31,8 @@ struct SwiftNotes {
   ) throws(ManagedObjectModelError) {
     var noteNames = ["documentation"]
     if case .attribute = property.kind { noteNames += ["name", "type", "default", "access"] }
-    let notes = try Notes(property.node, allowing: noteNames, entity.name, property.name, document)
+    let notes = try Notes(
+      property.node, allowing: noteNames, entity: entity.name, property: property.name, in: document)
     name = notes["name"]
     type = notes["type"]
     fallback = notes["default"]
@@ -39,7 +40,7 @@ struct SwiftNotes {
     documentation = notes["documentation"]
     if let access, !Self.accessLevels.contains(access) {
       throw document.error(
-        property.node, entity.name, property.name,
+        property.node, entity: entity.name, property: property.name,
         "has the swift.access \(access); it is one of \(Self.accessLevels.joined(separator: ", "))")
     }
   }
@@ -57,14 +58,14 @@ private struct Notes {
   private let values: [String: String]
 
   init(
-    _ node: ModelNode, allowing noteNames: [String], _ entity: String, _ property: String?, _ document: ModelDocument
+    _ node: ModelNode, allowing noteNames: [String], entity: String, property: String?, in document: ModelDocument
   ) throws(ManagedObjectModelError) {
     var values: [String: String] = [:]
     for entry in node.userInfo {
       guard let name = entry.generatorNote else { continue }
       guard noteNames.contains(name) else {
         throw document.error(
-          entry.node, entity, property,
+          entry.node, entity: entity, property: property,
           "has the user info \(entry.key), which means nothing here; known are "
             + noteNames.map { ModelNode.generatorPrefix + $0 }.sorted().joined(separator: ", "))
       }

@@ -7,7 +7,7 @@ extension ServerStore {
     let statement = ServerStatement(try select(columns, fetch, isOrdered: true))
     let cache = cache(fetch.generation)
     let epoch = cache.epoch
-    let rows = RowsToCache()
+    let rows = CacheAdditions()
     let packer = RowPacker()
     @inline(__always)
     func take(_ decoder: RowDecoder, _ storedEntity: StoredEntity, _ cells: some ServerRow) throws {
@@ -20,7 +20,8 @@ extension ServerStore {
     }
     let isCopied = statement.parameters.count == 0 && !hasFewRows(fetch, statement.sql)
     let isShort = try isCopied || isLimited(fetch) || isSmall(mapping, fetch.generation)
-    try streaming("Fetching \(fetch.entityName)", fetch.generation, fetch.control) { connection, hasBegun in
+    try streaming("Fetching \(fetch.entityName)", in: fetch.generation, control: fetch.control) {
+      connection, hasBegun in
       guard isCopied else {
         return try connection.stream(statement.sql, statement.parameters, isShort: isShort) { result in
           hasBegun = true
@@ -70,7 +71,7 @@ extension ServerStore {
     }
     // With the large values that are stored beside the table.
     let sql = "SELECT pg_table_size(\(mapping.table.quotedText))"
-    let bytes = try query("Fetching \(mapping.name)", generation, sql, ServerParameters()).integer(0, 0)
+    let bytes = try query("Fetching \(mapping.name)", in: generation, sql, with: ServerParameters()).integer(0, 0)
     tableSizes.withLock { $0[mapping.rootNumber] = (bytes, now) }
     return bytes <= Self.smallTable
   }
@@ -96,7 +97,7 @@ extension ServerStore {
     let isWindowed = fetch.limit > 0 || fetch.offset > 0
     let statement = ServerStatement(try select(isWindowed ? "1" : "count(*)", fetch, isOrdered: false))
     let sql = isWindowed ? "SELECT count(*) FROM (\(statement.sql)) AS found" : statement.sql
-    let result = try query("Counting \(fetch.entityName)", fetch.generation, sql, statement.parameters)
+    let result = try query("Counting \(fetch.entityName)", in: fetch.generation, sql, with: statement.parameters)
     return Int(result.integer(0, 0))
   }
 
@@ -114,13 +115,14 @@ extension ServerStore {
     }
     let statement = ServerStatement(sql)
     let result = try query(
-      "Fetching \(fetch.entityName)", fetch.generation, statement.sql, statement.parameters, fetch.control)
+      "Fetching \(fetch.entityName)", in: fetch.generation, statement.sql, with: statement.parameters,
+      control: fetch.control)
     return try (0..<result.rowCount).map { try dictionary(columns, of: TypedServerRow(result: result, row: $0)) }
   }
 }
 
 /// The rows of a fetch that the cache gets afterwards: a bounded part of a long one.
-private final class RowsToCache {
+private final class CacheAdditions {
   /// No access overlaps another one: adding calls nothing that comes back here.
   @exclusivity(unchecked) private(set) var items: [(key: Int64, table: Int32, snapshot: Snapshot)] = []
   private static let most = 4096

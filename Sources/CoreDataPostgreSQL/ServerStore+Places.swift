@@ -5,7 +5,7 @@ let NSPersistentStoreConnectionsOption = "NSPersistentStoreConnections"
 extension ServerStore {
   /// Runs the body with a connection of its own to the place.
   private static func connected<T>(
-    _ doing: String, _ url: URL, _ options: [AnyHashable: Any]?,
+    _ doing: String, to url: URL, options: [AnyHashable: Any]?,
     _ body: (ServerAddress, any ServerConnection) throws -> T
   ) throws -> T {
     let address = try ServerAddress(url, options)
@@ -17,11 +17,11 @@ extension ServerStore {
   }
 
   static func metadata(at url: URL, _ options: [AnyHashable: Any]?) throws -> [String: Any] {
-    try connected("Reading the metadata of", url, options) { try readMetadata($0, $1).metadata }
+    try connected("Reading the metadata of", to: url, options: options) { try readMetadata($0, $1).metadata }
   }
 
   static func setMetadata(_ metadata: [String: Any], at url: URL, _ options: [AnyHashable: Any]?) throws {
-    try connected("Writing the metadata of", url, options) { address, connection in
+    try connected("Writing the metadata of", to: url, options: options) { address, connection in
       let current = try readMetadata(address, connection).metadata
       try writeMetadata(merging(metadata, into: current), address, connection)
     }
@@ -48,7 +48,7 @@ extension ServerStore {
 
   /// Drops the schema with everything in it.
   static func destroy(at url: URL, _ options: [AnyHashable: Any]?, closing: () throws -> Void) throws {
-    try connected("Destroying", url, options) { address, connection in
+    try connected("Destroying", to: url, options: options) { address, connection in
       if try hasStore(address, connection) {
         try connection.run("DROP SCHEMA \(address.schema.quotedName) CASCADE")
       }

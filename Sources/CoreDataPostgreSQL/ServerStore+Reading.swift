@@ -2,8 +2,9 @@
 extension ServerStore {
   /// Runs a statement on a reader, or in a pinned state.
   func query(
-    _ doing: @autoclosure () -> String, _ generation: QueryGeneration?, _ sql: String, _ parameters: ServerParameters,
-    _ control: FetchControl? = nil
+    _ doing: @autoclosure () -> String, in generation: QueryGeneration?, _ sql: String,
+    with parameters: ServerParameters,
+    control: FetchControl? = nil
   ) throws -> any ServerResult {
     try checkPlace()
     return try onTables(doing()) {
@@ -19,7 +20,7 @@ extension ServerStore {
   /// Gives the body a reader, or the connection of a pinned state, for a statement whose rows are used as they arrive.
   /// The body says when it has begun to use them: it may run once more before that, if the connection is lost.
   func streaming(
-    _ doing: @autoclosure () -> String, _ generation: QueryGeneration?, _ control: FetchControl?,
+    _ doing: @autoclosure () -> String, in generation: QueryGeneration?, control: FetchControl?,
     _ body: (any ServerConnection, _ hasBegun: inout Bool) throws -> Void
   ) throws {
     try checkPlace()
@@ -36,7 +37,7 @@ extension ServerStore {
     let cache = cache(generation)
     let epoch = cache.epoch
     guard let sql = rowQueries[id.storedEntity.number]?.row else { return nil }
-    let snapshot = try snapshot(query("Reading \(id.uriString)", generation, sql, parameter(id)), id)
+    let snapshot = try snapshot(query("Reading \(id.uriString)", in: generation, sql, with: parameter(id)), id)
     if let snapshot { cache.add(snapshot, id.key, id.storedEntity.table, since: epoch) }
     return snapshot
   }
@@ -68,7 +69,7 @@ extension ServerStore {
     guard let sql = rowQueries[storedEntity.number]?.rows else { return }
     let plan = plan(storedEntity.layout.name, includesSubentities: false)
     let packer = RowPacker()
-    let result = try query("Reading rows of \(storedEntity.layout.name)", generation, sql, parameters(keys))
+    let result = try query("Reading rows of \(storedEntity.layout.name)", in: generation, sql, with: parameters(keys))
     try plan.forEachRow(of: result) { decoder, _, cells in body(cells.key(0), try decoder.decode(cells, packer)) }
   }
 
@@ -108,7 +109,7 @@ extension ServerStore {
       """
     if let order = source.order { sql += " ORDER BY \(source.owner), \(order) NULLS FIRST" }
     let doing = "Reading \(storedEntity.layout.name).\(relationship.name)"
-    let result = try query(doing, generation, sql, parameters(keys))
+    let result = try query(doing, in: generation, sql, with: parameters(keys))
     let ownerColumn = Int32(plan.columnCount())
     let packer = RowPacker()
     try plan.forEachRow(of: result) { decoder, storedEntity, cells in
@@ -127,7 +128,7 @@ extension ServerStore {
       """
     if let order = source.order { sql += " ORDER BY \(source.owner), \(order) NULLS FIRST" }
     let doing = "Reading \(storedEntity.layout.name).\(relationship.name)"
-    let result = try query(doing, generation, sql, parameters(keys))
+    let result = try query(doing, in: generation, sql, with: parameters(keys))
     for row in 0..<result.rowCount {
       guard let member = storedEntities[Int(result.integer(row, 2))] else { continue }
       body(result.integer(row, 1), member, result.integer(row, 0))

@@ -31,7 +31,7 @@ extension ModelDocument {
     let name = node.attributes["name"] ?? ""
     let typeName = node.attributes["attributeType"] ?? "Undefined"
     guard let type = NSAttributeType(modelFileName: typeName) else {
-      throw error(node, entityName, name, "has the unknown attribute type \(typeName)")
+      throw error(node, entity: entityName, property: name, "has the unknown attribute type \(typeName)")
     }
     let limits = try limits(of: node, type, entityName)
     let attribute = ModelAttribute(
@@ -39,7 +39,8 @@ extension ModelDocument {
       maximum: limits.maximum,
       elements: type == .compositeAttributeType ? try elements(node, entityName, inside: composites) : [])
     if let pattern = attribute.pattern, (try? NSRegularExpression(pattern: pattern)) == nil {
-      throw error(node, entityName, name, "has the pattern \"\(pattern)\", which is not a regular expression")
+      throw error(
+        node, entity: entityName, property: name, "has the pattern \"\(pattern)\", which is not a regular expression")
     }
     return attribute
   }
@@ -51,10 +52,12 @@ extension ModelDocument {
     let compositeName = node.attributes["composite"] ?? ""
     guard let definition = root.children(named: "composite").first(where: { $0.attributes["name"] == compositeName })
     else {
-      throw error(node, entityName, name, "is of the composite type \(compositeName), which does not exist")
+      throw error(
+        node, entity: entityName, property: name, "is of the composite type \(compositeName), which does not exist")
     }
     guard !composites.contains(compositeName) else {
-      throw error(node, entityName, name, "is of the composite type \(compositeName), which contains itself")
+      throw error(
+        node, entity: entityName, property: name, "is of the composite type \(compositeName), which contains itself")
     }
     var elements: [ModelProperty] = []
     for element in definition.children(named: "attribute") {
@@ -84,7 +87,9 @@ extension ModelDocument {
   ) throws(ManagedObjectModelError) -> Decimal? {
     guard let text = node.attributes[key] else { return nil }
     guard let number = NumberText(text)?.decimal else {
-      throw error(node, entityName, node.attributes["name"], "has the \(key) \"\(text)\", which is not a number")
+      throw error(
+        node, entity: entityName, property: node.attributes["name"], "has the \(key) \"\(text)\", which is not a number"
+      )
     }
     return number
   }
@@ -97,13 +102,15 @@ extension ModelDocument {
     let name = node.attributes["name"]
     if type == .dateAttributeType, let text = node.attributes["defaultDateTimeInterval"] {
       guard let interval = NumberText(text)?.double else {
-        throw error(node, entityName, name, "has the default date \(text), which is not a number of seconds")
+        throw error(
+          node, entity: entityName, property: name, "has the default date \(text), which is not a number of seconds")
       }
       return Date(timeIntervalSinceReferenceDate: interval)
     }
     guard let text = node.attributes["defaultValueString"] else { return nil }
     guard let value = Self.value(text, of: type) else {
-      throw error(node, entityName, name, "has the default value \"\(text)\", which is not a value of its type")
+      throw error(
+        node, entity: entityName, property: name, "has the default value \"\(text)\", which is not a value of its type")
     }
     return value
   }

@@ -19,7 +19,7 @@ package struct ModelDocument {
     for node in root.children(named: "entity") {
       let entity = try self.entity(node)
       guard positions.updateValue(entities.count, forKey: entity.name) == nil else {
-        throw error(node, entity.name, "is there twice")
+        throw error(node, entity: entity.name, "is there twice")
       }
       entities.append(entity)
     }
@@ -46,12 +46,8 @@ package struct ModelDocument {
   }
 
   /// An error at the line of a node.
-  package func error(_ node: ModelNode, _ entity: String?, _ reason: String) -> ManagedObjectModelError {
-    ManagedObjectModelError(file, line: node.line, entity: entity, reason)
-  }
-
   package func error(
-    _ node: ModelNode, _ entity: String?, _ property: String?, _ reason: String
+    _ node: ModelNode, entity: String?, property: String? = nil, _ reason: String
   ) -> ManagedObjectModelError {
     ManagedObjectModelError(file, line: node.line, entity: entity, property: property, reason)
   }
@@ -60,11 +56,11 @@ package struct ModelDocument {
 
   private func entity(_ node: ModelNode) throws(ManagedObjectModelError) -> ModelEntity {
     guard let name = node.attributes["name"], !name.isEmpty else {
-      throw error(node, nil, "has an entity without a name")
+      throw error(node, entity: nil, "has an entity without a name")
     }
     let text = node.attributes["codeGenerationType"] ?? CodeGeneration.manual.rawValue
     guard let codeGeneration = CodeGeneration(rawValue: text) else {
-      throw error(node, name, "has the unknown code generation \(text); there are class, category, and none")
+      throw error(node, entity: name, "has the unknown code generation \(text); there are class, category, and none")
     }
     return ModelEntity(node: node, name: name, codeGeneration: codeGeneration)
   }
@@ -72,11 +68,13 @@ package struct ModelDocument {
   private func checkHierarchy() throws(ManagedObjectModelError) {
     for entity in entities {
       guard let parent = entity.parentName, self[parent] == nil else { continue }
-      throw error(entity.node, entity.name, "has the parent entity \(parent), which does not exist")
+      throw error(entity.node, entity: entity.name, "has the parent entity \(parent), which does not exist")
     }
     for entity in entities {
       let line = sequence(first: entity) { $0.parentName.flatMap { self[$0] } }.prefix(entities.count + 1)
-      guard Array(line).count <= entities.count else { throw error(entity.node, entity.name, "inherits from itself") }
+      guard Array(line).count <= entities.count else {
+        throw error(entity.node, entity: entity.name, "inherits from itself")
+      }
     }
   }
 
@@ -85,9 +83,11 @@ package struct ModelDocument {
     var names: Set<String> = []
     for node in entity.node.children where ["attribute", "relationship", "fetchedProperty"].contains(node.name) {
       guard let name = node.attributes["name"], !name.isEmpty else {
-        throw error(node, entity.name, "has a property without a name")
+        throw error(node, entity: entity.name, "has a property without a name")
       }
-      guard names.insert(name).inserted else { throw error(node, entity.name, name, "is there twice") }
+      guard names.insert(name).inserted else {
+        throw error(node, entity: entity.name, property: name, "is there twice")
+      }
       let kind: ModelProperty.Kind
       switch node.name {
       case "attribute": kind = .attribute(try attribute(node, entity.name))
@@ -106,7 +106,7 @@ package struct ModelDocument {
       let name = node.attributes["name"] ?? ""
       let members = node.children(named: "memberEntity").map { $0.attributes["name"] ?? "" }
       for member in members where self[member] == nil {
-        throw error(node, nil, "has the configuration \(name) with the entity \(member), which does not exist")
+        throw error(node, entity: nil, "has the configuration \(name) with the entity \(member), which does not exist")
       }
       configurations.append((name, members))
     }

@@ -64,7 +64,7 @@ extension ModelDocument {
     for node in entity.node.children(named: group).flatMap({ $0.children(named: list) }) {
       let names = node.children(named: item).compactMap { $0.attributes["value"] }
       for name in names where property(String(name.prefix { $0 != "." }), of: entity) == nil {
-        throw error(node, entity.name, "has a \(list) over \(name), which does not exist")
+        throw error(node, entity: entity.name, "has a \(list) over \(name), which does not exist")
       }
       lists.append(names)
     }

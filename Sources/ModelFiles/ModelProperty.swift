@@ -49,10 +49,10 @@ extension ModelDocument {
     let name = node.attributes["name"]
     let ruleName = node.attributes["deletionRule"] ?? "No Action"
     guard let rule = NSDeleteRule(modelFileName: ruleName) else {
-      throw error(node, entityName, name, "has the unknown delete rule \(ruleName)")
+      throw error(node, entity: entityName, property: name, "has the unknown delete rule \(ruleName)")
     }
     guard let destinationName = node.attributes["destinationEntity"] else {
-      throw error(node, entityName, name, "has no destination entity")
+      throw error(node, entity: entityName, property: name, "has no destination entity")
     }
     return ModelRelationship(
       destinationName: destinationName, inverseName: node.attributes["inverseName"],
@@ -65,7 +65,8 @@ extension ModelDocument {
   ) throws(ManagedObjectModelError) -> Int? {
     guard let text = node.attributes[key] else { return nil }
     guard let count = Int32(text) else {
-      throw error(node, entityName, node.attributes["name"], "has the \(key) \"\(text)\", which is not a count")
+      throw error(
+        node, entity: entityName, property: node.attributes["name"], "has the \(key) \"\(text)\", which is not a count")
     }
     return Int(count)
   }
@@ -81,13 +82,13 @@ extension ModelDocument {
   ) throws(ManagedObjectModelError) -> ModelFetchRequest {
     let entityName = node.attributes["entity"] ?? ""
     guard self[entityName] != nil else {
-      throw error(node, owner, name, "fetches the entity \(entityName), which does not exist")
+      throw error(node, entity: owner, property: name, "fetches the entity \(entityName), which does not exist")
     }
     var numbers: [String: Int] = [:]
     for key in ["resultType", "fetchLimit", "fetchBatchSize"] {
       guard let text = node.attributes[key] else { continue }
       guard let number = Int(text) else {
-        throw error(node, owner, name, "has the \(key) \"\(text)\", which is not a number")
+        throw error(node, entity: owner, property: name, "has the \(key) \"\(text)\", which is not a number")
       }
       numbers[key] = number
     }
@@ -100,13 +101,13 @@ extension ModelDocument {
       guard case .relationship(let relationship) = property.kind else { continue }
       guard let destination = self[relationship.destinationName] else {
         throw error(
-          property.node, entity.name, property.name,
+          property.node, entity: entity.name, property: property.name,
           "leads to the entity \(relationship.destinationName), which does not exist")
       }
       guard let inverseName = relationship.inverseName else { continue }
       guard case .relationship? = self.property(inverseName, of: destination)?.kind else {
         throw error(
-          property.node, entity.name, property.name,
+          property.node, entity: entity.name, property: property.name,
           "has the inverse \(destination.name).\(inverseName), which does not exist")
       }
     }
@@ -114,7 +115,8 @@ extension ModelDocument {
       for name in index.children(named: "fetchIndexElement").compactMap({ $0.attributes["property"] })
       where property(name, of: entity) == nil {
         throw error(
-          index, entity.name, "has the fetch index \(index.attributes["name"] ?? "") over \(name), which does not exist"
+          index, entity: entity.name,
+          "has the fetch index \(index.attributes["name"] ?? "") over \(name), which does not exist"
         )
       }
     }

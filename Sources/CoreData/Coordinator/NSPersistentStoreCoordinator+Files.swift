@@ -103,7 +103,8 @@ extension NSPersistentStoreCoordinator {
     guard !storeURL.isSamePlace(as: store.url) else {
       throw CoreDataErrors.error(.persistentStoreOperation, "A store cannot be migrated to its own place.")
     }
-    let (new, ids) = try copy(old, to: opening(storeType, old.configurationName, storeURL, options), kind)
+    let (new, ids) = try copy(
+      old, to: opening(storeType, configuration: old.configurationName, at: storeURL, options: options), kind)
     _ = try adopt(new)
     try remove(store)
     let changes: [Any] = [old, new, ids.flatMap { [$0.old, $0.new] }]
@@ -132,13 +133,13 @@ extension NSPersistentStoreCoordinator {
     let place = opening.url
     func closeReplaced() throws { if let place { try removeStores(at: place) } }
     opening.others.removeAll { place?.isSamePlace(as: $0.url) ?? false }
-    let copied = try fill(old, opening, kind, closeReplaced)
+    let copied = try fill(from: old, to: opening, as: kind, closing: closeReplaced)
     try closeReplaced()
     return copied
   }
 
   private func fill(
-    _ old: any ObjectStore, _ opening: StoreOpening, _ kind: any PlacedStore.Type, _ closing: () throws -> Void
+    from old: any ObjectStore, to opening: StoreOpening, as kind: any PlacedStore.Type, closing: () throws -> Void
   ) throws -> (store: any ObjectStore, ids: [RenamedID]) {
     if kind == Swift.type(of: old), let new = try (old as? any PlacedStore)?.copy(to: opening) {
       return (new, try renamedIDs(from: old, to: new))

@@ -144,8 +144,11 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   ) throws -> NSPersistentStore {
     let kind = try Self.storeClass(storeType, at: storeURL)
     let store = try lock.withLock {
-      try migrateBeforeOpening(storeType, configuration, storeURL, options, migration)
-      return try adopt(kind.open(opening(storeType, configuration, storeURL, options, allowing: migration)))
+      try migrateBeforeOpening(
+        storeType, configuration: configuration, at: storeURL, options: options, allowing: migration)
+      return try adopt(
+        kind.open(opening(storeType, configuration: configuration, at: storeURL, options: options, allowing: migration))
+      )
     }
     NotificationCenter.default.post(
       name: .NSPersistentStoreCoordinatorStoresDidChange, object: self,
@@ -154,12 +157,13 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   }
 
   final func opening(
-    _ type: String, _ configuration: String?, _ url: URL?, _ options: [AnyHashable: Any]?,
+    _ type: String, configuration: String?, at url: URL?, options: [AnyHashable: Any]?,
     allowing migration: AllowedMigration? = nil
   ) throws -> StoreOpening {
     StoreOpening(
       type: type, url: url, options: options, configurationName: configuration, model: managedObjectModel,
-      entities: try entities(type, configuration, url, options), others: objectStores, migration: migration,
+      entities: try entities(for: type, configuration: configuration, at: url, options: options), others: objectStores,
+      migration: migration,
       coordinator: self)
   }
 
@@ -181,7 +185,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   /// The entities of a store: those of the configuration, and the ones below them that its file already has.
   private func entities(
-    _ type: String, _ configuration: String?, _ url: URL?, _ options: [AnyHashable: Any]?
+    for type: String, configuration: String?, at url: URL?, options: [AnyHashable: Any]?
   ) throws -> [NSEntityDescription] {
     guard let configuration, configuration != NSPersistentStore.defaultConfigurationName else {
       return managedObjectModel.entities

@@ -10,8 +10,8 @@ final class MappedMigration {
   private var sources: [NSManagedObject] = []
 
   private init(
-    _ manager: NSMigrationManager, _ from: NSPersistentStoreCoordinator, _ to: NSPersistentStoreCoordinator,
-    _ cancellation: MigrationCancellation
+    _ manager: NSMigrationManager, from: NSPersistentStoreCoordinator, to: NSPersistentStoreCoordinator,
+    cancellation: MigrationCancellation
   ) {
     self.manager = manager
     self.cancellation = cancellation
@@ -25,8 +25,8 @@ final class MappedMigration {
   }
 
   static func run(
-    _ manager: NSMigrationManager, from source: StoreFile, _ sourceType: String, to destination: StoreFile,
-    _ destinationType: String, _ cancellation: MigrationCancellation
+    _ manager: NSMigrationManager, from source: StoreFile, ofType sourceType: String, to destination: StoreFile,
+    ofType destinationType: String, cancellation: MigrationCancellation
   ) throws {
     // Coordinators close their stores when they are freed.
     let from = NSPersistentStoreCoordinator(managedObjectModel: manager.sourceModel.withoutClasses)
@@ -39,7 +39,7 @@ final class MappedMigration {
     do {
       let metadata = NSPersistentStore.programEntries(of: old.metadata ?? [:])
       new.metadata = NSPersistentStore.merging(metadata, into: new.metadata ?? [:])
-      let run = MappedMigration(manager, from, to, cancellation)
+      let run = MappedMigration(manager, from: from, to: to, cancellation: cancellation)
       manager.run = run
       defer { manager.run = nil }
       try run.sourceContext.performAndWait {

@@ -32,6 +32,6 @@ extension _KeyValueCodingAndObserving where Self: NSMigrationManager {
     changeHandler: @escaping (Self, NSKeyValueObservedChange<Float>) -> Void
   ) -> NSKeyValueObservation {
     require(keyPath == \Self.migrationProgress, "\(keyPath) of a migration manager cannot be observed.")
-    return observe(keyPath, "migrationProgress", options, changeHandler)
+    return observe(keyPath, key: "migrationProgress", options: options, changeHandler)
   }
 }

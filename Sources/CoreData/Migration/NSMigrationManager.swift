@@ -79,7 +79,8 @@ open class NSMigrationManager: NSObject {
       }
     } else {
       mappings.resolve(sourceModel, destinationModel)
-      try MappedMigration.run(self, from: source, sourceType, to: destination, destinationType, cancellation)
+      try MappedMigration.run(
+        self, from: source, ofType: sourceType, to: destination, ofType: destinationType, cancellation: cancellation)
     }
     setProgress(1)
   }
@@ -179,7 +180,7 @@ extension StoreFile {
 extension NSPersistentStoreCoordinator {
   /// Opens a store that no one else is told of.
   fileprivate func openStore(_ type: String, at url: URL, _ options: [AnyHashable: Any]?) throws -> any ObjectStore {
-    let store = try Self.storeClass(type).open(opening(type, nil, url, options))
+    let store = try Self.storeClass(type).open(opening(type, configuration: nil, at: url, options: options))
     _ = try adopt(store)
     return store
   }

@@ -3,15 +3,15 @@ extension NSPersistentStoreCoordinator {
   /// Migrates a store before it is opened, if the options ask for it and a mapping model or stages lead to the
   /// entities. Lightweight migration is left to the store.
   func migrateBeforeOpening(
-    _ type: String, _ configuration: String?, _ url: URL?, _ options: [AnyHashable: Any]?,
-    _ migration: AllowedMigration
+    _ type: String, configuration: String?, at url: URL?, options: [AnyHashable: Any]?,
+    allowing migration: AllowedMigration
   ) throws {
     let staged = options?[NSPersistentStoreStagedMigrationManagerOptionKey] as? NSStagedMigrationManager
     guard let url, let options, staged != nil || migration == .mapped || migration == .inferred,
       !url.isInMemoryStore, type != NSInMemoryStoreType, FileManager.default.fileExists(atPath: url.path),
       let metadata = try? Self.metadataForPersistentStore(ofType: type, at: url, options: options)
     else { return }
-    let entities = try opening(type, configuration, url, options).entities
+    let entities = try opening(type, configuration: configuration, at: url, options: options).entities
     if StoreMetadata.isCurrent(metadata, entities) { return }
     if let staged {
       let plain = options.filter { $0.key.base as? String != NSPersistentStoreStagedMigrationManagerOptionKey }

@@ -63,9 +63,9 @@ public final class NSStagedMigrationManager: NSObject {
         isStarted = true
         let (before, after) = try (stage.currentModel.resolve(), stage.nextModel.resolve())
         inUse.append(NSPersistentStoreCoordinator(managedObjectModel: before))
-        try handle(stage.willMigrateHandler, stage, before, type, url, options)
+        try handle(stage.willMigrateHandler, of: stage, model: before, type: type, at: url, options: options)
         try lightweight(type, url, options, to: after)
-        try handle(stage.didMigrateHandler, stage, after, type, url, options)
+        try handle(stage.didMigrateHandler, of: stage, model: after, type: type, at: url, options: options)
       default: continue
       }
     }
@@ -105,8 +105,8 @@ public final class NSStagedMigrationManager: NSObject {
   }
 
   private func handle(
-    _ handler: ((NSStagedMigrationManager, NSCustomMigrationStage) throws -> Void)?, _ stage: NSCustomMigrationStage,
-    _ model: NSManagedObjectModel, _ type: String, _ url: URL, _ options: [AnyHashable: Any]
+    _ handler: ((NSStagedMigrationManager, NSCustomMigrationStage) throws -> Void)?, of stage: NSCustomMigrationStage,
+    model: NSManagedObjectModel, type: String, at url: URL, options: [AnyHashable: Any]
   ) throws {
     guard let handler else { return }
     let container = NSPersistentContainer(

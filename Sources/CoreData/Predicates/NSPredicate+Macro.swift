@@ -89,7 +89,7 @@ struct PredicateConversion {
 
   static func comparison(
     _ left: NSExpression, _ type: NSComparisonPredicate.Operator, _ right: NSExpression,
-    _ options: NSComparisonPredicate.Options = []
+    options: NSComparisonPredicate.Options = []
   ) -> NSPredicate {
     NSComparisonPredicate(leftExpression: left, rightExpression: right, modifier: .direct, type: type, options: options)
   }

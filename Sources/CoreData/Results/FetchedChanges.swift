@@ -31,7 +31,7 @@ struct FetchedChanges {
   ) {
     deleted = leaving.map { Row(object: $0.row, type: .delete, from: $0.path, to: nil) }
     for row in entering { inserted.append(Row(object: row, type: .insert, from: nil, to: rows.indexPath(of: row))) }
-    let inPlace = FetchedChanges.returned(leaving, entering, moving, &rows)
+    let inPlace = FetchedChanges.returned(leaving: leaving, entering: entering, moving: moving, in: &rows)
     let out = Set(moving.map { ObjectIdentifier($0.row) }).subtracting(inPlace)
     for known in staying {
       let row = ObjectIdentifier(known.row)
@@ -54,8 +54,8 @@ struct FetchedChanges {
 
   /// The rows that were taken out and put back between the same neighbours that never moved: they did not move either.
   private static func returned(
-    _ leaving: [FetchedResults.Known], _ entering: [AnyObject], _ moving: [FetchedResults.Known],
-    _ rows: inout FetchedRows
+    leaving: [FetchedResults.Known], entering: [AnyObject], moving: [FetchedResults.Known],
+    in rows: inout FetchedRows
   ) -> Set<ObjectIdentifier> {
     guard !moving.isEmpty else { return [] }
     var taken: [ObjectIdentifier: [Int]] = [:]

@@ -57,7 +57,7 @@ package enum StoreMetadata {
 
   /// Throws 134100 if a store's metadata have other version hashes for the entities, unless the options skip the check.
   package static func checkVersion(
-    _ metadata: [String: Any], _ entities: [NSEntityDescription], _ options: [AnyHashable: Any]?, _ place: String
+    of metadata: [String: Any], for entities: [NSEntityDescription], options: [AnyHashable: Any]?, place: String
   ) throws {
     if (options?[NSIgnorePersistentStoreVersioningOption] as? NSNumber)?.boolValue == true { return }
     guard let changed = StoredVersionHashes(metadata)?.differences(from: entities), !changed.isEmpty else { return }

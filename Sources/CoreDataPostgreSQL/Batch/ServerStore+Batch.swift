@@ -1,7 +1,7 @@
 /// Batch requests: many rows in one transaction, without objects.
 extension ServerStore {
   func insert(_ rows: BatchRows, by origin: ChangeOrigin) throws -> BatchResult {
-    try batch("Inserting rows of", rows.entityName, origin) {
+    try batch("Inserting rows of", entity: rows.entityName, by: origin) {
       try ServerBatchInsertion(rows, in: $0).run()
     }
   }
@@ -10,7 +10,7 @@ extension ServerStore {
     let names = request.propertiesToUpdate.map { properties in
       Set(properties.keys.compactMap { $0 as? String ?? ($0 as? NSPropertyDescription)?.name })
     }
-    return try batch("Updating rows of", entity, changing: names, origin, mayRepeat: true) { transaction in
+    return try batch("Updating rows of", entity: entity, changing: names, by: origin, mayRepeat: true) { transaction in
       let update = BatchUpdate(transaction, entity, request)
       return try update.run(
         update.rows.map { try evaluated($0, transaction.connection, skipsLocked: request.skipsLockedRows) })
@@ -18,7 +18,7 @@ extension ServerStore {
   }
 
   func delete(_ fetch: RowFetch, by origin: ChangeOrigin) throws -> BatchResult {
-    try batch("Deleting rows of", fetch.entityName, origin, mayRepeat: true) { transaction in
+    try batch("Deleting rows of", entity: fetch.entityName, by: origin, mayRepeat: true) { transaction in
       try BatchDeletion(transaction).run(evaluated(fetch, transaction.connection))
     }
   }
@@ -30,7 +30,7 @@ extension ServerStore {
   ///   - names: the properties that are changed; nil for all.
   ///   - mayRepeat: whether the body does the same when it runs again.
   private func batch(
-    _ doing: String, _ entity: String, changing names: Set<String>? = nil, _ origin: ChangeOrigin,
+    _ doing: String, entity: String, changing names: Set<String>? = nil, by origin: ChangeOrigin,
     mayRepeat: Bool = false,
     _ body: (ServerBatchTransaction) throws -> BatchResult
   ) throws -> BatchResult {

@@ -3,8 +3,8 @@ extension ServerStore {
   func lastTransactionNumber() throws -> Int64? {
     guard keepsHistory else { return nil }
     return try query(
-      "Reading the history of \(address.description)", nil, "SELECT last_transaction FROM \(own(.store))",
-      ServerParameters()
+      "Reading the history of \(address.description)", in: nil, "SELECT last_transaction FROM \(own(.store))",
+      with: ServerParameters()
     ).integer(0, 0)
   }
 

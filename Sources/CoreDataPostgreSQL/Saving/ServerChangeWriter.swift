@@ -117,7 +117,7 @@ final class ServerChangeWriter: ChangeWriter {
       WHERE t.\(names.key) = d.key AND (d.version < 0 OR t.\(names.version) = d.version)
       """
     if let notes {
-      add(sql, returning: mapping, rows, parameters, notes)
+      add(sql, returning: mapping, of: rows, with: parameters, noting: notes)
     } else {
       add(sql, parameters) { [self] result in
         // All are gone in most cases, and the server need not name them.
@@ -128,8 +128,8 @@ final class ServerChangeWriter: ChangeWriter {
 
   /// Deletes rows and notes in the history which were there.
   private func add(
-    _ sql: String, returning mapping: TableMapping, _ rows: [Int], _ parameters: ServerParameters,
-    _ notes: ServerHistoryNotes
+    _ sql: String, returning mapping: TableMapping, of rows: [Int], with parameters: ServerParameters,
+    noting notes: ServerHistoryNotes
   ) {
     let preserved = notes.preserved(mapping)
     let columns = preserved.map { ", t.\($0.column)" }.joined()

@@ -10,7 +10,7 @@ import Testing
     let old = Build.model(Build.entity("Note", Build.attribute("title"), Build.attribute("picture")))
     let note = Build.entity("Note", Build.attribute("title"))
     let attachment = Build.entity("Attachment", Build.attribute("picture"))
-    Build.relate(note, "attachments", toMany: true, attachment, "note", inverseToMany: false)
+    Build.relate(note, "attachments", toMany: true, to: attachment, inverse: "note", inverseToMany: false)
     return (old, Build.model(note, attachment))
   }
 

@@ -88,15 +88,15 @@ import Testing
     try NSMigrationManager(sourceModel: old, destinationModel: new)
       .migrateStore(from: source, type: .sqlite, mapping: found, to: target, type: .sqlite)
     var atQuays = 0
-    try read(new, target, "Vessel") { vessel in
+    try read(new, at: target, entity: "Vessel") { vessel in
       let quay = vessel.object("berth")?.object("quay")
       #expect(quay != nil && vessel.object("quay") === quay)
       #expect(quay?.members("vessels").contains(vessel) == true)
       atQuays += 1
     }
     #expect(atQuays == 5)
-    try read(new, target, "Tug") { tug in #expect(tug.object("pilot")?.text("name") == "Petra") }
-    try read(new, target, "Sailor") { sailor in
+    try read(new, at: target, entity: "Tug") { tug in #expect(tug.object("pilot")?.text("name") == "Petra") }
+    try read(new, at: target, entity: "Sailor") { sailor in
       let friends = sailor.value(forKey: "friends") as? NSOrderedSet
       let names = friends?.array.compactMap { ($0 as? NSManagedObject)?.text("first") }
       #expect(names == ["Ada": ["Cy", "Bo", "Dee"], "Bo": ["Ada", "Bo"]][sailor.text("first") ?? "", default: []])
@@ -189,14 +189,14 @@ import Testing
     }
     try NSMigrationManager(sourceModel: first, destinationModel: second)
       .migrateStore(from: urls[0], type: .sqlite, mapping: forth, to: urls[1], type: .sqlite)
-    try read(second, urls[1], "Creature") { creature in
+    try read(second, at: urls[1], entity: "Creature") { creature in
       #expect(creature.value(forKey: "dnaCode") as? Int == 12)
       #expect(creature.value(forKey: "numberOfFlippers") as? Int == 7)
       #expect(creature.value(forKey: "hasHead") as? Bool == true)
     }
     try NSMigrationManager(sourceModel: second, destinationModel: first)
       .migrateStore(from: urls[1], type: .sqlite, mapping: back, to: urls[2], type: .sqlite)
-    try read(first, urls[2], "Creature") { creature in
+    try read(first, at: urls[2], entity: "Creature") { creature in
       #expect(creature.value(forKey: "dnaCode") as? Int == 12)
       #expect(creature.value(forKey: "numberOfFlagella") as? Int == 7)
     }
@@ -243,7 +243,7 @@ import Testing
         .migrateStore(
           from: urls[step], type: .sqlite, mapping: mapping(file), to: urls[step + 1], type: .sqlite)
       var count = 0
-      try read(steps[step + 1], urls[step + 1], "Mood") { mood in
+      try read(steps[step + 1], at: urls[step + 1], entity: "Mood") { mood in
         count += 1
         let country = mood.value(forKey: "country") as? NSManagedObject
         let continent = mood.value(forKey: "continent") as? NSManagedObject
@@ -253,7 +253,7 @@ import Testing
       }
       #expect(count == 6)
       count = 0
-      try read(steps[step + 1], urls[step + 1], "Continent") { continent in
+      try read(steps[step + 1], at: urls[step + 1], entity: "Continent") { continent in
         count += 1
         let code = (continent.value(forKey: "numericISO3166Code") as? Int ?? 0) - 10000
         #expect((continent.value(forKey: "countries") as? Set<NSManagedObject>)?.count == code + 1)
@@ -277,7 +277,7 @@ import Testing
   }
 
   private func read(
-    _ model: NSManagedObjectModel, _ url: URL, _ entity: String, _ body: (NSManagedObject) -> Void
+    _ model: NSManagedObjectModel, at url: URL, entity: String, _ body: (NSManagedObject) -> Void
   ) throws {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     try coordinator.addPersistentStore(type: .sqlite, at: url)

@@ -22,7 +22,7 @@ enum Build {
   /// A relationship and its inverse, added to their entities.
   @discardableResult static func relate(
     _ entity: NSEntityDescription, _ name: String, toMany: Bool, ordered: Bool = false,
-    _ other: NSEntityDescription, _ inverseName: String, inverseToMany: Bool, inverseOrdered: Bool = false
+    to other: NSEntityDescription, inverse inverseName: String, inverseToMany: Bool, inverseOrdered: Bool = false
   ) -> NSRelationshipDescription {
     let relationship = NSRelationshipDescription()
     relationship.name = name

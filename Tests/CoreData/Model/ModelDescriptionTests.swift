@@ -49,7 +49,7 @@ import Testing
     func copied() -> (NSManagedObjectModel, [NSEntityDescription?]) {
       let author = Build.entity("Author", Build.attribute("name"))
       let book = Build.entity("Book", Build.attribute("title"))
-      Build.relate(author, "books", toMany: true, book, "author", inverseToMany: false)
+      Build.relate(author, "books", toMany: true, to: book, inverse: "author", inverseToMany: false)
       let original = Build.model(author, book)
       original.freeze()
       let copy = NSManagedObjectModel()
@@ -79,7 +79,7 @@ import Testing
   func copies() throws {
     let author = Build.entity("Author")
     let book = Build.entity("Book")
-    Build.relate(author, "books", toMany: true, book, "author", inverseToMany: false)
+    Build.relate(author, "books", toMany: true, to: book, inverse: "author", inverseToMany: false)
     let model = Build.model(author, book)
     let copy = try #require(author.relationshipsByName["books"]?.copy() as? NSRelationshipDescription)
     #expect(copy.destinationEntity === book && copy.inverseRelationship === book.relationshipsByName["author"])
@@ -94,7 +94,7 @@ import Testing
     let animal = Build.entity("Animal", Build.attribute("name"))
     let dog = Build.entity("Dog", Build.attribute("breed"))
     animal.subentities = [dog]
-    Build.relate(animal, "friends", toMany: true, dog, "friendOf", inverseToMany: true)
+    Build.relate(animal, "friends", toMany: true, to: dog, inverse: "friendOf", inverseToMany: true)
     let model = Build.model(animal, dog)
     let before = dog.propertiesByName
     model.freeze()
@@ -132,7 +132,7 @@ import Testing
     let novel = Build.entity("Novel")
     book.subentities = [novel]
     book.uniquenessConstraints = [["title"]]
-    Build.relate(author, "books", toMany: true, book, "author", inverseToMany: false)
+    Build.relate(author, "books", toMany: true, to: book, inverse: "author", inverseToMany: false)
     let model = Build.model(author, book, novel)
     model.setEntities([book, novel], forConfigurationName: "Books")
     model.versionIdentifiers = ["7"]
@@ -158,7 +158,7 @@ import Testing
     weak var model: NSManagedObjectModel?
     do {
       let person = Build.entity("Person", Build.attribute("name"))
-      Build.relate(person, "friends", toMany: true, person, "friendOf", inverseToMany: true)
+      Build.relate(person, "friends", toMany: true, to: person, inverse: "friendOf", inverseToMany: true)
       let fetched = NSFetchedPropertyDescription()
       fetched.name = "namesakes"
       fetched.fetchRequest = NSFetchRequest(entityName: "Person")

@@ -58,7 +58,8 @@ extension StoreConformanceTests {
     let subject = try StoreSubject(kind)
     _ = try subject.insert("Book", [["title": "a"]])
     let other = NSPersistentStoreCoordinator(managedObjectModel: subject.model)
-    let copied = try subject.placed().copy(to: other.opening(kind.type, nil, subject.place("copy"), nil))
+    let copied = try subject.placed().copy(
+      to: other.opening(kind.type, configuration: nil, at: subject.place("copy"), options: nil))
     let copy = try #require(copied)
     defer { copy.close(beside: []) }
     #expect(copy.identifier != subject.store.identifier)

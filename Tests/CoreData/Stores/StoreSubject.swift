@@ -124,18 +124,18 @@ struct StoreSubject {
     model.entitiesByName["Book"]?.uniquenessConstraints = [["title"]]
     self.kind = kind
     folder = try Folder()
-    (coordinator, store) = try Self.open(kind, model, folder, options)
+    (coordinator, store) = try Self.open(kind, model: model, in: folder, options: options)
   }
 
   private init(_ kind: StoreKind, _ model: NSManagedObjectModel, _ folder: Folder) throws {
     self.kind = kind
     self.model = model
     self.folder = folder
-    (coordinator, store) = try Self.open(kind, model, folder, nil)
+    (coordinator, store) = try Self.open(kind, model: model, in: folder, options: nil)
   }
 
   private static func open(
-    _ kind: StoreKind, _ model: NSManagedObjectModel, _ folder: Folder, _ options: [AnyHashable: Any]?
+    _ kind: StoreKind, model: NSManagedObjectModel, in folder: Folder, options: [AnyHashable: Any]?
   ) throws -> (NSPersistentStoreCoordinator, any ObjectStore) {
     kind.register()
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)

@@ -238,8 +238,8 @@ private struct MappingText {
     let entities = model.entities.filter { !$0.isAbstract }.sorted { ($0.name ?? "") < ($1.name ?? "") }
     for entity in entities { mappings.append(add(entity, at: mappings.count + 1)) }
     add(
-      "XDDEVMAPPINGMODEL", self.model, [],
-      [("entitymappings", "0/0", "XDDEVENTITYMAPPING", mappings)])
+      "XDDEVMAPPINGMODEL", id: self.model, attributes: [],
+      relationships: [("entitymappings", "0/0", "XDDEVENTITYMAPPING", mappings)])
     text += "</database>\n"
   }
 
@@ -258,18 +258,20 @@ private struct MappingText {
         values.append(("autogenerateexpression", "bool", "1"))
       }
       let member = next()
-      add("XDDEV\(kind)MAPPING", member, values, [("entitymapping", "1/1", "XDDEVENTITYMAPPING", [id])])
+      add(
+        "XDDEV\(kind)MAPPING", id: member, attributes: values,
+        relationships: [("entitymapping", "1/1", "XDDEVENTITYMAPPING", [id])])
       members[kind, default: []].append(member)
     }
     let name = entity.name ?? ""
     add(
-      "XDDEVENTITYMAPPING", id,
-      [
+      "XDDEVENTITYMAPPING", id: id,
+      attributes: [
         ("sourcename", "string", name), ("mappingtypename", "string", "Undefined"),
         ("mappingnumber", "int16", "\(place)"), ("destinationname", "string", name),
         ("autogenerateexpression", "bool", "1"),
       ],
-      [
+      relationships: [
         ("mappingmodel", "1/1", "XDDEVMAPPINGMODEL", [model]),
         ("attributemappings", "0/0", "XDDEVATTRIBUTEMAPPING", members["ATTRIBUTE"] ?? []),
         ("relationshipmappings", "0/0", "XDDEVRELATIONSHIPMAPPING", members["RELATIONSHIP"] ?? []),
@@ -283,8 +285,8 @@ private struct MappingText {
   }
 
   private mutating func add(
-    _ kind: String, _ id: String, _ attributes: [(String, String, String)],
-    _ relationships: [(String, String, String, [String])]
+    _ kind: String, id: String, attributes: [(String, String, String)],
+    relationships: [(String, String, String, [String])]
   ) {
     text += "    <object type=\"\(kind)\" id=\"\(id)\">\n"
     for (name, type, value) in attributes {

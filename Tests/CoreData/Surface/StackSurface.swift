@@ -49,7 +49,7 @@ private func descriptions(_ url: URL) {
 }
 
 private func coordinators(
-  _ model: NSManagedObjectModel, _ url: URL, _ store: NSPersistentStore, _ context: NSManagedObjectContext
+  _ model: NSManagedObjectModel, at url: URL, _ store: NSPersistentStore, in context: NSManagedObjectContext
 ) async throws {
   typealias Coordinator = NSPersistentStoreCoordinator
   let coordinator = Coordinator(managedObjectModel: model)

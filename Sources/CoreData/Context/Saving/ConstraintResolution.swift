@@ -24,21 +24,23 @@ struct ConstraintResolution {
     guard let row = conflict.databaseObject, row.reference === context.reference, !row.isDeleted else {
       // The conflict is among objects of the save. One that has a row keeps the values.
       guard let winner = chosen(changed) ?? chosen(new) else { return }
-      return settle(changed, new, winner, conflict)
+      return settle(changed: changed, new: new, winner: winner, of: conflict)
     }
-    guard objectsWin, let winner = chosen(changed) ?? chosen(new) else { return settle(changed, new, row, conflict) }
+    guard objectsWin, let winner = chosen(changed) ?? chosen(new) else {
+      return settle(changed: changed, new: new, winner: row, of: conflict)
+    }
     guard let stored = try conflict.stored ?? context.rowNow(of: row) else {
-      return settle(changed, new, winner, conflict)
+      return settle(changed: changed, new: new, winner: winner, of: conflict)
     }
     if winner.isInserted && winner.layout === row.layout {
-      settle(changed, new, winner, conflict)
+      settle(changed: changed, new: new, winner: winner, of: conflict)
       takeOver(row, stored, by: winner, in: context)
     } else {
       // The row's values when it was found: a later change by others becomes a version conflict.
       row.supply(stored)
       // Validated before any change: a failed save leaves the context as it was.
       try row.validateForDelete()
-      settle(changed, new, winner, conflict)
+      settle(changed: changed, new: new, winner: winner, of: conflict)
       context.deleteObject(row)
       context.propagateDeletes()
     }
@@ -55,7 +57,7 @@ struct ConstraintResolution {
 
   /// Makes the winner the only object with the values.
   private mutating func settle(
-    _ changed: [NSManagedObject], _ new: [NSManagedObject], _ winner: NSManagedObject, _ conflict: NSConstraintConflict
+    changed: [NSManagedObject], new: [NSManagedObject], winner: NSManagedObject, of conflict: NSConstraintConflict
   ) {
     for loser in changed where loser !== winner { giveBack(loser, conflict.constraint) }
     for loser in new where loser !== winner { replace(loser, by: winner) }

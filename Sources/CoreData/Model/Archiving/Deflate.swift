@@ -16,7 +16,7 @@ enum Deflate {
     precondition(opened == Z_OK, "zlib refuses its own defaults only without memory")
     defer { deflateEnd(&stream) }
     var output = [UInt8](repeating: 0, count: Int(deflateBound(&stream, UInt(data.count))))
-    let count = withBuffers(data, &output, &stream) { stream in
+    let count = withBuffers(for: data, output: &output, stream: &stream) { stream in
       // The output is large enough for one call.
       _ = deflate(&stream, Z_FINISH)
     }
@@ -34,7 +34,9 @@ enum Deflate {
     while true {
       var output = [UInt8](repeating: 0, count: size)
       var result: Int32 = Z_OK
-      let count = withBuffers(data, &output, &stream) { stream in result = inflate(&stream, Z_FINISH) }
+      let count = withBuffers(for: data, output: &output, stream: &stream) { stream in
+        result = inflate(&stream, Z_FINISH)
+      }
       if result == Z_STREAM_END { return Data(output[..<count]) }
       // Z_BUF_ERROR: the output is full, or the input ends too early.
       guard result == Z_BUF_ERROR, count == size, size < limit else { return nil }
@@ -45,7 +47,7 @@ enum Deflate {
 
   /// Runs the body on a stream that reads from `data` and writes into `output`; returns the number of bytes written.
   private static func withBuffers(
-    _ data: Data, _ output: inout [UInt8], _ stream: inout z_stream, _ body: (inout z_stream) -> Void
+    for data: Data, output: inout [UInt8], stream: inout z_stream, _ body: (inout z_stream) -> Void
   ) -> Int {
     var input = Array(data)
     return input.withUnsafeMutableBufferPointer { source in

@@ -89,7 +89,7 @@ package struct InferredMapping {
         try check(new, old, name)
         entity.attributes[new.name] = old
       case (let new as NSRelationshipDescription, let old as NSRelationshipDescription):
-        try check(new, old, name, renamed)
+        try check(new, against: old, name: name, renamed: renamed)
         entity.relationships[new.name] = old
       case (is NSFetchedPropertyDescription, _), (_, is NSFetchedPropertyDescription), (_, nil): break
       // The attribute is gone, and the relationship is new.
@@ -138,7 +138,7 @@ package struct InferredMapping {
   }
 
   private static func check(
-    _ new: NSRelationshipDescription, _ old: NSRelationshipDescription, _ name: String, _ renamed: [String: String]
+    _ new: NSRelationshipDescription, against old: NSRelationshipDescription, name: String, renamed: [String: String]
   ) throws {
     if old.isToMany && !new.isToMany {
       throw failure("\(name) was a to-many relationship and is a to-one now, which would lose members")

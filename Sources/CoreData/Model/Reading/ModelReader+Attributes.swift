@@ -23,7 +23,7 @@ extension ModelReader {
     if element.isDerived {
       let derived = NSDerivedAttributeDescription()
       derived.derivationExpression = try element.derivation.map { text throws(ManagedObjectModelError) in
-        try expression(text, element.node, entityName, element.node.attributes["name"])
+        try expression(text, at: element.node, entity: entityName, property: element.node.attributes["name"])
       }
       return derived
     }

@@ -7,18 +7,18 @@ extension ModelReader {
       guard case .fetched(let request?) = property.kind,
         let description = entity.propertiesByName[property.name] as? NSFetchedPropertyDescription
       else { continue }
-      description.fetchRequest = try fetchRequest(request, element.name, property.name, byName)
+      description.fetchRequest = try fetchRequest(request, of: element.name, name: property.name, entities: byName)
     }
   }
 
   /// The request of a model file. Settings that the file leaves out keep the defaults of `NSFetchRequest`.
   func fetchRequest(
-    _ element: ModelFetchRequest, _ owner: String?, _ name: String, _ byName: [String: NSEntityDescription]
+    _ element: ModelFetchRequest, of owner: String?, name: String, entities byName: [String: NSEntityDescription]
   ) throws(ManagedObjectModelError) -> NSFetchRequest<any NSFetchRequestResult> {
     let request = NSFetchRequest<any NSFetchRequestResult>()
     request.entity = byName[element.entityName]
     request.predicate = try element.predicate.map { text throws(ManagedObjectModelError) in
-      try predicate(text, element.node, owner, "the fetch request \(name)")
+      try predicate(text, at: element.node, entity: owner, in: "the fetch request \(name)")
     }
     if let resultType = element.numbers["resultType"] {
       request.resultType = NSFetchRequestResultType(rawValue: UInt(max(resultType, 0)))

@@ -35,7 +35,7 @@ extension ModelReader {
         let computed = NSExpressionDescription()
         computed.name = "expression"
         computed.expression = try expression(
-          elementNode.attributes["expression"] ?? "", elementNode, entityName, indexName)
+          elementNode.attributes["expression"] ?? "", at: elementNode, entity: entityName, property: indexName)
         element = NSFetchIndexElementDescription(property: computed, collationType: collation)
       }
       element.isAscending = elementNode.attributes["order"] != "descending"
@@ -43,7 +43,8 @@ extension ModelReader {
     }
     let index = NSFetchIndexDescription(name: indexName, elements: elements)
     if let text = node.attributes["partialIndexPredicate"] {
-      index.partialIndexPredicate = try predicate(text, node, entityName, "the fetch index \(indexName)")
+      index.partialIndexPredicate = try predicate(
+        text, at: node, entity: entityName, in: "the fetch index \(indexName)")
     }
     return index
   }

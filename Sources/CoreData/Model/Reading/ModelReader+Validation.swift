@@ -6,13 +6,12 @@ extension ModelReader {
   ) throws(ManagedObjectModelError) {
     var rules: [(predicate: NSPredicate, code: CocoaError.Code)] = []
     @inline(never)
-    func add(_ key: String, _ format: String, _ argument: Any, _ code: CocoaError.Code) throws(ManagedObjectModelError)
-    {
+    func add(_ key: String, format: String, argument: Any, code: CocoaError.Code) throws(ManagedObjectModelError) {
       do {
         rules.append((try NSPredicate.parse(format: format, arguments: [argument]), code))
       } catch {
         throw document.error(
-          element.node, entityName, element.node.attributes["name"],
+          element.node, entity: entityName, property: element.node.attributes["name"],
           "has the \(key) \"\(argument)\", which cannot be used")
       }
     }
@@ -22,20 +21,28 @@ extension ModelReader {
     switch element.type {
     case .stringAttributeType:
       if let minimum = element.minimum {
-        try add("minimum length", "length >= %@", number(minimum), .validationStringTooShort)
+        try add("minimum length", format: "length >= %@", argument: number(minimum), code: .validationStringTooShort)
       }
       if let maximum = element.maximum {
-        try add("maximum length", "length <= %@", number(maximum), .validationStringTooLong)
+        try add("maximum length", format: "length <= %@", argument: number(maximum), code: .validationStringTooLong)
       }
     case .dateAttributeType:
-      if let minimum = element.minimum { try add("earliest date", "SELF >= %@", date(minimum), .validationDateTooSoon) }
-      if let maximum = element.maximum { try add("latest date", "SELF <= %@", date(maximum), .validationDateTooLate) }
+      if let minimum = element.minimum {
+        try add("earliest date", format: "SELF >= %@", argument: date(minimum), code: .validationDateTooSoon)
+      }
+      if let maximum = element.maximum {
+        try add("latest date", format: "SELF <= %@", argument: date(maximum), code: .validationDateTooLate)
+      }
     default:
-      if let minimum = element.minimum { try add("minimum", "SELF >= %@", number(minimum), .validationNumberTooSmall) }
-      if let maximum = element.maximum { try add("maximum", "SELF <= %@", number(maximum), .validationNumberTooLarge) }
+      if let minimum = element.minimum {
+        try add("minimum", format: "SELF >= %@", argument: number(minimum), code: .validationNumberTooSmall)
+      }
+      if let maximum = element.maximum {
+        try add("maximum", format: "SELF <= %@", argument: number(maximum), code: .validationNumberTooLarge)
+      }
     }
     if let pattern = element.pattern {
-      try add("pattern", "SELF MATCHES %@", pattern, .validationStringPatternMatching)
+      try add("pattern", format: "SELF MATCHES %@", argument: pattern, code: .validationStringPatternMatching)
     }
     attribute.setValidationPredicates(
       rules.map(\.predicate), withValidationWarnings: rules.map { NSNumber(value: $0.code.rawValue) })
@@ -43,25 +50,26 @@ extension ModelReader {
 
   /// An expression in a model file.
   func expression(
-    _ text: String, _ node: ModelNode, _ entityName: String, _ propertyName: String?
+    _ text: String, at node: ModelNode, entity entityName: String, property propertyName: String?
   ) throws(ManagedObjectModelError) -> NSExpression {
     do {
       return try NSExpression.parse(format: text)
     } catch {
       throw document.error(
-        node, entityName, propertyName, "has the expression \"\(text)\", which cannot be read: \(error)")
+        node, entity: entityName, property: propertyName,
+        "has the expression \"\(text)\", which cannot be read: \(error)")
     }
   }
 
   /// A predicate in a model file.
   func predicate(
-    _ text: String, _ node: ModelNode, _ entityName: String?, _ name: String
+    _ text: String, at node: ModelNode, entity entityName: String?, in name: String
   ) throws(ManagedObjectModelError) -> NSPredicate {
     do {
       return try NSPredicate.parse(format: text)
     } catch {
       throw document.error(
-        node, entityName, "has in \(name) the predicate \"\(text)\", which cannot be read: \(error)")
+        node, entity: entityName, "has in \(name) the predicate \"\(text)\", which cannot be read: \(error)")
     }
   }
 }

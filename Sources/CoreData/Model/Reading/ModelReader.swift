@@ -33,7 +33,7 @@ struct ModelReader {
       model.setEntities(members.compactMap { byName[$0] }, forConfigurationName: name)
     }
     for (name, request) in document.fetchRequests {
-      model.setFetchRequestTemplate(try fetchRequest(request, nil, name, byName), forName: name)
+      model.setFetchRequestTemplate(try fetchRequest(request, of: nil, name: name, entities: byName), forName: name)
     }
     if let identifier = document.root.attributes["userDefinedModelVersionIdentifier"] {
       model.versionIdentifiers = [identifier]

@@ -108,13 +108,13 @@ extension _KeyValueCodingAndObserving where Self: NSManagedObject {
     guard let key = keyPath._kvcKeyPathString, _isObservable(key) else {
       fatalError("\(keyPath) cannot be observed: it is not known to be a property of the entity \(layout.name).")
     }
-    return observe(keyPath, key, options, changeHandler)
+    return observe(keyPath, key: key, options: options, changeHandler)
   }
 }
 
 extension _KeyValueCodingAndObserving where Self: NSObject {
   func observe<Value>(
-    _ keyPath: KeyPath<Self, Value>, _ key: String, _ options: NSKeyValueObservingOptions,
+    _ keyPath: KeyPath<Self, Value>, key: String, options: NSKeyValueObservingOptions,
     _ changeHandler: @escaping (Self, NSKeyValueObservedChange<Value>) -> Void
   ) -> NSKeyValueObservation {
     let number = observeChanges(of: key, options, read: { $0[keyPath: keyPath] }) { object, change in

@@ -22,7 +22,7 @@ enum BinaryFormat: StoreFormat {
     for case let entity? in memory.schema.entities {
       var rows: [[String: Any]] = []
       try memory.contents.rows[entity.storedEntity.number].forEach { key, row in
-        rows.append(try self.row(row, key, entity, memory))
+        rows.append(try self.row(row, key: key, of: entity, in: memory))
         return true
       }
       if !rows.isEmpty { entities[entity.storedEntity.layout.name] = rows }
@@ -33,7 +33,7 @@ enum BinaryFormat: StoreFormat {
   }
 
   private static func row(
-    _ row: Snapshot, _ key: Int64, _ entity: MemorySchema.Entity, _ memory: MemoryRows
+    _ row: Snapshot, key: Int64, of entity: MemorySchema.Entity, in memory: MemoryRows
   ) throws -> [String: Any] {
     var attributes: [String: Any] = [:]
     for slot in entity.storedSlots + entity.derivedSlots {

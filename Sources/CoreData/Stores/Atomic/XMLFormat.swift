@@ -23,7 +23,7 @@ enum XMLFormat: StoreFormat {
     text += "        <metadata>\(try self.text(of: metadata))</metadata>\n    </databaseInfo>\n"
     for case let entity? in memory.schema.entities {
       try memory.contents.rows[entity.storedEntity.number].forEach { key, row in
-        try append(row, key, entity, memory, to: &text)
+        try append(row, key: key, of: entity, in: memory, to: &text)
         return true
       }
     }
@@ -39,7 +39,7 @@ enum XMLFormat: StoreFormat {
     """
 
   private static func append(
-    _ row: Snapshot, _ key: Int64, _ entity: MemorySchema.Entity, _ memory: MemoryRows, to text: inout String
+    _ row: Snapshot, key: Int64, of entity: MemorySchema.Entity, in memory: MemoryRows, to text: inout String
   ) throws {
     text +=
       "    <object type=\"\(entity.storedEntity.layout.name.uppercased())\" id=\"z\(key)\" "

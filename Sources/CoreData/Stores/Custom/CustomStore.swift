@@ -71,7 +71,7 @@ extension CustomStore {
         "The store at \(opening.place) was made with another model, and stores of the class \(self) are not migrated when they are "
           + "opened: migrate it with NSMigrationManager first.", ["metadata": metadata])
     }
-    try StoreMetadata.checkVersion(metadata, opening.entities, opening.options, opening.place)
+    try StoreMetadata.checkVersion(of: metadata, for: opening.entities, options: opening.options, place: opening.place)
     return identifier
   }
 

@@ -56,7 +56,7 @@ extension NSIncrementalStore {
   /// Throws the conflicts of rows whose version is not the one that was read.
   private func checkVersions(_ changes: RowChanges) throws {
     var conflicts: [RowConflicts.Conflict] = []
-    func check(_ place: RowChanges.Place, _ storedEntity: StoredEntity, _ key: Int64, _ version: Int64?) throws {
+    func check(_ place: RowChanges.Place, of storedEntity: StoredEntity, key: Int64, version: Int64?) throws {
       guard let version, version > 0 else { return }
       let id = NSManagedObjectID(storedEntity: storedEntity, key: key)
       let cached = rowCache.find(key, storedEntity.table)
@@ -66,13 +66,13 @@ extension NSIncrementalStore {
       conflicts.append(RowConflicts.Conflict(place: place, stored: stored, cached: cached))
     }
     for (index, row) in changes.checked.enumerated() {
-      try check(.checked(index), row.storedEntity, row.key, row.version)
+      try check(.checked(index), of: row.storedEntity, key: row.key, version: row.version)
     }
     for (index, row) in changes.deleted.enumerated() {
-      try check(.deleted(index), row.storedEntity, row.key, row.version)
+      try check(.deleted(index), of: row.storedEntity, key: row.key, version: row.version)
     }
     for (index, row) in changes.updated.enumerated() {
-      try check(.updated(index), row.storedEntity, row.key, row.base?.version)
+      try check(.updated(index), of: row.storedEntity, key: row.key, version: row.base?.version)
     }
     if !conflicts.isEmpty { throw RowConflicts(store: self, conflicts: conflicts) }
   }

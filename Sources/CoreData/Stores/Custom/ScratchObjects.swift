@@ -21,7 +21,7 @@ final class ScratchObjects {
 
   func newObject(_ values: Snapshot, _ key: Int64) -> NSManagedObject {
     let storedEntity = key < 0 ? values.layout.temporaryEntity : store.storedEntities.byName[values.layout.name]
-    let object = object(storedEntity ?? values.layout.temporaryEntity, key, values, .inserted)
+    let object = object(of: storedEntity ?? values.layout.temporaryEntity, key: key, values: values, state: .inserted)
     objects[RelatedKey(key: key, number: 0)] = object
     context.assign(object, to: store)
     return object
@@ -33,7 +33,7 @@ final class ScratchObjects {
       throw CoreDataErrors.error(
         .managedObjectReferentialIntegrity, "The object \(id.uriString) has no row in its store.")
     }
-    let object = object(update.storedEntity, update.key, values, .updated)
+    let object = object(of: update.storedEntity, key: update.key, values: values, state: .updated)
     object.committed = update.base ?? values
     return object
   }
@@ -46,7 +46,7 @@ final class ScratchObjects {
   }
 
   private func object(
-    _ storedEntity: StoredEntity, _ key: Int64, _ values: Snapshot, _ state: NSManagedObject.State
+    of storedEntity: StoredEntity, key: Int64, values: Snapshot, state: NSManagedObject.State
   ) -> NSManagedObject {
     let object = context.graph.make(storedEntity, key, snapshot: values.copy())
     object.state.remove(.fault)

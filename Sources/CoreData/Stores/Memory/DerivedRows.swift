@@ -29,7 +29,7 @@ struct DerivedRows {
       guard let row = memory.contents.row(place.key, place.number) else { continue }
       let entity = memory.schema.entity(place.number)
       let reader = MemoryReader(memory.schema, memory.contents)
-      let object = MemoryRow(reader, entity.storedEntity, place.key, row)
+      let object = MemoryRow(reader, of: entity.storedEntity, key: place.key, values: row)
       let new = row.copy()
       for slot in entity.derivedSlots {
         let attribute = row.layout.slots[slot].property as? NSDerivedAttributeDescription

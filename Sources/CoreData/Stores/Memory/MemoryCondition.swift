@@ -24,7 +24,7 @@ struct MemoryCondition {
       return test(comparison, storedEntity)
     case .comparison, .block: break
     }
-    return { reader, key, row in predicate.evaluate(with: MemoryRow(reader, storedEntity, key, row)) }
+    return { reader, key, row in predicate.evaluate(with: MemoryRow(reader, of: storedEntity, key: key, values: row)) }
   }
 
   private static func test(_ predicate: NSComparisonPredicate, _ storedEntity: StoredEntity) -> Test {
@@ -51,7 +51,7 @@ struct MemoryCondition {
     default:
       return { reader, key, row in
         expression.predicateValue(
-          in: EvaluationContext(object: MemoryRow(reader, storedEntity, key, row), variables: [:]))
+          in: EvaluationContext(object: MemoryRow(reader, of: storedEntity, key: key, values: row), variables: [:]))
       }
     }
   }

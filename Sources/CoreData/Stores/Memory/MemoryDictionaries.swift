@@ -40,7 +40,7 @@ package struct MemoryDictionaries {
     // A descriptor that names a column instead of a property sorts the results.
     let sortsRows = groupNames.isEmpty && !isAggregate && fetch.sortDescriptors.allSatisfy { !namesExpression($0) }
     if !sortsRows { whole.sortDescriptors = [] }
-    let rows = try reader.find(whole).map { MemoryRow(reader, $0.storedEntity, $0.key, $0.values) }
+    let rows = try reader.find(whole).map { MemoryRow(reader, of: $0.storedEntity, key: $0.key, values: $0.values) }
     var results = try groups(of: rows).map(dictionary)
     if !groupNames.isEmpty, let having = settings.havingPredicate {
       results = results.filter { holds(having, $0.dictionary, $0.rows) }

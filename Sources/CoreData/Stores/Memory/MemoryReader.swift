@@ -23,7 +23,7 @@ package final class MemoryReader: @unchecked Sendable {
     guard let values = contents.row(related.key, Int(related.number)),
       let storedEntity = schema.storedEntities[Int(related.number)]
     else { return nil }
-    return MemoryRow(self, storedEntity, related.key, values)
+    return MemoryRow(self, of: storedEntity, key: related.key, values: values)
   }
 
   /// Gives the body the members of a to-many relationship that have rows.
@@ -43,7 +43,7 @@ package final class MemoryReader: @unchecked Sendable {
   func members(of owner: Int64, _ storedEntity: StoredEntity, _ relationship: NSRelationshipDescription) -> [MemoryRow]
   {
     var rows: [MemoryRow] = []
-    members(of: owner, storedEntity, relationship) { rows.append(MemoryRow(self, $0, $1, $2)) }
+    members(of: owner, storedEntity, relationship) { rows.append(MemoryRow(self, of: $0, key: $1, values: $2)) }
     return rows
   }
 
@@ -121,7 +121,7 @@ package final class MemoryReader: @unchecked Sendable {
 
   private func sortKey(of row: Found, _ descriptor: NSSortDescriptor) -> SortKey {
     guard let keyed = descriptor as? KeyedSortDescriptor, keyed.block == nil else {
-      return .any(MemoryRow(self, row.storedEntity, row.key, row.values))
+      return .any(MemoryRow(self, of: row.storedEntity, key: row.key, values: row.values))
     }
     return .value(value(at: keyed.keys[...], row.storedEntity, row.key, row.values))
   }
@@ -140,6 +140,6 @@ package final class MemoryReader: @unchecked Sendable {
       }
       if rest.isEmpty { return row.predicateValue(slot) }
     }
-    return PredicateValue(KeyValueReading.value(at: keys, of: MemoryRow(self, storedEntity, key, row)))
+    return PredicateValue(KeyValueReading.value(at: keys, of: MemoryRow(self, of: storedEntity, key: key, values: row)))
   }
 }

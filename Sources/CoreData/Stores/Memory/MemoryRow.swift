@@ -7,7 +7,7 @@ final class MemoryRow: NSObject, KeyValueReadable, PersistentKeyed, IdentifiedOb
   let key: Int64
   let values: Snapshot
 
-  init(_ reader: MemoryReader, _ storedEntity: StoredEntity, _ key: Int64, _ values: Snapshot) {
+  init(_ reader: MemoryReader, of storedEntity: StoredEntity, key: Int64, values: Snapshot) {
     self.reader = reader
     self.storedEntity = storedEntity
     self.key = key

@@ -137,7 +137,7 @@ extension SQLGenerator {
       guard case .scalar(let column, let columnType) = value else {
         throw SQLGenerationError.unsupportedExpression("\(operation.rawValue) of \(relationship.path)")
       }
-      let result = try self.aggregate(operation, column, columnType, relationship)
+      let result = try self.aggregate(operation, of: column, type: columnType, over: relationship)
       type = result.type
       return operation == .sum || operation == .averageOfPath ? "COALESCE(\(result.sql), 0)" : result.sql
     }
@@ -145,7 +145,7 @@ extension SQLGenerator {
   }
 
   /// The aggregate of a column over the rows of a group; NULL over none.
-  func aggregate(_ operation: SQLAggregation, _ column: SQL, _ type: SQLType, _ relationship: SQLToMany? = nil) throws
+  func aggregate(_ operation: SQLAggregation, of column: SQL, type: SQLType, over relationship: SQLToMany? = nil) throws
     -> (sql: SQL, type: SQLType)
   {
     let each: SQL = relationship?.union == .distinct ? "DISTINCT " : ""

@@ -125,7 +125,7 @@ extension SQLGenerator {
     guard let pattern = textExpression(right) else { return .no }
     if !dialect.hasFunctions { return try storedText(subject, relation, pattern) }
     let options = relation.type == .matches ? relation.options : relation.folding
-    return try call(relation.type.textFunction, subject, pattern, Int64(options.rawValue))
+    return try call(relation.type.textFunction, on: subject, with: pattern, options: Int64(options.rawValue))
   }
 
   private func textComparison(of subject: SQL, _ relation: SQLRelation, constant pattern: String) throws -> SQL {
@@ -137,7 +137,7 @@ extension SQLGenerator {
       if !dialect.hasFunctions, relation.options.isEmpty, let plain = PlainExpression(pattern) {
         return "\(subject) ~ \(bind: .text(plain.posix))"
       }
-      return try call(.matches, subject, "\(bind: .text(pattern))", Int64(relation.options.rawValue))
+      return try call(.matches, on: subject, with: "\(bind: .text(pattern))", options: Int64(relation.options.rawValue))
     }
     if folding.isEmpty, relation.type == .beginsWith { return begins(subject, with: pattern) }
     // instr finds the empty string in every text, predicates find it in none.
@@ -148,7 +148,8 @@ extension SQLGenerator {
     let folded = StringMatching.folded(pattern, folding)
     if !dialect.hasFunctions { return try storedText(subject, relation, constant: folded) }
     return try call(
-      relation.type.textFunction, subject, "\(bind: .text(folded))", Int64(folding.rawValue) | SQLFunctions.isFolded)
+      relation.type.textFunction, on: subject, with: "\(bind: .text(folded))",
+      options: Int64(folding.rawValue) | SQLFunctions.isFolded)
   }
 
   /// A range, which an index can serve: up to the least text above all those with the prefix.
@@ -166,7 +167,7 @@ extension SQLGenerator {
     return "\(subject) >= \(bind: .text(prefix))"
   }
 
-  private func call(_ function: SQLFunctions.Name, _ subject: SQL, _ other: SQL, _ options: Int64) throws -> SQL {
+  private func call(_ function: SQLFunctions.Name, on subject: SQL, with other: SQL, options: Int64) throws -> SQL {
     if !dialect.hasFunctions { throw SQLGenerationError.unsupportedFunction(function.rawValue) }
     return "\(raw: function.rawValue)(\(subject), \(other), \(raw: String(options)))"
   }

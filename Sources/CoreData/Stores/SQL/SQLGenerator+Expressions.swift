@@ -19,10 +19,10 @@ extension SQLGenerator {
       return try operand(at: path.keys, from: environment.root, environment)
     case .keyPath(let base?, let path): return try keyPath(path.keys, of: base, environment)
     case .function(let name, let target, let arguments):
-      return try function(name, (target.map { [$0] } ?? []) + arguments, expression, environment)
+      return try function(name, arguments: (target.map { [$0] } ?? []) + arguments, of: expression, in: environment)
     case .aggregate(let members): return .aggregate(try members.map { try operand($0, environment) })
     case .subquery(let collection, let variable, let predicate):
-      return .toMany(try subquery(collection, variable, predicate, environment))
+      return .toMany(try subquery(of: collection, variable: variable, where: predicate, in: environment))
     case .conditional(let predicate, let chosen, let otherwise):
       return try conditional(if: predicate, chosen, else: otherwise, for: expression, environment)
     case .assignment(_, let value): return try operand(value, environment)
@@ -38,7 +38,7 @@ extension SQLGenerator {
       guard let scope = environment.variables[name] else { throw SQLGenerationError.unboundVariable(name) }
       return try operand(at: keys, from: scope, environment)
     case .subquery(let collection, let variable, let predicate):
-      var relationship = try subquery(collection, variable, predicate, environment)
+      var relationship = try subquery(of: collection, variable: variable, where: predicate, in: environment)
       relationship.rest = keys
       return try operand(of: relationship)
     default: throw SQLGenerationError.unsupportedExpression(base.printed)
@@ -46,7 +46,7 @@ extension SQLGenerator {
   }
 
   private func subquery(
-    _ collection: NSExpression, _ variable: String, _ predicate: NSPredicate, _ environment: SQLEnvironment
+    of collection: NSExpression, variable: String, where predicate: NSPredicate, in environment: SQLEnvironment
   ) throws -> SQLToMany {
     guard case .toMany(var relationship) = try operand(collection, environment) else {
       throw SQLGenerationError.notToMany(collection.printed)
@@ -106,7 +106,7 @@ extension SQLGenerator {
   // MARK: Functions
 
   private func function(
-    _ name: String, _ arguments: [NSExpression], _ expression: NSExpression, _ environment: SQLEnvironment
+    _ name: String, arguments: [NSExpression], of expression: NSExpression, in environment: SQLEnvironment
   ) throws -> SQLOperand {
     let operands = try arguments.map { try operand($0, environment) }
     guard let function = PredicateFunction(rawValue: name) else { return try method(name, operands) }
@@ -137,7 +137,7 @@ extension SQLGenerator {
     switch operands[0] {
     case .object(let key, _, _) where function == .count: return .scalar("COUNT(\(key))", .integer)
     case .scalar(let column, let type):
-      let result = try aggregate(aggregation, column, type)
+      let result = try aggregate(aggregation, of: column, type: type)
       return .scalar(result.sql, result.type)
     default: throw SQLGenerationError.unsupportedFunction(function.rawValue)
     }

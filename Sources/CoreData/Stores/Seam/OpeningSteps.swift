@@ -61,7 +61,7 @@ extension OpeningSteps {
       try migrate()
       metadata = try self.metadata()
     }
-    try StoreMetadata.checkVersion(metadata, opening.entities, opening.options, place)
+    try StoreMetadata.checkVersion(of: metadata, for: opening.entities, options: opening.options, place: place)
     return try open(metadata)
   }
 }

@@ -290,18 +290,18 @@ import Testing
     let model = stack.coordinator.managedObjectModel
     let manager = NSMigrationManager(sourceModel: model, destinationModel: model)
     let mapping = try NSMappingModel.inferredMappingModel(forSourceModel: model, destinationModel: model)
-    func migrate(_ source: String, _ type: String, _ destination: String, _ destinationType: String) throws {
+    func migrate(_ source: String, ofType type: String, to destination: String, ofType destinationType: String) throws {
       try manager.migrateStore(
         from: stack.folder.appendingPathComponent(source), sourceType: type, with: mapping,
         toDestinationURL: stack.folder.appendingPathComponent(destination), destinationType: destinationType)
     }
     for type in [NSXMLStoreType, NSBinaryStoreType, NSSQLiteStoreType] {
-      expectError(134150) { try migrate("none", NSXMLStoreType, "new", type) }
-      expectError(134160) { try migrate("store", NSXMLStoreType, "none/new", type) }
+      expectError(134150) { try migrate("none", ofType: NSXMLStoreType, to: "new", ofType: type) }
+      expectError(134160) { try migrate("store", ofType: NSXMLStoreType, to: "none/new", ofType: type) }
     }
-    expectError(134150) { try migrate("store", NSBinaryStoreType, "new", NSSQLiteStoreType) }
-    expectError(134110) { try migrate("store", NSXMLStoreType, "new", NSInMemoryStoreType) }
-    expectError(134110) { try migrate("store", NSInMemoryStoreType, "new", NSXMLStoreType) }
+    expectError(134150) { try migrate("store", ofType: NSBinaryStoreType, to: "new", ofType: NSSQLiteStoreType) }
+    expectError(134110) { try migrate("store", ofType: NSXMLStoreType, to: "new", ofType: NSInMemoryStoreType) }
+    expectError(134110) { try migrate("store", ofType: NSInMemoryStoreType, to: "new", ofType: NSXMLStoreType) }
     try #expect(FileManager.default.contentsOfDirectory(atPath: stack.folder.path) == ["store"])
   }
 }

@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  private static func sum(_ name: String, _ function: String, _ key: String, _ type: NSAttributeType)
+  private static func sum(_ name: String, function: String, of key: String, type: NSAttributeType)
     -> NSExpressionDescription
   {
     let description = NSExpressionDescription()
@@ -101,27 +101,31 @@ import Testing
       },
       request {
         $0.propertiesToFetch = [
-          Self.sum("total", "sum:", "pages", .integer64AttributeType),
-          Self.sum("most", "max:", "rating", .doubleAttributeType),
-          Self.sum("least", "min:", "title", .stringAttributeType),
-          Self.sum("mean", "average:", "pages", .doubleAttributeType),
-          Self.sum("number", "count:", "rating", .integer32AttributeType),
+          Self.sum("total", function: "sum:", of: "pages", type: .integer64AttributeType),
+          Self.sum("most", function: "max:", of: "rating", type: .doubleAttributeType),
+          Self.sum("least", function: "min:", of: "title", type: .stringAttributeType),
+          Self.sum("mean", function: "average:", of: "pages", type: .doubleAttributeType),
+          Self.sum("number", function: "count:", of: "rating", type: .integer32AttributeType),
         ]
       },
       request {
         $0.predicate = NSPredicate(value: false)
         $0.propertiesToFetch = [
-          Self.sum("total", "sum:", "pages", .integer64AttributeType),
-          Self.sum("number", "count:", "pages", .integer64AttributeType),
+          Self.sum("total", function: "sum:", of: "pages", type: .integer64AttributeType),
+          Self.sum("number", function: "count:", of: "pages", type: .integer64AttributeType),
         ]
       },
       request {
-        $0.propertiesToFetch = ["author.name", Self.sum("total", "sum:", "pages", .integer64AttributeType)]
+        $0.propertiesToFetch = [
+          "author.name", Self.sum("total", function: "sum:", of: "pages", type: .integer64AttributeType),
+        ]
         $0.propertiesToGroupBy = ["author.name"]
         $0.sortDescriptors = [NSSortDescriptor(key: "author.name", ascending: true)]
       },
       request {
-        $0.propertiesToFetch = ["pages", Self.sum("number", "count:", "title", .integer64AttributeType)]
+        $0.propertiesToFetch = [
+          "pages", Self.sum("number", function: "count:", of: "title", type: .integer64AttributeType),
+        ]
         $0.propertiesToGroupBy = ["pages"]
         $0.havingPredicate = NSPredicate(format: "pages > 4")
         $0.sortDescriptors = [NSSortDescriptor(key: "pages", ascending: true)]
@@ -132,7 +136,7 @@ import Testing
       #expect(!found[0].isEmpty && found[0] == found[1], "\(index): \(found)")
     }
     let ungrouped = request {
-      $0.propertiesToFetch = ["title", Self.sum("total", "sum:", "pages", .integer64AttributeType)]
+      $0.propertiesToFetch = ["title", Self.sum("total", function: "sum:", of: "pages", type: .integer64AttributeType)]
       $0.propertiesToGroupBy = ["pages"]
     }
     for context in contexts { context.performAndWait { expectError(134070) { try context.fetch(ungrouped) } } }
@@ -140,16 +144,16 @@ import Testing
 
   @Test func derivedAttributesFollowWhatTheyAreDerivedFrom() throws {
     let model = LibraryModel.make()
-    func derive(_ entity: String, _ name: String, _ type: NSAttributeType, _ format: String) {
+    func derive(_ entity: String, name: String, type: NSAttributeType, format: String) {
       let attribute = NSDerivedAttributeDescription()
       attribute.name = name
       attribute.attributeType = type
       attribute.derivationExpression = NSExpression(format: format)
       model.entitiesByName[entity]?.properties += [attribute]
     }
-    derive("Author", "bookCount", .integer64AttributeType, "books.@count")
-    derive("Author", "pageCount", .integer64AttributeType, "books.@sum.pages")
-    derive("Book", "searchTitle", .stringAttributeType, "canonical:(title)")
+    derive("Author", name: "bookCount", type: .integer64AttributeType, format: "books.@count")
+    derive("Author", name: "pageCount", type: .integer64AttributeType, format: "books.@sum.pages")
+    derive("Book", name: "searchTitle", type: .stringAttributeType, format: "canonical:(title)")
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil)
     let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)

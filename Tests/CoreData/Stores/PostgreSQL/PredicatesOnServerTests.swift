@@ -42,7 +42,7 @@ struct PredicatesOnServerTests {
         if found == expected {
           // Batch and dictionary requests take the same predicates, about every second of them.
           guard index % 2 == 0 else { continue }
-          let others = try requests(predicate, entity, index, reader)
+          let others = try requests(predicate, of: entity, number: index, in: reader)
           if others.dictionaries == expected, others.updated == expected { continue }
           Issue.record(
             """
@@ -79,7 +79,7 @@ struct PredicatesOnServerTests {
 
   /// The objects that a fetch of dictionaries finds, and those that a batch update changes.
   private func requests(
-    _ predicate: NSPredicate, _ entity: String, _ number: Int, _ context: NSManagedObjectContext
+    _ predicate: NSPredicate, of entity: String, number: Int, in context: NSManagedObjectContext
   ) throws -> (dictionaries: Set<NSManagedObjectID>, updated: Set<NSManagedObjectID>) {
     let fetch = NSFetchRequest<NSDictionary>(entityName: entity)
     fetch.resultType = .dictionaryResultType

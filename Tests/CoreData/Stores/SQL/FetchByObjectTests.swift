@@ -73,7 +73,7 @@ import Testing
       #expect(try numbers(context, "NOT book == %@", library.shelf) == [1, 2, 3, 4])
       // The entity's number is compared beside the key: an object of another entity with the same key is another
       // object.
-      let sql = try sql(store, "Page", "book == %@", comic)
+      let sql = try sql(in: store, of: "Page", "book == %@", comic)
       #expect(sql == "(t0.ZBOOK = ? AND t0.Z1_BOOK = 2)")
     }
   }
@@ -85,7 +85,7 @@ import Testing
     try context.performAndWait {
       _ = try fill(context)
       let unsaved = context.make("Book", ["title": "new"])
-      #expect(try sql(store, "Page", "book == %@", unsaved) == "(FALSE)")
+      #expect(try sql(in: store, of: "Page", "book == %@", unsaved) == "(FALSE)")
       #expect(try numbers(context, "book == %@", unsaved) == [])
       #expect(try numbers(context, "NOT book == %@", unsaved) == [1, 2, 3, 4])
       let page = context.make("Page", ["number": 9, "book": unsaved])
@@ -123,7 +123,7 @@ import Testing
       #expect(try numbers(context, "book.title IN %@", (10..<1510).map { "b\"\($0)é" }) == Array(10..<1510))
       #expect(try numbers(context, "NOT number IN %@", Array(0..<2999)) == [2999])
       #expect(try numbers(context, "number IN %@", (0..<1000).map { Double($0) + 0.5 } + [7.0]) == [7])
-      let sql = try sql(store, "Page", "SELF IN %@", pages)
+      let sql = try sql(in: store, of: "Page", "SELF IN %@", pages)
       #expect(sql == "(t0.Z_PK IN (SELECT value FROM json_each(?)))")
     }
   }
@@ -162,7 +162,7 @@ import Testing
   }
 
   private func sql(
-    _ store: TemporaryStore, _ entity: String, _ format: String, _ arguments: Any...
+    in store: TemporaryStore, of entity: String, _ format: String, _ arguments: Any...
   ) throws -> String {
     let sqlite = try #require(store.coordinator.persistentStores.first as? SQLiteStore)
     return try sqlite.generator(for: entity).whereClause(NSPredicate(format: format, argumentArray: arguments)).text

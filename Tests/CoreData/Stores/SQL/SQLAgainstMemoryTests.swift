@@ -26,14 +26,16 @@ import Testing
         let entity = entities[index % 5 % 4]
         let made = generator.predicate(over: entity)
         let predicate = try NSPredicate.parse(format: made.format, arguments: made.arguments)
-        try compare(predicate, made.format, entity, all[index % 5 % 4], store, reader, seed)
+        try compare(
+          predicate, format: made.format, entity: entity, among: all[index % 5 % 4], store: store, in: reader,
+          seed: seed)
       }
     }
   }
 
   private func compare(
-    _ predicate: NSPredicate, _ format: String, _ entity: String, _ all: [NSManagedObject], _ store: TemporaryStore,
-    _ context: NSManagedObjectContext, _ seed: UInt64
+    _ predicate: NSPredicate, format: String, entity: String, among all: [NSManagedObject], store: TemporaryStore,
+    in context: NSManagedObjectContext, seed: UInt64
   ) throws {
     // The printed predicate gives the same result, if it can be parsed: data and objects have no textual form.
     let text = predicate.canonicalFormat

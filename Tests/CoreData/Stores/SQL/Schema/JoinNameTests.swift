@@ -14,8 +14,8 @@ import Testing
   func numbering() throws {
     let (first, second, user) = (Build.entity("Alpha"), Build.entity("Beta"), Build.entity("User"))
     // The user's names come in the other order than the entities.
-    Build.relate(first, "users", toMany: true, user, "zebras", inverseToMany: true)
-    Build.relate(second, "users", toMany: true, user, "apples", inverseToMany: true)
+    Build.relate(first, "users", toMany: true, to: user, inverse: "zebras", inverseToMany: true)
+    Build.relate(second, "users", toMany: true, to: user, inverse: "apples", inverseToMany: true)
     let tables = try statements(first, second, user).filter {
       $0.hasPrefix("CREATE TABLE Z_1") || $0.hasPrefix("CREATE TABLE Z_2")
     }
@@ -26,7 +26,8 @@ import Testing
   @Test("Positions of both ends are in the order of the keys, and REFLEXIVE keeps its letters")
   func positions() throws {
     let (list, item) = (Build.entity("List"), Build.entity("XItem"))
-    Build.relate(list, "items", toMany: true, ordered: true, item, "lists", inverseToMany: true, inverseOrdered: true)
+    Build.relate(
+      list, "items", toMany: true, ordered: true, to: item, inverse: "lists", inverseToMany: true, inverseOrdered: true)
     for name in ["friends", "rivals"] {
       let relationship = NSRelationshipDescription()
       relationship.name = name
@@ -49,8 +50,8 @@ import Testing
     let (usage, user, device) = (
       Build.entity("Usage", Build.attribute("name")), Build.entity("User"), Build.entity("XDevice")
     )
-    Build.relate(usage, "user", toMany: false, user, "usages", inverseToMany: true)
-    Build.relate(usage, "device", toMany: false, device, "usages", inverseToMany: true)
+    Build.relate(usage, "user", toMany: false, to: user, inverse: "usages", inverseToMany: true)
+    Build.relate(usage, "device", toMany: false, to: device, inverse: "usages", inverseToMany: true)
     func index(_ name: String, _ properties: String...) -> NSFetchIndexDescription {
       NSFetchIndexDescription(
         name: name,

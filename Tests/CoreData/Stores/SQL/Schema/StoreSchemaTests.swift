@@ -32,9 +32,9 @@ import Testing
         ])
     ]
     item.indexes[0].elements[0].isAscending = false
-    Build.relate(shelf, "items", toMany: true, ordered: true, item, "shelf", inverseToMany: false)
-    Build.relate(item, "tags", toMany: true, tag, "items", inverseToMany: true, inverseOrdered: true)
-    Build.relate(shelf, "best", toMany: false, item, "bestOf", inverseToMany: false)
+    Build.relate(shelf, "items", toMany: true, ordered: true, to: item, inverse: "shelf", inverseToMany: false)
+    Build.relate(item, "tags", toMany: true, to: tag, inverse: "items", inverseToMany: true, inverseOrdered: true)
+    Build.relate(shelf, "best", toMany: false, to: item, inverse: "bestOf", inverseToMany: false)
     return Build.model(item, book, film, shelf, tag)
   }
 
@@ -111,7 +111,7 @@ import Testing
   @Test("Numbers and the other end's join table are taken from the file") func fromFile() throws {
     try withFile { connection in
       let tag = Build.entity("Tag", Build.attribute("word"))
-      Build.relate(tag, "narrower", toMany: true, tag, "broader", inverseToMany: true)
+      Build.relate(tag, "narrower", toMany: true, to: tag, inverse: "broader", inverseToMany: true)
       let model = Build.model(tag)
       try connection.execute(
         "CREATE TABLE ZTAG (Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZWORD VARCHAR)")
@@ -186,7 +186,7 @@ import Testing
     count.derivationExpression = NSExpression(format: "pages.@count")
     let book = Build.entity("Book", Build.attribute("title"), count)
     let page = Build.entity("Page", Build.attribute("text"))
-    Build.relate(book, "pages", toMany: true, page, "book", inverseToMany: false)
+    Build.relate(book, "pages", toMany: true, to: page, inverse: "book", inverseToMany: false)
     return Build.model(book, page)
   }
 

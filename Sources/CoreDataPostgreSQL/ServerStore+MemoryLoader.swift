@@ -9,7 +9,7 @@ extension ServerStore {
     _ fetch: RowFetch, _ connection: any ServerConnection, skipsLocked: Bool = false
   ) throws -> RowFetch {
     if try understands(fetch) { return fetch }
-    let found = try RowsInMemory(self, connection).reader(fetch, nil).find(fetch)
+    let found = try MemoryLoader(self, connection).reader(fetch, nil).find(fetch)
     // Another transaction may have changed a row since. What it is now counts, as in an UPDATE of the server.
     let candidates = keyed(fetch, found.map { NSManagedObjectID(storedEntity: $0.storedEntity, key: $0.key) })
     let names = mapping(fetch.entityName).names
@@ -20,7 +20,7 @@ extension ServerStore {
       fetch, try connection.integers(lock).compactMap { objectID(number: Int($0[1]), key: $0[0]) })
     locked.predicate = NSCompoundPredicate(
       andPredicateWithSubpredicates: [fetch.predicate, locked.predicate].compactMap(\.self))
-    let still = try RowsInMemory(self, connection).reader(locked, nil).find(locked)
+    let still = try MemoryLoader(self, connection).reader(locked, nil).find(locked)
     return keyed(fetch, still.map { NSManagedObjectID(storedEntity: $0.storedEntity, key: $0.key) })
   }
 
@@ -38,21 +38,21 @@ extension ServerStore {
   func reader(_ fetch: RowFetch, _ settings: FetchSettings) throws -> MemoryReader {
     try onTables("Fetching \(fetch.entityName)") {
       if let pinned = fetch.generation?.pinned(self) as? PinnedServer {
-        return try pinned.connection.use { try RowsInMemory(self, $0.connection).reader(fetch, settings) }
+        return try pinned.connection.use { try MemoryLoader(self, $0.connection).reader(fetch, settings) }
       }
       return try database.read { connection, _ in
         // All statements read one state.
-        guard !connection.isInTransaction else { return try RowsInMemory(self, connection).reader(fetch, settings) }
+        guard !connection.isInTransaction else { return try MemoryLoader(self, connection).reader(fetch, settings) }
         try connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         defer { try? connection.run("COMMIT") }
-        return try RowsInMemory(self, connection).reader(fetch, settings)
+        return try MemoryLoader(self, connection).reader(fetch, settings)
       }
     }
   }
 }
 
 /// Reads the rows into memory that a fetch may look at.
-struct RowsInMemory {
+struct MemoryLoader {
   private let store: ServerStore
   private let connection: any ServerConnection
 
