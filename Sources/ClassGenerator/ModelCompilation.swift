@@ -21,9 +21,9 @@ package struct ModelCompilation {
   /// Reads `SOURCE --module NAME --swift FILE [--momd FOLDER]`.
   package init(_ arguments: ArraySlice<String>) throws {
     var values: [String: String] = [:]
-    var rest = arguments
-    while let argument = rest.popFirst() {
-      if argument.hasPrefix("--") { values[argument] = rest.popFirst() } else { values["source"] = argument }
+    var unreadArguments = arguments
+    while let argument = unreadArguments.popFirst() {
+      if argument.hasPrefix("--") { values[argument] = unreadArguments.popFirst() } else { values["source"] = argument }
     }
     guard let source = values["source"], let module = values["--module"], let swift = values["--swift"] else {
       throw CompilerUsage(Self.usage)

@@ -18,9 +18,9 @@ struct PropertyType {
     switch property.kind {
     case .attribute(let attribute):
       let type = Self.name(of: attribute)
-      if let wanted = notes.type {
+      if let typeNote = notes.type {
         do {
-          self = try NotedType(attribute.type).type(wanted, default: notes.fallback)
+          self = try NotedType(attribute.type).type(typeNote, default: notes.fallback)
         } catch {
           throw document.error(property.node, entity: entity.name, property: property.name, error.reason)
         }
@@ -107,28 +107,28 @@ private struct NotedType {
       }
   }
 
-  func type(_ wanted: String, default fallback: String?) throws(UnsuitableType) -> PropertyType {
-    let isOptional = wanted.hasSuffix("?")
-    let base = isOptional ? String(wanted.dropLast()) : wanted
+  func type(_ typeNote: String, default fallback: String?) throws(UnsuitableType) -> PropertyType {
+    let isOptional = typeNote.hasSuffix("?")
+    let base = isOptional ? String(typeNote.dropLast()) : typeNote
     guard let raw = readable.first else {
       throw UnsuitableType("has a swift.type, which attributes of its type cannot")
     }
     guard !isOptional || fallback == nil else {
-      throw UnsuitableType("has a swift.default, but its swift.type \(wanted) is optional")
+      throw UnsuitableType("has a swift.default, but its swift.type \(typeNote) is optional")
     }
     let reading = fallback.map { " ?? \($0)" } ?? ""
     if readable.contains(base) {
-      return PropertyType(wanted, storedName: fallback == nil ? wanted : "\(base)?", reading: reading)
+      return PropertyType(typeNote, storedName: fallback == nil ? typeNote : "\(base)?", reading: reading)
     }
     guard !Self.foreign.contains(base) else {
       throw UnsuitableType(
-        "has the swift.type \(wanted); it can be \(readable.joined(separator: ", ")) or an enumeration of \(raw)")
+        "has the swift.type \(typeNote); it can be \(readable.joined(separator: ", ")) or an enumeration of \(raw)")
     }
     guard isOptional || fallback != nil else {
-      throw UnsuitableType("has the swift.type \(wanted): it needs a swift.default, or must be optional")
+      throw UnsuitableType("has the swift.type \(typeNote): it needs a swift.default, or must be optional")
     }
     return PropertyType(
-      wanted, storedName: "\(raw)?", reading: ".flatMap(\(base).init(rawValue:))" + reading,
+      typeNote, storedName: "\(raw)?", reading: ".flatMap(\(base).init(rawValue:))" + reading,
       writing: isOptional ? "?.rawValue" : ".rawValue")
   }
 

@@ -47,8 +47,8 @@ extension ServerStore {
   /// less than to plan a COPY. Nobody knows before the first fetch, and the answer is renewed once in a while.
   private func hasFewRows(_ fetch: RowFetch, _ sql: String) -> Bool {
     if isLimited(fetch) { return true }
-    guard let known = rowCounts.withLock({ $0[sql] }) else { return false }
-    return known.count <= Self.fewRows && ProcessInfo.processInfo.systemUptime - known.time < 1
+    guard let lastCount = rowCounts.withLock({ $0[sql] }) else { return false }
+    return lastCount.count <= Self.fewRows && ProcessInfo.processInfo.systemUptime - lastCount.time < 1
   }
 
   private func note(_ count: Int, _ sql: String) {
@@ -66,8 +66,8 @@ extension ServerStore {
   /// not become large within that time.
   private func isSmall(_ mapping: TableMapping, _ generation: QueryGeneration?) throws -> Bool {
     let now = ProcessInfo.processInfo.systemUptime
-    if let known = tableSizes.withLock({ $0[mapping.rootNumber] }), now - known.time < 1 {
-      return known.bytes <= Self.smallTable
+    if let tableSize = tableSizes.withLock({ $0[mapping.rootNumber] }), now - tableSize.time < 1 {
+      return tableSize.bytes <= Self.smallTable
     }
     // With the large values that are stored beside the table.
     let sql = "SELECT pg_table_size(\(mapping.table.quotedText))"

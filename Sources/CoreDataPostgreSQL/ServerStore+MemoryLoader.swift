@@ -9,9 +9,9 @@ extension ServerStore {
     _ fetch: RowFetch, _ connection: any ServerConnection, skipsLocked: Bool = false
   ) throws -> RowFetch {
     if try understands(fetch) { return fetch }
-    let found = try MemoryLoader(self, connection).reader(fetch, nil).find(fetch)
+    let matchingRows = try MemoryLoader(self, connection).reader(fetch, nil).find(fetch)
     // Another transaction may have changed a row since. What it is now counts, as in an UPDATE of the server.
-    let candidates = keyed(fetch, found.map { NSManagedObjectID(storedEntity: $0.storedEntity, key: $0.key) })
+    let candidates = keyed(fetch, matchingRows.map { NSManagedObjectID(storedEntity: $0.storedEntity, key: $0.key) })
     let names = mapping(fetch.entityName).names
     let rows = try select("t0.\(names.key), t0.\(names.entity)", candidates, isOrdered: false)
     let skipping = skipsLocked ? " SKIP LOCKED" : ""
@@ -98,21 +98,21 @@ struct MemoryLoader {
 
   /// The entities to which named relationships lead, on any way from the fetched one.
   private func relatedEntities(_ fetch: RowFetch, _ named: Set<String>) -> Set<String> {
-    var found: Set<String> = []
-    var rest = [fetch.entityName]
+    var destinations: Set<String> = []
+    var unvisitedNames = [fetch.entityName]
     var visited: Set<String> = []
-    while let name = rest.popLast() {
+    while let name = unvisitedNames.popLast() {
       guard visited.insert(name).inserted, let mapping = store.schema.entitiesByName[name] else { continue }
       for number in mapping.numbersIncludingSubentities {
         guard let entity = store.schema.entitiesByNumber[number]?.entity else { continue }
         for relationship in entity.relationshipsByName.values where named.contains(relationship.name) {
           guard let destination = relationship.destinationEntity?.name else { continue }
-          found.insert(destination)
-          rest.append(destination)
+          destinations.insert(destination)
+          unvisitedNames.append(destination)
         }
       }
     }
-    return found
+    return destinations
   }
 
   /// The fetch with the part of its predicate that the server understands, which all of its rows fulfil.

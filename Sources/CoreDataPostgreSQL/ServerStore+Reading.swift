@@ -3,8 +3,7 @@ extension ServerStore {
   /// Runs a statement on a reader, or in a pinned state.
   func query(
     _ doing: @autoclosure () -> String, in generation: QueryGeneration?, _ sql: String,
-    with parameters: ServerParameters,
-    control: FetchControl? = nil
+    with parameters: ServerParameters, control: FetchControl? = nil
   ) throws -> any ServerResult {
     try checkPlace()
     return try onTables(doing()) {

@@ -67,13 +67,13 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   func validateRowCache() {
     let name = own(.store).quotedText
     // A server that cannot be asked may have other rows: what is cached counts as unknown.
-    let found = try? database.read { connection, _ -> (snapshot: String?, table: Int64) in
+    let state = try? database.read { connection, _ -> (snapshot: String?, table: Int64) in
       let row = try connection.execute("SELECT pg_current_snapshot()::text, to_regclass(\(raw: name))::oid::int8")
       return (row.text(0, 0), row.integer(0, 1))
     }
-    if let found, found.table != table { isReplaced.store(true, ordering: .relaxed) }
+    if let state, state.table != table { isReplaced.store(true, ordering: .relaxed) }
     let version =
-      found?.snapshot.map { database.commits.foreignVersion(at: $0) } ?? database.commits.unknownVersion()
+      state?.snapshot.map { database.commits.foreignVersion(at: $0) } ?? database.commits.unknownVersion()
     rowCache.validate(version)
   }
 

@@ -26,10 +26,11 @@ package struct ProcessIdentity: Hashable, Sendable {
   package static func ticks(offsets: String) -> Int64 {
     for line in offsets.split(separator: "\n") {
       let fields = line.split(separator: " ", omittingEmptySubsequences: true)
-      guard fields.count == 3, fields[0] == "boottime", let seconds = Int64(fields[1]), let rest = Int64(fields[2])
+      guard fields.count == 3, fields[0] == "boottime", let seconds = Int64(fields[1]),
+        let nanoseconds = Int64(fields[2])
       else { continue }
       let ticks = Int64(sysconf(Int32(_SC_CLK_TCK)))
-      return seconds * ticks + rest * ticks / 1_000_000_000
+      return seconds * ticks + nanoseconds * ticks / 1_000_000_000
     }
     return 0
   }

@@ -17,7 +17,7 @@ package enum ProcessUsage {
   /// Source: getrusage(2), `ru_maxrss`, in KiB. It is kept over execve(2): a small child shows what the program had that
   /// started it. For the same reason this process's own `ru_maxrss` may be that of a shell, and says nothing here.
   package static func peakBytes(of usage: rusage) -> Int? {
-    guard let own = ownPeak, usage.ru_maxrss > own else { return nil }
+    guard let ownPeak, usage.ru_maxrss > ownPeak else { return nil }
     return usage.ru_maxrss << 10
   }
 

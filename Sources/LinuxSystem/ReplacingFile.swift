@@ -132,12 +132,12 @@ extension Collection<UInt8> {
   /// - Parameter path: the path of the descriptor's file, for the error.
   /// - Throws: ``FileError``; then a part may be written.
   package func writeAll(to descriptor: Int32, path: String) throws(FileError) {
-    var rest = Array(self)[...]
-    while !rest.isEmpty {
-      let written = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+    var unwrittenBytes = Array(self)[...]
+    while !unwrittenBytes.isEmpty {
+      let written = unwrittenBytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
       if written < 0, errno == EINTR { continue }
       guard written > 0 else { throw FileError(path: path, action: "be written", errno: errno) }
-      rest = rest.dropFirst(written)
+      unwrittenBytes = unwrittenBytes.dropFirst(written)
     }
   }
 }

@@ -204,8 +204,8 @@ private struct AccessorWriter {
 
   private mutating func addFunctions(_ member: ManagedMember, _ place: Place, _ text: String) {
     if place.owner.isImported, !KnownTypes.modules.contains(place.owner.module) { imports.insert(place.owner.module) }
-    if let known = functions.firstIndex(where: { $0.owner == place.owner.text }) {
-      functions[known].text += conditional(member, text)
+    if let index = functions.firstIndex(where: { $0.owner == place.owner.text }) {
+      functions[index].text += conditional(member, text)
     } else {
       functions.append((place.owner.text, conditional(member, text)))
     }
@@ -218,9 +218,9 @@ private struct AccessorWriter {
   }
 
   private mutating func addEntry(_ owner: NominalType, _ entry: String = "", validation: String = "") {
-    if let known = tables.firstIndex(where: { $0.owner == owner }) {
-      tables[known].entries += entry
-      tables[known].validations += validation
+    if let index = tables.firstIndex(where: { $0.owner == owner }) {
+      tables[index].entries += entry
+      tables[index].validations += validation
     } else {
       tables.append((owner, entry, validation))
     }
@@ -266,9 +266,9 @@ private struct AccessorWriter {
 extension ManagedMember {
   /// The property whose primitive value `primitiveName` accesses; nil for other names.
   var primitiveKey: String? {
-    let rest = name.dropFirst("primitive".count)
-    guard name.hasPrefix("primitive"), let first = rest.first, first.isUppercase else { return nil }
-    return first.lowercased() + rest.dropFirst()
+    let suffix = name.dropFirst("primitive".count)
+    guard name.hasPrefix("primitive"), let first = suffix.first, first.isUppercase else { return nil }
+    return first.lowercased() + suffix.dropFirst()
   }
 
   /// Functions that other modules call must be kept. The others may have types that other modules cannot see.

@@ -39,8 +39,8 @@ enum KnownTypes {
     if foundationStructures.contains(name) { return nominal("Foundation", name, .struct) }
     if coreDataClasses.contains(name) { return nominal("CoreData", name, .class) }
     // Foundation's other classes have the prefix "NS". Its structures with that prefix are of no use in models.
-    let rest = name.dropFirst(2)
-    if name.hasPrefix("NS"), rest.first?.isUppercase ?? false,
+    let unprefixedName = name.dropFirst(2)
+    if name.hasPrefix("NS"), unprefixedName.first?.isUppercase ?? false,
       !["NSRange", "NSPoint", "NSSize", "NSRect"].contains(name)
     {
       return nominal("Foundation", name, .class)

@@ -214,7 +214,7 @@ struct Mangler {
 
   /// Writes a name, with letters for the words in it that were written before.
   private mutating func appendWords(_ name: [UInt8]) {
-    let known = words.count
+    let earlierWordCount = words.count
     var replaced: [(position: Int, word: Int)] = []
     var newWords: [(start: Int, length: Int)] = []
     var start: Int?
@@ -222,12 +222,12 @@ struct Mangler {
       let byte = position < name.count ? name[position] : 0
       if let begin = start, Mangler.isWordEnd(byte, after: name[position - 1]) {
         let word = name[begin..<position]
-        let found =
+        let wordIndex =
           words.firstIndex { text[$0.start..<$0.start + $0.length] == word }
-          ?? newWords.firstIndex { name[$0.start..<$0.start + $0.length] == word }.map { $0 + known }
-        if let found {
-          replaced.append((begin, found))
-        } else if word.count >= 2, known + newWords.count < 26 {
+          ?? newWords.firstIndex { name[$0.start..<$0.start + $0.length] == word }.map { $0 + earlierWordCount }
+        if let wordIndex {
+          replaced.append((begin, wordIndex))
+        } else if word.count >= 2, earlierWordCount + newWords.count < 26 {
           newWords.append((begin, word.count))
         }
         start = nil

@@ -16,8 +16,8 @@ struct NamedMember {
 
   /// The property that a method `validateName` validates.
   var validatedKey: String {
-    let rest = name.dropFirst("validate".count)
-    return rest.prefix(1).lowercased() + rest.dropFirst()
+    let suffix = name.dropFirst("validate".count)
+    return suffix.prefix(1).lowercased() + suffix.dropFirst()
   }
 
   var quotedName: String { ["self", "Type", "Protocol"].contains(name) ? "`\(name)`" : name }

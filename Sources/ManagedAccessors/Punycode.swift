@@ -18,16 +18,16 @@ enum Punycode {
       for scalar in scalars {
         if scalar < n { delta += 1 }
         guard scalar == n else { continue }
-        var rest = delta
+        var remainingDelta = delta
         var position = base
         while true {
           let threshold = position <= bias ? 1 : position >= bias + 26 ? 26 : position - bias
-          if rest < threshold { break }
-          output.append(digit(threshold + (rest - threshold) % (base - threshold)))
-          rest = (rest - threshold) / (base - threshold)
+          if remainingDelta < threshold { break }
+          output.append(digit(threshold + (remainingDelta - threshold) % (base - threshold)))
+          remainingDelta = (remainingDelta - threshold) / (base - threshold)
           position += base
         }
-        output.append(digit(rest))
+        output.append(digit(remainingDelta))
         bias = adapted(delta, handled + 1, isFirst: handled == basic)
         delta = 0
         handled += 1

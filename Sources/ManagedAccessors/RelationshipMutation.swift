@@ -7,9 +7,9 @@ struct RelationshipMutation {
   init?(_ name: String, _ parameters: [(label: String, type: ManagedType)]) {
     let labels = parameters.map(\.label)
     func key(after prefix: String) -> String? {
-      let rest = name.dropFirst(prefix.count)
-      guard name.hasPrefix(prefix), let first = rest.first, first.isUppercase else { return nil }
-      return "relationshipKey(\"\(first.lowercased() + rest.dropFirst())\")"
+      let suffix = name.dropFirst(prefix.count)
+      guard name.hasPrefix(prefix), let first = suffix.first, first.isUppercase else { return nil }
+      return "relationshipKey(\"\(first.lowercased() + suffix.dropFirst())\")"
     }
     let objects = parameters.first.map { RelationshipMutation.objects($0.type, "value0") } ?? nil
     let isIndex = { (type: ManagedType) in type == .nominal(.swift("Int", .struct), arguments: []) }

@@ -57,8 +57,8 @@ struct TypeResolver {
       if names[0] == "Optional", parts[parts.count - 1].arguments.count == 1 {
         return .optional(try resolve(parts[parts.count - 1].arguments[0], from: scope, in: file, depth: depth + 1))
       }
-      if let known = KnownTypes.type(names[0]) {
-        guard case .nominal(let type, _) = known else { return known }
+      if let knownType = KnownTypes.type(names[0]) {
+        guard case .nominal(let type, _) = knownType else { return knownType }
         var arguments: [ManagedType] = []
         for argument in parts[parts.count - 1].arguments {
           arguments.append(try resolve(argument, from: scope, in: file, depth: depth + 1))
@@ -124,7 +124,7 @@ struct TypeResolver {
       }
       return type
     }
-    if path.count == 1, let known = KnownTypes.nominal(path[0]) { return known }
+    if path.count == 1, let type = KnownTypes.nominal(path[0]) { return type }
     guard let type = imported(path, in: file) else {
       throw Unresolved(
         reason: "it is unknown which module declares \(path.joined(separator: ".")): write the module before it")
@@ -138,7 +138,7 @@ struct TypeResolver {
   {
     var outer = scope
     while true {
-      if let found = try declared(outer + names, in: file) { return found }
+      if let type = try declared(outer + names, in: file) { return type }
       if outer.isEmpty { break }
       outer.removeLast()
     }
@@ -156,10 +156,10 @@ struct TypeResolver {
     for end in 1...path.count {
       // The module does not declare it: it is another module's type, or one inside an extension of another module's
       // type.
-      guard let found = declaration(Array(path.prefix(end)), in: file) else { return nil }
-      components.append(NominalType.Component(name: path[end - 1], kind: found.kind))
+      guard let declaration = declaration(Array(path.prefix(end)), in: file) else { return nil }
+      components.append(NominalType.Component(name: path[end - 1], kind: declaration.kind))
       // The compiler compares the types of both declarations, so no other type can take its place.
-      if found.isPrivate {
+      if declaration.isPrivate {
         throw Unresolved(
           reason:
             "\(path.joined(separator: ".")) is private, and the file that supplies accessors cannot name it: make it "
@@ -171,8 +171,8 @@ struct TypeResolver {
 
   /// The declaration at a path; of several private types with one name the file's own.
   private func declaration(_ path: [String], in file: SourceFile) -> TypeDeclaration? {
-    let found = declarations[path.joined(separator: ".")] ?? []
-    return found.first { $0.file == file.path } ?? found.first { !$0.isPrivate }
+    let candidates = declarations[path.joined(separator: ".")] ?? []
+    return candidates.first { $0.file == file.path } ?? candidates.first { !$0.isPrivate }
   }
 
   /// The text in symbols that distinguishes a file's private declarations from others of the same name.

@@ -28,8 +28,8 @@ package struct BinaryPropertyList {
   /// How many values may be read. Each reference to an object takes a byte at least, so a list that holds more contains
   /// the same containers again and again.
   private final class Visits {
-    var left: Int
-    init(_ left: Int) { self.left = left }
+    var remainingCount: Int
+    init(_ remainingCount: Int) { self.remainingCount = remainingCount }
   }
 
   package init(_ data: Data) throws(ModelElementsError) {
@@ -78,8 +78,8 @@ package struct BinaryPropertyList {
   }
 
   private func object(_ index: Int, depth: Int) throws(ModelElementsError) -> PropertyListValue {
-    visits.left -= 1
-    guard index < objectCount, depth < Self.maximumDepth, visits.left > 0 else { throw Self.damaged }
+    visits.remainingCount -= 1
+    guard index < objectCount, depth < Self.maximumDepth, visits.remainingCount > 0 else { throw Self.damaged }
     let start = Self.integer(try slice(tableOffset + index * offsetSize, offsetSize))
     guard let marker = try slice(start, 1).first else { throw Self.damaged }
     let low = Int(marker & 0x0f)

@@ -12,43 +12,45 @@ package struct NumberText: Hashable, Sendable {
 
   /// Nil unless the whole text is an optional sign, digits with at most one point, and an optional exponent.
   package init?(_ text: String) {
-    var rest = text.utf8[...]
+    var unreadText = text.utf8[...]
     var isNegative = false
-    if let sign = rest.first, sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+") {
+    if let sign = unreadText.first, sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+") {
       isNegative = sign == UInt8(ascii: "-")
-      rest.removeFirst()
+      unreadText.removeFirst()
     }
-    let whole = Self.takeDigits(&rest)
+    let whole = Self.takeDigits(&unreadText)
     var fraction = ""
-    if rest.first == UInt8(ascii: ".") {
-      rest.removeFirst()
-      fraction = Self.takeDigits(&rest)
+    if unreadText.first == UInt8(ascii: ".") {
+      unreadText.removeFirst()
+      fraction = Self.takeDigits(&unreadText)
     }
-    guard !(whole.isEmpty && fraction.isEmpty), let power = Self.takeExponent(&rest), rest.isEmpty else { return nil }
-    let all = (whole + fraction).drop { $0 == "0" }
-    let trailing = all.reversed().prefix { $0 == "0" }.count
+    guard !(whole.isEmpty && fraction.isEmpty), let power = Self.takeExponent(&unreadText), unreadText.isEmpty else {
+      return nil
+    }
+    let significantDigits = (whole + fraction).drop { $0 == "0" }
+    let trailing = significantDigits.reversed().prefix { $0 == "0" }.count
     self.isNegative = isNegative
-    digits = all.dropLast(trailing)
+    digits = significantDigits.dropLast(trailing)
     exponent = digits.isEmpty ? 0 : power - fraction.utf8.count + trailing
     self.text = text
   }
 
-  private static func takeDigits(_ rest: inout Substring.UTF8View) -> String {
-    let digits = rest.prefix { (0x30...0x39).contains($0) }
-    rest = rest.dropFirst(digits.count)
+  private static func takeDigits(_ unreadText: inout Substring.UTF8View) -> String {
+    let digits = unreadText.prefix { (0x30...0x39).contains($0) }
+    unreadText = unreadText.dropFirst(digits.count)
     return String(decoding: digits, as: UTF8.self)
   }
 
   /// The exponent, 0 for none; nil for an "e" without a number, and for an exponent that no supported number has.
-  private static func takeExponent(_ rest: inout Substring.UTF8View) -> Int? {
-    guard let letter = rest.first, letter == UInt8(ascii: "e") || letter == UInt8(ascii: "E") else { return 0 }
-    rest.removeFirst()
+  private static func takeExponent(_ unreadText: inout Substring.UTF8View) -> Int? {
+    guard let letter = unreadText.first, letter == UInt8(ascii: "e") || letter == UInt8(ascii: "E") else { return 0 }
+    unreadText.removeFirst()
     var sign = 1
-    if let first = rest.first, first == UInt8(ascii: "-") || first == UInt8(ascii: "+") {
+    if let first = unreadText.first, first == UInt8(ascii: "-") || first == UInt8(ascii: "+") {
       sign = first == UInt8(ascii: "-") ? -1 : 1
-      rest.removeFirst()
+      unreadText.removeFirst()
     }
-    let digits = takeDigits(&rest)
+    let digits = takeDigits(&unreadText)
     guard !digits.isEmpty, let number = Int(digits), number < 1_000_000 else { return nil }
     return sign * number
   }

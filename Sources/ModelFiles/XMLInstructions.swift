@@ -13,14 +13,14 @@ package enum XMLInstructions {
     }
     var result: Data?
     var copied = data.startIndex
-    var rest = data[...]
-    while let begin = rest.range(of: instruction)?.upperBound {
+    var unreadData = data[...]
+    while let begin = unreadData.range(of: instruction)?.upperBound {
       let name = data[begin...].prefix { !" \t\r\n<>?".utf8.contains($0) }
       if name.endIndex < data.endIndex, data[name.endIndex] == UInt8(ascii: "?") {
         result = (result ?? Data()) + data[copied..<name.endIndex] + " ".utf8
         copied = name.endIndex
       }
-      rest = data[name.endIndex...]
+      unreadData = data[name.endIndex...]
     }
     return result.map { $0 + data[copied...] } ?? data
   }

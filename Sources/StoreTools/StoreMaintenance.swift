@@ -62,14 +62,14 @@ public final class StoreMaintenance {
   /// Source: https://www.sqlite.org/pragma.html#pragma_incremental_vacuum
   public func vacuum(pages: Int = 1000, shouldStop: () throws -> Bool = { false }) throws -> Int {
     let before = try freePages()
-    var left = before
-    while left > 0, try !shouldStop() {
+    var freePageCount = before
+    while freePageCount > 0, try !shouldStop() {
       try writing("Vacuuming") { _ = try connection.rows("PRAGMA incremental_vacuum(\(raw: pages))") }
       let now = try freePages()
-      if now >= left { break }
-      left = now
+      if now >= freePageCount { break }
+      freePageCount = now
     }
-    return before - left
+    return before - freePageCount
   }
 
   /// Removes the files of external data that no row names: killed processes leave them, and so do readers of old
@@ -139,7 +139,7 @@ public final class StoreMaintenance {
   /// Source: https://www.sqlite.org/backup.html
   public func backUp(to url: URL, progress: (Int, Int) throws -> Void = { _, _ in }) throws {
     try CoreDataErrors.translatingFiles(.sqlite) { try checkReplaceable(url.path) }
-    for own in ["", "-wal", "-shm"] where url.isSamePlace(as: URL(fileURLWithPath: self.url.realPath + own)) {
+    for suffix in ["", "-wal", "-shm"] where url.isSamePlace(as: URL(fileURLWithPath: self.url.realPath + suffix)) {
       throw CoreDataErrors.error(
         .persistentStoreOperation, "\(url.path) is a file of the store itself: choose another path for the backup.")
     }
@@ -182,14 +182,14 @@ public final class StoreMaintenance {
   /// the file's, so `a.backup` and `a.sqlite` have the same folder. A person who moved the backup with its folder would
   /// take the store's files away.
   private func requireOwnFolder(for copy: URL, _ names: Set<String>) throws {
-    let own = ExternalFolder(of: self.url)
+    let ownFolder = ExternalFolder(of: self.url)
     let directory = copy.deletingLastPathComponent()
-    guard names.isEmpty || ExternalFolder(of: copy).path != own.path,
-      !directory.isSamePlace(as: URL(fileURLWithPath: own.path))
+    guard names.isEmpty || ExternalFolder(of: copy).path != ownFolder.path,
+      !directory.isSamePlace(as: URL(fileURLWithPath: ownFolder.path))
     else {
       throw CoreDataErrors.error(
         .persistentStoreOperation,
-        "\(copy.path) and the store would share the folder \(own.path), where the store keeps large values: choose a name "
+        "\(copy.path) and the store would share the folder \(ownFolder.path), where the store keeps large values: choose a name "
           + "that differs before its extension, or another directory.")
     }
   }

@@ -46,8 +46,8 @@ package final class UnfinishedStore {
   ///   - replaces: whether a regular file at the place is replaced; else that is an error with the number EEXIST.
   /// - Throws: `FileError`, and an `NSError` of Core Data for the large values.
   package func putInPlace(at place: URL, replaces: Bool) throws {
-    let own = ExternalFolder(of: url)
-    try ExternalFolder(of: place).bring(own.valueNames, from: own, moving: true) {
+    let ownFolder = ExternalFolder(of: url)
+    try ExternalFolder(of: place).bring(ownFolder.valueNames, from: ownFolder, moving: true) {
       var status = stat()
       if stat(file.path + "-wal", &status) == 0, status.st_size > 0 {
         throw FileError(path: file.path, action: "be closed", errno: EBUSY)

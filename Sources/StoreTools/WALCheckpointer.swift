@@ -125,13 +125,13 @@ public final class WALCheckpointer {
   }
 
   private func bringIn(_ index: WALIndex, _ effort: Effort) throws -> Outcome {
-    let left = try copy()
+    let uncopiedPages = try copy()
     guard let copied = try connection.walIndex() else { return Outcome() }
     defer { last = (copied.generation, copied.copiedFrames) }
-    var outcome = Outcome(pagesLeft: left, pins: left > 0 ? pins(copied) : [])
+    var outcome = Outcome(pagesLeft: uncopiedPages, pins: uncopiedPages > 0 ? pins(copied) : [])
     guard effort == .completely || isTooLong(index) else { return outcome }
     // Writers wait for readers that come and go, not for one that stays long.
-    if effort != .completely, left > 0, isStuck(copied) {
+    if effort != .completely, uncopiedPages > 0, isStuck(copied) {
       outcome.isTooLong = true
     } else if try startLogOver(effort) {
       outcome = Outcome()

@@ -46,14 +46,16 @@ public enum NestUse: String { case breeding, sleeping }
       let request = Nest.fetchRequest()
       request.predicate = NSPredicate(format: "size == 1 AND use == 'breeding' AND contents == 'moss' AND birds == 3")
       request.sortDescriptors = [NSSortDescriptor(keyPath: \Nest.contentsText, ascending: true)]
-      let found = try #require(try context.fetch(request).first)
-      #expect(found.size == .large && found.use == .breeding && found.birds == 3 && found.place == "a roof")
-      #expect(found.builtAt == Date(timeIntervalSinceReferenceDate: 1) && found.contentsText == "moss")
+      let fetchedNest = try #require(try context.fetch(request).first)
+      #expect(
+        fetchedNest.size == .large && fetchedNest.use == .breeding && fetchedNest.birds == 3
+          && fetchedNest.place == "a roof")
+      #expect(fetchedNest.builtAt == Date(timeIntervalSinceReferenceDate: 1) && fetchedNest.contentsText == "moss")
 
       // A raw value that no case has, of a later version perhaps, reads as the default.
-      found.setValue(NSNumber(value: 9), forKey: "size")
-      found.setValue("hiding", forKey: "use")
-      #expect(found.size == .large && found.use == nil)
+      fetchedNest.setValue(NSNumber(value: 9), forKey: "size")
+      fetchedNest.setValue("hiding", forKey: "use")
+      #expect(fetchedNest.size == .large && fetchedNest.use == nil)
     }
   }
 

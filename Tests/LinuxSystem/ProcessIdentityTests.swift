@@ -21,10 +21,10 @@ import Testing
     let lines = text.split(separator: "\n")
     let fields = try #require(lines.first?.split(separator: ")").last?.split(separator: " "))
     let seen = try #require(Int64(fields[19]))
-    let known = try #require(ProcessIdentity(of: getpid()))
-    #expect(seen != known.start)
+    let identity = try #require(ProcessIdentity(of: getpid()))
+    #expect(seen != identity.start)
     let shift = ProcessIdentity.ticks(offsets: lines.dropFirst().joined(separator: "\n"))
-    #expect(ProcessIdentity(pid: getpid(), start: seen - shift) == known)
+    #expect(ProcessIdentity(pid: getpid(), start: seen - shift) == identity)
   }
 
   @Test(arguments: [

@@ -11,9 +11,9 @@ extension NSPersistentStoreCoordinator {
   ///
   /// - Parameter stores: `NSPersistentStore`s; nil for all stores of this coordinator.
   public final func currentPersistentHistoryToken(fromStores stores: [Any]?) -> NSPersistentHistoryToken? {
-    let wanted = objectStores(among: stores?.compactMap { $0 as? NSPersistentStore })
+    let requestedStores = objectStores(among: stores?.compactMap { $0 as? NSPersistentStore })
     var numbers: [String: Int64] = [:]
-    for store in wanted {
+    for store in requestedStores {
       // A store that cannot be read is left out of the token.
       numbers[store.identifier] = (try? (store as? any HistoryStore)?.lastTransactionNumber()) ?? nil
     }
@@ -72,10 +72,10 @@ extension NSPersistentStoreCoordinator {
     case .count: return changes.count
     case .transactionsOnly, .transactionsAndChanges: return transactions
     case .changesOnly:
-      let all = Array(changes)
+      let allChanges = Array(changes)
       // Each change holds its transaction now, so the transaction must not hold its changes.
       for transaction in transactions { transaction.changes = nil }
-      return all
+      return allChanges
     }
   }
 
@@ -99,10 +99,10 @@ extension NSPersistentStoreCoordinator {
 extension Array where Element: AnyObject {
   /// The elements that match a fetch request, in its order, limit and offset.
   fileprivate func filter(_ fetch: NSFetchRequest<any NSFetchRequestResult>) -> [Element] {
-    var found = self
-    if let predicate = fetch.predicate { found = found.filter { predicate.evaluate(with: $0) } }
-    if let order = fetch.sortDescriptors, !order.isEmpty { found = found.sorted(by: order) }
-    let window = found.dropFirst(fetch.fetchOffset)
+    var matches = self
+    if let predicate = fetch.predicate { matches = matches.filter { predicate.evaluate(with: $0) } }
+    if let order = fetch.sortDescriptors, !order.isEmpty { matches = matches.sorted(by: order) }
+    let window = matches.dropFirst(fetch.fetchOffset)
     return Array<Element>(fetch.fetchLimit > 0 ? window.prefix(fetch.fetchLimit) : window)
   }
 }

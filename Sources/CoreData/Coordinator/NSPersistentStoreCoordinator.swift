@@ -72,10 +72,10 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   final var objectStores: [any ObjectStore] { lock.withLock { stores } }
 
   /// This coordinator's stores among the given ones; all for nil.
-  final func objectStores(among wanted: [NSPersistentStore]?) -> [any ObjectStore] {
-    guard let wanted else { return objectStores }
-    let all = objectStores
-    return wanted.compactMap { store in all.first { $0 === store } }
+  final func objectStores(among requestedStores: [NSPersistentStore]?) -> [any ObjectStore] {
+    guard let requestedStores else { return objectStores }
+    let openStores = objectStores
+    return requestedStores.compactMap { store in openStores.first { $0 === store } }
   }
 
   /// The open store at a URL, also where another path or a link leads to the same file; nil if there is none. Of
@@ -257,21 +257,21 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   ///
   /// - Throws: 134070 for another coordinator's store.
   open func remove(_ store: NSPersistentStore) throws {
-    guard let known = objectStores.first(where: { $0 === store }) else {
+    guard let objectStore = objectStores.first(where: { $0 === store }) else {
       throw CoreDataErrors.error(.persistentStoreOperation, "The store is not one of this coordinator.")
     }
     let info = [NSRemovedPersistentStoresKey: [store]]
     let center = NotificationCenter.default
     center.post(name: .NSPersistentStoreCoordinatorWillRemoveStore, object: store)
     store.willRemove(from: self)
-    (known as? any HistoryStore)?.stopPostingRemoteChanges()
+    (objectStore as? any HistoryStore)?.stopPostingRemoteChanges()
     lock.withLock {
       guard let index = stores.firstIndex(where: { $0 === store }) else { return }
       stores.remove(at: index)
-      removedStores.append(known)
-      known.persistentStoreCoordinator = nil
-      known.storedEntities.reference.store = nil
-      known.close(beside: stores)
+      removedStores.append(objectStore)
+      objectStore.persistentStoreCoordinator = nil
+      objectStore.storedEntities.reference.store = nil
+      objectStore.close(beside: stores)
     }
     center.post(name: .NSPersistentStoreCoordinatorStoresDidChange, object: self, userInfo: info)
   }

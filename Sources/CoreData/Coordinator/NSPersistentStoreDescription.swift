@@ -75,12 +75,12 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
 
   /// The options, with those that other properties stand for.
   var allOptions: [String: NSObject] {
-    let own: [String: NSObject] = [
+    let propertyOptions: [String: NSObject] = [
       NSPersistentStoreTimeoutOption: NSNumber(value: timeout),
       NSMigratePersistentStoresAutomaticallyOption: NSNumber(value: shouldMigrateStoreAutomatically),
       NSInferMappingModelAutomaticallyOption: NSNumber(value: shouldInferMappingModelAutomatically),
     ]
-    return options.merging(own) { set, _ in set }
+    return options.merging(propertyOptions) { set, _ in set }
   }
 
   /// Sets an option of the store, or removes it with nil: `NSPersistentHistoryTrackingKey`, for example. An option that

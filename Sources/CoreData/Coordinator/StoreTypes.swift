@@ -28,7 +28,7 @@ final class StoreTypes: Sendable {
   func find(_ type: String, at url: URL? = nil) throws -> any PlacedStore.Type {
     let all = all
     let isAtServer = ["postgresql", "postgres"].contains(url?.scheme)
-    if let found = all[type], !isAtServer || !builtInStores.contains(where: { $0 == found }) { return found }
+    if let kind = all[type], !isAtServer || !builtInStores.contains(where: { $0 == kind }) { return kind }
     if isAtServer || type == NSPostgreSQLStoreType {
       throw CoreDataErrors.error(
         .persistentStoreInvalidType,
@@ -45,8 +45,8 @@ final class StoreTypes: Sendable {
 
   /// The first class, by type name, that can read the file. Throws 134080 if none can.
   func find(reading url: URL) throws -> any PlacedStore.Type {
-    let known = builtInStores + all.sorted(on: { $0.key }).map(\.value)
-    if let found = known.first(where: { (try? $0.metadata(at: url, nil)) != nil }) { return found }
+    let kinds = builtInStores + all.sorted(on: { $0.key }).map(\.value)
+    if let kind = kinds.first(where: { (try? $0.metadata(at: url, nil)) != nil }) { return kind }
     throw CoreDataErrors.error(
       .persistentStoreOpen, "\(url.path) is a store of none of the types \(all.keys.sorted().joined(separator: ", ")).")
   }

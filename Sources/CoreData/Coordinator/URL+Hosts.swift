@@ -16,8 +16,8 @@ extension URL {
   public init?(postgreSQL text: String) {
     guard let scheme = ["postgresql://", "postgres://"].first(where: text.hasPrefix) else { return nil }
     let text = Self.encoded(text)
-    let rest = text.dropFirst(scheme.count)
-    let authority = rest.prefix { !"/?#".contains($0) }
+    let afterScheme = text.dropFirst(scheme.count)
+    let authority = afterScheme.prefix { !"/?#".contains($0) }
     let hosts = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
     guard hosts.contains(",") else {
       self.init(string: text)
@@ -33,7 +33,7 @@ extension URL {
     var parameters = "host=\(names.joined(separator: ","))"
     // A list of ports has one for each host; an empty one is 5432.
     if ports.contains(where: { !$0.isEmpty }) { parameters += "&port=\(ports.joined(separator: ","))" }
-    var end = rest.dropFirst(authority.count)
+    var end = afterScheme.dropFirst(authority.count)
     // Later parameters of a name replace earlier ones, and all replace what stands before them.
     let query = end.firstIndex(of: "?").map { "&" + end[end.index(after: $0)...] } ?? ""
     end = end.prefix { $0 != "?" }
@@ -56,8 +56,8 @@ extension URL {
       return (name, host.dropFirst(name.count + 1))
     }
     guard let end = host.firstIndex(of: "]") else { return nil }
-    let rest = host[host.index(after: end)...]
-    guard rest.isEmpty || rest.hasPrefix(":") else { return nil }
-    return (host[..<end].dropFirst(), rest.dropFirst())
+    let afterBracket = host[host.index(after: end)...]
+    guard afterBracket.isEmpty || afterBracket.hasPrefix(":") else { return nil }
+    return (host[..<end].dropFirst(), afterBracket.dropFirst())
   }
 }

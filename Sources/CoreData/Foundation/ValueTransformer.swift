@@ -69,8 +69,8 @@ extension ValueTransformer: ValueTransformerLookup {}
 extension ValueTransformerLookup where Self: ValueTransformer {
   /// The transformer that is registered under a name; nil if none of this class is.
   public init?(forName name: NSValueTransformerName) {
-    guard let found = ValueTransformer.named(name.rawValue) as? Self else { return nil }
-    self = found
+    guard let transformer = ValueTransformer.named(name.rawValue) as? Self else { return nil }
+    self = transformer
   }
 }
 

@@ -33,11 +33,11 @@ open class NSMappingModel: NSObject {
     from bundles: [Bundle]?, forSourceModel source: NSManagedObjectModel?, destinationModel: NSManagedObjectModel?
   ) {
     guard let source, let destinationModel,
-      let found = MappingModelFiles.find(in: bundles ?? Bundle.ofProgram, from: source, to: destinationModel)
+      let mappingModel = MappingModelFiles.find(in: bundles ?? Bundle.ofProgram, from: source, to: destinationModel)
     else { return nil }
     self.init()
-    entityMappings = found.entityMappings
-    modelHashes = found.modelHashes
+    entityMappings = mappingModel.entityMappings
+    modelHashes = mappingModel.modelHashes
   }
 
   /// Reads a `.cdm`, or a `.xcmappingmodel`. Nil if the file cannot be read.

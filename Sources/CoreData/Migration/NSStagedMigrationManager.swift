@@ -88,7 +88,7 @@ public final class NSStagedMigrationManager: NSObject {
     if model.versionChecksum == checksum { return model }
     let references = stages.compactMap { $0 as? NSCustomMigrationStage }.flatMap { [$0.currentModel, $0.nextModel] }
     if let reference = references.first(where: { $0.versionChecksum == checksum }) { return try reference.resolve() }
-    if let found = LoadedModels.newest({ $0.versionChecksum == checksum ? $0 : nil }) { return found }
+    if let model = LoadedModels.newest({ $0.versionChecksum == checksum ? $0 : nil }) { return model }
     return try NSManagedObjectModelReference(entityVersionHashes: [:], in: nil, versionChecksum: checksum).resolve()
   }
 

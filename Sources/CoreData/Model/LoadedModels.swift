@@ -18,7 +18,7 @@ enum LoadedModels {
   /// asks.
   static func newest<Found>(_ body: (NSManagedObjectModel) throws -> Found?) rethrows -> Found? {
     for reference in references.withLock({ $0 }).reversed() {
-      if let model = reference.model, let found = try body(model) { return found }
+      if let model = reference.model, let match = try body(model) { return match }
     }
     return nil
   }

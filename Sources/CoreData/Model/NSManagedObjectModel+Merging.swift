@@ -30,8 +30,8 @@ extension NSManagedObjectModel {
     var hashes: [String: Data] = [:]
     for entity in (models ?? []).flatMap(\.entities) {
       let name = entity.name ?? ""
-      if let known = hashes[name] {
-        guard known == entity.versionHash else { return nil }
+      if let versionHash = hashes[name] {
+        guard versionHash == entity.versionHash else { return nil }
         continue
       }
       hashes[name] = entity.versionHash
@@ -46,16 +46,16 @@ extension NSManagedObjectModel {
   public convenience init?(byMerging models: [NSManagedObjectModel], forStoreMetadata metadata: [String: Any]) {
     guard let hashes = StoredVersionHashes(metadata) else { return nil }
     var chosen: [NSEntityDescription] = []
-    var found: Set<String> = []
+    var matchedNames: Set<String> = []
     var sources: [NSManagedObjectModel] = []
     for model in models {
-      let matching = model.entities.filter { !found.contains($0.name ?? "") && hashes.fit($0) }
+      let matching = model.entities.filter { !matchedNames.contains($0.name ?? "") && hashes.fit($0) }
       guard !matching.isEmpty else { continue }
-      found.formUnion(matching.compactMap(\.name))
+      matchedNames.formUnion(matching.compactMap(\.name))
       chosen += matching
       sources.append(model)
     }
-    guard found == Set(hashes.byName.keys) else { return nil }
+    guard matchedNames == Set(hashes.byName.keys) else { return nil }
     self.init()
     fill(with: chosen, from: sources)
   }
@@ -67,11 +67,11 @@ extension NSManagedObjectModel {
       versionIdentifiers.formUnion(model.versionIdentifiers)
       addFetchRequestTemplates(of: model)
       for configuration in model.configurations where configuration != Self.defaultConfigurationName {
-        let known = entities(forConfigurationName: configuration) ?? []
+        let presentEntities = entities(forConfigurationName: configuration) ?? []
         let added = (model.entities(forConfigurationName: configuration) ?? []).compactMap { byName[$0.name ?? ""] }
-        let names = Set(known.compactMap(\.name))
+        let names = Set(presentEntities.compactMap(\.name))
         setEntities(
-          known + added.filter { !names.contains($0.name ?? "") }, forConfigurationName: configuration)
+          presentEntities + added.filter { !names.contains($0.name ?? "") }, forConfigurationName: configuration)
       }
     }
   }
@@ -79,16 +79,16 @@ extension NSManagedObjectModel {
   /// The readable models among the bundles' resources. The main bundle includes the resource bundles beside the
   /// executable, where SwiftPM puts a package's models.
   private static func models(in bundles: [Bundle]?) -> [NSManagedObjectModel] {
-    let wanted = bundles ?? [Bundle.main]
-    let found = wanted.flatMap(readableModels)
-    guard wanted.contains(where: { $0.bundleURL == Bundle.main.bundleURL }) else { return found }
-    return found + models(beside: ProgramBundles.beside(Bundle.main), exceptOthers: !found.isEmpty)
+    let chosenBundles = bundles ?? [Bundle.main]
+    let bundledModels = chosenBundles.flatMap(readableModels)
+    guard chosenBundles.contains(where: { $0.bundleURL == Bundle.main.bundleURL }) else { return bundledModels }
+    return bundledModels + models(beside: ProgramBundles.beside(Bundle.main), exceptOthers: !bundledModels.isEmpty)
   }
 
   /// The models of the program's own package, or if there are none those of others.
   static func models(beside bundles: (own: [Bundle], others: [Bundle]), exceptOthers: Bool) -> [NSManagedObjectModel] {
-    let own = bundles.own.flatMap(readableModels)
-    return own.isEmpty && !exceptOthers ? bundles.others.flatMap(readableModels) : own
+    let ownModels = bundles.own.flatMap(readableModels)
+    return ownModels.isEmpty && !exceptOthers ? bundles.others.flatMap(readableModels) : ownModels
   }
 
   private static func readableModels(in bundle: Bundle) -> [NSManagedObjectModel] {

@@ -30,8 +30,8 @@ enum ProgramBundles {
     let bundles = names.filter { $0.hasSuffix(".resources") || $0.hasSuffix(".bundle") }
     let name = String(program.prefix { $0 != "." })
     let package = packageOfTarget(name, in: bundles) ?? packageOfTests(name) ?? name
-    let own = bundles.filter { $0.lowercased().hasPrefix(package.lowercased() + "_") }
-    return own.isEmpty ? (bundles, []) : (own, bundles.filter { !own.contains($0) })
+    let packageBundles = bundles.filter { $0.lowercased().hasPrefix(package.lowercased() + "_") }
+    return packageBundles.isEmpty ? (bundles, []) : (packageBundles, bundles.filter { !packageBundles.contains($0) })
   }
 
   /// The package whose target of the name has a bundle.

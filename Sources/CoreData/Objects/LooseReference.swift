@@ -11,10 +11,10 @@ final class LooseReference: ContextReference, @unchecked Sendable {
 
   deinit {
     // A long chain of objects that nothing else holds must not be freed by as deep a recursion.
-    var rest = takePartners()
-    while var object = rest.popLast() {
+    var partners = takePartners()
+    while var object = partners.popLast() {
       guard isKnownUniquelyReferenced(&object), let loose = object.reference as? LooseReference else { continue }
-      rest += loose.takePartners()
+      partners += loose.takePartners()
     }
   }
 

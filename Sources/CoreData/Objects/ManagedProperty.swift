@@ -39,8 +39,8 @@ public class ManagedPropertyKey: @unchecked Sendable {
   /// Traps if there is no such property, and if only one of the accessor and the property is a relationship.
   @inline(__always)
   final func slot(in layout: EntityLayout, _ kind: SlotKind) -> Int {
-    let known = cache[Int(layout.serial & 3)].load(ordering: .relaxed)
-    if known >> 12 == layout.serial { return Int(known & 0xfff) }
+    let cached = cache[Int(layout.serial & 3)].load(ordering: .relaxed)
+    if cached >> 12 == layout.serial { return Int(cached & 0xfff) }
     return find(layout, kind)
   }
 

@@ -149,8 +149,8 @@ private struct IdentityIndex {
     places[hole] = 0
     var next = (hole + 1) & mask
     while places[next] != 0 {
-      let wanted = firstPlace(items[Int(places[next]) - 1])
-      if (next &- wanted) & mask >= (next &- hole) & mask {
+      let preferredPlace = firstPlace(items[Int(places[next]) - 1])
+      if (next &- preferredPlace) & mask >= (next &- hole) & mask {
         places[hole] = places[next]
         places[next] = 0
         hole = next

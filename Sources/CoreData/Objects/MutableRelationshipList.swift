@@ -12,7 +12,7 @@ final class MutableRelationshipList: NSMutableOrderedSet {
   private var isFollowing = false
 
   static func view(of owner: NSManagedObject, _ index: Int, isPrimitive: Bool) -> MutableRelationshipList {
-    if !isPrimitive, let known = owner.toMany(index).liveView { return known }
+    if !isPrimitive, let view = owner.toMany(index).liveView { return view }
     return MutableRelationshipList(owner: owner, index: index, isPrimitive: isPrimitive)
   }
 

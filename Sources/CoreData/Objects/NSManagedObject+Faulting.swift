@@ -67,11 +67,11 @@ extension NSManagedObject {
   final func resetTransients() {
     guard layout.hasTransientDefaults || reference?.context?.parentContext != nil, let row = snapshot else { return }
     // The row is shared with other contexts.
-    let own = row.copy()
+    let privateRow = row.copy()
     for slot in layout.slots.indices where layout.slots[slot].isTransient {
-      own.assign(slot: slot, from: layout.defaults)
+      privateRow.assign(slot: slot, from: layout.defaults)
     }
-    snapshot = own
+    snapshot = privateRow
   }
 
   /// Tells the object that its values were replaced. Like `awakeFromFetch()` it may change them without a record.

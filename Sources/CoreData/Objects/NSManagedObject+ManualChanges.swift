@@ -40,8 +40,8 @@ extension NSManagedObject {
 
   /// Call it after a change of a primitive value: it sets the other end of a relationship and tells observers.
   public final func didChangeValue(forKey key: String) {
-    let known = reference?.context?.manualChanges ?? (reference as? LooseReference)?.manualChanges
-    guard let change = known?.take(of: self, key) else { return }
+    let manualChanges = reference?.context?.manualChanges ?? (reference as? LooseReference)?.manualChanges
+    guard let change = manualChanges?.take(of: self, key) else { return }
     if change.isOfRelationship { setInverses(after: change) }
     change.observed?.finish()
   }

@@ -10,12 +10,12 @@ extension NSManagedObject {
     guard !layout.classReadsValues, let key = keys.first, case .slot(let slot)? = layout.locations[key] else {
       return readPredicateValue(at: keys)
     }
-    let rest = keys.dropFirst()
+    let remainingKeys = keys.dropFirst()
     if layout.kinds[slot] == .toOne {
       guard let related = related(slot) else { return .null }
-      return rest.isEmpty ? .object(related.objectID) : related.predicateValue(at: rest)
+      return remainingKeys.isEmpty ? .object(related.objectID) : related.predicateValue(at: remainingKeys)
     }
-    guard rest.isEmpty else { return readPredicateValue(at: keys) }
+    guard remainingKeys.isEmpty else { return readPredicateValue(at: keys) }
     guard layout.kinds[slot] == .string else { return access(slot: slot).predicateValue(slot) }
     return text(slot, among: accessSlots(reading: slot)).map { .string($0) } ?? .null
   }

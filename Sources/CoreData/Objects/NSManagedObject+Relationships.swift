@@ -98,7 +98,7 @@ extension NSManagedObject {
   /// The relationship, loaded or not.
   final func unloadedToMany(_ index: Int) -> ToMany {
     if toManys.isEmpty { toManys = Array(repeating: nil, count: layout.toManys.count) }
-    if let known = toManys[index] { return known }
+    if let toMany = toManys[index] { return toMany }
     let made = ToMany(layout.toManys[index])
     toManys[index] = made
     return made
@@ -108,16 +108,16 @@ extension NSManagedObject {
   final func setMembers(_ objects: [NSManagedObject], of index: Int) {
     let toMany = toMany(index)
     let relationship = toMany.relationship
-    let wanted = MemberList(objects, keepsOrder: relationship.isOrdered)
-    for object in wanted.items { checkSameContext(object, relationship) }
+    let newMembers = MemberList(objects, keepsOrder: relationship.isOrdered)
+    for object in newMembers.items { checkSameContext(object, relationship) }
     _ = access()
     let observed = willChangeObserved(relationship.name)
     noteRelationshipChange()
-    for old in toMany.members!.items where !wanted.contains(old) { removeMember(old, of: index, isObserved: false) }
-    for new in wanted.items { addMember(new, to: index, isObserved: false) }
-    if relationship.isOrdered, toMany.members!.items != wanted.items {
+    for old in toMany.members!.items where !newMembers.contains(old) { removeMember(old, of: index, isObserved: false) }
+    for new in newMembers.items { addMember(new, to: index, isObserved: false) }
+    if relationship.isOrdered, toMany.members!.items != newMembers.items {
       willChangeMembers(toMany)
-      toMany.reorder(wanted.items)
+      toMany.reorder(newMembers.items)
     }
     observed?.finish()
   }

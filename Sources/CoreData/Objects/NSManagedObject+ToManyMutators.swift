@@ -76,8 +76,8 @@ extension NSManagedObject {
   ) {
     edit(key) { members in
       requireAsMany(objects, indexes, key)
-      var known = Set(members)
-      for (object, index) in zip(objects, indexes) where known.insert(object).inserted {
+      var presentMembers = Set(members)
+      for (object, index) in zip(objects, indexes) where presentMembers.insert(object).inserted {
         requireIndex(index, upTo: members.count, key)
         members.insert(object, at: index)
       }

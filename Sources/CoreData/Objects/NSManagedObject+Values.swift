@@ -51,15 +51,15 @@ extension NSManagedObject {
   public final func setValue(_ value: Any?, forKeyPath keyPath: String) {
     guard let dot = keyPath.firstIndex(of: ".") else { return setValue(value, forKey: keyPath) }
     let key = String(keyPath[..<dot])
-    let rest = String(keyPath[keyPath.index(after: dot)...])
+    let remainingPath = String(keyPath[keyPath.index(after: dot)...])
     if let slot = layout.slot(key), let composite = layout.slots[slot].composite {
-      let path = rest.components(separatedBy: ".")
+      let path = remainingPath.components(separatedBy: ".")
       if composite.element(at: path) == nil { unknownKey(keyPath) }
       var elements = self.value(forKey: key) as? [String: Any] ?? [:]
       CompositeValue.set(value, at: path[...], in: &elements)
       return setValue(elements, forKey: key)
     }
-    (self.value(forKey: key) as? NSManagedObject)?.setValue(value, forKeyPath: rest)
+    (self.value(forKey: key) as? NSManagedObject)?.setValue(value, forKeyPath: remainingPath)
   }
 
   /// The values of several properties by name; `NSNull` for nil. Traps for a key that the entity does not have, and for
@@ -116,9 +116,9 @@ extension NSManagedObject {
       snapshot.unsafelyUnwrapped.set(value, slot: slot, of: entity)
     case .toMany(let index):
       let toMany = toMany(index)
-      let wanted = MemberList(managedObjects(value, for: key), keepsOrder: toMany.relationship.isOrdered)
-      for old in toMany.members?.items ?? [] where !wanted.contains(old) { toMany.remove(old) }
-      for new in wanted.items {
+      let newMembers = MemberList(managedObjects(value, for: key), keepsOrder: toMany.relationship.isOrdered)
+      for old in toMany.members?.items ?? [] where !newMembers.contains(old) { toMany.remove(old) }
+      for new in newMembers.items {
         bring(new)
         toMany.insert(new)
       }

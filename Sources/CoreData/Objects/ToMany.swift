@@ -81,12 +81,12 @@ final class ToMany {
     var list = MemberList()
     list.keepsOrder = relationship.isOrdered
     for object in stored where !removed.contains(object) { list.insert(object) }
-    let known = MemberList(stored, keepsOrder: false)
+    let storedMembers = MemberList(stored, keepsOrder: false)
     for object in added.items {
       list.insert(object)
-      if known.contains(object) { added.remove(object) }
+      if storedMembers.contains(object) { added.remove(object) }
     }
-    for object in removed.items where !known.contains(object) { removed.remove(object) }
+    for object in removed.items where !storedMembers.contains(object) { removed.remove(object) }
     members = list
     collection = nil
     liveView?.follow(list.items)

@@ -77,8 +77,8 @@ struct FormatParser {
     return true
   }
 
-  mutating func take(_ wanted: FormatKeyword) -> Bool {
-    guard keyword == wanted else { return false }
+  mutating func take(_ expectedKeyword: FormatKeyword) -> Bool {
+    guard keyword == expectedKeyword else { return false }
     advance()
     return true
   }

@@ -40,15 +40,15 @@ public enum KeyPathNames {
   static func validations(of type: NSManagedObject.Type) -> [String: ManagedValidation] { table(of: type).validations }
 
   static func name(of keyPath: AnyKeyPath) -> String? {
-    let wanted = Tables(registered: [keyPath: ""])
-    let known = tables.withLock { tables in
-      wanted.registered.keys.first.flatMap { tables.registered[$0] ?? tables.chains[$0] }
+    let searchedKeys = Tables(registered: [keyPath: ""])
+    let cachedName = tables.withLock { tables in
+      searchedKeys.registered.keys.first.flatMap { tables.registered[$0] ?? tables.chains[$0] }
     }
-    if let known { return known }
+    if let cachedName { return cachedName }
     guard let root = type(of: keyPath).rootType as? NSManagedObject.Type, let name = name(of: keyPath, from: root)
     else { return nil }
-    let found = Tables(chains: [keyPath: name])
-    tables.withLock { $0.chains.merge(found.chains) { $1 } }
+    let newChain = Tables(chains: [keyPath: name])
+    tables.withLock { $0.chains.merge(newChain.chains) { $1 } }
     return name
   }
 
@@ -59,17 +59,17 @@ public enum KeyPathNames {
     var next: Any.Type = root
     for property in steps.properties {
       let type = (next as? any OptionalValue.Type)?.wrappedType ?? next
-      guard let owner = type as? NSManagedObject.Type, let found = table(of: owner).properties[property]
+      guard let owner = type as? NSManagedObject.Type, let entry = table(of: owner).properties[property]
       else { return nil }
-      names.append(found.name)
-      next = found.valueType
+      names.append(entry.name)
+      next = entry.valueType
     }
     return names.joined(separator: ".")
   }
 
   private static func table(of type: NSManagedObject.Type) -> ClassTable {
     let key = ObjectIdentifier(type)
-    if let known = tables.withLock({ $0.ofClass[key] }) { return known }
+    if let table = tables.withLock({ $0.ofClass[key] }) { return table }
     var table = ClassTable()
     for source in ManagedClasses.keyPathTables where type.isSubclass(of: source.objectClass) {
       for (path, name) in source.keyPaths { table.add(path, name) }

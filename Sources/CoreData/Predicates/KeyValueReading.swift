@@ -27,12 +27,12 @@ enum KeyValueReading {
   /// The value at a key path, with collection operators. Unknown keys read as nil, unknown operators trap.
   static func value(at path: some Collection<String>, of object: Any?) -> Any? {
     guard let key = path.first, let object = object.flatMap(unwrapped) else { return object.flatMap(unwrapped) }
-    let rest = path.dropFirst()
+    let remainingPath = path.dropFirst()
     if key.hasPrefix("@") {
-      return CollectionOperator.value(of: key, over: object, path: Array(rest))
+      return CollectionOperator.value(of: key, over: object, path: Array(remainingPath))
     }
     guard let next = value(forKey: key, of: object) else { return nil }
-    return rest.isEmpty ? next : value(at: rest, of: next)
+    return remainingPath.isEmpty ? next : value(at: remainingPath, of: next)
   }
 
   private static func value(forKey key: String, of object: Any) -> Any? {

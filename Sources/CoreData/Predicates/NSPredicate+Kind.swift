@@ -22,10 +22,10 @@ extension NSPredicate {
   /// The parts of a chain of ANDs or ORs, however they are grouped: those of compounds of the same kind among the parts
   /// are parts of the chain.
   static func chain(of type: NSCompoundPredicate.LogicalType, _ parts: [NSPredicate]) -> [NSPredicate] {
-    var rest = Array(parts.reversed())
+    var remainingParts = Array(parts.reversed())
     var flat: [NSPredicate] = []
-    while let part = rest.popLast() {
-      if case .compound(type, let inner) = part.kind { rest += inner.reversed() } else { flat.append(part) }
+    while let part = remainingParts.popLast() {
+      if case .compound(type, let inner) = part.kind { remainingParts += inner.reversed() } else { flat.append(part) }
     }
     return flat
   }

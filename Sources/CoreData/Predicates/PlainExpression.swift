@@ -17,14 +17,14 @@ struct PlainExpression {
   /// - Returns: nil for an expression that has anything else.
   init?(_ pattern: String) {
     var result = String.UnicodeScalarView()
-    var rest = pattern.unicodeScalars[...]
+    var unreadScalars = pattern.unicodeScalars[...]
     /// Whether a repetition may follow, and whether a branch has anything yet.
     var (mayRepeat, isEmpty) = (false, true)
     var depth = 0
-    while let scalar = rest.popFirst() {
+    while let scalar = unreadScalars.popFirst() {
       switch scalar {
       case "(":
-        if rest.first == "?" { return nil }
+        if unreadScalars.first == "?" { return nil }
         depth += 1
         result.append(contentsOf: "(?:".unicodeScalars)
         (mayRepeat, isEmpty) = (false, true)
@@ -47,11 +47,11 @@ struct PlainExpression {
         result.append(contentsOf: "[^\\n-\\r\\u0085\\u2028\\u2029]".unicodeScalars)
         (mayRepeat, isEmpty) = (true, false)
       case "[":
-        guard let list = Self.list(&rest) else { return nil }
+        guard let list = Self.list(&unreadScalars) else { return nil }
         result.append(contentsOf: list.unicodeScalars)
         (mayRepeat, isEmpty) = (true, false)
       case "\\":
-        guard let next = rest.popFirst(), Self.escaped.contains(next) else { return nil }
+        guard let next = unreadScalars.popFirst(), Self.escaped.contains(next) else { return nil }
         result.append(scalar)
         result.append(next)
         (mayRepeat, isEmpty) = (true, false)
@@ -66,9 +66,9 @@ struct PlainExpression {
   }
 
   /// A list of letters, digits and ranges of them.
-  private static func list(_ rest: inout Substring.UnicodeScalarView) -> String? {
+  private static func list(_ unreadScalars: inout Substring.UnicodeScalarView) -> String? {
     var scalars: [Unicode.Scalar] = []
-    while let scalar = rest.popFirst() {
+    while let scalar = unreadScalars.popFirst() {
       if scalar == "]" {
         return scalars.isEmpty || !areRangesPlain(scalars) ? nil : "[\(String(String.UnicodeScalarView(scalars)))]"
       }
@@ -80,12 +80,12 @@ struct PlainExpression {
 
   /// Whether each hyphen stands between two ends of a range, the lower one first.
   private static func areRangesPlain(_ scalars: [Unicode.Scalar]) -> Bool {
-    var rest = scalars[...]
-    while let first = rest.popFirst() {
+    var unreadScalars = scalars[...]
+    while let first = unreadScalars.popFirst() {
       if first == "-" { return false }
-      guard rest.first == "-" else { continue }
-      rest.removeFirst()
-      guard let last = rest.popFirst(), last != "-", first.value <= last.value else { return false }
+      guard unreadScalars.first == "-" else { continue }
+      unreadScalars.removeFirst()
+      guard let last = unreadScalars.popFirst(), last != "-", first.value <= last.value else { return false }
     }
     return true
   }

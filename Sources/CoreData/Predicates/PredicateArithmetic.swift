@@ -59,10 +59,10 @@ enum PredicateArithmetic {
   }
 
   /// The first or last member by order, among those that have an order.
-  static func extreme(_ values: [Any?], _ wanted: ComparisonResult) -> Any? {
+  static func extreme(_ values: [Any?], _ preferredOrder: ComparisonResult) -> Any? {
     var best: Any?
     for value in values where !PredicateValue(value).isNull {
-      if best == nil || PredicateValue(value).order(to: PredicateValue(best)) == wanted { best = value }
+      if best == nil || PredicateValue(value).order(to: PredicateValue(best)) == preferredOrder { best = value }
     }
     return best
   }

@@ -82,16 +82,16 @@ extension PredicateExpressions.Filter: ConvertiblePredicateExpression {
 
 extension PredicateExpressions.SequenceContainsWhere: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
-    let found = PredicateConversion.path(try conversion.members(of: sequence, variable, test), "@count")
-    return .truth(PredicateConversion.comparison(found, .greaterThan, NSExpression(forConstantValue: 0)))
+    let count = PredicateConversion.path(try conversion.members(of: sequence, variable, test), "@count")
+    return .truth(PredicateConversion.comparison(count, .greaterThan, NSExpression(forConstantValue: 0)))
   }
 }
 
 extension PredicateExpressions.SequenceAllSatisfy: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
-    let found = PredicateConversion.path(
+    let count = PredicateConversion.path(
       try conversion.members(of: sequence, variable, test, isNegated: true), "@count")
-    return .truth(PredicateConversion.comparison(found, .equalTo, NSExpression(forConstantValue: 0)))
+    return .truth(PredicateConversion.comparison(count, .equalTo, NSExpression(forConstantValue: 0)))
   }
 }
 

@@ -68,14 +68,14 @@ enum PredicateFunction: String, CaseIterable {
 
   /// The function of a name in a format, `sum(` or `sum:(`, in any case.
   init?(formatName name: String) {
-    let wanted = name.lowercased()
+    let lowercasedName = name.lowercased()
     guard
-      let found = PredicateFunction.allCases.first(where: { function in
-        let known = function.rawValue.lowercased()
-        return known == wanted || known == wanted + ":"
+      let function = PredicateFunction.allCases.first(where: { function in
+        let candidate = function.rawValue.lowercased()
+        return candidate == lowercasedName || candidate == lowercasedName + ":"
       })
     else { return nil }
-    self = found
+    self = function
   }
 
   static func value(

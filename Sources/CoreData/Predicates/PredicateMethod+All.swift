@@ -150,8 +150,8 @@ extension PredicateMethod {
       return members.indices.contains(index) ? members[index] : nil
     },
     PredicateMethod("containsObject:", of: .collection, [.any], gives: .integer) {
-      let wanted = PredicateValue($0[1])
-      return NSExpression.members(of: $0[0]).contains { PredicateValue($0) == wanted }
+      let member = PredicateValue($0[1])
+      return NSExpression.members(of: $0[0]).contains { PredicateValue($0) == member }
     },
     PredicateMethod("componentsJoinedByString:", of: .collection, [.text], gives: .text) {
       NSExpression.members(of: $0[0]).map { member in
@@ -183,23 +183,25 @@ extension PredicateMethod {
 /// Foundation's own methods trap on Linux if a text begins with a character outside of the Basic Multilingual Plane.
 private struct LeadingNumber {
   private let sign: Substring
-  private let rest: Substring
+  private let unsignedText: Substring
 
   init(_ text: String) {
     let trimmed = text.drop(while: \.isWhitespace)
     sign = trimmed.prefix { $0 == "-" || $0 == "+" }.prefix(1)
-    rest = trimmed.dropFirst(sign.count)
+    unsignedText = trimmed.dropFirst(sign.count)
   }
 
   /// The nearest 64-bit integer.
   var integer: Int64 {
-    let digits = rest.prefix { ("0"..."9").contains($0) }
+    let digits = unsignedText.prefix { ("0"..."9").contains($0) }
     if digits.isEmpty { return 0 }
     return Int64(sign + digits) ?? (sign == "-" ? .min : .max)
   }
 
   var double: Double {
-    var end = rest.prefix { ("0"..."9").contains($0) || $0 == "." || $0 == "e" || $0 == "E" || $0 == "-" || $0 == "+" }
+    var end = unsignedText.prefix {
+      ("0"..."9").contains($0) || $0 == "." || $0 == "e" || $0 == "E" || $0 == "-" || $0 == "+"
+    }
     while !end.isEmpty {
       if let number = NumberText(String(sign + end))?.double { return number }
       end.removeLast()
@@ -209,6 +211,6 @@ private struct LeadingNumber {
 
   /// Whether the first character is Y, T or a digit other than 0, after zeros.
   var boolean: Bool {
-    rest.drop { $0 == "0" }.first.map { "YyTt123456789".contains($0) } ?? false
+    unsignedText.drop { $0 == "0" }.first.map { "YyTt123456789".contains($0) } ?? false
   }
 }

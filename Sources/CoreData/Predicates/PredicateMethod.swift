@@ -72,7 +72,7 @@ struct PredicateMethod: Sendable {
     let kinds = [receiver] + arguments
     let present = values.compactMap { $0.flatMap(KeyValueReading.unwrapped) }
     guard present.count == kinds.count,
-      zip(kinds, present).allSatisfy({ wanted, value in Kind(of: value).map(wanted.accepts) ?? false })
+      zip(kinds, present).allSatisfy({ kind, value in Kind(of: value).map(kind.accepts) ?? false })
     else { return nil }
     return body(present)
   }

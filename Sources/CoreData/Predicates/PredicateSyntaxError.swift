@@ -12,9 +12,10 @@ public struct PredicateSyntaxError: Error, Equatable, Sendable, CustomStringConv
 
   /// The message, the position counted from 1, and the text there.
   public var description: String {
-    let rest = format.dropFirst(position)
-    let found = rest.isEmpty ? "at the end" : "at column \(position + 1), before \"\(rest.prefix(20))\""
-    return "\(message) \(found) of the predicate \"\(format)\""
+    let remainingText = format.dropFirst(position)
+    let place =
+      remainingText.isEmpty ? "at the end" : "at column \(position + 1), before \"\(remainingText.prefix(20))\""
+    return "\(message) \(place) of the predicate \"\(format)\""
   }
 
   init(format: String, position: Int, message: String) {

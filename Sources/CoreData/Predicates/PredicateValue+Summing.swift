@@ -38,42 +38,42 @@ private enum NumericPrefix {
   }
 
   static func prefix(of bytes: some Collection<UInt8>) -> Prefix {
-    var rest = bytes.drop(while: isSpace)[...]
+    var unreadBytes = bytes.drop(while: isSpace)[...]
     var number: [UInt8] = []
     func take(while accept: (UInt8) -> Bool) -> Int {
-      let taken = rest.prefix(while: accept)
+      let taken = unreadBytes.prefix(while: accept)
       number += taken
-      rest = rest.dropFirst(taken.count)
+      unreadBytes = unreadBytes.dropFirst(taken.count)
       return taken.count
     }
     func takeSign() {
-      guard let sign = rest.first, sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+") else { return }
+      guard let sign = unreadBytes.first, sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+") else { return }
       number.append(sign)
-      rest = rest.dropFirst()
+      unreadBytes = unreadBytes.dropFirst()
     }
     takeSign()
     var count = take(while: isDigit)
     var isWhole = true
-    if rest.first == UInt8(ascii: ".") {
+    if unreadBytes.first == UInt8(ascii: ".") {
       isWhole = false
       number.append(UInt8(ascii: "."))
-      rest = rest.dropFirst()
+      unreadBytes = unreadBytes.dropFirst()
       count += take(while: isDigit)
     }
     guard count > 0 else { return Prefix(digits: "0", isWhole: false) }
     // Swift reads no point without a digit after it.
     number.append(contentsOf: isWhole ? [] : [UInt8(ascii: "0")])
-    if let letter = rest.first, letter | 0x20 == UInt8(ascii: "e") {
+    if let letter = unreadBytes.first, letter | 0x20 == UInt8(ascii: "e") {
       isWhole = false
-      let (mantissa, afterMantissa) = (number, rest)
+      let (mantissa, afterMantissa) = (number, unreadBytes)
       number.append(UInt8(ascii: "e"))
-      rest = rest.dropFirst()
+      unreadBytes = unreadBytes.dropFirst()
       takeSign()
       // An "e" without a number is not part of it.
-      if take(while: isDigit) == 0 { (number, rest) = (mantissa, afterMantissa) }
+      if take(while: isDigit) == 0 { (number, unreadBytes) = (mantissa, afterMantissa) }
     }
     return Prefix(
-      digits: String(decoding: number, as: UTF8.self), isWhole: isWhole && rest.drop(while: isSpace).isEmpty)
+      digits: String(decoding: number, as: UTF8.self), isWhole: isWhole && unreadBytes.drop(while: isSpace).isEmpty)
   }
 
   private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }

@@ -132,7 +132,7 @@ private enum RegularExpressionCache {
   static func expression(_ pattern: String, _ options: NSComparisonPredicate.Options) -> NSRegularExpression? {
     let key = Key(pattern: pattern, options: options)
     return expressions.withLock { cached in
-      if let found = cached[key] { return found }
+      if let expression = cached[key] { return expression }
       let made = StringMatching.regularExpression(pattern, options)
       if cached.count >= capacity { cached.removeAll() }
       cached[key] = .some(made)

@@ -48,9 +48,9 @@ package enum StringMatching {
         var start = 0
         let last = text.count - part.count
         while start <= last {
-          guard let found = memchr(haystack + start, Int32(needle.pointee), last - start + 1) else { return false }
-          start = UnsafeRawPointer(haystack).distance(to: found)
-          if memcmp(found, needle, part.count) == 0 { return true }
+          guard let candidate = memchr(haystack + start, Int32(needle.pointee), last - start + 1) else { return false }
+          start = UnsafeRawPointer(haystack).distance(to: candidate)
+          if memcmp(candidate, needle, part.count) == 0 { return true }
           start += 1
         }
         return false

@@ -4,19 +4,20 @@ extension NSExpression {
   /// - Complexity: O(nodes of these levels).
   func isDeeper(than levels: Int) -> Bool {
     guard levels > 0 else { return true }
-    let rest = levels - 1
+    let remainingLevels = levels - 1
     return switch node {
     case .constant, .evaluatedObject, .variable, .anyKey: false
-    case .keyPath(let operand, _): operand?.isDeeper(than: rest) ?? false
+    case .keyPath(let operand, _): operand?.isDeeper(than: remainingLevels) ?? false
     case .function(_, let operand, let arguments):
-      operand?.isDeeper(than: rest) ?? false || arguments.contains { $0.isDeeper(than: rest) }
-    case .set(_, let left, let right): left.isDeeper(than: rest) || right.isDeeper(than: rest)
+      operand?.isDeeper(than: remainingLevels) ?? false || arguments.contains { $0.isDeeper(than: remainingLevels) }
+    case .set(_, let left, let right): left.isDeeper(than: remainingLevels) || right.isDeeper(than: remainingLevels)
     case .subquery(let collection, _, let predicate):
-      collection.isDeeper(than: rest) || predicate.isDeeper(than: rest)
-    case .aggregate(let members), .block(_, let members): members.contains { $0.isDeeper(than: rest) }
+      collection.isDeeper(than: remainingLevels) || predicate.isDeeper(than: remainingLevels)
+    case .aggregate(let members), .block(_, let members): members.contains { $0.isDeeper(than: remainingLevels) }
     case .conditional(let predicate, let chosen, let otherwise):
-      predicate.isDeeper(than: rest) || chosen.isDeeper(than: rest) || otherwise.isDeeper(than: rest)
-    case .assignment(_, let value): value.isDeeper(than: rest)
+      predicate.isDeeper(than: remainingLevels) || chosen.isDeeper(than: remainingLevels)
+        || otherwise.isDeeper(than: remainingLevels)
+    case .assignment(_, let value): value.isDeeper(than: remainingLevels)
     }
   }
 }

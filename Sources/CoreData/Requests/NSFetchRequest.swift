@@ -462,8 +462,8 @@ package struct FetchSettings {
   func partialProperties(of entity: NSEntityDescription) -> Set<String>? {
     guard returnsObjectsAsFaults, let propertiesToFetch, !propertiesToFetch.isEmpty else { return nil }
     let names = propertiesToFetch.compactMap { $0 as? String ?? ($0 as? NSPropertyDescription)?.name }
-    let known = Set(names).intersection(entity.propertiesByName.keys)
-    return known.isEmpty ? nil : known
+    let propertyNames = Set(names).intersection(entity.propertiesByName.keys)
+    return propertyNames.isEmpty ? nil : propertyNames
   }
 
   /// Throws 134070 for settings that contradict each other.

@@ -26,19 +26,21 @@ struct FetchedChanges {
 
   /// Notes what happened to rows. They are already at their new places.
   mutating func note(
-    leaving: [FetchedResults.Known], entering: [AnyObject], moving: [FetchedResults.Known],
-    staying: [FetchedResults.Known], changed: Set<ObjectIdentifier>, rows: inout FetchedRows
+    leaving: [FetchedResults.PlacedRow], entering: [AnyObject], moving: [FetchedResults.PlacedRow],
+    staying: [FetchedResults.PlacedRow], changed: Set<ObjectIdentifier>, rows: inout FetchedRows
   ) {
     deleted = leaving.map { Row(object: $0.row, type: .delete, from: $0.path, to: nil) }
     for row in entering { inserted.append(Row(object: row, type: .insert, from: nil, to: rows.indexPath(of: row))) }
     let inPlace = FetchedChanges.returned(leaving: leaving, entering: entering, moving: moving, in: &rows)
     let out = Set(moving.map { ObjectIdentifier($0.row) }).subtracting(inPlace)
-    for known in staying {
-      let row = ObjectIdentifier(known.row)
+    for placedRow in staying {
+      let row = ObjectIdentifier(placedRow.row)
       if out.contains(row) {
-        moved.append(Row(object: known.row, type: .move, from: known.path, to: rows.indexPath(of: known.row)))
+        moved.append(
+          Row(object: placedRow.row, type: .move, from: placedRow.path, to: rows.indexPath(of: placedRow.row)))
       } else if changed.contains(row) {
-        updated.append(Row(object: known.row, type: .update, from: known.path, to: rows.indexPath(of: known.row)))
+        updated.append(
+          Row(object: placedRow.row, type: .update, from: placedRow.path, to: rows.indexPath(of: placedRow.row)))
       }
     }
     deleted = Self.ordered(deleted, deleted.map(\.from)).reversed()
@@ -54,13 +56,15 @@ struct FetchedChanges {
 
   /// The rows that were taken out and put back between the same neighbours that never moved: they did not move either.
   private static func returned(
-    leaving: [FetchedResults.Known], entering: [AnyObject], moving: [FetchedResults.Known],
+    leaving: [FetchedResults.PlacedRow], entering: [AnyObject], moving: [FetchedResults.PlacedRow],
     in rows: inout FetchedRows
   ) -> Set<ObjectIdentifier> {
     guard !moving.isEmpty else { return [] }
     var taken: [ObjectIdentifier: [Int]] = [:]
     var put: [ObjectIdentifier: [Int]] = [:]
-    for known in leaving + moving { taken[ObjectIdentifier(known.section), default: []].append(known.path[1]) }
+    for placedRow in leaving + moving {
+      taken[ObjectIdentifier(placedRow.section), default: []].append(placedRow.path[1])
+    }
     for row in entering + moving.map(\.row) {
       if let place = rows.place(of: row) { put[ObjectIdentifier(place.section), default: []].append(place.index) }
     }
@@ -81,24 +85,24 @@ struct FetchedChanges {
       let unmoved: Int
     }
     var gaps: [Gap: [(old: Int, new: Int, row: ObjectIdentifier)]] = [:]
-    for known in moving {
-      guard let place = rows.place(of: known.row), place.section === known.section else { continue }
-      let section = ObjectIdentifier(known.section)
-      let old = unmoved(before: known.path[1], taken[section] ?? [])
+    for placedRow in moving {
+      guard let place = rows.place(of: placedRow.row), place.section === placedRow.section else { continue }
+      let section = ObjectIdentifier(placedRow.section)
+      let old = unmoved(before: placedRow.path[1], taken[section] ?? [])
       guard old == unmoved(before: place.index, put[section] ?? []) else { continue }
       gaps[Gap(section: section, unmoved: old), default: []].append(
-        (known.path[1], place.index, ObjectIdentifier(known.row)))
+        (placedRow.path[1], place.index, ObjectIdentifier(placedRow.row)))
     }
-    var found: Set<ObjectIdentifier> = []
+    var unmovedRows: Set<ObjectIdentifier> = []
     for gap in gaps.values {
       // Of several rows in one gap, those that kept their order count as unmoved.
       var last = -1
       for member in gap.sorted(by: { $0.new < $1.new }) where member.old > last {
         last = member.old
-        found.insert(member.row)
+        unmovedRows.insert(member.row)
       }
     }
-    return found
+    return unmovedRows
   }
 
   // MARK: Telling

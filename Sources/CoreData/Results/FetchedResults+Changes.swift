@@ -17,15 +17,15 @@ extension FetchedResults {
         if changed.insert(ObjectIdentifier(object)).inserted { touched.append(object) }
       }
     }
-    var known = changed
+    var notedObjects = changed
     for object in affected(by: info) where isOfEntity(object) {
-      if known.insert(ObjectIdentifier(object)).inserted { touched.append(object) }
+      if notedObjects.insert(ObjectIdentifier(object)).inserted { touched.append(object) }
     }
     guard !touched.isEmpty else { return }
     if settings.fetchLimit > 0 || settings.fetchOffset > 0 {
       // Only the store knows which object enters the window when another leaves it.
-      guard let found = fetched() else { return }
-      return apply(wholeOf: found, changed: changed)
+      guard let results = fetched() else { return }
+      return apply(wholeOf: results, changed: changed)
     }
     try? context.fill(touched.filter { $0.isFault && $0.snapshot == nil && !$0.state.contains(.gone) })
     update(touched, changed: changed, order: RowOrder(settings.sortDescriptors ?? [])) { matches($0, settings) }
@@ -59,16 +59,16 @@ extension FetchedResults {
   private func affected(by info: [AnyHashable: Any]) -> [NSManagedObject] {
     guard !crossedRelationships.isEmpty else { return [] }
     let changed = [NSUpdatedObjectsKey, NSRefreshedObjectsKey].flatMap { info[$0] as? Set<NSManagedObject> ?? [] }
-    var found: [NSManagedObject] = []
+    var affectedOwners: [NSManagedObject] = []
     for path in crossedRelationships {
       for (position, step) in path.enumerated() {
         guard let destination = step.destinationEntity else { continue }
         for object in changed where object.entity.isKindOf(entity: destination) && !object.isDeleted {
-          found += owners(of: object, through: path[...position])
+          affectedOwners += owners(of: object, through: path[...position])
         }
       }
     }
-    return found
+    return affectedOwners
   }
 
   /// The objects from which the path of relationships leads to the object.
@@ -106,9 +106,11 @@ extension FetchedResults {
     }
   }
 
-  private func apply(wholeOf found: [AnyObject], changed: Set<ObjectIdentifier>) {
-    let results = Set(found.map { ObjectIdentifier($0) })
+  private func apply(wholeOf fetchedRows: [AnyObject], changed: Set<ObjectIdentifier>) {
+    let results = Set(fetchedRows.map { ObjectIdentifier($0) })
     let leaving = rows.all().filter { !results.contains(ObjectIdentifier($0)) }
-    update(leaving + found, changed: changed, order: RowOrder(asIn: found)) { results.contains(ObjectIdentifier($0)) }
+    update(leaving + fetchedRows, changed: changed, order: RowOrder(asIn: fetchedRows)) {
+      results.contains(ObjectIdentifier($0))
+    }
   }
 }

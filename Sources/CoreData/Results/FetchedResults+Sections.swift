@@ -1,14 +1,14 @@
 /// Cuts results into sections.
 extension FetchedResults {
   /// The sections of sorted rows. Throws 134060 if the rows of a section are not together.
-  func sections(of found: [AnyObject], _ settings: FetchSettings) throws -> [FetchedSection] {
-    guard sectionNameKeyPath != nil else { return [FetchedSection(name: "", rows: found, results: self)] }
-    if let counted = countedSections(settings), let sections = slices(of: found, counted) { return sections }
+  func sections(of sortedRows: [AnyObject], _ settings: FetchSettings) throws -> [FetchedSection] {
+    guard sectionNameKeyPath != nil else { return [FetchedSection(name: "", rows: sortedRows, results: self)] }
+    if let counted = countedSections(settings), let sections = slices(of: sortedRows, counted) { return sections }
     var sections: [FetchedSection] = []
     var names: Set<String> = []
     var start = 0
-    while start < found.count {
-      let name = sectionName(of: found[start])
+    while start < sortedRows.count {
+      let name = sectionName(of: sortedRows[start])
       guard names.insert(name).inserted else {
         throw CoreDataErrors.error(
           .coreData,
@@ -16,10 +16,12 @@ extension FetchedResults {
             + "descriptor has to put objects into the order of their sections.")
       }
       var end = start + 1
-      while end < found.count, isOfOneSection(found[end - 1], found[end]) || sectionName(of: found[end]) == name {
+      while end < sortedRows.count,
+        isOfOneSection(sortedRows[end - 1], sortedRows[end]) || sectionName(of: sortedRows[end]) == name
+      {
         end += 1
       }
-      sections.append(FetchedSection(name: name, rows: found[start..<end], results: self))
+      sections.append(FetchedSection(name: name, rows: sortedRows[start..<end], results: self))
       start = end
     }
     return sections
@@ -71,12 +73,12 @@ extension FetchedResults {
   }
 
   /// The rows cut into sections of the given lengths; nil if the lengths do not add up.
-  func slices(of found: [AnyObject], _ counts: [(name: String, count: Int)]) -> [FetchedSection]? {
-    guard counts.reduce(0, { $0 + $1.count }) == found.count else { return nil }
+  func slices(of sortedRows: [AnyObject], _ counts: [(name: String, count: Int)]) -> [FetchedSection]? {
+    guard counts.reduce(0, { $0 + $1.count }) == sortedRows.count else { return nil }
     var start = 0
     return counts.map { name, count in
       defer { start += count }
-      return FetchedSection(name: name, rows: found[start..<(start + count)], results: self)
+      return FetchedSection(name: name, rows: sortedRows[start..<(start + count)], results: self)
     }
   }
 

@@ -5,7 +5,7 @@ extension FetchedResults {
   var delegateTakesSnapshots: Bool {
     guard let delegate else { return false }
     let type = ObjectIdentifier(Swift.type(of: delegate))
-    if let known = takesSnapshots, known.type == type { return known.answer }
+    if let cached = takesSnapshots, cached.type == type { return cached.answer }
     tellSnapshot(changed: [])
     return takesSnapshots?.answer ?? false
   }
@@ -23,9 +23,9 @@ extension FetchedResults {
     let snapshot = NSDiffableDataSourceSnapshotReference()
     for section in rows.sections {
       snapshot.appendSections(withIdentifiers: [section.name])
-      let all = section.rows.compactMap { $0 as? NSManagedObject }
-      snapshot.appendItems(withIdentifiers: all.map(\.objectID), intoSectionWithIdentifier: section.name)
-      let reloaded = all.filter { changed.contains(ObjectIdentifier($0)) }
+      let objects = section.rows.compactMap { $0 as? NSManagedObject }
+      snapshot.appendItems(withIdentifiers: objects.map(\.objectID), intoSectionWithIdentifier: section.name)
+      let reloaded = objects.filter { changed.contains(ObjectIdentifier($0)) }
       if !reloaded.isEmpty { snapshot.reloadItems(withIdentifiers: reloaded.map(\.objectID)) }
     }
     snapshotWasIgnored = false

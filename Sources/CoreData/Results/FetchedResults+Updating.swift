@@ -1,7 +1,7 @@
 /// Applies changes to the rows and tells the delegate.
 extension FetchedResults {
   /// A row of the results as it was before the changes.
-  struct Known {
+  struct PlacedRow {
     let row: AnyObject
     let section: FetchedSection
     let path: IndexPath
@@ -28,7 +28,7 @@ extension FetchedResults {
     guard concerns else { return }
 
     if delegateTakesSnapshots {
-      for known in leaving { rows.remove(known.row) }
+      for placedRow in leaving { rows.remove(placedRow.row) }
       putIn(takeOut(staying, order).map(\.row) + entering, order)
       rows.number()
       return tellSnapshot(changed: changed)
@@ -40,7 +40,7 @@ extension FetchedResults {
     if answer == false { delegate.controllerWillChangeContent(controller) }
 
     let oldSections = rows.sections
-    for known in leaving { rows.remove(known.row) }
+    for placedRow in leaving { rows.remove(placedRow.row) }
     let moving = takeOut(staying, order)
     putIn(moving.map(\.row) + entering, order)
     var changes = FetchedChanges()
@@ -69,9 +69,9 @@ extension FetchedResults {
   /// What becomes of touched rows.
   private func sorted(
     _ touched: [AnyObject], _ isResult: (AnyObject) -> Bool
-  ) -> (leaving: [Known], staying: [Known], entering: [AnyObject]) {
-    var leaving: [Known] = []
-    var staying: [Known] = []
+  ) -> (leaving: [PlacedRow], staying: [PlacedRow], entering: [AnyObject]) {
+    var leaving: [PlacedRow] = []
+    var staying: [PlacedRow] = []
     var entering: [AnyObject] = []
     for row in touched {
       let place = rows.place(of: row)
@@ -81,15 +81,15 @@ extension FetchedResults {
         continue
       }
       let path = IndexPath(item: place.index, section: place.section.position)
-      let known = Known(row: row, section: place.section, path: path)
-      if isResult { staying.append(known) } else { leaving.append(known) }
+      let placedRow = PlacedRow(row: row, section: place.section, path: path)
+      if isResult { staying.append(placedRow) } else { leaving.append(placedRow) }
     }
     return (leaving, staying, entering)
   }
 
   /// Whether a row is in the right section and in order with its neighbours.
-  private func isInPlace(_ known: Known, _ order: RowOrder) -> Bool {
-    sectionName(of: known.row) == known.section.name && isInOrder(known.row, order)
+  private func isInPlace(_ placedRow: PlacedRow, _ order: RowOrder) -> Bool {
+    sectionName(of: placedRow.row) == placedRow.section.name && isInOrder(placedRow.row, order)
   }
 
   private func isInOrder(_ row: AnyObject, _ order: RowOrder) -> Bool {
@@ -108,36 +108,36 @@ extension FetchedResults {
   }
 
   /// Removes rows that are out of order until the rest is in order. Returns the removed ones.
-  private func takeOut(_ staying: [Known], _ order: RowOrder) -> [Known] {
-    var moving: [Known] = []
-    var kept: [ObjectIdentifier: Known] = [:]
-    for known in staying {
-      if sectionName(of: known.row) == known.section.name {
-        kept[ObjectIdentifier(known.row)] = known
+  private func takeOut(_ staying: [PlacedRow], _ order: RowOrder) -> [PlacedRow] {
+    var moving: [PlacedRow] = []
+    var kept: [ObjectIdentifier: PlacedRow] = [:]
+    for placedRow in staying {
+      if sectionName(of: placedRow.row) == placedRow.section.name {
+        kept[ObjectIdentifier(placedRow.row)] = placedRow
       } else {
-        rows.remove(known.row)
-        moving.append(known)
+        rows.remove(placedRow.row)
+        moving.append(placedRow)
       }
     }
-    func out(_ known: Known) {
-      kept[ObjectIdentifier(known.row)] = nil
-      rows.remove(known.row)
-      moving.append(known)
+    func out(_ placedRow: PlacedRow) {
+      kept[ObjectIdentifier(placedRow.row)] = nil
+      rows.remove(placedRow.row)
+      moving.append(placedRow)
     }
     var waiting = staying.map(\.row)
     while let row = waiting.popLast() {
-      guard let known = kept[ObjectIdentifier(row)] else { continue }
+      guard let placedRow = kept[ObjectIdentifier(row)] else { continue }
       let (previous, next) = outOfOrder(row, order)
       guard previous != nil || next != nil else { continue }
       // Two rows are out of order and it is unknown which one moved: both are removed, and one comes back to its place.
       let outside = rows.neighbours(of: row)
-      out(known)
+      out(placedRow)
       var around = [outside.previous, outside.next]
       for other in [previous, next] {
-        guard let other, let known = kept[ObjectIdentifier(other)] else { continue }
+        guard let other, let placedRow = kept[ObjectIdentifier(other)] else { continue }
         let beyond = rows.neighbours(of: other)
         around += [beyond.previous, beyond.next]
-        out(known)
+        out(placedRow)
       }
       // The rows that remain there are neighbours now.
       for row in around {

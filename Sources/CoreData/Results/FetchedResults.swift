@@ -50,11 +50,11 @@ final class FetchedResults: ContextFollower {
 
   func array<T>(of type: T.Type) -> [T]? {
     guard settings != nil else { return nil }
-    let all = rows.all()
+    let fetchedRows = rows.all()
     // Every row was checked to be of the class, so both arrays have the same memory layout.
-    if type is AnyClass { return unsafeBitCast(all, to: [T].self) }
+    if type is AnyClass { return unsafeBitCast(fetchedRows, to: [T].self) }
     // Every fetched value is of a possible result type.
-    return all.map { $0 as! T }
+    return fetchedRows.map { $0 as! T }
   }
 
   func row(at path: IndexPath) -> AnyObject {
@@ -73,9 +73,9 @@ final class FetchedResults: ContextFollower {
   var sectionIndex: (titles: [String], sections: [Int]) {
     var titles: [String] = []
     var positions: [Int] = []
-    var known: Set<String> = []
+    var listedTitles: Set<String> = []
     for (position, section) in rows.sections.enumerated() {
-      guard let title = section.indexTitle, known.insert(title).inserted else { continue }
+      guard let title = section.indexTitle, listedTitles.insert(title).inserted else { continue }
       titles.append(title)
       positions.append(position)
     }
@@ -94,11 +94,11 @@ final class FetchedResults: ContextFollower {
     try checkSectionKeyPath(settings)
     let configuration = try cacheConfiguration(settings)
     let stamp = configuration.flatMap { _ in SectionCache.stamp(of: stores(for: settings)) }
-    let found = try fetchRows(settings)
-    if let cached = cachedSections(of: found, configuration, stamp) {
+    let fetchedRows = try fetchRows(settings)
+    if let cached = cachedSections(of: fetchedRows, configuration, stamp) {
       rows = FetchedRows(cached)
     } else {
-      rows = FetchedRows(try sections(of: found, settings))
+      rows = FetchedRows(try sections(of: fetchedRows, settings))
       if let cacheName, let configuration, let stamp, !context.hasChanges,
         SectionCache.stamp(of: stores(for: settings)) == stamp
       {
@@ -152,7 +152,7 @@ final class FetchedResults: ContextFollower {
 
   private func relationships(crossedBy settings: FetchSettings) -> [[NSRelationshipDescription]] {
     let keyPaths = (settings.sortDescriptors ?? []).compactMap(\.key) + (sectionNameKeyPath.map { [$0] } ?? [])
-    var found: [[NSRelationshipDescription]] = []
+    var paths: [[NSRelationshipDescription]] = []
     for keyPath in keyPaths {
       var path: [NSRelationshipDescription] = []
       var current = entity
@@ -161,9 +161,9 @@ final class FetchedResults: ContextFollower {
         path.append(relationship)
         current = relationship.destinationEntity
       }
-      if !path.isEmpty && !found.contains(path) { found.append(path) }
+      if !path.isEmpty && !paths.contains(path) { paths.append(path) }
     }
-    return found
+    return paths
   }
 
   /// Holds the related objects on which the order and the section of a row depend.
@@ -206,12 +206,12 @@ final class FetchedResults: ContextFollower {
   }
 
   private func cachedSections(
-    of found: [AnyObject], _ configuration: SectionCache.Configuration?, _ stamp: [SectionCache.FileState]?
+    of fetchedRows: [AnyObject], _ configuration: SectionCache.Configuration?, _ stamp: [SectionCache.FileState]?
   ) -> [FetchedSection]? {
     guard let cacheName, let configuration, let stamp, !context.hasChanges, let cache = SectionCache.read(cacheName),
       cache.configuration == configuration, cache.stamp == stamp
     else { return nil }
-    return slices(of: found, zip(cache.names, cache.counts).map { ($0, $1) })
+    return slices(of: fetchedRows, zip(cache.names, cache.counts).map { ($0, $1) })
   }
 
   // MARK: Observing

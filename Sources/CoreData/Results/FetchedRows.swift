@@ -21,9 +21,9 @@ struct FetchedRows {
   /// All rows in order, cached until the next change.
   mutating func all() -> [AnyObject] {
     if let flat { return flat }
-    let all = sections.count == 1 ? sections[0].rows : sections.flatMap(\.rows)
-    flat = all
-    return all
+    let allRows = sections.count == 1 ? sections[0].rows : sections.flatMap(\.rows)
+    flat = allRows
+    return allRows
   }
 
   /// A copy whose sections do not change with these.
@@ -35,15 +35,15 @@ struct FetchedRows {
 
   private mutating func block(of row: AnyObject) -> FetchedSection.Block? {
     if let blocks { return blocks[ObjectIdentifier(row)] }
-    var found: [ObjectIdentifier: FetchedSection.Block] = [:]
-    found.reserveCapacity(count)
+    var blocksByRow: [ObjectIdentifier: FetchedSection.Block] = [:]
+    blocksByRow.reserveCapacity(count)
     for section in sections {
       for block in section.blocks {
-        for row in block.rows { found[ObjectIdentifier(row)] = block }
+        for row in block.rows { blocksByRow[ObjectIdentifier(row)] = block }
       }
     }
-    blocks = found
-    return found[ObjectIdentifier(row)]
+    blocks = blocksByRow
+    return blocksByRow[ObjectIdentifier(row)]
   }
 
   mutating func contains(_ row: AnyObject) -> Bool { block(of: row) != nil }

@@ -26,21 +26,21 @@ final class FetchedSection: NSObject {
     self.results = results
     super.init()
     count = rows.count
-    var rest = rows[...]
-    while !rest.isEmpty {
-      blocks.append(Block(Array(rest.prefix(FetchedSection.fullBlock / 2)), self))
-      rest = rest.dropFirst(FetchedSection.fullBlock / 2)
+    var unassignedRows = rows[...]
+    while !unassignedRows.isEmpty {
+      blocks.append(Block(Array(unassignedRows.prefix(FetchedSection.fullBlock / 2)), self))
+      unassignedRows = unassignedRows.dropFirst(FetchedSection.fullBlock / 2)
     }
   }
 
   /// The rows as an array, cached until the next change.
   var rows: [AnyObject] {
     if let flat { return flat }
-    var all: [AnyObject] = []
-    all.reserveCapacity(count)
-    for block in blocks { all += block.rows }
-    flat = all
-    return all
+    var allRows: [AnyObject] = []
+    allRows.reserveCapacity(count)
+    for block in blocks { allRows += block.rows }
+    flat = allRows
+    return allRows
   }
 
   /// Sections of one name with the same rows in one order are equal, as those before and after a fetch.
@@ -61,10 +61,10 @@ final class FetchedSection: NSObject {
 
   /// The block of a position and the offset in it. The position after the last row is at the end of the last block.
   private func place(_ index: Int) -> (block: Int, offset: Int) {
-    var rest = index
+    var offset = index
     for (position, block) in blocks.enumerated() {
-      if rest < block.rows.count || position == blocks.count - 1 { return (position, rest) }
-      rest -= block.rows.count
+      if offset < block.rows.count || position == blocks.count - 1 { return (position, offset) }
+      offset -= block.rows.count
     }
     return (0, 0)
   }

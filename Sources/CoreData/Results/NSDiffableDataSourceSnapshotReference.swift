@@ -140,8 +140,8 @@ open class NSDiffableDataSourceSnapshotReference: NSObject, NSCopying {
   }
 
   private func place(_ sectionIdentifier: Any) -> Int {
-    let found = index(ofSectionIdentifier: sectionIdentifier)
-    require(found != NSNotFound, "The snapshot has no section \(sectionIdentifier).")
-    return found
+    let position = index(ofSectionIdentifier: sectionIdentifier)
+    require(position != NSNotFound, "The snapshot has no section \(sectionIdentifier).")
+    return position
   }
 }

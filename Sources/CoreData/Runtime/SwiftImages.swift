@@ -17,9 +17,11 @@ enum SwiftImages {
       swift_enumerateAllMetadataSections(
         { sections, context in
           guard let sections, sections.pointee.version >= 3 else { return true }
-          let known = sections.pointee
+          let imageSections = sections.pointee
           context?.assumingMemoryBound(to: [Image].self).pointee.append(
-            Image(types: SwiftImages.bytes(known.types), conformances: SwiftImages.bytes(known.conformances)))
+            Image(
+              types: SwiftImages.bytes(imageSections.types), conformances: SwiftImages.bytes(imageSections.conformances)
+            ))
           return true
         }, images)
     }
@@ -56,11 +58,11 @@ extension SwiftImages.Image {
   }
 
   /// Calls the body with each type of the image that conforms to a protocol.
-  func forEachType(conformingTo wanted: UnsafeRawPointer, _ body: (TypeDescriptor) -> Void) {
+  func forEachType(conformingTo protocolDescriptor: UnsafeRawPointer, _ body: (TypeDescriptor) -> Void) {
     guard let start = conformances.baseAddress else { return }
     for offset in stride(from: 0, to: conformances.count & ~3, by: 4) {
       guard let record = RelativePointer(start + offset).target,
-        RelativePointer(record).indirectable == wanted
+        RelativePointer(record).indirectable == protocolDescriptor
       else { continue }
       let flags = (record + 12).load(as: UInt32.self)
       if let type = RelativePointer(record + 4).typeReference(kind: Int(flags >> 3 & 7)) { body(type) }

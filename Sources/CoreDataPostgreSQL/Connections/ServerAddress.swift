@@ -16,8 +16,8 @@ struct ServerAddress: Hashable, Sendable {
     let parts = url.absoluteString.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     let parameters = parts.count > 1 ? parts[1].split(separator: "&") : []
     let ours = parameters.first { $0.hasPrefix("schema=") }?.dropFirst("schema=".count).removingPercentEncoding
-    let rest = parameters.filter { !$0.hasPrefix("schema=") }.joined(separator: "&")
-    connectionString = parts[0] + (rest.isEmpty ? "" : "?\(rest)")
+    let otherParameters = parameters.filter { !$0.hasPrefix("schema=") }.joined(separator: "&")
+    connectionString = parts[0] + (otherParameters.isEmpty ? "" : "?\(otherParameters)")
     let prefix = options?[NSPersistentStoreTablePrefixOption] as? String
     // Stores with a prefix have a schema of their own beside that of the URL.
     schema = [ours ?? (prefix == nil ? "app" : nil), prefix?.lowercased()].compactMap(\.self).joined(separator: "_")

@@ -27,11 +27,11 @@ struct GrowingBytes: ~Copyable {
 
   @inline(never)
   private mutating func grow(_ more: Int) {
-    let wanted = max(capacity * 2, count + more)
-    let larger = UnsafeMutableRawPointer.allocate(byteCount: wanted, alignment: 16)
+    let newCapacity = max(capacity * 2, count + more)
+    let larger = UnsafeMutableRawPointer.allocate(byteCount: newCapacity, alignment: 16)
     larger.copyMemory(from: start, byteCount: count)
     start.deallocate()
-    (start, capacity) = (larger, wanted)
+    (start, capacity) = (larger, newCapacity)
   }
 
   @inline(__always)

@@ -52,16 +52,16 @@ extension ServerStore {
     }
     guard query.includesChanges else { return transactions }
     let byNumber = Dictionary(uniqueKeysWithValues: transactions.map { ($0.transactionNumber, $0) })
-    let found = try connection.execute(
+    let changeRows = try connection.execute(
       """
       SELECT c.transaction, c.number, c.type, c.entity, c.key, c.properties, c.tombstone FROM \(raw: own(.changes)) c \
       JOIN \(raw: own(.transactions)) t ON t.number = c.transaction WHERE \(condition) \
       ORDER BY c.transaction, c.number
       """)
     var changes: [Int64: [NSPersistentHistoryChange]] = [:]
-    for row in 0..<found.rowCount {
-      guard let transaction = byNumber[found.integer(row, 0)],
-        let change = change(found, row, transaction, isAlone: query.changesAreAlone)
+    for row in 0..<changeRows.rowCount {
+      guard let transaction = byNumber[changeRows.integer(row, 0)],
+        let change = change(changeRows, row, transaction, isAlone: query.changesAreAlone)
       else { continue }
       changes[transaction.transactionNumber, default: []].append(change)
     }
@@ -71,15 +71,15 @@ extension ServerStore {
 
   /// Nil for an object of an entity that the model lacks.
   private func change(
-    _ found: any ServerResult, _ row: Int, _ transaction: NSPersistentHistoryTransaction, isAlone: Bool
+    _ changeRows: any ServerResult, _ row: Int, _ transaction: NSPersistentHistoryTransaction, isAlone: Bool
   ) -> NSPersistentHistoryChange? {
-    guard let type = NSPersistentHistoryChangeType(rawValue: Int(found.integer(row, 2))),
-      let id = objectID(number: Int(found.integer(row, 3)), key: found.integer(row, 4))
+    guard let type = NSPersistentHistoryChangeType(rawValue: Int(changeRows.integer(row, 2))),
+      let id = objectID(number: Int(changeRows.integer(row, 3)), key: changeRows.integer(row, 4))
     else { return nil }
-    let names = found.text(row, 5)?.split(separator: " ").map(String.init)
-    let tombstone = found.bytes(row, 6).flatMap { NSKeyedUnarchiver.knownObject(from: Data($0)) as? [String: Any] }
+    let names = changeRows.text(row, 5)?.split(separator: " ").map(String.init)
+    let tombstone = changeRows.bytes(row, 6).flatMap { NSKeyedUnarchiver.knownObject(from: Data($0)) as? [String: Any] }
     return NSPersistentHistoryChange(
-      id: found.integer(row, 1), objectID: id, type: type, tombstone: tombstone,
+      id: changeRows.integer(row, 1), objectID: id, type: type, tombstone: tombstone,
       updatedProperties: names.map { Set($0.compactMap { id.entity.propertiesByName[$0] }) }, transaction: transaction,
       isAlone: isAlone)
   }

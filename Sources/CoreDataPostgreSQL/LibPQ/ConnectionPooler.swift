@@ -79,9 +79,9 @@ extension PostgreSQLConnection {
     guard pq.PQsendQuery(handle, script) == 1 else { throw connectionError() }
     let deadline = ContinuousClock.now + .milliseconds(Int(milliseconds))
     while pq.PQisBusy(handle) == 1 {
-      let rest = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
+      let remainingTime = ContinuousClock.now.duration(to: deadline) / .milliseconds(1)
       var descriptors = [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
-      guard rest > 0, poll(&descriptors, 1, Int32(rest) + 1) > 0 else { return nil }
+      guard remainingTime > 0, poll(&descriptors, 1, Int32(remainingTime) + 1) > 0 else { return nil }
       guard pq.PQconsumeInput(handle) == 1 else { throw connectionError() }
     }
     var last: PostgreSQLResult?

@@ -117,14 +117,14 @@ extension PostgreSQLConnection {
   func notifications() throws -> [ServerNotification] {
     try checkOpen()
     guard pq.PQconsumeInput(handle) == 1 else { throw connectionError() }
-    var found: [ServerNotification] = []
+    var notifications: [ServerNotification] = []
     while let notification = pq.PQnotifies(handle) {
-      found.append(
+      notifications.append(
         ServerNotification(
           channel: String(cString: notification.pointee.relname), payload: String(cString: notification.pointee.extra),
           sender: notification.pointee.be_pid))
       pq.PQfreemem(notification)
     }
-    return found
+    return notifications
   }
 }

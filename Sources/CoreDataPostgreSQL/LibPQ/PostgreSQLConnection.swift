@@ -56,11 +56,11 @@ final class PostgreSQLConnection: ServerConnection {
     cancellation = Mutex(Cancellation(handle: pq.PQgetCancel(made)))
     _ = pq.PQsetNoticeProcessor(made, { _, _ in }, nil)
     guard version >= Self.leastVersion else {
-      let found = "\(version / 10_000).\(version % 10_000)"
+      let serverVersion = "\(version / 10_000).\(version % 10_000)"
       close()
       throw ServerError(
         message:
-          "the server is PostgreSQL \(found), which is too old: install version \(Self.leastVersion / 10_000) or "
+          "the server is PostgreSQL \(serverVersion), which is too old: install version \(Self.leastVersion / 10_000) or "
           + "later", state: "0A000")
     }
     if let encoding = pq.PQparameterStatus(made, "server_encoding").map({ String(cString: $0) }), encoding != "UTF8" {
@@ -168,12 +168,12 @@ enum ConnectionFailure {
   /// A line without the server's code, and the code.
   private static func coded(_ line: String) -> (line: String, code: String?) {
     guard let gap = line.range(of: ":  ") else { return (line, nil) }
-    let rest = line[gap.upperBound...]
-    let code = rest.prefix(5)
-    guard code.utf8.count == 5, rest.dropFirst(5).hasPrefix(": "),
+    let afterGap = line[gap.upperBound...]
+    let code = afterGap.prefix(5)
+    guard code.utf8.count == 5, afterGap.dropFirst(5).hasPrefix(": "),
       code.allSatisfy({ $0.isASCII && ($0.isNumber || $0.isUppercase) })
     else { return (line, nil) }
-    return (String(line[..<gap.upperBound] + rest.dropFirst(7)), String(code))
+    return (String(line[..<gap.upperBound] + afterGap.dropFirst(7)), String(code))
   }
 
   /// How additions to what happened begin.

@@ -142,11 +142,11 @@ extension ServerRowWriter {
   func updateRowSQL(_ changed: StepSet) -> String { texts(changed).row }
 
   private func texts(_ changed: StepSet) -> UpdateTexts {
-    updates.withLock { known in
-      if let texts = known[changed] { return texts }
-      if known.count > 200 { known.removeAll() }
+    updates.withLock { textsBySteps in
+      if let texts = textsBySteps[changed] { return texts }
+      if textsBySteps.count > 200 { textsBySteps.removeAll() }
       let texts = UpdateTexts(rows: makeUpdate(changed), row: makeRowUpdate(changed))
-      known[changed] = texts
+      textsBySteps[changed] = texts
       return texts
     }
   }

@@ -24,7 +24,7 @@ struct OversizedIndexRow {
 
   /// The refused value among those of a save; nil where it cannot be told.
   func value(in writer: ServerChangeWriter) throws -> RefusedValue? {
-    var found: [(attribute: NSAttributeDescription, entity: String, key: Int64)] = []
+    var longestValues: [(attribute: NSAttributeDescription, entity: String, key: Int64)] = []
     var columns: [String: [Set<String>]] = [:]
     for (row, key) in Self.rows(of: writer) {
       let name = row.layout.name
@@ -32,14 +32,15 @@ struct OversizedIndexRow {
       columns[name] = indexes
       for index in indexes {
         guard let attribute = try longest(of: row, index, resolving: writer.resolve) else { continue }
-        found.append((attribute, name, key))
+        longestValues.append((attribute, name, key))
       }
     }
     // One value may be in several indexes.
-    guard let first = found.first, found.allSatisfy({ $0.attribute === first.attribute && $0.entity == first.entity })
+    guard let first = longestValues.first,
+      longestValues.allSatisfy({ $0.attribute === first.attribute && $0.entity == first.entity })
     else { return nil }
     let refused = Self.refused(for: "an index of the server")
-    let isAlone = found.allSatisfy { $0.key == first.key }
+    let isAlone = longestValues.allSatisfy { $0.key == first.key }
     return (isAlone ? refused.of(first.entity, first.key) : refused).of(first.attribute)
   }
 

@@ -51,8 +51,8 @@ final class ReservedKeys: Sendable {
         missing -= keys.last?.count ?? 0
       }
       guard let last = keys.last else { return [] }
-      let rest = last.upperBound..<reserved.ranges[keys.count - 1].upperBound
-      reserved.ranges.replaceSubrange(..<keys.count, with: rest.isEmpty ? [] : [rest])
+      let unusedKeys = last.upperBound..<reserved.ranges[keys.count - 1].upperBound
+      reserved.ranges.replaceSubrange(..<keys.count, with: unusedKeys.isEmpty ? [] : [unusedKeys])
       return keys
     }
   }

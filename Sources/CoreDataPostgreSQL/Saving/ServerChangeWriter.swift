@@ -153,10 +153,10 @@ final class ServerChangeWriter: ChangeWriter {
       let mapping = store.writer(number).mapping
       var parameters = ServerParameters()
       parameters.add(ServerArray(indexes.map { changes.deleted[$0].key }))
-      let found = try connection.execute(
+      let rows = try connection.execute(
         "SELECT \(mapping.names.key) FROM \(mapping.table) WHERE \(mapping.names.key) = ANY($1)", parameters)
-      let left = Set((0..<found.rowCount).map { found.integer($0, 0) })
-      for index in indexes where left.contains(changes.deleted[index].key) {
+      let presentKeys = Set((0..<rows.rowCount).map { rows.integer($0, 0) })
+      for index in indexes where presentKeys.contains(changes.deleted[index].key) {
         try noteConflict(.deleted(index), changes.deleted[index].storedEntity, changes.deleted[index].key)
       }
     }

@@ -38,10 +38,11 @@ struct ServerDerivations {
     var names = Names([])
     var functions: [Function] = []
     for table in schema.tables {
-      let own = Self.inOrder(columns.filter { $0.column.mapping.table == table.name && $0.ownValue != nil })
-      if own.isEmpty { continue }
+      let tableDerivations = Self.inOrder(
+        columns.filter { $0.column.mapping.table == table.name && $0.ownValue != nil })
+      if tableDerivations.isEmpty { continue }
       let entity = schema.entitiesByNumber[table.rootNumber]?.name ?? ""
-      let lines = own.map { derivation -> String in
+      let lines = tableDerivations.map { derivation -> String in
         "IF NEW.\(derivation.column.ofEntity)\(derivation.ownCondition) THEN\n"
           + "    NEW.\(derivation.column.column) := \(derivation.ownValue ?? "NULL");\n  END IF;"
       }
@@ -66,11 +67,13 @@ struct ServerDerivations {
 
   /// Those that are computed from others of the row come after them.
   private static func inOrder(_ columns: [ServerDerivation]) -> [ServerDerivation] {
-    var (rest, sorted) = (columns, [ServerDerivation]())
-    while let next = rest.firstIndex(where: { one in !rest.contains { $0.column.column == one.ownSource } }) {
-      sorted.append(rest.remove(at: next))
+    var (unsortedColumns, sorted) = (columns, [ServerDerivation]())
+    while let next = unsortedColumns.firstIndex(where: { one in
+      !unsortedColumns.contains { $0.column.column == one.ownSource }
+    }) {
+      sorted.append(unsortedColumns.remove(at: next))
     }
-    return sorted + rest
+    return sorted + unsortedColumns
   }
 
   /// The statements that create the functions and triggers of a schema that has none of them.

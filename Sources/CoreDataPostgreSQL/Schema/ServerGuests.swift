@@ -14,8 +14,9 @@ struct ServerGuests {
 
   /// The numbers of the tables and the sequence of the store.
   private var ownRelations: String {
-    let own = ServerLayout.OwnTable.allCases.map { address.qualified($0.rawValue) } + [ServerTables.sequence(address)]
-    let names = schema.tables.map(\.name) + schema.joinTables.map(\.name) + own
+    let ownNames =
+      ServerLayout.OwnTable.allCases.map { address.qualified($0.rawValue) } + [ServerTables.sequence(address)]
+    let names = schema.tables.map(\.name) + schema.joinTables.map(\.name) + ownNames
     return "ARRAY[\(names.map { "to_regclass(\($0.quotedText))::oid" }.joined(separator: ", "))]"
   }
 
@@ -37,7 +38,7 @@ struct ServerGuests {
   /// Source: https://www.postgresql.org/docs/15/catalogs.html
   private func things() throws -> [StoreGuest] {
     let space = Self.number(of: address)
-    let found = try connection.execute(
+    let rows = try connection.execute(
       """
       WITH own AS (SELECT unnest(\(ownRelations)) AS oid) \
       SELECT 'the relation ' || c.oid::regclass FROM pg_class c WHERE c.relnamespace = \(space) \
@@ -53,7 +54,7 @@ struct ServerGuests {
       UNION SELECT 'the policy ' || p.polname || ' of ' || p.polrelid::regclass FROM pg_policy p \
       WHERE p.polrelid IN (SELECT oid FROM own) ORDER BY 1
       """, prefix)
-    return (0..<found.rowCount).compactMap { found.text($0, 0) }.map { StoreGuest($0) }
+    return (0..<rows.rowCount).compactMap { rows.text($0, 0) }.map { StoreGuest($0) }
   }
 
   /// Columns of the store's tables that its model does not know.
@@ -67,8 +68,8 @@ struct ServerGuests {
 
   /// The statements that make the indexes of others.
   private func foreignIndexes() throws -> [String] {
-    let own = ServerTables(schema: schema, address: address).indexes + schema.joinTables.map(ServerTables.index)
-    let contents = Set(own.map(ServerIndexes.content))
+    let ownIndexes = ServerTables(schema: schema, address: address).indexes + schema.joinTables.map(ServerTables.index)
+    let contents = Set(ownIndexes.map(ServerIndexes.content))
     let indexes = ServerIndexes(connection)
     return try (schema.tables.map(\.name) + schema.joinTables.map(\.name)).flatMap { table in
       try indexes.all(of: table).map(\.statement).filter { !contents.contains(ServerIndexes.content(of: $0)) }

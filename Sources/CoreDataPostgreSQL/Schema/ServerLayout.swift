@@ -54,8 +54,8 @@ struct ServerLayout: PropertyColumns {
         name: Self.ownColumns.entity, declaredType: "integer NOT NULL DEFAULT \(numbering.number(of: root))"),
       EntityTable.Column(name: Self.ownColumns.version, declaredType: "bigint NOT NULL DEFAULT 1"),
     ]
-    func add(_ wanted: String, _ type: String) -> String {
-      let name = names.unique(wanted).quotedName
+    func add(_ preferredName: String, _ type: String) -> String {
+      let name = names.unique(preferredName).quotedName
       columns.append(EntityTable.Column(name: name, declaredType: type))
       return name
     }
@@ -125,8 +125,8 @@ struct Names {
 
   init(_ taken: some Sequence<String>) { self.taken = Set(taken) }
 
-  mutating func unique(_ wanted: String) -> String {
-    var start = wanted
+  mutating func unique(_ preferredName: String) -> String {
+    var start = preferredName
     while start.utf8.count > Self.longest { start.removeLast() }
     var name = start
     var suffix = 0

@@ -116,14 +116,14 @@ struct ServerTables {
 
   /// The to-one columns of each table, each once.
   private var toOnes: [(table: String, toOne: ToOneColumn)] {
-    var found: [(table: String, toOne: ToOneColumn)] = []
+    var toOnes: [(table: String, toOne: ToOneColumn)] = []
     for mapping in schema.entities {
       for toOne in mapping.toOnes.values.sorted(by: { $0.name < $1.name })
-      where !found.contains(where: { $0.table == mapping.table && $0.toOne.column == toOne.column }) {
-        found.append((mapping.table, toOne))
+      where !toOnes.contains(where: { $0.table == mapping.table && $0.toOne.column == toOne.column }) {
+        toOnes.append((mapping.table, toOne))
       }
     }
-    return found
+    return toOnes
   }
 
   // MARK: Indexes

@@ -20,8 +20,8 @@ extension ServerTables {
     else { return true }
     let derivations = derivations
     if derivations.functions.isEmpty { return false }
-    let wanted = Dictionary(uniqueKeysWithValues: derivations.functions.map { ($0.name, $0.body) })
-    return try derivingFunctions(connection) != wanted
+    let neededBodies = Dictionary(uniqueKeysWithValues: derivations.functions.map { ($0.name, $0.body) })
+    return try derivingFunctions(connection) != neededBodies
   }
 
   /// The functions that keep derived attributes, with their bodies.
@@ -32,9 +32,9 @@ extension ServerTables {
       WHERE pronamespace = to_regnamespace(\(bind: .text(address.schema.quotedName))) \
       AND starts_with(proname, \(bind: .text(ServerDerivations.prefix)))
       """)
-    var found: [String: String] = [:]
-    for row in 0..<rows.rowCount { found[address.qualified(rows.text(row, 0) ?? "")] = rows.text(row, 1) }
-    return found
+    var bodiesByName: [String: String] = [:]
+    for row in 0..<rows.rowCount { bodiesByName[address.qualified(rows.text(row, 0) ?? "")] = rows.text(row, 1) }
+    return bodiesByName
   }
 
   /// Makes all functions and triggers anew and computes the derived attributes of all rows, in an open transaction.
@@ -44,9 +44,9 @@ extension ServerTables {
       try connection.run(texts.statements.joined(separator: ";\n"))
     }
     let derivations = derivations
-    let found = try derivingFunctions(connection)
-    if found == Dictionary(uniqueKeysWithValues: derivations.functions.map({ ($0.name, $0.body) })) { return }
-    let dropping = found.keys.sorted().map { "DROP FUNCTION \($0)() CASCADE" }
+    let presentBodies = try derivingFunctions(connection)
+    if presentBodies == Dictionary(uniqueKeysWithValues: derivations.functions.map({ ($0.name, $0.body) })) { return }
+    let dropping = presentBodies.keys.sorted().map { "DROP FUNCTION \($0)() CASCADE" }
     try connection.run((dropping + derivations.creation + derivations.fills).joined(separator: ";\n"))
   }
 }

@@ -14,20 +14,20 @@ extension ServerTables {
   }
 
   private func renewIndexes(from old: ServerTables?, _ connection: any ServerConnection) throws {
-    let found = try schema.tables.flatMap { try ServerIndexes(connection).all(of: $0.name) }
+    let presentIndexes = try schema.tables.flatMap { try ServerIndexes(connection).all(of: $0.name) }
     func key(_ statement: String, _ table: String) -> String { table + ServerIndexes.content(of: statement) }
     let there = Dictionary(
-      found.map { (key($0.statement, $0.table), $0.name) }, uniquingKeysWith: { first, _ in first })
+      presentIndexes.map { (key($0.statement, $0.table), $0.name) }, uniquingKeysWith: { first, _ in first })
     func keys(_ tables: ServerTables) -> [(key: String, statement: String)] {
       tables.indexes.compactMap { statement in
         let table = tables.schema.tables.first { statement.contains(" ON \($0.name) (") }?.name
         return table.map { (key(statement, $0), statement) }
       }
     }
-    let wanted = keys(self)
-    let gone = Set(old.map(keys)?.map(\.key) ?? []).subtracting(wanted.map(\.key))
+    let neededIndexes = keys(self)
+    let gone = Set(old.map(keys)?.map(\.key) ?? []).subtracting(neededIndexes.map(\.key))
     for name in gone.compactMap({ there[$0] }).sorted() { try connection.run("DROP INDEX \(name)") }
-    for (key, statement) in wanted where there[key] == nil {
+    for (key, statement) in neededIndexes where there[key] == nil {
       do { try connection.run(statement) } catch let error as ServerError where error.state == "23505" {
         throw CoreDataErrors.newConstraintFails(error.message)
       }

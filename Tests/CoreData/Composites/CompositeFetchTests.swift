@@ -38,8 +38,8 @@ import Testing
     ])
   func predicates(format: String, expected: String) throws {
     try filled().read { context in
-      let found = try context.all("Place", where: format, sort: "name").compactMap { $0.text("name") }
-      #expect(found.joined() == expected)
+      let names = try context.all("Place", where: format, sort: "name").compactMap { $0.text("name") }
+      #expect(names.joined() == expected)
       let predicate = NSPredicate(format: format)
       let inMemory = try context.all("Place", sort: "name").filter { predicate.evaluate(with: $0) }
       #expect(inMemory.compactMap { $0.text("name") }.joined() == expected)

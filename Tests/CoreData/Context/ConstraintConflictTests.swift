@@ -87,8 +87,8 @@ import Testing
       let (book, other) = try saveAfterARival(context, library, inAnotherCoordinator)
       try #expect(library.books() == [["One", "1", "1", "1", "5.0"], ["Two", "2", "1", "0", nil]])
       #expect(!context.hasChanges && book.managedObjectContext == nil && !book.isInserted)
-      let found = try context.all("Book", sort: "title")
-      #expect(found.count == 2 && found[1] === other && found[0] !== book)
+      let books = try context.all("Book", sort: "title")
+      #expect(books.count == 2 && books[1] === other && books[0] !== book)
     }
   }
 

@@ -140,7 +140,7 @@ import Testing
     let keys = ["Author": "name", "Book": "title", "Tag": "label"]
     try store.read { context in
       var objects = try ["Author", "Book", "Tag"].flatMap { try context.all($0) }
-      var known = Set(objects)
+      var knownObjects = Set(objects)
       let log = NotificationLog(context)
       for step in 0..<600 {
         let (object, other) = (objects.randomElement(using: &random)!, objects.randomElement(using: &random)!)
@@ -159,13 +159,14 @@ import Testing
           log.clear()
           let (inserted, updated) = (sets[NSInsertedObjectsKey] ?? [], sets[NSUpdatedObjectsKey] ?? [])
           let deleted = sets[NSDeletedObjectsKey] ?? []
-          try #require(inserted.isDisjoint(with: known), "step \(step)")
-          try #require(deleted.isSubset(of: known), "step \(step)")
-          try #require(updated.isSubset(of: known) && updated.isDisjoint(with: deleted), "step \(step)")
+          try #require(inserted.isDisjoint(with: knownObjects), "step \(step)")
+          try #require(deleted.isSubset(of: knownObjects), "step \(step)")
+          try #require(updated.isSubset(of: knownObjects) && updated.isDisjoint(with: deleted), "step \(step)")
           try #require(deleted.isDisjoint(with: sets[NSRefreshedObjectsKey] ?? []), "step \(step)")
-          known.formUnion(inserted)
-          known.subtract(deleted)
-          try #require(known == Set(objects.filter { $0.managedObjectContext != nil && !$0.isDeleted }), "step \(step)")
+          knownObjects.formUnion(inserted)
+          knownObjects.subtract(deleted)
+          try #require(
+            knownObjects == Set(objects.filter { $0.managedObjectContext != nil && !$0.isDeleted }), "step \(step)")
         default: break
         }
       }

@@ -206,8 +206,8 @@ import Testing
       let request = try #require(
         loaded.fetchRequestFromTemplate(
           withName: "thick", substitutionVariables: ["least": 1, "name": "Ada", "titles": ["b2"]]))
-      let found = try context.fetch(request) as [Any]
-      #expect(found.map { ($0 as? NSManagedObject)?.text("title") } == ["b1", "b3"])
+      let books = try context.fetch(request) as [Any]
+      #expect(books.map { ($0 as? NSManagedObject)?.text("title") } == ["b1", "b3"])
       // A template without values for its variables fails and names the missing one.
       let error = #expect(throws: NSError.self) {
         _ = try context.fetch(#require(loaded.fetchRequestTemplate(forName: "thick"))) as [Any]
@@ -253,9 +253,9 @@ import Testing
       let isThick = NSComparisonPredicate(
         leftExpression: NSExpression.expressionForEvaluatedObject(), rightExpression: expression(countOnly: false),
         modifier: .direct, type: .in)
-      let found = try context.fetch(request(NSManagedObject.self) { $0.predicate = isThick })
-      #expect(found.map { $0.text("title") } == ["b2", "b3"])
-      #expect(found.allSatisfy { isThick.evaluate(with: $0) })
+      let books = try context.fetch(request(NSManagedObject.self) { $0.predicate = isThick })
+      #expect(books.map { $0.text("title") } == ["b2", "b3"])
+      #expect(books.allSatisfy { isThick.evaluate(with: $0) })
     }
   }
 
@@ -264,8 +264,8 @@ import Testing
       let thick = NSFetchRequest<NSManagedObject>(entityName: "Book")
       thick.predicate = NSPredicate(format: "pages > 1")
       let isThick = NSPredicate(format: "SELF IN FETCH(%@, %@, NO)", thick, context)
-      let found = try context.fetch(request(NSManagedObject.self) { $0.predicate = isThick })
-      #expect(found.map { $0.text("title") } == ["b2", "b3"] && found.allSatisfy { isThick.evaluate(with: $0) })
+      let books = try context.fetch(request(NSManagedObject.self) { $0.predicate = isThick })
+      #expect(books.map { $0.text("title") } == ["b2", "b3"] && books.allSatisfy { isThick.evaluate(with: $0) })
       let count = try NSExpression.parse(format: "FETCH(%@, %@, YES)", arguments: [thick, context])
       #expect(count is NSFetchRequestExpression && count.expressionValue(with: nil, context: nil) as? Int == 2)
       #expect(count.description.hasPrefix("FETCH(") && count.description.hasSuffix(", YES)"))

@@ -26,9 +26,9 @@ import Testing
     request.sortDescriptors = [NSSortDescriptor(key: "pages", ascending: true)]
     request.fetchLimit = limit
     request.fetchOffset = offset
-    let found = try context.fetch(request).compactMap { $0.text("title") }
-    try #expect(context.count(for: request) == found.count)
-    return found
+    let titles = try context.fetch(request).compactMap { $0.text("title") }
+    try #expect(context.count(for: request) == titles.count)
+    return titles
   }
 
   @Test func limitAndOffsetCutAWindow() throws {
@@ -172,9 +172,9 @@ import Testing
       let request = NSFetchRequest<NSManagedObject>(entityName: "Book")
       request.fetchBatchSize = 4
       request.sortDescriptors = [NSSortDescriptor(key: "pages", ascending: true)]
-      let found = try context.fetch(request)
-      #expect(found.count == 10 && found.allSatisfy(\.isFault))
-      #expect(found.map { $0.text("title") } == (0..<10).map { "b\($0)" })
+      let books = try context.fetch(request)
+      #expect(books.count == 10 && books.allSatisfy(\.isFault))
+      #expect(books.map { $0.text("title") } == (0..<10).map { "b\($0)" })
       // Edits between the batches are kept.
       context.reset()
       let again = try context.fetch(request)
@@ -200,9 +200,9 @@ import Testing
     try library().read { context in
       let request = NSFetchRequest<NSManagedObject>(entityName: "Book")
       request.relationshipKeyPathsForPrefetching = ["author", "tags"]
-      let found = try context.fetch(request)
-      #expect(found.allSatisfy { !$0.hasFault(forRelationshipNamed: "tags") })
-      #expect(Set(found.compactMap { $0.object("author")?.text("name") }) == ["Ada", "Bob"])
+      let books = try context.fetch(request)
+      #expect(books.allSatisfy { !$0.hasFault(forRelationshipNamed: "tags") })
+      #expect(Set(books.compactMap { $0.object("author")?.text("name") }) == ["Ada", "Bob"])
     }
   }
 

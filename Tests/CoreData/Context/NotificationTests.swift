@@ -78,7 +78,7 @@ import Testing
     let context = store.context()
     let other = store.context()
     try context.performAndWait {
-      let known = try context.existingObject(with: ids[1])
+      let registered = try context.existingObject(with: ids[1])
       let gone = try context.existingObject(with: ids[0])
       let log = NotificationLog(context)
       // `nonisolated(unsafe)`: posted inside `performAndWait`, while this thread waits.
@@ -97,7 +97,7 @@ import Testing
       context.mergeChanges(fromContextDidSave: notification)
       let merged = NSManagedObjectContext.didMergeChangesObjectIDsNotification
       #expect(log.names == [changed, merged])
-      #expect(log.objects(changed, NSRefreshedObjectsKey) == [known])
+      #expect(log.objects(changed, NSRefreshedObjectsKey) == [registered])
       #expect(log.objects(changed, NSDeletedObjectsKey) == [gone])
       #expect(log.objects(changed, NSInsertedObjectsKey).map(\.objectID) == [new])
       #expect(log.last(merged)?[NSInsertedObjectIDsKey] as? Set<NSManagedObjectID> == [new])

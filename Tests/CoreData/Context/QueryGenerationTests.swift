@@ -183,7 +183,7 @@ import Testing
       _ = try titles(context)
     }
     try interfere(store)
-    let found: [String] = await withCheckedContinuation { continuation in
+    let readTitles: [String] = await withCheckedContinuation { continuation in
       context.perform {
         let request = NSFetchRequest<NSManagedObject>(entityName: "Book")
         request.sortDescriptors = [NSSortDescriptor(key: "pages", ascending: true)]
@@ -193,7 +193,7 @@ import Testing
         #expect(throws: Never.self) { _ = try context.execute(asynchronous) }
       }
     }
-    #expect(found == ["b1", "b2", "b3"])
+    #expect(readTitles == ["b1", "b2", "b3"])
   }
 
   @Test func aTokenIsOfItsCoordinatorAndOnlyCurrentIsArchived() throws {

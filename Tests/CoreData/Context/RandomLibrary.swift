@@ -83,9 +83,9 @@ extension NSManagedObjectContext {
   /// Makes one random change in the context and in the plain library.
   func changeAtRandom(_ library: inout PlainLibrary, _ random: inout RandomSteps) throws {
     func object(_ entity: String, _ key: String, _ value: String) throws -> NSManagedObject {
-      let found = try all(entity, where: "\(key) == '\(value)'")
-      guard found.count == 1 else { throw RandomSteps.Failure(found: found.count, entity: entity, value: value) }
-      return found[0]
+      let matches = try all(entity, where: "\(key) == '\(value)'")
+      guard matches.count == 1 else { throw RandomSteps.Failure(count: matches.count, entity: entity, value: value) }
+      return matches[0]
     }
     let book = random.pick(library.books.keys.sorted())
     let author = random.pick(library.authors.keys.sorted())
@@ -169,7 +169,7 @@ struct RandomSteps {
   struct Contradiction: Error { let text: String }
 
   struct Failure: Error {
-    let found: Int
+    let count: Int
     let entity: String
     let value: String
   }

@@ -20,10 +20,10 @@ import Testing
         return withExtendedLifetime(faults) { ResidentMemory.bytes }
       }
       if resets { context?.performAndWait { context?.reset() } } else { context = nil }
-      let rest = ResidentMemory.bytes - before
+      let keptBytes = ResidentMemory.bytes - before
       let most = (full ?? 0) - before
       precondition(most > 10 << 20, "\(most) bytes for the objects")
-      precondition(rest < most / 3, "\(rest) of \(most) bytes are left")
+      precondition(keptBytes < most / 3, "\(keptBytes) of \(most) bytes are left")
     }
   }
 }

@@ -24,8 +24,8 @@ import Testing
     let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
     context.persistentStoreCoordinator = other
     try context.performAndWait {
-      let known = try #require(other.managedObjectID(forURIRepresentation: id.uriRepresentation()))
-      let book = try context.existingObject(with: known)
+      let bookID = try #require(other.managedObjectID(forURIRepresentation: id.uriRepresentation()))
+      let book = try context.existingObject(with: bookID)
       #expect(book.value(forKey: "title") as? String == "Notes, längere")
       #expect(book.value(forKey: "pages") as? Int == 42)
       #expect(book.value(forKey: "price") as? NSDecimalNumber == NSDecimalNumber(string: "12.35"))

@@ -59,8 +59,8 @@ import Testing
     let bundle = try #require(Bundle(path: folder.path))
     for (name, source, destination) in files {
       let (source, destination) = try (#require(source), #require(destination))
-      let found = NSMappingModel(from: [bundle], forSourceModel: source, destinationModel: destination)
-      try #expect(found == mapping("\(name).xcmappingmodel"), "\(name)")
+      let mappingModel = NSMappingModel(from: [bundle], forSourceModel: source, destinationModel: destination)
+      try #expect(mappingModel == mapping("\(name).xcmappingmodel"), "\(name)")
     }
     let source = try #require(files[0].1)
     let changed = try #require(files[0].2?.copy() as? NSManagedObjectModel)
@@ -82,11 +82,11 @@ import Testing
     let bundle = try #require(Bundle(path: bundleFolder.path))
     let other = try #require(versions("Journal")["Journal"])
     #expect(NSMappingModel(from: [bundle], forSourceModel: other, destinationModel: new) == nil)
-    let found = try #require(NSMappingModel(from: [bundle], forSourceModel: old, destinationModel: new))
-    try #expect(found.entityMappings.map(\.name) == mapping(name).entityMappings.map(\.name))
+    let mappingModel = try #require(NSMappingModel(from: [bundle], forSourceModel: old, destinationModel: new))
+    try #expect(mappingModel.entityMappings.map(\.name) == mapping(name).entityMappings.map(\.name))
     let target = folder.appendingPathComponent("new.sqlite")
     try NSMigrationManager(sourceModel: old, destinationModel: new)
-      .migrateStore(from: source, type: .sqlite, mapping: found, to: target, type: .sqlite)
+      .migrateStore(from: source, type: .sqlite, mapping: mappingModel, to: target, type: .sqlite)
     var atQuays = 0
     try read(new, at: target, entity: "Vessel") { vessel in
       let quay = vessel.object("berth")?.object("quay")

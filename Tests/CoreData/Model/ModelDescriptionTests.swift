@@ -211,9 +211,9 @@ import Testing
       Build.entity("Person", Build.attribute("name"), Build.attribute("age", .integer16AttributeType)))
     let metadata = StoreMetadata.newFile(entities: new.entities, identifiers: [])
 
-    let found = try #require(NSManagedObjectModel(byMerging: [old, new], forStoreMetadata: metadata))
+    let merged = try #require(NSManagedObjectModel(byMerging: [old, new], forStoreMetadata: metadata))
 
-    #expect(found.entityVersionHashesByName == new.entityVersionHashesByName)
+    #expect(merged.entityVersionHashesByName == new.entityVersionHashesByName)
     #expect(new.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
     #expect(!old.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
     #expect(NSManagedObjectModel(byMerging: [old], forStoreMetadata: metadata) == nil)

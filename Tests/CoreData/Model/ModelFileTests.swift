@@ -51,8 +51,8 @@ import Testing
   }
 
   @Test("The table of models is complete") func tableIsComplete() throws {
-    let found = try ModelFixtures.names(in: "models").map { $0.replacingOccurrences(of: ".xcdatamodeld", with: "") }
-    #expect(Set(found) == Set(Self.entityCounts.keys))
+    let names = try ModelFixtures.names(in: "models").map { $0.replacingOccurrences(of: ".xcdatamodeld", with: "") }
+    #expect(Set(names) == Set(Self.entityCounts.keys))
   }
 
   @Test(

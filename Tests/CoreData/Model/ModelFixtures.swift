@@ -8,7 +8,7 @@ import Testing
 /// as a second opinion those that Apple's tools made, if this machine has them.
 enum ModelFixtures {
   /// The folder that lies in the repository.
-  static let own = URL(fileURLWithPath: #filePath)
+  static let ownFolder = URL(fileURLWithPath: #filePath)
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     .appendingPathComponent("Fixtures")
 
@@ -16,7 +16,7 @@ enum ModelFixtures {
   /// tools can tell are then skipped and say so.
   static let apple: URL? = {
     let environment = ProcessInfo.processInfo.environment["WORKERPOOL_FIXTURES"]
-    let beside = own.appendingPathComponent("../../../shared/fixtures").standardizedFileURL
+    let beside = ownFolder.appendingPathComponent("../../../shared/fixtures").standardizedFileURL
     let root = environment.map { URL(fileURLWithPath: $0) } ?? beside
     return FileManager.default.fileExists(atPath: root.path) ? root : nil
   }()
@@ -30,14 +30,14 @@ enum ModelFixtures {
 
   /// A file or folder of the repository's fixtures or of Apple's.
   static func folder(_ path: String) throws -> URL {
-    let file = own.appendingPathComponent(path)
+    let file = ownFolder.appendingPathComponent(path)
     if FileManager.default.fileExists(atPath: file.path) { return file }
     return try #require(apple, "no fixtures of Apple's: set WORKERPOOL_FIXTURES").appendingPathComponent(path)
   }
 
   /// The names in a folder of all fixtures.
   static func names(in path: String) throws -> [String] {
-    try [own, apple].compactMap { $0 }.flatMap { root in
+    try [ownFolder, apple].compactMap { $0 }.flatMap { root in
       try FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent(path).path).sorted()
     }
   }

@@ -10,14 +10,15 @@ import Testing
     "Those of the program's own package come before another package's",
     arguments: ["Shop", "shop", "ShopPackageTests.xctest", "ShopModel"])
   func own(program: String) {
-    let (own, others) = ProgramBundles.split(names, program: program)
-    #expect(own == ["Shop_Shop.resources", "Shop_ShopModel.resources"] && others == ["Other_Models.resources"])
+    let (packageBundles, others) = ProgramBundles.split(names, program: program)
+    #expect(
+      packageBundles == ["Shop_Shop.resources", "Shop_ShopModel.resources"] && others == ["Other_Models.resources"])
   }
 
   @Test("All may be the program's if its package is unknown")
   func unknown() {
-    let (own, others) = ProgramBundles.split(names, program: "worker")
-    #expect(own.count == 3 && others.isEmpty)
+    let (packageBundles, others) = ProgramBundles.split(names, program: "worker")
+    #expect(packageBundles.count == 3 && others.isEmpty)
   }
 
   @Test("The models of the program's own package are found, and another package's only where it has none")

@@ -131,7 +131,7 @@ import Testing
   }
 
   @Test func lookingUpFromManyThreadsFindsTheSame() async {
-    let found = await withTaskGroup(of: Bool.self) { group in
+    let areAllFound = await withTaskGroup(of: Bool.self) { group in
       for index in 0..<64 {
         group.addTask {
           let entity = NSEntityDescription()
@@ -143,7 +143,7 @@ import Testing
       }
       return await group.reduce(true) { $0 && $1 }
     }
-    #expect(found)
+    #expect(areAllFound)
   }
 }
 

@@ -28,8 +28,8 @@ import Testing
         let request = NSFetchRequest<NSManagedObject>(entityName: "Comic")
         let all = try context.fetch(request)
         request.predicate = try NSPredicate.parse(format: format, arguments: [[9, 10]])
-        let found = try context.fetch(request).compactMap { $0.value(forKey: "title") as? String }
-        #expect(found.sorted() == titles, "\(type)")
+        let matchingTitles = try context.fetch(request).compactMap { $0.value(forKey: "title") as? String }
+        #expect(matchingTitles.sorted() == titles, "\(type)")
         let evaluated = all.filter { request.predicate?.evaluate(with: $0) ?? false }
         #expect(evaluated.compactMap { $0.value(forKey: "title") as? String }.sorted() == titles, "on objects")
       }

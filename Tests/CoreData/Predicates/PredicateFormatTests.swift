@@ -175,8 +175,8 @@ import Testing
     arguments: [
       ("a", " + a"), ("a", " ** 2"), ("a", " UNION a"), ("a", "[0]"), ("a", "[FIRST].b"), ("a", " - (a + 1)"),
     ])
-  func chains(first: String, rest: String) throws {
-    let chain = { first + String(repeating: rest, count: $0) }
+  func chains(first: String, repeatedPart: String) throws {
+    let chain = { first + String(repeating: repeatedPart, count: $0) }
     let error = #expect(throws: PredicateSyntaxError.self) { try NSPredicate.parse(format: chain(100_000) + " == 2") }
     #expect(error?.message == "Nested too deeply")
     let predicate = try NSPredicate.parse(format: chain(40) + " == 2")

@@ -208,10 +208,10 @@ import Testing
     timer.resume()
     defer { timer.cancel() }
     let context = store.context()
-    let found = context.performAndWait {
+    let count = context.performAndWait {
       Result { try context.count(for: self.books(where: "title MATCHES '(a+)+$'")) }
     }
-    #expect(throws: (any Error).self) { try found.get() }
+    #expect(throws: (any Error).self) { try count.get() }
   }
 
   @Test func errorsComeWithTheResult() async throws {

@@ -199,19 +199,19 @@ import Testing
   @Test func delegatesGetTheControllerItselfUnderAnotherType() throws {
     final class Delegate: NSObject, NSFetchedResultsControllerDelegate {
       var seen: [String] = []
-      weak var own: AnyObject?
+      weak var expectedController: AnyObject?
       func controllerDidChangeContent(_ controller: NSFetchedResultsController<NSFetchRequestResult>) {
         let book = controller.object(at: [0, 0]) as? NSManagedObject
         seen.append("\(controller.fetchedObjects?.count ?? 0) \(book?.text("title") ?? "")")
         seen.append("\(controller.fetchRequest.entityName ?? "") \(controller.sections?.count ?? 0)")
         seen.append("\(book.flatMap { controller.indexPath(forObject: $0) } ?? [])")
         // A cast to the other type is no test: the optimiser knows that the types differ, and makes it false.
-        seen.append("\(controller === own)")
+        seen.append("\(controller === expectedController)")
       }
     }
     try BookList.follow(["b"]) { context, controller, _ in
       let delegate = Delegate()
-      delegate.own = controller
+      delegate.expectedController = controller
       controller.delegate = delegate
       context.make("Book", ["title": "a"])
       context.processPendingChanges()

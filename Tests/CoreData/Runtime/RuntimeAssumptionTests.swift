@@ -56,9 +56,9 @@ import Testing
           context.reset()
           let request = NSFetchRequest<NSManagedObject>(entityName: "Book")
           request.predicate = NSPredicate(format: "title == 'Emma' AND title != 'Persuasion'")
-          let found = try context.fetch(request)
-          #expect(!found.isEmpty)
-          #expect(found.allSatisfy { $0.value(forKey: "title") as? String == "Emma" })
+          let books = try context.fetch(request)
+          #expect(!books.isEmpty)
+          #expect(books.allSatisfy { $0.value(forKey: "title") as? String == "Emma" })
         }
       }
       #expect(OverriddenMethods.overrides(.willSave, NSManagedObject.self))

@@ -91,13 +91,13 @@ import Testing
         ])
       let savedAt = author.value(forKey: "d_savedAt") as? Date
       #expect(try #require(savedAt).timeIntervalSince(start) > -1 && savedAt! <= Date().addingTimeInterval(1))
-      var found = try values(context, "Book", by: "title")
+      var bookValues = try values(context, "Book", by: "title")
       #expect(
-        found["10"] == [
+        bookValues["10"] == [
           "authorName": "Éda Straße", "authorFolded": "eda strasse", "authorUpper": "ÉDA STRASSE", "tagCount": "2",
           "lastTag": "b",
         ])
-      #expect(found["5"] == ["tagCount": "1", "tagsOfComic": "1", "lastTag": "a", "artistUpper": "SS"])
+      #expect(bookValues["5"] == ["tagCount": "1", "tagsOfComic": "1", "lastTag": "a", "artistUpper": "SS"])
       var tagValues = try values(context, "Tag", by: "label")
       #expect(tagValues["a"] == ["bookCount": "2", "orderedCount": "2"])
       // Values of the rows themselves, and of rows at the other ends.
@@ -109,9 +109,10 @@ import Testing
       try context.save()
       let bob = try values(context, "Author", by: "name")["Bob"]
       #expect(bob?["upper"] == "BOB" && bob?["pages"] == "60" && bob?["tagsOfBooks"] == "0" && bob?["most"] == "50")
-      found = try values(context, "Book", by: "title")
-      #expect(found["10"] == ["authorName": "Bob", "authorFolded": "bob", "authorUpper": "BOB", "tagCount": "0"])
-      #expect(found["5"] == ["tagCount": "1", "tagsOfComic": "1", "lastTag": "z", "artistUpper": "Ñ".uppercased()])
+      bookValues = try values(context, "Book", by: "title")
+      #expect(bookValues["10"] == ["authorName": "Bob", "authorFolded": "bob", "authorUpper": "BOB", "tagCount": "0"])
+      #expect(
+        bookValues["5"] == ["tagCount": "1", "tagsOfComic": "1", "lastTag": "z", "artistUpper": "Ñ".uppercased()])
       // To another owner, to none, and away.
       books[0].setValue(context.make("Author", ["name": "Eve"]), forKey: "author")
       books[1].setValue(nil, forKey: "author")
@@ -120,8 +121,8 @@ import Testing
       let last = try values(context, "Author", by: "name")
       #expect(last["Bob"]?["pages"] == "0" && last["Bob"]?["count"] == "0" && last["Bob"]?["least"] == nil)
       #expect(last["Eve"]?["pages"] == "10" && last["Eve"]?["count"] == "1" && last["Eve"]?["lastTitle"] == "10")
-      found = try values(context, "Book", by: "title")
-      #expect(found["30"] == ["tagCount": "0"] && found["5"]?["tagCount"] == "0")
+      bookValues = try values(context, "Book", by: "title")
+      #expect(bookValues["30"] == ["tagCount": "0"] && bookValues["5"]?["tagCount"] == "0")
       tagValues = try values(context, "Tag", by: "label")
       #expect(tagValues == ["b": ["bookCount": "0", "orderedCount": "0"]])
       context.delete(try context.all("Author", where: "name == 'Eve'")[0])

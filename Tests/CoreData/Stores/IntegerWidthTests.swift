@@ -69,9 +69,9 @@ import Testing
     }
     try stack.perform { context in
       for (short, long) in values {
-        let found = try context.all("Count", where: "short == \(short) AND long == \(long)")
-        #expect(found.count == 1 && (found.first as? NarrowCount)?.short == Int16(short))
-        #expect(found.first?.value(forKey: "long") as? Int32 == Int32(long))
+        let matches = try context.all("Count", where: "short == \(short) AND long == \(long)")
+        #expect(matches.count == 1 && (matches.first as? NarrowCount)?.short == Int16(short))
+        #expect(matches.first?.value(forKey: "long") as? Int32 == Int32(long))
       }
     }
   }
@@ -121,8 +121,8 @@ import Testing
       #expect(update("short", NSExpression(format: "short + 1000")) == 1610, "the value of a row")
       #expect(update("long", NSExpression(format: "short * -100000")) == 1620)
       #expect(update("short", NSExpression(format: "short + 767")) == nil)
-      let found = try? context.all("Count", where: "short > 0")
-      #expect(found?.map { $0.value(forKey: "short") as? Int } == [32_767])
+      let matches = try? context.all("Count", where: "short > 0")
+      #expect(matches?.map { $0.value(forKey: "short") as? Int } == [32_767])
     }
   }
 

@@ -43,8 +43,8 @@ import Testing
         let url = id.uriRepresentation()
         let book = other.object(
           with: try #require(other.persistentStoreCoordinator?.managedObjectID(forURIRepresentation: url)))
-        let found = book.value(forKey: "settings") as? NSObject
-        #expect(found == value, "\(value)")
+        let settings = book.value(forKey: "settings") as? NSObject
+        #expect(settings == value, "\(value)")
         // A value that has not changed is no change.
         book.setValue(value, forKey: "settings")
         book.setValue("title \(index)", forKey: "title")

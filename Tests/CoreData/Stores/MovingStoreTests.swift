@@ -48,7 +48,7 @@ import Testing
     for (index, kind) in kinds.enumerated() {
       kind.register()
       let old = stack.store
-      let known = try stack.perform { try $0.all("Book", sort: "title").map(\.objectID) }
+      let oldIDs = try stack.perform { try $0.all("Book", sort: "title").map(\.objectID) }
       let changes = try withChanges(stack.coordinator) {
         _ = try stack.coordinator.migratePersistentStore(
           old, to: kind.place(stack.folder.appendingPathComponent("\(index)")), withType: kind.type)
@@ -57,7 +57,7 @@ import Testing
       try #expect(stack.perform(content) == before, "\(kind)")
       #expect(stack.coordinator.persistentStores == [stack.store] && stack.store.type == kind.type)
       #expect(stack.store.metadata["app"] as? String == "mine" && stack.store.identifier != old.identifier)
-      let place = try #require(changes.firstIndex { $0 as? NSManagedObjectID == known[1] })
+      let place = try #require(changes.firstIndex { $0 as? NSManagedObjectID == oldIDs[1] })
       let new = try #require(changes[place + 1] as? NSManagedObjectID)
       try #expect(stack.perform { try $0.existingObject(with: new).text("title") } == "two")
       // And the new store can be written.
@@ -78,9 +78,9 @@ import Testing
     let token = NotificationCenter.default.addObserver(
       forName: .NSPersistentStoreCoordinatorStoresDidChange, object: coordinator, queue: nil
     ) { note in
-      guard let found = note.userInfo?[NSUUIDChangedPersistentStoresKey] as? [Any], found.count == 3 else { return }
+      guard let changed = note.userInfo?[NSUUIDChangedPersistentStoresKey] as? [Any], changed.count == 3 else { return }
       // Both stores and all IDs in one list.
-      box.changes = found.prefix(2) + (found[2] as? [Any] ?? [])
+      box.changes = changed.prefix(2) + (changed[2] as? [Any] ?? [])
     }
     defer { NotificationCenter.default.removeObserver(token) }
     try body()
@@ -99,8 +99,8 @@ import Testing
     try #expect(metadata()["app"] as? Int == 7 && metadata()[NSStoreUUIDKey] as? String == identifier)
     try #expect(metadata()[NSStoreTypeKey] as? String == kind.type)
     if kind != .cards {
-      let found = try NSPersistentStore.metadataForPersistentStore(with: stack.url)
-      #expect(found[NSStoreTypeKey] as? String == kind.type)
+      let storeMetadata = try NSPersistentStore.metadataForPersistentStore(with: stack.url)
+      #expect(storeMetadata[NSStoreTypeKey] as? String == kind.type)
     }
     try stack.coordinator.destroyPersistentStore(at: stack.url, ofType: kind.type)
     try stack.coordinator.addPersistentStore(ofType: kind.type, configurationName: nil, at: stack.url)

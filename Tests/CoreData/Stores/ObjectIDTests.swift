@@ -21,8 +21,8 @@ import Testing
       // The ID of an object that was fetched through the parent entity has the object's own entity.
       let request = NSFetchRequest<NSManagedObjectID>(entityName: "Book")
       request.resultType = .managedObjectIDResultType
-      let found = try context.fetch(request)
-      #expect(found == [id] && found[0].entity.name == "Comic")
+      let ids = try context.fetch(request)
+      #expect(ids == [id] && ids[0].entity.name == "Comic")
     }
   }
 

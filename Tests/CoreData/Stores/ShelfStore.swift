@@ -112,18 +112,18 @@ final class ShelfStore: NSIncrementalStore, @unchecked Sendable {
     let context = try #require(context)
     if let save = request as? NSSaveChangesRequest { return try self.save(save) }
     let fetch = try #require(request as? NSFetchRequest<any NSFetchRequestResult>)
-    let found = try objects(fetch, context)
+    let matches = try objects(fetch, context)
     switch fetch.resultType {
-    case .countResultType: return [NSNumber(value: found.count)]
-    case .managedObjectIDResultType: return found.map(\.objectID)
+    case .countResultType: return [NSNumber(value: matches.count)]
+    case .managedObjectIDResultType: return matches.map(\.objectID)
     case .dictionaryResultType:
       let names = fetch.propertiesToFetch?.compactMap { $0 as? String } ?? []
-      return found.map { object in
+      return matches.map { object in
         NSDictionary(
           dictionary: Dictionary(
             uniqueKeysWithValues: names.compactMap { name in object.value(forKey: name).map { (name, $0) } }))
       }
-    default: return found
+    default: return matches
     }
   }
 
@@ -132,17 +132,17 @@ final class ShelfStore: NSIncrementalStore, @unchecked Sendable {
   ) throws -> [NSManagedObject] {
     let entity = try #require(fetch.entity)
     let places = shelf.use { $0.records.keys }.filter { place in
-      let own = entity.managedObjectModel.entitiesByName[place.entity]
-      return fetch.includesSubentities ? own?.isKindOf(entity: entity) ?? false : place.entity == entity.name
+      let storedEntity = entity.managedObjectModel.entitiesByName[place.entity]
+      return fetch.includesSubentities ? storedEntity?.isKindOf(entity: entity) ?? false : place.entity == entity.name
     }
-    var found = places.sorted { $0.number < $1.number }.compactMap { place in
+    var matches = places.sorted { $0.number < $1.number }.compactMap { place in
       entity.managedObjectModel.entitiesByName[place.entity].map {
         context.object(with: newObjectID(for: $0, referenceObject: place.number))
       }
     }
-    if let predicate = fetch.predicate { found = found.filter { predicate.evaluate(with: $0) } }
-    found = found.sorted(by: fetch.sortDescriptors ?? [])
-    let window = found.dropFirst(fetch.fetchOffset)
+    if let predicate = fetch.predicate { matches = matches.filter { predicate.evaluate(with: $0) } }
+    matches = matches.sorted(by: fetch.sortDescriptors ?? [])
+    let window = matches.dropFirst(fetch.fetchOffset)
     return Array(fetch.fetchLimit > 0 ? window.prefix(fetch.fetchLimit) : window)
   }
 
@@ -197,12 +197,12 @@ final class ShelfStore: NSIncrementalStore, @unchecked Sendable {
     forRelationship relationship: NSRelationshipDescription, forObjectWith objectID: NSManagedObjectID,
     with context: NSManagedObjectContext?
   ) throws -> Any {
-    let own = place(objectID)
+    let ownPlace = place(objectID)
     let places = shelf.use { content -> [Shelf.Place] in
       guard followsToOne(relationship), let inverse = relationship.inverseRelationship?.name else {
-        return content.records[own]?.related[relationship.name] ?? []
+        return content.records[ownPlace]?.related[relationship.name] ?? []
       }
-      return content.records.filter { $0.value.related[inverse] == [own] }.keys.sorted { $0.number < $1.number }
+      return content.records.filter { $0.value.related[inverse] == [ownPlace] }.keys.sorted { $0.number < $1.number }
     }
     let ids = places.compactMap { place in
       objectID.entity.managedObjectModel.entitiesByName[place.entity].map {

@@ -100,9 +100,9 @@ extension StoreConformanceTests {
     try subject.update("Tag", key, ["label": "b"])
     try #expect(kept.keepsHistory && kept.lastTransactionNumber() == 2)
     let query = HistoryQuery(place: .token(nil), includesChanges: true, changesAreAlone: false)
-    let found = try kept.history(query)
-    #expect(found.map { $0.changes?.map(\.changeType) } == [[.insert], [.update]])
-    try #expect(kept.deleteHistory(before: .token(found[1].token)) == 1)
+    let transactions = try kept.history(query)
+    #expect(transactions.map { $0.changes?.map(\.changeType) } == [[.insert], [.update]])
+    try #expect(kept.deleteHistory(before: .token(transactions[1].token)) == 1)
     try #expect(kept.history(query).count == 1)
   }
 }

@@ -15,8 +15,8 @@ extension StoreConformanceTests {
     var inserted: [SavedRows] = []
     try subject.coordinator.save([(other, insertion)]) { inserted = $0 }
     let id = NSManagedObjectID(storedEntity: try #require(other.storedEntities.byName["Tag"]), key: inserted[0].keys[0])
-    let found = try other.row(id, in: nil)
-    let read = try #require(found)
+    let row = try other.row(id, in: nil)
+    let read = try #require(row)
     let changed = read.copy()
     try subject.set(["label": "b"], in: changed)
     var update = StoreSubject.changes

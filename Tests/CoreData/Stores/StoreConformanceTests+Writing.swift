@@ -21,10 +21,10 @@ extension StoreConformanceTests {
     changes.deleted = [RowChanges.Deletion(storedEntity: storedEntity, key: keys[1], version: read[1]?.version)]
     changes.checked = [RowChanges.Check(storedEntity: storedEntity, key: keys[2], version: read[2]?.version)]
     // Then the three are named, with the rows as they are now.
-    let found = #expect(throws: RowConflicts.self) { try subject.save(changes) }
-    #expect(Set(found?.conflicts.map(\.place) ?? []) == [.updated(1), .deleted(0), .checked(0)])
+    let error = #expect(throws: RowConflicts.self) { try subject.save(changes) }
+    #expect(Set(error?.conflicts.map(\.place) ?? []) == [.updated(1), .deleted(0), .checked(0)])
     let version = try #require(read[0]).version + 1
-    #expect(found?.store === subject.store && found?.conflicts.allSatisfy { $0.stored?.version == version } ?? false)
+    #expect(error?.store === subject.store && error?.conflicts.allSatisfy { $0.stored?.version == version } ?? false)
     try #expect(
       subject.titles(RowFetch(entityName: "Book", sortDescriptors: Self.byTitle)) == ["a", "b", "c", "d"])
   }
@@ -42,8 +42,8 @@ extension StoreConformanceTests {
     try subject.save(deletion)
     var changes = StoreSubject.changes
     changes.updated = [try subject.update("Book", key, from: read, ["title": "b"])]
-    let found = #expect(throws: RowConflicts.self) { try subject.save(changes) }
-    #expect(found?.conflicts.count == 1 && found?.conflicts.first?.stored == nil)
+    let error = #expect(throws: RowConflicts.self) { try subject.save(changes) }
+    #expect(error?.conflicts.count == 1 && error?.conflicts.first?.stored == nil)
   }
 
   @Test(arguments: StoreKind.constrained)
@@ -111,9 +111,9 @@ extension StoreConformanceTests {
 
   /// Rows of books with these titles and 100 pages.
   private static func books(_ titles: [String], _ onDuplicate: BatchRows.OnDuplicate) -> BatchRows {
-    var rest = titles[...]
+    var remainingTitles = titles[...]
     return BatchRows(entityName: "Book", onDuplicate: onDuplicate, keepsIDs: true) { row, named in
-      guard let title = rest.popFirst() else { return false }
+      guard let title = remainingTitles.popFirst() else { return false }
       for (name, value) in [("title", title), ("pages", 100)] as [(String, Any)] {
         guard let slot = row.layout.slot(name), row.assignConverted(value, slot: slot) else { continue }
         named[slot] = true
@@ -130,8 +130,8 @@ extension StoreConformanceTests {
     let origin = StoreSubject.changes.origin
     let key = try subject.insert("Book", [["title": "old", "pages": 1]])[0]
     func pages() throws -> Int? {
-      let found = try subject.store.row(subject.id("Book", key), in: nil)
-      let row = try #require(found)
+      let storedRow = try subject.store.row(subject.id("Book", key), in: nil)
+      let row = try #require(storedRow)
       return row.value(try #require(row.layout.slot("pages"))) as? Int
     }
     expectError(133021) { try subject.batches().insert(Self.books(["new", "old"], .fail), by: origin) }

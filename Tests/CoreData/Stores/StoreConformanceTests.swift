@@ -29,12 +29,12 @@ import Testing
   func aFetchWithoutValuesGivesKeysAlone(kind: StoreKind) throws {
     let subject = try StoreSubject(kind)
     let keys = try subject.insert("Tag", [["label": "a"], ["label": "b"]])
-    var found: [Int64] = []
+    var fetchedKeys: [Int64] = []
     try subject.store.fetch(RowFetch(entityName: "Tag", includesValues: false)) { storedEntity, key, row in
       #expect(storedEntity.layout.name == "Tag" && row == nil)
-      found.append(key)
+      fetchedKeys.append(key)
     }
-    #expect(Set(found) == Set(keys))
+    #expect(Set(fetchedKeys) == Set(keys))
   }
 
   /// A row may be of an entity that another program has added meanwhile: its number is beyond those of the model.
@@ -42,8 +42,10 @@ import Testing
   func anUnknownEntitysNumberIsNoEntity(kind: StoreKind) throws {
     let subject = try StoreSubject(kind)
     let tag = try subject.storedEntity("Tag")
-    let known = subject.store.storedEntities
-    #expect(known[tag.number] === tag && known[-1] == nil && known[1000] == nil && known[.max] == nil)
+    let storedEntities = subject.store.storedEntities
+    #expect(
+      storedEntities[tag.number] === tag && storedEntities[-1] == nil && storedEntities[1000] == nil
+        && storedEntities[.max] == nil)
   }
 
   @Test(arguments: StoreKind.allCases)
@@ -67,11 +69,11 @@ import Testing
     let subject = try StoreSubject(kind)
     let keys = try subject.insert("Book", [["title": "a"], ["title": "b"]])
     try #expect(subject.store.row(subject.id("Book", 4711), in: nil) == nil)
-    var found: [Int64: String?] = [:]
+    var titlesByKey: [Int64: String?] = [:]
     try subject.store.rows(keys + [4711], of: subject.storedEntity("Book"), in: nil) { key, row in
-      found[key] = try? subject.text(row, "title")
+      titlesByKey[key] = try? subject.text(row, "title")
     }
-    #expect(found == [keys[0]: "a", keys[1]: "b"])
+    #expect(titlesByKey == [keys[0]: "a", keys[1]: "b"])
   }
 
   @Test(arguments: StoreKind.allCases)

@@ -124,8 +124,8 @@ import Testing
   }
 
   @Test func devNullIsOnesOwnAndWithANameSharedWhileItIsOpen() throws {
-    let own = try add(URL(fileURLWithPath: "/dev/null"))
-    try save("own", own)
+    let ownStore = try add(URL(fileURLWithPath: "/dev/null"))
+    try save("own", ownStore)
     try #expect(labels(add(URL(fileURLWithPath: "/dev/null"))) == [])
 
     let url = URL(fileURLWithPath: "/dev/null/\(UUID().uuidString)")

@@ -99,11 +99,11 @@ private struct DeclaredNames {
         continue
       }
       guard isMarked || outer?.isPublic ?? false else { continue }
-      let rest = ([String(match.5)] + lines[(number + 1)...].prefix(8)).joined(separator: " ")
+      let signature = ([String(match.5)] + lines[(number + 1)...].prefix(8)).joined(separator: " ")
       let names =
         switch kind {
-        case "func": [name + Self.labels(rest)]
-        case "init": ["init" + Self.labels(String(match.4) + rest)]
+        case "func": [name + Self.labels(signature)]
+        case "init": ["init" + Self.labels(String(match.4) + signature)]
         case "case":
           (name + String(match.5)).split(separator: ",").compactMap {
             $0.split(separator: " ").first.map(String.init)
@@ -115,10 +115,10 @@ private struct DeclaredNames {
     }
   }
 
-  private mutating func note(_ type: String, in outer: Scope?, _ name: String, _ rest: String) {
+  private mutating func note(_ type: String, in outer: Scope?, _ name: String, _ declaration: String) {
     members[type, default: []] = members[type] ?? []
     if let outer { members[outer.type, default: []].insert(name) }
-    guard let inherited = rest.prefixMatch(of: /(?:<[^>]*>)?: ([\w., <>]+)/)?.1 else { return }
+    guard let inherited = declaration.prefixMatch(of: /(?:<[^>]*>)?: ([\w., <>]+)/)?.1 else { return }
     ancestors[type] = inherited.split(separator: ",").map { name in
       name.trimmingCharacters(in: .whitespaces).split(separator: "<").first.map(String.init) ?? ""
     }

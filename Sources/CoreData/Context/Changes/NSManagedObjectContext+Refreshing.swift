@@ -96,7 +96,7 @@ extension NSManagedObjectContext {
   private func forgetAll() {
     // Objects that nobody holds count as gone already.
     graph.sweep()
-    let all = graph.releaseAll().map(\.objectID)
+    let releasedIDs = graph.releaseAll().map(\.objectID)
     heldAfterMerge = []
     forgetWhatChangesLedTo()
     changes.reset()
@@ -106,7 +106,7 @@ extension NSManagedObjectContext {
     // Children may still hold objects that were new here.
     permanentIDs.forgetUnlessForChildren()
     if !permanentIDs.isForChildren { childOfParent = parentContext?.permanentIDs.addChild() }
-    changes.noteInvalidation(of: all)
+    changes.noteInvalidation(of: releasedIDs)
     postObjectsDidChange()
   }
 

@@ -4,10 +4,10 @@ extension NSManagedObjectContext {
   final func entity(for type: NSManagedObject.Type) -> NSEntityDescription? {
     let identifier = ObjectIdentifier(type)
     if let lastClass, lastClass.type == identifier { return lastClass.entity }
-    let found = entitiesByClass[identifier] ?? persistentStoreCoordinator?.managedObjectModel.entity(for: type)
-    entitiesByClass[identifier] = found
-    lastClass = found.map { (identifier, $0) }
-    return found
+    let entity = entitiesByClass[identifier] ?? persistentStoreCoordinator?.managedObjectModel.entity(for: type)
+    entitiesByClass[identifier] = entity
+    lastClass = entity.map { (identifier, $0) }
+    return entity
   }
 
   /// Sets the store of a new object, where several stores of the coordinator can hold its entity. The default is the
@@ -22,9 +22,9 @@ extension NSManagedObjectContext {
   /// object of another store: the save throws 134030 then.
   public final func assign(_ object: Any, to store: NSPersistentStore) {
     guard let object = object as? NSManagedObject, object.objectID.isTemporaryID,
-      let known = persistentStoreCoordinator?.objectStores(among: [store]).first
+      let objectStore = persistentStoreCoordinator?.objectStores(among: [store]).first
     else { return }
-    changes.assign(object, to: known)
+    changes.assign(object, to: objectStore)
   }
 }
 

@@ -47,14 +47,14 @@ extension NSManagedObjectContext {
     checkQueue()
     if permanentIDs.isAwaitingSome { adoptPermanentIDs() }
     let id = currentID(objectID)
-    let known = graph.reuse(id.key, id.storedEntity.table)
-    if let known, !known.state.contains(.fault) || known.snapshot != nil {
-      if known.state.contains(.gone) { throw missing(id) }
-      _ = known.access()
-      return known
+    let existingObject = graph.reuse(id.key, id.storedEntity.table)
+    if let existingObject, !existingObject.state.contains(.fault) || existingObject.snapshot != nil {
+      if existingObject.state.contains(.gone) { throw missing(id) }
+      _ = existingObject.access()
+      return existingObject
     }
     guard let snapshot = try storedRow(id) else { throw missing(id) }
-    let object = known ?? register(id, snapshot: snapshot)
+    let object = existingObject ?? register(id, snapshot: snapshot)
     object.supply(snapshot)
     _ = object.access()
     return object
@@ -93,7 +93,7 @@ extension NSManagedObjectContext {
 
   /// The object to which a to-one slot of `owner` refers.
   final func object(for key: RelatedKey, from owner: NSManagedObject, slot: Int) -> NSManagedObject? {
-    if let known = registered(key, from: owner, slot: slot) { return known }
+    if let object = registered(key, from: owner, slot: slot) { return object }
     return objectID(for: key, from: owner).map { object(with: $0) }
   }
 

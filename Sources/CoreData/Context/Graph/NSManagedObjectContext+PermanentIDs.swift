@@ -90,12 +90,12 @@ extension NSManagedObjectContext {
   final func adoptPermanentIDs() {
     guard let parentContext, permanentIDs.isAwaitingSome, permanentIDs.hasNews(from: root.permanentIDs) else { return }
     let keys = permanentIDs.awaited
-    let found: [(key: Int64, id: NSManagedObjectID)] = parentContext.performAndWait {
+    let newIDs: [(key: Int64, id: NSManagedObjectID)] = parentContext.performAndWait {
       parentContext.adoptPermanentIDs()
       return keys.compactMap { key in parentContext.permanentID(forKey: key).map { (key, $0) } }
     }
     graph.gathering {
-      for (key, id) in found {
+      for (key, id) in newIDs {
         permanentIDs.note(key, became: id)
         if let object = graph.find(temporary: key) { graph.rename(object, to: id) }
       }
@@ -104,7 +104,7 @@ extension NSManagedObjectContext {
 
   /// The permanent ID of a temporary key. Contexts between may have been reset and know nothing of it.
   private func permanentID(forKey key: Int64) -> NSManagedObjectID? {
-    if let known = permanentIDs[key] { return known }
+    if let id = permanentIDs[key] { return id }
     guard let parentContext else { return nil }
     return parentContext.performAndWait { parentContext.permanentID(forKey: key) }
   }
@@ -120,7 +120,7 @@ extension NSManagedObjectContext {
   final func currentID(_ id: NSManagedObjectID) -> NSManagedObjectID {
     guard id.isTemporaryID else { return id }
     if graph.find(temporary: id.key) != nil { return id }
-    if let known = permanentIDs[id.key] { return known }
+    if let permanentID = permanentIDs[id.key] { return permanentID }
     guard let parentContext else { return id }
     return parentContext.performAndWait { parentContext.currentID(id) }
   }

@@ -51,10 +51,10 @@ final class RegisteredObjects {
 
   /// All objects, in no order.
   var all: [NSManagedObject] {
-    var all: [NSManagedObject] = []
-    all.reserveCapacity(objects.count)
-    objects.forEach { all.append($0) }
-    return all
+    var allObjects: [NSManagedObject] = []
+    allObjects.reserveCapacity(objects.count)
+    objects.forEach { allObjects.append($0) }
+    return allObjects
   }
 
   /// Whether the object belongs to this context.
@@ -166,11 +166,11 @@ final class RegisteredObjects {
 
   /// Removes all objects and returns them. They belong to no context any more and have no values.
   func releaseAll() -> [NSManagedObject] {
-    let all = self.all
+    let allObjects = self.all
     if let registrations {
-      for object in all { registrations.noteDeparture(of: object) }
+      for object in allObjects { registrations.noteDeparture(of: object) }
     }
-    for object in all {
+    for object in allObjects {
       object.reference = nil
       object.snapshot = nil
       object.state = [.fault, .gone]
@@ -180,7 +180,7 @@ final class RegisteredObjects {
     objects.removeAll()
     adjustThreshold()
     tellUnlessGathering()
-    return all
+    return allObjects
   }
 
   // MARK: Dropping abandoned objects

@@ -57,9 +57,9 @@ extension NSAsynchronousFetchRequest: AsynchronousRequest {
       let isCancelled = result.control.isCancelled || result.progress?.isCancelled ?? false
       do {
         if isCancelled { throw CocoaError(.userCancelled) }
-        let found = try fetch.takeOver(read.get())
-        result.finalResult = found
-        result.progress?.finish(found.count)
+        let results = try fetch.takeOver(read.get())
+        result.finalResult = results
+        result.progress?.finish(results.count)
       } catch {
         result.operationError = isCancelled ? CocoaError(.userCancelled) : error
       }
@@ -156,9 +156,9 @@ extension NSManagedObjectContext {
   fileprivate final func takeOver(_ theirs: NSManagedObject, isCurrent: Bool) -> NSManagedObject {
     // Rows that were saved meanwhile are read again when they are used.
     guard isCurrent, theirs.key > 0, let snapshot = theirs.snapshot else { return object(with: theirs.objectID) }
-    if let known = graph.reuse(theirs.key, theirs.storedEntity.table) {
-      known.supply(snapshot)
-      return known
+    if let existingObject = graph.reuse(theirs.key, theirs.storedEntity.table) {
+      existingObject.supply(snapshot)
+      return existingObject
     }
     return graph.make(theirs.storedEntity, theirs.key, snapshot: snapshot)
   }

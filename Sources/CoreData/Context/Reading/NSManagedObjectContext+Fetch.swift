@@ -29,22 +29,23 @@ extension NSManagedObjectContext {
   ///
   /// Source: Apple's documentation of `fetch(_:)`.
   public final func fetch<T>(_ request: NSFetchRequest<T>) throws -> [T] {
-    let all: [Any]
+    let untypedResults: [Any]
     // `super.fetch(_:)` in an override may mean this method: it must not call the override again.
     if type(of: self) == NSManagedObjectContext.self || T.self == (any NSFetchRequestResult).self {
       let results = try results(of: request)
       if let typed = results.typed(as: T.self) { return typed }
-      all = results.all
+      untypedResults = results.all
     } else {
       // A subclass may override the method for all types of results.
-      all = try (self as any AllFetching).fetch(NSFetchRequest<any NSFetchRequestResult>(request))
+      untypedResults = try (self as any AllFetching).fetch(NSFetchRequest<any NSFetchRequestResult>(request))
       noteEntity(of: request)
-      if let typed = all as? [T] { return typed }
+      if let typed = untypedResults as? [T] { return typed }
     }
-    let found = all.first.map { String(describing: Swift.type(of: $0)) } ?? "nothing"
+    let typeName = untypedResults.first.map { String(describing: Swift.type(of: $0)) } ?? "nothing"
     throw CoreDataErrors.error(
       .persistentStoreOperation,
-      "The fetch of \(request.entityName ?? "") gives \(found), not \(T.self): set its resultType, or another class.")
+      "The fetch of \(request.entityName ?? "") gives \(typeName), not \(T.self): set its resultType, or another class."
+    )
   }
 
   /// The objects, IDs, dictionaries or count that the request asks for, where the program expects untyped values.
@@ -109,16 +110,16 @@ extension NSManagedObjectContext {
       objects.resultType = .managedObjectIDResultType
       return .others([NSNumber(value: try results(of: objects, affectedStores).all.count)])
     case .managedObjectIDResultType:
-      return .others(try found(settings, entity, affectedStores, includesValues: false).objects.map(\.objectID))
+      return .others(try foundObjects(settings, entity, affectedStores, includesValues: false).objects.map(\.objectID))
     default:
-      let found = try found(
+      let foundObjects = try foundObjects(
         settings, entity, affectedStores,
         includesValues: settings.includesPropertyValues && settings.fetchBatchSize == 0)
       if settings.shouldRefreshRefetchedObjects {
-        for object in found.objects where !object.isFault { refreshObject(object, keepsChanges: true) }
+        for object in foundObjects.objects where !object.isFault { refreshObject(object, keepsChanges: true) }
       }
-      try prepare(found.objects, settings)
-      return .objects(found)
+      try prepare(foundObjects.objects, settings)
+      return .objects(foundObjects)
     }
   }
 
@@ -153,7 +154,7 @@ extension NSManagedObjectContext {
 
   // MARK: Objects
 
-  private func found(
+  private func foundObjects(
     _ settings: FetchSettings, _ entity: NSEntityDescription, _ affectedStores: [NSPersistentStore]?,
     includesValues: Bool
   ) throws -> FoundObjects {
@@ -170,18 +171,19 @@ extension NSManagedObjectContext {
     whole.fetchLimit = 0
     whole.fetchOffset = 0
     whole.propertiesToFetch = nil
-    var found: [NSManagedObject]
+    var matches: [NSManagedObject]
     if let parentContext {
       let ids = try parentContext.performAndWait {
-        try parentContext.found(whole, entity, affectedStores, includesValues: includesValues).objects.map(\.objectID)
+        let parents = try parentContext.foundObjects(whole, entity, affectedStores, includesValues: includesValues)
+        return parents.objects.map(\.objectID)
       }
-      found = ids.map { object(with: $0) }
+      matches = ids.map { object(with: $0) }
     } else {
       let stores = try stores(holding: entity, affectedStores)
-      found = try storedObjects(try storeFetch(whole, entity), stores, includesValues).objects
+      matches = try storedObjects(try storeFetch(whole, entity), stores, includesValues).objects
     }
-    if settings.includesPendingChanges { found = correct(found, settings, entity) }
-    let window = found.dropFirst(settings.fetchOffset)
+    if settings.includesPendingChanges { matches = correct(matches, settings, entity) }
+    let window = matches.dropFirst(settings.fetchOffset)
     return FoundObjects(Array(settings.fetchLimit > 0 ? window.prefix(settings.fetchLimit) : window))
   }
 
@@ -202,20 +204,20 @@ extension NSManagedObjectContext {
   private func storedObjects(_ fetch: RowFetch, _ store: any ObjectStore) throws -> FoundObjects {
     if try !store.understands(fetch) { return FoundObjects(try filteredInMemory(fetch, store)) }
     if fetch.properties != nil { return FoundObjects(try partialFaults(fetch, store)) }
-    var found = FoundObjects([])
+    var foundObjects = FoundObjects([])
     // A fetch returns each row once, so in an empty context all objects are new.
     let isFirst = graph.isEmpty
     // A local constant: reading the property would retain and release the graph for each row.
     let graph = graph
     try store.fetch(fetch) { storedEntity, key, snapshot in
-      if !isFirst, let known = graph.reuse(key, storedEntity.table) {
-        if let snapshot { known.supply(snapshot) }
-        found.add(known: known)
+      if !isFirst, let existingObject = graph.reuse(key, storedEntity.table) {
+        if let snapshot { existingObject.supply(snapshot) }
+        foundObjects.add(registered: existingObject)
       } else {
-        found.add(graph.make(storedEntity, key, snapshot: snapshot), of: storedEntity)
+        foundObjects.add(graph.make(storedEntity, key, snapshot: snapshot), of: storedEntity)
       }
     }
-    return found
+    return foundObjects
   }
 
   /// Faults with the values of some properties.
@@ -236,28 +238,29 @@ extension NSManagedObjectContext {
 
   /// Tests conditions in memory that the store cannot evaluate: blocks, transient properties.
   private func filteredInMemory(_ fetch: RowFetch, _ store: any ObjectStore) throws -> [NSManagedObject] {
-    var all = fetch
-    (all.predicate, all.sortDescriptors, all.limit, all.offset, all.properties) = (nil, [], 0, 0, nil)
-    let objects = try storedObjects(all, [store], true).objects
-    let found = objects.filter { fetch.predicate?.evaluate(with: $0) ?? true }.sorted(by: fetch.sortDescriptors)
-    let window = found.dropFirst(fetch.offset)
+    var wholeFetch = fetch
+    (wholeFetch.predicate, wholeFetch.sortDescriptors, wholeFetch.properties) = (nil, [], nil)
+    (wholeFetch.limit, wholeFetch.offset) = (0, 0)
+    let objects = try storedObjects(wholeFetch, [store], true).objects
+    let matches = objects.filter { fetch.predicate?.evaluate(with: $0) ?? true }.sorted(by: fetch.sortDescriptors)
+    let window = matches.dropFirst(fetch.offset)
     return Array(fetch.limit > 0 ? window.prefix(fetch.limit) : window)
   }
 
   /// Removes results that no longer match, adds those that do now, and sorts again if anything changed.
   private func correct(
-    _ found: [NSManagedObject], _ settings: FetchSettings, _ entity: NSEntityDescription
+    _ results: [NSManagedObject], _ settings: FetchSettings, _ entity: NSEntityDescription
   ) -> [NSManagedObject] {
     func isOfKind(_ object: NSManagedObject) -> Bool {
       settings.includesSubentities ? object.entity.isKindOf(entity: entity) : object.entity === entity
     }
     func matches(_ object: NSManagedObject) -> Bool { settings.predicate?.evaluate(with: object) ?? true }
     let pending = (changes.inserted.items + changes.updated.items).filter(isOfKind)
-    guard !pending.isEmpty || !changes.deleted.isEmpty else { return found }
+    guard !pending.isEmpty || !changes.deleted.isEmpty else { return results }
     let changed = MemberList(pending, keepsOrder: false)
-    var kept = found.filter { !$0.isDeleted && (!changed.contains($0) || matches($0)) }
-    let known = MemberList(kept, keepsOrder: false)
-    let added = pending.filter { !$0.isDeleted && !known.contains($0) && matches($0) }
+    var kept = results.filter { !$0.isDeleted && (!changed.contains($0) || matches($0)) }
+    let keptObjects = MemberList(kept, keepsOrder: false)
+    let added = pending.filter { !$0.isDeleted && !keptObjects.contains($0) && matches($0) }
     kept += added
     return pending.isEmpty ? kept : kept.sorted(by: settings.sortDescriptors ?? [])
   }
@@ -333,16 +336,16 @@ private struct FoundObjects {
   }
 
   /// Adds an object that the context had, which may be of another class.
-  mutating func add(known object: NSManagedObject) {
+  mutating func add(registered object: NSManagedObject) {
     objects.append(object)
     isOfSeveral = true
   }
 
   /// Whether all are of a class. The objects are looked at only if needed: those of a large fetch are not in the
   /// processor's cache any more.
-  func areAll(_ wanted: AnyClass) -> Bool {
-    if !isOfSeveral, let storedEntity { return inherits(storedEntity.layout.objectClass, from: wanted) }
-    return objects.first(notOf: wanted) == nil
+  func areAll(_ expectedClass: AnyClass) -> Bool {
+    if !isOfSeveral, let storedEntity { return inherits(storedEntity.layout.objectClass, from: expectedClass) }
+    return objects.first(notOf: expectedClass) == nil
   }
 }
 
@@ -353,17 +356,19 @@ private enum FetchResults {
 
   var all: [any NSFetchRequestResult] {
     switch self {
-    case .objects(let found): found.objects
+    case .objects(let foundObjects): foundObjects.objects
     case .others(let results): results
     }
   }
 
   /// The results as an array of a type; nil if one is of another type.
   func typed<T>(as type: T.Type) -> [T]? {
-    guard case .objects(let found) = self, let wanted = type as? NSManagedObject.Type else { return all as? [T] }
-    guard found.areAll(wanted) else { return nil }
+    guard case .objects(let foundObjects) = self, let expectedClass = type as? NSManagedObject.Type else {
+      return all as? [T]
+    }
+    guard foundObjects.areAll(expectedClass) else { return nil }
     // Every element is of the class T, so both arrays have the same memory layout.
-    return unsafeBitCast(found.objects, to: [T].self)
+    return unsafeBitCast(foundObjects.objects, to: [T].self)
   }
 }
 

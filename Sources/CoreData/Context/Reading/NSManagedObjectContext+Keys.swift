@@ -14,9 +14,9 @@ extension NSManagedObjectContext {
       var objects: [NSManagedObject] = []
       objects.reserveCapacity(keys.count)
       try store.rows(keys, of: storedEntity, in: readGeneration()) { key, row in
-        if let known = graph.reuse(key, storedEntity.table) {
-          known.supply(row)
-          objects.append(known)
+        if let object = graph.reuse(key, storedEntity.table) {
+          object.supply(row)
+          objects.append(object)
         } else {
           objects.append(graph.make(storedEntity, key, snapshot: row))
         }

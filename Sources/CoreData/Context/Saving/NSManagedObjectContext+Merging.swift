@@ -87,14 +87,14 @@ extension NSManagedObjectContext {
   }
 
   private func mergeInsertion(of id: NSManagedObjectID) -> NSManagedObject {
-    if let known = registeredObject(for: id) {
-      if known.isDeleted && known.state.contains(.gone) {
+    if let object = registeredObject(for: id) {
+      if object.isDeleted && object.state.contains(.gone) {
         // The row is back: another context undid its deletion.
-        forget(known)
+        forget(object)
       } else {
         // A child context knows what it saved into its parent.
         _ = mergeUpdate(of: id)
-        return known
+        return object
       }
     }
     let object = object(with: id)

@@ -29,29 +29,29 @@ extension NSManagedObjectContext {
 
   /// Saves some of the changes to the stores, as they are: hooks and validation do not run, and merge policies are not
   /// asked. Throws 134030 for objects without such a change, and the stores' errors, after which all changes are left.
-  final func save(only wanted: SavedChanges) throws {
+  final func save(only requestedChanges: SavedChanges) throws {
     checkQueue()
     guard let coordinator else {
       throw CoreDataErrors.error(.persistentStoreSave, "The context \(label) has no coordinator to save to.")
     }
     processEvent()
-    guard wanted.inserted.allSatisfy({ graph.owns($0) && $0.isInserted }),
-      wanted.updated.allSatisfy({ graph.owns($0) && !$0.isInserted && !$0.isDeleted }),
-      wanted.deleted.allSatisfy({ graph.owns($0) && $0.isDeleted })
+    guard requestedChanges.inserted.allSatisfy({ graph.owns($0) && $0.isInserted }),
+      requestedChanges.updated.allSatisfy({ graph.owns($0) && !$0.isInserted && !$0.isDeleted }),
+      requestedChanges.deleted.allSatisfy({ graph.owns($0) && $0.isDeleted })
     else {
       throw CoreDataErrors.error(
         .persistentStoreSave, "A save request names objects that the context \(label) did not change that way.")
     }
-    let updated = wanted.updated.filter(\.isUpdated)
+    let updated = requestedChanges.updated.filter(\.isUpdated)
     let parts = try changesByStore(
-      SavedChanges(inserted: wanted.inserted, updated: updated, deleted: wanted.deleted))
+      SavedChanges(inserted: requestedChanges.inserted, updated: updated, deleted: requestedChanges.deleted))
     do {
       try coordinator.save(parts.map { ($0.store, $0.rows) }) { saved in
         for (part, rows) in zip(parts, saved) { part.apply(rows) }
       }
-    } catch let found as RowConflicts {
-      guard let part = parts.first(where: { $0.store === found.store }) else { throw found }
-      throw NSMergeConflict.error(part.mergeConflicts(found))
+    } catch let rowConflicts as RowConflicts {
+      guard let part = parts.first(where: { $0.store === rowConflicts.store }) else { throw rowConflicts }
+      throw NSMergeConflict.error(part.mergeConflicts(rowConflicts))
     } catch let rejected as RejectedRows {
       guard let part = parts.first(where: { $0.store === rejected.store }) else { throw rejected }
       throw part.error(rejected, try part.constraintConflicts(rejected, in: self))
@@ -146,9 +146,9 @@ extension NSManagedObjectContext {
         }
         adoptPermanentIDs(of: parts)
         return current
-      } catch let found as RowConflicts {
+      } catch let rowConflicts as RowConflicts {
         attempts += 1
-        let conflicts = part(of: found.store).mergeConflicts(found)
+        let conflicts = part(of: rowConflicts.store).mergeConflicts(rowConflicts)
         try resolve(conflicts, attempts) { NSMergeConflict.error(conflicts) }
       } catch let rejected as RejectedRows {
         attempts += 1
@@ -170,18 +170,18 @@ extension NSManagedObjectContext {
         throw CoreDataErrors.error(
           .persistentStoreSave, "The store of \(object.objectID.uriString) was opened read-only.")
       }
-      if let known = parts.first(where: { $0.store === store }) { return known }
+      if let part = parts.first(where: { $0.store === store }) { return part }
       let part = StoreChanges(store, ChangeOrigin(self), permanentIDs.byKey)
       parts.append(part)
       return part
     }
     func add(_ objects: [NSManagedObject], _ note: (StoreChanges, ArraySlice<NSManagedObject>) -> Void) throws {
-      var rest = objects[...]
-      while let first = rest.first {
+      var remainingObjects = objects[...]
+      while let first = remainingObjects.first {
         let part = try part(for: first)
-        let run = try rest.prefix { try isOfSameEntity($0, first) || self.store(of: $0) === part.store }
+        let run = try remainingObjects.prefix { try isOfSameEntity($0, first) || self.store(of: $0) === part.store }
         note(part, run)
-        rest = rest[run.endIndex...]
+        remainingObjects = remainingObjects[run.endIndex...]
       }
     }
     try add(current.inserted) { $0.insert($1) }

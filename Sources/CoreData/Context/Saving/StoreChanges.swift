@@ -163,8 +163,8 @@ final class StoreChanges {
     }
   }
 
-  func mergeConflicts(_ found: RowConflicts) -> [NSMergeConflict] {
-    found.conflicts.map { NSMergeConflict(source: object(at: $0.place), stored: $0.stored, cached: $0.cached) }
+  func mergeConflicts(_ rowConflicts: RowConflicts) -> [NSMergeConflict] {
+    rowConflicts.conflicts.map { NSMergeConflict(source: object(at: $0.place), stored: $0.stored, cached: $0.cached) }
   }
 
   /// The conflicts of unique values: among the objects of the save, and with current rows of the store.

@@ -45,11 +45,11 @@ final class KeyedArchiveWriter {
   }
 
   private func classReference(_ names: [String]) -> PropertyListValue {
-    let all = names + ["NSObject"]
-    if let place = classes[all[0]] { return .reference(place) }
+    let classNames = names + ["NSObject"]
+    if let place = classes[classNames[0]] { return .reference(place) }
     objects.append(
-      .dictionary(["$classname": .string(all[0]), "$classes": .array(all.map(PropertyListValue.string))]))
-    classes[all[0]] = objects.count - 1
+      .dictionary(["$classname": .string(classNames[0]), "$classes": .array(classNames.map(PropertyListValue.string))]))
+    classes[classNames[0]] = objects.count - 1
     return .reference(objects.count - 1)
   }
 
@@ -126,11 +126,11 @@ final class KeyedArchiveWriter {
 
   private func decimal(_ number: Decimal) -> PropertyListValue {
     var words: [UInt16] = []
-    var rest = abs(number.isNaN ? 0 : number)
+    var magnitude = abs(number.isNaN ? 0 : number)
     let exponent = number.isNaN ? 0 : number.exponent
     // The digits without the exponent, as a whole number.
     var digits = Decimal()
-    _ = NSDecimalMultiplyByPowerOf10(&digits, &rest, Int16(clamping: -exponent), .plain)
+    _ = NSDecimalMultiplyByPowerOf10(&digits, &magnitude, Int16(clamping: -exponent), .plain)
     while digits > 0, words.count < 8 {
       var quotient = digits / 65536
       var whole = Decimal()

@@ -54,16 +54,16 @@ package struct InferredMapping {
     _ new: [Thing], _ old: [Thing], _ names: (Thing) -> (name: String, identifier: String?)
   ) -> [Thing?] {
     var taken: Set<ObjectIdentifier> = []
-    var found: [Thing?] = Array(repeating: nil, count: new.count)
+    var counterparts: [Thing?] = Array(repeating: nil, count: new.count)
     func take(_ index: Int, where isWanted: (String, String?) -> Bool) {
-      guard found[index] == nil,
+      guard counterparts[index] == nil,
         let thing = old.first(where: {
           let (name, identifier) = names($0)
           return !taken.contains(ObjectIdentifier($0)) && isWanted(name, identifier)
         })
       else { return }
       taken.insert(ObjectIdentifier(thing))
-      found[index] = thing
+      counterparts[index] = thing
     }
     for (index, thing) in new.enumerated() {
       guard let identifier = names(thing).identifier else { continue }
@@ -74,7 +74,7 @@ package struct InferredMapping {
       let name = names(thing).name
       take(index) { old, _ in old == name }
     }
-    return found
+    return counterparts
   }
 
   private static func matchProperties(
@@ -129,12 +129,12 @@ package struct InferredMapping {
     guard let name = path.first, let index = new.elements.firstIndex(where: { $0.name == name }),
       let was = matchElements(of: new, old)[index]
     else { return nil }
-    let rest = path.dropFirst()
-    if rest.isEmpty { return [was.name] }
+    let remainingPath = path.dropFirst()
+    if remainingPath.isEmpty { return [was.name] }
     guard let inner = new.elements[index] as? NSCompositeAttributeDescription,
       let innerOld = was as? NSCompositeAttributeDescription
     else { return nil }
-    return self.path(rest, of: inner, in: innerOld).map { [was.name] + $0 }
+    return self.path(remainingPath, of: inner, in: innerOld).map { [was.name] + $0 }
   }
 
   private static func check(

@@ -24,13 +24,13 @@ enum ManagedClasses {
       return (NSClassFromString(fullName) as? NSManagedObject.Type).map { .found($0) } ?? .none
     }
     let candidates = index.withLock { index in
-      if let known = index.types[name] { return known }
+      if let types = index.types[name] { return types }
       index.update()
       return index.types[name] ?? []
     }
     if candidates.count > 1 {
-      for wanted in [module, programModule] {
-        let chosen = candidates.filter { $0.path[0] == wanted }
+      for moduleName in [module, programModule] {
+        let chosen = candidates.filter { $0.path[0] == moduleName }
         if chosen.count == 1 { return answer(chosen[0]) }
       }
       return .ambiguous(candidates.map { $0.path.joined(separator: ".") }.sorted())
@@ -57,17 +57,17 @@ extension ManagedClasses {
   /// Complexity: reads the lists of all types in the program, which takes about a millisecond.
   static func find(_ name: String, inheriting base: AnyClass) -> AnyClass? {
     if let type = ClassNames.type(named: name) { return type }
-    let wanted = TypeDescriptor(classMetadata: base)
-    var found: Set<TypeDescriptor> = []
+    let baseDescriptor = TypeDescriptor(classMetadata: base)
+    var matchingTypes: Set<TypeDescriptor> = []
     for image in SwiftImages.all {
       image.forEachType { type in
         guard type.isClass, !type.isGeneric, type.path.last == name || type.path.joined(separator: ".") == name,
-          sequence(first: type, next: \.superclass).contains(wanted)
+          sequence(first: type, next: \.superclass).contains(baseDescriptor)
         else { return }
-        found.insert(type)
+        matchingTypes.insert(type)
       }
     }
-    return found.count == 1 ? found.first?.type as? AnyClass : nil
+    return matchingTypes.count == 1 ? matchingTypes.first?.type as? AnyClass : nil
   }
 
   /// The key path tables in the program's images.

@@ -35,8 +35,8 @@ enum OverriddenMethods {
     var places: [Method: Int] = [:]
     for method in Method.allCases {
       guard let probe = MethodTable(method.probe) else { continue }
-      let found = base.places(of: probe, butNotOf: plain)
-      if found.count == 1 { places[method] = found[0] }
+      let matchingPlaces = base.places(of: probe, butNotOf: plain)
+      if matchingPlaces.count == 1 { places[method] = matchingPlaces[0] }
     }
     return places
   }()

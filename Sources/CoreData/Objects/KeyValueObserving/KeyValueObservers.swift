@@ -83,10 +83,10 @@ enum KeyValueObservers {
   /// The handlers for one property of the object, or for all with their keys, in the order in which they were added.
   fileprivate static func handlers(of object: NSObject, _ key: String?) -> [Handler] {
     let id = ObjectIdentifier(object)
-    let found = observed.withLock { observed in
+    let handlers = observed.withLock { observed in
       Carried(value: observed.entries[id]?.observers.filter { key == nil || $0.key == key }.map(\.handler) ?? [])
     }
-    return found.value
+    return handlers.value
   }
 
   /// `@unchecked Sendable`: created and used on one thread, only passed through the lock's closure.

@@ -43,12 +43,12 @@ enum BinaryFormat: StoreFormat {
     }
     var related: [String: Any] = [:]
     for toOne in entity.toOnes {
-      guard let found = row.related(toOne.slot),
-        let storedEntity = memory.schema.storedEntities[Int(found.number)]
+      guard let relatedKey = row.related(toOne.slot),
+        let storedEntity = memory.schema.storedEntities[Int(relatedKey.number)]
       else {
         continue
       }
-      related[row.layout.slots[toOne.slot].name] = [storedEntity.layout.name, found.key] as [Any]
+      related[row.layout.slots[toOne.slot].name] = [storedEntity.layout.name, relatedKey.key] as [Any]
     }
     var members: [String: [Int64]] = [:]
     for list in entity.toManys.values where !list.followsToOne || list.isOrdered {
@@ -90,8 +90,8 @@ enum BinaryFormat: StoreFormat {
       }
     }
     for toOne in entity.toOnes {
-      guard let found = related[values.layout.slots[toOne.slot].name], found.count == 2 else { continue }
-      guard let name = found[0] as? String, let key = integer(found[1]), key != 0 else { throw damaged }
+      guard let reference = related[values.layout.slots[toOne.slot].name], reference.count == 2 else { continue }
+      guard let name = reference[0] as? String, let key = integer(reference[1]), key != 0 else { throw damaged }
       guard let storedEntity = loader.schema.storedEntities.byName[name] else { continue }
       values.assign(slot: toOne.slot, to: RelatedKey(key: key, number: Int64(storedEntity.number)))
     }

@@ -52,8 +52,8 @@ final class MemoryLoader {
     if !list.followsToOne {
       memory.contents.setMembers(list.isOrdered ? keys : keys.sorted(), list.number, of: owner)
     } else if list.isOrdered {
-      let known = Set(memory.contents.members[list.number][owner] ?? [])
-      memory.contents.setMembers(keys.filter(known.contains), list.number, of: owner)
+      let presentKeys = Set(memory.contents.members[list.number][owner] ?? [])
+      memory.contents.setMembers(keys.filter(presentKeys.contains), list.number, of: owner)
     }
   }
 

@@ -66,9 +66,9 @@ final class XMLStoreReader: NSObject, XMLParserDelegate {
     for list in object.entity.toManys.values {
       let name = list.relationship.name.lowercased()
       // A long list has several elements.
-      let found = object.related.filter { $0.name == name }
-      if found.isEmpty { continue }
-      loader.setMembers(found.flatMap(\.keys).filter { numbers[$0] != nil }, of: list, object.key)
+      let elements = object.related.filter { $0.name == name }
+      if elements.isEmpty { continue }
+      loader.setMembers(elements.flatMap(\.keys).filter { numbers[$0] != nil }, of: list, object.key)
     }
   }
 

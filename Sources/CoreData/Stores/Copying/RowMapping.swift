@@ -25,7 +25,7 @@ package struct RowMapping {
         let was = sources[attribute.name], let oldSlot = old.layout.slot(was.name)
       else { continue }
       if !old.isNil(oldSlot), new.assign(slot: slot, from: old, at: oldSlot) { continue }
-      if let found = value(old.value(oldSlot), attribute, was), new.assignConverted(found, slot: slot) { continue }
+      if let value = value(old.value(oldSlot), attribute, was), new.assignConverted(value, slot: slot) { continue }
       if attribute.isOptional { new.setNil(slot) }
     }
     return new
@@ -44,8 +44,8 @@ package struct RowMapping {
   ) -> [String: Any] {
     composite.elements.reduce(into: [:]) { elements, element in
       let source = InferredMapping.path([element.name], of: composite, in: was)?.first.flatMap(was.element)
-      let found = source.flatMap { value(old[$0.name], element, $0) }
-      elements[element.name] = found ?? (element.isOptional ? nil : element.initialValue)
+      let convertedValue = source.flatMap { value(old[$0.name], element, $0) }
+      elements[element.name] = convertedValue ?? (element.isOptional ? nil : element.initialValue)
     }
   }
 }

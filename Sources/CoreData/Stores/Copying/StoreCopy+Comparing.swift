@@ -56,8 +56,8 @@ extension StoreCopy {
     }
     let expected = try newMembers(relationship, of: group, keys)
     for key in keys {
-      let (members, wanted) = (copies[key] ?? [], expected[key] ?? [])
-      guard relationship.isOrdered ? members == wanted : members.sorted() == wanted.sorted() else {
+      let (members, expectedMembers) = (copies[key] ?? [], expected[key] ?? [])
+      guard relationship.isOrdered ? members == expectedMembers : members.sorted() == expectedMembers.sorted() else {
         throw difference("\(name(group, key)).\(relationship.name) has other members")
       }
     }

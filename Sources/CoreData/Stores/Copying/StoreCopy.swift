@@ -164,11 +164,11 @@ package struct StoreCopy {
 
   /// Gives the body the rows of the keys, in their order.
   func readRows(of group: Group, _ keys: ArraySlice<Int64>, _ body: (Int64, Snapshot) throws -> Void) throws {
-    var found: [Int64: Snapshot] = [:]
-    found.reserveCapacity(keys.count)
-    try source.rows(Array(keys), of: group.storedEntity, in: generation) { found[$0] = $1 }
+    var rowsByKey: [Int64: Snapshot] = [:]
+    rowsByKey.reserveCapacity(keys.count)
+    try source.rows(Array(keys), of: group.storedEntity, in: generation) { rowsByKey[$0] = $1 }
     for key in keys {
-      if let values = found[key] { try body(key, values) }
+      if let values = rowsByKey[key] { try body(key, values) }
     }
   }
 

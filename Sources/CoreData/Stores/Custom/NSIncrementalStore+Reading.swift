@@ -16,9 +16,9 @@ extension NSIncrementalStore {
   package func count(_ fetch: RowFetch) throws -> Int {
     let scratch = ScratchObjects(self)
     return try scratch.perform {
-      let found = try results(of: request(fetch, .countResultType), scratch)
-      if found.count == 1, let count = AttributeValue.integer(found[0]) { return Int(count) }
-      throw wrongResult("one number for a count, but \(found.count) results")
+      let results = try results(of: request(fetch, .countResultType), scratch)
+      if results.count == 1, let count = AttributeValue.integer(results[0]) { return Int(count) }
+      throw wrongResult("one number for a count, but \(results.count) results")
     }
   }
 

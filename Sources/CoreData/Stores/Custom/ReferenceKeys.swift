@@ -18,7 +18,7 @@ package final class ReferenceKeys: KeyNames, @unchecked Sendable {
   func key(of reference: Any, _ number: Int) -> Int64 {
     lock.withLock {
       let place = Place(number: number, value: PredicateValue(reference))
-      if let known = keys[place] { return known }
+      if let key = keys[place] { return key }
       references.append((reference, number))
       keys[place] = Int64(references.count)
       return Int64(references.count)

@@ -127,8 +127,8 @@ final class ScratchObjects {
     var list = MemberList(stored.filter { !removed.contains($0) }, keepsOrder: true)
     for member in (change?.added ?? []).compactMap({ member($0, destination) }) + came { list.insert(member) }
     if let order = change?.order?.compactMap({ member($0, destination) }) {
-      let rest = list.items.filter { !order.contains($0) }
-      list.replaceAll(change?.isWhole ?? true ? order : rest + order)
+      let unorderedMembers = list.items.filter { !order.contains($0) }
+      list.replaceAll(change?.isWhole ?? true ? order : unorderedMembers + order)
     }
     object.unloadedToMany(index).load(list.items)
   }

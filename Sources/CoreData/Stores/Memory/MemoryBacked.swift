@@ -71,11 +71,11 @@ extension MemoryBacked {
   package func didCommit() { memory.commitObserver?(lastTransaction) }
 
   package func violations(of rejected: [RowChanges.Place], in changes: RowChanges) throws -> [ConstraintViolation] {
-    var found: [ConstraintViolation] = []
+    var violations: [ConstraintViolation] = []
     try memory.exclusively {
-      found = try ViolationFinder(changes, in: UniqueMemoryRows(memory: memory)).violations(of: rejected)
+      violations = try ViolationFinder(changes, in: UniqueMemoryRows(memory: memory)).violations(of: rejected)
     }
-    return found
+    return violations
   }
 
   func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID] {
@@ -113,9 +113,9 @@ extension MemoryBacked {
   package func lastTransactionNumber() throws -> Int64? { lastTransaction }
 
   package func history(_ query: HistoryQuery) throws -> [NSPersistentHistoryTransaction] {
-    var found: [NSPersistentHistoryTransaction] = []
-    try memory.exclusively { found = try memory.history?.transactions(query, identifier) ?? [] }
-    return found
+    var transactions: [NSPersistentHistoryTransaction] = []
+    try memory.exclusively { transactions = try memory.history?.transactions(query, identifier) ?? [] }
+    return transactions
   }
 
   package func deleteHistory(before place: NSPersistentHistoryChangeRequest.Place) throws -> Int {

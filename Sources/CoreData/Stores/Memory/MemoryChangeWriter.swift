@@ -117,15 +117,15 @@ final class MemoryChangeWriter<Store: ObjectStore>: ChangeWriter {
   }
 
   private func assign(_ related: RelatedKey?, to row: Snapshot, _ toOne: MemorySchema.ToOneSlot) {
-    guard !row.layout.slots[toOne.slot].isTransient, var found = related.flatMap(resolve) else {
+    guard !row.layout.slots[toOne.slot].isTransient, var relatedKey = related.flatMap(resolve) else {
       return row.setNil(toOne.slot)
     }
-    if found.number == 0 {
+    if relatedKey.number == 0 {
       // The relationship's own destination or a subentity.
-      found.number = Int64(
-        memory.contents.number(of: found.key, among: toOne.destinations) ?? toOne.destinations.first ?? 0)
+      relatedKey.number = Int64(
+        memory.contents.number(of: relatedKey.key, among: toOne.destinations) ?? toOne.destinations.first ?? 0)
     }
-    row.assign(slot: toOne.slot, to: found)
+    row.assign(slot: toOne.slot, to: relatedKey)
   }
 
   // MARK: Changed rows
@@ -192,11 +192,11 @@ final class MemoryChangeWriter<Store: ObjectStore>: ChangeWriter {
 
   /// - Returns: a sentence if another row has the values of a constraint. The row takes none then.
   private func takeUniqueValues(of row: Snapshot, _ key: Int64, _ entity: MemorySchema.Entity) -> String? {
-    let all = entity.constraints.compactMap { constraint in
+    let uniqueValues = entity.constraints.compactMap { constraint in
       schema.uniqueValues(row, constraint).map { (constraint, values: $0, owner: memory.owner(of: $0, constraint)) }
     }
-    if all.contains(where: { ($0.owner ?? key) != key }) { return "another row has the same unique values" }
-    for (constraint, values, owner) in all where owner == nil { memory.setOwner(of: values, constraint, key) }
+    if uniqueValues.contains(where: { ($0.owner ?? key) != key }) { return "another row has the same unique values" }
+    for (constraint, values, owner) in uniqueValues where owner == nil { memory.setOwner(of: values, constraint, key) }
     return nil
   }
 
@@ -221,11 +221,11 @@ final class MemoryChangeWriter<Store: ObjectStore>: ChangeWriter {
       }
     }
     guard list.isOrdered, let order = change.order else { return }
-    let known = memory.contents.members[list.number][owner] ?? []
-    let (moved, there) = (Set(order), Set(known))
+    let presentMembers = memory.contents.members[list.number][owner] ?? []
+    let (moved, there) = (Set(order), Set(presentMembers))
     // An object that another save removed stays removed.
-    let rest = change.isWhole ? known.filter { !moved.contains($0) } : []
-    let first = change.isWhole ? [] : known.filter { !moved.contains($0) }
-    memory.contents.setMembers(first + order.filter(there.contains) + rest, list.number, of: owner)
+    let unmovedMembers = change.isWhole ? presentMembers.filter { !moved.contains($0) } : []
+    let first = change.isWhole ? [] : presentMembers.filter { !moved.contains($0) }
+    memory.contents.setMembers(first + order.filter(there.contains) + unmovedMembers, list.number, of: owner)
   }
 }

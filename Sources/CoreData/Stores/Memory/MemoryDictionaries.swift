@@ -145,14 +145,14 @@ package struct MemoryDictionaries {
   }
 
   private func value(of column: Column, _ rows: [MemoryRow]) -> Any? {
-    let found: Any? =
+    let value: Any? =
       switch column.source {
       case .path(let keys): rows.first.flatMap { KeyValueReading.value(at: keys, of: $0) }
       case .expression(let expression): Self.value(of: expression, rows)
       }
-    guard let found else { return nil }
-    if let row = found as? MemoryRow { return row.objectID }
-    return AttributeValue.result(found, column.type)
+    guard let value else { return nil }
+    if let row = value as? MemoryRow { return row.objectID }
+    return AttributeValue.result(value, column.type)
   }
 
   // MARK: Aggregates

@@ -53,14 +53,14 @@ package final class MemoryReader: @unchecked Sendable {
   package func find(_ fetch: RowFetch) throws -> [Found] {
     let isSorted = !fetch.sortDescriptors.isEmpty
     let limit = isSorted ? .max : fetch.mostMatches
-    var found: [Found] = []
+    var matches: [Found] = []
     try forEach(fetch) { storedEntity, key, row in
-      found.append(Found(storedEntity: storedEntity, key: key, values: row))
-      return found.count < limit
+      matches.append(Found(storedEntity: storedEntity, key: key, values: row))
+      return matches.count < limit
     }
-    found = found.sorted(by: fetch.sortDescriptors.map(MemoryReader.keyed), key: sortKey(of:_:))
-    if fetch.offset > 0 { found = Array(found.dropFirst(fetch.offset)) }
-    return fetch.limit > 0 ? Array(found.prefix(fetch.limit)) : found
+    matches = matches.sorted(by: fetch.sortDescriptors.map(MemoryReader.keyed), key: sortKey(of:_:))
+    if fetch.offset > 0 { matches = Array(matches.dropFirst(fetch.offset)) }
+    return fetch.limit > 0 ? Array(matches.prefix(fetch.limit)) : matches
   }
 
   func count(_ fetch: RowFetch) throws -> Int {
@@ -82,15 +82,15 @@ package final class MemoryReader: @unchecked Sendable {
   private func forEach(_ fetch: RowFetch, _ body: (StoredEntity, Int64, Snapshot) -> Bool) throws {
     let tables = try numbers(fetch).filter { contents.rows[$0].count > 0 }
     if tables.count == 1 { return try forEach(of: tables[0], fetch, body) }
-    var found: [Found] = []
+    var matches: [Found] = []
     for number in tables {
       try forEach(of: number, fetch) { storedEntity, key, row in
-        found.append(Found(storedEntity: storedEntity, key: key, values: row))
+        matches.append(Found(storedEntity: storedEntity, key: key, values: row))
         return true
       }
     }
-    found.sort { $0.key < $1.key }
-    for row in found where !body(row.storedEntity, row.key, row.values) { return }
+    matches.sort { $0.key < $1.key }
+    for row in matches where !body(row.storedEntity, row.key, row.values) { return }
   }
 
   private func numbers(_ fetch: RowFetch) throws -> [Int] {
@@ -132,13 +132,13 @@ package final class MemoryReader: @unchecked Sendable {
   func value(at keys: ArraySlice<String>, _ storedEntity: StoredEntity, _ key: Int64, _ row: Snapshot) -> PredicateValue
   {
     guard let name = keys.first else { return .object(NSManagedObjectID(storedEntity: storedEntity, key: key)) }
-    let rest = keys.dropFirst()
+    let remainingKeys = keys.dropFirst()
     if case .slot(let slot)? = storedEntity.layout.locations[name] {
       if storedEntity.layout.slots[slot].kind == .toOne {
-        guard let related = row.related(slot), let found = self.row(related) else { return .null }
-        return value(at: rest, found.storedEntity, found.key, found.values)
+        guard let related = row.related(slot), let relatedRow = self.row(related) else { return .null }
+        return value(at: remainingKeys, relatedRow.storedEntity, relatedRow.key, relatedRow.values)
       }
-      if rest.isEmpty { return row.predicateValue(slot) }
+      if remainingKeys.isEmpty { return row.predicateValue(slot) }
     }
     return PredicateValue(KeyValueReading.value(at: keys, of: MemoryRow(self, of: storedEntity, key: key, values: row)))
   }

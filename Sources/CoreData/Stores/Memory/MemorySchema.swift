@@ -73,25 +73,25 @@ package final class MemorySchema: @unchecked Sendable {
   /// For rows of another store.
   package init(_ storedEntities: StoredEntities, sharesKeys: Bool = false) {
     self.storedEntities = storedEntities
-    let all = storedEntities.byNumber.compactMap(\.self)
-    hasDerived = all.contains(where: \.layout.hasDerived)
-    (keptNames, transientNames) = MemorySchema.names(all)
+    let presentEntities = storedEntities.byNumber.compactMap(\.self)
+    hasDerived = presentEntities.contains(where: \.layout.hasDerived)
+    (keptNames, transientNames) = MemorySchema.names(presentEntities)
     entities = Array(repeating: nil, count: storedEntities.byNumber.count)
     var roots: [Int32: Int] = [:]
-    for storedEntity in all where roots[storedEntity.table] == nil {
+    for storedEntity in presentEntities where roots[storedEntity.table] == nil {
       roots[storedEntity.table] = sharesKeys ? 0 : roots.count
     }
     rootCount = sharesKeys ? 1 : roots.count
     let numbers = Dictionary(
-      uniqueKeysWithValues: all.map { storedEntity in
+      uniqueKeysWithValues: presentEntities.map { storedEntity in
         (
           storedEntity.layout.name,
-          all.filter { $0.entity.isKindOf(entity: storedEntity.entity) }.map(\.number)
+          presentEntities.filter { $0.entity.isKindOf(entity: storedEntity.entity) }.map(\.number)
         )
       })
     var lists = ListNumbers()
-    for storedEntity in all {
-      let constraints = constraints(of: storedEntity, all)
+    for storedEntity in presentEntities {
+      let constraints = constraints(of: storedEntity, presentEntities)
       let storedSlots = storedEntity.layout.slots.indices.filter {
         !storedEntity.layout.slots[$0].isTransient && !storedEntity.layout.slots[$0].isDerived
       }
@@ -179,16 +179,16 @@ package final class MemorySchema: @unchecked Sendable {
   private static func toManys(
     _ layout: EntityLayout, _ numbers: [String: [Int]], _ lists: inout ListNumbers
   ) -> [String: ToManyList] {
-    var found: [String: ToManyList] = [:]
+    var toManys: [String: ToManyList] = [:]
     for relationship in layout.toManys where !relationship.isTransient {
       let destinations = numbers[relationship.destinationEntity?.name ?? ""] ?? []
       let inverse = relationship.inverseRelationship
-      found[relationship.name] = ToManyList(
+      toManys[relationship.name] = ToManyList(
         number: lists.number(relationship), relationship: relationship, destinations: destinations,
         inverse: inverse.flatMap { $0.isToMany && !destinations.isEmpty ? lists.number($0) : nil },
         followsToOne: inverse.map { !$0.isToMany } ?? false)
     }
-    return found
+    return toManys
   }
 
   private func properties(_ layout: EntityLayout, _ slots: [Int], _ constraints: [Int]) -> WrittenProperties {
@@ -200,7 +200,7 @@ package final class MemorySchema: @unchecked Sendable {
 
   /// The constraints of a row's hierarchy on properties of the entity.
   private func constraints(of storedEntity: StoredEntity, _ storedEntities: [StoredEntity]) -> [Int] {
-    var found: [Int] = []
+    var constraints: [Int] = []
     for other in storedEntities where other.table == storedEntity.table {
       for names in other.entity.uniquenessConstraints.map(other.entity.names(of:)) {
         let paths = names.map { $0.components(separatedBy: ".") }
@@ -210,10 +210,10 @@ package final class MemorySchema: @unchecked Sendable {
           zip(slots, theirs).allSatisfy({ storedEntity.layout.slots[$0].property === other.layout.slots[$1].property })
         else { continue }
         let number = number(of: names, zip(slots, paths).map { ($0, Array($1.dropFirst())) }, storedEntity.table)
-        if !found.contains(number) { found.append(number) }
+        if !constraints.contains(number) { constraints.append(number) }
       }
     }
-    return found
+    return constraints
   }
 
   /// The table of each constraint.

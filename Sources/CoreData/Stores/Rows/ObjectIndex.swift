@@ -128,8 +128,8 @@ final class ObjectIndex<Value: AnyObject> {
     var next = (hole + 1) & mask
     // Entries farther away than that do not miss the hole, however long the table is filled behind it.
     while entries[next].value != nil && (next &- hole) & mask <= farthest {
-      let wanted = firstPlace(entries[next].key, entries[next].table)
-      if (next &- wanted) & mask >= (next &- hole) & mask {
+      let preferredPlace = firstPlace(entries[next].key, entries[next].table)
+      if (next &- preferredPlace) & mask >= (next &- hole) & mask {
         entries[hole] = entries[next]
         hole = next
       }

@@ -63,12 +63,12 @@ package final class RowCache: @unchecked Sendable {
 
   package func find(_ key: Int64, _ table: Int32) -> Snapshot? {
     lock.withLock { _ in
-      if let found = state.young.row(key, table) { return found }
-      guard let found = state.old.row(key, table) else { return nil }
+      if let snapshot = state.young.row(key, table) { return snapshot }
+      guard let snapshot = state.old.row(key, table) else { return nil }
       let age = state.youngAges == nil ? nil : state.oldAges[Row(key: key, table: table)]
-      insert(found, key, table)
+      insert(snapshot, key, table)
       if state.youngAges != nil { state.youngAges?[Row(key: key, table: table)] = age }
-      return found
+      return snapshot
     }
   }
 
@@ -150,7 +150,7 @@ package final class RowCache: @unchecked Sendable {
     lock.withLock { _ in
       if let current = state.young.row(key, table) ?? state.old.row(key, table) { return current }
       for rows in state.superseded {
-        if let found = rows.row(key, table) { return found }
+        if let snapshot = rows.row(key, table) { return snapshot }
       }
       return nil
     }

@@ -142,8 +142,8 @@ package final class RowPacker {
     }
     if state.serial != layout.serial {
       if let slab = state.slab { state.others[state.serial] = (slab, state.room) }
-      let known = state.others.removeValue(forKey: layout.serial)
-      (state.slab, state.room, state.serial) = (known?.slab, known?.room ?? 0, layout.serial)
+      let keptSlab = state.others.removeValue(forKey: layout.serial)
+      (state.slab, state.room, state.serial) = (keptSlab?.slab, keptSlab?.room ?? 0, layout.serial)
     }
     if let slab = state.slab, byteCount <= state.room {
       state.room -= byteCount

@@ -183,8 +183,8 @@ package final class ConnectionPool<Connection: PooledConnection>: @unchecked Sen
 
   /// Makes the running statements fail, from any thread. Later statements are not affected.
   package func interrupt() {
-    let all = condition.withLock { connections }
-    for connection in all { connection.interrupt() }
+    let openConnections = condition.withLock { connections }
+    for connection in openConnections { connection.interrupt() }
   }
 
   /// Closes the readers: those in use when they are given back. From now on taking one is an error, and those who wait

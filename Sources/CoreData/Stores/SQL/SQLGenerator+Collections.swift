@@ -112,7 +112,7 @@ extension SQLGenerator {
 
   /// The value of the keys after the relationship, for one member.
   func value(of relationship: SQLToMany, _ member: SQLScope) throws -> SQLOperand {
-    let operand = try self.operand(at: relationship.rest, from: member, relationship.environment)
+    let operand = try self.operand(at: relationship.remainingKeys, from: member, relationship.environment)
     if case .toMany = operand { throw SQLGenerationError.severalToManySteps(relationship.path) }
     return operand
   }

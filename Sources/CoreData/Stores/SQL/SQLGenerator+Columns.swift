@@ -98,8 +98,10 @@ extension SQLGenerator {
     case .scalar(_, .entity): throw SQLGenerationError.unsupportedExpression(expression.printed)
     case .scalar(let sql, let type):
       namedColumns[description.name] = .scalar(sql, type)
-      let wanted = description.expressionResultType
-      return (description.name, [sql], .value(wanted == .undefinedAttributeType ? type.attributeType : wanted, nil))
+      let resultType = description.expressionResultType
+      return (
+        description.name, [sql], .value(resultType == .undefinedAttributeType ? type.attributeType : resultType, nil)
+      )
     case .object(let key, let entityColumn, let mapping):
       let entity = entityColumn ?? (key.text == root.key.text ? root.entityNumber : nil)
       return (
@@ -117,8 +119,10 @@ extension SQLGenerator {
   private func constant(
     _ description: NSExpressionDescription, _ value: SQLiteValue, _ type: NSAttributeType
   ) -> (name: String, sql: [SQL], kind: SQLResultColumn.Kind) {
-    let wanted = description.expressionResultType
-    return (description.name, ["\(bind: value)"], .value(wanted == .undefinedAttributeType ? type : wanted, nil))
+    let resultType = description.expressionResultType
+    return (
+      description.name, ["\(bind: value)"], .value(resultType == .undefinedAttributeType ? type : resultType, nil)
+    )
   }
 
   /// The elements of a composite attribute; nil if the path leads to something else.

@@ -39,7 +39,7 @@ extension SQLGenerator {
       return try operand(at: keys, from: scope, environment)
     case .subquery(let collection, let variable, let predicate):
       var relationship = try subquery(of: collection, variable: variable, where: predicate, in: environment)
-      relationship.rest = keys
+      relationship.remainingKeys = keys
       return try operand(of: relationship)
     default: throw SQLGenerationError.unsupportedExpression(base.printed)
     }
@@ -51,7 +51,7 @@ extension SQLGenerator {
     guard case .toMany(var relationship) = try operand(collection, environment) else {
       throw SQLGenerationError.notToMany(collection.printed)
     }
-    guard relationship.rest.isEmpty, relationship.filter == nil else {
+    guard relationship.remainingKeys.isEmpty, relationship.filter == nil else {
       throw SQLGenerationError.severalToManySteps(collection.printed)
     }
     relationship.filter = (variable, predicate)
@@ -223,25 +223,25 @@ extension SQLGenerator {
     guard operands.count == 2, case .scalar(let column, let type) = operands[0],
       case .constant(.string(let target)) = operands[1]
     else { throw SQLGenerationError.unsupportedExpression(expression.printed) }
-    let wanted: SQLType
+    let targetType: SQLType
     switch target {
-    case "NSDate", "Date": wanted = .date
-    case "NSNumber": wanted = .number
-    case "NSDecimalNumber", "Decimal": wanted = .decimal
-    case "NSString", "String": wanted = .text
-    case "NSUUID", "UUID": wanted = .uuid
-    case "NSURL", "URL": wanted = .uri
+    case "NSDate", "Date": targetType = .date
+    case "NSNumber": targetType = .number
+    case "NSDecimalNumber", "Decimal": targetType = .decimal
+    case "NSString", "String": targetType = .text
+    case "NSUUID", "UUID": targetType = .uuid
+    case "NSURL", "URL": targetType = .uri
     default: throw SQLGenerationError.unsupportedExpression(expression.printed)
     }
-    switch (type, wanted) {
-    case (_, .number) where type.isNumeric, (_, _) where type == wanted: return operands[0]
-    case (.uri, .text): return .scalar(column, wanted)
+    switch (type, targetType) {
+    case (_, .number) where type.isNumeric, (_, _) where type == targetType: return operands[0]
+    case (.uri, .text): return .scalar(column, targetType)
     case _ where dialect.hasTypes: throw SQLGenerationError.unsupportedExpression(expression.printed)
     case (.date, .number): return .scalar("CAST(\(column) AS REAL)", .number)
     case (_, .date) where type.isNumeric: return .scalar(column, .date)
     case _ where type.isNumeric || type == .text:
       guard case .scalar(let result, _) = try call(.cast, operands) else { return operands[0] }
-      return .scalar(result, wanted)
+      return .scalar(result, targetType)
     default: throw SQLGenerationError.unsupportedExpression(expression.printed)
     }
   }

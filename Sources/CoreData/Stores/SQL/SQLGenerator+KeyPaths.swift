@@ -27,7 +27,7 @@ extension SQLGenerator {
         scope = scope.step(toOne, to: destination, alias: makeAlias)
       } else if let toMany = mapping.toManys[key] {
         return try operand(
-          of: SQLToMany(owner: scope, name: key, mapping: toMany, rest: following, environment: environment))
+          of: SQLToMany(owner: scope, name: key, mapping: toMany, remainingKeys: following, environment: environment))
       } else {
         throw unknown(key, mapping)
       }
@@ -97,15 +97,15 @@ extension SQLGenerator {
 
   /// A to-many relationship, reduced to a number by a following collection operator.
   func operand(of relationship: SQLToMany) throws -> SQLOperand {
-    guard let position = relationship.rest.firstIndex(where: { $0.hasPrefix("@") }) else {
+    guard let position = relationship.remainingKeys.firstIndex(where: { $0.hasPrefix("@") }) else {
       return .toMany(relationship)
     }
-    let name = relationship.rest[position]
+    let name = relationship.remainingKeys[position]
     guard let operation = CollectionOperator(rawValue: name) else {
       throw SQLGenerationError.unsupportedFunction(name)
     }
     var reduced = relationship
-    reduced.rest.remove(at: position)
+    reduced.remainingKeys.remove(at: position)
     if operation == .unionOfObjects || operation == .distinctUnionOfObjects {
       reduced.union = operation == .unionOfObjects ? .all : .distinct
       return .toMany(reduced)

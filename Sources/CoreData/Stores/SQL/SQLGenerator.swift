@@ -35,10 +35,10 @@ package final class SQLGenerator {
   /// The condition that restricts `t0` to rows of the entity; nil if its table has no others.
   func entityRestriction(includesSubentities: Bool) -> String? {
     let mapping = root.mapping
-    let wanted = Set(includesSubentities ? mapping.numbersIncludingSubentities : [mapping.number])
+    let allowedNumbers = Set(includesSubentities ? mapping.numbersIncludingSubentities : [mapping.number])
     let inTable = schema.entities.filter { $0.table == mapping.table }.map(\.number)
-    if wanted.isSuperset(of: inTable) { return nil }
-    let numbers = wanted.sorted().map(String.init)
+    if allowedNumbers.isSuperset(of: inTable) { return nil }
+    let numbers = allowedNumbers.sorted().map(String.init)
     let column = mapping.names.entity
     return numbers.count == 1 ? "t0.\(column) = \(numbers[0])" : "t0.\(column) IN (\(numbers.joined(separator: ", ")))"
   }

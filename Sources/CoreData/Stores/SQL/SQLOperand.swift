@@ -79,7 +79,7 @@ struct SQLToMany {
   let name: String
   let mapping: ToManyMapping
   /// The keys after the relationship.
-  var rest: [String]
+  var remainingKeys: [String]
   /// The meaning of the filter's key paths and variables.
   let environment: SQLEnvironment
   /// A SUBQUERY's condition on the members.
@@ -89,5 +89,5 @@ struct SQLToMany {
 
   enum Union { case all, distinct }
 
-  var path: String { ([name] + rest).joined(separator: ".") }
+  var path: String { ([name] + remainingKeys).joined(separator: ".") }
 }

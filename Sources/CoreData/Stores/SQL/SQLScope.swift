@@ -25,7 +25,7 @@ final class SQLScope {
 
   /// The row at the end of a to-one relationship; all its columns are NULL if there is none.
   func step(_ relationship: ToOneColumn, to destination: TableMapping, alias makeAlias: () -> String) -> SQLScope {
-    if let known = joined[relationship.name] { return known }
+    if let scope = joined[relationship.name] { return scope }
     let base = root ?? self
     let next = SQLScope(alias: makeAlias(), mapping: destination, root: base)
     base.joins.append(

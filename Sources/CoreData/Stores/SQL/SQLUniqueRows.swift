@@ -20,11 +20,12 @@ extension SQLUniqueRows {
   }
 
   package func id(with values: [SQLiteValue], _ constraint: TableConstraint) throws -> NSManagedObjectID? {
-    let own = store.schema.ownColumns
+    let ownColumns = store.schema.ownColumns
     let terms: [SQL] = zip(constraint.constraint.columns, values).map { "\(raw: $0) = \(bind: $1)" }
-    let found = try integers(
-      "SELECT \(raw: own.key), \(raw: own.entity) FROM \(raw: constraint.table) WHERE \(terms.joined(" AND "))")
-    return found.first.flatMap { store.objectID(number: Int($0[1]), key: $0[0]) }
+    let matchingRows = try integers(
+      "SELECT \(raw: ownColumns.key), \(raw: ownColumns.entity) FROM \(raw: constraint.table) WHERE \(terms.joined(" AND "))"
+    )
+    return matchingRows.first.flatMap { store.objectID(number: Int($0[1]), key: $0[0]) }
   }
 
   package func names(_ constraint: TableConstraint) -> [String] { constraint.constraint.names }

@@ -21,8 +21,10 @@ package enum StoredTextFunction: String, CaseIterable {
 
   /// The function that folds as the options say; nil if these change nothing.
   init?(folding options: StringMatching.Options) {
-    let wanted = options.intersection([.caseInsensitive, .diacriticInsensitive])
-    guard !wanted.isEmpty, let found = Self.allCases.first(where: { $0.options == wanted }) else { return nil }
-    self = found
+    let foldingOptions = options.intersection([.caseInsensitive, .diacriticInsensitive])
+    guard !foldingOptions.isEmpty, let function = Self.allCases.first(where: { $0.options == foldingOptions }) else {
+      return nil
+    }
+    self = function
   }
 }

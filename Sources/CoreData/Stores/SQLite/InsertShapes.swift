@@ -39,7 +39,7 @@ final class InsertShapes {
         }
       }
     }
-    if let known = narrow.first(where: { $0.mask == mask }) { return known }
+    if let shape = narrow.first(where: { $0.mask == mask }) { return shape }
     guard narrow.count < InsertShapes.mostShapes else {
       let wider = narrow.filter { $0.mask & mask == mask }
       return wider.min { $0.steps.count < $1.steps.count } ?? whole
@@ -80,9 +80,9 @@ final class InsertShape {
   fileprivate init(table: String, steps: [RowStep], columns: [[String]], mask: UInt64) {
     self.steps = steps
     self.mask = mask
-    let all = ["Z_PK", "Z_ENT", "Z_OPT"] + columns.flatMap(\.self)
-    places = "(\(Array(repeating: "?", count: all.count).joined(separator: ", ")))"
-    names = " INTO \(table) (\(all.joined(separator: ", "))) VALUES "
+    let columnNames = ["Z_PK", "Z_ENT", "Z_OPT"] + columns.flatMap(\.self)
+    places = "(\(Array(repeating: "?", count: columnNames.count).joined(separator: ", ")))"
+    names = " INTO \(table) (\(columnNames.joined(separator: ", "))) VALUES "
   }
 
   /// The statement for some rows; parameters row after row: key, entity, version, the values of the steps.

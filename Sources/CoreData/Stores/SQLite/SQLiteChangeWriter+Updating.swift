@@ -30,7 +30,7 @@ extension SQLiteChangeWriter {
   }
 
   private func updatesGroups(of writer: RowWriter) throws -> Bool {
-    if let known = writer.updatesGroups { return known }
+    if let updatesGroups = writer.updatesGroups { return updatesGroups }
     let triggers = try connection.integer(
       """
       SELECT count(*) FROM sqlite_master WHERE type = 'trigger' \

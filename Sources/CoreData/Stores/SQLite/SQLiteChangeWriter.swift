@@ -112,7 +112,7 @@ final class SQLiteChangeWriter: ChangeWriter {
 
   /// The statement for the text, which is mostly one of the rows before.
   func statement(_ sql: String) throws -> SQLiteStatement {
-    if let known = recent.first(where: { $0.sql == sql }) { return known.statement }
+    if let recentStatement = recent.first(where: { $0.sql == sql }) { return recentStatement.statement }
     let statement = try connection.statement(sql)
     statement.texts = connection.boundTexts
     if recent.count == 4 { recent.removeLast() }

@@ -90,15 +90,19 @@ extension SQLiteStore {
     let packer = RowPacker()
     try CoreDataErrors.translating("Reading rows of \(storedEntity.layout.name)") {
       try read(generation) { connection in
-        var rest = keys[...]
-        while let last = rest.last {
-          let query = queries.query(for: rest.count)
+        var remainingKeys = keys[...]
+        while let last = remainingKeys.last {
+          let query = queries.query(for: remainingKeys.count)
           let statement = try connection.statement(of: query)
           defer { statement.reset() }
           // Parameters that are left over repeat a key, whose row is found once.
-          for (place, key) in rest.prefix(query.keyCount).enumerated() { statement.bind(key, at: Int32(place + 1)) }
-          for place in min(rest.count, query.keyCount)..<query.keyCount { statement.bind(last, at: Int32(place + 1)) }
-          rest = rest.dropFirst(query.keyCount)
+          for (place, key) in remainingKeys.prefix(query.keyCount).enumerated() {
+            statement.bind(key, at: Int32(place + 1))
+          }
+          for place in min(remainingKeys.count, query.keyCount)..<query.keyCount {
+            statement.bind(last, at: Int32(place + 1))
+          }
+          remainingKeys = remainingKeys.dropFirst(query.keyCount)
           while try statement.step() {
             body(statement.integer(0), try query.decoder.decode(SQLiteRow(statement), packer))
           }

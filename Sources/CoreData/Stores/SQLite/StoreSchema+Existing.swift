@@ -52,8 +52,8 @@ extension SchemaFile {
   }
 
   fileprivate func check(_ table: EntityTable) throws(StoreSchemaError) {
-    guard let found = columns[table.name] else { throw StoreSchemaError("the file has no table \(table.name)") }
-    let names = Set(found)
+    guard let fileColumns = columns[table.name] else { throw StoreSchemaError("the file has no table \(table.name)") }
+    let names = Set(fileColumns)
     for column in table.columns where !names.contains(column.name) {
       throw StoreSchemaError("the file's table \(table.name) has no column \(column.name)")
     }
@@ -61,7 +61,7 @@ extension SchemaFile {
 
   /// A join table in the file: under the expected name or the other end's, with the columns found there.
   fileprivate func existing(_ expected: JoinLayout) throws(StoreSchemaError) -> JoinLayout {
-    if let found = columns[expected.table.name], let layout = match(expected, expected.table.name, found) {
+    if let fileColumns = columns[expected.table.name], let layout = match(expected, expected.table.name, fileColumns) {
       return layout
     }
     let table = expected.table
@@ -69,7 +69,7 @@ extension SchemaFile {
     for column in [table.firstColumn, table.secondColumn] {
       let prefix = String(table.name.prefix { $0 != "_" })
       let name = prefix + column.dropFirst()
-      if let found = columns[name], let layout = match(expected, name, found) { return layout }
+      if let fileColumns = columns[name], let layout = match(expected, name, fileColumns) { return layout }
     }
     throw StoreSchemaError(
       """
@@ -78,12 +78,12 @@ extension SchemaFile {
       """)
   }
 
-  private func match(_ expected: JoinLayout, _ name: String, _ found: [String]) -> JoinLayout? {
-    guard let first = Self.column(expected.table.firstColumn, in: found),
-      let second = Self.column(expected.table.secondColumn, in: found.filter { $0 != first })
+  private func match(_ expected: JoinLayout, _ name: String, _ fileColumns: [String]) -> JoinLayout? {
+    guard let first = Self.column(expected.table.firstColumn, in: fileColumns),
+      let second = Self.column(expected.table.secondColumn, in: fileColumns.filter { $0 != first })
     else { return nil }
-    let order = expected.orderColumn.flatMap { Self.column($0, in: found) }
-    let inverseOrder = expected.inverseOrderColumn.flatMap { Self.column($0, in: found) }
+    let order = expected.orderColumn.flatMap { Self.column($0, in: fileColumns) }
+    let inverseOrder = expected.inverseOrderColumn.flatMap { Self.column($0, in: fileColumns) }
     guard (order == nil) == (expected.orderColumn == nil),
       (inverseOrder == nil) == (expected.inverseOrderColumn == nil)
     else { return nil }
@@ -96,10 +96,10 @@ extension SchemaFile {
   }
 
   /// The column with this name, or with the name and the digits of a collision.
-  private static func column(_ name: String, in found: [String]) -> String? {
-    if found.contains(name) { return name }
+  private static func column(_ name: String, in fileColumns: [String]) -> String? {
+    if fileColumns.contains(name) { return name }
     let stem = name.trimmingSuffixDigits
-    return found.first { $0.trimmingSuffixDigits == stem }
+    return fileColumns.first { $0.trimmingSuffixDigits == stem }
   }
 }
 

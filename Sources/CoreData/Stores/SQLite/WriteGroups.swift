@@ -17,11 +17,11 @@ struct WriteGroups: Sendable {
   static func divide<Rows: RandomAccessCollection>(
     _ rows: Rows, _ sizes: [Int], _ write: (Rows.SubSequence) throws -> Void
   ) rethrows {
-    var rest = rows[...]
+    var unwrittenRows = rows[...]
     for size in sizes + [1] {
-      while rest.count >= size {
-        try write(rest.prefix(size))
-        rest = rest.dropFirst(size)
+      while unwrittenRows.count >= size {
+        try write(unwrittenRows.prefix(size))
+        unwrittenRows = unwrittenRows.dropFirst(size)
       }
     }
   }

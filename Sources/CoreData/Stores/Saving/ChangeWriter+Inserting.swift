@@ -18,8 +18,8 @@ extension ChangeWriter {
       }
       runs.append((storedEntity, start..<end))
       let group = keyGroup(storedEntity)
-      if let known = needed.firstIndex(where: { $0.group == group }) {
-        needed[known].count += count
+      if let index = needed.firstIndex(where: { $0.group == group }) {
+        needed[index].count += count
       } else {
         needed.append((group, count))
       }

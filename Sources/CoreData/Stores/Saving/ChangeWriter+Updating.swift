@@ -28,7 +28,7 @@ extension ChangeWriter {
       }
     }
     progress.saved.versions = versions
-    for group in groups.rest { try update(group.rows, group.kind) }
+    for group in groups.partial { try update(group.rows, group.kind) }
     try exchangeUniqueValues(of: refused)
   }
 
@@ -70,7 +70,7 @@ private struct UpdateGroups {
   }
 
   /// The groups that are not full, in the order of the entities' numbers.
-  package var rest: [(kind: UpdateKind, rows: [Int])] {
+  package var partial: [(kind: UpdateKind, rows: [Int])] {
     groups.filter { !$0.rows.isEmpty }.sorted { one, other in
       (one.kind.storedEntity.number, one.rows[0]) < (other.kind.storedEntity.number, other.rows[0])
     }

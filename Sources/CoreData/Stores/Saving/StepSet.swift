@@ -24,10 +24,10 @@ package struct StepSet: Hashable {
 
   @inline(__always)
   private static func forEach(_ word: UInt64, _ body: (Int) -> Void) {
-    var rest = word
-    while rest != 0 {
-      body(rest.trailingZeroBitCount)
-      rest &= rest - 1
+    var remainingBits = word
+    while remainingBits != 0 {
+      body(remainingBits.trailingZeroBitCount)
+      remainingBits &= remainingBits - 1
     }
   }
 

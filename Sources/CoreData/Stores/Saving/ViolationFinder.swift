@@ -62,11 +62,11 @@ package struct ViolationFinder<Rows: UniqueRows> {
   private func violations(
     of rejected: [RowChanges.Place], _ constraint: Rows.Constraint
   ) throws -> [ConstraintViolation] {
-    var wanted: [[Rows.Value]] = []
+    var rejectedValues: [[Rows.Value]] = []
     var rivals: [[Rows.Value]: [RowChanges.Place]] = [:]
     for place in rejected {
       guard let values = try uniqueValues(at: place, constraint), rivals[values] == nil else { continue }
-      wanted.append(values)
+      rejectedValues.append(values)
       rivals[values] = []
     }
     let places =
@@ -75,7 +75,7 @@ package struct ViolationFinder<Rows: UniqueRows> {
       guard let values = try uniqueValues(at: place, constraint), rivals[values] != nil else { continue }
       rivals[values]?.append(place)
     }
-    return try wanted.compactMap { values in
+    return try rejectedValues.compactMap { values in
       let stored = try row(with: values, constraint)
       let others = (rivals[values] ?? []).filter { stored == nil || key(at: $0) != stored?.id.key }
       guard others.count > (stored == nil ? 1 : 0) else { return nil }
@@ -90,7 +90,7 @@ package struct ViolationFinder<Rows: UniqueRows> {
     guard let id = try rows.id(with: values, constraint) else { return nil }
     if let place = storedPlaces[id.storedEntity.table]?[id.key] {
       if case .deleted = place { return nil }
-      if let own = try uniqueValues(at: place, constraint), own != values { return nil }
+      if let newValues = try uniqueValues(at: place, constraint), newValues != values { return nil }
     }
     return (id, try rows.row(id))
   }

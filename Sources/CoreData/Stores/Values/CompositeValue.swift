@@ -19,19 +19,19 @@ package enum CompositeValue {
   /// The element at a path.
   static func value(at path: ArraySlice<String>, in elements: [String: Any]) -> Any? {
     guard let name = path.first, let value = elements[name] else { return nil }
-    let rest = path.dropFirst()
-    return rest.isEmpty ? value : (value as? [String: Any]).flatMap { self.value(at: rest, in: $0) }
+    let remainingPath = path.dropFirst()
+    return remainingPath.isEmpty ? value : (value as? [String: Any]).flatMap { self.value(at: remainingPath, in: $0) }
   }
 
   /// Sets the element at a path, creating the dictionaries on the way.
   package static func set(_ value: Any?, at path: ArraySlice<String>, in elements: inout [String: Any]) {
     guard let name = path.first else { return }
-    let rest = path.dropFirst()
-    if rest.isEmpty {
+    let remainingPath = path.dropFirst()
+    if remainingPath.isEmpty {
       elements[name] = value
     } else {
       var inner = elements[name] as? [String: Any] ?? [:]
-      set(value, at: rest, in: &inner)
+      set(value, at: remainingPath, in: &inner)
       elements[name] = inner
     }
   }

@@ -57,9 +57,9 @@ import Testing
     let whole = try #require(store.model.copy() as? NSManagedObjectModel)
     let stranger = NSEntityDescription()
     stranger.name = "Stranger"
-    let own = whole.entities
-    whole.entities = own + [stranger]
-    whole.setEntities(own, forConfigurationName: "App")
+    let appEntities = whole.entities
+    whole.entities = appEntities + [stranger]
+    whole.setEntities(appEntities, forConfigurationName: "App")
     whole.setEntities([stranger], forConfigurationName: "Other")
     let url = store.url.deletingLastPathComponent().appendingPathComponent("part.sqlite")
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: whole)
@@ -67,7 +67,7 @@ import Testing
       ofType: NSSQLiteStoreType, configurationName: "App", at: url, options: nil)
     try coordinator.remove(part)
     let kept = try NSPersistentStoreCoordinator.cachedModelForPersistentStore(at: url)
-    #expect(Set(kept.entities.compactMap(\.name)) == Set(own.compactMap(\.name)))
+    #expect(Set(kept.entities.compactMap(\.name)) == Set(appEntities.compactMap(\.name)))
     #expect(kept.configurations.contains("App") && !kept.configurations.contains("Other"))
     try NSPersistentStoreCoordinator(managedObjectModel: kept).addPersistentStore(
       ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: nil)

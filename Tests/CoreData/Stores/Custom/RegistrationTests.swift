@@ -45,11 +45,11 @@ import Testing
     let calls = shelf.registrations.calls.count
     let context = stack.context()
     try context.performAndWait {
-      let found = try context.all("Book", sort: "title")
+      let fetchedBooks = try context.all("Book", sort: "title")
       #expect(counts(books) == [1, 1] && counts([author]) == [0])
       #expect(shelf.registrations.calls.dropFirst(calls).map(Set.init) == [Set(books)])
       // A fault behind a relationship, a second fetch, and objects that the context has already.
-      #expect(found[0].object("author")?.objectID == author && counts([author]) == [1])
+      #expect(fetchedBooks[0].object("author")?.objectID == author && counts([author]) == [1])
       let again = try context.all("Book")
       #expect(again.count == 2 && context.object(with: books[0]).objectID == books[0])
       #expect(counts(books) == [1, 1])
@@ -59,7 +59,7 @@ import Testing
         let members = other.object(with: author).members("books")
         #expect(members.count == 2 && counts(books + [author]) == [2, 2, 2])
       }
-      withExtendedLifetime(found) {}
+      withExtendedLifetime(fetchedBooks) {}
     }
   }
 
@@ -69,8 +69,8 @@ import Testing
     let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
     child.parent = parent
     try child.performAndWait {
-      let found = try child.all("Book")
-      #expect(found.count == 2 && counts(books) == [2, 2])
+      let fetchedBooks = try child.all("Book")
+      #expect(fetchedBooks.count == 2 && counts(books) == [2, 2])
       let tag = child.make("Tag", ["label": "a"])
       try child.save()
       try parent.performAndWait { try parent.save() }
@@ -86,10 +86,10 @@ import Testing
     let (author, books) = try makeLibrary()
     let context = stack.context()
     try context.performAndWait {
-      var found = try context.all("Book", sort: "title")
-      found[1].setValue("changed", forKey: "title")
+      var fetchedBooks = try context.all("Book", sort: "title")
+      fetchedBooks[1].setValue("changed", forKey: "title")
       // An object with changes stays.
-      found = []
+      fetchedBooks = []
       #expect(context.registeredObjects.count == 1 && counts(books) == [0, 1])
       // One that is looked for is told at once.
       _ = context.object(with: author)
@@ -122,18 +122,18 @@ import Testing
     let (context, other) = (stack.context(), stack.context())
     try context.performAndWait {
       context.undoManager = UndoManager()
-      let found = try context.all("Book", sort: "title")
-      context.delete(found[0])
+      let fetchedBooks = try context.all("Book", sort: "title")
+      context.delete(fetchedBooks[0])
       try context.save()
       #expect(counts(books) == [0, 1])
       context.undoManager?.undo()
       #expect(counts(books) == [1, 1])
       try context.save()
       #expect(counts(books) == [1, 1])
-      withExtendedLifetime(found) {}
+      withExtendedLifetime(fetchedBooks) {}
     }
     try other.performAndWait {
-      let found = try other.all("Book", sort: "title")
+      let fetchedBooks = try other.all("Book", sort: "title")
       #expect(counts(books) == [2, 2])
       NSManagedObjectContext.mergeChanges(
         fromRemoteContextSave: [NSDeletedObjectIDsKey: [books[1]]], into: [other])
@@ -141,7 +141,7 @@ import Testing
       #expect(counts(books) == [2, 2])
       try other.save()
       #expect(counts(books) == [2, 1])
-      withExtendedLifetime(found) {}
+      withExtendedLifetime(fetchedBooks) {}
     }
   }
 

@@ -126,8 +126,8 @@ import Testing
       try context.save()
       let other = stack.context()
       try other.performAndWait {
-        let found = try #require(other.all("Tag").first)
-        found.setValue("c", forKey: "label")
+        let otherTag = try #require(other.all("Tag").first)
+        otherTag.setValue("c", forKey: "label")
         try other.save()
       }
       tag.setValue("d", forKey: "label")

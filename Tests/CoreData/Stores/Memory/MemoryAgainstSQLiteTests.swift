@@ -47,7 +47,7 @@ import Testing
   @Test func predicatesFindTheSameObjectsInTheSameOrder() throws {
     let contexts = try Self.contexts()
     for condition in Self.conditions {
-      let found = contexts.map { context in
+      let results = contexts.map { context in
         context.performAndWait { () -> [String?]? in
           let request = NSFetchRequest<NSManagedObject>(entityName: "Book")
           request.predicate = NSPredicate(format: condition)
@@ -64,8 +64,8 @@ import Testing
           return all.map { $0.text("title") }
         }
       }
-      #expect(found[1] != nil, "\(condition)")
-      if found[0] != nil { #expect(found[0] == found[1], "\(condition)") }
+      #expect(results[1] != nil, "\(condition)")
+      if results[0] != nil { #expect(results[0] == results[1], "\(condition)") }
     }
   }
 
@@ -132,8 +132,8 @@ import Testing
       },
     ]
     for (index, request) in requests.enumerated() {
-      let found = try contexts.map { context in try context.performAndWait { try context.fetch(request) } }
-      #expect(!found[0].isEmpty && found[0] == found[1], "\(index): \(found)")
+      let results = try contexts.map { context in try context.performAndWait { try context.fetch(request) } }
+      #expect(!results[0].isEmpty && results[0] == results[1], "\(index): \(results)")
     }
     let ungrouped = request {
       $0.propertiesToFetch = ["title", Self.sum("total", function: "sum:", of: "pages", type: .integer64AttributeType)]

@@ -187,10 +187,10 @@ struct CommitOutcomeTests {
     }
     // Given a server that has ended all sessions of this coordinator.
     let other = try ServerDriver.open(PostgreSQLServer.shared.address())
-    let own: SQL = "SELECT pg_backend_pid()::bigint"
+    let processQuery: SQL = "SELECT pg_backend_pid()::bigint"
     let processes = try [
-      store.database.write { try $0.execute(own).integer(0, 0) },
-      store.database.read { connection, _ in try connection.execute(own).integer(0, 0) },
+      store.database.write { try $0.execute(processQuery).integer(0, 0) },
+      store.database.read { connection, _ in try connection.execute(processQuery).integer(0, 0) },
     ]
     for process in processes { try other.run("SELECT pg_terminate_backend(\(process)::int, 60000)") }
     // Then fetches and saves go on.

@@ -29,13 +29,13 @@ struct CopiedRowsTests {
       """
     let result = try connection.execute(SQL(raw: sql))
     let rows = CopiedRows(columnCount: 8)
-    var found: [[[UInt8]?]] = []
+    var copiedRows: [[[UInt8]?]] = []
     try connection.copyRows(sql) { message in
       guard let row = try rows.row(in: message) else { return }
       #expect(row.key(0) == .max && row.integer(1) == 7 && row.number(6) == nil && row.integer(6) == nil)
-      found.append((0..<8).map { row.bytes($0).map(Array.init) })
+      copiedRows.append((0..<8).map { row.bytes($0).map(Array.init) })
     }
-    #expect(found == (0..<3).map { row in (0..<8).map { result.bytes(row, $0).map(Array.init) } })
+    #expect(copiedRows == (0..<3).map { row in (0..<8).map { result.bytes(row, $0).map(Array.init) } })
   }
 
   @Test func manyRowsAndNoRowsArrive() throws {

@@ -31,15 +31,15 @@ struct PredicatesOnServerTests {
         understood += isUnderstood ? 1 : 0
         let request = NSFetchRequest<NSManagedObject>(entityName: entity)
         request.predicate = predicate
-        let found: Set<NSManagedObjectID>
+        let fetchedIDs: Set<NSManagedObjectID>
         do {
-          found = Set(try reader.fetch(request).map(\.objectID))
+          fetchedIDs = Set(try reader.fetch(request).map(\.objectID))
         } catch {
           Issue.record("seed \(seed), \(entity): \(made.format)\n\(sql(predicate, store, entity))\n\(error)")
           return
         }
         let expected = Set(all[index % 5 % 4].filter { predicate.evaluate(with: $0) }.map(\.objectID))
-        if found == expected {
+        if fetchedIDs == expected {
           // Batch and dictionary requests take the same predicates, about every second of them.
           guard index % 2 == 0 else { continue }
           let others = try requests(predicate, of: entity, number: index, in: reader)
@@ -53,10 +53,10 @@ struct PredicatesOnServerTests {
             """)
           return
         }
-        let wrong = all[index % 5 % 4].first { found.contains($0.objectID) != expected.contains($0.objectID) }
+        let wrong = all[index % 5 % 4].first { fetchedIDs.contains($0.objectID) != expected.contains($0.objectID) }
         Issue.record(
           """
-          seed \(seed), \(entity): found \(found.count), expected \(expected.count)
+          seed \(seed), \(entity): found \(fetchedIDs.count), expected \(expected.count)
           \(predicate.canonicalFormat)
           \(sql(predicate, store, entity))
           \(wrong.map { "\($0.objectID) \($0.committedValues(forKeys: nil))" } ?? "")

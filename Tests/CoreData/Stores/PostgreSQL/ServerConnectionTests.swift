@@ -131,27 +131,27 @@ struct ServerConnectionTests {
     struct Stop: Error {}
     let connection = try connect()
     try connection.run("CREATE TEMPORARY TABLE t (n bigint)")
-    var rest = 0
+    var remainingRows = 0
     func next(_ bytes: inout [UInt8]) -> Bool {
-      guard rest > 0 else { return false }
-      bytes += "\(rest)\n".utf8
-      rest -= 1
+      guard remainingRows > 0 else { return false }
+      bytes += "\(remainingRows)\n".utf8
+      remainingRows -= 1
       return true
     }
-    rest = 20_000
+    remainingRows = 20_000
     try #expect(connection.copy("COPY t FROM STDIN", next) == 20_000)
-    rest = 20_000
+    remainingRows = 20_000
     #expect(throws: Stop.self) {
       try connection.copy("COPY t FROM STDIN") { bytes in
-        if rest == 5 { throw Stop() }
+        if remainingRows == 5 { throw Stop() }
         return next(&bytes)
       }
     }
-    rest = 1
+    remainingRows = 1
     let error = #expect(throws: ServerError.self) {
       try connection.copy("COPY t FROM STDIN") { bytes in
-        guard rest > 0 else { return false }
-        rest = 0
+        guard remainingRows > 0 else { return false }
+        remainingRows = 0
         bytes += "no number\n".utf8
         return true
       }
@@ -188,8 +188,8 @@ struct ServerConnectionTests {
     try sender.run("NOTIFY here, 'now'; NOTIFY elsewhere")
     var descriptors = [pollfd(fd: listener.descriptor, events: Int16(POLLIN), revents: 0)]
     #expect(poll(&descriptors, 1, 10_000) == 1)
-    let found = try listener.notifications()
-    #expect(found.map(\.payload) == ["now"] && found.map(\.channel) == ["here"])
+    let notifications = try listener.notifications()
+    #expect(notifications.map(\.payload) == ["now"] && notifications.map(\.channel) == ["here"])
   }
 
   @Test func anEndedSessionIsALostConnection() throws {
@@ -324,10 +324,10 @@ struct ServerConnectionTests {
     try server.psql("ALTER DATABASE \(database) SET standard_conforming_strings = off")
     let store = ServerDatabase(try ServerAddress(server.url(schema: "x", database: database), nil), maximumReaders: 1)
     defer { store.close() }
-    let found = try store.write { connection in
+    let settings = try store.write { connection in
       try connection.execute("SELECT current_setting('transaction_isolation') || ' ' || length('\\')").text(0, 0)
     }
-    #expect(found == "read committed 1")
+    #expect(settings == "read committed 1")
     let date = try #require(store.serverDate)
     #expect(abs(date.timeIntervalSinceNow) < 5)
   }

@@ -21,12 +21,12 @@ struct ServerNeighbourTests {
     let authors = try table(stack, "Author")
     try psql("INSERT INTO \(authors) (name, born) VALUES ('a', '-infinity'), ('b', '2000-01-01Z'), ('c', 'infinity')")
     try stack.perform { context in
-      let found = try context.all("Author", sort: "born")
-      let dates = found.compactMap { $0.value(forKey: "born") as? Date }
+      let authorObjects = try context.all("Author", sort: "born")
+      let dates = authorObjects.compactMap { $0.value(forKey: "born") as? Date }
       #expect(dates.count == 3 && dates == dates.sorted() && dates[0].timeIntervalSince1970 < -1e12)
       try #expect(context.all("Author", where: "born > CAST(1e9, 'NSDate')").map { $0.text("name") } == ["c"])
       // A program that writes them back changes nothing.
-      for author in found { author.setValue("new " + (author.text("name") ?? ""), forKey: "name") }
+      for author in authorObjects { author.setValue("new " + (author.text("name") ?? ""), forKey: "name") }
       context.make("Author", ["name": "d", "born": dates[0]])
       context.make("Author", ["name": "e", "born": dates[2]])
       try context.save()

@@ -134,8 +134,8 @@ struct ServerStoreTests {
       context.make("Author", ["name": "Ada", "born": Date(timeIntervalSinceReferenceDate: 9)])
       try context.save()
       let isWinning = ConstraintPolicies.winning.contains(policy)
-      let found = try stack.perform { try $0.all("Author").map { $0.value(forKey: "born") as? Date } }
-      #expect(found == [Date(timeIntervalSinceReferenceDate: isWinning ? 9 : 0)])
+      let births = try stack.perform { try $0.all("Author").map { $0.value(forKey: "born") as? Date } }
+      #expect(births == [Date(timeIntervalSinceReferenceDate: isWinning ? 9 : 0)])
     }
   }
 

@@ -56,9 +56,9 @@ struct ServerTextFunctionTests {
         "SELECT \(functions.name(function))(t) FROM unnest($1) WITH ORDINALITY AS u (t, n) ORDER BY n", parameters)
       var wrong: [String] = []
       for (index, text) in texts.enumerated() {
-        let (found, expected) = (rows.text(index, 0) ?? "nil", Self.inMemory(function, text))
-        if !found.utf8.elementsEqual(expected.utf8) {
-          wrong.append("\(text.unicodeScalars.map { String($0.value, radix: 16) }): \(found), not \(expected)")
+        let (actual, expected) = (rows.text(index, 0) ?? "nil", Self.inMemory(function, text))
+        if !actual.utf8.elementsEqual(expected.utf8) {
+          wrong.append("\(text.unicodeScalars.map { String($0.value, radix: 16) }): \(actual), not \(expected)")
         }
       }
       #expect(wrong.isEmpty, "\(function): \(wrong.count), \(wrong.prefix(5))")

@@ -44,20 +44,20 @@ import Testing
     }
     let request = NSFetchRequest<NSManagedObject>(entityName: entity)
     request.predicate = predicate
-    let found: Set<NSManagedObjectID>
+    let fetchedIDs: Set<NSManagedObjectID>
     do {
-      found = Set(try context.fetch(request).map(\.objectID))
+      fetchedIDs = Set(try context.fetch(request).map(\.objectID))
     } catch {
       Issue.record("seed \(seed), \(entity): \(format)\n\(predicate.canonicalFormat)\n\(error)")
       throw error
     }
     let expected = Set(all.filter { predicate.evaluate(with: $0) }.map(\.objectID))
-    guard found != expected else { return }
+    guard fetchedIDs != expected else { return }
     let (sql, bindings) = try SQLAgainstMemoryTests.sql(predicate, store, entity)
-    let wrong = all.first { found.contains($0.objectID) != expected.contains($0.objectID) }
+    let wrong = all.first { fetchedIDs.contains($0.objectID) != expected.contains($0.objectID) }
     Issue.record(
       """
-      seed \(seed), \(entity): found \(found.count), expected \(expected.count)
+      seed \(seed), \(entity): found \(fetchedIDs.count), expected \(expected.count)
       \(predicate.canonicalFormat)
       \(sql)
       \(bindings)
@@ -109,8 +109,8 @@ import Testing
       try context.save()
       let all = try context.all(entity)
       let expected = Set(all.filter { predicate.evaluate(with: $0) }.map(\.objectID))
-      let found = Set(try context.all(entity, where: format).map(\.objectID))
-      #expect(found == expected, "found \(found.count), expected \(expected.count) of \(all.count)")
+      let fetchedIDs = Set(try context.all(entity, where: format).map(\.objectID))
+      #expect(fetchedIDs == expected, "found \(fetchedIDs.count), expected \(expected.count) of \(all.count)")
     }
   }
 
@@ -131,9 +131,9 @@ import Testing
             let request = NSFetchRequest<NSManagedObject>(entityName: "Book")
             let descriptor = NSSortDescriptor(key: key, ascending: ascending, selector: selector)
             request.sortDescriptors = [descriptor, NSSortDescriptor(key: "objectID", ascending: true)]
-            let found = try context.fetch(request)
-            #expect(found.count == all.count)
-            let isSorted = zip(found, found.dropFirst()).allSatisfy {
+            let objects = try context.fetch(request)
+            #expect(objects.count == all.count)
+            let isSorted = zip(objects, objects.dropFirst()).allSatisfy {
               descriptor.compare($0, to: $1) != .orderedDescending
             }
             #expect(isSorted, "\(descriptor)")

@@ -121,18 +121,18 @@ import Testing
           Issue.record("no column for \(name)", sourceLocation: sourceLocation)
           continue
         }
-        let wanted = column.value(of: name)
-        let found = actual(object, name)
-        #expect(wanted == found, "\(name) of \(key)", sourceLocation: sourceLocation)
+        let storedValue = column.value(of: name)
+        let readValue = actual(object, name)
+        #expect(storedValue == readValue, "\(name) of \(key)", sourceLocation: sourceLocation)
       }
       for name in Self.texts {
         let column = columns["Z" + name.uppercased()]
-        let wanted = column.flatMap { $0.isNull ? nil : $0.string }
-        #expect(object[ManagedProperty<String?>(name)] == wanted, sourceLocation: sourceLocation)
+        let storedText = column.flatMap { $0.isNull ? nil : $0.string }
+        #expect(object[ManagedProperty<String?>(name)] == storedText, sourceLocation: sourceLocation)
         if case .string(let text) = object.predicateValue(at: [name][...]) {
-          #expect(text == wanted, sourceLocation: sourceLocation)
+          #expect(text == storedText, sourceLocation: sourceLocation)
         } else {
-          #expect(wanted == nil, sourceLocation: sourceLocation)
+          #expect(storedText == nil, sourceLocation: sourceLocation)
         }
       }
       let city = columns.first { $0.key.contains("CITY") }?.value

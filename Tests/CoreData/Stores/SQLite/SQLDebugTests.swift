@@ -40,8 +40,8 @@ import Testing
     try store.read { context in
       let request = NSFetchRequest<NSManagedObject>(entityName: "Book")
       request.predicate = NSPredicate(format: "title == %@", "One")
-      let found = try context.fetch(request)
-      #expect(found.count == 1)
+      let books = try context.fetch(request)
+      #expect(books.count == 1)
     }
   }
 }

@@ -51,8 +51,8 @@ import Testing
     reader.persistentStoreCoordinator = coordinator
     try reader.performAndWait {
       for store in coordinator.persistentStores { (store as? SQLiteStore)?.rowCache.removeAll() }
-      let found = try reader.fetch(NSFetchRequest<NSManagedObject>(entityName: "Thing"))
-      #expect(Dictionary(uniqueKeysWithValues: found.map { ($0.objectID, Self.values($0)) }) == expected)
+      let things = try reader.fetch(NSFetchRequest<NSManagedObject>(entityName: "Thing"))
+      #expect(Dictionary(uniqueKeysWithValues: things.map { ($0.objectID, Self.values($0)) }) == expected)
     }
   }
 

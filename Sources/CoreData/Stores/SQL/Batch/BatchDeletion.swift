@@ -5,12 +5,12 @@
 package struct BatchDeletion<Transaction: BatchTransaction> {
   private let transaction: Transaction
   private let schema: StoreSchema
-  private let own: OwnColumns
+  private let ownColumns: OwnColumns
 
   package init(_ transaction: Transaction) {
     self.transaction = transaction
     schema = transaction.store.schema
-    own = schema.ownColumns
+    ownColumns = schema.ownColumns
   }
 
   @_semantics("optimize.sil.specialize.generic.never")  // a copy for each store takes long to compile
@@ -22,9 +22,10 @@ package struct BatchDeletion<Transaction: BatchTransaction> {
       """)
     try transaction.execute("DELETE FROM cd_doomed")
     let root = transaction.store.mapping(fetch.entityName).rootNumber
-    let found = try transaction.store.select(
-      "\(root), t0.\(own.key), t0.\(own.entity), 0", fetch, isOrdered: fetch.limit > 0 || fetch.offset > 0)
-    try transaction.execute("INSERT INTO cd_doomed (root, key, entity, round) \(found)")
+    let selection = try transaction.store.select(
+      "\(root), t0.\(ownColumns.key), t0.\(ownColumns.entity), 0", fetch, isOrdered: fetch.limit > 0 || fetch.offset > 0
+    )
+    try transaction.execute("INSERT INTO cd_doomed (root, key, entity, round) \(selection)")
     try cascade()
     let mappings = try doomedMappings()
     for mapping in mappings {
@@ -42,20 +43,20 @@ package struct BatchDeletion<Transaction: BatchTransaction> {
   private func cascade() throws {
     var round = 0
     while true {
-      var found = 0
+      var addedCount = 0
       for mapping in try doomedMappings(round: round) {
         for relationship in relationships(of: mapping, .cascadeDeleteRule) {
           guard let related = related(relationship, of: mapping, round: round) else { continue }
-          found += try transaction.execute(
+          addedCount += try transaction.execute(
             SQL(
               raw: """
                 INSERT INTO cd_doomed (root, key, entity, round) \
-                SELECT \(related.destination.rootNumber), d.\(own.key), d.\(own.entity), \(round + 1) \
+                SELECT \(related.destination.rootNumber), d.\(ownColumns.key), d.\(ownColumns.entity), \(round + 1) \
                 \(related.source) ON CONFLICT DO NOTHING
                 """))
         }
       }
-      if found == 0 { return }
+      if addedCount == 0 { return }
       round += 1
     }
   }
@@ -89,8 +90,8 @@ package struct BatchDeletion<Transaction: BatchTransaction> {
     let owners = doomed(mapping, round: round)
     func destination(_ name: String) -> TableMapping? { schema.entitiesByName[name] }
     if let toOne = mapping.toOnes[relationship.name], let destination = destination(toOne.destinationEntityName) {
-      let keys = "SELECT t.\(toOne.column) FROM \(mapping.table) t WHERE t.\(own.key) IN (\(owners))"
-      return ("FROM \(destination.table) d WHERE d.\(own.key) IN (\(keys))", destination)
+      let keys = "SELECT t.\(toOne.column) FROM \(mapping.table) t WHERE t.\(ownColumns.key) IN (\(owners))"
+      return ("FROM \(destination.table) d WHERE d.\(ownColumns.key) IN (\(keys))", destination)
     }
     switch mapping.toManys[relationship.name] {
     case .foreignKey(let name, let table, let inverse):
@@ -99,7 +100,7 @@ package struct BatchDeletion<Transaction: BatchTransaction> {
     case .join(let name, let table, let ownerColumn, let destinationColumn, _):
       guard let destination = destination(name) else { return nil }
       let keys = "SELECT j.\(destinationColumn) FROM \(table) j WHERE j.\(ownerColumn) IN (\(owners))"
-      return ("FROM \(destination.table) d WHERE d.\(own.key) IN (\(keys))", destination)
+      return ("FROM \(destination.table) d WHERE d.\(ownColumns.key) IN (\(keys))", destination)
     case nil: return nil
     }
   }
@@ -109,7 +110,7 @@ package struct BatchDeletion<Transaction: BatchTransaction> {
   private func checkDenyRules(of mapping: TableMapping) throws {
     for relationship in relationships(of: mapping, .denyDeleteRule) {
       guard let related = related(relationship, of: mapping) else { continue }
-      let staying = "\(related.source) AND d.\(own.key) NOT IN (\(doomedInTable(of: related.destination)))"
+      let staying = "\(related.source) AND d.\(ownColumns.key) NOT IN (\(doomedInTable(of: related.destination)))"
       if try exists(staying) {
         throw CoreDataErrors.error(
           .validationRelationshipDeniedDelete,
@@ -130,7 +131,7 @@ package struct BatchDeletion<Transaction: BatchTransaction> {
         let toOne = destination.toOnes[inverse.name]
       else { continue }
       let staying =
-        "WHERE \(toOne.column) IN (\(doomed(mapping))) AND \(own.key) NOT IN (\(doomedInTable(of: destination)))"
+        "WHERE \(toOne.column) IN (\(doomed(mapping))) AND \(ownColumns.key) NOT IN (\(doomedInTable(of: destination)))"
       if !inverse.isOptional, try exists("FROM \(destination.table) \(staying)") {
         throw CoreDataErrors.error(
           .validationMissingMandatoryProperty,
@@ -143,7 +144,7 @@ package struct BatchDeletion<Transaction: BatchTransaction> {
         SQL(
           raw: """
             UPDATE \(destination.table) SET \(columns.map { "\($0) = NULL" }.joined(separator: ", ")), \
-            \(own.version) = \(own.version.nextVersion) \(staying) RETURNING \(own.key), \(own.entity)
+            \(ownColumns.version) = \(ownColumns.version.nextVersion) \(staying) RETURNING \(ownColumns.key), \(ownColumns.entity)
             """))
       for row in rows {
         guard let changed = schema.entitiesByNumber[Int(row[1])] else { continue }

@@ -19,10 +19,10 @@ package struct BatchUpdate<Transaction: BatchTransaction> {
   /// - Parameter fetch: `rows`, as the database can evaluate them.
   @_semantics("optimize.sil.specialize.generic.never")  // a copy for each store takes long to compile
   package func run(_ fetch: RowFetch?) throws -> BatchResult {
-    let (table, own) = (mapping.table, mapping.names)
-    let wanted = request.propertiesToUpdate ?? [:]
-    let names = try targets.names(wanted.keys)
-    let assignments = try targets.assignments(wanted, externalColumns: transaction.externalColumns(of: mapping))
+    let (table, ownColumns) = (mapping.table, mapping.names)
+    let newValues = request.propertiesToUpdate ?? [:]
+    let names = try targets.names(newValues.keys)
+    let assignments = try targets.assignments(newValues, externalColumns: transaction.externalColumns(of: mapping))
     let condition = try condition(fetch)
     for case .expression(let sql, let type, let attribute) in assignments.map(\.value)
     where attribute.type.integerRange != nil {
@@ -36,8 +36,8 @@ package struct BatchUpdate<Transaction: BatchTransaction> {
     let sets: [SQL] = try assignments.map { "\(raw: $0.column) = \(try value($0))" }
     let needsRows = transaction.history != nil || request.resultType == .updatedObjectIDsResultType
     let update: SQL = """
-      UPDATE \(raw: table) AS t0 SET \(sets.joined(", ")), \(raw: own.version) = \(raw: "t0.\(own.version)".nextVersion)\
-      \(condition)\(raw: needsRows ? " RETURNING \(own.key), \(own.entity)" : "")
+      UPDATE \(raw: table) AS t0 SET \(sets.joined(", ")), \(raw: ownColumns.version) = \(raw: "t0.\(ownColumns.version)".nextVersion)\
+      \(condition)\(raw: needsRows ? " RETURNING \(ownColumns.key), \(ownColumns.entity)" : "")
       """
     var result = BatchResult()
     guard needsRows else {

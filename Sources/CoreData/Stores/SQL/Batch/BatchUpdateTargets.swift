@@ -164,15 +164,15 @@ package struct BatchUpdateTargets {
     sql: SQL, type: SQLType
   ) {
     let generator = store.generator(for: mapping.name)
-    let wanted = SQLType(column.type)
-    let found: (SQL, SQLType) = try SQLGenerationError.translated {
+    let columnType = SQLType(column.type)
+    let operand: (SQL, SQLType) = try SQLGenerationError.translated {
       switch try generator.operand(expression, SQLEnvironment(root: generator.root)) {
-      case .scalar(let sql, let type) where type.isComparable(with: wanted) && wanted != .opaque:
+      case .scalar(let sql, let type) where type.isComparable(with: columnType) && columnType != .opaque:
         return (sql, type)
-      case .constant(.null): return ("NULL", wanted)
+      case .constant(.null): return ("NULL", columnType)
       case .constant(let constant):
-        if let value = generator.bound(constant, comparedWith: wanted) {
-          return (generator.dialect.parameter(value, wanted), wanted)
+        if let value = generator.bound(constant, comparedWith: columnType) {
+          return (generator.dialect.parameter(value, columnType), columnType)
         }
         throw SQLGenerationError.unsupportedExpression(expression.printed)
       default: throw SQLGenerationError.unsupportedExpression(expression.printed)
@@ -183,7 +183,7 @@ package struct BatchUpdateTargets {
         "The value of \(mapping.name).\(column.name) is \(expression.printed), which needs other rows than the updated "
           + "one.")
     }
-    return found
+    return operand
   }
 
   /// The columns of a to-one relationship and the numbers for them; nil for NULL.

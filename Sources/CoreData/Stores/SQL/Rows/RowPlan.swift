@@ -27,7 +27,7 @@ package final class RowPlan: Sendable {
     var indexes: [String: Int32] = [:]
     @inline(never)
     func index(_ column: String, _ attribute: NSAttributeDescription? = nil) -> Int32 {
-      if let known = indexes[column] { return known }
+      if let index = indexes[column] { return index }
       columns.append(form(column, attribute))
       let index = Int32(columns.count - 1)
       indexes[column] = index

@@ -20,9 +20,9 @@ package struct EntityNumbering {
   package init(_ entities: [NSEntityDescription], rows: [SchemaFile.EntityRow]) throws(StoreSchemaError) {
     let fresh = Self(entities)
     let byName = Dictionary(rows.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
-    let known = Set(entities.map { $0.name ?? "" })
+    let entityNames = Set(entities.map { $0.name ?? "" })
     let nameless = Dictionary(
-      rows.filter { !known.contains($0.name) }.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
+      rows.filter { !entityNames.contains($0.name) }.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
     var numbers: [ObjectIdentifier: Int] = [:]
     for entity in fresh.entities {
       guard let row = byName[entity.name ?? ""] ?? nameless[fresh.number(of: entity)] else {

@@ -14,24 +14,24 @@ package struct SchemaAdditions {
   /// - Throws: `StoreSchemaError` if the new model needs more than additions.
   package init(to file: SchemaFile, for schema: StoreSchema, from old: StoreSchema?) throws(StoreSchemaError) {
     try old?.checkPlaces(in: schema)
-    let known = Set(file.entities.map(\.name))
-    entities = schema.entities.filter { !known.contains($0.name) }
+    let numberedNames = Set(file.entities.map(\.name))
+    entities = schema.entities.filter { !numberedNames.contains($0.name) }
     if let entity = entities.first(where: { $0.superNumber != 0 || !$0.toOnes.isEmpty || !$0.toManys.isEmpty }) {
       throw StoreSchemaError("it has no entity \(entity.name), which has a superentity or relationships")
     }
     for table in schema.tables {
-      guard let found = file.columns[table.name] else {
+      guard let presentColumns = file.columns[table.name] else {
         guard entities.contains(where: { $0.table == table.name }) else {
           throw StoreSchemaError("it has no table \(table.name)")
         }
         tables.append(table)
         continue
       }
-      if let stranger = found.first(where: { name in !table.columns.contains { $0.name == name } }) {
+      if let stranger = presentColumns.first(where: { name in !table.columns.contains { $0.name == name } }) {
         throw StoreSchemaError("there is no place for \(table.name).\(stranger)")
       }
       let optional = schema.optionalColumns(of: table)
-      for column in table.columns where !found.contains(column.name) {
+      for column in table.columns where !presentColumns.contains(column.name) {
         guard optional.contains(column.name) else {
           throw StoreSchemaError("it has no \(table.name).\(column.name), which needs a value")
         }
@@ -45,8 +45,8 @@ extension SchemaFile {
   /// The store with numbers for the entities that it lacks, after its own.
   ///
   /// - Throws: `StoreSchemaError` if it has an entity that is not among them.
-  package func adding(_ wanted: [NSEntityDescription]) throws(StoreSchemaError) -> SchemaFile {
-    let names = Set(wanted.compactMap(\.name))
+  package func adding(_ newEntities: [NSEntityDescription]) throws(StoreSchemaError) -> SchemaFile {
+    let names = Set(newEntities.compactMap(\.name))
     if let stranger = entities.first(where: { !names.contains($0.name) }) {
       throw StoreSchemaError("there is no place for the entity \(stranger.name)")
     }

@@ -191,12 +191,12 @@ private struct ColumnList {
     ]
   }
 
-  mutating func add(_ wanted: String, _ declaredType: String) -> String {
-    var name = wanted
+  mutating func add(_ preferredName: String, _ declaredType: String) -> String {
+    var name = preferredName
     var suffix = 0
     while !names.insert(name).inserted {
       suffix += 1
-      name = wanted + String(suffix)
+      name = preferredName + String(suffix)
     }
     columns.append(EntityTable.Column(name: name, declaredType: declaredType))
     return name

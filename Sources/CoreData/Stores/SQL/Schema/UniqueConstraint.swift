@@ -8,16 +8,16 @@ extension StoreSchema {
   /// The constraints on rows of the entity. An index covers the whole table, so constraints that any entity of the
   /// hierarchy declares count, if the entity has their columns.
   package func uniqueConstraints(of mapping: TableMapping) -> [UniqueConstraint] {
-    var found: [UniqueConstraint] = []
+    var constraints: [UniqueConstraint] = []
     for other in entities where other.rootNumber == mapping.rootNumber {
       for names in other.entity.uniquenessConstraints.map(other.entity.names(of:)) {
         let constraint = UniqueConstraint(names: names, columns: other.columns(of: names))
         guard !names.isEmpty, constraint.columns.count == names.count,
-          mapping.columns(of: names) == constraint.columns, !found.contains(constraint)
+          mapping.columns(of: names) == constraint.columns, !constraints.contains(constraint)
         else { continue }
-        found.append(constraint)
+        constraints.append(constraint)
       }
     }
-    return found
+    return constraints
   }
 }

@@ -62,8 +62,10 @@ struct PageCache {
   /// Gives the cache a size, unless the present one is larger.
   private mutating func grow(_ connection: SQLiteConnection, to size: (Usual) throws -> Int) {
     // Whatever fails here, the transaction is as correct with the present size.
-    guard let usual = grownSize > 0 ? usual : try? Self.usual(connection), let wanted = try? size(usual) else { return }
-    let size = min(wanted, Self.largest)
+    guard let usual = grownSize > 0 ? usual : try? Self.usual(connection), let requestedSize = try? size(usual) else {
+      return
+    }
+    let size = min(requestedSize, Self.largest)
     guard size > max(usual.bytes, grownSize), (try? connection.execute("PRAGMA cache_size = -\(size / 1024)")) != nil
     else { return }
     self.usual = usual

@@ -28,8 +28,8 @@ extension SQLiteConnection {
         guard value != .null, let place = collectedValues(context, Int32(MemoryLayout<UnsafeRawPointer>.size)) else {
           return
         }
-        if let known = place.pointee {
-          Unmanaged<CollectedValues>.fromOpaque(known).takeUnretainedValue().values.append(value)
+        if let valuesPointer = place.pointee {
+          Unmanaged<CollectedValues>.fromOpaque(valuesPointer).takeUnretainedValue().values.append(value)
         } else {
           place.pointee = UnsafeRawPointer(Unmanaged.passRetained(CollectedValues(value)).toOpaque())
         }

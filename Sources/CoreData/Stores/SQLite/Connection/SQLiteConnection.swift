@@ -105,7 +105,7 @@ package final class SQLiteConnection: PooledConnection, @unchecked Sendable {
   @inline(__always)
   func statement(of query: RowQuery) throws -> SQLiteStatement {
     let place = query.serial & 7
-    if let known = lookUps[place], known.query === query, !known.statement.isRunning { return known.statement }
+    if let lookUp = lookUps[place], lookUp.query === query, !lookUp.statement.isRunning { return lookUp.statement }
     let statement = try statement(query.sql)
     lookUps[place] = (query, statement)
     return statement

@@ -40,12 +40,12 @@ struct HistoryColumns: Sendable {
   }
 
   func names(in mask: Data) -> Set<String> {
-    var found: Set<String> = []
+    var maskedNames: Set<String> = []
     for (offset, byte) in mask.enumerated() where byte != 0 {
       for bit in 0..<8 where byte & (0x80 >> bit) != 0 && offset * 8 + bit < names.count {
-        found.insert(names[offset * 8 + bit])
+        maskedNames.insert(names[offset * 8 + bit])
       }
     }
-    return found
+    return maskedNames
   }
 }

@@ -44,8 +44,8 @@ struct HistoryTables: Sendable {
   /// Creates the tables in a transaction, or finds those that another process created meanwhile.
   static func create(_ schema: StoreSchema, tombstoneCount: Int, _ connection: SQLiteConnection) throws -> HistoryTables
   {
-    if let found = try HistoryTables(prefix: schema.prefix, connection) {
-      return try found.adding(tombstones: tombstoneCount, connection)
+    if let presentTables = try HistoryTables(prefix: schema.prefix, connection) {
+      return try presentTables.adding(tombstones: tombstoneCount, connection)
     }
     let tables = HistoryTables(prefix: schema.prefix, hasStrings: true, tombstoneCount: tombstoneCount)
     for statement in tables.creationStatements { try connection.execute(statement) }
@@ -62,12 +62,12 @@ struct HistoryTables: Sendable {
   }
 
   /// A model may preserve more values than the file has columns for.
-  private func adding(tombstones wanted: Int, _ connection: SQLiteConnection) throws -> HistoryTables {
-    guard wanted > tombstoneCount else { return self }
-    for index in tombstoneCount..<wanted {
+  private func adding(tombstones neededCount: Int, _ connection: SQLiteConnection) throws -> HistoryTables {
+    guard neededCount > tombstoneCount else { return self }
+    for index in tombstoneCount..<neededCount {
       try connection.execute("ALTER TABLE \(changes) ADD COLUMN ZTOMBSTONE\(index) BLOB")
     }
-    return HistoryTables(prefix: prefix, hasStrings: hasStrings, tombstoneCount: wanted)
+    return HistoryTables(prefix: prefix, hasStrings: hasStrings, tombstoneCount: neededCount)
   }
 
   private var creationStatements: [String] {

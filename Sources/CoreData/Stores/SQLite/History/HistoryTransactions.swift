@@ -34,9 +34,8 @@ struct HistoryTransactions {
   private func reference(_ name: String?) throws -> SQLiteValue {
     guard let name else { return .null }
     guard tables.hasStrings else { return .text(name) }
-    if let known = try connection.integer("SELECT Z_PK FROM \(raw: tables.strings) WHERE ZNAME = \(bind: .text(name))")
-    {
-      return .integer(known)
+    if let key = try connection.integer("SELECT Z_PK FROM \(raw: tables.strings) WHERE ZNAME = \(bind: .text(name))") {
+      return .integer(key)
     }
     let key = try lastKey(HistoryTables.Number.string, "TRANSACTIONSTRING") + 1
     try connection.run(

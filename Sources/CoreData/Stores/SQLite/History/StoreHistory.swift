@@ -20,11 +20,12 @@ final class StoreHistory: Sendable {
     -> StoreHistory?
   {
     let isWanted = (options?[NSPersistentHistoryTrackingKey] as? NSNumber)?.boolValue ?? false
-    let found = try database.withWriter { try HistoryTables(prefix: schema.prefix, $0) }
+    let presentTables = try database.withWriter { try HistoryTables(prefix: schema.prefix, $0) }
     let tombstoneCount = schema.entities.map(\.preservedAttributes.count).max() ?? 0
-    if database.configuration.isReadOnly || (found?.tombstoneCount ?? -1) >= tombstoneCount || found == nil && !isWanted
+    if database.configuration.isReadOnly || (presentTables?.tombstoneCount ?? -1) >= tombstoneCount
+      || presentTables == nil && !isWanted
     {
-      return found.map { StoreHistory($0, schema) }
+      return presentTables.map { StoreHistory($0, schema) }
     }
     let tables = try database.write { try HistoryTables.create(schema, tombstoneCount: tombstoneCount, $0) }
     return StoreHistory(tables, schema)

@@ -37,8 +37,8 @@ struct DeferredMigration {
 
   private func nextTask() throws -> String? {
     if let table = try Self.oldTables(connection).first { return "DROP TABLE \"\(table)\"" }
-    let found = try SQLiteStore.indexes(schema, connection).values
-    return schema.indexStatements.first { !found.contains($0) }
+    let presentIndexes = try SQLiteStore.indexes(schema, connection).values
+    return schema.indexStatements.first { !presentIndexes.contains($0) }
   }
 }
 

@@ -30,8 +30,8 @@ struct SQLiteGuests {
   }
 
   private func partsAndUsers() throws -> [StoreGuest] {
-    let own = Set((schema.tables.map(\.name) + schema.joinTables.map(\.name)).map { $0.uppercased() })
-    var known: [String: Set<String>] = [:]
+    let ownTables = Set((schema.tables.map(\.name) + schema.joinTables.map(\.name)).map { $0.uppercased() })
+    var columnsByTable: [String: Set<String>] = [:]
     var guests: [StoreGuest] = []
     let rows = try connection.rows(
       "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE type <> 'table' AND sql NOT NULL ORDER BY rowid")
@@ -39,9 +39,9 @@ struct SQLiteGuests {
       guard case .text(let type) = row[0], case .text(let name) = row[1], case .text(let table) = row[2],
         case .text(let sql) = row[3]
       else { continue }
-      if own.contains(table.uppercased()) {
-        let columns = try known[table] ?? Self.columns(of: table, connection)
-        known[table] = columns
+      if ownTables.contains(table.uppercased()) {
+        let columns = try columnsByTable[table] ?? Self.columns(of: table, connection)
+        columnsByTable[table] = columns
         if schema.isOwn(name, of: table, columns) { continue }
         let part = Part(type: type, name: name, table: table, sql: sql, columns: columns)
         guests.append(StoreGuest("the \(type) \(name)") { try failure(of: part) })
@@ -96,9 +96,9 @@ struct SQLiteGuests {
 
   /// A statement for each event of a trigger.
   private static func changes(of table: String, _ connection: SQLiteConnection) throws -> [String] {
-    let all = try columns(of: table, connection).sorted().map { "\($0.quotedName) = \($0.quotedName)" }
+    let assignments = try columns(of: table, connection).sorted().map { "\($0.quotedName) = \($0.quotedName)" }
     return ["INSERT INTO \(table.quotedName) DEFAULT VALUES", "DELETE FROM \(table.quotedName)"]
-      + (all.isEmpty ? [] : ["UPDATE \(table.quotedName) SET \(all.joined(separator: ", "))"])
+      + (assignments.isEmpty ? [] : ["UPDATE \(table.quotedName) SET \(assignments.joined(separator: ", "))"])
   }
 
   static func columns(of table: String, _ connection: SQLiteConnection) throws -> Set<String> {

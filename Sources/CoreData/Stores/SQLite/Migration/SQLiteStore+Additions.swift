@@ -45,10 +45,12 @@ extension SQLiteStore {
   ///
   /// - Throws: 134111 if a uniqueness constraint does not hold.
   static func renewIndexes(_ schema: StoreSchema, onlyUnique: Bool, _ connection: SQLiteConnection) throws {
-    let found = try indexes(schema, connection)
-    let wanted = schema.indexStatements
-    for (name, statement) in found where !wanted.contains(statement) { try connection.execute("DROP INDEX \(name)") }
-    for statement in wanted where !found.values.contains(statement) {
+    let presentIndexes = try indexes(schema, connection)
+    let neededIndexes = schema.indexStatements
+    for (name, statement) in presentIndexes where !neededIndexes.contains(statement) {
+      try connection.execute("DROP INDEX \(name)")
+    }
+    for statement in neededIndexes where !presentIndexes.values.contains(statement) {
       guard !onlyUnique || statement.hasPrefix("CREATE UNIQUE INDEX") else { continue }
       do { try connection.execute(statement) } catch let error as SQLiteError where error.primaryCode == 19 {
         throw CoreDataErrors.newConstraintFails(error.message)

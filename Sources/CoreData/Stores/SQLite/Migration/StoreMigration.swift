@@ -222,9 +222,9 @@ struct StoreMigration {
     let old = InferredMapping.path(path[1...], of: composite, in: was)
     let column = columns.leaves.first { $0.path == old }?.column.column
     if element.isOptional { return column.map { "\(raw: $0)" } ?? "NULL" }
-    let all = columns.leaves.map(\.column.column) + ["NULL"]
+    let oldValues = columns.leaves.map(\.column.column) + ["NULL"]
     let value = column.map { "coalesce(\(raw: $0), \(defaultValue))" as SQL } ?? defaultValue
-    return "CASE WHEN coalesce(\(raw: all.joined(separator: ", "))) IS NULL THEN NULL ELSE \(value) END"
+    return "CASE WHEN coalesce(\(raw: oldValues.joined(separator: ", "))) IS NULL THEN NULL ELSE \(value) END"
   }
 
   private func defaultValue(of attribute: NSAttributeDescription, _ entity: TableMapping) throws -> SQLiteValue {

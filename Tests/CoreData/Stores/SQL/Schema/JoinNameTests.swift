@@ -77,11 +77,11 @@ import Testing
     let model = try NSPersistentStoreCoordinator.cachedModelForPersistentStore(at: file)
     let made = try StoreSchema(entities: model.entities, prefix: "Z").creationStatements
       .filter { $0.hasPrefix("CREATE INDEX Z_") && !$0.contains("_INDEX ON") }
-    let found = try StoreFixtures.rows(
+    let fileIndexes = try StoreFixtures.rows(
       """
       SELECT sql FROM sqlite_master WHERE type = 'index' AND sql LIKE 'CREATE INDEX Z!_%' ESCAPE '!' \
       AND sql NOT LIKE '%!_INDEX ON%' ESCAPE '!' AND sql NOT LIKE '%TRANSACTION%'
       """, inFile: file)
-    #expect(Set(made) == Set(found.compactMap { $0[0] }))
+    #expect(Set(made) == Set(fileIndexes.compactMap { $0[0] }))
   }
 }

@@ -77,7 +77,7 @@ import Testing
   func indexes(store: String) throws {
     let (folder, file) = try ModelFixtures.copyOfStore(store)
     defer { try? FileManager.default.removeItem(at: folder) }
-    let found = try definitions("index", in: file).filter { !isHistory($0.key) }
+    let fileIndexes = try definitions("index", in: file).filter { !isHistory($0.key) }
     let source = try StoreModels.sourceModel(ofStore: store)
     let model = try source ?? StoreModels.model(ofStore: store)
 
@@ -85,7 +85,7 @@ import Testing
 
     var built = statements(schema, creating: "INDEX").merging(
       statements(schema, creating: "UNIQUE INDEX"), uniquingKeysWith: { first, _ in first })
-    var expected = found
+    var expected = fileIndexes
     if source == nil {
       // `modelcache.json` does not list the fetch indexes.
       expected = expected.filter { built[$0.key] != nil }

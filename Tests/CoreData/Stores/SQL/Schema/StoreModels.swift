@@ -32,7 +32,7 @@ enum StoreModels {
         file.hasSuffix(".xcdatamodeld")
         ? Array(try NSManagedObjectModel.versions(at: url).values)
         : [file.hasSuffix(".xcdatamodel") ? try NSManagedObjectModel.load(contentsOf: url) : nil].compactMap { $0 }
-      if let found = candidates.first(where: { $0.entityVersionHashesByName == hashes }) { return found }
+      if let model = candidates.first(where: { $0.entityVersionHashesByName == hashes }) { return model }
     }
     return nil
   }

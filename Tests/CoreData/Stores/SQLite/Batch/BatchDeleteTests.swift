@@ -211,8 +211,8 @@ import Testing
     try context.performAndWait {
       let result = try store.coordinator.execute(delete("Book", where: "pages == 1"), with: context)
       #expect((result as? NSBatchDeleteResult)?.result as? Int == 1)
-      let found = try store.coordinator.execute(NSFetchRequest<NSManagedObject>(entityName: "Book"), with: context)
-      #expect((found as? [NSManagedObject])?.count == 2)
+      let books = try store.coordinator.execute(NSFetchRequest<NSManagedObject>(entityName: "Book"), with: context)
+      #expect((books as? [NSManagedObject])?.count == 2)
       expectError(134091) { try context.execute(NSPersistentStoreRequest()) }
     }
   }

@@ -55,9 +55,9 @@ import Testing
   @Test func aDictionaryHandlerIsAskedUntilItReturnsTrueAndGetsAnEmptyDictionaryEachTime() throws {
     let store = try TemporaryStore()
     var calls = 0
-    var found: [Int] = []
+    var rowCounts: [Int] = []
     let request = NSBatchInsertRequest(entityName: "Book") { (row: NSMutableDictionary) in
-      found.append(row.count)
+      rowCounts.append(row.count)
       calls += 1
       if calls == 4 { return true }
       row["title"] = "Book \(calls)"
@@ -66,7 +66,7 @@ import Testing
     }
     request.resultType = .count
     try #expect(execute(request, store) as? Int == 3)
-    #expect(calls == 4 && found == [0, 0, 0, 0])
+    #expect(calls == 4 && rowCounts == [0, 0, 0, 0])
     try #expect(
       store.sql("SELECT ZTITLE, ZPAGES FROM ZBOOK ORDER BY 1") == [
         ["Book 1", "7"], ["Book 2", "0"], ["Book 3", "0"],

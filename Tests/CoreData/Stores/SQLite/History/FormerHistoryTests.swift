@@ -29,12 +29,12 @@ import Testing
   func readingEverything(name: String) throws {
     let (folder, file, context) = try open(name)
     defer { try? FileManager.default.removeItem(at: folder) }
-    let found = try transactions(context)
+    let allTransactions = try transactions(context)
     func count(_ sql: String) throws -> Int { Int(try StoreFixtures.rows(sql, inFile: file)[0][0] ?? "") ?? -1 }
-    try #expect(found.count == count("SELECT count(*) FROM ATRANSACTION"))
-    try #expect(found.reduce(0) { $0 + ($1.changes?.count ?? 0) } == count("SELECT count(*) FROM ACHANGE"))
-    #expect(found.allSatisfy { !$0.processID.isEmpty && $0.timestamp.timeIntervalSinceReferenceDate > 0 })
-    let changes: [NSPersistentHistoryChange] = found.flatMap { $0.changes ?? [] }
+    try #expect(allTransactions.count == count("SELECT count(*) FROM ATRANSACTION"))
+    try #expect(allTransactions.reduce(0) { $0 + ($1.changes?.count ?? 0) } == count("SELECT count(*) FROM ACHANGE"))
+    #expect(allTransactions.allSatisfy { !$0.processID.isEmpty && $0.timestamp.timeIntervalSinceReferenceDate > 0 })
+    let changes: [NSPersistentHistoryChange] = allTransactions.flatMap { $0.changes ?? [] }
     for change in changes {
       #expect((change.updatedProperties != nil) == (change.changeType == .update))
       // An update names its changed properties.

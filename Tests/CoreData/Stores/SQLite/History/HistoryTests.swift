@@ -33,9 +33,9 @@ import Testing
     let fetchRequest = try #require(NSPersistentHistoryTransaction.fetchRequest)
     fetchRequest.predicate = NSPredicate(format: "token \(comparison) %@", all[1].token)
     let request = NSPersistentHistoryChangeRequest.fetchHistory(withFetch: fetchRequest)
-    let found = try #require(fetch(store, request) as? [NSPersistentHistoryTransaction]).map(\.transactionNumber)
+    let numbers = try #require(fetch(store, request) as? [NSPersistentHistoryTransaction]).map(\.transactionNumber)
     let expected: [String: [Int64]] = ["<": [1], "<=": [1, 2], ">": [3], ">=": [2, 3], "==": [2]]
-    #expect(found == expected[comparison])
+    #expect(numbers == expected[comparison])
   }
 
   // MARK: The tables
@@ -70,11 +70,11 @@ import Testing
     }
     let store = try TemporaryStore(model, options: Self.tracked)
     let sql = "SELECT name, sql FROM sqlite_master WHERE tbl_name LIKE 'A%' AND tbl_name NOT LIKE 'AU%' ORDER BY rowid"
-    let wanted = try StoreFixtures.rows(sql, inFile: file).filter {
+    let formerTables = try StoreFixtures.rows(sql, inFile: file).filter {
       ($0[1] ?? "").contains("CHANGE") || ($0[1] ?? "").contains("TRANSACTION")
     }
-    let found = try store.sql(sql)
-    #expect(found == wanted)
+    let ownTables = try store.sql(sql)
+    #expect(ownTables == formerTables)
   }
 
   // MARK: What is recorded
@@ -95,13 +95,13 @@ import Testing
       context.delete(book)
       try context.save()
     }
-    let found = try transactions(store)
-    #expect(found.map(\.transactionNumber) == [1, 2, 3])
-    #expect(Set(changes(found[0])) == ["insert Author/p1", "insert Book/p1"])
-    #expect(changes(found[1]) == ["update Book/p1 pages,title"])
-    #expect(Set(changes(found[2])) == ["delete Book/p1", "update Author/p1 books"])
+    let savedTransactions = try transactions(store)
+    #expect(savedTransactions.map(\.transactionNumber) == [1, 2, 3])
+    #expect(Set(changes(savedTransactions[0])) == ["insert Author/p1", "insert Book/p1"])
+    #expect(changes(savedTransactions[1]) == ["update Book/p1 pages,title"])
+    #expect(Set(changes(savedTransactions[2])) == ["delete Book/p1", "update Author/p1 books"])
     let identifier: String = try #require(store.coordinator.persistentStores[0].identifier)
-    for transaction in found {
+    for transaction in savedTransactions {
       #expect(transaction.author == "me" && transaction.contextName == "editor")
       #expect(transaction.processID == ProcessInfo.processInfo.processName)
       #expect(!transaction.bundleID.isEmpty)
@@ -109,7 +109,7 @@ import Testing
       #expect(transaction.timestamp >= before.addingTimeInterval(-1) && transaction.timestamp <= Date())
       #expect(transaction.changes?.allSatisfy { $0.transaction === transaction } == true)
     }
-    #expect(found.flatMap { $0.changes ?? [] }.map(\.changeID) == [1, 2, 3, 4, 5])
+    #expect(savedTransactions.flatMap { $0.changes ?? [] }.map(\.changeID) == [1, 2, 3, 4, 5])
   }
 
   @Test func aSaveThatFailsOrWritesNothingLeavesNoTransaction() throws {
@@ -160,11 +160,11 @@ import Testing
       try context.save()
       try context.execute(NSBatchDeleteRequest(fetchRequest: NSFetchRequest<NSManagedObject>(entityName: "Author")))
     }
-    let found = try transactions(store)
-    #expect(found.map(\.author) == ["batch", "batch", "batch", "batch"])
-    #expect(changes(found[0]) == ["insert Tag/p1", "insert Tag/p2", "update Tag/p1 label"])
-    #expect(changes(found[1]) == ["update Tag/p1 label"])
-    #expect(changes(found[3]) == ["update Passport/p1 holder", "delete Author/p1", "delete Book/p1"])
+    let savedTransactions = try transactions(store)
+    #expect(savedTransactions.map(\.author) == ["batch", "batch", "batch", "batch"])
+    #expect(changes(savedTransactions[0]) == ["insert Tag/p1", "insert Tag/p2", "update Tag/p1 label"])
+    #expect(changes(savedTransactions[1]) == ["update Tag/p1 label"])
+    #expect(changes(savedTransactions[3]) == ["update Passport/p1 holder", "delete Author/p1", "delete Book/p1"])
   }
 
   @Test func tombstonesKeepPreservedValues() throws {
@@ -273,8 +273,8 @@ import Testing
     let byAuthor = try #require(NSPersistentHistoryTransaction.fetchRequest)
     byAuthor.predicate = NSPredicate(format: "author == %@ AND transactionNumber > 1", "app")
     let request = NSPersistentHistoryChangeRequest.fetchHistory(withFetch: byAuthor)
-    let found = try #require(try fetch(store, request) as? [NSPersistentHistoryTransaction])
-    #expect(found.map(\.transactionNumber) == [3])
+    let matches = try #require(try fetch(store, request) as? [NSPersistentHistoryTransaction])
+    #expect(matches.map(\.transactionNumber) == [3])
 
     let ofTags = try #require(NSPersistentHistoryChange.fetchRequest)
     let tag = try store.read { try $0.all("Tag", where: "label == 'widget'")[0].objectID }
@@ -285,7 +285,7 @@ import Testing
     #expect(changes.map(\.changedObjectID) == [tag] && changes[0].transaction?.author == "widget")
 
     // Some programs give a history request its fetch request later.
-    let later = NSPersistentHistoryChangeRequest.fetchHistory(after: found[0].token)
+    let later = NSPersistentHistoryChangeRequest.fetchHistory(after: matches[0].token)
     later.fetchRequest = byAuthor
     try #expect((fetch(store, later) as? [NSPersistentHistoryTransaction])?.isEmpty == true)
     let wrong = NSPersistentHistoryChangeRequest.fetchHistory(
@@ -329,9 +329,9 @@ import Testing
       let theirs = NSManagedObjectContext(.privateQueue)
       theirs.persistentStoreCoordinator = other
       try theirs.performAndWait {
-        let found = try theirs.all("Tag", sort: "label")
-        found[0].setValue("A", forKey: "label")
-        theirs.delete(found[1])
+        let theirTags = try theirs.all("Tag", sort: "label")
+        theirTags[0].setValue("A", forKey: "label")
+        theirs.delete(theirTags[1])
         try theirs.save()
       }
       for transaction in try transactions(store, after: start) {
