@@ -62,10 +62,10 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   func writer(_ number: Int) -> ServerRowWriter { rows.writer(number) }
 
   /// The name of one of the store's own tables in SQL.
-  func own(_ table: ServerLayout.OwnTable) -> String { address.qualified(table.rawValue) }
+  func ownTable(_ table: ServerLayout.OwnTable) -> String { address.qualified(table.rawValue) }
 
   func validateRowCache() {
-    let name = own(.store).quotedText
+    let name = ownTable(.store).quotedText
     // A server that cannot be asked may have other rows: what is cached counts as unknown.
     let state = try? database.read { connection, _ -> (snapshot: String?, table: Int64) in
       let row = try connection.execute("SELECT pg_current_snapshot()::text, to_regclass(\(raw: name))::oid::int8")
@@ -83,9 +83,9 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   /// tables are still those that were opened: rows and entities may have other numbers in a migrated store.
   func prepare(_ connection: ServerWriter) {
     database.prepare(
-      connection, announcingTo: CommitListener.channel(of: identifier), of: own(.store)
-    ) { [self] found in
-      if found != table { isReplaced.store(true, ordering: .relaxed) }
+      connection, announcingTo: CommitListener.channel(of: identifier), of: ownTable(.store)
+    ) { [self] currentTable in
+      if currentTable != table { isReplaced.store(true, ordering: .relaxed) }
       try checkPlace()
     }
   }

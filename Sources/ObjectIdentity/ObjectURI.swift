@@ -58,9 +58,9 @@ public struct ObjectURI: Hashable, Sendable, LosslessStringConvertible {
     guard !store.isEmpty, !entity.isEmpty, entity.upperBound < bytes.count,
       let key = Self.key(bytes[(entity.upperBound + 1)...])
     else { return nil }
-    func text(_ range: Range<Int>, like known: String?) -> String {
+    func text(_ range: Range<Int>, like otherText: String?) -> String {
       let part = UnsafeBufferPointer(rebasing: bytes[range])
-      if let known, known.utf8.count == part.count, known.utf8.elementsEqual(part) { return known }
+      if let otherText, otherText.utf8.count == part.count, otherText.utf8.elementsEqual(part) { return otherText }
       return String(decoding: part, as: UTF8.self)
     }
     return ObjectURI(store: text(store, like: other?.store), entity: text(entity, like: other?.entity), key: key)
@@ -87,9 +87,9 @@ public struct ObjectURI: Hashable, Sendable, LosslessStringConvertible {
   /// The number of bytes of the text.
   package var byteCount: Int {
     var digits = key < 0 ? 2 : 1
-    var rest = key.magnitude
-    while rest >= 10 {
-      rest /= 10
+    var magnitude = key.magnitude
+    while magnitude >= 10 {
+      magnitude /= 10
       digits += 1
     }
     return Self.scheme.utf8.count + store.utf8.count + entity.utf8.count + 3 + digits
@@ -106,11 +106,11 @@ public struct ObjectURI: Hashable, Sendable, LosslessStringConvertible {
     if key < 0 { bytes.append(UInt8(ascii: "-")) }
     // The last digit first.
     let start = bytes.count
-    var rest = key.magnitude
+    var magnitude = key.magnitude
     repeat {
-      bytes.append(UInt8(ascii: "0") + UInt8(rest % 10))
-      rest /= 10
-    } while rest > 0
+      bytes.append(UInt8(ascii: "0") + UInt8(magnitude % 10))
+      magnitude /= 10
+    } while magnitude > 0
     bytes[start...].reverse()
   }
 

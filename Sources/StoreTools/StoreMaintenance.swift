@@ -189,8 +189,8 @@ public final class StoreMaintenance {
     else {
       throw CoreDataErrors.error(
         .persistentStoreOperation,
-        "\(copy.path) and the store would share the folder \(ownFolder.path), where the store keeps large values: choose a name "
-          + "that differs before its extension, or another directory.")
+        "\(copy.path) and the store would share the folder \(ownFolder.path), where the store keeps large values: "
+          + "choose a name that differs before its extension, or another directory.")
     }
   }
 

@@ -303,8 +303,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// ```swift
   /// let uri = book.objectID.uriRepresentation()  // x-coredata://STORE-UUID/Book/p17
   /// if let id = coordinator.managedObjectID(forURIRepresentation: uri) {
-  ///   let found = try context.existingObject(with: id)
-  ///   print(found.objectID == id)
+  ///   let object = try context.existingObject(with: id)
+  ///   print(object.objectID == id)
   /// }
   /// ```
   ///

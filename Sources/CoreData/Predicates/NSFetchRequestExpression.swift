@@ -27,8 +27,8 @@ public final class NSFetchRequestExpression: NSExpression {
   /// let long = NSFetchRequest<Book>(entityName: "Book")
   /// long.predicate = NSPredicate(format: "pages > 500")
   /// let (request, fetching) = (NSExpression(forConstantValue: long), NSExpression(forConstantValue: context))
-  /// let found = NSFetchRequestExpression.expression(forFetch: request, context: fetching, countOnly: true)
-  /// print(found.expressionValue(with: nil, context: nil) ?? 0)
+  /// let count = NSFetchRequestExpression.expression(forFetch: request, context: fetching, countOnly: true)
+  /// print(count.expressionValue(with: nil, context: nil) ?? 0)
   /// ```
   ///
   /// A fetch that fails ends the process, since an expression's value cannot be an error.

@@ -69,7 +69,7 @@ extension ServerStore {
     try CoreDataErrors.fromServer("Listening to \(address.description)") {
       // From now on those who write announce their commits.
       if !isReadOnly {
-        try database.write { try $0.run("UPDATE \(own(.store)) SET announces = true WHERE NOT announces") }
+        try database.write { try $0.run("UPDATE \(ownTable(.store)) SET announces = true WHERE NOT announces") }
       }
       let listener = try CommitListener(database, identifier) { [weak self] in
         // The notice comes without a number: who wants the history reads it then, and gets the error.

@@ -78,11 +78,11 @@ final class ServerHistoryNotes: HistoryNotes {
       if let name { parameters.add(name) } else { parameters.addNull(.text) }
     }
     let sql = """
-      WITH counted AS (UPDATE \(store.own(.store)) SET last_transaction = last_transaction + 1 \
+      WITH counted AS (UPDATE \(store.ownTable(.store)) SET last_transaction = last_transaction + 1 \
       RETURNING last_transaction AS number), \
-      written AS (INSERT INTO \(store.own(.transactions)) (number, at, author, context, bundle, process) \
+      written AS (INSERT INTO \(store.ownTable(.transactions)) (number, at, author, context, bundle, process) \
       SELECT number, clock_timestamp(), $6, $7, $8, $9 FROM counted) \
-      INSERT INTO \(store.own(.changes)) (transaction, number, type, entity, key, properties, tombstone) \
+      INSERT INTO \(store.ownTable(.changes)) (transaction, number, type, entity, key, properties, tombstone) \
       SELECT counted.number, c.number, c.type, c.entity, c.key, c.properties, c.tombstone FROM counted, \
       unnest($1, $2, $3, $4, $5) WITH ORDINALITY AS c (type, entity, key, properties, tombstone, number)
       """

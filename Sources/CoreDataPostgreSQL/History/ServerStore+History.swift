@@ -3,7 +3,7 @@ extension ServerStore {
   func lastTransactionNumber() throws -> Int64? {
     guard keepsHistory else { return nil }
     return try query(
-      "Reading the history of \(address.description)", in: nil, "SELECT last_transaction FROM \(own(.store))",
+      "Reading the history of \(address.description)", in: nil, "SELECT last_transaction FROM \(ownTable(.store))",
       with: ServerParameters()
     ).integer(0, 0)
   }
@@ -17,7 +17,10 @@ extension ServerStore {
         defer { try? connection.run("COMMIT") }
         try query.checkNothingIsMissing(in: identifier) {
           let bounds = try connection.execute(
-            "SELECT last_transaction, (SELECT min(number) FROM \(raw: own(.transactions))) FROM \(raw: own(.store))")
+            """
+            SELECT last_transaction, (SELECT min(number) FROM \(raw: ownTable(.transactions))) \
+            FROM \(raw: ownTable(.store))
+            """)
           return (bounds.integer(0, 0), bounds.integer(0, 1))
         }
         return try transactions(query, connection)
@@ -40,7 +43,7 @@ extension ServerStore {
     let condition = condition(query.place, ">")
     let rows = try connection.execute(
       """
-      SELECT t.number, t.at, t.author, t.bundle, t.context, t.process FROM \(raw: own(.transactions)) t \
+      SELECT t.number, t.at, t.author, t.bundle, t.context, t.process FROM \(raw: ownTable(.transactions)) t \
       WHERE \(condition) ORDER BY t.number
       """)
     let transactions = (0..<rows.rowCount).map { row in
@@ -54,9 +57,9 @@ extension ServerStore {
     let byNumber = Dictionary(uniqueKeysWithValues: transactions.map { ($0.transactionNumber, $0) })
     let changeRows = try connection.execute(
       """
-      SELECT c.transaction, c.number, c.type, c.entity, c.key, c.properties, c.tombstone FROM \(raw: own(.changes)) c \
-      JOIN \(raw: own(.transactions)) t ON t.number = c.transaction WHERE \(condition) \
-      ORDER BY c.transaction, c.number
+      SELECT c.transaction, c.number, c.type, c.entity, c.key, c.properties, c.tombstone \
+      FROM \(raw: ownTable(.changes)) c JOIN \(raw: ownTable(.transactions)) t ON t.number = c.transaction \
+      WHERE \(condition) ORDER BY c.transaction, c.number
       """)
     var changes: [Int64: [NSPersistentHistoryChange]] = [:]
     for row in 0..<changeRows.rowCount {
@@ -89,7 +92,7 @@ extension ServerStore {
     let condition = condition(place, "<")
     return try onTables("Deleting history of \(address.description)") {
       try database.write { connection in
-        try connection.execute("DELETE FROM \(raw: own(.transactions)) t WHERE \(condition)").affectedRows
+        try connection.execute("DELETE FROM \(raw: ownTable(.transactions)) t WHERE \(condition)").affectedRows
       }
     }
   }

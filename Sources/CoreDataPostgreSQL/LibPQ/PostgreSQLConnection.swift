@@ -56,11 +56,11 @@ final class PostgreSQLConnection: ServerConnection {
     cancellation = Mutex(Cancellation(handle: pq.PQgetCancel(made)))
     _ = pq.PQsetNoticeProcessor(made, { _, _ in }, nil)
     guard version >= Self.leastVersion else {
-      let serverVersion = "\(version / 10_000).\(version % 10_000)"
+      let release = "\(version / 10_000).\(version % 10_000)"
       close()
       throw ServerError(
         message:
-          "the server is PostgreSQL \(serverVersion), which is too old: install version \(Self.leastVersion / 10_000) or "
+          "the server is PostgreSQL \(release), which is too old: install version \(Self.leastVersion / 10_000) or "
           + "later", state: "0A000")
     }
     if let encoding = pq.PQparameterStatus(made, "server_encoding").map({ String(cString: $0) }), encoding != "UTF8" {

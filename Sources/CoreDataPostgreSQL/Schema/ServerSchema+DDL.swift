@@ -25,23 +25,24 @@ struct ServerTables {
       + indexes + announcements + texts.statements + derivations.creation + comments).joined(separator: ";\n")
   }
 
-  private func own(_ table: ServerLayout.OwnTable) -> String { address.qualified(table.rawValue) }
+  private func ownTable(_ table: ServerLayout.OwnTable) -> String { address.qualified(table.rawValue) }
 
   private var ownTables: [String] {
     [
       "CREATE SEQUENCE \(Self.sequence(address)) INCREMENT \(Self.keysAtOnce) START 1",
       """
-      CREATE TABLE \(own(.store)) (identifier text NOT NULL, metadata bytea NOT NULL, \
+      CREATE TABLE \(ownTable(.store)) (identifier text NOT NULL, metadata bytea NOT NULL, \
       announces boolean NOT NULL DEFAULT false, keeps_history boolean NOT NULL DEFAULT false, \
       last_transaction bigint NOT NULL DEFAULT 0, model bytea)
       """,
-      "CREATE TABLE \(own(.entities)) (number integer PRIMARY KEY, name text NOT NULL UNIQUE)",
+      "CREATE TABLE \(ownTable(.entities)) (number integer PRIMARY KEY, name text NOT NULL UNIQUE)",
       """
-      CREATE TABLE \(own(.transactions)) (number bigint PRIMARY KEY, at timestamptz NOT NULL, author text, \
+      CREATE TABLE \(ownTable(.transactions)) (number bigint PRIMARY KEY, at timestamptz NOT NULL, author text, \
       context text, bundle text, process text)
       """,
       """
-      CREATE TABLE \(own(.changes)) (transaction bigint NOT NULL REFERENCES \(own(.transactions)) ON DELETE CASCADE, \
+      CREATE TABLE \(ownTable(.changes)) (transaction bigint NOT NULL \
+      REFERENCES \(ownTable(.transactions)) ON DELETE CASCADE, \
       number integer NOT NULL, type integer NOT NULL, entity integer NOT NULL, key bigint NOT NULL, \
       properties text, tombstone bytea, PRIMARY KEY (transaction, number))
       """,
@@ -50,7 +51,7 @@ struct ServerTables {
 
   /// The statement that notes the number of an entity.
   func numbering(of entity: TableMapping) -> String {
-    "INSERT INTO \(own(.entities)) (number, name) VALUES (\(entity.number), \(entity.name.quotedText))"
+    "INSERT INTO \(ownTable(.entities)) (number, name) VALUES (\(entity.number), \(entity.name.quotedText))"
   }
 
   private var entityTables: [String] { schema.tables.map(creation) }

@@ -93,8 +93,8 @@ struct FixtureModel {
             let all = try context.fetch(request)
             expect(!all.isEmpty && type(of: all[0]) == \(name).self, "\(module).\(name)")
             expect(\(name).entity().name == "\(entity.name)", "\(module).\(name).entity()")
-            let found = all.filter { \(samples.map { "$0.\($0) == \($1)" }.joined(separator: " && ").nonEmpty ?? "$0.isFault") }
-            expect(!found.isEmpty, "\(module).\(name) came back otherwise")
+            let same = all.filter { \(samples.map { "$0.\($0) == \($1)" }.joined(separator: " && ").nonEmpty ?? "$0.isFault") }
+            expect(!same.isEmpty, "\(module).\(name) came back otherwise")
           }
 
       """

@@ -30,8 +30,8 @@ extension NSManagedObjectContext {
   ///
   /// ```swift
   /// do {
-  ///   let found = try context.existingObject(with: book.objectID) as? Book
-  ///   print(found?.title ?? "")
+  ///   let sameBook = try context.existingObject(with: book.objectID) as? Book
+  ///   print(sameBook?.title ?? "")
   /// } catch let error as NSError where error.code == NSManagedObjectReferentialIntegrityError {
   ///   print("deleted meanwhile")
   /// }

@@ -128,12 +128,12 @@ extension NSIncrementalStore {
     _ keys: [Int64], of storedEntity: StoredEntity, in generation: QueryGeneration?, _ body: (Int64, Snapshot) -> Void
   ) throws {
     for key in keys {
-      if let row = try known(NSManagedObjectID(storedEntity: storedEntity, key: key)) { body(key, row) }
+      if let row = try currentRow(NSManagedObjectID(storedEntity: storedEntity, key: key)) { body(key, row) }
     }
   }
 
   /// The row that this coordinator last read or wrote; else the one that the store has.
-  final func known(_ id: NSManagedObjectID) throws -> Snapshot? {
+  final func currentRow(_ id: NSManagedObjectID) throws -> Snapshot? {
     try rowCache.find(id.key, id.storedEntity.table) ?? row(id, in: nil)
   }
 
@@ -148,7 +148,7 @@ extension NSIncrementalStore {
       ids(try newValue(forRelationship: relationship, forObjectWith: id, with: scratch.context))
     }
     for member in members {
-      if let row = try known(member) { body(member.storedEntity, member.key, row) }
+      if let row = try currentRow(member) { body(member.storedEntity, member.key, row) }
     }
   }
 

@@ -25,12 +25,12 @@ package final class ReferenceKeys: KeyNames, @unchecked Sendable {
     }
   }
 
-  func reference(_ key: Int64) -> Any? { known(key)?.value }
+  func reference(_ key: Int64) -> Any? { entry(of: key)?.value }
 
   /// The number of the entity for which a key was assigned.
-  func number(_ key: Int64) -> Int? { known(key)?.number }
+  func number(_ key: Int64) -> Int? { entry(of: key)?.number }
 
-  private func known(_ key: Int64) -> (value: Any, number: Int)? {
+  private func entry(of key: Int64) -> (value: Any, number: Int)? {
     lock.withLock { references.indices.contains(Int(key) - 1) ? references[Int(key) - 1] : nil }
   }
 

@@ -205,7 +205,7 @@ package struct MemoryDictionaries {
     case .comparison(let comparison):
       let (left, right) = (comparison.leftExpression, comparison.rightExpression)
       return NSComparisonPredicate(
-        leftExpression: known(left, dictionary, rows), rightExpression: known(right, dictionary, rows),
+        leftExpression: resolved(left, dictionary, rows), rightExpression: resolved(right, dictionary, rows),
         modifier: comparison.comparisonPredicateModifier, type: comparison.predicateOperatorType,
         options: comparison.options
       ).evaluate(with: rows.first)
@@ -214,7 +214,7 @@ package struct MemoryDictionaries {
   }
 
   /// A part of a condition on groups, with its value in the group.
-  private func known(_ expression: NSExpression, _ dictionary: NSDictionary, _ rows: [MemoryRow]) -> NSExpression {
+  private func resolved(_ expression: NSExpression, _ dictionary: NSDictionary, _ rows: [MemoryRow]) -> NSExpression {
     switch expression.node {
     case .variable(let name) where columns.contains(where: { $0.name == name }):
       NSExpression(forConstantValue: dictionary[name])

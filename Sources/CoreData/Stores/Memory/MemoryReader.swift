@@ -10,8 +10,8 @@ package final class MemoryReader: @unchecked Sendable {
     self.contents = contents
   }
 
-  /// A row that was found.
-  package struct Found {
+  /// A row that a fetch finds.
+  package struct Match {
     package let storedEntity: StoredEntity
     package let key: Int64
     let values: Snapshot
@@ -50,12 +50,12 @@ package final class MemoryReader: @unchecked Sendable {
   // MARK: Fetching
 
   /// The rows of a fetch, in its order and window.
-  package func find(_ fetch: RowFetch) throws -> [Found] {
+  package func find(_ fetch: RowFetch) throws -> [Match] {
     let isSorted = !fetch.sortDescriptors.isEmpty
     let limit = isSorted ? .max : fetch.mostMatches
-    var matches: [Found] = []
+    var matches: [Match] = []
     try forEach(fetch) { storedEntity, key, row in
-      matches.append(Found(storedEntity: storedEntity, key: key, values: row))
+      matches.append(Match(storedEntity: storedEntity, key: key, values: row))
       return matches.count < limit
     }
     matches = matches.sorted(by: fetch.sortDescriptors.map(MemoryReader.keyed), key: sortKey(of:_:))
@@ -82,10 +82,10 @@ package final class MemoryReader: @unchecked Sendable {
   private func forEach(_ fetch: RowFetch, _ body: (StoredEntity, Int64, Snapshot) -> Bool) throws {
     let tables = try numbers(fetch).filter { contents.rows[$0].count > 0 }
     if tables.count == 1 { return try forEach(of: tables[0], fetch, body) }
-    var matches: [Found] = []
+    var matches: [Match] = []
     for number in tables {
       try forEach(of: number, fetch) { storedEntity, key, row in
-        matches.append(Found(storedEntity: storedEntity, key: key, values: row))
+        matches.append(Match(storedEntity: storedEntity, key: key, values: row))
         return true
       }
     }
@@ -119,7 +119,7 @@ package final class MemoryReader: @unchecked Sendable {
     return NSSortDescriptor(key: key, ascending: descriptor.ascending)
   }
 
-  private func sortKey(of row: Found, _ descriptor: NSSortDescriptor) -> SortKey {
+  private func sortKey(of row: Match, _ descriptor: NSSortDescriptor) -> SortKey {
     guard let keyed = descriptor as? KeyedSortDescriptor, keyed.block == nil else {
       return .any(MemoryRow(self, of: row.storedEntity, key: row.key, values: row.values))
     }

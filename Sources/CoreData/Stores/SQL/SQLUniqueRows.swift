@@ -23,8 +23,10 @@ extension SQLUniqueRows {
     let ownColumns = store.schema.ownColumns
     let terms: [SQL] = zip(constraint.constraint.columns, values).map { "\(raw: $0) = \(bind: $1)" }
     let matchingRows = try integers(
-      "SELECT \(raw: ownColumns.key), \(raw: ownColumns.entity) FROM \(raw: constraint.table) WHERE \(terms.joined(" AND "))"
-    )
+      """
+      SELECT \(raw: ownColumns.key), \(raw: ownColumns.entity) FROM \(raw: constraint.table) \
+      WHERE \(terms.joined(" AND "))
+      """)
     return matchingRows.first.flatMap { store.objectID(number: Int($0[1]), key: $0[0]) }
   }
 

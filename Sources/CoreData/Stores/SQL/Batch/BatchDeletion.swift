@@ -144,7 +144,8 @@ package struct BatchDeletion<Transaction: BatchTransaction> {
         SQL(
           raw: """
             UPDATE \(destination.table) SET \(columns.map { "\($0) = NULL" }.joined(separator: ", ")), \
-            \(ownColumns.version) = \(ownColumns.version.nextVersion) \(staying) RETURNING \(ownColumns.key), \(ownColumns.entity)
+            \(ownColumns.version) = \(ownColumns.version.nextVersion) \(staying) \
+            RETURNING \(ownColumns.key), \(ownColumns.entity)
             """))
       for row in rows {
         guard let changed = schema.entitiesByNumber[Int(row[1])] else { continue }

@@ -36,7 +36,8 @@ package struct BatchUpdate<Transaction: BatchTransaction> {
     let sets: [SQL] = try assignments.map { "\(raw: $0.column) = \(try value($0))" }
     let needsRows = transaction.history != nil || request.resultType == .updatedObjectIDsResultType
     let update: SQL = """
-      UPDATE \(raw: table) AS t0 SET \(sets.joined(", ")), \(raw: ownColumns.version) = \(raw: "t0.\(ownColumns.version)".nextVersion)\
+      UPDATE \(raw: table) AS t0 SET \(sets.joined(", ")), \
+      \(raw: ownColumns.version) = \(raw: "t0.\(ownColumns.version)".nextVersion)\
       \(condition)\(raw: needsRows ? " RETURNING \(ownColumns.key), \(ownColumns.entity)" : "")
       """
     var result = BatchResult()
