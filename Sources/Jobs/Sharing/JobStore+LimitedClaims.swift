@@ -37,7 +37,7 @@ extension JobStore {
   }
 
   /// Runs `body`, which saves a turn, until no other pool has saved it first. Returns nil if others always have.
-  func takingTurns<Result>(in context: NSManagedObjectContext, _ body: () throws -> Result) throws -> Result? {
+  package func takingTurns<Result>(in context: NSManagedObjectContext, _ body: () throws -> Result) throws -> Result? {
     for attempt in 0..<Self.tries {
       do {
         let result = try body()
@@ -53,7 +53,7 @@ extension JobStore {
   }
 
   /// Whether another pool, a worker or a person has written one of the rows first.
-  static func isConflict(_ error: NSError) -> Bool {
+  package static func isConflict(_ error: NSError) -> Bool {
     [CocoaError.Code.managedObjectMerge, .managedObjectConstraintMerge].contains { $0.rawValue == error.code }
   }
 

@@ -53,6 +53,9 @@ public final class JobPruning {
 
   /// Deletes the next jobs, without saving. Save, and call it again until it returns 0.
   ///
+  /// The save fails with a conflict when a person has retried one of them meanwhile, or another pass deletes, too. Roll
+  /// back, and call it again.
+  ///
   /// - Parameter limit: the most jobs that one call deletes.
   /// - Returns: how many.
   /// - Complexity: reads the jobs that it deletes, and those before them that stay; at the pass's first call, the index

@@ -3,6 +3,8 @@ import CoreData
 extension JobStore {
   /// Deletes jobs that a person chose, without saving. The caller leaves out jobs that run.
   ///
+  /// The save fails with a conflict when another process has written or deleted one of them meanwhile.
+  ///
   /// - Parameter awaited: says which jobs stay because unfinished ones wait for them; nil deletes those, too.
   /// - Returns: how many stay.
   public func delete(_ jobs: [PoolJob], except awaited: AwaitedJobs?, in context: NSManagedObjectContext) throws -> Int

@@ -14,15 +14,24 @@ extension StoreJobSource {
       for start in stride(from: 0, to: asked.count, by: Self.deletionsPerSave) {
         let group = Array(asked[start..<min(start + Self.deletionsPerSave, asked.count)])
         do {
-          let chosen = try store.jobs(keys: group, in: context).filter { states.contains($0.state) }
-          let jobs = chosen.filter { !isElsewhere($0) }
-          elsewhere += chosen.count - jobs.count
-          stay += try store.delete(jobs, except: awaited, in: context)
-          let gone = Set(jobs.filter(\.isDeleted).compactMap(\.objectID.key))
-          try context.save()
-          deleted += group.filter(gone.contains)
+          // A worker of an earlier pool may have written one of the rows, or another process deletes, too.
+          let done = try store.takingTurns(in: context) {
+            let chosen = try store.jobs(keys: group, in: context).filter { states.contains($0.state) }
+            let jobs = chosen.filter { !isElsewhere($0) }
+            let stay = try store.delete(jobs, except: awaited, in: context)
+            let gone = Set(jobs.filter(\.isDeleted).compactMap(\.objectID.key))
+            try context.save()
+            return (gone: gone, stay: stay, elsewhere: chosen.count - jobs.count)
+          }
+          if let done {
+            deleted += group.filter(done.gone.contains)
+            stay += done.stay
+            elsewhere += done.elsewhere
+          } else {
+            problem = "other processes write these jobs again and again"
+          }
         } catch {
-          // A worker of an earlier pool may have written one of the rows. All of them stay.
+          // All of them stay.
           context.rollback()
           problem = ErrorText.text(error)
         }

@@ -47,8 +47,9 @@ extension StoreJobSource {
         guard count > 0 else { return }
         do {
           try context.save()
-        } catch let error as NSError where error.code == CocoaError.Code.managedObjectMerge.rawValue {
-          // A person has retried or deleted one of the jobs meanwhile. The next turn reads these jobs again.
+        } catch let error as NSError where JobStore.isConflict(error) {
+          // A person has retried or deleted one of the jobs meanwhile, or another process deletes, too. The next turn
+          // reads these jobs again.
         }
         context.reset()
       }

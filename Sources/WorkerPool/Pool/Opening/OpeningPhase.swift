@@ -130,8 +130,7 @@ final class OpeningPhase {
   /// Whether what was in the way may be gone later without anybody's doing: another process's lock, another pool that
   /// opened the store at the same moment, a server that cannot be reached, starts, or has no room for a connection.
   private static func mayPass(_ error: any Error) -> Bool {
-    let conflicts = [CocoaError.Code.managedObjectMerge, .managedObjectConstraintMerge].map(\.rawValue)
-    if conflicts.contains((error as NSError).code) { return true }
+    if JobStore.isConflict(error as NSError) { return true }
     // A file that cannot be read stays so; SQLite waits for recovery by itself.
     guard let wait = StoreWait(error) else { return false }
     return wait == .locked || (StoreWait.serverState(error) != nil && !isRefusal(error))
