@@ -1,5 +1,6 @@
 import CoreData
 import Jobs
+import PoolClient
 import StoreTools
 import Synchronization
 
@@ -210,7 +211,8 @@ extension Intake {
     } catch {
       postponed += unread
       outcome.postponed += unread.count
-      outcome.fail("\(unread.count) job files in taken/ cannot be compared with the store: \(ErrorText.text(error))")
+      let files = Plural.text(unread.count, "job file")
+      outcome.fail("\(files) in taken/ cannot be compared with the store: \(ErrorText.text(error))")
       unread = []
     }
     commit(batch, outcome)
@@ -220,13 +222,7 @@ extension Intake {
   private func read(_ file: TakenJobFile, minimumAge: Int64, _ batch: inout IntakeBatch, _ outcome: inout IntakeReport)
   {
     switch file.read(minimumAge: minimumAge, owners: owners) {
-    case .jobs(let jobs, let size):
-      do {
-        if let problem = try store.problem(with: jobs, in: context) { return reject(file, problem, &outcome) }
-      } catch {
-        return postpone(file, "\(file.originalName) cannot be checked: \(ErrorText.text(error))", &outcome)
-      }
-      batch.add(file, jobs, size: size, isPlain: store.isPlain(jobs))
+    case .jobs(let jobs, let size): batch.add(file, jobs, size: size, isPlain: store.isPlain(jobs))
     case .bad(let reason): reject(file, reason, &outcome)
     case .gone: return
     case .fresh: postpone(file, nil, &outcome)
@@ -242,24 +238,47 @@ extension Intake {
 
   /// Commits the jobs, reports them, and only then lets the files be removed: a job need not wait for that.
   private func commit(_ batch: IntakeBatch, _ outcome: IntakeReport) {
+    var batch = batch
     var outcome = outcome
     var rows: [NSManagedObjectID] = []
-    if !batch.files.isEmpty {
-      do {
-        try watch.during(size: Double(batch.jobs) / Self.slowestPace) {
-          rows = try batch.commit(to: store, context, &outcome)
-        }
-        outcome.files = batch.files.count
-      } catch {
-        context.rollback()
-        context.reset()
-        postponed += batch.files
-        outcome.postponed += batch.files.count
-        outcome.fail("\(batch.files.count) job files cannot be taken into the store: \(ErrorText.text(error))")
-      }
+    do {
+      rows = try save(&batch, &outcome)
+      outcome.files = batch.files.count
+    } catch {
+      context.rollback()
+      context.reset()
+      postponed += batch.files
+      outcome.postponed += batch.files.count
+      let files = Plural.text(batch.files.count, "job file")
+      outcome.fail("\(files) cannot be taken into the store: \(ErrorText.text(error))")
     }
     report(outcome)
     removal.add(zip(batch.files, rows).map { TakenFileRemoval.Item(file: $0, row: $1) }, jobs: batch.jobs)
+  }
+
+  /// How often a transaction is tried again after another process has written what it had read.
+  private static let conflictRetries = 10
+
+  /// Saves the files of the batch, and rejects those whose jobs wait for jobs that are gone. Tries again at once, and
+  /// says nothing of it, when another process has taken a unique key, or has deleted the job that had one: the next try
+  /// sees that.
+  private func save(_ batch: inout IntakeBatch, _ outcome: inout IntakeReport) throws -> [NSManagedObjectID] {
+    var conflicts = 0
+    while !batch.files.isEmpty {
+      do {
+        var rows: [NSManagedObjectID] = []
+        try watch.during(size: Double(batch.jobs) / Self.slowestPace) {
+          for (file, reason) in try batch.takeUnfit(for: store, in: context) { reject(file, reason, &outcome) }
+          if !batch.files.isEmpty { rows = try batch.commit(to: store, context, &outcome) }
+        }
+        if !batch.files.isEmpty { return rows }
+      } catch let error as NSError where JobStore.isConflict(error) && conflicts < Self.conflictRetries {
+        conflicts += 1
+      }
+      context.rollback()
+      context.reset()
+    }
+    return []
   }
 
   /// Deletes the rows of files that are gone for good; those that cannot be deleted now are left to the next pool.
@@ -269,7 +288,8 @@ extension Intake {
       try store.forgetTakenFiles(rows, in: context)
     } catch {
       context.rollback()
-      report(IntakeReport(failure: "\(rows.count) taken files cannot be forgotten: \(ErrorText.text(error))"))
+      let files = Plural.text(rows.count, "taken file")
+      report(IntakeReport(failure: "\(files) cannot be forgotten: \(ErrorText.text(error))"))
     }
     context.reset()
   }

@@ -10,8 +10,6 @@ struct IntakeBatch {
   static let mostBytes = 4 << 20
   /// How many jobs a report lists; more are fetched from the store.
   private static let jobsToTell = 500
-  /// How often a transaction is tried again after another process has taken one of its unique keys.
-  private static let constraintRetries = 10
 
   private(set) var files: [TakenJobFile] = []
   private var requests: [[JobRequest]] = []
@@ -33,8 +31,25 @@ struct IntakeBatch {
     bytes += size
   }
 
+  /// Takes out the files whose jobs wait for jobs that are not in the store, each with the reason.
+  mutating func takeUnfit(
+    for store: JobStore, in context: NSManagedObjectContext
+  ) throws -> [(file: TakenJobFile, reason: String)] {
+    let problems = try requests.map { try store.problem(with: $0, in: context) }
+    if problems.allSatisfy({ $0 == nil }) { return [] }
+    let unfit = zip(files, problems).compactMap { file, problem in problem.map { (file: file, reason: $0) } }
+    let fit = problems.indices.filter { problems[$0] == nil }
+    files = fit.map { files[$0] }
+    requests = fit.map { requests[$0] }
+    jobs = requests.reduce(0) { $0 + $1.count }
+    return unfit
+  }
+
   /// Commits the jobs of the files together with the files' names, and reports the jobs that may run now unless they
   /// are too many. Returns the rows of the files.
+  ///
+  /// - Throws: a conflict when another process has taken a unique key of the jobs meanwhile, or written or deleted the
+  ///   job that had one.
   func commit(
     to store: JobStore, _ context: NSManagedObjectContext, _ outcome: inout IntakeReport
   ) throws -> [NSManagedObjectID] {
@@ -51,29 +66,17 @@ struct IntakeBatch {
       context.reset()
       return intake.files
     }
-    for attempt in 1... {
-      // Labels and tokens belong to their file; files without any are inserted together.
-      let isLabelled: ([JobRequest]) -> Bool = { $0.first?.submission != nil || $0.contains { $0.label != nil } }
-      var jobs = try store.insert(requests.filter { !isLabelled($0) }.flatMap(\.self), into: context)
-      for file in requests.filter(isLabelled) { jobs += try store.insert(file, into: context) }
-      let rows = keys.map { store.insertTakenFile($0, into: context) }
-      do {
-        try context.save()
-      } catch let error as NSError
-        where error.code == NSManagedObjectConstraintMergeError && attempt <= Self.constraintRetries
-      {
-        // A worker or an app has just taken one of the unique keys. The next try sees that.
-        context.rollback()
-        context.reset()
-        continue
-      }
-      outcome.jobs = self.jobs
-      outcome.someWait = jobs.contains { $0.state == .pending || $0.batch != nil }
-      if jobs.count <= Self.jobsToTell { outcome.ready = jobs.compactMap(JobSummary.init) }
-      let ids = rows.map(\.objectID)
-      context.reset()
-      return ids
-    }
-    return []
+    // Labels and tokens belong to their file; files without any are inserted together.
+    let isLabelled: ([JobRequest]) -> Bool = { $0.first?.submission != nil || $0.contains { $0.label != nil } }
+    var jobs = try store.insert(requests.filter { !isLabelled($0) }.flatMap(\.self), into: context)
+    for file in requests.filter(isLabelled) { jobs += try store.insert(file, into: context) }
+    let rows = keys.map { store.insertTakenFile($0, into: context) }
+    try context.save()
+    outcome.jobs = self.jobs
+    outcome.someWait = jobs.contains { $0.state == .pending || $0.batch != nil }
+    if jobs.count <= Self.jobsToTell { outcome.ready = jobs.compactMap(JobSummary.init) }
+    let ids = rows.map(\.objectID)
+    context.reset()
+    return ids
   }
 }
