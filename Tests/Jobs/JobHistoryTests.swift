@@ -27,9 +27,9 @@ import Testing
   }
 
   @Test func percentilesAreNearestRanks() {
-    #expect(JobStore.percentiles([]) == nil)
-    #expect(JobStore.percentiles([3]) == [3, 3, 3])
-    #expect(JobStore.percentiles((1...100).map(Double.init)) == [50, 95, 99])
+    #expect(EndedJobTimes.percentiles([]) == nil)
+    #expect(EndedJobTimes.percentiles([3]) == [3, 3, 3])
+    #expect(EndedJobTimes.percentiles((1...100).map(Double.init)) == [50, 95, 99])
   }
 
   @Test func anIdleMinuteIsNotWritten() throws {
@@ -61,6 +61,140 @@ import Testing
         #expect(kept.count == 1 && kept[0].start == Self.start && kept[0].counts == [3, 0, 0], "\(kept)")
         #expect(kept[0].waiting == [2, 2, 2] && kept[0].running == [1, 1, 1] && kept[0].gauges?.waiting == 4)
       }
+    }
+  }
+
+  /// Inserts a job that ends in this state ten seconds later, after it has run for a second.
+  private func insert(
+    _ state: JobState, at time: Date, _ store: JobStore, _ context: NSManagedObjectContext
+  ) throws {
+    let job = try store.insert([request()], into: context, at: time)[0]
+    switch state {
+    case .succeeded: try job.markSucceeded(startedAt: time + 9, at: time + 10)
+    case .cancelled: try job.markCancelled(at: time + 10)
+    default:
+      try job.markFailed(
+        AttemptFailure(attempt: 1, date: time, type: "E", message: ""), policy: RetryPolicy(maxAttempts: 1),
+        at: time + 10)
+    }
+  }
+
+  private static let keepsNothing = JobRetention(finished: 0, dead: 0, count: 0)
+
+  @Test func jobsThatAPassDeletesBeforeTheirMinuteIsNotedAreInTheHistory() throws {
+    try withStore { store, context in
+      // Given jobs of the last minute, which is not noted yet, and of the one before it
+      let minute = Self.start + 60
+      for state in [JobState.succeeded, .succeeded, .dead, .cancelled] {
+        try insert(state, at: minute, store, context)
+      }
+      try insert(.succeeded, at: minute - 60, store, context)
+      try context.save()
+      // When two passes delete some and all of them, before and after the minute's end
+      #expect(try JobPruning(Self.keepsNothing, in: store, at: minute + 15).deleteNext(limit: 2, in: context) == 2)
+      try context.save()
+      try insert(.succeeded, at: minute + 20, store, context)
+      try context.save()
+      let pass = JobPruning(Self.keepsNothing, in: store, at: minute + 60.2)
+      while try pass.deleteNext(limit: 3, in: context) > 0 { try context.save() }
+      try insert(.succeeded, at: minute + 49, store, context)
+      try context.save()
+      _ = try store.noteHistory(Self.gauges(1), at: minute + 60.5, in: context)
+      try context.save()
+      // Then the minute has all, the deleted ones with those that are there
+      let noted = try JobStore.history(.minute, since: minute, in: context)
+      #expect(noted.map(\.start) == [minute] && noted.map(\.counts) == [[4, 1, 1]], "\(noted)")
+      #expect(noted.first?.waiting == [9, 9, 9] && noted.first?.running == [1, 1, 1], "\(noted)")
+      #expect(noted.first?.gauges?.waiting == 1)
+    }
+  }
+
+  /// The same when a person deletes them.
+  @Test func jobsThatAPersonDeletesAreInTheHistory() throws {
+    try withStore { store, context in
+      let now = Date()
+      let job = try store.insert([request()], into: context, at: now)[0]
+      try job.markSucceeded(startedAt: now, at: now)
+      try context.save()
+      #expect(try store.delete([job], except: nil, in: context) == 0)
+      try context.save()
+      let end = JobStore.HistoryStep.minute.start(of: now) + 60
+      _ = try store.noteHistory(HistoryGauges(), at: end + 0.5, in: context)
+      try context.save()
+      #expect(try JobStore.history(.minute, since: end - 60, in: context).map(\.counts) == [[1, 0, 0]])
+    }
+  }
+
+  /// A minute that is noted has the jobs already, and another pool that notes it again has fewer rows.
+  @Test func aMinuteCountsEachJobOnce() throws {
+    try withStore { store, context in
+      for _ in 0..<3 { try insert(.succeeded, at: Self.start + 10, store, context) }
+      _ = try store.noteHistory(Self.gauges(1), at: Self.start + 60.5, in: context)
+      try context.save()
+      #expect(try JobPruning(Self.keepsNothing, in: store, at: Self.start + 61).deleteNext(limit: 2, in: context) == 2)
+      try context.save()
+      _ = try store.noteHistory(Self.gauges(2), at: Self.start + 61.5, in: context)
+      try context.save()
+      let noted = try JobStore.history(.minute, since: Self.start, in: context)
+      #expect(noted.map(\.counts) == [[3, 0, 0]] && noted.first?.gauges?.waiting == 1, "\(noted)")
+    }
+  }
+
+  /// A maintenance job deletes in one context, for longer than a minute.
+  @Test func aPassGoesOnAfterAMinuteIsNoted() throws {
+    try withStore { store, context in
+      for minute in [0, 60.0] { try insert(.succeeded, at: Self.start + minute, store, context) }
+      try context.save()
+      let pass = JobPruning(Self.keepsNothing, in: store, at: Self.start + 100)
+      #expect(try pass.deleteNext(limit: 1, in: context) == 1)
+      try context.save()
+      let other = store.makeContext(name: "pool")
+      try other.performAndWait {
+        _ = try store.noteHistory(Self.gauges(1), at: Self.start + 60.5, in: other)
+        try other.save()
+      }
+      #expect(try pass.deleteNext(limit: 1, in: context) == 1)
+      try context.save()
+      let counts = try JobStore.history(.minute, since: Self.start, in: context).map(\.counts)
+      #expect(counts == [[1, 0, 0], [1, 0, 0]])
+    }
+  }
+
+  /// The minute is counted, a pass deletes its jobs, and the minute is saved: they would count twice.
+  ///
+  ///     history                   pass
+  ///     counts 2 rows
+  ///                               deletes 2, and counts them
+  ///     saves 2: conflict
+  ///     counts 2 deleted
+  @Test(arguments: JobStoreKind.allCases, [false, true])
+  func aMinuteThatIsCountedDuringADeletionIsCountedAgain(kind: JobStoreKind, hasRow: Bool) throws {
+    try withStore(kind) { store, context in
+      // Given, or not, an earlier minute in the same setting
+      if hasRow {
+        _ = try store.noteHistory(Self.gauges(1), at: Self.start + 60.5, in: context)
+        try context.save()
+        context.reset()
+      }
+      let minute = Self.start + 60
+      for _ in 0..<2 { try insert(.succeeded, at: minute, store, context) }
+      try context.save()
+      // When a pass comes between
+      _ = try store.noteHistory(Self.gauges(2), at: minute + 60.5, in: context)
+      let other = store.makeContext(name: "pass")
+      try other.performAndWait {
+        let pass = JobPruning(Self.keepsNothing, in: store, at: minute + 60.2)
+        #expect(try pass.deleteNext(in: other) == 2)
+        try other.save()
+      }
+      // Then the save fails, and the next one has the right number
+      let error = #expect(throws: NSError.self) { try context.save() }
+      #expect(error.map(JobStore.isConflict) == true)
+      context.rollback()
+      context.reset()
+      _ = try store.noteHistory(Self.gauges(2), at: minute + 60.5, in: context)
+      try context.save()
+      #expect(try JobStore.history(.minute, since: minute, in: context).map(\.counts) == [[2, 0, 0]])
     }
   }
 

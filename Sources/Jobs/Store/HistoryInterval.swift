@@ -26,6 +26,22 @@ public struct HistoryInterval: Equatable, Sendable {
     self.counts = counts
   }
 
+  /// What is known from the rows of jobs that ended in it.
+  init(start: Date, of jobs: [PoolJob]) {
+    self.init(start: start, counts: Self.outcomes.map { state in jobs.count { $0.state == state } })
+    var times = EndedJobTimes()
+    for job in jobs.lazy.filter({ $0.state == .succeeded }).prefix(Self.sampled) {
+      times.add(createdAt: job.createdAt, startedAt: job.startedAt, finishedAt: job.finishedAt, attempts: job.attempt)
+    }
+    (waiting, running) = (times.waiting, times.running)
+  }
+
+  /// Jobs that ended, in whatever state.
+  public var total: Int { counts.reduce(0, +) }
+
+  /// Whether a pool has noted the interval at its end. Until then only deleted jobs count.
+  var isNoted: Bool { gauges != nil }
+
   /// Whether nothing happened, nothing waits and no worker is there.
   public var isIdle: Bool { counts.allSatisfy { $0 == 0 } && gauges.map { $0 == HistoryGauges() } ?? true }
 
@@ -52,6 +68,32 @@ public struct HistoryInterval: Equatable, Sendable {
       return Double(jobs) >= half
     }
     return [middle?.times[0] ?? 0] + [1, 2].map { index in parts.map { $0.times[index] }.max() ?? 0 }
+  }
+}
+
+/// How long jobs that succeeded waited and ran.
+struct EndedJobTimes {
+  private var waits: [Double] = []
+  private var runs: [Double] = []
+
+  /// Adds a job, if it is known when it began. A job with failed attempts has waited for more than a worker.
+  mutating func add(createdAt: Date?, startedAt: Date?, finishedAt: Date?, attempts: Int) {
+    guard let createdAt, let startedAt, let finishedAt else { return }
+    runs.append(max(0, finishedAt.timeIntervalSince(startedAt)))
+    if attempts <= 1 { waits.append(max(0, startedAt.timeIntervalSince(createdAt))) }
+  }
+
+  /// ``HistoryInterval/waiting`` and ``HistoryInterval/running``.
+  var waiting: [Double]? { Self.percentiles(waits) }
+  var running: [Double]? { Self.percentiles(runs) }
+
+  /// The nearest ranks of ``HistoryInterval/shares``; nil without values.
+  static func percentiles(_ values: [Double]) -> [Double]? {
+    guard !values.isEmpty else { return nil }
+    let sorted = values.sorted()
+    return HistoryInterval.shares.map {
+      sorted[min(sorted.count - 1, Int((Double(sorted.count) * $0).rounded(.up)) - 1)]
+    }
   }
 }
 

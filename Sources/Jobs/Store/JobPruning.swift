@@ -27,7 +27,9 @@ public struct JobRetention: Hashable, Sendable {
 ///
 /// Jobs that others wait for stay. So do failed jobs that others must not ignore, and jobs that still reserve their
 /// unique key. Jobs that finish during the pass are left to the next one, since it is found out once which ones are too
-/// many: two passes at once delete the same jobs. Used on the queue of one context.
+/// many: two passes at once delete the same jobs. Jobs whose minute is not in the pool's history yet are counted there:
+/// waiting for the minute's end instead would keep jobs that a person wants deleted now. Used on the queue of one
+/// context.
 public final class JobPruning {
   private let store: JobStore
   private let retention: JobRetention
@@ -62,13 +64,14 @@ public final class JobPruning {
   ///   entries of all jobs that succeeded or were cancelled. The options of waiting jobs are read only when a failed
   ///   job, or one of a batch, is to go.
   public func deleteNext(limit: Int = 1000, in context: NSManagedObjectContext) throws -> Int {
-    var count = 0
-    for state in [JobState.succeeded, .cancelled, .dead] where count < limit {
+    var deleted: [PoolJob] = []
+    for state in [JobState.succeeded, .cancelled, .dead] where deleted.count < limit {
       var passage = try passages[state] ?? Passage(surplus: youngestSurplus(of: state, in: context))
-      count += try deleteNext(of: state, limit: limit - count, &passage, in: context)
+      deleted += try deleteNext(of: state, limit: limit - deleted.count, &passage, in: context)
       passages[state] = passage
     }
-    return count
+    try store.countInHistory(deleted: deleted, at: now, in: context)
+    return deleted.count
   }
 
   private func youngestSurplus(
@@ -90,7 +93,7 @@ public final class JobPruning {
 
   private func deleteNext(
     of state: JobState, limit: Int, _ passage: inout Passage, in context: NSManagedObjectContext
-  ) throws -> Int {
+  ) throws -> [PoolJob] {
     let oldest = (state == .dead ? retention.dead : retention.finished).map { now - $0 } ?? .distantPast
     // Nothing behind a job that is younger than both bounds can go. Of those that finished at the time of the youngest
     // surplus job, keys tell.
@@ -104,23 +107,23 @@ public final class JobPruning {
     // Jobs that are deleted here are in the store until the save: changes in the context do not count in this request.
     request.fetchLimit = 1000
     request.fetchOffset = passage.staying
-    var count = 0
-    while count < limit {
+    var deleted: [PoolJob] = []
+    while deleted.count < limit {
       let jobs = try context.fetch(request).prefix(while: isBeforeEnd)
       if jobs.isEmpty { break }
       request.fetchOffset += jobs.count
       let awaited = try awaited.keys(among: jobs.filter(isDue), in: context)
-      for job in jobs where count < limit && !job.isDeleted {
+      for job in jobs where deleted.count < limit && !job.isDeleted {
         let isAwaited = job.objectID.key.map(awaited.contains) == true
         if !isDue(job) || isAwaited || (job.activeKey != nil && job.isKeyTaken(at: now)) {
           passage.staying += 1
         } else {
           context.delete(job)
-          count += 1
+          deleted.append(job)
         }
       }
     }
-    return count
+    return deleted
   }
 
   /// The finished jobs of a state, the oldest first, and those of the states behind it.

@@ -34,14 +34,48 @@ extension JobStore {
   ///
   /// An idle minute is not noted, so that an idle pool writes nothing.
   ///
+  /// The save fails with a conflict when jobs of the minute are deleted meanwhile: roll back and call again.
+  ///
   /// - Returns: whether anything was noted.
   /// - Throws: what a fetch throws.
   public func noteHistory(_ gauges: HistoryGauges, at now: Date, in context: NSManagedObjectContext) throws -> Bool {
-    let start = HistoryStep.minute.start(of: now) - HistoryStep.minute.rawValue
-    var minute = try Self.finishedJobs(from: start, to: start + HistoryStep.minute.rawValue, in: context)
+    let end = HistoryStep.minute.start(of: now)
+    let start = end - HistoryStep.minute.rawValue
+    // Read before the jobs are counted: who deletes one of them changes this row, so that no job counts twice.
+    let chunk = try HistoryChunk(.minute, with: start, in: context)
+    var minute = try Self.finishedJobs(from: start, to: end, in: context)
+    if let known = chunk.interval, !known.isNoted {
+      minute = HistoryInterval(start: start, joining: [known, minute])
+    } else if let known = chunk.interval, known.total > minute.total {
+      // Another pool led when the minute ended, and some of its jobs have been deleted since.
+      return try joinHalfHours(before: end, in: context)
+    }
     minute.gauges = gauges
-    if !minute.isIdle { try append(minute, .minute, in: context) }
-    return try joinHalfHours(before: start + HistoryStep.minute.rawValue, in: context) || !minute.isIdle
+    if !minute.isIdle { chunk.set(minute, in: context) }
+    return try joinHalfHours(before: end, in: context) || !minute.isIdle
+  }
+
+  /// Counts jobs that are deleted in the minutes in which they ended, without saving, as far as these are not noted
+  /// yet: their rows are gone when the minute ends, and nothing else tells of them.
+  ///
+  /// - Parameter now: the time at which it was decided which jobs are deleted.
+  func countInHistory(deleted jobs: [PoolJob], at now: Date, in context: NSManagedObjectContext) throws {
+    let minute = HistoryStep.minute
+    let current = minute.start(of: now)
+    // The minute before may not be noted yet, and jobs may end while the deletion goes on. Of older ones, the setting
+    // may have others in their place by now.
+    let recent = (current - minute.rawValue)...(current + minute.rawValue)
+    var minutes: [Date: [PoolJob]] = [:]
+    for job in jobs where HistoryInterval.outcomes.contains(job.state) {
+      guard let start = job.finishedAt.map(minute.start), recent.contains(start) else { continue }
+      minutes[start, default: []].append(job)
+    }
+    for (start, jobs) in minutes.sorted(by: { $0.key < $1.key }) {
+      let chunk = try HistoryChunk(minute, with: start, in: context)
+      if chunk.interval?.isNoted == true { continue }
+      let deleted = HistoryInterval(start: start, of: jobs)
+      chunk.set(HistoryInterval(start: start, joining: [chunk.interval, deleted].compactMap(\.self)), in: context)
+    }
   }
 
   /// The noted intervals that begin at this time or later, the oldest first.
@@ -52,7 +86,7 @@ extension JobStore {
   ) throws -> [HistoryInterval] {
     let request = PoolSetting.fetchRequest()
     request.predicate = NSPredicate(format: "name BEGINSWITH %@", step.prefix)
-    return try context.fetch(request).flatMap { lines($0.value) }.filter { $0.start >= start }
+    return try context.fetch(request).flatMap { HistoryChunk.intervals($0.value) }.filter { $0.start >= start }
       .sorted { $0.start < $1.start }
   }
 
@@ -66,22 +100,44 @@ extension JobStore {
     for (halfHour, parts) in Dictionary(grouping: minutes, by: { HistoryStep.halfHour.start(of: $0.start) })
       .sorted(by: { $0.key < $1.key }) where halfHour + length <= end && !noted.contains(halfHour)
     {
-      try append(HistoryInterval(start: halfHour, joining: parts), .halfHour, in: context)
+      let interval = HistoryInterval(start: halfHour, joining: parts)
+      try HistoryChunk(.halfHour, with: halfHour, in: context).set(interval, in: context)
       isNew = true
     }
     return isNew
   }
 
-  private func append(_ interval: HistoryInterval, _ step: HistoryStep, in context: NSManagedObjectContext) throws {
-    let name = step.name(interval.start)
-    // What an earlier turn has left in this setting is forgotten.
-    let kept = try Self.lines(PoolSetting.find(name, in: context)?.value)
-      .filter { $0.start >= step.chunkStart(interval.start) && $0.start < interval.start }
-    try PoolSetting.set(name, (kept + [interval]).map(\.line).joined(separator: "\n"), in: context)
-  }
+  /// The setting that has the line of an interval, with the lines beside it.
+  ///
+  /// It holds the row from the reading to the save, which so fails when another process has written the row since.
+  private struct HistoryChunk {
+    /// What is known of the interval so far; nil for nothing.
+    let interval: HistoryInterval?
+    private let name: String
+    private let setting: PoolSetting?
+    private let others: [HistoryInterval]
 
-  private static func lines(_ text: String?) -> [HistoryInterval] {
-    (text ?? "").split(separator: "\n").compactMap(HistoryInterval.init(line:))
+    init(_ step: HistoryStep, with start: Date, in context: NSManagedObjectContext) throws {
+      name = step.name(start)
+      setting = try PoolSetting.find(name, in: context)
+      // A pass that goes on in its context may have read the row before the pool noted a minute.
+      if let setting, !setting.hasChanges { context.refresh(setting, mergeChanges: false) }
+      // What an earlier turn has left in this setting is forgotten.
+      let intervals = Self.intervals(setting?.value).filter { step.chunkStart($0.start) == step.chunkStart(start) }
+      interval = intervals.first { $0.start == start }
+      others = intervals.filter { $0.start != start }
+    }
+
+    /// Writes the interval into the setting, without saving.
+    func set(_ interval: HistoryInterval, in context: NSManagedObjectContext) {
+      let setting = setting ?? PoolSetting(context: context)
+      setting.name = name
+      setting.value = (others + [interval]).sorted { $0.start < $1.start }.map(\.line).joined(separator: "\n")
+    }
+
+    static func intervals(_ text: String?) -> [HistoryInterval] {
+      (text ?? "").split(separator: "\n").compactMap(HistoryInterval.init(line:))
+    }
   }
 
   // MARK: Jobs that ended
@@ -106,19 +162,13 @@ extension JobStore {
     request.propertiesToFetch = ["createdAt", "startedAt", "finishedAt", "attempt"]
     request.predicate = condition(.succeeded, start, end)
     request.fetchLimit = HistoryInterval.sampled
-    var waiting: [Double] = []
-    var running: [Double] = []
+    var times = EndedJobTimes()
     for row in try context.fetch(request) {
-      guard let created = row["createdAt"] as? Date, let started = row["startedAt"] as? Date,
-        let finished = row["finishedAt"] as? Date
-      else { continue }
-      running.append(max(0, finished.timeIntervalSince(started)))
-      if (row["attempt"] as? NSNumber)?.intValue ?? 0 <= 1 {
-        waiting.append(max(0, started.timeIntervalSince(created)))
-      }
+      times.add(
+        createdAt: row["createdAt"] as? Date, startedAt: row["startedAt"] as? Date,
+        finishedAt: row["finishedAt"] as? Date, attempts: (row["attempt"] as? NSNumber)?.intValue ?? 0)
     }
-    interval.waiting = percentiles(waiting)
-    interval.running = percentiles(running)
+    (interval.waiting, interval.running) = (times.waiting, times.running)
     return interval
   }
 
@@ -136,14 +186,5 @@ extension JobStore {
     NSPredicate(
       format: "state == %d AND finishedAt != nil AND finishedAt >= %@ AND finishedAt < %@", Int(state.rawValue),
       start as NSDate, end as NSDate)
-  }
-
-  /// The nearest ranks of ``HistoryInterval/shares``; nil without values.
-  static func percentiles(_ values: [Double]) -> [Double]? {
-    guard !values.isEmpty else { return nil }
-    let sorted = values.sorted()
-    return HistoryInterval.shares.map {
-      sorted[min(sorted.count - 1, Int((Double(sorted.count) * $0).rounded(.up)) - 1)]
-    }
   }
 }

@@ -29,8 +29,13 @@ extension StoreJobSource {
   func noteHistory(_ gauges: HistoryGauges) {
     work(on: pruningContext) { [self] context in
       // One pool notes for all: the intervals are in the same settings.
-      guard leads, try store.noteHistory(gauges, at: store.now, in: context) else { return }
-      try context.save()
+      guard leads else { return }
+      let now = store.now
+      let noted: Void? = try store.takingTurns(in: context) {
+        guard try store.noteHistory(gauges, at: now, in: context) else { return }
+        try context.save()
+      }
+      if noted == nil { report(.trouble("the pool's history lacks a minute: jobs were deleted again and again")) }
     } onFailure: { [report] error in
       report(.trouble("the pool's history cannot be kept: \(ErrorText.text(error))"))
     }

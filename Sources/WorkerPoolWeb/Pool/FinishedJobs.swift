@@ -74,9 +74,7 @@ extension HistoryInterval {
     guard !parts.isEmpty else { return }
     let joined = HistoryInterval(start: start, joining: parts)
     gauges = joined.gauges
-    guard length >= JobStore.HistoryStep.minute.rawValue, joined.counts.reduce(0, +) > counts.reduce(0, +) else {
-      return
-    }
+    guard length >= JobStore.HistoryStep.minute.rawValue, joined.total > total else { return }
     (counts, waiting, running) = (joined.counts, joined.waiting, joined.running)
   }
 }
