@@ -57,14 +57,15 @@ import WorkerProtocol
 
   private func prune(_ job: Job, _ retention: JobRetention, in context: NSManagedObjectContext) throws {
     let pruning = job.pruning(retention)
-    var count = 0
+    // With what earlier attempts have deleted.
+    var count = job.checkpoint.flatMap { Int(String(decoding: $0, as: UTF8.self)) } ?? 0
     while !job.isStopRequested {
       let deleted = try pruning?.deleteNext(in: context) ?? 0
       guard deleted > 0 else { break }
       count += deleted
-      try context.save()
+      try job.save(checkpoint: Data(String(count).utf8))
     }
-    job.output = "\(count) jobs were deleted"
+    job.output = "\(Plural.text(count, "job")) \(count == 1 ? "was" : "were") deleted"
   }
 }
 
