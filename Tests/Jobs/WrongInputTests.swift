@@ -39,6 +39,12 @@ import Testing
     #expect(throws: Never.self) { try StorePlace("postgres/app.sqlite").check() }
   }
 
+  @Test func aPlaceMayHaveCharactersThatNoURLHas() {
+    let place = StorePlace("postgresql://u@/db?host=%2Ftmp&schema=Größe x")
+    #expect(place.url.absoluteString == "postgresql://u@/db?host=%2Ftmp&schema=Gr%c3%b6%c3%9fe%20x")
+    #expect(throws: Never.self) { try place.check() }
+  }
+
   @Test func anUnreadableModelSaysWhereAndWhy() throws {
     let directory = temporaryURL("models")
     let model = directory.appendingPathComponent("Wrong.xcdatamodel")
