@@ -45,87 +45,63 @@ import WorkerProtocol
   }
 }
 
-/// The same with two pools and a server.
-@Suite(.enabled(if: PostgreSQLServer.isInstalled))
-struct SharedRateClaimTests {
-  private let schema = "rates_\(UInt32.random(in: 0 ... .max))"
-  private let kind = "a"
-
+/// The same with the pools of one store.
+@Suite struct SharedRateClaimTests {
   /// A pool of the store.
   private struct Pool {
-    let store: JobStore
-    let member: PoolMember
+    let store: TemporaryJobStore
+    let member = PoolMember(host: "host", pid: 1, queue: "queue")
     let rate: PoolRate
 
-    func perform<T>(_ body: (NSManagedObjectContext) throws -> T) throws -> T {
-      let context = store.makeContext(name: "test")
-      return try context.performAndWait { try body(context) }
+    init(_ store: TemporaryJobStore, _ rate: JobRate) throws {
+      self.store = store
+      self.rate = PoolRate(rate)
+      // The store in a file has no pools' rows.
+      if store.store.isShared { try store.insert(member) }
     }
 
     func claim(_ count: Int) throws -> ClaimResult {
       var rules = ClaimRules()
       rules.rate = rate
-      return try perform { context in
-        try store.claimReady(
-          ReadyQuery(kind: "a", limit: 10_000, claims: count), for: member.identity, besides: [], rules: rules,
-          in: context)
-      }
-    }
-
-    func finish(_ jobs: [JobSummary]) throws {
-      try perform { context in
-        for job in try store.jobs(keys: jobs.map(\.key), in: context) { try job.markSucceeded(startedAt: Date()) }
-        try context.save()
-      }
+      return try store.claim(count, for: member.identity, rules: rules)
     }
 
     @discardableResult func tell() throws -> Bool {
-      try perform { try store.tellBeginnings(rate, of: "a", for: member.identity, in: $0) }
+      try store.perform { store, context in
+        try store.tellBeginnings(rate, of: "a", for: member.identity, in: context)
+      }
     }
   }
 
-  private func open(_ rate: JobRate) throws -> Pool {
-    let url = PostgreSQLServer.shared.url(schema: schema)
-    let store = try JobStore(url: url, model: NoteModel.make())
-    let pool = Pool(store: store, member: PoolMember(host: "host", pid: 1, queue: "queue"), rate: PoolRate(rate))
-    try pool.perform { context in
-      store.insert(pool.member, into: context)
-      try context.save()
-    }
-    return pool
+  /// Two pools of a new store with some jobs.
+  private func open(_ kind: JobStoreKind, _ rate: JobRate, jobs: Int) throws -> (one: Pool, two: Pool) {
+    let store = try TemporaryJobStore(kind)
+    try store.insert(jobs: jobs)
+    return (try Pool(store, rate), try Pool(store.openedAgain(), rate))
   }
 
-  private func insert(_ count: Int, into pool: Pool) throws {
-    try pool.perform { context in
-      try pool.store.insert((0..<count).map { _ in request { _ in } }, into: context)
-      try context.save()
-    }
-  }
-
-  @Test func allPoolsTogetherBeginNoMoreThanARate() throws {
-    let pools = try (0..<2).map { _ in try open(JobRate(jobs: 6, period: 1000)) }
-    try insert(20, into: pools[0])
-    let first = try pools[0].claim(4)
-    let second = try pools[1].claim(4)
+  /// At a server only: two pools live there at the same time. That of a file takes any other one for dead.
+  @Test(.enabled(if: PostgreSQLServer.isInstalled)) func allPoolsTogetherBeginNoMoreThanARate() throws {
+    let (one, two) = try open(.server, JobRate(jobs: 6, period: 1000), jobs: 20)
+    let first = try one.claim(4)
+    let second = try two.claim(4)
     #expect(first.jobs.count == 4 && second.jobs.count == 2)
     // The pools have not heard of the beginnings, but the rows say that the jobs have run.
-    try pools[0].finish(first.jobs + second.jobs)
-    let third = try pools[0].claim(4)
+    try one.store.finish(first.jobs + second.jobs)
+    let third = try one.claim(4)
     #expect(third.jobs.isEmpty)
-    try pools[1].tell()
-    let last = try pools[0].claim(4)
+    try two.tell()
+    let last = try one.claim(4)
     #expect(last.jobs.isEmpty && last.retryAfter.map { $0 > 1 } == true)
     // The news come late, and change nothing.
-    pools[0].rate.begin(first.jobs.map(\.key))
-    pools[1].rate.begin(second.jobs.map(\.key))
-    for pool in pools { #expect(try pool.tell() == false) }
-    #expect(try PostgreSQLServer.shared.psql(turnText).split(separator: "\n").compactMap(count).reduce(0, +) == 6)
+    one.rate.begin(first.jobs.map(\.key))
+    two.rate.begin(second.jobs.map(\.key))
+    for pool in [one, two] { #expect(try pool.tell() == false) }
+    let counts = try one.store.perform { _, context in
+      try RateRow.lines(in: context).compactMap { $0.split(separator: " ").last.flatMap { Int($0) } }
+    }
+    #expect(counts.reduce(0, +) == 6)
   }
-
-  private var turnText: String { #"SELECT text FROM \#(schema)_wp."PoolTurn" WHERE name = 'rate a'"# }
-
-  /// The count of a line of the turn's text.
-  private func count(_ line: Substring) -> Int? { line.split(separator: " ").last.flatMap { Int($0) } }
 
   /// A period passes between the claim and the beginning:
   ///
@@ -135,45 +111,33 @@ struct SharedRateClaimTests {
   ///     one of them begins
   ///     gives the other back
   ///                             claims one
-  @Test func aClaimThatHasNotBegunHoldsItsPlace() throws {
+  ///
+  /// At a server only, like the test above.
+  @Test(.enabled(if: PostgreSQLServer.isInstalled)) func aClaimThatHasNotBegunHoldsItsPlace() throws {
     let period = 1000.0
-    let (one, two) = (try open(JobRate(jobs: 2, period: period)), try open(JobRate(jobs: 2, period: period)))
-    try insert(5, into: one)
+    let (one, two) = try open(.server, JobRate(jobs: 2, period: period), jobs: 5)
     let jobs = try one.claim(2).jobs
     #expect(jobs.count == 2)
-    try age(by: 2 * period)
+    try one.store.perform { _, context in try RateRow.age(by: 2 * period, in: context) }
     #expect(try two.claim(2).jobs.isEmpty)
     one.rate.begin([jobs[0].key])
     #expect(try one.tell(), "the other holds its place")
     #expect(try two.claim(2).jobs.isEmpty)
-    _ = try one.perform { context in
-      try one.store.releaseClaims(of: one.member.identity, keeping: [jobs[0].key], in: context)
+    _ = try one.store.perform { store, context in
+      try store.releaseClaims(of: one.member.identity, keeping: [jobs[0].key], in: context)
     }
     #expect(try one.tell() == false)
     #expect(try two.claim(2).jobs.count == 1)
     #expect(try one.claim(2).jobs.map(\.key) == [jobs[0].key])
   }
 
-  /// Puts all times in the row of the turn back.
-  private func age(by seconds: Double) throws {
-    let text = try PostgreSQLServer.shared.psql(turnText)
-    let older = text.split(separator: "\n").map { line -> String in
-      let parts = line.split(separator: " ")
-      guard parts.count == 2, let time = Double(parts[0]) else { return String(line) }
-      return "\(time - seconds) \(parts[1])"
-    }
-    let new = older.joined(separator: "\n")
-    try PostgreSQLServer.shared.psql(
-      #"UPDATE \#(schema)_wp."PoolTurn" SET text = '\#(new)' WHERE name = 'rate a'"#)
-  }
-
   /// A pool that is killed leaves places that nobody can ask about.
-  @Test func thePlacesOfADeadPoolCountAsBegun() throws {
-    let (one, two) = (try open(JobRate(jobs: 2, period: 1000)), try open(JobRate(jobs: 2, period: 1000)))
-    try insert(5, into: one)
+  @Test(arguments: JobStoreKind.allCases) func thePlacesOfADeadPoolCountAsBegun(kind: JobStoreKind) throws {
+    let (one, two) = try open(kind, JobRate(jobs: 2, period: 1000), jobs: 5)
     #expect(try one.claim(1).jobs.count == 1)
-    _ = try two.perform { try two.store.noteGone(one.member.identity, in: $0) }
+    _ = try two.store.perform { store, context in try store.noteGone(one.member.identity, in: context) }
     #expect(try two.claim(2).jobs.count == 1)
-    #expect(try PostgreSQLServer.shared.psql(turnText).contains("held \(one.member.identity)") == false)
+    let lines = try two.store.perform { _, context in try RateRow.lines(in: context) }
+    #expect(!lines.contains { $0.hasPrefix("held \(one.member.identity) ") })
   }
 }
