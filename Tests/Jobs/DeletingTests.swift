@@ -28,9 +28,11 @@ import Testing
   }
 
   /// A row names the other job that the third waits for, so only its options tell of the dead one.
-  @Test(arguments: [JobOptions.FailureRule.wait, .run])
-  func aDeadJobThatAnotherWaitsForStaysUnlessThePersonSaysOtherwise(whenFailed: JobOptions.FailureRule) throws {
-    try withStore { store, context in
+  @Test(arguments: JobStoreKind.allCases, [JobOptions.FailureRule.wait, .run])
+  func aDeadJobThatAnotherWaitsForStaysUnlessThePersonSaysOtherwise(
+    kind: JobStoreKind, whenFailed: JobOptions.FailureRule
+  ) throws {
+    try withStore(kind) { store, context in
       let jobs = try jobs(store, context, whenFailed: whenFailed)
       let awaited = AwaitedJobs(in: store, countsPassing: true)
       #expect(try store.delete([jobs[0]], except: awaited, in: context) == 1)
@@ -41,12 +43,15 @@ import Testing
   }
 
   /// A job that runs after a failure, too, does not keep an old dead job in the store.
-  @Test(arguments: [(JobOptions.FailureRule.wait, 0), (.run, 1)])
-  func pruningKeepsADeadJobForThoseOnlyThatMustNotIgnoreIt(whenFailed: JobOptions.FailureRule, count: Int) throws {
-    try withStore { store, context in
+  @Test(arguments: JobStoreKind.allCases, [JobOptions.FailureRule.wait, .run])
+  func pruningKeepsADeadJobForThoseOnlyThatMustNotIgnoreIt(
+    kind: JobStoreKind, whenFailed: JobOptions.FailureRule
+  ) throws {
+    try withStore(kind) { store, context in
       _ = try jobs(store, context, whenFailed: whenFailed)
       let retention = JobRetention(finished: 0, dead: 0, count: 0)
-      #expect(try JobPruning(retention, in: store, at: Date() + 10).deleteNext(in: context) == count)
+      let count = try JobPruning(retention, in: store, at: Date() + 10).deleteNext(in: context)
+      #expect(count == (whenFailed == .run ? 1 : 0))
     }
   }
 }

@@ -6,8 +6,8 @@ import Testing
 
 /// Jobs that run after other jobs.
 @Suite struct JobDependencyTests {
-  @Test func aJobRunsAfterTheOnesThatItNames() throws {
-    try withStore { store, context in
+  @Test(arguments: JobStoreKind.allCases) func aJobRunsAfterTheOnesThatItNames(kind: JobStoreKind) throws {
+    try withStore(kind) { store, context in
       let jobs = try store.insert(
         [
           request { $0.label = "one" }, request { $0.label = "two" },
@@ -35,9 +35,9 @@ import Testing
     }
   }
 
-  @Test func aJobThatWaitsKeepsItsTime() throws {
-    try withStore { store, context in
-      let now = Date()
+  @Test(arguments: JobStoreKind.allCases) func aJobThatWaitsKeepsItsTime(kind: JobStoreKind) throws {
+    try withStore(kind) { store, context in
+      let now = Date.thisSecond
       let jobs = try store.insert(
         [
           request { $0.label = "one" },
@@ -58,9 +58,9 @@ import Testing
     }
   }
 
-  @Test(arguments: JobOptions.FailureRule.allCases)
-  func aFailedJobBeforeItDecidesAsAsked(rule: JobOptions.FailureRule) throws {
-    try withStore { store, context in
+  @Test(arguments: JobStoreKind.allCases, JobOptions.FailureRule.allCases)
+  func aFailedJobBeforeItDecidesAsAsked(kind: JobStoreKind, rule: JobOptions.FailureRule) throws {
+    try withStore(kind) { store, context in
       let jobs = try store.insert(
         [
           request { $0.label = "one" }, request { $0.label = "two" },
@@ -101,8 +101,9 @@ import Testing
     }
   }
 
-  @Test func aJobRunsWhenItsBatchIsDoneWithWhatWasAddedOnTheWay() throws {
-    try withStore { store, context in
+  @Test(arguments: JobStoreKind.allCases)
+  func aJobRunsWhenItsBatchIsDoneWithWhatWasAddedOnTheWay(kind: JobStoreKind) throws {
+    try withStore(kind) { store, context in
       let member = request { $0.batch = "night" }
       var jobs = try store.insert(
         [member, member, request("report") { $0.options.afterBatch = "night" }], into: context)
@@ -126,8 +127,8 @@ import Testing
     }
   }
 
-  @Test func aJobWhoseBatchHasNoJobWaitsForTheFirst() throws {
-    try withStore { store, context in
+  @Test(arguments: JobStoreKind.allCases) func aJobWhoseBatchHasNoJobWaitsForTheFirst(kind: JobStoreKind) throws {
+    try withStore(kind) { store, context in
       let waiting = request("report") { $0.options.afterBatch = "nihgt" }
       let jobs = try store.insert([waiting, request { $0.batch = "night" }], into: context)
       try context.save()
@@ -158,8 +159,8 @@ import Testing
     }
   }
 
-  @Test func aRequestAfterAJobThatIsNotThereIsNamed() throws {
-    try withStore { store, context in
+  @Test(arguments: JobStoreKind.allCases) func aRequestAfterAJobThatIsNotThereIsNamed(kind: JobStoreKind) throws {
+    try withStore(kind) { store, context in
       let stranger = request { $0.options.after = ["x-coredata://ELSE/PoolJob/p1"] }
       #expect(try store.problem(with: [request(), stranger], in: context)?.hasPrefix("job 2: ") == true)
       let missing = request { $0.options.after = [store.jobURIs[99].description] }
