@@ -30,9 +30,9 @@ import Testing
 
   // MARK: Unique keys
 
-  @Test func aKeyCanBeTakenForAPeriod() throws {
-    try withStore { store, context in
-      let now = Date()
+  @Test(arguments: JobStoreKind.allCases) func aKeyCanBeTakenForAPeriod(kind: JobStoreKind) throws {
+    try withStore(kind) { store, context in
+      let now = Date.thisSecond
       let hourly = request {
         $0.uniqueKey = "k"
         $0.options.uniqueFor = 3600
@@ -46,14 +46,14 @@ import Testing
     }
   }
 
-  @Test func ofTwoProcessesThatTakeAKeyAtOnceOneHasIt() throws {
+  @Test(arguments: JobStoreKind.allCases) func ofTwoProcessesThatTakeAKeyAtOnceOneHasIt(kind: JobStoreKind) throws {
     // One process           Other process
     // looks: free
     //                       looks: free
     //                       saves
     // saves: refused
     // looks again: taken
-    try withStore { store, context in
+    try withStore(kind) { store, context in
       let mine = request { $0.uniqueKey = "k" }
       #expect(try Job.submit(mine, into: context) != nil)
       let other = store.makeContext(name: "other")
@@ -67,8 +67,8 @@ import Testing
     }
   }
 
-  @Test func aRetriedJobTakesItsKeyAgainIfItIsFree() throws {
-    try withStore { store, context in
+  @Test(arguments: JobStoreKind.allCases) func aRetriedJobTakesItsKeyAgainIfItIsFree(kind: JobStoreKind) throws {
+    try withStore(kind) { store, context in
       let keyed = request { $0.uniqueKey = "k" }
       let first = try #require(try store.insert([keyed], into: context).first)
       try first.markCancelled()
@@ -101,9 +101,9 @@ import Testing
     }
   }
 
-  @Test func aSnoozedJobComesBackAndNoAttemptIsCounted() throws {
-    try withStore { store, context in
-      let now = Date()
+  @Test(arguments: JobStoreKind.allCases) func aSnoozedJobComesBackAndNoAttemptIsCounted(kind: JobStoreKind) throws {
+    try withStore(kind) { store, context in
+      let now = Date.thisSecond
       let job = try #require(try store.insert([request()], into: context, at: now).first)
       try job.markSnoozed(until: now + 60, at: now)
       try context.save()

@@ -12,8 +12,8 @@ import Testing
     return requests
   }
 
-  @Test func aTokenThatIsKnownAddsNothing() throws {
-    try withStore { store, context in
+  @Test(arguments: JobStoreKind.allCases) func aTokenThatIsKnownAddsNothing(kind: JobStoreKind) throws {
+    try withStore(kind) { store, context in
       // Given a submission in the store, and one in the same transaction
       #expect(try store.insert(requests([nil, nil], token: "one"), into: context).count == 2)
       #expect(try store.insert(requests([nil], token: "one"), into: context).isEmpty)
@@ -29,8 +29,8 @@ import Testing
     }
   }
 
-  @Test func theNoteTellsTheJobThatHasTheUniqueKey() throws {
-    try withStore { store, context in
+  @Test(arguments: JobStoreKind.allCases) func theNoteTellsTheJobThatHasTheUniqueKey(kind: JobStoreKind) throws {
+    try withStore(kind) { store, context in
       let holder = try #require(try store.insert(requests(["taken"], token: nil), into: context).first)
       try context.save()
       let jobs = try store.insert(requests(["new", "taken", "new", nil], token: "one"), into: context)
@@ -43,8 +43,9 @@ import Testing
     }
   }
 
-  @Test func tokensAreForgottenWithTheJobsButNotWithinADay() throws {
-    try withStore { store, context in
+  @Test(arguments: JobStoreKind.allCases)
+  func tokensAreForgottenWithTheJobsButNotWithinADay(kind: JobStoreKind) throws {
+    try withStore(kind) { store, context in
       let now = Date()
       for (token, age) in [("old", 200_000.0), ("yesterday", 80_000), ("new", 10)] {
         _ = try store.insert(requests([nil], token: token), into: context, at: now - age)
