@@ -59,8 +59,8 @@ import Testing
     #expect(hidden == ["activeKey", "claimant", "hostDeaths", "state"])
   }
 
-  @Test func everyFieldOfARequestComesIntoTheRow() throws {
-    try withStore { _, context in
+  @Test(arguments: JobStoreKind.allCases) func everyFieldOfARequestComesIntoTheRow(kind: JobStoreKind) throws {
+    try withStore(kind) { _, context in
       let full = Self.fullRequest()
       try PoolJob.insert(full, into: context)
       try context.save()

@@ -41,8 +41,8 @@ import Testing
   }
 
   /// Jobs are in the history after their rows are gone, in minutes and in half-hours.
-  @Test func jobsStayInTheHistoryWhenTheyAreDeleted() throws {
-    try withStore { store, context in
+  @Test(arguments: JobStoreKind.allCases) func jobsStayInTheHistoryWhenTheyAreDeleted(kind: JobStoreKind) throws {
+    try withStore(kind) { store, context in
       let jobs = try store.insert((0..<3).map { _ in request() }, into: context, at: Self.start + 10)
       for job in jobs { try job.markSucceeded(startedAt: Self.start + 12, at: Self.start + 13) }
       try context.save()
@@ -199,8 +199,8 @@ import Testing
   }
 
   /// A pool that stood still at the end of a half-hour notes it later.
-  @Test func aHalfHourThatWasMissedIsNotedLater() throws {
-    try withStore { store, context in
+  @Test(arguments: JobStoreKind.allCases) func aHalfHourThatWasMissedIsNotedLater(kind: JobStoreKind) throws {
+    try withStore(kind) { store, context in
       _ = try store.noteHistory(Self.gauges(1), at: Self.start + 60, in: context)
       _ = try store.noteHistory(Self.gauges(3), at: Self.start + 120, in: context)
       _ = try store.noteHistory(Self.gauges(9), at: Self.start + 4 * 1800 + 60, in: context)
@@ -211,7 +211,7 @@ import Testing
   }
 
   /// Ten days: the number of settings and of their lines have bounds, which are 100 kB in all, and the newest week is
-  /// there.
+  /// there. In a file only, since that is the faster store: the bounds are those of texts, in any store.
   @Test func theHistoryIsBounded() throws {
     try withStore { store, context in
       let minutes = 10 * 24 * 60

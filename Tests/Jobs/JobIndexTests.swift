@@ -6,6 +6,8 @@ import Testing
 @testable import Jobs
 
 /// What the pool asks for often is read from a stretch of an index: nothing is sorted, and no table is searched.
+///
+/// The plans are those of SQLite; `ClaimPlanTests` looks at those of a server.
 @Suite struct JobIndexTests {
   private final class Place {
     let directory = temporaryURL("index")
@@ -84,42 +86,6 @@ import Testing
     }
   }
 
-  @Test func theJobThatWaitsLongestIsFoundByKindAcrossPriorities() throws {
-    let place = try Place()
-    let context = place.store.makeContext(name: "test")
-    let start = Date(timeIntervalSinceReferenceDate: 800_000_000)
-    let keys = try context.performAndWait {
-      // Given jobs of two kinds; one of low priority came first, and one that came early was put off
-      var jobs: [Job] = []
-      func add(_ kind: String, _ priority: Int16, came: Double, runAt: Double? = nil) throws {
-        let job = Job(context: context)
-        job.kind = kind
-        job.queue = "default"
-        job.priority = priority
-        job.createdAt = start.addingTimeInterval(came)
-        job.runAt = runAt.map(start.addingTimeInterval)
-        jobs.append(job)
-        try context.obtainPermanentIDs(for: [job])
-      }
-      try add("index", -5, came: 10)
-      try add("mail", 0, came: 11, runAt: 50)
-      for came in 20..<150 { try add("index", 0, came: Double(came)) }
-      try add("mail", 0, came: 30)
-      try add("mail", 7, came: 40)
-      try context.save()
-      return jobs.compactMap(\.objectID.key)
-    }
-    // Then the oldest of each kind counts from when it could begin, and one that runs does not count
-    let found = try context.performAndWait {
-      (
-        try place.store.oldestWaiting(except: [], in: context),
-        try place.store.oldestWaiting(except: [keys[0]], in: context)
-      )
-    }
-    #expect(found.0 == ["index": start.addingTimeInterval(10), "mail": start.addingTimeInterval(30)])
-    #expect(found.1["index"] == start.addingTimeInterval(20))
-  }
-
   @Test func oldJobsAndDueOnesAndBatchesHaveTheirIndexes() throws {
     let place = try Place()
     let (old, young) = (JobPruning.oldest(of: .succeeded), JobPruning.youngest(of: .succeeded))
@@ -170,60 +136,6 @@ import Testing
     try store.database.read { connection in
       let rows = try connection.rows("SELECT sql FROM sqlite_master WHERE type = 'index' AND sql LIKE '%WPPOOLJOB%'")
       return Set(rows.compactMap { if case .text(let text) = $0[0] { text } else { nil } })
-    }
-  }
-
-  /// Rows that were changed by hand would be in none of the indexes that the pool reads.
-  @Test func timesThatDoNotFitTheStateAreMendedAtTheStart() throws {
-    let place = try Place()
-    let context = place.store.makeContext(name: "test")
-    try context.performAndWait {
-      try place.store.insert([JobRequest(kind: "a"), JobRequest(kind: "a")], into: context)
-      try context.save()
-      let sqlite = try #require(place.sqlite)
-      try sqlite.database.write { connection in
-        try connection.execute("UPDATE WPPOOLJOB SET ZFINISHEDAT = 1, Z_OPT = Z_OPT + 1 WHERE Z_PK = 1")
-        try connection.execute("UPDATE WPPOOLJOB SET ZSTATE = 3, Z_OPT = Z_OPT + 1 WHERE Z_PK = 2")
-      }
-      context.reset()
-      // What this test writes past the framework is in no cache.
-      sqlite.rowCache.removeAll()
-      #expect(try place.store.readyJobs(ReadyQuery(kind: "a", limit: 9), in: context).isEmpty)
-      try place.store.check(in: context)
-      #expect(try place.store.readyJobs(ReadyQuery(kind: "a", limit: 9), in: context).map(\.key) == [1])
-      #expect(try place.store.counts(in: context) == [.available: 1, .succeeded: 1])
-    }
-  }
-
-  /// The coordinator's fetches read no parameters, and leave none in memory.
-  @Test func aFetchOfReadyJobsReadsAndKeepsNoParameters() throws {
-    let place = try Place()
-    let context = place.store.makeContext(name: "test")
-    let sqlite = try #require(place.sqlite)
-    let table = try #require(sqlite.storedEntities.byName[Job.entityName]).table
-    try context.performAndWait {
-      let text = #"{"text": "\#(String(repeating: "x", count: 10_000))"}"#
-      let requests = (0..<20).map { number -> JobRequest in
-        var request = JobRequest(
-          kind: "a", parameters: text, runAt: number < 10 ? nil : Date(timeIntervalSinceNow: 1))
-        request.limitKey = number % 2 == 0 ? "k" : nil
-        return request
-      }
-      try place.store.insert(requests, into: context)
-      try context.save()
-      context.reset()
-      sqlite.rowCache.removeAll()
-
-      let ready = try place.store.readyJobs(ReadyQuery(kind: "a", limit: 100), in: context)
-      #expect(ready.count == 10 && ready.count { $0.limitKey == "k" } == 5)
-      #expect((1...20).allSatisfy { sqlite.rowCache.find($0, table) == nil }, "rows are kept")
-
-      // When: jobs become due, which changes their rows.
-      #expect(try place.store.promoteDue(at: Date(timeIntervalSinceNow: 2), in: context).count == 10)
-      try context.save()
-      context.reset()
-      let parameters = try context.fetch(Job.fetchRequest()).map(\.parametersText)
-      #expect(parameters.allSatisfy { $0 == text }, "what was not read stays as it was")
     }
   }
 }

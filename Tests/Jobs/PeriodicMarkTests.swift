@@ -6,8 +6,9 @@ import Testing
 /// Periodic entries and the marks that the store keeps of their times.
 @Suite struct PeriodicMarkTests {
   /// As on a machine without a battery: its clock is years ahead at boot, and NTP sets it.
-  @Test func anEntryThatRanWhileTheClockWasAheadGoesOnWithTheRightTime() throws {
-    try withStore { store, context in
+  @Test(arguments: JobStoreKind.allCases)
+  func anEntryThatRanWhileTheClockWasAheadGoesOnWithTheRightTime(kind: JobStoreKind) throws {
+    try withStore(kind) { store, context in
       let entry = PeriodicEntry(name: "tick", cron: try CronExpression("* * * * *"), job: request("tick"))
       let now = Date(timeIntervalSinceReferenceDate: 800_000_000)
       let ahead = now + 5 * 365 * 86_400
@@ -27,7 +28,8 @@ import Testing
     }
   }
 
-  /// Steps of seconds are common: a time that has had its job gets no second one by them.
+  /// Steps of seconds are common: a time that has had its job gets no second one by them. Nothing is saved here, so the
+  /// kind of the store does not matter.
   @Test func aClockThatIsPutBackALittleRepeatsNoTime() throws {
     try withStore { store, context in
       let entry = PeriodicEntry(name: "tick", cron: try CronExpression("* * * * *"), job: request("tick"))
@@ -41,8 +43,8 @@ import Testing
   }
 
   /// Names of files that a Mac and a Linux program wrote may only look alike.
-  @Test func entriesWhoseNamesOnlyLookAlikeAreTwo() throws {
-    try withStore { store, context in
+  @Test(arguments: JobStoreKind.allCases) func entriesWhoseNamesOnlyLookAlikeAreTwo(kind: JobStoreKind) throws {
+    try withStore(kind) { store, context in
       let entries = try ["\u{e9}", "e\u{301}"].map { name in
         PeriodicEntry(name: name, cron: try CronExpression("* * * * *"), job: request("tick"))
       }
@@ -55,8 +57,8 @@ import Testing
     }
   }
 
-  @Test func eachTimeHasOneJobAcrossRestarts() throws {
-    try withStore { store, context in
+  @Test(arguments: JobStoreKind.allCases) func eachTimeHasOneJobAcrossRestarts(kind: JobStoreKind) throws {
+    try withStore(kind) { store, context in
       let entry = PeriodicEntry(name: "tick", cron: try CronExpression("* * * * *"), job: request("tick"))
       let start = try #require(Timestamp.date("2026-01-01T00:00:30Z"))
       func jobs(at seconds: Double, in context: NSManagedObjectContext) throws -> Int {
@@ -79,8 +81,8 @@ import Testing
     }
   }
 
-  @Test func aCrashBetweenTheJobAndItsMarkLosesBoth() throws {
-    try withStore { store, context in
+  @Test(arguments: JobStoreKind.allCases) func aCrashBetweenTheJobAndItsMarkLosesBoth(kind: JobStoreKind) throws {
+    try withStore(kind) { store, context in
       let entry = PeriodicEntry(name: "tick", cron: try CronExpression("* * * * *"), job: request("tick"))
       let start = try #require(Timestamp.date("2026-01-01T00:00:30Z"))
       _ = try store.insertPeriodic([entry], at: start, into: context)

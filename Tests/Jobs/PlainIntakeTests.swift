@@ -6,6 +6,8 @@ import Testing
 @testable import Jobs
 
 /// Jobs of files that are inserted without objects have the rows that objects would have.
+///
+/// In a file only: a pool at a server takes job files with objects.
 @Suite struct PlainIntakeTests {
   @Test(arguments: 0..<8) func rowsAreThoseThatObjectsWouldHave(seed: Int) throws {
     var random = SeededGenerator(seed: UInt64(seed))
