@@ -1,19 +1,14 @@
 import CoreData
 import Foundation
 import Jobs
-import TestFiles
 import Testing
 
 /// Stores that a newer version of workerpool has written.
 @Suite struct NewerStoreTests {
-  @Test func aStoreThatANewerVersionHasWrittenIsRefusedWithASentence() throws {
-    let place = temporaryURL("newer")
-    try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: place) }
-    let url = place.appendingPathComponent("app.sqlite")
-    let store = try JobStore(url: url, model: NoteModel.make())
-    let context = store.makeContext(name: "test")
-    try context.performAndWait {
+  @Test(arguments: JobStoreKind.allCases)
+  func aStoreThatANewerVersionHasWrittenIsRefusedWithASentence(kind: JobStoreKind) throws {
+    try withStore(kind) { store, context in
+      let place = StorePlace(store.url).description
       try store.check(in: context)
       // Given: what the next version notes.
       let request = NSFetchRequest<NSManagedObject>(entityName: "PoolSetting")
@@ -22,17 +17,15 @@ import Testing
       setting.setValue("5", forKey: "value")
       try context.save()
       // Then:
-      #expect(throws: JobModelError.storeIsNewer(url.path)) { try store.check(in: context) }
+      #expect(throws: JobModelError.storeIsNewer(place)) { try store.check(in: context) }
+      let sentence = "a newer version of workerpool has worked on the jobs in \(place): update this program"
+      #expect(JobModelError.storeIsNewer(place).description == sentence)
     }
-    let sentence = "a newer version of workerpool has worked on the jobs in \(url.path): update this program"
-    #expect(JobModelError.storeIsNewer(url.path).description == sentence)
   }
 
-  @Test func aStoreWithAttributesOfANewerVersionIsRefusedAndStaysAsItIs() throws {
-    let place = temporaryURL("newer")
-    try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: place) }
-    let url = place.appendingPathComponent("app.sqlite")
+  @Test(arguments: JobStoreKind.allCases)
+  func aStoreWithAttributesOfANewerVersionIsRefusedAndStaysAsItIs(kind: JobStoreKind) throws {
+    let place = try JobStorePlace(kind)
     // Given: the pool's store of a version with one more attribute.
     let model = JobModel.make()
     let attribute = NSAttributeDescription()
@@ -41,14 +34,16 @@ import Testing
     attribute.isOptional = true
     model.entitiesByName["PoolJob"]?.properties.append(attribute)
     let newer = NSPersistentStoreCoordinator(managedObjectModel: model)
-    let newerStore = try newer.addPersistentStore(
-      ofType: NSSQLiteStoreType, configurationName: nil, at: url,
-      options: [NSPersistentStoreTablePrefixOption: JobModel.tablePrefix])
-    try newer.remove(newerStore)
+    func open() throws -> NSPersistentStore {
+      try newer.addPersistentStore(
+        ofType: StorePlace(place.url).storeType, configurationName: nil, at: place.url,
+        options: [NSPersistentStoreTablePrefixOption: JobModel.tablePrefix])
+    }
+    try newer.remove(open())
     // When: this version opens it. Then:
-    #expect(throws: JobModelError.storeIsNewer(url.path)) { try JobStore(url: url, model: NoteModel.make()) }
-    try newer.addPersistentStore(
-      ofType: NSSQLiteStoreType, configurationName: nil, at: url,
-      options: [NSPersistentStoreTablePrefixOption: JobModel.tablePrefix])
+    #expect(throws: JobModelError.storeIsNewer(StorePlace(place.url).description)) {
+      try JobStore(url: place.url, model: NoteModel.make())
+    }
+    #expect(throws: Never.self) { try open() }
   }
 }
