@@ -14,7 +14,9 @@ extension JobStore {
   /// - Throws: ``JobModelError/storeIsNewer(_:)``, which changes nothing; what a fetch or a save throws.
   public func check(in context: NSManagedObjectContext) throws {
     let version = try PoolSetting.find(Self.versionName, in: context)?.value.flatMap { Int($0) }
-    if let version, version > Self.version { throw JobModelError.storeIsNewer(url.path) }
+    if let version, version > Self.version {
+      throw JobModelError.storeIsNewer(StorePlace(url).description)
+    }
     try fitTimesToStates(in: context)
     guard version != Self.version else { return }
     try PoolSetting.set(Self.versionName, "\(Self.version)", in: context)
