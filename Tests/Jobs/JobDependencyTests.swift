@@ -58,6 +58,23 @@ import Testing
     }
   }
 
+  /// The job that it waits for has a taken key, so that it need not wait. The time is the one at which both came.
+  @Test(arguments: JobStoreKind.allCases)
+  func aJobThatWaitsForOneThatIsLeftOutWaitsForItsTime(kind: JobStoreKind) throws {
+    try withStore(kind) { store, context in
+      let came = Date.thisSecond - 1000
+      let keyed = request { ($0.uniqueKey, $0.label) = ("k", "one") }
+      try store.insert([keyed], into: context, at: came)
+      try context.save()
+      let later = request {
+        $0.options.after = ["one"]
+        $0.runAt = came + 500
+      }
+      let jobs = try store.insert([keyed, later], into: context, at: came)
+      #expect(jobs.count == 1 && jobs.first?.state == .scheduled && jobs.first?.runAt == came + 500)
+    }
+  }
+
   @Test(arguments: JobStoreKind.allCases, JobOptions.FailureRule.allCases)
   func aFailedJobBeforeItDecidesAsAsked(kind: JobStoreKind, rule: JobOptions.FailureRule) throws {
     try withStore(kind) { store, context in

@@ -41,7 +41,7 @@ extension JobStore {
       let job = try PoolJob.insert(request, entity, into: context, at: now)
       if let label = request.label { labels[label] = job }
       if request.options.after.contains(where: { labels[$0] != nil }) {
-        try resolve(request, of: job, labels, in: context)
+        try resolve(request, of: job, labels, in: context, at: now)
       }
       jobs.append(job)
     }
@@ -51,7 +51,8 @@ extension JobStore {
   /// Replaces labels by URIs. The job does not wait for requests that were left out: another job with their key is on
   /// its way.
   private func resolve(
-    _ request: JobRequest, of job: PoolJob, _ labels: [String: PoolJob?], in context: NSManagedObjectContext
+    _ request: JobRequest, of job: PoolJob, _ labels: [String: PoolJob?], in context: NSManagedObjectContext,
+    at now: Date
   ) throws {
     let named = request.options.after.compactMap { labels[$0] ?? nil }
     try context.obtainPermanentIDs(for: named.filter { $0.objectID.isTemporaryID })
