@@ -133,7 +133,8 @@ public final class JobPruning {
   static func oldest(of state: JobState) -> NSFetchRequest<PoolJob> {
     let request = PoolJob.shortFetchRequest()
     request.predicate = NSPredicate(format: "finishedAt != nil AND state >= %d", Int(state.rawValue))
-    request.sortDescriptors = ["state", "finishedAt"].map { NSSortDescriptor(key: $0, ascending: true) }
+    // A pass reads on behind the jobs that stay: those that finished at the same time need an order, too.
+    request.sortDescriptors = ["state", "finishedAt", "objectID"].map { NSSortDescriptor(key: $0, ascending: true) }
     return request
   }
 
