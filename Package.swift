@@ -1,6 +1,11 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
+// For tests that start programs or call parts of the pool. In a release build these parts are optimised, and the tests
+// themselves are not, which takes less than half the time. The tests of CoreData are optimised, like the programs that
+// use it.
+let unoptimised: [SwiftSetting] = [.unsafeFlags(["-Onone"], .when(configuration: .release))]
+
 let package = Package(
   name: "workerpool",
   products: [
@@ -139,7 +144,7 @@ let package = Package(
     .target(name: "LibraryStore", dependencies: ["CoreData", "TestFiles"], path: "Tests/Support/LibraryStore"),
     .testTarget(
       name: "ModelCompilerTests", dependencies: ["ClassGenerator", "ModelFiles", "TestFiles"],
-      path: "Tests/ModelCompiler"),
+      path: "Tests/ModelCompiler", swiftSettings: unoptimised),
     .target(
       name: "FarmModel", dependencies: ["CoreData"], path: "Tests/Support/FarmModel", plugins: ["ModelCompilerPlugin"]),
     .executableTarget(
@@ -161,13 +166,14 @@ let package = Package(
     .target(name: "ExitTestMonitor", path: "Tests/Support/ExitTestMonitor"),
     .testTarget(
       name: "LinuxSystemTests", dependencies: ["LinuxSystem", "CSystem", "ExitTestMonitor", "TestFiles"],
-      path: "Tests/LinuxSystem"),
+      path: "Tests/LinuxSystem", swiftSettings: unoptimised),
     .testTarget(
       name: "WorkerProtocolTests", dependencies: ["WorkerProtocol", "CSystem", "TestFiles"],
-      path: "Tests/WorkerProtocol"),
+      path: "Tests/WorkerProtocol", swiftSettings: unoptimised),
     .testTarget(
       name: "JobsTests",
-      dependencies: ["CoreData", "CoreDataPostgreSQL", "Jobs", "TestFiles", "WorkerProtocol"], path: "Tests/Jobs"),
+      dependencies: ["CoreData", "CoreDataPostgreSQL", "Jobs", "TestFiles", "WorkerProtocol"], path: "Tests/Jobs",
+      swiftSettings: unoptimised),
     .executableTarget(
       name: "test-worker", dependencies: ["CoreData", "WorkerKit", "CSystem", "CTrespass"],
       path: "Tests/Support/TestWorker"),
@@ -178,26 +184,26 @@ let package = Package(
         "CoreData", "Jobs", "WorkerKit", "WorkerKitTesting", "WorkerPool", "WorkerProtocol", "CSystem", "test-worker",
         "TestFiles",
       ],
-      path: "Tests/WorkerKit"),
+      path: "Tests/WorkerKit", swiftSettings: unoptimised),
     .testTarget(
       name: "WorkerPoolTests",
       dependencies: [
         "PoolMetrics", "StoreTools", "WorkerPool", "WorkerProtocol", "CSystem", "LinuxSystem", "fake-worker",
         "TestFiles",
       ],
-      path: "Tests/WorkerPool"),
+      path: "Tests/WorkerPool", swiftSettings: unoptimised),
     .testTarget(
       name: "WorkerPoolWebTests", dependencies: ["CoreData", "Jobs", "WorkerPoolWeb", "TestFiles"],
-      path: "Tests/WorkerPoolWeb"),
+      path: "Tests/WorkerPoolWeb", swiftSettings: unoptimised),
     .testTarget(
       name: "WorkersTests", dependencies: ["CoreData", "Jobs", "worker-import", "worker-export", "TestFiles"],
-      path: "Tests/Workers"),
+      path: "Tests/Workers", swiftSettings: unoptimised),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
         "WorkerPool", "WorkerPoolCommand", "WorkerProtocol", "CSystem", "worker-import", "worker-export",
         "worker-index", "worker-exec", "worker-maintain", "workerpool-web", "increment-worker", "test-worker",
         "fake-worker", "hasty-producer", "Benchmarks", "TestFiles",
-      ], path: "Tests/EndToEnd"),
+      ], path: "Tests/EndToEnd", swiftSettings: unoptimised),
   ]
 )
