@@ -1,6 +1,6 @@
 import CoreData
 
-/// The store of the page *A store of your own*, whose saves a test can make fail.
+/// The store of the page *Writing your own store*, whose saves a test can make fail.
 ///
 /// `@unchecked Sendable`: as its superclass.
 final class FillableCardStore: CardStore, @unchecked Sendable {
