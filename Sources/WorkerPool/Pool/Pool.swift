@@ -48,7 +48,7 @@ public enum Pool {
       switch self {
       case .model(let error): error.description
       case .noModel(let store) where StorePlace(store).isServer:
-        "--model is missing: a store at a server keeps no copy of its model, and a new store needs one"
+        "--model is missing: a store at a server needs it, because a pool does not read the copy of the model there"
       case .noModel(let store): "there is no store at \(store) yet: --model must name the model of the new store"
       case .store(let path, let reason): "the store \(path) cannot be opened: \(reason)"
       case .storeIsTaken(let path, let pid, let queue):

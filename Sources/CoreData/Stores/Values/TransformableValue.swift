@@ -31,7 +31,7 @@ package enum TransformableValue {
     if data == nil, transformer is JSONValueTransformer {
       throw RefusedValue(
         "is one that JSON cannot express",
-        remedy: "use numbers, texts, dates, arrays and dictionaries with keys that are texts")
+        remedy: "use numbers, texts, arrays and dictionaries with keys that are texts")
     }
     return data
   }
