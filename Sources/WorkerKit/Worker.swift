@@ -79,8 +79,8 @@ public typealias WorkerNeeds = PluginDescription.Needs
 ///     try job.save(checkpoint: Data("sending".utf8))
 ///     do {
 ///       try send(to: job.parameters(as: Mail.self).address)
-///     } catch {
-///       try job.save(checkpoint: nil)  // the server has refused the mail, so another attempt may send it
+///     } catch let error as Refusal {
+///       try job.save(checkpoint: nil)  // not sent, so another attempt may send it
 ///       throw error
 ///     }
 ///     try job.save(checkpoint: Data("sent".utf8))
@@ -88,6 +88,9 @@ public typealias WorkerNeeds = PluginDescription.Needs
 ///
 ///   struct Mail: Codable { var address: String }
 ///
+///   struct Refusal: Error {}
+///
+///   /// Throws a `Refusal` if the server does not take the mail, and another error if it does not answer.
 ///   private func send(to address: String) throws {}
 /// }
 /// ```
