@@ -14,8 +14,8 @@ package enum ProcessUsage {
   /// The most memory that a child had resident, in bytes, by what the kernel tells at its end; `nil` where this program
   /// had as much.
   ///
-  /// Source: getrusage(2), `ru_maxrss`, in KiB. It is kept over execve(2): a small child shows what the program had that
-  /// started it. For the same reason this process's own `ru_maxrss` may be that of a shell, and says nothing here.
+  /// Source: getrusage(2), `ru_maxrss`, in KiB. It is kept over execve(2): a small child shows what the program had
+  /// that started it. For the same reason this process's own `ru_maxrss` may be that of a shell, and says nothing here.
   package static func peakBytes(of usage: rusage) -> Int? {
     guard let ownPeak, usage.ru_maxrss > ownPeak else { return nil }
     return usage.ru_maxrss << 10

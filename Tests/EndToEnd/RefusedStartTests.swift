@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Each way in which `workerpool run` is refused. A typing error in a path must not leave a queue directory that no pool
-/// uses, or an empty store that looks like the app's.
+/// Each way in which `workerpool run` is refused. A typing error in a path must not leave a queue directory that no
+/// pool uses, or an empty store that looks like the app's.
 @Suite(.serialized) struct RefusedStartTests {
   /// A start that is refused.
   struct Refusal: CustomTestStringConvertible, Sendable {

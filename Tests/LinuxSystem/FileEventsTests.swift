@@ -4,8 +4,8 @@ import LinuxSystem
 import TestFiles
 import Testing
 
-/// The tests that count events watch for new files. A close would be told later while a child of another test has a copy
-/// of the descriptor, before it runs its program.
+/// The tests that count events watch for new files. A close would be told later while a child of another test has a
+/// copy of the descriptor, before it runs its program.
 @Suite struct FileEventsTests {
   private let directory: URL
 

@@ -33,8 +33,9 @@ public protocol NSFetchedResultsSectionInfo {
 ///
 /// The controller shows the old results until the first call about a section or an object, and the new ones from then
 /// on. Index paths of deleted and updated objects, and the old paths of moved ones, count before all changes; those of
-/// inserted objects and the new paths of moved ones count after them. Inserted sections come first and deleted ones last.
-/// In between, objects are deleted, inserted, moved and updated, in this order. Apple does not document its order.
+/// inserted objects and the new paths of moved ones count after them. Inserted sections come first and deleted ones
+/// last. In between, objects are deleted, inserted, moved and updated, in this order. Apple does not document its
+/// order.
 ///
 /// All methods are optional. The class that declares the conformance has to implement them: Swift does not find methods
 /// that a subclass adds.

@@ -85,7 +85,8 @@ extension WorkerService: SupervisorDelegate {
   }
 
   /// The plugins that need processes for jobs of a kind. Where several plugins offer the kind and one of them has a
-  /// process that is up, the others need none: a slot for them would cost a start, and a plugin that hangs would keep it.
+  /// process that is up, the others need none: a slot for them would cost a start, and a plugin that hangs would keep
+  /// it.
   private func pluginsInNeed(of kind: String) -> [String] {
     let names = pluginsByKind[kind] ?? []
     if names.count < 2 { return names }
