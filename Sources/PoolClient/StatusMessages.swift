@@ -226,7 +226,8 @@ public struct StatusRequest: Codable, Equatable, Sendable {
 /// if !reply.ok { print(reply.error ?? "") }
 /// ```
 ///
-/// Members that a command does not answer with are nil. A reply is no error that is thrown: look at `ok`.
+/// A command sets only the members that belong to its reply; the others are nil. A refused command throws no error:
+/// check `ok`.
 public struct StatusReply: Codable, Equatable, Sendable {
   /// Objects of the app's store that a worker's save changed.
   public struct Saved: Codable, Equatable, Sendable {

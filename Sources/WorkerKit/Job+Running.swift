@@ -161,7 +161,7 @@ extension Job {
   ///     do {
   ///       for object in try job.objects() { context.delete(object) }
   ///     } catch is JobObjectError {
-  ///       // A job is about one object here. Somebody has deleted it already, so nothing is left to do.
+  ///       // Each of these jobs names one object. Another program has deleted it, so this job has nothing to do.
   ///     }
   ///   }
   /// }

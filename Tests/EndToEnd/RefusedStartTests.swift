@@ -119,7 +119,8 @@ import Testing
       "a second pool on the queue", code: 1, "a queue directory has one pool", options: ["queue": ["queue"]],
       isSecond: true),
     Refusal(
-      "a second pool on the store", code: 1, "a store has one pool", options: ["store": ["app.sqlite"]], isSecond: true),
+      "a second pool on the store", code: 1, "a store has one pool", options: ["store": ["app.sqlite"]],
+      isSecond: true),
   ]
 
   /// What a pool writes elsewhere must not take the place of something else.

@@ -114,7 +114,7 @@ import Testing
       #expect(try store.promoteDue(at: due - 0.001, in: context).isEmpty)
       #expect(try store.promoteDue(at: due, in: context).map(\.kind) == ["a"])
       try context.save()
-      #expect(job.state == .available && job.runAt == runAt, "so long it has been waiting for a worker")
+      #expect(job.state == .available && job.runAt == runAt, "the wait for a worker counts from its due time")
       #expect(try store.nextDue(in: context) == nil)
       try job.markFailed(failure, policy: policy, at: now)
       #expect(job.state == .dead && job.finishedAt == now && job.runAt == nil)

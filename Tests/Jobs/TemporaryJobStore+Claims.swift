@@ -23,7 +23,7 @@ extension TemporaryJobStore {
     }
   }
 
-  /// Claims at most so many jobs for a pool.
+  /// Claims jobs for a pool: at most `count`.
   func claim(
     _ count: Int, for member: Int64, besides gone: [Int64] = [], rules: ClaimRules = ClaimRules()
   ) throws -> ClaimResult {

@@ -112,6 +112,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   /// `loadPersistentStores` creates it.
   ///
   /// ```swift
+  /// // @unchecked Sendable: it adds no state.
   /// final class LibraryContainer: NSPersistentContainer, @unchecked Sendable {
   ///   override class func defaultDirectoryURL() -> URL { URL(fileURLWithPath: "/var/lib/library") }
   /// }

@@ -119,6 +119,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// since reading a property cannot throw.
   ///
   /// ```swift
+  /// // @unchecked Sendable: only the context's queue calls it.
   /// final class TolerantContext: NSManagedObjectContext, @unchecked Sendable {
   ///   override func shouldHandleInaccessibleFault(
   ///     _ fault: NSManagedObject, for oid: NSManagedObjectID, triggeredByProperty property: NSPropertyDescription?
@@ -535,6 +536,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// `fetch(_:)` with any result type too. Throws as that does. Call it on the context's queue.
   ///
   /// ```swift
+  /// // @unchecked Sendable: only the context's queue uses `fetches`.
   /// final class CountingContext: NSManagedObjectContext, @unchecked Sendable {
   ///   var fetches = 0
   ///

@@ -249,8 +249,8 @@ public let NSPersistentStoreTablePrefixOption = "NSPersistentStoreTablePrefix"
 ///   options: [NSPersistentStoreWriteTurnOption: url.path + ".turn"])
 /// ```
 ///
-/// Use it where several processes write all the time: SQLite's own lock goes to whoever asks at the right moment, and a
-/// process may wait long for it.
+/// Use it where several processes write all the time. SQLite keeps no queue of the processes that wait for its lock, so
+/// one of them may wait for long. With this option they take turns.
 public let NSPersistentStoreWriteTurnOption = "NSPersistentStoreWriteTurn"
 
 /// An integer: the number of rows that the coordinator caches for its contexts; 131,072 by default. A process that

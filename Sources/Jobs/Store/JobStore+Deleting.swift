@@ -10,9 +10,9 @@ extension JobStore {
   public func delete(_ jobs: [PoolJob], except awaited: AwaitedJobs?, in context: NSManagedObjectContext) throws -> Int
   {
     let stay = try awaited?.keys(among: jobs, in: context) ?? []
-    let rest = jobs.filter { $0.objectID.key.map(stay.contains) != true }
-    try countInHistory(deleted: rest, at: now, in: context)
-    for job in rest { context.delete(job) }
+    let deleted = jobs.filter { $0.objectID.key.map(stay.contains) != true }
+    try countInHistory(deleted: deleted, at: now, in: context)
+    for job in deleted { context.delete(job) }
     return stay.count
   }
 

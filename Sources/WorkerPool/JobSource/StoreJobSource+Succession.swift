@@ -34,6 +34,7 @@ final class ClaimMemory: Sendable {
   init(file: String? = nil) {
     self.file = file
     let bytes = file.flatMap { KernelFile.bytes($0) }
+    // Without claims that can be read the earlier process counts as one that died.
     state = Mutex((nil, bytes.flatMap { try? JSONDecoder().decode(Claims.self, from: Data($0)) }))
   }
 

@@ -27,6 +27,7 @@ let jobsCommand = CommandDescription(
   let jobName = try arguments.shown("a job: p17", of: "jobs")
   let order = try arguments.word("sort", among: JobOrder.allCases.map(\.rawValue)).flatMap(JobOrder.init) ?? .newest
   let reader = try StoreReader(poolStore: try arguments.storePath())
+  // Without a pool the store alone tells.
   let pool = jobName != nil || reader.isShared ? try? arguments.pool() : nil
   let status = poolStatus(pool, arguments)
   if reader.isShared, let status { reader.note(status) }

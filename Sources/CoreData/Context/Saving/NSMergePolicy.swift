@@ -100,6 +100,7 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
   /// Resolves `NSMergeConflict`s and `NSConstraintConflict`s by the methods below. Throws their errors.
   ///
   /// ```swift
+  /// // @unchecked Sendable: it adds no state.
   /// final class CountingPolicy: NSMergePolicy, @unchecked Sendable {
   ///   override func resolve(mergeConflicts list: [Any]) throws {
   ///     print(list.count, "conflicts")
