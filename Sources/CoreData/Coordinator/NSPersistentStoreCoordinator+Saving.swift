@@ -13,18 +13,21 @@ extension NSPersistentStoreCoordinator {
   /// others have nothing.
   ///
   /// - Parameters:
+  ///   - check: is called in the transaction while no other writer can commit what the save concerns: before the rows
+  ///     are written, or after it where only written rows are locked. An error that it throws ends the transaction.
   ///   - apply: gets the stores' answers, in the order of the changes, before anybody else can write.
   ///   - applyPart: gets the answers of the stores that are saved although the save fails, by the index of the change.
   /// - Throws: `IncompleteSave` if a part is saved.
   final func save(
-    _ changes: [(store: any ObjectStore, rows: RowChanges)], apply: ([SavedRows]) -> Void,
+    _ changes: [(store: any ObjectStore, rows: RowChanges)], check: () throws -> Void = {},
+    apply: ([SavedRows]) -> Void,
     applyPart: ([Int: SavedRows]) -> Void = { _ in }
   ) throws {
     let scopes = writeScopes(of: changes.map(\.store))
     try locking(scopes[...]) {
       var saved: [SavedRows] = []
       do {
-        func writeAll() throws { try writing(scopes[...]) { saved = try write(changes, scopes) } }
+        func writeAll() throws { try writing(scopes[...]) { saved = try write(changes, scopes, check) } }
         // Of several scopes another one may have written already.
         if scopes.count == 1 { try scopes[0].repeating { try writeAll() } } else { try writeAll() }
       } catch let incomplete as IncompleteSave {
@@ -47,13 +50,21 @@ extension NSPersistentStoreCoordinator {
 
   /// Writes the changes in the open transactions of the scopes. Returns the answers in the order of the changes.
   private func write(
-    _ changes: [(store: any ObjectStore, rows: RowChanges)], _ scopes: [any WriteScope]
+    _ changes: [(store: any ObjectStore, rows: RowChanges)], _ scopes: [any WriteScope], _ check: () throws -> Void
   ) throws -> [SavedRows] {
-    if scopes.count == 1 { return try changes.map { try $0.store.write($0.rows) } }
+    let isExclusive = scopes.allSatisfy(\.locksOutWriters)
+    // Not later: without a write-ahead log, a file whose rows are being written may lock out readers.
+    if isExclusive { try check() }
+    if scopes.count == 1 {
+      let saved = try changes.map { try $0.store.write($0.rows) }
+      if !isExclusive { try check() }
+      return saved
+    }
     var saved = Array(repeating: SavedRows(), count: changes.count)
     for (index, change) in changes.enumerated() where change.store.writeScope.rollsBack {
       saved[index] = try change.store.write(change.rows)
     }
+    if !isExclusive { try check() }
     for scope in scopes { try scope.prepareToCommit() }
     var lasting: [Int: SavedRows] = [:]
     for (index, change) in changes.enumerated() where !change.store.writeScope.rollsBack {

@@ -300,6 +300,8 @@ final class ServerDatabase: @unchecked Sendable {
 extension ServerDatabase: WriteScope {
   var name: String { address.serverDescription }
 
+  var locksOutWriters: Bool { false }
+
   func exclusively(_ body: () throws -> Void) throws { try withWriter { try body() } }
 
   /// Runs the body again if the server has ended its transaction because it and another one waited for each other. The

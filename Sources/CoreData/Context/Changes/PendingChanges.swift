@@ -29,6 +29,8 @@ final class PendingChanges {
   @exclusivity(unchecked) private var assignedStores: [ObjectIdentifier: any ObjectStore] = [:]
   /// Unchanged objects whose rows the next save checks for other changes.
   private(set) var checked: [NSManagedObject] = []
+  /// What the next save runs in its transaction.
+  private(set) var saveChecks: [() throws -> Void] = []
 
   /// Whether there is nothing to save.
   var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
@@ -275,6 +277,9 @@ final class PendingChanges {
     return true
   }
 
+  /// Makes the next save run the body in its transaction.
+  func addSaveCheck(_ body: @escaping () throws -> Void) { saveChecks.append(body) }
+
   /// Clears the changes after a save.
   func settle() {
     // Objects of an event that has not ended stay noted.
@@ -323,6 +328,7 @@ final class PendingChanges {
     hooks = []
     assignedStores.removeAll()
     checked.removeAll()
+    saveChecks.removeAll()
   }
 }
 

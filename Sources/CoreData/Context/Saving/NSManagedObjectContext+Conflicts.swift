@@ -75,6 +75,29 @@ extension NSManagedObjectContext {
     changes.check(object)
   }
 
+  /// Makes the next save run the body in its transaction, and fail with the error that the body throws. Nothing is
+  /// saved then.
+  ///
+  /// It is for what must hold when the save happens, and not only when it was prepared: that there is no row of some
+  /// kind, for example. `detectConflicts(for:)` is enough for a row that is there.
+  ///
+  ///     this context               another program
+  ///     no job waits for this one
+  ///                                saves a job that waits for it
+  ///     saves: runs the body, which finds that job
+  ///
+  /// Nobody else can write to a file from the body to the commit. At a server the body runs when the rows of the save
+  /// are written: a transaction that had locked one of these has ended, and its rows are seen. Of others, the server
+  /// may commit those that are under way between the body and this commit.
+  ///
+  /// The body reads in another context of the coordinator, and does not use this one. It may run more than once. It
+  /// counts for the next save of this context to its stores, and for none after `rollback()` or `reset()`.
+  package final func check(inNextSave body: @escaping () throws -> Void) {
+    checkQueue()
+    precondition(parentContext == nil, "only a save to stores has a transaction")
+    changes.addSaveCheck(body)
+  }
+
   /// A policy that does not throw has accepted the conflict. There are no changes to merge, only values to adopt.
   final func acceptConflictChecks(_ conflicts: [Any]) {
     for case let conflict as NSMergeConflict in conflicts {

@@ -134,7 +134,9 @@ extension NSManagedObjectContext {
       func part(of store: NSPersistentStore) -> StoreChanges { parts.first { $0.store === store }.unsafelyUnwrapped }
       do {
         do {
-          try coordinator.save(parts.map { ($0.store, $0.rows) }) { saved in
+          try coordinator.save(
+            parts.map { ($0.store, $0.rows) }, check: { for check in changes.saveChecks { try check() } }
+          ) { saved in
             for (part, rows) in zip(parts, saved) { part.apply(rows) }
           } applyPart: { saved in
             for (index, rows) in saved { parts[index].apply(rows) }

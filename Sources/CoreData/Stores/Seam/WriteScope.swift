@@ -15,6 +15,10 @@ package protocol WriteScope: AnyObject {
   /// is nobody's fault.
   func repeating(_ body: () throws -> Void) throws
 
+  /// Whether nobody else can write here from the beginning of a transaction to its end. Where others can, they wait for
+  /// the rows that the transaction has written.
+  var locksOutWriters: Bool { get }
+
   /// Whether an error in a transaction takes back what was written in it.
   var rollsBack: Bool { get }
 
@@ -25,6 +29,7 @@ package protocol WriteScope: AnyObject {
 
 extension WriteScope {
   package func repeating(_ body: () throws -> Void) throws { try body() }
+  package var locksOutWriters: Bool { true }
   package var rollsBack: Bool { true }
   package func prepareToCommit() throws {}
 }
