@@ -42,6 +42,35 @@ import Testing
     }
   }
 
+  /// Another process saves a job that waits for it, after the question who does and before the deletion is saved.
+  @Test(arguments: JobStoreKind.allCases, [true, false])
+  func aDependentThatComesMeanwhileKeepsADeadJobUnlessThePersonSaysOtherwise(
+    kind: JobStoreKind, isAsked: Bool
+  ) throws {
+    let process = try TemporaryJobStore(kind)
+    try process.openedAgain().perform { store, context in
+      let dead = try jobs(store, context, whenFailed: .run)[0]
+      // Given a deletion that is not saved, without the job that waited before
+      for job in try context.fetch(Job.fetchRequest()) where job.state.isUnfinished { context.delete(job) }
+      try context.save()
+      let awaited = isAsked ? AwaitedJobs(in: store, countsPassing: true) : nil
+      #expect(try store.delete([dead], except: awaited, in: context) == 0)
+      // When
+      try process.insert([
+        request {
+          $0.options.after = [dead.objectID.uriString]
+          $0.options.whenFailed = .run
+        }
+      ])
+      // Then
+      guard isAsked else { return try context.save() }
+      let error = #expect(throws: NSError.self) { try context.save() }
+      #expect(error?.code == CocoaError.Code.managedObjectMerge.rawValue)
+      context.rollback()
+      #expect(try store.delete([dead], except: awaited, in: context) == 1)
+    }
+  }
+
   /// A job that runs after a failure, too, does not keep an old dead job in the store.
   @Test(arguments: JobStoreKind.allCases, [JobOptions.FailureRule.wait, .run])
   func pruningKeepsADeadJobForThoseOnlyThatMustNotIgnoreIt(

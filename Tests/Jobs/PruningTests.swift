@@ -222,6 +222,72 @@ import Testing
     }
   }
 
+  /// Ended jobs that jobs can still wait for.
+  enum EndedJob: CaseIterable, Sendable {
+    case dead, cancelled, ofBatch
+
+    /// Makes the job end.
+    func end(_ job: PoolJob, at now: Date) throws {
+      switch self {
+      case .dead:
+        try job.markFailed(
+          AttemptFailure(attempt: 1, date: now, type: "E", message: ""), policy: RetryPolicy(maxAttempts: 1), at: now)
+      case .cancelled: try job.markCancelled(at: now)
+      case .ofBatch: try job.markSucceeded(startedAt: now, at: now)
+      }
+    }
+
+    /// A request for a job that waits for it.
+    func dependent(of job: String) -> JobRequest {
+      request {
+        if self == .ofBatch { $0.options.afterBatch = "b" } else { $0.options.after = [job] }
+        $0.options.whenFailed = .cancel
+      }
+    }
+  }
+
+  /// Another process saves a job that waits for one which the pass deletes:
+  ///
+  ///     pass                       process
+  ///     finds that nobody waits
+  ///                                saves a dependent
+  ///     saves: conflict
+  ///     finds that one waits
+  @Test(arguments: JobStoreKind.allCases, EndedJob.allCases)
+  func aJobStaysIfADependentIsSavedBeforeThePassIs(kind: JobStoreKind, ended: EndedJob) throws {
+    let process = try TemporaryJobStore(kind)
+    try process.openedAgain().perform { store, context in
+      let now = Date.thisSecond
+      let job = try store.insert([request { $0.batch = "b" }], into: context, at: now)[0]
+      try ended.end(job, at: now)
+      try context.save()
+      let id = job.objectID
+      context.reset()
+      // Given a pass that has asked
+      let pass = JobPruning(JobRetention(finished: 0, dead: 0, count: 0), in: store, at: now + 10)
+      #expect(try pass.deleteNext(in: context) == 1)
+      // When a dependent comes before the pass is saved
+      try process.insert([ended.dependent(of: id.uriString)])
+      // Then the pass fails, and asks again.
+      let error = #expect(throws: NSError.self) { try context.save() }
+      #expect(error?.code == CocoaError.Code.managedObjectMerge.rawValue)
+      context.rollback()
+      context.reset()
+      #expect(try pass.deleteNext(in: context) == 0)
+      // The dependent learns how the job has ended.
+      _ = try store.adoptPending(in: context)
+      try context.save()
+      let dependent = Job.fetchRequest()
+      dependent.predicate = NSPredicate(format: "self != %@", id)
+      #expect(try context.fetch(dependent).map(\.state) == [ended == .ofBatch ? .available : .cancelled])
+      // Nobody waits any more.
+      let next = JobPruning(JobRetention(finished: 0, dead: 0, count: nil), in: store, at: now + 10)
+      #expect(try next.deleteNext(in: context) > 0)
+      try context.save()
+      #expect(try context.fetch(Job.fetchRequest()).allSatisfy { $0.objectID != id })
+    }
+  }
+
   /// The pool has looked at a job whose batch had none; the first job has ended before it looks again.
   @Test(arguments: JobStoreKind.allCases)
   func aBatchThatABlockedJobWaitsForKeepsItsFirstJob(kind: JobStoreKind) throws {

@@ -6,8 +6,16 @@ import CoreData
 /// A row of ``PoolWait`` names one job of those that a job waits for, and a failed one only when no job is unfinished.
 /// A failed job that is deleted would count as done. So the options of waiting jobs count for failed jobs, too. A job
 /// that waits for a batch needs one of the batch's jobs until the pool has looked at it, and again when there was none
-/// then: without any it would wait for the first to come. Used on the queue of one context.
-public final class AwaitedJobs {
+/// then: without any it would wait for the first to come.
+///
+/// Who deletes jobs asks first, and again in the save: jobs that wait may have come meanwhile.
+///
+///     deletes                   submits
+///     asks: nobody waits for a
+///                               saves b, which waits for a
+///     saves: asks again, and fails with a conflict
+///     asks: a stays
+public final class AwaitedJobs: Sendable {
   private let store: JobStore
   private let countsPassing: Bool
 
@@ -25,26 +33,65 @@ public final class AwaitedJobs {
     self.countsPassing = countsPassing
   }
 
+  /// What is asked of a job.
+  private struct Subject {
+    let key: JobKey
+    let hasSucceeded: Bool
+    let batch: String?
+
+    /// Nil for a job that is not in the store.
+    init?(_ job: PoolJob) {
+      guard let key = job.objectID.key else { return nil }
+      self.key = key
+      hasSucceeded = job.state == .succeeded
+      batch = job.batch
+    }
+
+    /// Whether it matters to jobs that come later that the store has it: one that has succeeded counts as done also
+    /// without a row.
+    var mayBeMissed: Bool { !hasSucceeded || batch != nil }
+  }
+
   /// The keys of those among these jobs that stay.
   ///
   /// - Complexity: reads the rows of ``PoolWait`` for these jobs, and, if some have failed or belong to a batch, what
   ///   jobs that wait ask for.
-  func keys(among jobs: [PoolJob], in context: NSManagedObjectContext) throws -> Set<Int64> {
-    var keys = try store.blockers(among: jobs.compactMap(\.objectID.key), in: context)
+  func keys(among jobs: [PoolJob], in context: NSManagedObjectContext) throws -> Set<JobKey> {
+    try keys(among: jobs.compactMap(Subject.init), in: context)
+  }
+
+  /// Makes the save that deletes these jobs ask again, and fail with a conflict if one of them has to stay. Call it
+  /// when they are deleted from the context, before that is saved.
+  ///
+  /// - Complexity: the save reads what ``keys(among:in:)`` reads for the failed jobs and those of batches. Nobody else
+  ///   writes to a SQLite file meanwhile.
+  func keepAwaited(amongDeleted jobs: [PoolJob], in context: NSManagedObjectContext) {
+    let subjects = jobs.compactMap(Subject.init).filter(\.mayBeMissed)
+    guard !subjects.isEmpty else { return }
+    context.check(inNextSave: { [self] in
+      let reader = store.makeContext(name: "deletion")
+      let awaited = try reader.performAndWait { try keys(among: subjects, in: reader) }
+      guard let key = awaited.min() else { return }
+      throw CoreDataErrors.error(
+        .managedObjectMerge, "The job \(store.jobURIs[key]) stays: a job that waits for it has come meanwhile.")
+    })
+  }
+
+  private func keys(among jobs: [Subject], in context: NSManagedObjectContext) throws -> Set<JobKey> {
+    var keys = try store.blockers(among: jobs.map(\.key), in: context)
     // Of those that had no job when the pool looked.
     let batches = try store.blockers(
       among: Set(jobs.compactMap(\.batch)).map(JobStore.blocker(ofBatch:)), in: context)
     // Read with each call, since jobs come meanwhile.
     lazy var named = Result { try readOptions(in: context) }
-    for job in jobs where job.state != .succeeded || job.batch != nil {
+    for job in jobs where job.mayBeMissed {
       let named = try named.get()
-      guard let key = job.objectID.key else { continue }
       let isNamed =
-        job.state == .succeeded
+        job.hasSucceeded
         // Jobs that have been looked at need the row of a succeeded job no longer, unless it is the first of its batch.
         ? job.batch.map { named.pendingBatches.contains($0) || batches.contains(JobStore.blocker(ofBatch: $0)) } == true
-        : named.keys.contains(key) || job.batch.map(named.batches.contains) == true
-      if isNamed { keys.insert(key) }
+        : named.keys.contains(job.key) || job.batch.map(named.batches.contains) == true
+      if isNamed { keys.insert(job.key) }
     }
     return keys
   }

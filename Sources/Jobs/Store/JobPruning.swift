@@ -55,8 +55,8 @@ public final class JobPruning {
 
   /// Deletes the next jobs, without saving. Save, and call it again until it returns 0.
   ///
-  /// The save fails with a conflict when a person has retried one of them meanwhile, or another pass deletes, too. Roll
-  /// back, and call it again.
+  /// The save fails with a conflict when a person has retried one of them meanwhile, a job has come that waits for a
+  /// failed one or for its batch, or another pass deletes, too. Roll back, and call it again.
   ///
   /// - Parameter limit: the most jobs that one call deletes.
   /// - Returns: how many.
@@ -71,6 +71,7 @@ public final class JobPruning {
       passages[state] = passage
     }
     try store.countInHistory(deleted: deleted, at: now, in: context)
+    awaited.keepAwaited(amongDeleted: deleted, in: context)
     return deleted.count
   }
 

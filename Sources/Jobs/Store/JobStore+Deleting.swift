@@ -3,7 +3,8 @@ import CoreData
 extension JobStore {
   /// Deletes jobs that a person chose, without saving. The caller leaves out jobs that run.
   ///
-  /// The save fails with a conflict when another process has written or deleted one of them meanwhile.
+  /// The save fails with a conflict when another process has written or deleted one of them meanwhile, or has saved a
+  /// job that waits for one which need not have stayed before.
   ///
   /// - Parameter awaited: says which jobs stay because unfinished ones wait for them; nil deletes those, too.
   /// - Returns: how many stay.
@@ -13,6 +14,7 @@ extension JobStore {
     let deleted = jobs.filter { $0.objectID.key.map(stay.contains) != true }
     try countInHistory(deleted: deleted, at: now, in: context)
     for job in deleted { context.delete(job) }
+    awaited?.keepAwaited(amongDeleted: deleted, in: context)
     return stay.count
   }
 
