@@ -66,6 +66,9 @@ extension JobStore {
   }
 
   /// Why requests cannot be taken into this store, if they cannot: one of them waits for a job that is not there.
+  ///
+  /// The next save of the context fails with a conflict if a failed job that one of them waits for is deleted or retried
+  /// before. Without the failed job the one that waits would run.
   public func problem(with requests: [JobRequest], in context: NSManagedObjectContext) throws -> String? {
     for (index, request) in requests.enumerated() {
       let uris = request.options.after.compactMap { ObjectURI($0) }
@@ -74,10 +77,13 @@ extension JobStore {
       if let stranger = keys.firstIndex(of: nil) {
         return "job \(index + 1): \(uris[stranger]) is not a job of this pool"
       }
-      let existingKeys = Set(try jobs(keys: keys.compactMap(\.self), in: context).compactMap(\.objectID.key))
+      let existingJobs = try jobs(keys: keys.compactMap(\.self), in: context)
+      let existingKeys = Set(existingJobs.compactMap(\.objectID.key))
       if let missing = keys.firstIndex(where: { !existingKeys.contains($0 ?? 0) }) {
         return "job \(index + 1): there is no job \(uris[missing]), or not any more"
       }
+      if request.options.whenFailed == .run { continue }
+      for job in existingJobs where job.state == .dead || job.state == .cancelled { context.detectConflicts(for: job) }
     }
     return nil
   }

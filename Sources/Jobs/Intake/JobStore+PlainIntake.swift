@@ -21,7 +21,7 @@ extension JobStore {
   }
 
   /// Inserts the jobs of some files and the files' names, and saves: one transaction, without objects. Nil, with
-  /// nothing inserted, where the store can only save objects.
+  /// nothing inserted, where the store can only save objects, or the context has objects to check in its save.
   ///
   /// The rows are written as those of a batch insertion. Compared with ``insert(_:into:at:)`` and a save it spares each
   /// job an object with its snapshot, the context's change and its notification, and the search for keys that are
@@ -38,7 +38,7 @@ extension JobStore {
   ) throws -> PlainIntake? {
     let now = now ?? self.now
     let entity = PoolJob.entity(in: context)
-    guard coordinator.takesNewRows(of: entity),
+    guard !context.detectsConflicts, coordinator.takesNewRows(of: entity),
       let fileEntity = coordinator.managedObjectModel.entitiesByName["PoolFile"]
     else { return nil }
     let jobs = requests.count == 1 ? requests[0] : requests.flatMap(\.self)

@@ -97,6 +97,39 @@ import Testing
     }
   }
 
+  /// A dependent of a dead job that is deleted meanwhile would run as if the job had succeeded:
+  ///
+  ///     intake                     another process
+  ///     finds the dead job
+  ///                                deletes it
+  ///     saves the dependent: conflict
+  ///     misses the job, and rejects the file
+  @Test(arguments: Kind.available) func aFileIsRejectedIfTheFailedJobThatItNamesGoes(kind: Kind) async throws {
+    try await withPlace(kind) { place, store in
+      let dead = try Self.perform(store) { context in
+        let job = try #require(try store.insert([JobRequest(kind: "dead")], into: context).first)
+        try job.markFailed(
+          AttemptFailure(attempt: 1, date: Date(), type: "E", message: ""), policy: RetryPolicy(maxAttempts: 1))
+        try context.save()
+        return job.objectID.uriString
+      }
+      let interruption = Interruption(of: store) { _ in
+        try Self.perform(store) { context in
+          for job in try context.fetch(Job.fetchRequest()) { context.delete(job) }
+          try context.save()
+        }
+      }
+      defer { interruption.stop() }
+      try place.put(#"{"kind":"a","after":["\#(dead)"]}"#, "1.json")
+      let report = await place.take(["1.json"], try Intake(layout: place.layout, store: store))
+      #expect(report.files == 0 && report.jobs == 0 && report.failures.isEmpty, "\(report.failures)")
+      #expect(report.rejected.map(\.name) == ["1.json"])
+      #expect(report.rejected.first?.reason.contains("there is no job") == true)
+      #expect(interruption.count.withLock { $0 } == 1)
+      #expect(try place.kinds(store) == [])
+    }
+  }
+
   @Test func conflictsThatDoNotEndAreTold() async throws {
     try await withPlace { place, store in
       try insertFormerHolder(of: "k", into: store)

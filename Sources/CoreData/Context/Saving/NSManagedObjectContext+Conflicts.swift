@@ -75,6 +75,9 @@ extension NSManagedObjectContext {
     changes.check(object)
   }
 
+  /// Whether the next save checks objects that `detectConflicts(for:)` has named.
+  package final var detectsConflicts: Bool { !changes.checked.isEmpty }
+
   /// Makes the next save run the body in its transaction, and fail with the error that the body throws. Nothing is
   /// saved then.
   ///
