@@ -14,8 +14,6 @@ import WorkerProtocol
 ///                               saves job b, turn 8: conflict
 ///                               reads turn 8, counts 1 of 1
 extension JobStore {
-  /// How often a claim is tried again after another pool has taken its turn.
-  private static let tries = 30
   /// Seconds after which a pool asks again for jobs that a limit holds back.
   private static let pause = 0.1
   /// The longest such time for a rate.
@@ -28,33 +26,15 @@ extension JobStore {
     where condition: NSPredicate, in context: NSManagedObjectContext
   ) throws -> (count: Int, retryAfter: Double?) {
     guard limit > 0 else { return (0, nil) }
-    let claimed = try takingTurns(in: context) {
-      var claim = LimitedClaim(query, rules, besides: gone, condition)
-      let count = try claim.run(self, atMost: limit, for: member, in: context)
-      return (count: count, retryAfter: claim.retryAfter)
-    }
-    return claimed ?? (0, Self.pause)
-  }
-
-  /// Runs `body`, which saves a turn, until no other pool has saved it first. Returns nil if others always have.
-  package func takingTurns<Result>(in context: NSManagedObjectContext, _ body: () throws -> Result) throws -> Result? {
-    for attempt in 0..<Self.tries {
-      do {
-        let result = try body()
-        context.reset()
-        return result
-      } catch let error as NSError where Self.isConflict(error) {
-        context.rollback()
-        context.reset()
-        Thread.sleep(forTimeInterval: .random(in: 0...0.002) * Double(min(attempt + 1, 10)))
+    do {
+      return try retryingConflicts(in: context) {
+        var claim = LimitedClaim(query, rules, besides: gone, condition)
+        let count = try claim.run(self, atMost: limit, for: member, in: context)
+        return (count: count, retryAfter: claim.retryAfter)
       }
+    } catch is EndlessConflicts {
+      return (0, Self.pause)
     }
-    return nil
-  }
-
-  /// Whether another pool, a worker or a person has written one of the rows first.
-  package static func isConflict(_ error: NSError) -> Bool {
-    [CocoaError.Code.managedObjectMerge, .managedObjectConstraintMerge].contains { $0.rawValue == error.code }
   }
 
   /// One try of a claim.

@@ -112,21 +112,24 @@ extension JobStore {
   public func takePlaces(
     _ count: Int, of kind: String, _ pool: PoolRate, for member: Int64, in context: NSManagedObjectContext
   ) throws -> TakenPlaces {
-    let taken = try takingTurns(in: context) {
-      var turn = try RateTurn(pool, of: kind, for: member, self, in: context)
-      let places = min(count, turn.room)
-      let isUsedUp = places < count || turn.room == places
-      if places > 0 || turn.hasNews {
-        turn.write(taking: places)
-        try context.save()
-        turn.saved()
-      } else {
-        context.rollback()
+    do {
+      return try retryingConflicts(in: context) {
+        var turn = try RateTurn(pool, of: kind, for: member, self, in: context)
+        let places = min(count, turn.room)
+        let isUsedUp = places < count || turn.room == places
+        if places > 0 || turn.hasNews {
+          turn.write(taking: places)
+          try context.save()
+          turn.saved()
+        } else {
+          context.rollback()
+        }
+        return TakenPlaces(
+          count: places, retryAfter: isUsedUp ? turn.wait(now: now.timeIntervalSince1970).map { max(0, $0) } : nil)
       }
-      return TakenPlaces(
-        count: places, retryAfter: isUsedUp ? turn.wait(now: now.timeIntervalSince1970).map { max(0, $0) } : nil)
+    } catch is EndlessConflicts {
+      return TakenPlaces(count: 0)
     }
-    return taken ?? TakenPlaces(count: 0)
   }
 
   /// Tells the other pools which jobs of a kind with a rate have begun, and whose places are free. Saves, if there is

@@ -61,19 +61,12 @@ extension JobStore {
   public func changePauses(
     from before: JobPauses, to after: JobPauses, in context: NSManagedObjectContext
   ) throws -> JobPauses {
-    let tries = 10
-    for attempt in 1...tries {
-      do {
-        let pauses = try pauses(in: context).changed(from: before, to: after)
-        try setPauses(pauses, in: context)
-        try context.save()
-        return pauses
-      } catch let error as NSError where Self.isConflict(error) && attempt < tries {
-        context.rollback()
-        context.reset()
-      }
+    try retryingConflicts(in: context) {
+      let pauses = try pauses(in: context).changed(from: before, to: after)
+      try setPauses(pauses, in: context)
+      try context.save()
+      return pauses
     }
-    return after
   }
 
   private func words(_ name: String, in context: NSManagedObjectContext) throws -> Set<String> {

@@ -8,28 +8,25 @@ extension StoreJobSource {
     work { [self] context in
       let awaited = evenIfAwaited ? nil : AwaitedJobs(in: store, countsPassing: true)
       var deleted: [JobKey] = []
-      var stay = 0
-      var elsewhere = 0
+      var awaitedCount = 0
+      var elsewhereCount = 0
       var problem: String?
       for start in stride(from: 0, to: asked.count, by: Self.deletionsPerSave) {
         let group = Array(asked[start..<min(start + Self.deletionsPerSave, asked.count)])
         do {
-          // A worker of an earlier pool may have written one of the rows, or another process deletes, too.
-          let done = try store.takingTurns(in: context) {
+          // A worker of an earlier pool may have written one of the rows, a job may have come that waits for one, or
+          // another process deletes, too.
+          let result = try store.retryingConflicts(in: context) {
             let chosen = try store.jobs(keys: group, in: context).filter { states.contains($0.state) }
             let jobs = chosen.filter { !isElsewhere($0) }
-            let stay = try store.delete(jobs, except: awaited, in: context)
-            let gone = Set(jobs.filter(\.isDeleted).compactMap(\.objectID.key))
+            let awaitedCount = try store.delete(jobs, except: awaited, in: context)
+            let deleted = Set(jobs.filter(\.isDeleted).compactMap(\.objectID.key))
             try context.save()
-            return (gone: gone, stay: stay, elsewhere: chosen.count - jobs.count)
+            return (deleted: deleted, awaitedCount: awaitedCount, elsewhereCount: chosen.count - jobs.count)
           }
-          if let done {
-            deleted += group.filter(done.gone.contains)
-            stay += done.stay
-            elsewhere += done.elsewhere
-          } else {
-            problem = "other processes write these jobs again and again"
-          }
+          deleted += group.filter(result.deleted.contains)
+          awaitedCount += result.awaitedCount
+          elsewhereCount += result.elsewhereCount
         } catch {
           // All of them stay.
           context.rollback()
@@ -38,7 +35,9 @@ extension StoreJobSource {
         context.reset()
       }
       report(
-        .deleted(ticket: ticket, asked: asked, deleted: deleted, awaited: stay, elsewhere: elsewhere, reason: problem))
+        .deleted(
+          ticket: ticket, asked: asked, deleted: deleted, awaited: awaitedCount, elsewhere: elsewhereCount,
+          reason: problem))
     } onFailure: { [report] error in
       report(.deleted(ticket: ticket, asked: asked, deleted: [], awaited: 0, reason: ErrorText.text(error)))
     }

@@ -31,13 +31,11 @@ extension StoreJobSource {
       // One pool notes for all: the intervals are in the same settings.
       guard leads else { return }
       let now = store.now
-      let noted: Void? = try store.takingTurns(in: context) {
-        guard try store.noteHistory(gauges, at: now, in: context) else { return }
-        try context.save()
+      try store.retryingConflicts(in: context) {
+        if try store.noteHistory(gauges, at: now, in: context) { try context.save() }
       }
-      if noted == nil { report(.trouble("the pool's history lacks a minute: jobs were deleted again and again")) }
     } onFailure: { [report] error in
-      report(.trouble("the pool's history cannot be kept: \(ErrorText.text(error))"))
+      report(.trouble("the pool's history lacks a minute: \(ErrorText.text(error))"))
     }
   }
 
@@ -48,15 +46,14 @@ extension StoreJobSource {
       try store.forgetGoneMembers(in: context)
       let pruning = JobPruning(retention, in: store)
       while true {
-        let count = try pruning.deleteNext(in: context) + store.forgetSubmissions(retention, in: context)
-        guard count > 0 else { return }
-        do {
-          try context.save()
-        } catch let error as NSError where JobStore.isConflict(error) {
-          // A person has retried or deleted one of the jobs meanwhile, or another process deletes, too. The next turn
-          // reads these jobs again.
+        // A person may retry or delete one of the jobs meanwhile, a job may come that waits for one, or another process
+        // deletes, too.
+        let count = try store.retryingConflicts(in: context) {
+          let count = try pruning.deleteNext(in: context) + store.forgetSubmissions(retention, in: context)
+          if count > 0 { try context.save() }
+          return count
         }
-        context.reset()
+        if count == 0 { return }
       }
     } onFailure: { [report] error in
       report(.trouble("finished jobs cannot be deleted: \(ErrorText.text(error))"))

@@ -256,29 +256,19 @@ extension Intake {
     removal.add(zip(batch.files, rows).map { TakenFileRemoval.Item(file: $0, row: $1) }, jobs: batch.jobs)
   }
 
-  /// How often a transaction is tried again after another process has written what it had read.
-  private static let conflictRetries = 10
-
-  /// Saves the files of the batch, and rejects those whose jobs wait for jobs that are gone. Tries again at once, and
-  /// says nothing of it, when another process has taken a unique key, or has deleted the job that had one: the next try
-  /// sees that.
+  /// Saves the files of the batch, and rejects those whose jobs wait for jobs that are gone. Tries again, and says
+  /// nothing of it, when another process has taken a unique key, or has deleted the job that had one: the next try sees
+  /// that.
   private func save(_ batch: inout IntakeBatch, _ outcome: inout IntakeReport) throws -> [NSManagedObjectID] {
-    var conflicts = 0
-    while !batch.files.isEmpty {
-      do {
-        var rows: [NSManagedObjectID] = []
-        try watch.during(size: Double(batch.jobs) / Self.slowestPace) {
-          for (file, reason) in try batch.takeUnfit(for: store, in: context) { reject(file, reason, &outcome) }
-          if !batch.files.isEmpty { rows = try batch.commit(to: store, context, &outcome) }
-        }
-        if !batch.files.isEmpty { return rows }
-      } catch let error as NSError where JobStore.isConflict(error) && conflicts < Self.conflictRetries {
-        conflicts += 1
+    if batch.files.isEmpty { return [] }
+    return try store.retryingConflicts(in: context) {
+      var rows: [NSManagedObjectID] = []
+      try watch.during(size: Double(batch.jobs) / Self.slowestPace) {
+        for (file, reason) in try batch.takeUnfit(for: store, in: context) { reject(file, reason, &outcome) }
+        if !batch.files.isEmpty { rows = try batch.commit(to: store, context, &outcome) }
       }
-      context.rollback()
-      context.reset()
+      return rows
     }
-    return []
   }
 
   /// Deletes the rows of files that are gone for good; those that cannot be deleted now are left to the next pool.
