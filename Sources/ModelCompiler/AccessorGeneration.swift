@@ -14,9 +14,13 @@ struct AccessorGeneration {
   init(_ arguments: ArraySlice<String>) throws {
     var values: [String: String] = [:]
     var sources: [String] = []
-    var rest = arguments
-    while let argument = rest.popFirst() {
-      if argument.hasPrefix("--") { values[argument] = rest.popFirst() } else { sources.append(argument) }
+    var remainingArguments = arguments
+    while let argument = remainingArguments.popFirst() {
+      if argument.hasPrefix("--") {
+        values[argument] = remainingArguments.popFirst()
+      } else {
+        sources.append(argument)
+      }
     }
     guard let module = values["--module"], let swift = values["--swift"] else { throw CompilerUsage(Self.usage) }
     self.module = module

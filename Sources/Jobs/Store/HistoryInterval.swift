@@ -156,8 +156,8 @@ extension HistoryInterval {
       self.gauges = value
     }
     let times = fields[9...14].map { Double($0) }
-    let known = [Array(times[0..<3]), Array(times[3..<6])].map { $0.compactMap(\.self) }
-    waiting = known[0].count == 3 ? known[0] : nil
-    running = known[1].count == 3 ? known[1] : nil
+    let (waits, runs) = (times[0..<3].compactMap(\.self), times[3..<6].compactMap(\.self))
+    waiting = waits.count == 3 ? waits : nil
+    running = runs.count == 3 ? runs : nil
   }
 }

@@ -44,9 +44,9 @@ extension JobStore {
     // Read before the jobs are counted: who deletes one of them changes this row, so that no job counts twice.
     let chunk = try HistoryChunk(.minute, with: start, in: context)
     var minute = try Self.finishedJobs(from: start, to: end, in: context)
-    if let known = chunk.interval, !known.isNoted {
-      minute = HistoryInterval(start: start, joining: [known, minute])
-    } else if let known = chunk.interval, known.total > minute.total {
+    if let deleted = chunk.interval, !deleted.isNoted {
+      minute = HistoryInterval(start: start, joining: [deleted, minute])
+    } else if let noted = chunk.interval, noted.total > minute.total {
       // Another pool led when the minute ended, and some of its jobs have been deleted since.
       return try joinHalfHours(before: end, in: context)
     }

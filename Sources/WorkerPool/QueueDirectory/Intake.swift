@@ -33,7 +33,7 @@ final class Intake: @unchecked Sendable {
 
   /// Names that are not examined yet: announced ones, and those that the last scan found.
   private var announced: ArraySlice<String> = []
-  private var found: ArraySlice<String> = []
+  private var scannedNames: ArraySlice<String> = []
   /// Files in `taken/`: to be read now, and postponed to the next scan.
   private var unread: ArraySlice<TakenJobFile> = []
   private var postponed: [TakenJobFile] = []
@@ -117,7 +117,7 @@ extension Intake {
       let isAsked = inbox.withLock { inbox in
         if inbox.isClosed { return false }
         if announced.isEmpty { announced = inbox.takeNames()[...] }
-        let isIdle = announced.isEmpty && found.isEmpty && unread.isEmpty && !inbox.mustScan
+        let isIdle = announced.isEmpty && scannedNames.isEmpty && unread.isEmpty && !inbox.mustScan
         if isIdle, inbox.rowsToForget.isEmpty {
           inbox.isWorking = false
           return false
@@ -126,12 +126,12 @@ extension Intake {
       }
       guard isAsked else { return }
       forget(inbox.withLock { $0.takeRowsToForget() })
-      if found.isEmpty, inbox.withLock({ $0.takeScan() }) { scan() }
+      if scannedNames.isEmpty, inbox.withLock({ $0.takeScan() }) { scan() }
       if !unread.isEmpty { readSome() }
       if !announced.isEmpty { takeSome(from: &announced, minimumAge: 0) }
-      if !found.isEmpty {
-        takeSome(from: &found, minimumAge: Self.restingTime)
-        if found.isEmpty { removal.flush() }
+      if !scannedNames.isEmpty {
+        takeSome(from: &scannedNames, minimumAge: Self.restingTime)
+        if scannedNames.isEmpty { removal.flush() }
       }
     }
   }
@@ -145,7 +145,7 @@ extension Intake {
     ] { check(directory, part, &outcome) }
     do {
       let (names, unusable) = try directory.names()
-      found = names[...]
+      scannedNames = names[...]
       for file in unusable.prefix(IntakeBatch.mostFiles) { reject(file, &outcome) }
       outcome.postponed += max(0, unusable.count - IntakeBatch.mostFiles)
     } catch {
@@ -153,7 +153,7 @@ extension Intake {
     }
     unread += postponed
     postponed = []
-    if found.isEmpty { removal.flush() }
+    if scannedNames.isEmpty { removal.flush() }
     report(outcome)
   }
 
