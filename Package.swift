@@ -132,10 +132,14 @@ let package = Package(
     .executableTarget(name: "fake-worker", dependencies: ["WorkerProtocol"], path: "Tests/Support/FakeWorker"),
     .target(name: "PostgreSQLServers", path: "Tests/Support/PostgreSQLServers"),
     .target(name: "TestFiles", dependencies: ["PostgreSQLServers"], path: "Tests/Support/TestFiles"),
+    .target(
+      name: "CoreDataTestSupport", dependencies: ["CoreData", "CSQLite", "LibraryStore", "TestFiles"],
+      path: "Tests/Support/CoreDataTestSupport"),
     .testTarget(
       name: "CoreDataTests",
       dependencies: [
-        "CoreData", "CoreDataPostgreSQL", "CSQLite", "LibraryStore", "LinuxSystem", "StoreTools", "TestFiles",
+        "CoreData", "CoreDataPostgreSQL", "CoreDataTestSupport", "CSQLite", "LinuxSystem", "ModelFiles", "StoreTools",
+        "TestFiles",
       ],
       path: "Tests/CoreData", exclude: ["Surface/AppleNames.txt"]),
     .testTarget(

@@ -1,2 +1,2 @@
-// All suites of this module work on stores of the library.
-@_exported import LibraryStore
+// For all suites of this module.
+@_exported import CoreDataTestSupport

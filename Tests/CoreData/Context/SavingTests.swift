@@ -116,9 +116,3 @@ import Testing
     }
   }
 }
-
-extension NSManagedObjectContext {
-  func performAndWaitWith<T>(_ body: (NSManagedObjectContext) throws -> T) rethrows -> T {
-    try performAndWait { try body(self) }
-  }
-}

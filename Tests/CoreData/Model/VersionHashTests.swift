@@ -151,7 +151,3 @@ import Testing
     #expect(hash { $0.destinationEntity?.name = "Volume" } != original)
   }
 }
-
-extension Data {
-  var hexadecimal: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
-}

@@ -8,45 +8,6 @@ import Testing
 @Suite("Derived attributes, in a file and at a server", .serialized) struct DerivedValuesTests {
   static let kinds: [StoreKind] = [.file] + (PostgreSQLServer.isInstalled ? [.server] : [])
 
-  private static let derivations: [(name: String, entity: String, type: NSAttributeType, format: String)] = [
-    ("copied", "Author", .stringAttributeType, "name"), ("folded", "Author", .stringAttributeType, "canonical:(name)"),
-    ("upper", "Author", .stringAttributeType, "uppercase:(name)"),
-    ("lower", "Author", .stringAttributeType, "lowercase:(name)"),
-    ("upperOfFolded", "Author", .stringAttributeType, "uppercase:(d_folded)"),
-    ("pages", "Author", .integer64AttributeType, "books.@sum.pages"),
-    ("prices", "Author", .decimalAttributeType, "books.@sum.price"),
-    ("ratings", "Author", .doubleAttributeType, "books.@sum.rating"),
-    ("read", "Author", .integer64AttributeType, "books.@sum.isRead"),
-    ("mean", "Author", .doubleAttributeType, "books.@avg.pages"),
-    ("least", "Author", .integer64AttributeType, "books.@min.pages"),
-    ("most", "Author", .integer64AttributeType, "books.@max.pages"),
-    ("lastTitle", "Author", .stringAttributeType, "books.@max.title"),
-    ("tagsOfBooks", "Author", .integer64AttributeType, "books.@sum.d_tagCount"),
-    ("count", "Author", .integer64AttributeType, "books.@count"), ("savedAt", "Author", .dateAttributeType, "now()"),
-    ("authorName", "Book", .stringAttributeType, "author.name"),
-    ("authorFolded", "Book", .stringAttributeType, "canonical:(author.name)"),
-    ("authorUpper", "Book", .stringAttributeType, "author.d_upper"),
-    ("tagCount", "Book", .integer64AttributeType, "tags.@count"),
-    ("lastTag", "Book", .stringAttributeType, "tags.@max.label"),
-    ("artistUpper", "Comic", .stringAttributeType, "uppercase:(artist)"),
-    ("tagsOfComic", "Comic", .integer64AttributeType, "tags.@count"),
-    ("bookCount", "Tag", .integer64AttributeType, "books.@count"),
-    ("orderedCount", "Tag", .integer64AttributeType, "ordered.@count"),
-  ]
-
-  /// - Parameter names: nil for all.
-  static func model(_ names: Set<String>? = nil) -> NSManagedObjectModel {
-    let model = LibraryModel.make()
-    for derivation in derivations where names?.contains(derivation.name) ?? true {
-      let attribute = NSDerivedAttributeDescription()
-      attribute.name = "d_" + derivation.name
-      attribute.attributeType = derivation.type
-      attribute.derivationExpression = NSExpression(format: derivation.format)
-      model.entitiesByName[derivation.entity]?.properties.append(attribute)
-    }
-    return model
-  }
-
   /// All derived values, by a property that names the object.
   private func values(
     _ context: NSManagedObjectContext, _ entity: String, by key: String
@@ -65,7 +26,7 @@ import Testing
 
   @Test("They follow every save", arguments: kinds)
   func following(kind: StoreKind) throws {
-    let stack = try StoreStack(kind, Self.model())
+    let stack = try StoreStack(kind, LibraryModel.makeWithDerivedAttributes())
     let (start, context) = (Date(), stack.context())
     try context.performAndWait {
       let author = context.make("Author", ["name": "Éda Straße"])
@@ -133,7 +94,7 @@ import Testing
 
   @Test("They follow batch requests", arguments: kinds)
   func batches(kind: StoreKind) throws {
-    let stack = try StoreStack(kind, Self.model())
+    let stack = try StoreStack(kind, LibraryModel.makeWithDerivedAttributes())
     let context = stack.context()
     try context.performAndWait {
       let author = context.make("Author", ["name": "Éda"])
@@ -167,14 +128,14 @@ import Testing
 
   @Test("A migration computes new ones, and they follow afterwards", arguments: kinds)
   func migrating(kind: StoreKind) throws {
-    let stack = try StoreStack(kind, Self.model(["upper", "count"]))
+    let stack = try StoreStack(kind, LibraryModel.makeWithDerivedAttributes(["upper", "count"]))
     try stack.perform { context in
       let author = context.make("Author", ["name": "Éda"])
       context.make("Book", ["title": "a", "pages": 10, "author": author])
       try context.save()
     }
     try stack.coordinator.remove(stack.store)
-    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: Self.model())
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.makeWithDerivedAttributes())
     try coordinator.addPersistentStore(
       ofType: kind.type, configurationName: nil, at: stack.url,
       options: [NSMigratePersistentStoresAutomaticallyOption: true, NSInferMappingModelAutomaticallyOption: true])
@@ -192,7 +153,7 @@ import Testing
 
   @Test("A context that keeps to one state of the store keeps to its values", arguments: kinds)
   func generations(kind: StoreKind) throws {
-    let stack = try StoreStack(kind, Self.model())
+    let stack = try StoreStack(kind, LibraryModel.makeWithDerivedAttributes())
     let id = try stack.perform { context in
       let author = context.make("Author", ["name": "Éda"])
       try context.save()

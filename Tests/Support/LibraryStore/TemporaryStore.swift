@@ -149,6 +149,11 @@ extension NSManagedObjectContext {
     request.sortDescriptors = sort.map { [NSSortDescriptor(key: $0, ascending: true)] }
     return try fetch(request)
   }
+
+  /// Runs the body on the context's queue, with the context.
+  package func performAndWaitWith<T>(_ body: (NSManagedObjectContext) throws -> T) rethrows -> T {
+    try performAndWait { try body(self) }
+  }
 }
 
 extension TemporaryStore {

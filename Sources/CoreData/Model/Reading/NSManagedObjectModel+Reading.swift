@@ -44,7 +44,7 @@ extension NSManagedObjectModel {
   }
 
   /// The models of all versions in a `.xcdatamodeld` or `.momd`, by version name.
-  static func versions(at url: URL) throws(ManagedObjectModelError) -> [String: NSManagedObjectModel] {
+  package static func versions(at url: URL) throws(ManagedObjectModelError) -> [String: NSManagedObjectModel] {
     var models: [String: NSManagedObjectModel] = [:]
     for version in try ModelFile.versions(of: url) {
       models[version.deletingPathExtension().lastPathComponent] = try load(contentsOf: version)

@@ -6,7 +6,7 @@ import Testing
 /// Models with derived attributes other than counts, whose hashes by Apple are unknown.
 @Suite struct DerivedMigrationTests {
   private func model(hometown: Bool = false) -> NSManagedObjectModel {
-    let model = DerivedValuesTests.model(["upper"])
+    let model = LibraryModel.makeWithDerivedAttributes(["upper"])
     if hometown { model.entitiesByName["Author"]?.properties.append(Build.attribute("hometown")) }
     return model
   }

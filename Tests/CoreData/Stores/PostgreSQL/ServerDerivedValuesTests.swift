@@ -11,14 +11,14 @@ struct ServerDerivedValuesTests {
 
   @Test func writersAtTheSameTimeLoseNoMember() throws {
     // Given one author, and coordinators that are each like a process of its own.
-    let stack = try StoreStack(.server, DerivedValuesTests.model())
+    let stack = try StoreStack(.server, LibraryModel.makeWithDerivedAttributes())
     let id = try stack.perform { context in
       let author = context.make("Author", ["name": "Éda"])
       context.make("Tag", ["label": "t"])
       try context.save()
       return author.objectID.uriRepresentation()
     }
-    let others = try (0..<4).map { _ in try stack.another(DerivedValuesTests.model()) }
+    let others = try (0..<4).map { _ in try stack.another(LibraryModel.makeWithDerivedAttributes()) }
     // When all add books with a tag to the author, and one renames him meanwhile.
     DispatchQueue.concurrentPerform(iterations: 4) { thread in
       for number in 1...15 {
@@ -58,7 +58,7 @@ struct ServerDerivedValuesTests {
   }
 
   @Test func peopleAtPsqlAreFollowed() throws {
-    let stack = try StoreStack(.server, DerivedValuesTests.model())
+    let stack = try StoreStack(.server, LibraryModel.makeWithDerivedAttributes())
     let place = try ServerAddress(stack.url, nil)
     func table(_ name: String) -> String { place.qualified(name) }
     // A book that comes before its author, in one transaction; and one whose author goes.
@@ -79,7 +79,7 @@ struct ServerDerivedValuesTests {
   }
 
   @Test func aStoreWithoutFunctionsGetsThemWhenItIsOpened() throws {
-    let stack = try StoreStack(.server, DerivedValuesTests.model())
+    let stack = try StoreStack(.server, LibraryModel.makeWithDerivedAttributes())
     try stack.perform { context in
       let author = context.make("Author", ["name": "Éda"])
       context.make("Book", ["title": "a", "pages": 7, "author": author])
@@ -92,7 +92,7 @@ struct ServerDerivedValuesTests {
     for function in functions.split(separator: "\n") { _ = try psql("DROP FUNCTION \(function) CASCADE") }
     _ = try psql("UPDATE \(place.qualified("Author")) SET d_upper = NULL, d_count = NULL, d_pages = NULL")
     // When it is read only, texts are compared in memory.
-    let readOnly = NSPersistentStoreCoordinator(managedObjectModel: DerivedValuesTests.model())
+    let readOnly = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.makeWithDerivedAttributes())
     let plain = try readOnly.addPersistentStore(
       ofType: NSPostgreSQLStoreType, configurationName: nil, at: stack.url,
       options: [NSReadOnlyPersistentStoreOption: true])
@@ -101,7 +101,7 @@ struct ServerDerivedValuesTests {
     try reader.performAndWait { try #expect(reader.all("Author", where: "name ==[cd] 'EDA'").count == 1) }
     // When it may be changed, it gets functions and values, once.
     for _ in 0..<2 {
-      let coordinator = try stack.another(DerivedValuesTests.model())
+      let coordinator = try stack.another(LibraryModel.makeWithDerivedAttributes())
       #expect((coordinator.persistentStores[0] as? ServerStore)?.dialect.hasTextFunctions == true)
       try #expect(psql("SELECT d_upper, d_count, d_pages FROM \(place.qualified("Author"))") == "ÉDA|1|7")
       let new = try psql(
@@ -144,7 +144,7 @@ struct ServerDerivedValuesTests {
 
   @Test func functionsOfAMigratedStoreKnowItsSchema() throws {
     func model(_ newer: Bool) -> NSManagedObjectModel {
-      let model = DerivedValuesTests.model()
+      let model = LibraryModel.makeWithDerivedAttributes()
       model.entitiesByName["Author"]?.userInfo = [NSPersistentStoreAnnouncedKey: ""]
       if newer {
         // With a value for all rows, tables are made anew.

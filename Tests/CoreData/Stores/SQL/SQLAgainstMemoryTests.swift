@@ -114,37 +114,9 @@ import Testing
     }
   }
 
-  @Test(
-    "A store that sorts by itself does it as memory does",
-    arguments: StoreKind.allCases.filter { [.file, .server].contains($0) }, 1...2 as ClosedRange<UInt64>)
-  func sorting(kind: StoreKind, seed: UInt64) throws {
-    let stack = try StoreStack(kind)
-    var generator = PredicateGenerator(seed: seed)
-    try stack.perform { context in
-      generator.fill(context)
-      try context.save()
-      let all = try context.all("Book")
-      let selectors: [Selector?] = [nil] + StringOrdering.allCases.map { Selector($0.rawValue) }
-      for key in ["title", "pages", "price", "author.name", "author.born", "author.passport.number", "uuid", "link"] {
-        for selector in selectors {
-          for ascending in [true, false] {
-            let request = NSFetchRequest<NSManagedObject>(entityName: "Book")
-            let descriptor = NSSortDescriptor(key: key, ascending: ascending, selector: selector)
-            request.sortDescriptors = [descriptor, NSSortDescriptor(key: "objectID", ascending: true)]
-            let objects = try context.fetch(request)
-            #expect(objects.count == all.count)
-            let isSorted = zip(objects, objects.dropFirst()).allSatisfy {
-              descriptor.compare($0, to: $1) != .orderedDescending
-            }
-            #expect(isSorted, "\(descriptor)")
-          }
-        }
-      }
-    }
-  }
-
-  static func sql(_ predicate: NSPredicate, _ store: TemporaryStore, _ entity: String) throws -> (String, [SQLiteValue])
-  {
+  private static func sql(_ predicate: NSPredicate, _ store: TemporaryStore, _ entity: String) throws -> (
+    String, [SQLiteValue]
+  ) {
     let sqlite = try #require(store.coordinator.persistentStores.first as? SQLiteStore)
     let generator = sqlite.generator(for: entity)
     let condition = try generator.whereClause(predicate)

@@ -4,7 +4,7 @@ import Testing
 /// Every form of derived attribute that Apple documents, in a file and in memory.
 @Suite("Derivations", .serialized) struct DerivationTests {
   private func model() -> NSManagedObjectModel {
-    DerivedValuesTests.model([
+    LibraryModel.makeWithDerivedAttributes([
       "copied", "folded", "upper", "lower", "pages", "least", "most", "count", "savedAt", "authorName", "tagCount",
       "lastTag",
     ])

@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test("One object of each entity comes back as it was saved", arguments: ModelFileTests.entityCounts.keys.sorted())
+  @Test("One object of each entity comes back as it was saved", arguments: ModelFixtures.entityCounts.keys.sorted())
   func roundTrip(name: String) throws {
     let folder = temporaryURL("new")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -5,11 +5,11 @@ import CoreData
 /// It omits `!=` outside of NOT on values that may be nil: there the store answers as Apple's does, unlike memory.
 extension PredicateGenerator {
   /// A part of a format with its arguments.
-  struct Made {
-    var format: String
-    var arguments: [Any?] = []
+  package struct Made {
+    package var format: String
+    package var arguments: [Any?] = []
 
-    var isQuantified: Bool { ["ANY ", "SOME ", "ALL ", "NONE "].contains { format.hasPrefix($0) } }
+    package var isQuantified: Bool { ["ANY ", "SOME ", "ALL ", "NONE "].contains { format.hasPrefix($0) } }
   }
 
   /// The start of key paths: an object of the entity, as SELF or as a variable.
@@ -35,7 +35,7 @@ extension PredicateGenerator {
   // MARK: Compounds
 
   /// A predicate over objects of the entity.
-  mutating func predicate(over entity: String) -> Made { predicate(Scope(entity: entity)) }
+  package mutating func predicate(over entity: String) -> Made { predicate(Scope(entity: entity)) }
 
   private mutating func predicate(_ scope: Scope) -> Made {
     guard scope.depth > 0, chance(55) else { return comparison(scope) }

@@ -1,8 +1,8 @@
 import CoreData
 
 /// Short ways to describe a model in a test.
-enum Build {
-  static func attribute(
+package enum Build {
+  package static func attribute(
     _ name: String, _ type: NSAttributeType = .stringAttributeType, optional: Bool = true
   ) -> NSAttributeDescription {
     let attribute = NSAttributeDescription()
@@ -12,7 +12,7 @@ enum Build {
     return attribute
   }
 
-  static func entity(_ name: String, _ properties: NSPropertyDescription...) -> NSEntityDescription {
+  package static func entity(_ name: String, _ properties: NSPropertyDescription...) -> NSEntityDescription {
     let entity = NSEntityDescription()
     entity.name = name
     entity.properties = properties
@@ -20,7 +20,7 @@ enum Build {
   }
 
   /// A relationship and its inverse, added to their entities.
-  @discardableResult static func relate(
+  @discardableResult package static func relate(
     _ entity: NSEntityDescription, _ name: String, toMany: Bool, ordered: Bool = false,
     to other: NSEntityDescription, inverse inverseName: String, inverseToMany: Bool, inverseOrdered: Bool = false
   ) -> NSRelationshipDescription {
@@ -41,7 +41,7 @@ enum Build {
     return relationship
   }
 
-  static func model(_ entities: NSEntityDescription...) -> NSManagedObjectModel {
+  package static func model(_ entities: NSEntityDescription...) -> NSManagedObjectModel {
     let model = NSManagedObjectModel()
     model.entities = entities
     return model

@@ -2,36 +2,36 @@ import CoreData
 import TestFiles
 
 /// Makes rows of the library model, and predicates over them that mean the same in memory and in SQL.
-struct PredicateGenerator {
-  var random: SeededGenerator
+package struct PredicateGenerator {
+  package var random: SeededGenerator
   /// Objects that `fill` made and predicates may name.
-  var people: [NSManagedObject?] = []
-  var books: [NSManagedObject?] = []
+  package var people: [NSManagedObject?] = []
+  package var books: [NSManagedObject?] = []
   /// The entities of the rows, which predicates may name.
-  var entities: [NSEntityDescription] = []
+  package var entities: [NSEntityDescription] = []
 
-  init(seed: UInt64) { random = SeededGenerator(seed: seed) }
+  package init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
-  static let texts = [
+  package static let texts = [
     "", "a", "A", "ä", "Ä", "a\u{308}", "ab", "AB", "Straße", "STRASSE", "x*y", "x?y", "100%", "ß", "_", "b", "é", "日本",
     "a'b", "a\\b", "\u{10FFFF}", "\u{D7FF}", "\u{E000}", "2", "2.5",
   ]
-  static var numbers: [Any] {
+  package static var numbers: [Any] {
     [-2, -1, 0, 1, 2, 3, 5, 2.5, 0.5, -0.5, true, NSDecimalNumber(string: "1.5"), 1e10]
   }
-  static let dates = [0.0, 1, 86400, -1, 1.5].map { Date(timeIntervalSinceReferenceDate: $0) }
-  static let uuids = (0..<3).map { UUID(uuid: ($0, 200, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)) }
-  static let links = ["https://a.example/", "https://b.example/x"].compactMap(URL.init(string:))
+  package static let dates = [0.0, 1, 86400, -1, 1.5].map { Date(timeIntervalSinceReferenceDate: $0) }
+  package static let uuids = (0..<3).map { UUID(uuid: ($0, 200, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16)) }
+  package static let links = ["https://a.example/", "https://b.example/x"].compactMap(URL.init(string:))
 
-  mutating func pick<T>(_ items: [T]) -> T {
+  package mutating func pick<T>(_ items: [T]) -> T {
     items[Int.random(in: 0..<items.count, using: &random)]
   }
 
-  mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
+  package mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &random) < percent }
 
   // MARK: Rows
 
-  mutating func fill(_ context: NSManagedObjectContext) {
+  package mutating func fill(_ context: NSManagedObjectContext) {
     entities = (context.persistentStoreCoordinator?.managedObjectModel.entities ?? []).filter {
       ["Author", "Book", "Comic", "Tag"].contains($0.name)
     }
@@ -63,7 +63,7 @@ struct PredicateGenerator {
   }
 
   /// Saves rows with one context, and returns another one, whose objects the predicates name.
-  mutating func storeRows(_ makeContext: () -> NSManagedObjectContext) throws -> NSManagedObjectContext {
+  package mutating func storeRows(_ makeContext: () -> NSManagedObjectContext) throws -> NSManagedObjectContext {
     let writer = makeContext()
     let ids = try writer.performAndWait {
       fill(writer)

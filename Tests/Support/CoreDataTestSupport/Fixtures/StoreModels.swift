@@ -1,19 +1,17 @@
-import Foundation
+import CoreData
 import Testing
 
-@testable import CoreData
-
 /// The models of the stores among the fixtures.
-enum StoreModels {
-  static let names: [String] = (try? ModelFixtures.names(in: "stores")) ?? []
+package enum StoreModels {
+  package static let names: [String] = (try? ModelFixtures.names(in: "stores")) ?? []
 
   /// The stores that keep a copy of their model.
-  static let keepingModels = names.filter { name in
+  package static let keepingModels = names.filter { name in
     name.hasPrefix("Harbour") || ((try? ModelFixtures.cachedModel(ofStore: name)) ?? nil) != nil
   }
 
   /// The model of a store: for Apple's from the description of the store's copy, otherwise from the model's source.
-  static func model(ofStore name: String) throws -> NSManagedObjectModel {
+  package static func model(ofStore name: String) throws -> NSManagedObjectModel {
     if let cached = try ModelFixtures.cachedModel(ofStore: name) { return cached.model }
     if let source = try sourceModel(ofStore: name) { return source.plain() }
     let folder = try ModelFixtures.folder("stores/\(name)/model")
@@ -23,7 +21,7 @@ enum StoreModels {
   }
 
   /// The version of the model's source that has the store's hashes; nil if the fixtures have none.
-  static func sourceModel(ofStore name: String) throws -> NSManagedObjectModel? {
+  package static func sourceModel(ofStore name: String) throws -> NSManagedObjectModel? {
     let folder = try ModelFixtures.folder("stores/\(name)/model")
     let hashes = try StoreFixtures.metadata(ofStore: name)["NSStoreModelVersionHashes"] as? [String: Data]
     for file in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] {
@@ -40,7 +38,7 @@ enum StoreModels {
 
 extension NSManagedObjectModel {
   /// The model with plain objects for every entity.
-  func plain() -> NSManagedObjectModel {
+  package func plain() -> NSManagedObjectModel {
     for entity in entities { entity.managedObjectClassName = "NSManagedObject" }
     return self
   }

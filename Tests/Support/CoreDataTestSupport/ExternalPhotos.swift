@@ -1,29 +1,29 @@
 import CoreData
 
 /// Photos, whose data lie in files beside the store if they are large.
-enum ExternalPhotos {
-  static func model() -> NSManagedObjectModel {
+package enum ExternalPhotos {
+  package static func model() -> NSManagedObjectModel {
     let data = Build.attribute("data", .binaryDataAttributeType)
     data.allowsExternalBinaryDataStorage = true
     return Build.model(Build.entity("Photo", Build.attribute("name"), data))
   }
 
-  static func store() throws -> TemporaryStore { try TemporaryStore(model()) }
+  package static func store() throws -> TemporaryStore { try TemporaryStore(model()) }
 
-  static func large(_ byte: UInt8) -> Data { Data(repeating: byte, count: 300_000) }
+  package static func large(_ byte: UInt8) -> Data { Data(repeating: byte, count: 300_000) }
 
   /// The names of the files beside a store.
-  static func files(beside url: URL) -> Set<String> {
+  package static func files(beside url: URL) -> Set<String> {
     Set((try? FileManager.default.contentsOfDirectory(atPath: folder(of: url).path)) ?? [])
   }
 
-  static func folder(of url: URL) -> URL {
+  package static func folder(of url: URL) -> URL {
     url.deletingLastPathComponent()
       .appendingPathComponent(".\(url.deletingPathExtension().lastPathComponent)_SUPPORT/_EXTERNAL_DATA")
   }
 
   /// A context of a coordinator that has read nothing yet.
-  static func open(_ url: URL) throws -> NSManagedObjectContext {
+  package static func open(_ url: URL) throws -> NSManagedObjectContext {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model())
     try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: nil)
     let context = NSManagedObjectContext(.privateQueue)
@@ -32,7 +32,7 @@ enum ExternalPhotos {
   }
 
   /// The data of all photos, in the order of their names, as a coordinator of its own reads them.
-  static func values(at url: URL) throws -> [Data?] {
+  package static func values(at url: URL) throws -> [Data?] {
     let context = try open(url)
     return try context.performAndWait {
       try context.all("Photo", sort: "name").map { $0.value(forKey: "data") as? Data }
@@ -40,7 +40,7 @@ enum ExternalPhotos {
   }
 
   /// Gives all photos other data, as another process does.
-  static func replaceAll(at url: URL, by data: Data?) throws {
+  package static func replaceAll(at url: URL, by data: Data?) throws {
     let context = try open(url)
     try context.performAndWait {
       for photo in try context.all("Photo") { photo.setValue(data, forKey: "data") }

@@ -2,7 +2,7 @@ import CoreData
 import Testing
 
 /// Checks that the body throws a Core Data error with the code.
-func expectError<T>(
+package func expectError<T>(
   _ code: Int, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> T
 ) {
   do {

@@ -1,10 +1,10 @@
 import CoreData
 
 /// Books with unique titles, authors with unique names, tags with unique labels, and two stacks on one file.
-struct UniqueLibrary {
-  let store: TemporaryStore
+package struct UniqueLibrary {
+  package let store: TemporaryStore
 
-  init() throws {
+  package init() throws {
     let model = LibraryModel.make()
     model.entitiesByName["Book"]?.uniquenessConstraints = [["title"]]
     model.entitiesByName["Author"]?.uniquenessConstraints = [["name"]]
@@ -12,7 +12,7 @@ struct UniqueLibrary {
     store = try TemporaryStore(model)
   }
 
-  func context(_ policy: NSMergePolicyType, on coordinator: NSPersistentStoreCoordinator? = nil)
+  package func context(_ policy: NSMergePolicyType, on coordinator: NSPersistentStoreCoordinator? = nil)
     -> NSManagedObjectContext
   {
     let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
@@ -22,16 +22,20 @@ struct UniqueLibrary {
   }
 
   /// Key, version, pages and rating of each book, by title.
-  func books() throws -> [[String?]] {
+  package func books() throws -> [[String?]] {
     try store.sql("SELECT ZTITLE, Z_PK, Z_OPT, ZPAGES, ZRATING FROM ZBOOK ORDER BY ZTITLE")
   }
 }
 
 /// The merge policies that resolve a conflict of unique values, by the side that wins.
-enum ConstraintPolicies {
+package enum ConstraintPolicies {
   /// The object in memory wins.
-  static let winning: [NSMergePolicyType] = [.mergeByPropertyObjectTrumpMergePolicyType, .overwriteMergePolicyType]
+  package static let winning: [NSMergePolicyType] = [
+    .mergeByPropertyObjectTrumpMergePolicyType, .overwriteMergePolicyType,
+  ]
   /// The row in the store wins.
-  static let yielding: [NSMergePolicyType] = [.mergeByPropertyStoreTrumpMergePolicyType, .rollbackMergePolicyType]
-  static let resolving = winning + yielding
+  package static let yielding: [NSMergePolicyType] = [
+    .mergeByPropertyStoreTrumpMergePolicyType, .rollbackMergePolicyType,
+  ]
+  package static let resolving = winning + yielding
 }

@@ -3,9 +3,9 @@ import Foundation
 import Testing
 
 /// The content of the fixtures' store files, read with plain SQLite calls.
-enum StoreFixtures {
+package enum StoreFixtures {
   /// The rows of a query, each column as text, nil for NULL.
-  static func rows(_ sql: String, inFile file: URL) throws -> [[String?]] {
+  package static func rows(_ sql: String, inFile file: URL) throws -> [[String?]] {
     try withStatement(sql, inFile: file) { statement in
       (0..<sqlite3_column_count(statement)).map { column in
         sqlite3_column_text(statement, column).map { String(cString: $0) }
@@ -14,7 +14,7 @@ enum StoreFixtures {
   }
 
   /// The metadata in a store's file.
-  static func metadata(ofStore name: String) throws -> [String: Any] {
+  package static func metadata(ofStore name: String) throws -> [String: Any] {
     let (folder, file) = try ModelFixtures.copyOfStore(name)
     defer { try? FileManager.default.removeItem(at: folder) }
     let lists = try withStatement("SELECT Z_PLIST FROM Z_METADATA", inFile: file) { statement in

@@ -2,14 +2,14 @@ import CoreData
 import Testing
 
 /// What the tests of SQLite files and of other files migrate.
-enum LibraryMigration {
+package enum LibraryMigration {
   /// Options for opening a store with another model.
-  static func options(migrate: Bool = true, infer: Bool = true) -> [AnyHashable: Any] {
+  package static func options(migrate: Bool = true, infer: Bool = true) -> [AnyHashable: Any] {
     [NSMigratePersistentStoresAutomaticallyOption: migrate, NSInferMappingModelAutomaticallyOption: infer]
   }
 
   /// The library's model with attributes of books added, removed and renamed: `heading` was `title`.
-  static func modelWithOtherAttributes() throws -> NSManagedObjectModel {
+  package static func modelWithOtherAttributes() throws -> NSManagedObjectModel {
     let model = LibraryModel.make()
     let book = try #require(model.entitiesByName["Book"])
     book.properties.removeAll { $0.name == "rating" }

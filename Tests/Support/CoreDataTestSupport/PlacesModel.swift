@@ -1,8 +1,8 @@
 import CoreData
 
 /// Places with an address, a composite attribute with a composite position inside, and visitors with such an address.
-enum PlacesModel {
-  static func make(_ change: (NSCompositeAttributeDescription) -> Void = { _ in }) -> NSManagedObjectModel {
+package enum PlacesModel {
+  package static func make(_ change: (NSCompositeAttributeDescription) -> Void = { _ in }) -> NSManagedObjectModel {
     let place = LibraryModel.entity("Place", [LibraryModel.attribute("name", .stringAttributeType), address()])
     let shop = LibraryModel.entity("Shop", [LibraryModel.attribute("goods", .stringAttributeType)])
     place.subentities = [shop]
@@ -14,7 +14,7 @@ enum PlacesModel {
     return model
   }
 
-  static func address() -> NSCompositeAttributeDescription {
+  package static func address() -> NSCompositeAttributeDescription {
     let position = composite(
       "position",
       [LibraryModel.attribute("lat", .doubleAttributeType), LibraryModel.attribute("lon", .doubleAttributeType)])
@@ -35,17 +35,18 @@ enum PlacesModel {
       ])
   }
 
-  static func composite(_ name: String, _ elements: [NSAttributeDescription]) -> NSCompositeAttributeDescription {
+  package static func composite(_ name: String, _ elements: [NSAttributeDescription]) -> NSCompositeAttributeDescription
+  {
     let composite = NSCompositeAttributeDescription()
     composite.name = name
     composite.elements = elements
     return composite
   }
 
-  static let key = UUID()
+  package static let key = UUID()
 
   /// A value for every element.
-  static var full: [String: Any] {
+  package static var full: [String: Any] {
     [
       "city": "Rome", "number": 7, "since": Date(timeIntervalSinceReferenceDate: 5),
       "rent": NSDecimalNumber(string: "10.25"), "key": key, "page": URL(string: "https://example.org/a") as Any,
@@ -56,5 +57,5 @@ enum PlacesModel {
 }
 
 extension NSManagedObject {
-  func address(_ key: String) -> Any? { value(forKeyPath: "address.\(key)") }
+  package func address(_ key: String) -> Any? { value(forKeyPath: "address.\(key)") }
 }

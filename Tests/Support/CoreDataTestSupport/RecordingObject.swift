@@ -1,78 +1,78 @@
 import CoreData
 
 /// A book that records its callbacks, and runs the test's code in them.
-final class RecordingBook: NSManagedObject {
-  var calls: [String] = []
-  var snapshotEvents: [NSSnapshotEventType] = []
-  var onWillSave: ((RecordingBook) -> Void)?
-  var onPrepareForDeletion: ((RecordingBook) -> Void)?
-  var onValidate: ((RecordingBook) throws -> Void)?
+package final class RecordingBook: NSManagedObject {
+  package var calls: [String] = []
+  package var snapshotEvents: [NSSnapshotEventType] = []
+  package var onWillSave: ((RecordingBook) -> Void)?
+  package var onPrepareForDeletion: ((RecordingBook) -> Void)?
+  package var onValidate: ((RecordingBook) throws -> Void)?
 
-  override func awakeFromInsert() {
+  package override func awakeFromInsert() {
     super.awakeFromInsert()
     calls.append("awakeFromInsert")
     setPrimitiveValue("set when inserted", forKey: "note")
   }
 
-  override func awakeFromFetch() {
+  package override func awakeFromFetch() {
     super.awakeFromFetch()
     calls.append("awakeFromFetch")
     setValue("set when fetched", forKey: "note")
   }
 
-  override func awakeFromSnapshotEvents(_ flags: NSSnapshotEventType) {
+  package override func awakeFromSnapshotEvents(_ flags: NSSnapshotEventType) {
     super.awakeFromSnapshotEvents(flags)
     snapshotEvents.append(flags)
   }
 
-  override func willSave() {
+  package override func willSave() {
     super.willSave()
     calls.append("willSave")
     onWillSave?(self)
   }
 
-  override func didSave() {
+  package override func didSave() {
     super.didSave()
     calls.append("didSave")
   }
 
-  override func prepareForDeletion() {
+  package override func prepareForDeletion() {
     super.prepareForDeletion()
     calls.append("prepareForDeletion")
     onPrepareForDeletion?(self)
   }
 
-  override func willTurnIntoFault() {
+  package override func willTurnIntoFault() {
     super.willTurnIntoFault()
     calls.append("willTurnIntoFault")
   }
 
-  override func didTurnIntoFault() {
+  package override func didTurnIntoFault() {
     super.didTurnIntoFault()
     calls.append("didTurnIntoFault")
   }
 
-  override func validateForInsert() throws {
+  package override func validateForInsert() throws {
     try super.validateForInsert()
     calls.append("validateForInsert")
     try onValidate?(self)
   }
 
-  override func validateForUpdate() throws {
+  package override func validateForUpdate() throws {
     try super.validateForUpdate()
     calls.append("validateForUpdate")
     try onValidate?(self)
   }
 
-  override func validateForDelete() throws {
+  package override func validateForDelete() throws {
     try super.validateForDelete()
     calls.append("validateForDelete")
   }
 }
 
 /// An author whose own initialiser sets values, as apps write them.
-final class NamedAuthor: NSManagedObject {
-  override init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
+package final class NamedAuthor: NSManagedObject {
+  package override init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
     super.init(entity: entity, insertInto: context)
     if context != nil { setValue("named at birth", forKey: "name") } else { setValue("unborn", forKey: "name") }
   }
@@ -80,7 +80,7 @@ final class NamedAuthor: NSManagedObject {
 
 extension LibraryModel {
   /// The model with classes of its own for books and authors.
-  static func makeWithClasses() -> NSManagedObjectModel {
+  package static func makeWithClasses() -> NSManagedObjectModel {
     let model = make()
     model.entitiesByName["Book"]?.managedObjectClassName = NSStringFromClass(RecordingBook.self)
     model.entitiesByName["Author"]?.managedObjectClassName = NSStringFromClass(NamedAuthor.self)
@@ -90,29 +90,29 @@ extension LibraryModel {
 
 extension NSManagedObject {
   /// The value of a text attribute.
-  func text(_ key: String) -> String? { value(forKey: key) as? String }
+  package func text(_ key: String) -> String? { value(forKey: key) as? String }
 
   /// The members of a to-many relationship.
-  func members(_ key: String) -> Set<NSManagedObject> { value(forKey: key) as? Set<NSManagedObject> ?? [] }
+  package func members(_ key: String) -> Set<NSManagedObject> { value(forKey: key) as? Set<NSManagedObject> ?? [] }
 
   /// The object at the other end of a to-one relationship.
-  func object(_ key: String) -> NSManagedObject? { value(forKey: key) as? NSManagedObject }
+  package func object(_ key: String) -> NSManagedObject? { value(forKey: key) as? NSManagedObject }
 }
 
 extension TemporaryStore {
   /// The rows that plain SQLite reads, each column as text.
-  func sql(_ query: String) throws -> [[String?]] { try StoreFixtures.rows(query, inFile: url) }
+  package func sql(_ query: String) throws -> [[String?]] { try StoreFixtures.rows(query, inFile: url) }
 }
 
 /// The notifications of a context, in order.
-final class NotificationLog {
-  private(set) var posted: [(name: Notification.Name, info: [AnyHashable: Any])] = []
+package final class NotificationLog {
+  package private(set) var posted: [(name: Notification.Name, info: [AnyHashable: Any])] = []
   private var tokens: [any NSObjectProtocol] = []
 
   /// `@unchecked Sendable`: notifications are posted and read on the one thread of a test.
   private struct Box: @unchecked Sendable { weak var log: NotificationLog? }
 
-  init(_ context: NSManagedObjectContext) {
+  package init(_ context: NSManagedObjectContext) {
     let box = Box(log: self)
     for name: Notification.Name in [
       .NSManagedObjectContextObjectsDidChange, .NSManagedObjectContextWillSave, .NSManagedObjectContextDidSave,
@@ -127,14 +127,14 @@ final class NotificationLog {
 
   deinit { for token in tokens { NotificationCenter.default.removeObserver(token) } }
 
-  var names: [Notification.Name] { posted.map(\.name) }
+  package var names: [Notification.Name] { posted.map(\.name) }
 
   /// The user info of the last notification of the name.
-  func last(_ name: Notification.Name) -> [AnyHashable: Any]? { posted.last { $0.name == name }?.info }
+  package func last(_ name: Notification.Name) -> [AnyHashable: Any]? { posted.last { $0.name == name }?.info }
 
-  func objects(_ name: Notification.Name, _ key: String) -> Set<NSManagedObject> {
+  package func objects(_ name: Notification.Name, _ key: String) -> Set<NSManagedObject> {
     last(name)?[key] as? Set<NSManagedObject> ?? []
   }
 
-  func clear() { posted.removeAll() }
+  package func clear() { posted.removeAll() }
 }

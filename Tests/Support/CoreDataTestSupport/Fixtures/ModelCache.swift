@@ -1,12 +1,10 @@
-import Foundation
-
-@testable import CoreData
+import CoreData
 
 /// A model as `modelcache.json` describes it, with the hashes that Apple recorded.
-struct ModelCache {
-  let model = NSManagedObjectModel()
+package struct ModelCache {
+  package let model = NSManagedObjectModel()
   /// Recorded version hashes by entity name, in hexadecimal.
-  let versionHashes: [String: String]
+  package let versionHashes: [String: String]
 
   private struct Entity: Decodable {
     let abstract: Bool
@@ -42,7 +40,7 @@ struct ModelCache {
     "Transformable": .transformableAttributeType,
   ]
 
-  init(_ data: Data) throws {
+  package init(_ data: Data) throws {
     let described = try JSONDecoder().decode([String: Entity].self, from: data)
     versionHashes = described.compactMapValues(\.versionHash)
     var entities: [String: NSEntityDescription] = [:]

@@ -1,7 +1,7 @@
 import Testing
 
 /// Checks that a process that was expected to trap printed the reason.
-func expectSentence(_ result: ExitTest.Result?, _ parts: String...) {
+package func expectSentence(_ result: ExitTest.Result?, _ parts: String...) {
   let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
   for part in parts { #expect(text.contains(part), "\(text.prefix(400))") }
 }

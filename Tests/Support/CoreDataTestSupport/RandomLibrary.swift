@@ -1,37 +1,39 @@
 import CoreData
 
 /// The content of a library in plain values, with which contexts are compared.
-struct PlainLibrary: Equatable {
-  struct Book: Equatable {
-    var pages = 0
-    var author: String?
-    var tags: Set<String> = []
+package struct PlainLibrary: Equatable {
+  package struct Book: Equatable {
+    package var pages = 0
+    package var author: String?
+    package var tags: Set<String> = []
   }
 
-  var books: [String: Book] = [:]
+  package var books: [String: Book] = [:]
   /// The authors, each with its passport.
-  var authors: [String: String?] = [:]
+  package var authors: [String: String?] = [:]
   /// The tags, each with the tags that it orders.
-  var tags: [String: [String]] = [:]
-  var passports: Set<String> = []
+  package var tags: [String: [String]] = [:]
+  package var passports: Set<String> = []
 
-  mutating func deleteAuthor(_ name: String) {
+  package init() {}
+
+  package mutating func deleteAuthor(_ name: String) {
     authors[name] = nil
     books = books.filter { $0.value.author != name }
   }
 
-  mutating func deleteTag(_ label: String) {
+  package mutating func deleteTag(_ label: String) {
     tags[label] = nil
     for title in books.keys { books[title]?.tags.remove(label) }
     for other in tags.keys { tags[other]?.removeAll { $0 == label } }
   }
 
-  mutating func deletePassport(_ number: String) {
+  package mutating func deletePassport(_ number: String) {
     passports.remove(number)
     for (name, passport) in authors where passport == number { authors[name] = .some(nil) }
   }
 
-  mutating func setPassport(_ number: String?, of name: String) {
+  package mutating func setPassport(_ number: String?, of name: String) {
     for (other, passport) in authors where passport == number && number != nil { authors[other] = .some(nil) }
     authors[name] = .some(number)
   }
@@ -39,7 +41,7 @@ struct PlainLibrary: Equatable {
 
 extension NSManagedObjectContext {
   /// The content that the context shows. Throws if it contradicts itself: an object twice, or two ends that disagree.
-  func plainLibrary() throws -> PlainLibrary {
+  package func plainLibrary() throws -> PlainLibrary {
     var library = PlainLibrary()
     func check(_ isRight: Bool, _ object: NSManagedObject, _ what: String) throws {
       if !isRight { throw RandomSteps.Contradiction(text: "\(what): \(object)") }
@@ -81,7 +83,7 @@ extension NSManagedObjectContext {
   }
 
   /// Makes one random change in the context and in the plain library.
-  func changeAtRandom(_ library: inout PlainLibrary, _ random: inout RandomSteps) throws {
+  package func changeAtRandom(_ library: inout PlainLibrary, _ random: inout RandomSteps) throws {
     func object(_ entity: String, _ key: String, _ value: String) throws -> NSManagedObject {
       let matches = try all(entity, where: "\(key) == '\(value)'")
       guard matches.count == 1 else { throw RandomSteps.Failure(count: matches.count, entity: entity, value: value) }
@@ -165,35 +167,35 @@ extension NSManagedObjectContext {
 }
 
 /// Random numbers that are the same for the same seed.
-struct RandomSteps {
-  struct Contradiction: Error { let text: String }
+package struct RandomSteps {
+  package struct Contradiction: Error { let text: String }
 
-  struct Failure: Error {
-    let count: Int
-    let entity: String
-    let value: String
+  package struct Failure: Error {
+    package let count: Int
+    package let entity: String
+    package let value: String
   }
 
   private var state: UInt64
   private var names = 0
 
-  init(seed: Int) { state = UInt64(seed) &* 0x9E37_79B9_7F4A_7C15 | 1 }
+  package init(seed: Int) { state = UInt64(seed) &* 0x9E37_79B9_7F4A_7C15 | 1 }
 
-  mutating func next(_ bound: Int) -> Int {
+  package mutating func next(_ bound: Int) -> Int {
     state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
     return Int((state >> 33) % UInt64(bound))
   }
 
-  mutating func pick<T>(_ items: [T]) -> T? { items.isEmpty ? nil : items[next(items.count)] }
+  package mutating func pick<T>(_ items: [T]) -> T? { items.isEmpty ? nil : items[next(items.count)] }
 
-  mutating func shuffled<T>(_ items: [T]) -> [T] {
+  package mutating func shuffled<T>(_ items: [T]) -> [T] {
     var items = items
     for index in items.indices.reversed() { items.swapAt(index, next(index + 1)) }
     return items
   }
 
   /// A name that no object has had.
-  mutating func name() -> String {
+  package mutating func name() -> String {
     names += 1
     return "n\(names)"
   }

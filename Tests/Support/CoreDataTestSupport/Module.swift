@@ -1,0 +1,2 @@
+// All suites of Core Data work on stores of the library, and see both modules.
+@_exported import LibraryStore
