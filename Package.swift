@@ -141,7 +141,7 @@ let package = Package(
         "CoreData", "CoreDataPostgreSQL", "CoreDataTestSupport", "CSQLite", "LinuxSystem", "ModelFiles", "StoreTools",
         "TestFiles",
       ],
-      path: "Tests/CoreData", exclude: ["Surface/AppleNames.txt"]),
+      path: "Tests/CoreData", exclude: ["Objects/Surface/AppleNames.txt"]),
     .testTarget(
       name: "StoreToolsTests", dependencies: ["CoreData", "LibraryStore", "LinuxSystem", "StoreTools", "TestFiles"],
       path: "Tests/StoreTools"),

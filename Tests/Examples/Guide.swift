@@ -48,7 +48,7 @@ struct GuidePage: Sendable, CustomTestStringConvertible {
   func source() throws -> String {
     let examples = Guide.package.appendingPathComponent("Sources/Examples")
     guard hasExample else {
-      let tests = Guide.package.appendingPathComponent("Tests/CoreData/Concurrency/CompilerRefusalTests.swift")
+      let tests = Guide.package.appendingPathComponent("Tests/CoreData/Context/Concurrency/CompilerRefusalTests.swift")
       return try String(contentsOf: tests, encoding: .utf8)
     }
     let files = try FileManager.default.contentsOfDirectory(at: examples, includingPropertiesForKeys: nil)

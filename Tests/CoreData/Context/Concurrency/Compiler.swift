@@ -12,7 +12,7 @@ enum Compiler {
   /// The errors and warnings for a file that is compiled against the module under test, through the passes that find
   /// data races.
   static func diagnostics(of file: URL, inSwift version: Int = 6) throws -> [Diagnostic] {
-    let package = URL(fileURLWithPath: #filePath).pathComponents.dropLast(4).joined(separator: "/").dropFirst()
+    let package = URL(fileURLWithPath: #filePath).pathComponents.dropLast(5).joined(separator: "/").dropFirst()
     let products = try #require(Bundle.main.executableURL).deletingLastPathComponent()
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")

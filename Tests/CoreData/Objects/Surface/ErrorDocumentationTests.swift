@@ -3,8 +3,8 @@ import Testing
 
 /// The documentation of each error's code, beside the sources that raise it.
 @Suite struct ErrorDocumentationTests {
-  private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent()
+  private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+    .appendingPathComponent("../../../..").standardizedFileURL
 
   private struct Code {
     let name: String

@@ -4,7 +4,7 @@ import Testing
 /// The public surface, compared with a list of Apple's names. `AppleNames.txt` says where the list is from.
 @Suite("Apple's public names") struct AppleNamesTests {
   private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-  private static let sources = folder.appendingPathComponent("../../../Sources/CoreData").standardizedFileURL
+  private static let sources = folder.appendingPathComponent("../../../../Sources/CoreData").standardizedFileURL
 
   /// The names of the list: those that exist here, those that do not, and those that are deprecated here and there.
   private static func list() throws -> (present: [String], absent: [String], deprecated: [String]) {
