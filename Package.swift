@@ -135,13 +135,24 @@ let package = Package(
     .target(
       name: "CoreDataTestSupport", dependencies: ["CoreData", "CSQLite", "LibraryStore", "TestFiles"],
       path: "Tests/Support/CoreDataTestSupport"),
+    // The tests of CoreData, as modules of about the same size, so that the compiler builds several at once.
     .testTarget(
-      name: "CoreDataTests",
-      dependencies: [
-        "CoreData", "CoreDataPostgreSQL", "CoreDataTestSupport", "CSQLite", "LinuxSystem", "ModelFiles", "StoreTools",
-        "TestFiles",
-      ],
-      path: "Tests/CoreData", exclude: ["Objects/Surface/AppleNames.txt"]),
+      name: "CoreDataContextTests", dependencies: ["CoreData", "CoreDataTestSupport", "StoreTools", "TestFiles"],
+      path: "Tests/CoreData/Context"),
+    .testTarget(
+      name: "CoreDataModelTests", dependencies: ["CoreData", "CoreDataTestSupport", "ModelFiles", "TestFiles"],
+      path: "Tests/CoreData/Model"),
+    .testTarget(
+      name: "CoreDataObjectsTests", dependencies: ["CoreData", "CoreDataTestSupport", "TestFiles"],
+      path: "Tests/CoreData/Objects", exclude: ["Surface/AppleNames.txt"]),
+    .testTarget(
+      name: "CoreDataSQLiteTests",
+      dependencies: ["CoreData", "CoreDataTestSupport", "CSQLite", "LinuxSystem", "StoreTools", "TestFiles"],
+      path: "Tests/CoreData/SQLite"),
+    .testTarget(
+      name: "CoreDataStoresTests",
+      dependencies: ["CoreData", "CoreDataPostgreSQL", "CoreDataTestSupport", "StoreTools", "TestFiles"],
+      path: "Tests/CoreData/Stores"),
     .testTarget(
       name: "StoreToolsTests", dependencies: ["CoreData", "LibraryStore", "LinuxSystem", "StoreTools", "TestFiles"],
       path: "Tests/StoreTools"),

@@ -25,13 +25,13 @@ import Testing
 
   @Test func aClassIsFoundWithAndWithoutItsModule() throws {
     try #expect(classOfInserted("E", className: "LookedUp") == LookedUp.self)
-    try #expect(classOfInserted("E", className: "CoreDataTests.LookedUp") == LookedUp.self)
+    try #expect(classOfInserted("E", className: "CoreDataObjectsTests.LookedUp") == LookedUp.self)
     try #expect(classOfInserted("E", className: NSStringFromClass(LookedUp.self)) == LookedUp.self)
   }
 
   @Test func nestedAndPrivateClassesAreFoundToo() throws {
     try #expect(classOfInserted("E", className: "LookupPlace.Nested") == LookupPlace.Nested.self)
-    try #expect(classOfInserted("E", className: "CoreDataTests.LookupPlace.Nested") == LookupPlace.Nested.self)
+    try #expect(classOfInserted("E", className: "CoreDataObjectsTests.LookupPlace.Nested") == LookupPlace.Nested.self)
     try #expect(classOfInserted("E", className: "NestedInExtension") == LookupPlace.NestedInExtension.self)
     try #expect(
       classOfInserted("E", className: "LookupPlace.NestedInExtension") == LookupPlace.NestedInExtension.self)
@@ -40,8 +40,8 @@ import Testing
 
   @Test func aClassIsFoundByTheNameThatIsMadeOfIt() throws {
     #expect(NSStringFromClass(NSManagedObject.self) == "NSManagedObject")
-    #expect(NSStringFromClass(LookupPlace.Nested.self) == "CoreDataTests.LookupPlace.Nested")
-    #expect(NSStringFromClass(PrivateLookedUp.self) == "CoreDataTests.PrivateLookedUp")
+    #expect(NSStringFromClass(LookupPlace.Nested.self) == "CoreDataObjectsTests.LookupPlace.Nested")
+    #expect(NSStringFromClass(PrivateLookedUp.self) == "CoreDataObjectsTests.PrivateLookedUp")
     let classes: [NSManagedObject.Type] = [
       LookedUp.self, LookupPlace.Nested.self, LookupPlace.NestedInExtension.self, LookupPlace.Twice.self,
       OtherPlace.Twice.self, PrivateLookedUp.self, classInOneFunction(), classInAnotherFunction(),
@@ -136,7 +136,7 @@ import Testing
         group.addTask {
           let entity = NSEntityDescription()
           entity.name = "E"
-          entity.managedObjectClassName = index % 2 == 0 ? "LookedUp" : "CoreDataTests.LookupPlace.Nested"
+          entity.managedObjectClassName = index % 2 == 0 ? "LookedUp" : "CoreDataObjectsTests.LookupPlace.Nested"
           let object = NSManagedObject(entity: entity, insertInto: nil)
           return object.layout.objectClass == (index % 2 == 0 ? LookedUp.self : LookupPlace.Nested.self)
         }

@@ -1,2 +1,0 @@
-// For all suites of this module.
-@_exported import CoreDataTestSupport

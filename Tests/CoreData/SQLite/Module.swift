@@ -1,0 +1,2 @@
+// What all targets of `Tests/CoreData` share.
+@_exported import CoreDataTestSupport
