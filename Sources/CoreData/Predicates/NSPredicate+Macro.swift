@@ -8,14 +8,13 @@ extension PredicateFormatInitializable {
   /// ```
   ///
   /// Nil if it has parts that no `NSPredicate` has: properties without a key path name, regular expressions,
-  /// subscripts, type checks, predicates inside predicates. A request with nil fetches all objects, so check it.
-  /// `String.count` counts UTF-16 units here.
+  /// subscripts, type checks, predicates inside predicates. A request with nil fetches all objects, so check it, or make
+  /// the request with `NSFetchRequest(where:sortedBy:)`, which throws. `String.count` counts UTF-16 units here.
   ///
   /// Source: https://developer.apple.com/documentation/foundation/nspredicate/init(_:)
   public init?<Input: NSObject>(_ predicate: Predicate<Input>) {
-    var conversion = PredicateConversion()
-    conversion.bind(predicate.variable, to: NSExpression.expressionForEvaluatedObject())
-    guard let converted = try? conversion.predicate(predicate.expression), let result = converted as? Self else {
+    // Apple's initialiser gives nil and no reason.
+    guard let converted = try? PredicateConversion.predicate(of: predicate), let result = converted as? Self else {
       return nil
     }
     self = result
@@ -35,6 +34,13 @@ struct PredicateConversion {
   struct Unsupported: Error, CustomStringConvertible {
     let what: String
     var description: String { "\(what) has no counterpart in NSPredicate" }
+  }
+
+  /// The counterpart of a whole predicate; throws `Unsupported`.
+  static func predicate<Input: NSObject>(of predicate: Predicate<Input>) throws -> NSPredicate {
+    var conversion = PredicateConversion()
+    conversion.bind(predicate.variable, to: NSExpression.expressionForEvaluatedObject())
+    return try conversion.predicate(predicate.expression)
   }
 
   private var variables: [PredicateExpressions.VariableID: NSExpression] = [:]

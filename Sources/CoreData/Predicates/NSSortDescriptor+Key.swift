@@ -51,15 +51,10 @@ extension SortDescriptorKeyInitializable {
   /// Sorts by the property of a Swift sort descriptor: texts as `localizedStandardCompare:` does, which is what a Mac's
   /// sort descriptors do unless they say `.lexical`. Traps if the key path has no name: see `ManagedKeyPathTable`.
   public init<Compared: NSObject>(_ sortDescriptor: SortDescriptor<Compared>) {
-    guard let keyPath = sortDescriptor.keyPath, let key = keyPath._kvcKeyPathString else {
+    guard let translated = KeyedSortDescriptor.descriptor(for: sortDescriptor) else {
       fatalError("NSSortDescriptor(_:): the key path of \(sortDescriptor) has no name; use the string form.")
     }
-    let valueType = type(of: keyPath).valueType
-    let isText = valueType == String.self || valueType == String?.self
-    let isLexical = !isText || sortDescriptor.stringComparator?.isLexical == true
-    self.init(
-      key: key, ascending: sortDescriptor.order == .forward,
-      selector: isLexical ? nil : Selector(StringOrdering.localizedStandard.rawValue))
+    self = translated as! Self  // Not on a subclass.
   }
 
   /// Sorts by the value at a key path of modelled properties. Traps if the path has no name: see `ManagedKeyPathTable`.
@@ -121,6 +116,17 @@ final class KeyedSortDescriptor: NSSortDescriptor {
     self.ordering = selector.flatMap(StringOrdering.init(selector:)) ?? .binary
     // Foundation's initialiser requires a Swift key path. Nothing follows this one.
     super.init(keyPath: \NSObject.self, ascending: ascending, comparator: { _, _ in .orderedSame })
+  }
+
+  /// The counterpart of a Swift sort descriptor; nil if its key path has no name.
+  static func descriptor<Compared: NSObject>(for sortDescriptor: SortDescriptor<Compared>) -> KeyedSortDescriptor? {
+    guard let keyPath = sortDescriptor.keyPath, let key = keyPath._kvcKeyPathString else { return nil }
+    let valueType = type(of: keyPath).valueType
+    let isText = valueType == String.self || valueType == String?.self
+    let isLexical = !isText || sortDescriptor.stringComparator?.isLexical == true
+    return KeyedSortDescriptor(
+      key: key, ascending: sortDescriptor.order == .forward,
+      selector: isLexical ? nil : Selector(StringOrdering.localizedStandard.rawValue), by: nil)
   }
 
   override func compare(_ object1: Any, to object2: Any) -> ComparisonResult {

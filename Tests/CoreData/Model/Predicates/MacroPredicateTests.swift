@@ -125,6 +125,44 @@ import Testing
   @Test func whatHasNoCounterpartIsNil() {
     #expect(NSPredicate(#Predicate<Writer> { $0.unmodelled == 1 }) == nil)
   }
+
+  @Test func aRequestIsMadeOfAPredicateAndSwiftsSortDescriptors() throws {
+    let store = try TemporaryStore(Self.model())
+    let names = try store.read { context in
+      for (name, age) in [("Ada", 36), ("Bert", 17), ("Cleo", 50)] as [(String, Int64)] {
+        let writer = Writer(context: context)
+        (writer.name, writer.age) = (name, age)
+      }
+      try context.save()
+      let request = try NSFetchRequest<Writer>(
+        where: #Predicate { $0.age > 20 }, sortedBy: [SortDescriptor(\.age, order: .reverse)])
+      #expect(request.entityName == "Writer")
+      #expect(try NSFetchRequest<Writer>(where: #Predicate { _ in true }).sortDescriptors == [])
+      return try context.fetch(request).map(\.name)
+    }
+    #expect(names == ["Cleo", "Ada"])
+  }
+
+  @Test func aRequestThatCannotBeTranslatedNamesThePart() throws {
+    let model = Self.model()
+    // A coordinator takes the model into use, and so the class has an entity.
+    withExtendedLifetime(NSPersistentStoreCoordinator(managedObjectModel: model)) {
+      var error = #expect(throws: CocoaError.self) {
+        try NSFetchRequest<Writer>(where: #Predicate { $0.age > 3 && $0.unmodelled == 1 })
+      }
+      #expect(error?.code == .persistentStoreOperation)
+      #expect(error?.localizedDescription.contains("unmodelled") == true, "\(String(describing: error))")
+      error = #expect(throws: CocoaError.self) {
+        try NSFetchRequest<Writer>(where: #Predicate { $0.age > 3 }, sortedBy: [SortDescriptor(\.unmodelled)])
+      }
+      #expect(error?.code == .persistentStoreOperation)
+      #expect(error?.localizedDescription.contains("unmodelled") == true, "\(String(describing: error))")
+      error = #expect(throws: CocoaError.self) {
+        try NSFetchRequest<Unmodelled>(where: #Predicate { _ in true })
+      }
+      #expect(error?.localizedDescription.contains("Unmodelled") == true, "\(String(describing: error))")
+    }
+  }
 }
 
 final class Writer: NSManagedObject {
@@ -164,6 +202,9 @@ final class Writer: NSManagedObject {
   var works: Set<Work> { self[Keys.works] }
   var unmodelled: Int { 1 }
 }
+
+/// A class that no model names.
+private final class Unmodelled: NSManagedObject {}
 
 final class Work: NSManagedObject {
   private enum Keys {

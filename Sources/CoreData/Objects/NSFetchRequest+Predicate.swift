@@ -1,0 +1,49 @@
+extension NSFetchRequest where ResultType: NSManagedObject {
+  /// A request from Foundation's predicate macro and Swift's sort descriptors, for the entity of the class. An addition
+  /// to Apple's API.
+  ///
+  /// ```swift
+  /// let request = try NSFetchRequest<Book>(
+  ///   where: #Predicate { $0.pages > 300 && !$0.isRead }, sortedBy: [SortDescriptor(\.title)])
+  /// request.fetchLimit = 20
+  /// let books = try context.fetch(request)
+  /// ```
+  ///
+  /// What the predicate and the descriptors become is said at `NSPredicate.init(_:)` and `NSSortDescriptor.init(_:)`,
+  /// which give nil or trap where this throws. Texts are sorted as by `localizedStandardCompare:` unless the descriptor
+  /// says `.lexical`. The entity is the one that models in use have for the class, as `Book.entity()` finds it; any
+  /// thread.
+  ///
+  /// - Parameter sortDescriptors: the most significant first. Default: none, an empty array, which leaves the order
+  ///   open.
+  /// - Throws: 134070 with a sentence that names the part of the predicate that cannot be translated, the sort
+  ///   descriptor whose property is not in the model, or the class that no model in use has. A transient property is
+  ///   translated; a fetch from SQLite or a server then throws.
+  public convenience init(
+    where predicate: Predicate<ResultType>, sortedBy sortDescriptors: [SortDescriptor<ResultType>] = []
+  )
+    throws
+  {
+    guard let name = LoadedModels.entity(for: ResultType.self)?.name else {
+      throw CoreDataErrors.error(
+        .persistentStoreOperation,
+        "No model in use, or more than one, has an entity of the class \(ResultType.self): use NSFetchRequest(entityName:)."
+      )
+    }
+    self.init(entityName: name)
+    do {
+      settings.predicate = try PredicateConversion.predicate(of: predicate)
+    } catch let error as PredicateConversion.Unsupported {
+      throw CoreDataErrors.error(
+        .persistentStoreOperation, "The #Predicate of a request for \(name) cannot be translated: \(error).")
+    }
+    settings.sortDescriptors = try sortDescriptors.map { descriptor in
+      if let translated = KeyedSortDescriptor.descriptor(for: descriptor) { return translated }
+      let keyPath = descriptor.keyPath.map { "\($0)" } ?? "of a comparator"
+      throw CoreDataErrors.error(
+        .persistentStoreOperation,
+        "A sort descriptor of a request for \(name) cannot be translated: the key path \(keyPath) is not a modelled "
+          + "property.")
+    }
+  }
+}
