@@ -4,7 +4,10 @@ extension FetchedResults {
   func contextDidChange(_ info: [AnyHashable: Any]) {
     guard let settings, let entity, delegate != nil, !isEndingEvent else { return }
     // After a reset the rows are unusable until the next `performFetch()`, and the delegate hears nothing.
-    if info[NSInvalidatedAllObjectsKey] != nil { return }
+    if info[NSInvalidatedAllObjectsKey] != nil {
+      didLoseTrack?(nil)
+      return
+    }
     func isOfEntity(_ object: NSManagedObject) -> Bool {
       settings.includesSubentities ? object.entity.isKindOf(entity: entity) : object.entity === entity
     }
@@ -92,12 +95,17 @@ extension FetchedResults {
 
   // MARK: Fetching again
 
-  /// The request's current results. Nil if they cannot be fetched; then a sentence goes to standard error.
+  /// The request's current results. Nil if they cannot be fetched; then `didLoseTrack` gets the error, or standard error
+  /// a sentence.
   private func fetched() -> [AnyObject]? {
     guard let settings else { return nil }
     do {
       return try fetchRows(settings)
     } catch {
+      if let didLoseTrack {
+        didLoseTrack(error)
+        return nil
+      }
       // A notification has no caller that could catch an error.
       let message =
         "CoreData: a fetched results controller could not follow its context: \(error.localizedDescription)\n"

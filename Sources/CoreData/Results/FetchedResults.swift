@@ -21,6 +21,10 @@ final class FetchedResults: ContextFollower {
   /// Whether the delegate's type has the method that takes a difference; nil until it is known.
   var takesDifferences: (type: ObjectIdentifier, answer: Bool)?
 
+  /// Called when the rows no longer follow the context: with the error of a fetch, or with nil after a reset. Without it
+  /// an error goes to standard error.
+  var didLoseTrack: (((any Error)?) -> Void)?
+
   var rows = FetchedRows([])
   /// The event before a fetch is ending. Its changes are told to nobody, since the fetch finds them.
   private(set) var isEndingEvent = false

@@ -1,0 +1,102 @@
+/// Fetched results and objects as asynchronous sequences.
+extension NSManagedObjectContext {
+  /// The results of a request, now and after each change that touches them. An addition to Apple's API.
+  ///
+  /// ```swift
+  /// container.viewContext.automaticallyMergesChangesFromParent = true
+  /// let request = NSFetchRequest<Book>(entityName: "Book")
+  /// request.predicate = NSPredicate(format: "isRead == NO")
+  /// request.sortDescriptors = [NSSortDescriptor(key: "title", ascending: true)]
+  /// let unread = container.viewContext.values(for: request, every: .milliseconds(100)) { $0.title ?? "" }
+  /// for try await titles in unread {
+  ///   print(titles.count, titles.first ?? "")
+  ///   print(titles.difference.count, titles.updatedIDs.count)
+  /// }
+  /// ```
+  ///
+  /// The closure makes the values on the context's queue, so the loop may be anywhere: values are `Sendable`, which
+  /// managed objects are not. Take from an object what the loop needs, its `objectID` included.
+  ///
+  /// A change is what a fetched results controller sees, which is at work here: changes and saves of this context, and
+  /// merges into it. Saves of other contexts are merged with `automaticallyMergesChangesFromParent`, those of other
+  /// processes as the page on other processes shows. A predicate that crosses relationships does not notice changes
+  /// behind them. After a `reset()` the results are fetched again.
+  ///
+  /// A slow loop gets the newest results and not those between. See `ContextValues` for the end of an observation.
+  ///
+  /// Each element costs a call of the closure for each result, and a change without an element a look at the changed
+  /// objects. Any thread may call it; nothing is fetched before the loop begins. Traps for a confinement context.
+  ///
+  /// - Parameters:
+  ///   - request: copied, so later changes of it have no effect. Its results are objects whatever its `resultType` is.
+  ///     Without sort descriptors the order is open.
+  ///   - interval: the shortest time between two elements; nil for none. Default: nil.
+  ///   - transform: makes a value of an object, on the context's queue. It must not change objects.
+  /// - Returns: a sequence that throws the errors of the fetch and of the closure, and ends with them.
+  public final func values<Object: NSManagedObject, Value: Sendable>(
+    for request: NSFetchRequest<Object>, every interval: Duration? = nil,
+    _ transform: @escaping @Sendable (Object) throws -> Value
+  ) -> ContextValues<FetchedSnapshot<Value>> {
+    snapshots(request, interval, transform)
+  }
+
+  /// The objects that a request finds, now and after each change, for a main-queue context and the main actor. An
+  /// addition to Apple's API.
+  ///
+  /// ```swift
+  /// @MainActor func show(_ request: NSFetchRequest<Book>, in container: NSPersistentContainer) async throws {
+  ///   for try await books in container.viewContext.values(for: request) {
+  ///     print(books.count, books.first?.title ?? "")
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// The elements are the context's objects themselves, which the compiler keeps on the main actor. The form with a
+  /// closure, which is for all contexts, says what else holds. Traps for a context of another queue.
+  @MainActor public final func values<Object: NSManagedObject>(
+    for request: NSFetchRequest<Object>, every interval: Duration? = nil
+  ) -> ContextValues<FetchedSnapshot<Object>> {
+    require(
+      concurrencyType == .mainQueueConcurrencyType,
+      "The context \(label) is not the main queue's: give values(for:) a closure that makes values of its objects.")
+    return snapshots(request, interval) { $0 }
+  }
+
+  private final func snapshots<Object: NSManagedObject, Value>(
+    _ request: NSFetchRequest<Object>, _ interval: Duration?, _ transform: @escaping @Sendable (Object) throws -> Value
+  ) -> ContextValues<FetchedSnapshot<Value>> {
+    let copy = NSFetchRequest<Object>(settingsOf: request)
+    copy.resultType = .managedObjectResultType
+    copy.sortDescriptors = copy.sortDescriptors ?? []
+    // `nonisolated(unsafe)`: nobody else has the copy, and nothing changes it.
+    nonisolated(unsafe) let constant = copy
+    return ContextValues(context: self, interval: interval) { signal in
+      FetchedSource(NSFetchRequest<Object>(settingsOf: constant), self, signal, transform)
+    }
+  }
+
+  /// What a closure makes of one object, now and after each change of it. An addition to Apple's API.
+  ///
+  /// ```swift
+  /// for try await title in context.values(of: book.objectID, as: Book.self, { $0.title ?? "" }) {
+  ///   print(title)
+  /// }
+  /// print("deleted")
+  /// ```
+  ///
+  /// The sequence ends when the object is deleted in this context, by its code or by a merge, and has no element for an
+  /// object without a row. It follows what `values(for:)` follows, and a refresh counts as a change: two elements may
+  /// be equal.
+  ///
+  /// - Parameters:
+  ///   - interval: the shortest time between two elements; nil for none. Default: nil.
+  ///   - transform: makes the value, on the context's queue. It must not change objects.
+  /// - Returns: a sequence that throws 134070 if the object is of another class, the errors of reading it and those of
+  ///   the closure, and ends with them.
+  public final func values<Object: NSManagedObject, Value: Sendable>(
+    of objectID: NSManagedObjectID, as type: Object.Type, every interval: Duration? = nil,
+    _ transform: @escaping @Sendable (Object) throws -> Value
+  ) -> ContextValues<Value> {
+    ContextValues(context: self, interval: interval) { ObjectSource(objectID, self, $0, transform) }
+  }
+}

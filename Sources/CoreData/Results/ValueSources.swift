@@ -1,0 +1,166 @@
+/// The results of a request, which a fetched results controller follows.
+final class FetchedSource<Object: NSManagedObject, Value>: NSObject, NSFetchedResultsControllerDelegate, ValueSource {
+  private let controller: NSFetchedResultsController<Object>
+  private let transform: (Object) throws -> Value
+  private let signal: ChangeSignal
+  private var observation: NotificationObservation?
+  /// The IDs of the last element.
+  private var previousIDs: [NSManagedObjectID] = []
+  /// The objects with changed values since then.
+  private var updatedIDs: Set<NSManagedObjectID> = []
+  private var hasChanged = true
+  /// Whether the results are unusable: before the first fetch, and after a reset of the context.
+  private var needsFetch = true
+  private var failure: (any Error)?
+
+  /// - Parameter request: has sort descriptors, and belongs to this object.
+  init(
+    _ request: NSFetchRequest<Object>, _ context: NSManagedObjectContext, _ signal: ChangeSignal,
+    _ transform: @escaping (Object) throws -> Value
+  ) {
+    controller = NSFetchedResultsController(
+      fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
+    self.transform = transform
+    self.signal = signal
+    super.init()
+    controller.delegate = self
+    controller.results.didLoseTrack = { [weak self] in self?.loseTrack($0) }
+    let box = WeakSource(source: self)
+    observation = NotificationObservation(of: .NSManagedObjectContextDidSave, from: context) {
+      box.source?.contextDidSave($0.userInfo ?? [:])
+    }
+  }
+
+  func take() throws -> TakenValue<FetchedSnapshot<Value>> {
+    if let failure { throw failure }
+    if needsFetch {
+      try controller.performFetch()
+      needsFetch = false
+    }
+    guard hasChanged else { return .unchanged }
+    hasChanged = false
+    let objects = controller.fetchedObjects ?? []
+    let values = try objects.map(transform)
+    let ids = objects.map(\.objectID)
+    let snapshot = FetchedSnapshot(
+      values, ids, previousIDs: previousIDs, updatedIDs: updatedIDs.isEmpty ? [] : updatedIDs.intersection(ids))
+    previousIDs = ids
+    updatedIDs = []
+    return .element(snapshot)
+  }
+
+  func stop() {
+    observation = nil
+    controller.delegate = nil
+  }
+
+  func controller(
+    _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
+    didChangeContentWith diff: CollectionDifference<NSManagedObjectID>
+  ) {
+    // An update, and a move, is an insertion that belongs to a removal.
+    for case .insert(_, let id, _?) in diff { updatedIDs.insert(id) }
+    noteChange()
+  }
+
+  private func noteChange() {
+    hasChanged = true
+    signal.send()
+  }
+
+  /// The results no longer follow the context: after an error, or a reset.
+  private func loseTrack(_ error: (any Error)?) {
+    failure = error
+    needsFetch = true
+    updatedIDs.formUnion(previousIDs)
+    noteChange()
+  }
+
+  /// New objects among the results have other IDs than in the last element.
+  fileprivate func contextDidSave(_ info: [AnyHashable: Any]) {
+    let inserted = info[NSInsertedObjectsKey] as? Set<NSManagedObject> ?? []
+    guard !needsFetch,
+      inserted.contains(where: { $0 is Object && controller.results.indexPath(of: $0) != nil })
+    else { return }
+    noteChange()
+  }
+}
+
+/// A reference that does not keep the source alive.
+///
+/// `@unchecked Sendable`: used on the context's queue only, where the context posts the notification whose block holds
+/// it.
+private struct WeakSource<Object: NSManagedObject, Value>: @unchecked Sendable {
+  weak var source: FetchedSource<Object, Value>?
+}
+
+/// One object.
+final class ObjectSource<Object: NSManagedObject, Value>: ValueSource {
+  private let id: NSManagedObjectID
+  private let context: NSManagedObjectContext
+  private let transform: (Object) throws -> Value
+  private let signal: ChangeSignal
+  /// Nil before the first element, and after a reset.
+  private var object: Object?
+  private var observation: NotificationObservation?
+  private var hasChanged = true
+
+  init(
+    _ id: NSManagedObjectID, _ context: NSManagedObjectContext, _ signal: ChangeSignal,
+    _ transform: @escaping (Object) throws -> Value
+  ) {
+    self.id = id
+    self.context = context
+    self.transform = transform
+    self.signal = signal
+    let box = WeakObjectSource(source: self)
+    observation = NotificationObservation(of: .NSManagedObjectContextObjectsDidChange, from: context) {
+      box.source?.contextDidChange($0.userInfo ?? [:])
+    }
+  }
+
+  func take() throws -> TakenValue<Value> {
+    guard hasChanged else { return .unchanged }
+    guard let object = try object ?? found(), !object.isDeleted, !object.state.contains(.gone) else { return .end }
+    hasChanged = false
+    self.object = object
+    return .element(try transform(object))
+  }
+
+  func stop() { observation = nil }
+
+  /// The object; nil if it has no row.
+  private func found() throws -> Object? {
+    let object: NSManagedObject
+    do {
+      object = try context.existingObject(with: id)
+    } catch let error as CocoaError where error.code == .managedObjectReferentialIntegrity {
+      return nil
+    }
+    guard let result = object as? Object else {
+      throw CoreDataErrors.error(
+        .persistentStoreOperation, "\(id.uriString) is a \(type(of: object)), not a \(Object.self).")
+    }
+    return result
+  }
+
+  fileprivate func contextDidChange(_ info: [AnyHashable: Any]) {
+    if info[NSInvalidatedAllObjectsKey] != nil {
+      object = nil
+    } else {
+      let sets = [
+        NSUpdatedObjectsKey, NSRefreshedObjectsKey, NSDeletedObjectsKey, NSInvalidatedObjectsKey,
+      ].lazy.compactMap { info[$0] as? Set<NSManagedObject> }
+      guard let object, sets.contains(where: { $0.contains(object) }) else { return }
+    }
+    hasChanged = true
+    signal.send()
+  }
+}
+
+/// A reference that does not keep the source alive.
+///
+/// `@unchecked Sendable`: used on the context's queue only, as `WeakSource` is.
+private struct WeakObjectSource<Object: NSManagedObject, Value>: @unchecked Sendable {
+  weak var source: ObjectSource<Object, Value>?
+}
