@@ -280,7 +280,7 @@ extension NSManagedObjectContext {
 
   // MARK: Pieces
 
-  private func entity(of settings: FetchSettings) throws -> NSEntityDescription {
+  final func entity(of settings: FetchSettings) throws -> NSEntityDescription {
     if let entity = settings.entity { return entity }
     let name = settings.entityName ?? ""
     if let entity = NSEntityDescription.entity(forEntityName: name, in: self) { return entity }
@@ -293,7 +293,7 @@ extension NSManagedObjectContext {
     request.note(executed: NSEntityDescription.entity(forEntityName: name, in: self))
   }
 
-  private func stores(holding entity: NSEntityDescription, _ affected: [NSPersistentStore]?) throws -> [any ObjectStore]
+  final func stores(holding entity: NSEntityDescription, _ affected: [NSPersistentStore]?) throws -> [any ObjectStore]
   {
     guard let coordinator = persistentStoreCoordinator else {
       throw CoreDataErrors.error(.persistentStoreOperation, "The context \(label) has no coordinator to fetch from.")
@@ -301,7 +301,7 @@ extension NSManagedObjectContext {
     return coordinator.objectStores(among: affected).filter { $0.holds(entity) }
   }
 
-  private func storeFetch(_ settings: FetchSettings, _ entity: NSEntityDescription) throws -> RowFetch {
+  final func storeFetch(_ settings: FetchSettings, _ entity: NSEntityDescription) throws -> RowFetch {
     var fetch = RowFetch(settings, of: entity)
     fetch.generation = try readGeneration()
     fetch.control = reading.control
