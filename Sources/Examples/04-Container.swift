@@ -37,6 +37,14 @@ import CoreData
     try context.save()
     return try context.count(for: Person.fetchRequest())
   }
+
+  // The same with a save at the end. If the closure throws, nothing is saved.
+  try await container.write { context in
+    for person in try context.fetch(Person.fetchRequest()) { person.age += 1 }
+  }
+  let ages = try await container.read { context in try context.fetch(Person.fetchRequest()).map { $0.age } }
+  try show("Ada is \(ages.first ?? 0)", ages == [1])
+
   let members = try container.viewContext.fetch(Team.fetchRequest()).first?.members?.count
   try show("the view context sees a team with \(members ?? 0) of \(count) people", members == 1)
 }

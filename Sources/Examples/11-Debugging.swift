@@ -21,4 +21,12 @@ import CoreData
 
   // `-com.apple.CoreData.SQLDebug 1` prints each statement and its duration; 3 prints the values too.
   try await context.perform { try context.save() }
+
+  // A fetch explained: the statement, SQLite's plan, the number of results and the time.
+  let explanation = try await context.perform {
+    let request = Person.fetchRequest()
+    request.predicate = NSPredicate(format: "name == %@", "Ada")
+    return try context.explain(request)
+  }
+  try show("\(explanation)", explanation.resultCount == 1)
 }

@@ -43,6 +43,27 @@ import CoreData
   }
   await view.perform(schedule: .enqueued) {}
   try show("a child's birthday is not told: \(log.lines)", log.lines.isEmpty)
+
+  // The same as an asynchronous sequence: the present result first, then the newest one after each change.
+  var seen: [[String]] = []
+  for try await people in view.values(for: request) {
+    seen.append(people.map { $0.name ?? "" })
+    if people.count == 3 { break }
+    try await container.write { context in
+      let person = Person(context: context)
+      person.name = "Grace"
+      person.age = 85
+    }
+  }
+  try show("\(seen)", seen == [["Ada", "Alan"], ["Grace", "Ada", "Alan"]])
+
+  // In every other place the elements are values that a closure makes of the objects.
+  let background = container.newBackgroundContext()
+  let names = background.values(for: request, every: .milliseconds(100)) { $0.name ?? "" }
+  for try await adults in names {
+    try show("\(adults.count) adults, \(adults.difference.count) changes", adults.values == seen.last)
+    break
+  }
 }
 
 /// Records what a controller tells its delegate.

@@ -23,7 +23,6 @@ final class FetchedSource<Object: NSManagedObject, Value>: NSObject, NSFetchedRe
     self.transform = transform
     self.signal = signal
     super.init()
-    controller.delegate = self
     controller.results.didLoseTrack = { [weak self] in self?.loseTrack($0) }
     let box = WeakSource(source: self)
     observation = NotificationObservation(of: .NSManagedObjectContextDidSave, from: context) {
@@ -34,6 +33,7 @@ final class FetchedSource<Object: NSManagedObject, Value>: NSObject, NSFetchedRe
   func take() throws -> TakenValue<FetchedSnapshot<Value>> {
     if let failure { throw failure }
     if needsFetch {
+      controller.delegate = self
       try controller.performFetch()
       needsFetch = false
     }
@@ -68,8 +68,10 @@ final class FetchedSource<Object: NSManagedObject, Value>: NSObject, NSFetchedRe
     signal.send()
   }
 
-  /// The results no longer follow the context: after an error, or a reset.
+  /// The results no longer follow the context: after an error, or a reset. Its further changes would be compared with
+  /// rows that are unusable.
   private func loseTrack(_ error: (any Error)?) {
+    controller.delegate = nil
     failure = error
     needsFetch = true
     updatedIDs.formUnion(previousIDs)

@@ -57,9 +57,10 @@ import Testing
       let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".swift") }
       for path in paths {
         let name = URL(fileURLWithPath: path).lastPathComponent
-        if ["CocoaError+CoreData.swift", "ErrorNumbers.swift", "CoreDataErrors+Explanation.swift"].contains(name) {
-          continue
-        }
+        let lists = [
+          "CocoaError+CoreData.swift", "CoreDataError.swift", "CoreDataErrors+Explanation.swift", "ErrorNumbers.swift",
+        ]
+        if lists.contains(name) { continue }
         sources["\(module)/\(path)"] = try Source(
           String(contentsOf: folder.appendingPathComponent(path), encoding: .utf8))
       }
