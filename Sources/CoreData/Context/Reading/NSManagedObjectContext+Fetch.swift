@@ -293,8 +293,7 @@ extension NSManagedObjectContext {
     request.note(executed: NSEntityDescription.entity(forEntityName: name, in: self))
   }
 
-  final func stores(holding entity: NSEntityDescription, _ affected: [NSPersistentStore]?) throws -> [any ObjectStore]
-  {
+  final func stores(holding entity: NSEntityDescription, _ affected: [NSPersistentStore]?) throws -> [any ObjectStore] {
     guard let coordinator = persistentStoreCoordinator else {
       throw CoreDataErrors.error(.persistentStoreOperation, "The context \(label) has no coordinator to fetch from.")
     }
