@@ -16,19 +16,17 @@ extension NSFetchRequest where ResultType: NSManagedObject {
   ///
   /// - Parameter sortDescriptors: the most significant first. Default: none, an empty array, which leaves the order
   ///   open.
-  /// - Throws: 134070 with a sentence that names the part of the predicate that cannot be translated, the sort
-  ///   descriptor whose property is not in the model, or the class that no model in use has. A transient property is
-  ///   translated; a fetch from SQLite or a server then throws.
+  /// - Throws: 134070 with a sentence that names the part of the predicate or the sort descriptor that cannot be
+  ///   translated, or the class that no model in use has. A property outside the model is named by its type and class:
+  ///   Swift does not keep its name. A transient property is translated; a fetch from SQLite or a server then throws.
   public convenience init(
     where predicate: Predicate<ResultType>, sortedBy sortDescriptors: [SortDescriptor<ResultType>] = []
-  )
-    throws
-  {
+  ) throws {
     guard let name = LoadedModels.entity(for: ResultType.self)?.name else {
       throw CoreDataErrors.error(
         .persistentStoreOperation,
-        "No model in use, or more than one, has an entity of the class \(ResultType.self): use NSFetchRequest(entityName:)."
-      )
+        "No model in use, or more than one, has an entity of the class \(ResultType.self): "
+          + "use NSFetchRequest(entityName:).")
     }
     self.init(entityName: name)
     do {
@@ -39,11 +37,11 @@ extension NSFetchRequest where ResultType: NSManagedObject {
     }
     settings.sortDescriptors = try sortDescriptors.map { descriptor in
       if let translated = KeyedSortDescriptor.descriptor(for: descriptor) { return translated }
-      let keyPath = descriptor.keyPath.map { "\($0)" } ?? "of a comparator"
+      let part = descriptor.keyPath?.unnamedProperty ?? "A comparator without a property"
       throw CoreDataErrors.error(
         .persistentStoreOperation,
-        "A sort descriptor of a request for \(name) cannot be translated: the key path \(keyPath) is not a modelled "
-          + "property.")
+        "A sort descriptor of a request for \(name) cannot be translated: \(part) has no counterpart in "
+          + "NSSortDescriptor.")
     }
   }
 }

@@ -22,8 +22,16 @@ extension PredicateExpressions.KeyPath: ConvertiblePredicateExpression {
       return .truth(
         PredicateConversion.comparison(
           count(try conversion.value(root)), .equalTo, NSExpression(forConstantValue: 0)))
-    default: throw PredicateConversion.Unsupported(what: "The key path \(keyPath), which is not a modelled property,")
+    default: throw PredicateConversion.Unsupported(what: keyPath.unnamedProperty)
     }
+  }
+}
+
+extension AnyKeyPath {
+  /// For messages about a property that has no name for predicates. Swift knows no name of it either, only its types.
+  final var unnamedProperty: String {
+    let types = type(of: self)
+    return "A property of type \(types.valueType) of \(types.rootType), which is not in the model,"
   }
 }
 

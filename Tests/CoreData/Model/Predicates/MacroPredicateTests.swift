@@ -151,12 +151,16 @@ import Testing
         try NSFetchRequest<Writer>(where: #Predicate { $0.age > 3 && $0.unmodelled == 1 })
       }
       #expect(error?.code == .persistentStoreOperation)
-      #expect(error?.localizedDescription.contains("unmodelled") == true, "\(String(describing: error))")
+      #expect(
+        error?.localizedDescription.contains("A property of type Int of Writer,") == true,
+        "\(String(describing: error))")
       error = #expect(throws: CocoaError.self) {
         try NSFetchRequest<Writer>(where: #Predicate { $0.age > 3 }, sortedBy: [SortDescriptor(\.unmodelled)])
       }
       #expect(error?.code == .persistentStoreOperation)
-      #expect(error?.localizedDescription.contains("unmodelled") == true, "\(String(describing: error))")
+      #expect(
+        error?.localizedDescription.contains("A property of type Int of Writer,") == true,
+        "\(String(describing: error))")
       error = #expect(throws: CocoaError.self) {
         try NSFetchRequest<Unmodelled>(where: #Predicate { _ in true })
       }
