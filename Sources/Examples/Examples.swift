@@ -24,6 +24,7 @@ import CoreData
     Example(14, "Object IDs as text", objectIDsAsText),
     Example(15, "Fetched results", fetchedResults),
     Example(16, "Conflicts", conflicts),
+    Example(17, "Actors", actors),
   ]
 
   static func main() async {

@@ -131,7 +131,7 @@ import Testing
 }
 
 /// Compiles the snippet, and compares the lines that the compiler refuses with those that are marked.
-private func expectRefusals(
+func expectRefusals(
   _ snippet: String, inSwift version: Int = 6, sourceLocation: SourceLocation = #_sourceLocation
 ) throws {
   let folder = temporaryURL("snippet")

@@ -1,0 +1,45 @@
+/// Runs the code of an actor on the queue of a private-queue context: see ``ManagedObjectActor``.
+///
+/// ```swift
+/// actor Library: ManagedObjectActor {
+///   nonisolated let executor: ManagedObjectContextExecutor
+///
+///   init(_ container: NSPersistentContainer) {
+///     executor = ManagedObjectContextExecutor(container.newBackgroundContext())
+///   }
+/// }
+/// ```
+///
+/// Each stretch of the actor's code from one `await` to the next is a block of the context, as if by `perform(_:)`: it
+/// waits behind the blocks that the queue has already, whatever the task's priority is, and the event ends after it.
+/// Code in the context's own `perform` and `performAndWait` is isolated to the actor too, so that `assumeIsolated`
+/// works there.
+///
+/// The executor keeps the context alive, and the actor keeps the executor. Several actors may have executors of one
+/// context: their code never runs at the same time.
+///
+/// Not part of Apple's API.
+public final class ManagedObjectContextExecutor: SerialExecutor {
+  let context: NSManagedObjectContext
+
+  /// An executor on the context's queue. Traps for a context of the main queue, whose objects belong to the main actor,
+  /// and for a confinement context, which has no queue. Any thread may call it.
+  public init(_ context: NSManagedObjectContext) {
+    require(
+      context.concurrencyType == .privateQueueConcurrencyType,
+      "The context \(context.label) cannot be that of an actor: it has no private queue. Use the objects of a "
+        + "main-queue context on the main actor.")
+    self.context = context
+  }
+
+  /// Runs the job as a block of the context. The runtime calls it.
+  public func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    // The block holds the executor: the job may release the actor, which held it.
+    context.enqueue { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+  }
+
+  /// Whether the current thread runs code of the context. The runtime asks for `assumeIsolated`, `assertIsolated` and
+  /// `preconditionIsolated`.
+  public func isIsolatingCurrentContext() -> Bool? { context.isOnItsQueue }
+}
