@@ -45,3 +45,20 @@ open class NSFetchedPropertyDescription: NSPropertyDescription, @unchecked Senda
     return super.hasSameValues(as: other) && SameValues.of(fetchRequest, other.fetchRequest)
   }
 }
+
+extension NSFetchedPropertyDescription {
+  /// A fetched property for a model in code: see `NSManagedObjectModel.init(file:line:_:)`.
+  ///
+  /// ```swift
+  /// let request = NSFetchRequest<any NSFetchRequestResult>(entityName: "Author")
+  /// request.predicate = NSPredicate(format: "name == $FETCH_SOURCE.name")
+  /// let namesakes = NSFetchedPropertyDescription("namesakes", request)
+  /// ```
+  ///
+  /// Not part of Apple's API.
+  public convenience init(_ name: String, _ request: NSFetchRequest<any NSFetchRequestResult>) {
+    self.init()
+    self.name = name
+    fetchRequest = request
+  }
+}

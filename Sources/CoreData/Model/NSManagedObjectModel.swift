@@ -15,7 +15,7 @@ internal import Synchronization
 /// ```
 ///
 /// Mostly a model comes from a file: `init(contentsOf:)` reads what Xcode saves, and `ModelCompilerPlugin` makes
-/// classes and a compiled file of it when the target is built.
+/// classes and a compiled file of it when the target is built. In code, `init(file:line:_:)` is shorter than the above.
 ///
 /// A model may be changed until a coordinator uses it. From then on it is immutable, every setter traps, and any thread
 /// may read it. A copy can be changed again. Entities, properties and relationships refer weakly to what holds them:

@@ -31,10 +31,10 @@ open class NSRelationshipDescription: NSPropertyDescription, @unchecked Sendable
   /// A copy of a relationship finds its destination and its inverse by name in the model that it comes into. As long as
   /// it is in none, it leads to those of the original.
   open var destinationEntity: NSEntityDescription? {
-    get { copiedEnds.flatMap(destination) ?? destinationAnchor?.entity }
+    get { namedEnds.flatMap(destination) ?? destinationAnchor?.entity }
     set {
       checkEditable()
-      copiedEnds?.destination = nil
+      namedEnds?.destination = nil
       destinationAnchor = newValue?.anchor
     }
   }
@@ -44,18 +44,18 @@ open class NSRelationshipDescription: NSPropertyDescription, @unchecked Sendable
   /// The relationship that leads back; nil for none. Core Data keeps both ends in step. Held weakly, since its entity
   /// holds it.
   open var inverseRelationship: NSRelationshipDescription? {
-    get { copiedEnds.flatMap(inverse) ?? inverseReference }
+    get { namedEnds.flatMap(inverse) ?? inverseReference }
     set {
       checkEditable()
-      copiedEnds?.inverse = nil
+      namedEnds?.inverse = nil
       inverseReference = newValue
     }
   }
 
   private weak var inverseReference: NSRelationshipDescription?
 
-  /// The names by which a copy finds its ends; nil for a relationship that is no copy, or whose model is in use.
-  private var copiedEnds: Ends?
+  /// The names by which a copy, or a relationship of a model in code, finds its ends; nil once it has found them.
+  private var namedEnds: Ends?
 
   private struct Ends {
     var destination: String?
@@ -98,7 +98,9 @@ open class NSRelationshipDescription: NSPropertyDescription, @unchecked Sendable
     guard let copy = copy as? NSRelationshipDescription else { return }
     copy.destinationEntity = destinationEntity
     copy.inverseRelationship = inverseRelationship
-    copy.copiedEnds = Ends(destination: destinationEntity?.name, inverse: inverseRelationship?.name)
+    copy.namedEnds = Ends(
+      destination: destinationEntity?.name ?? namedEnds?.destination,
+      inverse: inverseRelationship?.name ?? namedEnds?.inverse)
     copy.maxCount = maxCount
     copy.minCount = minCount
     copy.deleteRule = deleteRule
@@ -116,12 +118,27 @@ open class NSRelationshipDescription: NSPropertyDescription, @unchecked Sendable
     return destination.relationshipsByName[name]
   }
 
-  /// Keeps the ends that a copy finds by name. Called when the model comes into use: names are looked up no more then.
+  /// Keeps the ends that were found by name. Called at the latest when the model comes into use: names are looked up no
+  /// more then.
   final func settleEnds() {
-    guard copiedEnds != nil else { return }
+    guard namedEnds != nil else { return }
     let (destination, inverse) = (destinationEntity, inverseRelationship)
     (destinationEntity, inverseRelationship) = (destination, inverse)
-    copiedEnds = nil
+    namedEnds = nil
+  }
+
+  /// What is wrong with the ends of a relationship of a model in code, as the rest of a sentence; nil if nothing is.
+  final var faultOfEnds: String? {
+    let destinationName = destinationEntity?.name ?? namedEnds?.destination ?? "(none)"
+    guard let destination = destinationEntity, destination.model === owner?.model else {
+      return "leads to the entity \(destinationName), which does not exist"
+    }
+    guard let inverse = inverseRelationship else {
+      return namedEnds?.inverse.map { "has the inverse \(destinationName).\($0), which does not exist" }
+    }
+    guard inverse.inverseRelationship !== self else { return nil }
+    let other = inverse.inverseRelationship.map { "\($0.owner?.name ?? "").\($0.name)" }
+    return "has the inverse \(destinationName).\(inverse.name), whose inverse is \(other ?? "not set")"
   }
 
   /// Destination and inverse count by their names: comparing them by value would not end.
@@ -130,5 +147,58 @@ open class NSRelationshipDescription: NSPropertyDescription, @unchecked Sendable
     return destinationEntity?.name == other.destinationEntity?.name
       && inverseRelationship?.name == other.inverseRelationship?.name && maxCount == other.maxCount
       && minCount == other.minCount && deleteRule == other.deleteRule && isOrdered == other.isOrdered
+  }
+}
+
+extension NSRelationshipDescription {
+  /// A relationship to one object, for a model in code: see `NSManagedObjectModel.init(file:line:_:)`.
+  ///
+  /// ```swift
+  /// let author = NSRelationshipDescription("author", toOne: "Author", inverse: "books")
+  /// ```
+  ///
+  /// Not part of Apple's API.
+  ///
+  /// - Parameters:
+  ///   - name: the relationship's name: unique in its entity, of letters, digits and underscores.
+  ///   - destination: the name of the entity of the related object.
+  ///   - inverse: the name of the relationship that leads back; nil for none. Each names the other.
+  ///   - deleteRule: what deleting an object does to the related one.
+  ///   - configure: sets what else there is to set.
+  public convenience init(
+    _ name: String, toOne destination: String, inverse: String?, deleteRule: NSDeleteRule = .nullifyDeleteRule,
+    _ configure: (NSRelationshipDescription) -> Void = { _ in }
+  ) {
+    self.init()
+    self.name = name
+    self.deleteRule = deleteRule
+    namedEnds = Ends(destination: destination, inverse: inverse)
+    maxCount = 1
+    configure(self)
+  }
+
+  /// A relationship to any number of objects, for a model in code: see `NSManagedObjectModel.init(file:line:_:)`.
+  ///
+  /// ```swift
+  /// let books = NSRelationshipDescription("books", toMany: "Book", inverse: "author", deleteRule: .cascadeDeleteRule)
+  /// ```
+  ///
+  /// Not part of Apple's API.
+  ///
+  /// - Parameters:
+  ///   - name: the relationship's name: unique in its entity, of letters, digits and underscores.
+  ///   - destination: the name of the entity of the related objects.
+  ///   - inverse: the name of the relationship that leads back; nil for none. Each names the other.
+  ///   - isOrdered: whether the store keeps an order of the related objects.
+  ///   - deleteRule: what deleting an object does to the related ones.
+  ///   - configure: sets what else there is to set.
+  public convenience init(
+    _ name: String, toMany destination: String, inverse: String?, isOrdered: Bool = false,
+    deleteRule: NSDeleteRule = .nullifyDeleteRule, _ configure: (NSRelationshipDescription) -> Void = { _ in }
+  ) {
+    self.init(name, toOne: destination, inverse: inverse, deleteRule: deleteRule)
+    maxCount = 0
+    self.isOrdered = isOrdered
+    configure(self)
   }
 }

@@ -1,0 +1,83 @@
+extension NSAttributeDescription {
+  /// An attribute for a model in code: see `NSManagedObjectModel.init(file:line:_:)`.
+  ///
+  /// ```swift
+  /// let pages = NSAttributeDescription("pages", .integer64, default: 0, isOptional: false)
+  /// let cover = NSAttributeDescription("cover", .binaryData) { $0.allowsExternalBinaryDataStorage = true }
+  /// ```
+  ///
+  /// Not part of Apple's API.
+  ///
+  /// - Parameters:
+  ///   - name: the attribute's name: unique in its entity, of letters, digits and underscores.
+  ///   - type: the kind of value.
+  ///   - value: the value of a new object.
+  ///   - isOptional: whether the value may be nil.
+  ///   - configure: sets what else there is to set.
+  public convenience init(
+    _ name: String, _ type: AttributeType, default value: Any? = nil, isOptional: Bool = true,
+    _ configure: (NSAttributeDescription) -> Void = { _ in }
+  ) {
+    self.init()
+    self.name = name
+    self.type = type
+    self.isOptional = isOptional
+    defaultValue = value
+    configure(self)
+  }
+}
+
+extension NSCompositeAttributeDescription {
+  /// A composite attribute for a model in code: see `NSManagedObjectModel.init(file:line:_:)`.
+  ///
+  /// ```swift
+  /// let address = NSCompositeAttributeDescription("address") {
+  ///   NSAttributeDescription("street", .string)
+  ///   NSAttributeDescription("city", .string)
+  /// }
+  /// ```
+  ///
+  /// Not part of Apple's API.
+  public convenience init(
+    _ name: String, isOptional: Bool = true,
+    @NSManagedObjectModel.Builder<NSAttributeDescription> _ elements: () -> [NSAttributeDescription]
+  ) {
+    self.init(name, .composite, isOptional: isOptional)
+    self.elements = elements()
+  }
+}
+
+extension NSDerivedAttributeDescription {
+  /// A derived attribute for a model in code: see `NSManagedObjectModel.init(file:line:_:)`.
+  ///
+  /// ```swift
+  /// let count = NSDerivedAttributeDescription("bookCount", .integer64, from: NSExpression(format: "books.@count"))
+  /// ```
+  ///
+  /// Not part of Apple's API.
+  public convenience init(_ name: String, _ type: AttributeType, from derivation: NSExpression) {
+    self.init(name, type)
+    derivationExpression = derivation
+  }
+}
+
+extension NSFetchIndexDescription {
+  /// A fetch index for a model in code: see `NSManagedObjectModel.init(file:line:_:)`.
+  ///
+  /// ```swift
+  /// let byName = NSFetchIndexDescription("byName", on: "last", "first")
+  /// let newest = NSFetchIndexDescription("newest", on: "date", isAscending: false)
+  /// ```
+  ///
+  /// Not part of Apple's API.
+  ///
+  /// - Parameters:
+  ///   - name: the index's name: unique in its entity.
+  ///   - properties: the names of the indexed properties, the most significant first.
+  ///   - isAscending: whether the index holds the values in ascending order.
+  public convenience init(_ name: String, on properties: String..., isAscending: Bool = true) {
+    let elements = properties.map { NSFetchIndexElementDescription(propertyName: $0, collationType: .binary) }
+    for element in elements { element.isAscending = isAscending }
+    self.init(name: name, elements: elements)
+  }
+}

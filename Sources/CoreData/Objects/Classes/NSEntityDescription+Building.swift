@@ -1,0 +1,44 @@
+extension NSEntityDescription {
+  /// What the braces of an entity may hold: properties, fetch indexes and subentities.
+  ///
+  /// Not part of Apple's API.
+  public protocol Part {}
+
+  /// An entity for a model in code: see `NSManagedObjectModel.init(file:line:_:)`.
+  ///
+  /// ```swift
+  /// let medium = NSEntityDescription("Medium", isAbstract: true) {
+  ///   NSAttributeDescription("title", .string)
+  ///   NSEntityDescription("Book", Book.self, unique: [["isbn"]]) {
+  ///     NSAttributeDescription("isbn", .string)
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// Not part of Apple's API.
+  ///
+  /// - Parameters:
+  ///   - name: the entity's name, of letters, digits and underscores.
+  ///   - type: the class of its objects.
+  ///   - isAbstract: whether only subentities can have objects.
+  ///   - unique: groups of attributes whose values together are unique: see `uniquenessConstraints`.
+  ///   - parts: its own properties, fetch indexes and subentities.
+  public convenience init(
+    _ name: String, _ type: NSManagedObject.Type = NSManagedObject.self, isAbstract: Bool = false,
+    unique: [[String]] = [], @NSManagedObjectModel.Builder<any Part> _ parts: () -> [any Part]
+  ) {
+    self.init()
+    self.name = name
+    self.isAbstract = isAbstract
+    managedObjectClassName = NSStringFromClass(type)
+    uniquenessConstraints = unique
+    let parts = parts()
+    properties = parts.compactMap { $0 as? NSPropertyDescription }
+    indexes = parts.compactMap { $0 as? NSFetchIndexDescription }
+    subentities = parts.compactMap { $0 as? NSEntityDescription }
+  }
+}
+
+extension NSEntityDescription: NSEntityDescription.Part {}
+extension NSPropertyDescription: NSEntityDescription.Part {}
+extension NSFetchIndexDescription: NSEntityDescription.Part {}
