@@ -58,6 +58,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   public override convenience init() { self.init(managedObjectModel: NSManagedObjectModel()) }
 
   deinit {
+    LoadedModels.remove(managedObjectModel)
     for (index, store) in stores.enumerated() {
       (store as? any HistoryStore)?.stopPostingRemoteChanges()
       store.close(beside: Array(stores[(index + 1)...]))

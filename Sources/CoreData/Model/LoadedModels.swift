@@ -1,24 +1,44 @@
 internal import Synchronization
 
-/// The models in use by coordinators, for code that needs a class's entity and has no context: `Person.entity()`.
+/// The models of coordinators, for code that needs a class's entity and has no context: `Person.entity()`.
 enum LoadedModels {
   /// `@unchecked Sendable`: the reference is set once, and reading a weak reference is atomic.
-  private struct Reference: @unchecked Sendable { weak var model: NSManagedObjectModel? }
+  private struct Reference: @unchecked Sendable {
+    weak var model: NSManagedObjectModel?
+    /// The number of coordinators that exist and have the model.
+    var coordinators: Int
+  }
 
   private static let references = Mutex<[Reference]>([])
 
+  /// Called by a new coordinator of the model.
   static func add(_ model: NSManagedObjectModel) {
     references.withLock { references in
       references.removeAll { $0.model == nil }
-      if !references.contains(where: { $0.model === model }) { references.append(Reference(model: model)) }
+      if let index = references.firstIndex(where: { $0.model === model }) {
+        references[index].coordinators += 1
+      } else {
+        references.append(Reference(model: model, coordinators: 1))
+      }
     }
   }
 
-  /// The first result of the body that is not nil, asking the newest model first. Keeps only the model alive that it
-  /// asks.
+  /// Called when a coordinator of the model goes away.
+  static func remove(_ model: NSManagedObjectModel) {
+    references.withLock { references in
+      guard let index = references.firstIndex(where: { $0.model === model }) else { return }
+      references[index].coordinators -= 1
+    }
+  }
+
+  /// The first result of the body that is not nil. Asks the models in use first, then those whose coordinators are
+  /// gone; among each of them the newest first. Keeps only the model alive that it asks.
   static func newest<Found>(_ body: (NSManagedObjectModel) throws -> Found?) rethrows -> Found? {
-    for reference in references.withLock({ $0 }).reversed() {
-      if let model = reference.model, let match = try body(model) { return match }
+    let references = references.withLock { $0 }
+    for isInUse in [true, false] {
+      for reference in references.reversed() where (reference.coordinators > 0) == isInUse {
+        if let model = reference.model, let match = try body(model) { return match }
+      }
     }
     return nil
   }

@@ -1,5 +1,5 @@
 extension LoadedModels {
-  /// The only entity with this class; if several models have one, that of the newest model.
+  /// The entity with this class; if several models have one, that of the newest model in use.
   static func entity(for type: NSManagedObject.Type) -> NSEntityDescription? {
     newest { $0.entity(for: type) }
   }

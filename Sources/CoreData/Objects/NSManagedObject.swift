@@ -311,12 +311,14 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// ```
   public final var hasChanges: Bool { !state.isDisjoint(with: [.inserted, .updated, .deleted]) }
 
-  /// The entity of the class in the models that coordinators use. If none has one, or several have, it is an empty
-  /// description without a name, and a sentence on standard error says so. If models share the class, use
-  /// `NSEntityDescription.entity(forEntityName:in:)` with the context instead. Any thread.
+  /// The entity of the class in the models that coordinators use; if several models have one, that of the newest. Only
+  /// if none of these has one, models are asked whose coordinators are gone. If there is no entity, or the model has
+  /// several of the class and none with its name, the result is an empty description without a name, and a sentence on
+  /// standard error says so. If models share the class, use `NSEntityDescription.entity(forEntityName:in:)` with the
+  /// context instead. Any thread.
   open class func entity() -> NSEntityDescription {
     if let entity = LoadedModels.entity(for: self) { return entity }
-    let message = "CoreData: no model in use, or more than one, has an entity of the class \(self).\n"
+    let message = "CoreData: no model in use has an entity of the class \(self), or a model has several.\n"
     FileHandle.standardError.write(Data(message.utf8))
     return NSEntityDescription()
   }

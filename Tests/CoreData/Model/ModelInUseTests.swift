@@ -77,6 +77,32 @@ import Testing
     #expect(Unmodelled.entity().name == nil && Unmodelled.entity().properties.isEmpty)
   }
 
+  private final class Shared: NSManagedObject {}
+
+  /// A model whose only entity has the class `Shared`.
+  private func sharedModel() -> NSManagedObjectModel {
+    let entity = NSEntityDescription()
+    entity.name = "Shared"
+    entity.managedObjectClassName = NSStringFromClass(Shared.self)
+    let model = NSManagedObjectModel()
+    model.entities = [entity]
+    return model
+  }
+
+  @Test func aClassHasTheEntityOfTheNewestModelThatACoordinatorUses() {
+    let (older, newer) = (sharedModel(), sharedModel())
+    do {
+      let coordinator = NSPersistentStoreCoordinator(managedObjectModel: older)
+      do {
+        let second = NSPersistentStoreCoordinator(managedObjectModel: newer)
+        withExtendedLifetime(second) { #expect(Shared.entity().managedObjectModel === newer) }
+      }
+      // The newer model still exists, but no coordinator uses it.
+      withExtendedLifetime(coordinator) { #expect(Shared.entity().managedObjectModel === older) }
+    }
+    withExtendedLifetime(newer) { #expect(Shared.entity().managedObjectModel === newer) }
+  }
+
   @Test func aFetchedResultsControllerTakesAnEmptyOrder() throws {
     let store = try TemporaryStore()
     try store.save { context in for title in ["a", "b"] { context.make("Book", ["title": title]) } }
