@@ -16,8 +16,8 @@
 /// }
 /// ```
 ///
-/// It groups codes by what a caller can do, and keeps no more than that: the thrown error has the sentence, the code and
-/// the objects. Any thread.
+/// It groups codes by what a caller can do, and keeps no more than that: the thrown error has the sentence, the code
+/// and the objects. Any thread.
 public enum CoreDataError: Error, Sendable, Equatable {
   /// Values break rules of the model, or a deny rule forbids a deletion: 1550, and 1560 to 1690. A person
   /// has to change the values.

@@ -8,8 +8,8 @@ extension PredicateFormatInitializable {
   /// ```
   ///
   /// Nil if it has parts that no `NSPredicate` has: properties without a key path name, regular expressions,
-  /// subscripts, type checks, predicates inside predicates. A request with nil fetches all objects, so check it, or make
-  /// the request with `NSFetchRequest(where:sortedBy:)`, which throws. `String.count` counts UTF-16 units here.
+  /// subscripts, type checks, predicates inside predicates. A request with nil fetches all objects, so check it, or
+  /// make the request with `NSFetchRequest(where:sortedBy:)`, which throws. `String.count` counts UTF-16 units here.
   ///
   /// Source: https://developer.apple.com/documentation/foundation/nspredicate/init(_:)
   public init?<Input: NSObject>(_ predicate: Predicate<Input>) {

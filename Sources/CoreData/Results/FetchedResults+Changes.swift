@@ -95,8 +95,8 @@ extension FetchedResults {
 
   // MARK: Fetching again
 
-  /// The request's current results. Nil if they cannot be fetched; then `didLoseTrack` gets the error, or standard error
-  /// a sentence.
+  /// The request's current results. Nil if they cannot be fetched; then `didLoseTrack` gets the error, or standard
+  /// error a sentence.
   private func fetched() -> [AnyObject]? {
     guard let settings else { return nil }
     do {

@@ -21,8 +21,8 @@ final class FetchedResults: ContextFollower {
   /// Whether the delegate's type has the method that takes a difference; nil until it is known.
   var takesDifferences: (type: ObjectIdentifier, answer: Bool)?
 
-  /// Called when the rows no longer follow the context: with the error of a fetch, or with nil after a reset. Without it
-  /// an error goes to standard error.
+  /// Called when the rows no longer follow the context: with the error of a fetch, or with nil after a reset. Without
+  /// it an error goes to standard error.
   var didLoseTrack: (((any Error)?) -> Void)?
 
   var rows = FetchedRows([])
@@ -228,18 +228,18 @@ final class FetchedResults: ContextFollower {
       context.followers.remove(self)
       return
     }
-    let box = WeakResults(results: self)
+    let box = WeakObserver(observer: self)
     context.followers.add(self)
     observation = NotificationObservation(of: .NSManagedObjectContextObjectsDidChange, from: context) {
-      box.results?.contextDidChange($0.userInfo ?? [:])
+      box.observer?.contextDidChange($0.userInfo ?? [:])
     }
   }
 }
 
-/// A reference to fetched results that does not keep them alive.
+/// A reference to what observes a context that does not keep it alive.
 ///
 /// `@unchecked Sendable`: used on the context's queue only, where the context posts the notification whose block holds
 /// it.
-struct WeakResults: @unchecked Sendable {
-  weak var results: FetchedResults?
+struct WeakObserver<Observer: AnyObject>: @unchecked Sendable {
+  weak var observer: Observer?
 }

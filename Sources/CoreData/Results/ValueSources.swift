@@ -24,9 +24,9 @@ final class FetchedSource<Object: NSManagedObject, Value>: NSObject, NSFetchedRe
     self.signal = signal
     super.init()
     controller.results.didLoseTrack = { [weak self] in self?.loseTrack($0) }
-    let box = WeakSource(source: self)
+    let box = WeakObserver(observer: self)
     observation = NotificationObservation(of: .NSManagedObjectContextDidSave, from: context) {
-      box.source?.contextDidSave($0.userInfo ?? [:])
+      box.observer?.contextDidSave($0.userInfo ?? [:])
     }
   }
 
@@ -88,14 +88,6 @@ final class FetchedSource<Object: NSManagedObject, Value>: NSObject, NSFetchedRe
   }
 }
 
-/// A reference that does not keep the source alive.
-///
-/// `@unchecked Sendable`: used on the context's queue only, where the context posts the notification whose block holds
-/// it.
-private struct WeakSource<Object: NSManagedObject, Value>: @unchecked Sendable {
-  weak var source: FetchedSource<Object, Value>?
-}
-
 /// One object.
 final class ObjectSource<Object: NSManagedObject, Value>: ValueSource {
   private let id: NSManagedObjectID
@@ -115,15 +107,17 @@ final class ObjectSource<Object: NSManagedObject, Value>: ValueSource {
     self.context = context
     self.transform = transform
     self.signal = signal
-    let box = WeakObjectSource(source: self)
+    let box = WeakObserver(observer: self)
     observation = NotificationObservation(of: .NSManagedObjectContextObjectsDidChange, from: context) {
-      box.source?.contextDidChange($0.userInfo ?? [:])
+      box.observer?.contextDidChange($0.userInfo ?? [:])
     }
   }
 
   func take() throws -> TakenValue<Value> {
     guard hasChanged else { return .unchanged }
-    guard let object = try object ?? found(), !object.isDeleted, !object.state.contains(.gone) else { return .end }
+    guard let object = try object ?? existingObject(), !object.isDeleted, !object.state.contains(.gone) else {
+      return .end
+    }
     hasChanged = false
     self.object = object
     return .element(try transform(object))
@@ -132,7 +126,7 @@ final class ObjectSource<Object: NSManagedObject, Value>: ValueSource {
   func stop() { observation = nil }
 
   /// The object; nil if it has no row.
-  private func found() throws -> Object? {
+  private func existingObject() throws -> Object? {
     let object: NSManagedObject
     do {
       object = try context.existingObject(with: id)
@@ -158,11 +152,4 @@ final class ObjectSource<Object: NSManagedObject, Value>: ValueSource {
     hasChanged = true
     signal.send()
   }
-}
-
-/// A reference that does not keep the source alive.
-///
-/// `@unchecked Sendable`: used on the context's queue only, as `WeakSource` is.
-private struct WeakObjectSource<Object: NSManagedObject, Value>: @unchecked Sendable {
-  weak var source: ObjectSource<Object, Value>?
 }

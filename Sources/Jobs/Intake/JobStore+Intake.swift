@@ -67,8 +67,8 @@ extension JobStore {
 
   /// Why requests cannot be taken into this store, if they cannot: one of them waits for a job that is not there.
   ///
-  /// The next save of the context fails with a conflict if a failed job that one of them waits for is deleted or retried
-  /// before. Without the failed job the one that waits would run.
+  /// The next save of the context fails with a conflict if a failed job that one of them waits for is deleted or
+  /// retried before. Without the failed job the one that waits would run.
   public func problem(with requests: [JobRequest], in context: NSManagedObjectContext) throws -> String? {
     for (index, request) in requests.enumerated() {
       let uris = request.options.after.compactMap { ObjectURI($0) }

@@ -17,8 +17,8 @@ extension JobStore {
   /// context forgets what it has read and changed, and a pause of random length makes it unlikely that the same
   /// processes meet again. Resets the context at the end.
   ///
-  /// - Throws: ``EndlessConflicts`` after ``conflictTries``; other errors of the body at once, and the context keeps its
-  ///   changes then.
+  /// - Throws: ``EndlessConflicts`` after ``conflictTries``; other errors of the body at once, and the context keeps
+  ///   its changes then.
   package func retryingConflicts<Result>(
     in context: NSManagedObjectContext, _ body: () throws -> Result
   ) throws -> Result {
