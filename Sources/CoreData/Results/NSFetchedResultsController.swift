@@ -25,7 +25,8 @@
 /// change costs a look at the changed objects, not at all results, unless there is a limit or an offset.
 ///
 /// Take it for a list that has to stay right while others save. A list that is shown once needs a fetch only, and one
-/// object needs `NSManagedObjectContextObjectsDidChange`. What happens otherwise: without a merge the controller does
+/// object needs `NSManagedObjectContextObjectsDidChange`. `NSManagedObjectContext.values(for:)` gives the same results
+/// to an asynchronous loop, without a delegate. What happens otherwise: without a merge the controller does
 /// not know of other contexts' saves; on another thread than the context's its results are a data race.
 ///
 /// Source: Apple's documentation of `NSFetchedResultsController`.
