@@ -28,5 +28,13 @@ package enum KernelFile {
     bytes(path).map { String(decoding: $0, as: UTF8.self) }
   }
 
+  /// Writes a text into a file that is there, in one call: such files take a whole value at a time.
+  package static func write(_ text: String, to path: String) throws(SystemCallError) {
+    let file = try Descriptor(open(path, O_WRONLY | O_CLOEXEC), "open", path: path)
+    var text = text
+    let count = text.withUTF8 { Glibc.write(file.number, $0.baseAddress, $0.count) }
+    guard count >= 0 else { throw SystemCallError("write", path: path) }
+  }
+
   private static let partBytes = 16_384
 }

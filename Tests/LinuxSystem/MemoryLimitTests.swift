@@ -51,6 +51,22 @@ import Testing
     #expect(Self.limits(groups: "", mounts: "22 1 8:1 / / rw - ext4 /dev/sda1 rw\nnot a line\n", files: [:]) == [])
   }
 
+  @Test(arguments: [
+    ("/", "/", "/sys/fs/cgroup"), ("/", "/system.slice/pool.service", "/sys/fs/cgroup/system.slice/pool.service"),
+    ("/docker/abc", "/docker/abc", "/sys/fs/cgroup"), ("/docker/abc", "/docker/abc/pool", "/sys/fs/cgroup/pool"),
+    ("/", "/../neighbour", nil), ("/docker/abc", "/elsewhere", nil),
+  ])
+  func theFolderOfTheProcesssGroupIsFound(_ root: String, _ group: String, _ folder: String?) {
+    let groups = ControlGroups(
+      groups: "4:memory:/old\n0::\(group)\n",
+      mounts: """
+        35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory
+        31 23 0:27 \(root) /sys/fs/cgroup rw - cgroup2 cgroup2 rw
+        """
+    ) { _ in nil }
+    #expect(groups.ownFolder == folder)
+  }
+
   @Test func aLimitOfTheProcessCounts() async {
     #expect(MemoryLimit.bytes > 1 << 20)
     await #expect(processExitsWith: .success) {
