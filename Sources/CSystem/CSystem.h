@@ -319,6 +319,8 @@ struct csystem_program {
   int ruleset;
   const struct sock_filter *filter;
   int filter_length;
+  // The file cgroup.procs of a control group that limits its memory, opened for writing; 0 for none.
+  int memory_group;
 };
 
 // What the child does between vfork(2) and execve(2): system calls only, since it shares this process's memory.
@@ -348,8 +350,11 @@ static inline void csystem_become(const struct csystem_program *program, pid_t p
   }
   // Neither it nor what it starts gains rights through a set-user-ID file.
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  // "0" is the process that writes (https://docs.kernel.org/admin-guide/cgroup-v2.html, "cgroup.procs").
+  int is_in_group = program->memory_group > 0 && write(program->memory_group, "0", 1) == 1;
   for (int i = 0; i < program->limit_count; i++) {
     struct rlimit limit;
+    if (is_in_group && program->limits[i].resource == RLIMIT_DATA) continue;
     if (getrlimit(program->limits[i].resource, &limit) != 0) continue;
     rlim_t highest = limit.rlim_max;
     if (program->limits[i].value < limit.rlim_max) limit.rlim_max = program->limits[i].value;

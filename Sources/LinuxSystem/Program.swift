@@ -10,6 +10,9 @@ package struct Program: Sendable {
   /// Where it starts; nil for the directory of this process.
   package var directory: String?
   package var limits: [ResourceLimit]
+  /// The file `cgroup.procs` of a control group that limits its memory. The process has `RLIMIT_DATA` of ``limits``
+  /// only where it cannot get into the group; nil for no group.
+  package var memoryGroup: Descriptor?
   /// The signal that the process gets when the thread that started it ends.
   package var parentDeathSignal: Int32
   /// Whether orphans among its descendants become its own children, and not this process's.
@@ -66,7 +69,8 @@ package struct Program: Sendable {
                 inherited: inherited?.number ?? 0, directory: folder.map { UnsafePointer($0) },
                 is_subreaper: isSubreaper ? 1 : 0,
                 own_pid: (pidText ?? nil).map { $0 + (pidVariable ?? "").utf8.count + 1 }, mark: mark?.bits ?? 0,
-                ruleset: bounds?.ruleset.number ?? 0, filter: filter.baseAddress, filter_length: Int32(filter.count))
+                ruleset: bounds?.ruleset.number ?? 0, filter: filter.baseAddress, filter_length: Int32(filter.count),
+                memory_group: memoryGroup?.number ?? 0)
               return csystem_spawn(&program, &pid)
             }
           }

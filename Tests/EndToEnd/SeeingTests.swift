@@ -221,6 +221,7 @@ import WorkerPool
     #expect(start.contains("\"/m/100%%.xcdatamodeld\"") && start.contains("--queue \(place.path("queue"))"), "\(start)")
     #expect(finished.output.contains("Type=notify\n") && finished.output.contains("TimeoutStopSec=90\n"))
     #expect(finished.output.contains("\nOOMPolicy=continue\n"))
+    #expect(finished.output.contains("\nDelegate=memory\n"))
     #expect(finished.output.contains("TimeoutStartSec=150\n"), "the store may take so long, and a bit")
     #expect(try workerpool("systemd-unit").code == 2)
     let server = "postgresql://app@db.example/app"

@@ -42,11 +42,10 @@ extension StoreJobSource {
   }
 
   private func failure(of job: Job, type: String, message: String, _ obituary: Obituary) -> AttemptFailure {
-    var signal: Int32?
-    if case .signalled(let number) = obituary.death { signal = number }
-    return AttemptFailure(
+    AttemptFailure(
       attempt: job.attemptNumber, date: store.now, type: type, message: message,
-      host: ProcessInfo.processInfo.hostName, pid: obituary.pid, signal: signal, standardError: obituary.lastLines)
+      host: ProcessInfo.processInfo.hostName, pid: obituary.pid, signal: obituary.death.signal,
+      standardError: obituary.lastLines)
   }
 
   func cancel(_ jobs: [JobKey], ticket: Int?) {

@@ -67,6 +67,7 @@ final class PoolServer {
     supervisor = try Supervisor(loop: core.loop, log: log, configuration: .init(configuration))
     if configuration.handlesSignals {
       supervisor.orphans = OrphanedProcesses(loop: core.loop, log: log, pool: configuration.identity)
+      supervisor.findMemoryGroups(pool: configuration.identity ?? "")
     }
     let collector = StatusCollector(
       core, supervisor, survivors: survivors, storeFiles: upkeep.files, problems: problems, mailbox: mailbox)

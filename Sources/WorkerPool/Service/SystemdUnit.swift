@@ -57,6 +57,8 @@ public enum SystemdUnit {
       RestartPreventExitStatus=2 6
       # When the OOM killer ends a worker, the pool counts a crash of its job and goes on.
       OOMPolicy=continue
+      # For --memory the pool makes a control group for each worker.
+      Delegate=memory
       # The pool ends its workers itself. When the pool has crashed, systemd kills every process that is left in
       # the unit; the jobs in hand run again.
       KillMode=mixed

@@ -5,6 +5,8 @@ import Glibc
 enum Death: Equatable, Sendable, CustomStringConvertible {
   case exited(code: Int32)
   case signalled(Int32)
+  /// The kernel killed it, since it and what it had started reached the limit of their control group: so many bytes.
+  case reachedMemoryLimit(Int)
   /// Together with its pool, or after it: no process saw how.
   case unseen
   /// It ended, and the kernel did not tell how: this process ignores SIGCHLD, or waits for all its children
@@ -20,10 +22,21 @@ enum Death: Equatable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// The signal that ended it; nil for none.
+  var signal: Int32? {
+    switch self {
+    case .signalled(let number): number
+    case .reachedMemoryLimit: SIGKILL
+    case .exited, .unseen, .untold: nil
+    }
+  }
+
   var description: String {
     switch self {
     case .exited(let code): "exited with code \(code)"
     case .untold: "ended, and the kernel did not tell how: the process that runs the pool ignores SIGCHLD"
+    case .reachedMemoryLimit(let bytes):
+      "was killed by the kernel because it reached its limit of \(bytes >> 20) MiB (--memory)"
     case .signalled(SIGKILL): "was killed by signal 9 (perhaps the machine is out of memory)"
     case .unseen: "died together with its pool, or soon after it"
     case .signalled(let signal): "was killed by signal \(signal) (\(String(cString: strsignal(signal))))"

@@ -123,6 +123,7 @@ extension Supervisor {
     loop.timers.cancel(worker.deadline)
     workers[worker.id] = nil
     worker.process = nil
+    leaveMemoryGroup(of: worker)
   }
 
   // MARK: The end
@@ -134,10 +135,11 @@ extension Supervisor {
     workers[worker.id] = nil
     tryShortPlugins()
     orphans?.end()
+    leaveMemoryGroup(of: worker)
     var obituary = Obituary(pid: worker.pid, death: death, cause: worker.causeOfEnd, lastLines: worker.lastLines)
     if death != .exited(code: 0) {
       obituary.fullMemory = Obituary.FullMemory(
-        peak: worker.process?.peakMemory, limit: configuration.limits.memory)
+        peak: worker.process?.peakMemory, limit: worker.memoryGroup == nil ? configuration.limits.memory : nil)
     }
     let end = worker.breach == nil ? obituary.reason : "\(death)"
     log(ending == .wanted ? .workerEnded : .workerDied, "\(worker.name) \(end)", worker)

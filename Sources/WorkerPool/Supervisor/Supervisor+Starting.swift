@@ -13,10 +13,11 @@ extension Supervisor {
     worker.jobLimit = limits.jobs(jitter: .random(in: 0...1))
     worker.replaces = workers.retiring(of: plugin.name).first { workers.successor(of: $0) == nil }?.id
     demandHistory.started(plugin.name)
-    let program = Program(
+    var program = Program(
       path: plugin.path, environment: configuration.environment, limits: limits.resources,
       // A worker asks for another signal when it is ready to go on alone.
       parentDeathSignal: SIGTERM)
+    (worker.memoryGroup, program.memoryGroup) = makeMemoryGroup()
     let bounds = configuration.confinement.map { confinement in
       { @Sendable [path = plugin.path, needs = plugin.description.needs] in confinement.bounds(of: path, needs: needs) }
     }
@@ -36,9 +37,10 @@ extension Supervisor {
         },
         onDeath: { [weak self, weak worker] death in
           guard let self, let worker else { return }
-          apply(.exited(death), to: worker)
+          apply(.exited(worker.memoryGroup?.cause(of: death) ?? death), to: worker)
         })
     } catch {
+      leaveMemoryGroup(of: worker)
       return couldNotSpawn(plugin, error)
     }
     workers[id] = worker

@@ -29,6 +29,7 @@ extension Supervisor {
   func finishStopIfEmpty() {
     guard stopping, workers.isEmpty, orphans?.isEmpty ?? true else { return }
     loop.timers.cancel(drainDeadline)
+    memoryGroups?.removeEmpty()
     delegate?.supervisorStopped()
   }
 

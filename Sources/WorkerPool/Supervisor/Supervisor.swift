@@ -79,6 +79,9 @@ final class Supervisor {
   var demandHistory = DemandHistory()
   /// Seconds between two plans while plugins wait for the turn of others to end.
   private static let rebalanceInterval = 0.5
+  /// What limits the memory of workers; nil where `RLIMIT_DATA` does.
+  var memoryGroups: MemoryGroups?
+  var hasToldLackOfMemoryGroup = false
   private var rebalanceTimer: TimerQueue.Token?
   /// Ends processes that dead workers leave behind; `nil` where this process is more than a pool.
   var orphans: OrphanedProcesses? {

@@ -3,8 +3,12 @@ import LinuxSystem
 
 /// What one worker process may use. Each limit has a default; `nil` means none.
 public struct WorkerLimits: Equatable, Sendable {
-  /// Bytes of heap and other private memory (`RLIMIT_DATA`); what asks for more fails, which ends most programs. The
-  /// log and the job name this limit when a process that had nearly as much crashes. Default none.
+  /// Bytes of memory. Default none.
+  ///
+  /// Where the pool's control group is delegated to it, a worker and all that it starts may use that much together, and
+  /// the kernel ends them when they reach it (`memory.max`). A pool that shares its process with another program, and
+  /// one without such a group, limits the heap and other private memory of each process (`RLIMIT_DATA`): what asks for
+  /// more fails, which ends most programs. The log and the job name the limit.
   public var memory: Int?
   /// Seconds of processor time in its whole life (`RLIMIT_CPU`); the kernel kills it beyond. Default none.
   public var processorTime: Int?

@@ -33,6 +33,8 @@ final class WorkerProcess {
   var deadline: TimerQueue.Token?
   /// The process itself, also while it is being started.
   var process: ChildProcess?
+  /// What limits its memory; nil for `RLIMIT_DATA`.
+  var memoryGroup: MemoryGroup?
   /// The pool's end of the connection, until the process is there.
   var connection: Connection?
 

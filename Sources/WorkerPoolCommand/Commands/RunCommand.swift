@@ -122,7 +122,7 @@ private let workerOptions = [
     name: "env", value: "NAME", help: "pass this variable on to the workers, which get few others; may be repeated",
     isRepeating: true),
   CommandOption(
-    name: "memory", value: "MIB", help: "the most data that a worker process may have", defaultText: "no limit"),
+    name: "memory", value: "MIB", help: "the most memory that a worker process may have", defaultText: "no limit"),
   CommandOption(
     name: "cpu", value: "SECONDS", help: "the most processor time that a worker process may use",
     defaultText: "no limit"),
