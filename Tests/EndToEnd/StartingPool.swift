@@ -11,15 +11,16 @@ final class StartingPool {
   ///   - store: another store than that of the items.
   ///   - queue: another queue directory.
   ///   - through: a command with arguments that runs the command that follows.
+  ///   - program: a copy of the built one.
   init(
     _ items: ItemPool, store: String? = nil, queue: String? = nil, workers: Int = 1, through: [String] = [],
     options: [String] = [],
-    environment: [String: String] = [:]
+    environment: [String: String] = [:], program: String = Built.path("workerpool")
   ) throws {
     let pipe = Pipe()
     errors = pipe.fileHandleForReading
     log = LineReader(errors)
-    let command = through + [Built.path("workerpool")]
+    let command = through + [program]
     process.executableURL = URL(fileURLWithPath: command[0])
     process.arguments =
       command.dropFirst() + [
