@@ -1,9 +1,9 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// For tests that start programs or call parts of the pool. In a release build these parts are optimised, and the tests
-// themselves are not, which takes less than half the time. The tests of CoreData are optimised, like the programs that
-// use it.
+// For tests that start programs, or call parts of the pool or of the stores. In a release build these parts are
+// optimised, and the tests themselves are not, which takes less than half the time. The tests of contexts and objects are
+// optimised, like the programs that use them.
 let unoptimised: [SwiftSetting] = [.unsafeFlags(["-Onone"], .when(configuration: .release))]
 
 let package = Package(
@@ -141,18 +141,18 @@ let package = Package(
       path: "Tests/CoreData/Context"),
     .testTarget(
       name: "CoreDataModelTests", dependencies: ["CoreData", "CoreDataTestSupport", "ModelFiles", "TestFiles"],
-      path: "Tests/CoreData/Model"),
+      path: "Tests/CoreData/Model", swiftSettings: unoptimised),
     .testTarget(
       name: "CoreDataObjectsTests", dependencies: ["CoreData", "CoreDataTestSupport", "TestFiles"],
       path: "Tests/CoreData/Objects", exclude: ["Surface/AppleNames.txt"]),
     .testTarget(
       name: "CoreDataSQLiteTests",
       dependencies: ["CoreData", "CoreDataTestSupport", "CSQLite", "LinuxSystem", "StoreTools", "TestFiles"],
-      path: "Tests/CoreData/SQLite"),
+      path: "Tests/CoreData/SQLite", swiftSettings: unoptimised),
     .testTarget(
       name: "CoreDataStoresTests",
       dependencies: ["CoreData", "CoreDataPostgreSQL", "CoreDataTestSupport", "StoreTools", "TestFiles"],
-      path: "Tests/CoreData/Stores"),
+      path: "Tests/CoreData/Stores", swiftSettings: unoptimised),
     .testTarget(
       name: "StoreToolsTests", dependencies: ["CoreData", "LibraryStore", "LinuxSystem", "StoreTools", "TestFiles"],
       path: "Tests/StoreTools"),
