@@ -22,9 +22,12 @@ extension NSAttributeDescription {
     self.name = name
     self.type = type
     self.isOptional = isOptional
-    defaultValue = value
+    setDefault(value)
     configure(self)
   }
+
+  /// Sets the value with its observers, which an initialiser's assignments do not call.
+  private func setDefault(_ value: Any?) { defaultValue = value }
 }
 
 extension NSCompositeAttributeDescription {

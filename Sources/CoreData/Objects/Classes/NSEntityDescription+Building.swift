@@ -32,7 +32,11 @@ extension NSEntityDescription {
     self.isAbstract = isAbstract
     managedObjectClassName = NSStringFromClass(type)
     uniquenessConstraints = unique
-    let parts = parts()
+    adopt(parts())
+  }
+
+  /// Sets the parts with their observers, which an initialiser's assignments do not call.
+  private func adopt(_ parts: [any Part]) {
     properties = parts.compactMap { $0 as? NSPropertyDescription }
     indexes = parts.compactMap { $0 as? NSFetchIndexDescription }
     subentities = parts.compactMap { $0 as? NSEntityDescription }

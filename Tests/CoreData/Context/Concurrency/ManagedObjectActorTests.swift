@@ -22,10 +22,11 @@ import Testing
     try store.save { $0.delete($0.object(with: id)) }
     let other = Library(store.context())
     await expectError(NSManagedObjectReferentialIntegrityError) { _ = try await other.title(of: id) }
+    withExtendedLifetime(store) {}
   }
 
   @Test func aMethodStaysOnItsQueueAfterEachAwait() async throws {
-    let library = Library(try TemporaryStore().context())
+    let library = Library(try libraryContext(NSInMemoryStoreType))
     #expect(try await library.uses(after: {}))
     #expect(try await library.uses(after: { await Task.yield() }))
     #expect(try await library.uses(after: { await Task.detached {}.value }))
@@ -33,12 +34,12 @@ import Testing
   }
 
   @Test func blocksOfItsContextRunInlineInAMethod() async throws {
-    let library = Library(try TemporaryStore().context())
+    let library = Library(try libraryContext(NSInMemoryStoreType))
     #expect(await library.depth() == 3)
   }
 
   @Test func codeInBlocksOfTheContextIsIsolatedToTheActor() async throws {
-    let context = try TemporaryStore().context()
+    let context = try libraryContext(NSInMemoryStoreType)
     let library = Library(context)
     _ = try await library.add("Emma")
     #expect(titleInABlock(context, library) == "Emma")
@@ -49,7 +50,7 @@ import Testing
   }
 
   @Test func aMethodSeesTheLocalValuesOfItsTask() async throws {
-    let library = Library(try TemporaryStore().context())
+    let library = Library(try libraryContext(NSInMemoryStoreType))
     #expect(await Trace.$name.withValue("import") { await library.trace() } == "import")
   }
 
@@ -57,13 +58,13 @@ import Testing
   ///
   ///     block 1   task 2 (low)   block 3   task 4 (high)
   @Test func callsAndBlocksRunInTheOrderInWhichTheyArrive() async throws {
-    let library = Library(try TemporaryStore().context())
+    let library = Library(try libraryContext(NSInMemoryStoreType))
     for task in await library.enqueueFour() { await task.value }
     #expect(await library.order == [1, 2, 3, 4])
   }
 
   @Test(.timeLimit(.minutes(20))) func actorsOfOneContextAndItsBlocksExcludeEachOther() async throws {
-    let context = try TemporaryStore().context()
+    let context = try libraryContext(NSInMemoryStoreType)
     let (first, second) = (Library(context), Library(context))
     await withTaskGroup(of: Void.self) { group in
       for number in 0..<3_000 {
@@ -84,8 +85,7 @@ import Testing
   }
 
   @Test func theEventEndsAfterAMethod() async throws {
-    let store = try TemporaryStore()
-    let context = store.context()
+    let context = try libraryContext(NSInMemoryStoreType)
     let library = Library(context)
     let changes = Counter()
     let token = NotificationCenter.default.addObserver(
@@ -98,7 +98,7 @@ import Testing
   }
 
   @Test func methodsSeeUnsavedChangesWhereAnotherAwaits() async throws {
-    let library = Library(try TemporaryStore().context())
+    let library = Library(try libraryContext(NSInMemoryStoreType))
     _ = try await library.add("Emma") {
       #expect(await library.hasChanges)
       await library.rollback()
@@ -107,18 +107,18 @@ import Testing
   }
 
   @Test func theLastCallMayReleaseTheActor() async throws {
-    let store = try TemporaryStore()
     for _ in 0..<300 {
-      let ended = await withCheckedContinuation { continuation in
-        Task { await Library(store.context(), onEnd: { continuation.resume(returning: $0) }).draft("Emma") }
+      let context = try libraryContext(NSInMemoryStoreType)
+      let isOnQueue = await withCheckedContinuation { continuation in
+        Task { await Library(context, onEnd: { continuation.resume(returning: $0) }).draft("Emma") }
       }
-      #expect(ended, "an isolated deinit runs on the queue")
+      #expect(isOnQueue, "an isolated deinit runs on the queue")
     }
   }
 
   @Test func anExecutorThatIsNotStoredEndsTheProcess() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      await Forgetful(try TemporaryStore().context()).run()
+      await Forgetful(NSManagedObjectContext(.privateQueue)).run()
     }
     expectSentence(result, "The actor Forgetful makes its executor anew for each access")
   }
@@ -132,7 +132,7 @@ import Testing
 
   @Test func codeElsewhereIsNotIsolated() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      let library = Library(try TemporaryStore().context())
+      let library = Library(try libraryContext(NSInMemoryStoreType))
       library.preconditionIsolated()
     }
     expectSentence(result, "Incorrect actor executor assumption")
@@ -178,17 +178,18 @@ private actor Library: ManagedObjectActor {
 
   func add(_ title: String, after pause: @Sendable () async throws -> Void = {}) async throws -> NSManagedObjectID {
     assertIsolated()
-    let book = draft(title)
+    let book = make(title)
     try await pause()
     if context.hasChanges { try context.save() }
-    return book
+    return book.objectID
   }
 
-  @discardableResult
-  func draft(_ title: String) -> NSManagedObjectID {
+  func draft(_ title: String) { _ = make(title) }
+
+  private func make(_ title: String) -> NSManagedObject {
     let book = context.make("Book", ["title": title])
     recent = book
-    return book.objectID
+    return book
   }
 
   func title(of id: NSManagedObjectID) throws -> String? { try object(id, as: NSManagedObject.self).text("title") }
