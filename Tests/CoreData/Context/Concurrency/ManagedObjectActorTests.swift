@@ -107,8 +107,10 @@ import Testing
   }
 
   @Test func theLastCallMayReleaseTheActor() async throws {
+    let coordinator = try libraryContext(NSInMemoryStoreType).persistentStoreCoordinator
     for _ in 0..<300 {
-      let context = try libraryContext(NSInMemoryStoreType)
+      let context = NSManagedObjectContext(.privateQueue)
+      context.persistentStoreCoordinator = coordinator
       let isOnQueue = await withCheckedContinuation { continuation in
         Task { await Library(context, onEnd: { continuation.resume(returning: $0) }).draft("Emma") }
       }
