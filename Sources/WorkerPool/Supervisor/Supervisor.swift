@@ -88,7 +88,10 @@ final class Supervisor {
     didSet {
       orphans?.knownChildren = { [weak self] in self?.children ?? [] }
       orphans?.starters = { [weak self] in self?.starter.threadIDs ?? [] }
-      orphans?.whenGone = { [weak self] in self?.finishStopIfEmpty() }
+      orphans?.whenGone = { [weak self] in
+        self?.memoryGroups?.removeEmpty()
+        self?.finishStopIfEmpty()
+      }
     }
   }
 
