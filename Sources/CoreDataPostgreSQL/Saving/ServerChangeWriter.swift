@@ -100,8 +100,9 @@ final class ServerChangeWriter: ChangeWriter {
     add(sql, parameters) { [self] result in
       var versions: [Int64: Int64] = [:]
       for row in 0..<result.rowCount { versions[result.integer(row, 0)] = result.integer(row, 1) }
-      for index in rows where versions[changes.checked[index].key] != changes.checked[index].version {
-        try noteConflict(.checked(index), storedEntity, changes.checked[index].key)
+      for index in rows {
+        let check = changes.checked[index]
+        if !check.accepts(versions[check.key]) { try noteConflict(.checked(index), storedEntity, check.key) }
       }
     }
   }

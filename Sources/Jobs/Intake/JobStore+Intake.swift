@@ -67,8 +67,8 @@ extension JobStore {
 
   /// Why requests cannot be taken into this store, if they cannot: one of them waits for a job that is not there.
   ///
-  /// The next save of the context fails with a conflict if a failed job that one of them waits for is deleted or
-  /// retried before. Without the failed job the one that waits would run.
+  /// The next save of the context fails with a conflict if a job that one of them waits for, and that has not succeeded
+  /// yet, is deleted before. Without its row the one that waits would run.
   public func problem(with requests: [JobRequest], in context: NSManagedObjectContext) throws -> String? {
     for (index, request) in requests.enumerated() {
       let uris = request.options.after.compactMap { ObjectURI($0) }
@@ -82,8 +82,7 @@ extension JobStore {
       if let missing = keys.firstIndex(where: { !existingKeys.contains($0 ?? 0) }) {
         return "job \(index + 1): there is no job \(uris[missing]), or not any more"
       }
-      if request.options.whenFailed == .run { continue }
-      for job in existingJobs where job.state == .dead || job.state == .cancelled { context.detectConflicts(for: job) }
+      for job in existingJobs where job.state != .succeeded { context.detectDeletion(of: job) }
     }
     return nil
   }

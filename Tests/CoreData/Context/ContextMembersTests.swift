@@ -40,6 +40,49 @@ import Testing
     }
   }
 
+  /// A check must not be left out because the row was deleted between the fetch and the check: reading its values makes
+  /// the object a deleted one.
+  @Test(arguments: [true, false]) func anObjectWhoseRowIsGoneAlreadyIsAConflict(isAsRead: Bool) throws {
+    let store = try TemporaryStore()
+    let policies = [NSMergePolicy.error, .mergeByPropertyObjectTrump, .overwrite, .rollback]
+    for (number, policy) in policies.enumerated() {
+      let id = try #require(try store.save { [$0.make("Tag", ["label": "theirs \(number)"])] }.first?.objectID)
+      try store.read { context in
+        context.mergePolicy = policy
+        let theirs = context.object(with: id)
+        try store.save { $0.delete($0.object(with: id)) }
+        if isAsRead { context.detectConflicts(for: theirs) } else { context.detectDeletion(of: theirs) }
+        _ = context.make("Tag", ["label": "mine \(number)"])
+        if policy === NSMergePolicy.error {
+          #expect { try context.save() } throws: { ($0 as NSError).code == 133020 }
+        } else {
+          try context.save()
+        }
+      }
+    }
+    try #expect(store.sql("SELECT ZLABEL FROM ZTAG ORDER BY Z_PK") == [["mine 1"], ["mine 2"], ["mine 3"]])
+  }
+
+  @Test func detectDeletionIsNoConflictWithAnotherChange() throws {
+    let store = try TemporaryStore()
+    let id = try #require(try store.save { [$0.make("Tag", ["label": "a"])] }.first?.objectID)
+    try store.read { context in
+      let tag = try context.existingObject(with: id)
+      _ = context.make("Tag", ["label": "b"])
+      context.detectDeletion(of: tag)
+      #expect(context.detectsConflicts)
+      try store.save { $0.object(with: id).setValue("c", forKey: "label") }
+      try context.save()
+      // One call holds for one save.
+      #expect(!context.detectsConflicts)
+      context.detectDeletion(of: tag)
+      _ = context.make("Tag", ["label": "d"])
+      try store.save { $0.delete($0.object(with: id)) }
+      #expect { try context.save() } throws: { ($0 as NSError).code == 133020 }
+    }
+    try #expect(store.sql("SELECT ZLABEL FROM ZTAG ORDER BY Z_PK") == [["b"]])
+  }
+
   @Test func notificationKeysAreTheOldOnes() {
     #expect(NSManagedObjectContext.NotificationKey.insertedObjects.rawValue == NSInsertedObjectsKey)
     #expect(NSManagedObjectContext.NotificationKey.invalidatedAllObjects.rawValue == NSInvalidatedAllObjectsKey)

@@ -97,19 +97,23 @@ import Testing
     }
   }
 
-  /// A dependent of a dead job that is deleted meanwhile would run as if the job had succeeded:
+  /// A dependent of a job that is deleted meanwhile would run as if the job had succeeded:
   ///
   ///     intake                     another process
-  ///     finds the dead job
+  ///     finds the dead job, or one that has not run yet
   ///                                deletes it
   ///     saves the dependent: conflict
   ///     misses the job, and rejects the file
-  @Test(arguments: Kind.available) func aFileIsRejectedIfTheFailedJobThatItNamesGoes(kind: Kind) async throws {
+  @Test(arguments: Kind.available, [true, false]) func aFileIsRejectedIfTheJobThatItNamesGoes(
+    kind: Kind, hasFailed: Bool
+  ) async throws {
     try await withPlace(kind) { place, store in
-      let dead = try Self.perform(store) { context in
-        let job = try #require(try store.insert([JobRequest(kind: "dead")], into: context).first)
-        try job.markFailed(
-          AttemptFailure(attempt: 1, date: Date(), type: "E", message: ""), policy: RetryPolicy(maxAttempts: 1))
+      let awaited = try Self.perform(store) { context in
+        let job = try #require(try store.insert([JobRequest(kind: "awaited")], into: context).first)
+        if hasFailed {
+          try job.markFailed(
+            AttemptFailure(attempt: 1, date: Date(), type: "E", message: ""), policy: RetryPolicy(maxAttempts: 1))
+        }
         try context.save()
         return job.objectID.uriString
       }
@@ -120,13 +124,35 @@ import Testing
         }
       }
       defer { interruption.stop() }
-      try place.put(#"{"kind":"a","after":["\#(dead)"]}"#, "1.json")
+      try place.put(#"{"kind":"a","after":["\#(awaited)"]}"#, "1.json")
       let report = await place.take(["1.json"], try Intake(layout: place.layout, store: store))
       #expect(report.files == 0 && report.jobs == 0 && report.failures.isEmpty, "\(report.failures)")
       #expect(report.rejected.map(\.name) == ["1.json"])
       #expect(report.rejected.first?.reason.contains("there is no job") == true)
       #expect(interruption.count.withLock { $0 } == 1)
       #expect(try place.kinds(store) == [])
+    }
+  }
+
+  /// Jobs are claimed and end all the time: that is no conflict for the files that name them.
+  @Test(arguments: Kind.available) func aFileIsTakenAtOnceIfTheJobThatItNamesBegins(kind: Kind) async throws {
+    try await withPlace(kind) { place, store in
+      let awaited = try Self.perform(store) { context in
+        let job = try #require(try store.insert([JobRequest(kind: "awaited")], into: context).first)
+        try context.save()
+        return job.objectID.uriString
+      }
+      let interruption = Interruption(of: store) { _ in
+        try Self.perform(store) { context in
+          for job in try context.fetch(Job.fetchRequest()) { try job.markSucceeded(startedAt: Date(), at: Date()) }
+          try context.save()
+        }
+      }
+      defer { interruption.stop() }
+      try place.put(#"{"kind":"a","after":["\#(awaited)"]}"#, "1.json")
+      let report = await place.take(["1.json"], try Intake(layout: place.layout, store: store))
+      #expect(report.files == 1 && report.jobs == 1 && report.rejected.isEmpty, "\(report.failures)")
+      #expect(interruption.count.withLock { $0 } == 1)
     }
   }
 

@@ -29,6 +29,8 @@ final class PendingChanges {
   @exclusivity(unchecked) private var assignedStores: [ObjectIdentifier: any ObjectStore] = [:]
   /// Unchanged objects whose rows the next save checks for other changes.
   private(set) var checked: [NSManagedObject] = []
+  /// Unchanged objects whose rows must be there at the next save, changed or not.
+  private(set) var required: [ObjectIdentifier: NSManagedObject] = [:]
   /// What the next save runs in its transaction.
   private(set) var saveChecks: [() throws -> Void] = []
 
@@ -270,9 +272,13 @@ final class PendingChanges {
     if !checked.contains(where: { $0 === object }) { checked.append(object) }
   }
 
-  /// Cancels the check of an object; false if there was none.
+  /// Makes the next save check that an object's row is there.
+  func require(_ object: NSManagedObject) { required[ObjectIdentifier(object)] = object }
+
+  /// Cancels the checks of an object; false if there was none.
   func stopChecking(_ object: NSManagedObject) -> Bool {
-    guard let index = checked.firstIndex(where: { $0 === object }) else { return false }
+    let isRequired = required.removeValue(forKey: ObjectIdentifier(object)) != nil
+    guard let index = checked.firstIndex(where: { $0 === object }) else { return isRequired }
     checked.remove(at: index)
     return true
   }
@@ -328,6 +334,7 @@ final class PendingChanges {
     hooks = []
     assignedStores.removeAll()
     checked.removeAll()
+    required.removeAll()
     saveChecks.removeAll()
   }
 }

@@ -67,7 +67,7 @@ extension NSManagedObjectContext {
   ///
   /// The merge policy is asked as for a changed object; a policy that accepts the conflict refreshes the object. It
   /// counts for the next save that writes to the object's store, and for none if that save writes nothing there. Reads
-  /// the object's values. Does nothing for a new object, and for one of another context.
+  /// the object's values; if its row is gone already, that is a conflict, too. Does nothing for a new object, and for one of another context.
   public final func detectConflicts(for object: NSManagedObject) {
     checkQueue()
     guard graph.owns(object), !object.objectID.isTemporaryID else { return }
@@ -75,8 +75,16 @@ extension NSManagedObjectContext {
     changes.check(object)
   }
 
-  /// Whether the next save checks objects that `detectConflicts(for:)` has named.
-  package final var detectsConflicts: Bool { !changes.checked.isEmpty }
+  /// Makes the next save fail with a conflict if the object's row is deleted by then. Other changes of the row do not
+  /// matter: it is for a row that other processes write often. All else is as with `detectConflicts(for:)`.
+  package final func detectDeletion(of object: NSManagedObject) {
+    checkQueue()
+    guard graph.owns(object), !object.objectID.isTemporaryID else { return }
+    changes.require(object)
+  }
+
+  /// Whether the next save checks objects that `detectConflicts(for:)` or `detectDeletion(of:)` has named.
+  package final var detectsConflicts: Bool { !changes.checked.isEmpty || !changes.required.isEmpty }
 
   /// Makes the next save run the body in its transaction, and fail with the error that the body throws. Nothing is
   /// saved then.
@@ -105,8 +113,9 @@ extension NSManagedObjectContext {
   final func acceptConflictChecks(_ conflicts: [Any]) {
     for case let conflict as NSMergeConflict in conflicts {
       let object = conflict.sourceObject
-      guard !object.hasChanges, changes.stopChecking(object) else { continue }
-      if graph.owns(object) { refreshObject(object, keepsChanges: true) }
+      let isGone = object.state.contains(.gone)
+      guard !object.hasChanges || isGone, changes.stopChecking(object) else { continue }
+      if graph.owns(object), !isGone { refreshObject(object, keepsChanges: true) }
     }
   }
 }

@@ -190,9 +190,14 @@ extension NSManagedObjectContext {
     try add(current.updated) { $0.update($1) }
     // A row that is gone need not be deleted, not even from a store that may not be written.
     try add(current.deleted.filter { !$0.state.contains(.gone) }) { $0.delete($1) }
-    for object in changes.checked where !object.hasChanges && graph.owns(object) {
-      parts.first { $0.store === object.objectID.persistentStore }?.check(object)
+    func check(_ objects: some Sequence<NSManagedObject>, mayHaveChanged: Bool) {
+      // An object whose row was gone when it was read is a deleted one, whose row no save deletes.
+      for object in objects where (!object.hasChanges || object.state.contains(.gone)) && graph.owns(object) {
+        parts.first { $0.store === object.objectID.persistentStore }?.check(object, mayHaveChanged: mayHaveChanged)
+      }
     }
+    check(changes.checked, mayHaveChanged: false)
+    check(changes.required.values, mayHaveChanged: true)
     if parts.count > 1 { try StoreChanges.checkReferences(parts) }
     return parts
   }

@@ -125,7 +125,9 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
   open func resolve(optimisticLockingConflicts list: [NSMergeConflict]) throws {
     guard mergeType != .errorMergePolicyType else { throw NSMergeConflict.error(list) }
     let rows = try list.map { try $0.stored ?? $0.sourceObject.reference?.context?.rowNow(of: $0.sourceObject) }
-    let pending = zip(list.map(\.sourceObject), rows).filter { $0.0.reference?.context != nil && $0.0.hasChanges }
+    let pending = zip(list.map(\.sourceObject), rows).filter { object, _ in
+      object.reference?.context != nil && object.hasChanges && !object.state.contains(.gone)
+    }
     // A failed save leaves the context as it was, so unresolvable conflicts are found before any is resolved.
     guard pending.allSatisfy({ $0.1 != nil || canDoWithoutRow($0.0) }) else {
       throw NSMergeConflict.error(list)

@@ -48,12 +48,15 @@ final class StoreChanges {
       })
   }
 
-  /// Makes the save fail if the object's row is not as it was read.
-  func check(_ object: NSManagedObject) {
+  /// Makes the save fail if the object's row is not as it was read, or not there.
+  ///
+  /// - Parameter mayHaveChanged: whether a row that is there is enough.
+  func check(_ object: NSManagedObject, mayHaveChanged: Bool) {
     checked.append(object)
     rows.checked.append(
       RowChanges.Check(
-        storedEntity: object.storedEntity, key: object.key, version: StoreChanges.versionRead(of: object)))
+        storedEntity: object.storedEntity, key: object.key, version: StoreChanges.versionRead(of: object),
+        mayHaveChanged: mayHaveChanged))
   }
 
   /// The version of the row that the object's values are from, all of them or those that a fetch named.

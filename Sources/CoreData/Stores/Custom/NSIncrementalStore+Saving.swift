@@ -56,17 +56,21 @@ extension NSIncrementalStore {
   /// Throws the conflicts of rows whose version is not the one that was read.
   private func checkVersions(_ changes: RowChanges) throws {
     var conflicts: [RowConflicts.Conflict] = []
-    func check(_ place: RowChanges.Place, of storedEntity: StoredEntity, key: Int64, version: Int64?) throws {
+    func check(
+      _ place: RowChanges.Place, of storedEntity: StoredEntity, key: Int64, version: Int64?,
+      mayHaveChanged: Bool = false
+    ) throws {
       guard let version, version > 0 else { return }
       let id = NSManagedObjectID(storedEntity: storedEntity, key: key)
       let cached = rowCache.find(key, storedEntity.table)
       let stored = try cached ?? readRow(id)
       if case .deleted = place, stored == nil { return }
-      if stored?.version == version { return }
+      if stored?.version == version || mayHaveChanged && stored != nil { return }
       conflicts.append(RowConflicts.Conflict(place: place, stored: stored, cached: cached))
     }
     for (index, row) in changes.checked.enumerated() {
-      try check(.checked(index), of: row.storedEntity, key: row.key, version: row.version)
+      try check(
+        .checked(index), of: row.storedEntity, key: row.key, version: row.version, mayHaveChanged: row.mayHaveChanged)
     }
     for (index, row) in changes.deleted.enumerated() {
       try check(.deleted(index), of: row.storedEntity, key: row.key, version: row.version)

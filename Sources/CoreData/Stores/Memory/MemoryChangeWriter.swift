@@ -61,9 +61,9 @@ final class MemoryChangeWriter<Store: ObjectStore>: ChangeWriter {
 
   func check(_ rows: [Int], of storedEntity: StoredEntity) throws {
     for index in rows {
-      let (key, version) = (changes.checked[index].key, changes.checked[index].version)
-      if memory.contents.row(key, storedEntity.number)?.version == version { continue }
-      try noteConflict(.checked(index), storedEntity, key)
+      let check = changes.checked[index]
+      if check.accepts(memory.contents.row(check.key, storedEntity.number)?.version) { continue }
+      try noteConflict(.checked(index), storedEntity, check.key)
     }
   }
 

@@ -64,9 +64,9 @@ final class SQLiteChangeWriter: ChangeWriter {
   func check(_ rows: [Int], of storedEntity: StoredEntity) throws {
     let writer = store.writer(storedEntity.number)
     for index in rows {
-      let (key, version) = (changes.checked[index].key, changes.checked[index].version)
-      if try self.version(of: key, writer) != version {
-        try noteConflict(.checked(index), storedEntity, key)
+      let check = changes.checked[index]
+      if !check.accepts(try version(of: check.key, writer)) {
+        try noteConflict(.checked(index), storedEntity, check.key)
       }
     }
   }

@@ -41,6 +41,15 @@ package struct RowChanges {
     package let storedEntity: StoredEntity
     package let key: Int64
     package let version: Int64?
+    /// Whether any version is right, as long as the row is there.
+    package let mayHaveChanged: Bool
+
+    /// Whether the row is right with the version that the store has; nil for a row that is not there.
+    package func accepts(_ stored: Int64?) -> Bool {
+      // The row may have gone before the object's values were read: then `version` is nil, too.
+      guard let stored else { return false }
+      return mayHaveChanged || stored == version
+    }
   }
 
   /// One of the rows, by its index in its list.
