@@ -201,6 +201,33 @@ import Testing
     }
   }
 
+  /// A job that stays is between two that go: after a save that failed, the pass begins again before the first.
+  @Test(arguments: JobStoreKind.allCases) func aPassThatWasRolledBackLeavesNoJobOut(kind: JobStoreKind) throws {
+    try withStore(kind) { store, context in
+      let now = Date.thisSecond
+      for number in 0..<3 {
+        let job = try Job.insert(
+          request {
+            if number == 1 { ($0.uniqueKey, $0.options.uniqueFor) = ("k", 1000) }
+          }, into: context, at: now)
+        try job.markSucceeded(startedAt: now, at: now + Double(number))
+      }
+      try context.save()
+      context.reset()
+      let pass = JobPruning(JobRetention(finished: 0, dead: 0, count: 0), in: store, at: now + 10)
+      for _ in 0..<2 {
+        #expect(try pass.deleteNext(in: context) == 2)
+        context.rollback()
+        context.reset()
+      }
+      #expect(try pass.deleteNext(in: context) == 2)
+      try context.save()
+      context.reset()
+      #expect(try pass.deleteNext(in: context) == 0)
+      #expect(try context.fetch(Job.fetchRequest()).map(\.uniqueKey) == ["k"])
+    }
+  }
+
   @Test(arguments: JobStoreKind.allCases)
   func aJobThatComesDuringThePassKeepsTheDeadOneItNames(kind: JobStoreKind) throws {
     try withStore(kind) { store, context in

@@ -36,6 +36,8 @@ public final class JobPruning {
   private let now: Date
   private let awaited: AwaitedJobs
   private var passages: [JobState: Passage] = [:]
+  /// What the last call deleted, and the passages before it: if its save failed, the jobs are still there.
+  private var last: (keys: [JobKey], passages: [JobState: Passage])?
 
   /// How far the pass has come among the jobs of a state, from the oldest on.
   private struct Passage {
@@ -64,12 +66,16 @@ public final class JobPruning {
   ///   entries of all jobs that succeeded or were cancelled. The options of waiting jobs are read only when a failed
   ///   job, or one of a batch, is to go.
   public func deleteNext(limit: Int = 1000, in context: NSManagedObjectContext) throws -> Int {
+    // Those that stay were counted among the deleted ones, which are before them again.
+    if let last, try !store.jobs(keys: last.keys, in: context).isEmpty { passages = last.passages }
+    let before = passages
     var deleted: [PoolJob] = []
     for state in [JobState.succeeded, .cancelled, .dead] where deleted.count < limit {
       var passage = try passages[state] ?? Passage(surplus: youngestSurplus(of: state, in: context))
       deleted += try deleteNext(of: state, limit: limit - deleted.count, &passage, in: context)
       passages[state] = passage
     }
+    last = (deleted.compactMap(\.objectID.key), before)
     try store.countInHistory(deleted: deleted, at: now, in: context)
     awaited.keepAwaited(amongDeleted: deleted, in: context)
     return deleted.count
