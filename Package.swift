@@ -2,8 +2,8 @@
 import PackageDescription
 
 // For tests that start programs, or call parts of the pool or of the stores. In a release build these parts are
-// optimised, and the tests themselves are not, which takes less than half the time. The tests of contexts and objects are
-// optimised, like the programs that use them.
+// optimised, and the tests themselves are not, which takes less than half the time. The tests of contexts and objects
+// are optimised, like the programs that use them.
 let unoptimised: [SwiftSetting] = [.unsafeFlags(["-Onone"], .when(configuration: .release))]
 
 let package = Package(

@@ -67,7 +67,8 @@ extension NSManagedObjectContext {
   ///
   /// The merge policy is asked as for a changed object; a policy that accepts the conflict refreshes the object. It
   /// counts for the next save that writes to the object's store, and for none if that save writes nothing there. Reads
-  /// the object's values; if its row is gone already, that is a conflict, too. Does nothing for a new object, and for one of another context.
+  /// the object's values; if its row is gone already, that is a conflict, too. Does nothing for a new object, and for
+  /// one of another context.
   public final func detectConflicts(for object: NSManagedObject) {
     checkQueue()
     guard graph.owns(object), !object.objectID.isTemporaryID else { return }
