@@ -265,7 +265,7 @@ struct ServerStoreTests {
     good.inserted = [RowChanges.Insertion(key: -1, values: tag, members: [])]
     var bad = StoreSubject.changes
     let storedEntity = try #require(stores[1].storedEntities.byName["Tag"])
-    bad.checked = [RowChanges.Check(storedEntity: storedEntity, key: 4711, version: 1)]
+    bad.checked = [RowChanges.Check(storedEntity: storedEntity, key: 4711, version: 1, mayHaveChanged: false)]
     #expect(throws: RowConflicts.self) {
       try stack.coordinator.save([(stores[0], good), (stores[1], bad)]) { _ in }
     }
