@@ -10,11 +10,13 @@ import CoreData
 ///
 /// Who deletes jobs asks first, and again in the save: jobs that wait may have come meanwhile.
 ///
-///     deletes                   submits
-///     asks: nobody waits for a
-///                               saves b, which waits for a
-///     saves: asks again, and fails with a conflict
-///     asks: a stays
+/// ```text
+/// deletes                   submits
+/// asks: nobody waits for a
+///                           saves b, which waits for a
+/// saves: asks again, and fails with a conflict
+/// asks: a stays
+/// ```
 public final class AwaitedJobs: Sendable {
   private let store: JobStore
   private let countsPassing: Bool
