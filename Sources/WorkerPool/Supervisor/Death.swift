@@ -5,7 +5,7 @@ import Glibc
 enum Death: Equatable, Sendable, CustomStringConvertible {
   case exited(code: Int32)
   case signalled(Int32)
-  /// The kernel killed it, since it and what it had started reached the limit of their control group: so many bytes.
+  /// The kernel killed it because it and what it had started reached the limit of their control group, in bytes.
   case reachedMemoryLimit(Int)
   /// Together with its pool, or after it: no process saw how.
   case unseen

@@ -63,6 +63,7 @@ final class MemoryGroups {
     if !isMoved { try move() }
     // From now on no process gets into the delegated group. A failure may pass: `make` tries again, and tells it.
     try? enableMemory()
+    // Groups that cannot be listed stay until the next start.
     let names = (try? FileManager.default.contentsOfDirectory(atPath: delegated)) ?? []
     former = Set(names.filter { $0.hasPrefix(prefix) }.map { "\(delegated)/\($0)" })
     removeEmpty()

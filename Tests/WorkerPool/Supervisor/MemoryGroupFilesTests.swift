@@ -80,7 +80,7 @@ import Testing
     #expect(try place.groups == ["workerpool-supervisor"])
   }
 
-  /// A pool that begins again is there already, and so is one that somebody starts in the group of an earlier one.
+  /// A pool that is restarted, or started in the group of an earlier pool, is already in the group for supervisors.
   @Test func aPoolThatIsInTheGroupForPoolsStaysThere() throws {
     let place = try Place()
     _ = try place.makeGroups()
