@@ -12,8 +12,8 @@ extension NSPersistentContainer {
   /// The result has to be `Sendable`: the compiler refuses managed objects, which belong to the context's queue. Return
   /// values or object IDs.
   ///
-  /// Two fetches of one block may see two states of the store, if somebody saves between them. If both
-  /// results must be of the same state, begin the block with `try context.setQueryGenerationFrom(.current)`.
+  /// If another context saves between two fetches of the block, the second fetch sees its changes. Begin the block with
+  /// `try context.setQueryGenerationFrom(.current)` for fetches of one state.
   ///
   /// Each call makes a context, and several calls run at the same time. Changes that the block makes are lost with the
   /// context. Cancelling the task does not stop a block that runs.

@@ -2,7 +2,8 @@ internal import Synchronization
 
 /// The models of coordinators, for code that needs a class's entity and has no context: `Person.entity()`.
 enum LoadedModels {
-  /// `@unchecked Sendable`: the reference is set once, and reading a weak reference is atomic.
+  /// `@unchecked Sendable`: the reference is set once, and reading a weak reference is atomic. The number is changed in
+  /// the mutex only.
   private struct Reference: @unchecked Sendable {
     weak var model: NSManagedObjectModel?
     /// The number of coordinators that exist and have the model.
