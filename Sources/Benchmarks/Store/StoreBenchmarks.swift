@@ -14,6 +14,7 @@ enum StoreBenchmarks {
       Measure(name: "lookup") { try lookup($0) },
       Measure(name: "update") { try [update($0)] },
       Measure(name: "delete") { try [delete($0)] },
+      Measure(name: "single-saves") { try singleSaves($0) },
       Measure(name: "traverse") { try [traverse($0)] },
     ]
   }
