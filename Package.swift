@@ -104,7 +104,7 @@ let package = Package(
         "WorkerKit",
         "CSQLite", "CSystem",
       ],
-      exclude: ["Thresholds.json"],
+      exclude: ["Peers", "Thresholds.json"],
       plugins: ["ModelCompilerPlugin"]),
     .executableTarget(
       name: "server-benchmarks",
