@@ -12,6 +12,8 @@ public enum MessageError: Error, Equatable, Sendable, CustomStringConvertible {
   case noHello(verb: String)
   /// A verb that this version does not have.
   case unknownVerb(String)
+  /// `SETTLE` of a plugin whose `describe` does not say that the pool settles its jobs.
+  case notSettledByPool
   /// The verb's arguments are too few, too many or not of the right form.
   case invalidArguments(verb: String, expected: String)
 
@@ -29,6 +31,7 @@ public enum MessageError: Error, Equatable, Sendable, CustomStringConvertible {
     case .unknownVerb(let verb):
       "the verb \(verb.prefix(Self.shownCharacters)) does not exist in protocol version \(ProtocolVersion.current)"
         + (verb == verb.uppercased() ? "" : "; verbs are written in capitals")
+    case .notSettledByPool: "SETTLE needs \"settledByPool\": true in describe"
     case .invalidArguments(let verb, let expected): "\(verb) takes \(expected)"
     }
   }

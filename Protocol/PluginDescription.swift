@@ -112,11 +112,14 @@ public struct PluginDescription: Codable, Equatable, Sendable {
   public var kinds: [Kind]
   /// Whether its processes answer `PING` at any time, even while a job runs; `nil`: no.
   public var heartbeat: Bool?
+  /// Whether the pool writes the rows of its jobs where a process asks for it, and a file with each job before it runs;
+  /// `nil`: no.
+  public var settledByPool: Bool?
   /// What its processes need where the pool confines them; `nil`: nothing but the store and the queue directory.
   public var needs: Needs?
 
   /// The keys of its JSON.
-  package enum CodingKeys: CodingKey { case name, version, protocolVersions, kinds, heartbeat, needs }
+  package enum CodingKeys: CodingKey { case name, version, protocolVersions, kinds, heartbeat, settledByPool, needs }
 
   /// Describes a plugin.
   public init(name: String, version: String, protocolVersions: [Int], kinds: [Kind], heartbeat: Bool? = nil) {

@@ -5,7 +5,7 @@ public enum ProtocolVersion {
 
   /// The version with the number of its additions. A peer is sent an added line only if it knows it: a worker sees in
   /// its environment what the pool knows.
-  public static let edition = "\(current).0"
+  public static let edition = "\(current).1"
 
   /// The versions that the coordinator accepts in `HELLO`.
   public static let supported = 2...2

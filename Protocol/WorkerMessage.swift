@@ -20,6 +20,14 @@ public enum StoreWait: String, Sendable, CaseIterable {
   case over
 }
 
+/// How a job ended whose row the pool writes for its worker.
+public enum JobOutcome: String, Sendable, CaseIterable {
+  /// The work is done.
+  case succeeded
+  /// It failed; the job's outcome file says why.
+  case failed
+}
+
 /// A message of a worker to the coordinator. PROTOCOL.md says when it is sent.
 public enum WorkerMessage: Equatable, Sendable {
   /// The first line: the protocol version, and the job kinds that this process runs.
@@ -38,6 +46,8 @@ public enum WorkerMessage: Equatable, Sendable {
   case done([ObjectURI])
   /// The job threw; its row says why and what comes next.
   case failed(ObjectURI)
+  /// The job ended in that way, in the run with that number; the pool writes its row. An addition of version 2.1.
+  case settle(JobOutcome, ObjectURI, run: Int)
   /// These jobs go back: they have not begun, or were stopped without an effect.
   case returned([ObjectURI])
   /// There may be new jobs in the store.
@@ -78,6 +88,12 @@ public enum WorkerMessage: Equatable, Sendable {
         uri, done: try line.counter(at: 1, expected: expected), total: try line.counter(at: 2, expected: expected))
     case "DONE": self = .done(try line.uris())
     case "FAILED": self = .failed(try line.singleURI())
+    case "SETTLE":
+      let expected = "succeeded or failed, an object URI and a number"
+      guard line.arguments.count == 3, let outcome = JobOutcome(rawValue: String(line.arguments[0])),
+        let uri = ObjectURI(line.arguments[1])
+      else { throw line.invalid(expected) }
+      self = .settle(outcome, uri, run: try line.counter(at: 2, expected: expected))
     case "RETURNED": self = .returned(try line.uris())
     case "NUDGE":
       try line.expectNone()
@@ -101,6 +117,8 @@ public enum WorkerMessage: Equatable, Sendable {
       bytes.appendLine("PROGRESS", uri.description, "\(done)", "\(total)")
     case .done(let uris): bytes.appendLines("DONE", uris)
     case .failed(let uri): bytes.appendLine("FAILED", uri.description)
+    case .settle(let outcome, let uri, let run):
+      bytes.appendLine("SETTLE", outcome.rawValue, uri.description, "\(run)")
     case .returned(let uris): bytes.appendLines("RETURNED", uris)
     case .nudge: bytes.appendLine("NUDGE")
     case .pong: bytes.appendLine("PONG")

@@ -2,7 +2,7 @@
 public enum WorkerVariable: String, CaseIterable, Sendable {
   /// The number of the inherited descriptor that is the connection to the pool.
   case connection = "WORKERPOOL_CONNECTION"
-  /// The version of the protocol that the pool speaks, and the number of its additions, such as "2.0".
+  /// The version of the protocol that the pool speaks, and the number of its additions, such as "2.1".
   case protocolEdition = "WORKERPOOL_PROTOCOL"
   /// The worker's own process ID. Processes that it starts inherit the variable, and have other process IDs.
   case pid = "WORKERPOOL_PID"
@@ -10,6 +10,8 @@ public enum WorkerVariable: String, CaseIterable, Sendable {
   case pool = "WORKERPOOL_POOL"
   /// The path of the queue directory, absolute.
   case queue = "WORKERPOOL_QUEUE"
+  /// The directory of the files with jobs, for plugins whose jobs the pool settles; absolute.
+  case jobs = "WORKERPOOL_JOBS"
   /// The path of the store, absolute.
   case store = "WORKERPOOL_STORE"
   /// The store's file by device and inode, so that a replaced file is noticed.

@@ -30,6 +30,8 @@ public struct QueueLayout: Hashable, Sendable {
 
   /// Where confined workers, and they alone, put temporary files.
   package var temporary: String { URL(fileURLWithPath: run).path + "/tmp" }
+  /// The files with jobs that the pool settles for their workers.
+  package var jobs: String { URL(fileURLWithPath: run).path + "/jobs" }
   /// The socket that a ``StatusClient`` connects to.
   package var statusSocket: String { run + "/status.sock" }
   /// Holds the process ID of the pool that runs.

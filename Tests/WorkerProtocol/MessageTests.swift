@@ -17,6 +17,7 @@ private func encodedLines(_ append: (inout [UInt8]) -> Void) -> [String] {
       .hello(version: 1, kinds: ["index", "import.csv"]), .credit(0), .credit(32), .begin([uri(1)]),
       .saved(.inserted, [uri(1), uri(2)]), .saved(.updated, [uri(3)]), .saved(.deleted, [uri(4)]),
       .progress(uri(1), done: 3, total: 10), .done([uri(1), uri(2)]), .failed(uri(1)), .returned([uri(9)]), .nudge,
+      .settle(.succeeded, uri(1), run: 7), .settle(.failed, uri(2), run: 0),
     ]
     for message in messages {
       let lines = encodedLines { message.append(to: &$0) }
@@ -53,7 +54,8 @@ private func encodedLines(_ append: (inout [UInt8]) -> Void) -> [String] {
     "CREDIT -1",
     "CREDIT 1 2", "CREDIT +1", "CREDIT 1e3", "CREDIT 99999999999999999999", "CREDIT 2147483648", "HELLO 1",
     "HELLO one kind", "HELLO 1 ki/nd kind", "PROGRESS x-coredata://a 1", "SAVED x-coredata://a",
-    "SAVED renamed x-coredata://a", "NUDGE 1", "done x-coredata://S/E/p1", "RUN x-coredata://S/E/p1", "WELCOME 1",
+    "SAVED renamed x-coredata://a", "SETTLE done x-coredata://S/E/p1 1", "SETTLE failed x-coredata://S/E/p1",
+    "NUDGE 1", "done x-coredata://S/E/p1", "RUN x-coredata://S/E/p1", "WELCOME 1",
   ])
   func aLineThatIsNoWorkerMessageIsAnError(line: String) {
     #expect(throws: MessageError.self) { try WorkerMessage(line: line) }

@@ -58,11 +58,35 @@ extension Coordinator {
   /// The settlements of these jobs are written.
   mutating func settled(_ jobs: [JobKey]) {
     settling.subtract(jobs)
+    if hands.noteSettled(jobs) { mustDispatch = true }
     ledger?.settled(jobs)
     windows.noteEnded(jobs)
     claims?.noteEnded(jobs.count, now: now)
     releaseDependents(of: jobs)
     effects.append(.promoteDueJobs)
+  }
+
+  /// The worker has ended a job, and the pool writes the row for it. A late answer has the number of an earlier handing
+  /// out, and means nothing. What a cancelled job has done stays done; one that failed does not run again.
+  mutating func settle(_ outcome: JobOutcome, _ uri: ObjectURI, run: Int, _ id: WorkerID) {
+    guard let job = inHand([uri], of: id).first, let held = hands.jobs[job], held.run == run else { return }
+    switch outcome {
+    case .succeeded:
+      noteEnd(of: [job], \.done)
+      statistics.count(\.done, 1)
+    case .failed:
+      noteEnd(of: [job], \.failed)
+      statistics.count(\.failed, 1)
+    }
+    _ = release([job])
+    settling.insert(job)
+    hands.awaitSettlement(of: job, by: id)
+    hands.noteWork(by: id)
+    effects.append(.worked(id, jobs: 1))
+    let end = ToldEnd(
+      outcome: outcome, worker: id, run: run, attempt: held.job.attempt, begunAt: held.begunAt ?? held.handedOutAt)
+    effects.append(.settle([job], held.isCancelled && outcome == .failed ? .cancelled : .told(end)))
+    mustDispatch = true
   }
 
   /// The worker gives back jobs that it has not begun, or that left no effect in the store. What has begun may have had

@@ -101,6 +101,7 @@ struct Coordinator {
       effects.append(.worked(id, jobs: count))
       effects.append(.promoteDueJobs)
       mustDispatch = true
+    case .settle(let outcome, let uri, let run): settle(outcome, uri, run: run, id)
     case .returned(let uris): returned(inHand(uris, of: id), id)
     case .pong: break
     case .nudge:

@@ -41,7 +41,7 @@ enum CoordinatorEffect: Equatable, Sendable {
   case demandChanged
 }
 
-/// The end of an attempt that its worker can no longer write.
+/// The end of an attempt that the pool writes: its worker can no longer do so, or leaves it to the pool.
 enum Settlement: Equatable, Sendable {
   /// Its worker died.
   case crashed(Obituary)
@@ -49,4 +49,20 @@ enum Settlement: Equatable, Sendable {
   case timedOut(Obituary, seconds: Double)
   /// It was cancelled, did not stop when asked, and ended with its worker.
   case cancelled
+  /// Its worker told the pool how it ended, and the pool writes that.
+  case told(ToldEnd)
+}
+
+/// What a worker told of the end of an attempt.
+struct ToldEnd: Equatable, Sendable {
+  let outcome: JobOutcome
+  let worker: WorkerID
+  /// The worker's process; 0 where it is not known.
+  var pid: Int32 = 0
+  /// The number of the handing out.
+  let run: Int
+  /// The number of the attempt. If the row has another one, it has changed since, and this is not written.
+  let attempt: Int
+  /// When the job began, by the monotonic clock.
+  let begunAt: Double
 }

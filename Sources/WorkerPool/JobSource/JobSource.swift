@@ -32,6 +32,11 @@ protocol JobSource: AnyObject, Sendable {
   /// Releases the dependents of jobs that have ended, and checks pending ones; answered with `released`.
   func release(after ended: [JobKey])
   func settle(_ jobs: [JobKey], _ settlement: Settlement)
+  /// Writes the sheets of jobs that a worker is about to get, each with the number of its handing out; answered with
+  /// `wroteSheets`.
+  func writeSheets(_ jobs: [JobKey: Int], for worker: WorkerID)
+  /// Removes the sheets of jobs that have left their worker's hand.
+  func removeSheets(_ jobs: [JobKey])
   /// Makes due jobs available; answered with `promoted`.
   func promoteDueJobs()
   func cancel(_ jobs: [JobKey], ticket: Int?)
@@ -74,13 +79,15 @@ protocol JobSource: AnyObject, Sendable {
   func finish()
 }
 
-/// A source that no other pool uses has nobody to share with, and one in memory no past.
+/// A source that no other pool uses has nobody to share with, and one in memory no past and no sheets.
 extension JobSource {
   func releaseClaims(_ kinds: Set<String>, keeping kept: [JobKey]) {}
   func noteBeginnings(_ jobs: [JobKey], of kind: String) {}
   func takeBackBeginning(of job: JobKey, _ kind: String, at time: Double) {}
   func takePlaces(_ count: Int, of kind: String, _ rate: JobRate) {}
   func send(_ notice: PoolNotice, to recipients: [Int64]) {}
+  func writeSheets(_ jobs: [JobKey: Int], for worker: WorkerID) {}
+  func removeSheets(_ jobs: [JobKey]) {}
 }
 
 /// What was found in the store at the start.
@@ -133,6 +140,9 @@ enum JobSourceEvent: Equatable, Sendable {
   case settled([JobKey])
   /// The store cannot be written: the rows of these jobs do not say yet how their attempts ended.
   case settlementFailed([JobKey], Settlement, reason: String)
+  /// The answer to `writeSheets`: the worker may get its jobs, except those that do not run any more. With a reason
+  /// none of them has a sheet.
+  case wroteSheets(for: WorkerID, ended: [JobKey], reason: String?)
   /// These jobs were cancelled in the store. None of them ran.
   case cancelled([JobKey])
   /// Some of the jobs are deleted; `awaited` stay because others wait for them, and `elsewhere` because other pools run

@@ -4,50 +4,8 @@ import Jobs
 import LinuxSystem
 import WorkerProtocol
 
-/// What the coordinator writes: settlements, what people ask for, and pauses.
+/// What people ask for, and pauses.
 extension StoreJobSource {
-  func settle(_ jobs: [JobKey], _ settlement: Settlement) {
-    work { [self] context in
-      let isCancellation = settlement == .cancelled
-      for job in try store.jobs(keys: jobs, in: context)
-      where isCancellation ? job.state.isUnfinished : job.state == .available {
-        let policy = policy(of: job)
-        switch settlement {
-        case .crashed(let obituary):
-          try job.markCrashed(
-            failure(of: job, type: "crash", message: obituary.reason, obituary), policy: policy, at: store.now)
-        case .timedOut(let obituary, let seconds):
-          let message = "took longer than \(Clock.text(seconds)), and did not stop when asked"
-          try job.markFailed(
-            failure(of: job, type: "timeout", message: message, obituary), policy: policy, at: store.now)
-        case .cancelled: try job.markCancelled(at: store.now)
-        }
-      }
-      try context.save()
-      report(.settled(jobs))
-    } onFailure: { [report] error in
-      // On a conflict the worker's commit succeeded before it died, and the row is right.
-      let isConflict = (error as NSError).code == CocoaError.Code.managedObjectMerge.rawValue
-      if isConflict, settlement != .cancelled { return report(.settled(jobs)) }
-      report(.settlementFailed(jobs, settlement, reason: ErrorText.text(error)))
-    }
-  }
-
-  /// How often a job runs. Called on the context's queue.
-  func policy(of job: Job) -> RetryPolicy {
-    let kind = kind(job.kind)
-    return RetryPolicy(
-      maxAttempts: kind?.maxAttempts, maxCrashes: kind?.maxCrashes, backoff: kind?.backoff, maxBackoff: kind?.maxBackoff
-    ).applied(to: job)
-  }
-
-  private func failure(of job: Job, type: String, message: String, _ obituary: Obituary) -> AttemptFailure {
-    AttemptFailure(
-      attempt: job.attemptNumber, date: store.now, type: type, message: message,
-      host: ProcessInfo.processInfo.hostName, pid: obituary.pid, signal: obituary.death.signal,
-      standardError: obituary.lastLines)
-  }
-
   func cancel(_ jobs: [JobKey], ticket: Int?) {
     change(jobs, ticket) { [store] in
       try $0.markCancelled(at: store.now)

@@ -48,6 +48,8 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   /// The log's file at the last checkpoint. On the checkpoints' queue.
   var lastWALMoment = WALMoment()
   let storeWatch = StoreWatch()
+  /// On the context's queue.
+  var sheets: JobSheets
   /// Ends of jobs may have been missed, so the next release checks all dependents. On the context's queue.
   var mustCheckAll = true
 
@@ -68,6 +70,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
     self.retention = retention
     self.limits = limits
     periodic = PeriodicDirectory(path: layout.periodic)
+    sheets = JobSheets(directory: layout.jobs)
     context = store.makeContext(name: "coordinator")
     countingContext = store.makeContext(name: "status")
     pruningContext = store.makeContext(name: "pruning")
@@ -95,6 +98,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
     }
     try intake.recover()
     try context.performAndWait {
+      sheets.prepare()
       do {
         preparedStart = try takeOver(context)
       } catch {

@@ -182,6 +182,7 @@ public struct PoolConfiguration: Sendable {
     environment[.connection] = "\(Program.inheritedDescriptor)"
     environment[.writeTurn] = QueueLayout(root: queue).writeTurn
     environment[.queue] = URL(fileURLWithPath: queue).path
+    environment[.jobs] = QueueLayout(root: queue).jobs
     environment[.store] = place.absolute.text
     environment[.pool] = identity
     environment[.storeID] = storeFile?.description

@@ -158,10 +158,12 @@ final class PoolServer {
       core.coordinator.tookPlaces(count, of: kind, retryAfter: seconds)
     case .settled(let jobs):
       core.coordinator.settled(jobs)
+      workers.settled(jobs)
       status.publish(ended: jobs)
     case .settlementFailed(let jobs, let settlement, let reason):
       core.log(.trouble, "the end of a job cannot be written into the store yet: \(reason)")
       settleLater(jobs, settlement)
+    case .wroteSheets(let worker, let ended, let reason): workers.wroteSheets(for: worker, ended: ended, reason)
     case .cancelled(let jobs):
       core.coordinator.releaseDependents(of: jobs)
       status.publish(ended: jobs)
@@ -260,7 +262,7 @@ final class PoolServer {
 
   private func perform(_ effect: CoordinatorEffect) {
     switch effect {
-    case .send(let message, let id): sockets.send(message, to: id)
+    case .send(let message, let id): workers.send(message, to: id)
     case .fetchReady(let query): core.source.fetchReady(query)
     case .releaseClaims(let kinds, let kept): core.source.releaseClaims(kinds, keeping: kept)
     case .noteBeginnings(let jobs, let kind): core.source.noteBeginnings(jobs, of: kind)
@@ -270,7 +272,7 @@ final class PoolServer {
     case .release(let ended): core.source.release(after: ended)
     case .settle(let jobs, let settlement):
       workers.tell(jobs, settlement)
-      core.source.settle(jobs, settlement)
+      core.source.settle(jobs, workers.withProcess(settlement))
     case .cancelStored(let job): core.source.settle([job], .cancelled)
     case .promoteDueJobs: ready.promoteDueJobs()
     case .killTimedOut(let id): supervisor.timedOut(id)

@@ -24,7 +24,9 @@ extension WorkerConfinement {
     let layout = QueueLayout(root: URL(fileURLWithPath: configuration.queue).path)
     self.init(
       writable: ["", "-wal", "-shm"].map { store.path + $0 }
-        + [ExternalData.supportFolder(of: store).path, layout.incoming, layout.temporary, layout.writeTurn],
+        + [
+          ExternalData.supportFolder(of: store).path, layout.incoming, layout.temporary, layout.jobs, layout.writeTurn,
+        ],
       readable: [URL(fileURLWithPath: configuration.model).path], extra: configuration.confinedNeeds)
   }
 
@@ -37,6 +39,8 @@ extension WorkerConfinement {
     guard mkdir(temporary, QueueLayout.privateMode) == 0 else {
       throw FileError(path: temporary, action: "be made a directory", errno: errno)
     }
+    // One that is there stays: an orphan of an earlier pool may write into it.
+    mkdir(QueueLayout(root: configuration.queue).jobs, QueueLayout.privateMode)
     let attributes = model.entities.flatMap { $0.properties.compactMap { $0 as? NSAttributeDescription } }
     guard attributes.contains(where: \.allowsExternalBinaryDataStorage) else { return }
     let store = URL(fileURLWithPath: configuration.store).resolvingSymlinksInPath()

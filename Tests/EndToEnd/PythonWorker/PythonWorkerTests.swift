@@ -105,6 +105,6 @@ import WorkerPool
   }
 }
 
-private enum Python {
+enum Python {
   static let isThere = (try? run("/usr/bin/env", ["python3", "-c", "import sqlite3"]))?.code == 0
 }

@@ -41,6 +41,7 @@ import WorkerProtocol
           coordinator.becameReady(
             uris.map { WindowJob(key: $0.key, kind: words[2], queue: "default", priority: 0) })
         case "cancel": coordinator.cancel(uris[0].key)
+        case "settled": coordinator.settled(uris.map(\.key))
         case "drain": coordinator.drain(id)
         case "elsewhere":
           coordinator.workerCameUp(elsewhere, kinds: ["other"])

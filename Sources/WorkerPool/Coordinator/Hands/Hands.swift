@@ -8,6 +8,10 @@ import WorkerProtocol
 struct Hands {
   private(set) var workers: [WorkerID: WorkerHand] = [:]
   private(set) var jobs: [JobKey: HeldJob] = [:]
+  /// Jobs that have left a hand, and of which the pool writes how they ended; each takes its worker's credit until then.
+  private var unsettled: [JobKey: WorkerID] = [:]
+  /// The number of the last handing out.
+  private var run = 0
   /// Notes for the next pool who holds what. Nil in tests that need none.
   var ledger: JobLedger?
   /// Seconds that a worker may hold jobs without beginning one, outside store waits. It is replaced then, and killed
@@ -56,7 +60,8 @@ struct Hands {
     _ job: WindowJob, by id: WorkerID, pickedAmong lanes: Set<String>, alone: Bool, now: Double
   ) {
     let index = ledger?.handOut(job.key, attempt: job.attempt, to: id.number)
-    jobs[job.key] = HeldJob(job, worker: id, pickedAmong: lanes, ledgerIndex: index, now: now)
+    run = run == ProtocolLimit.counter ? 1 : run + 1
+    jobs[job.key] = HeldJob(job, worker: id, run: run, pickedAmong: lanes, ledgerIndex: index, now: now)
     workers[id]?.take(job.key, alone: alone)
     watchBeginning(id, now: now)
   }
@@ -121,6 +126,27 @@ struct Hands {
   mutating func watch(_ id: WorkerID, now: Double) {
     setDeadline(id)
     watchBeginning(id, now: now)
+  }
+
+  // MARK: Jobs that the pool settles
+
+  /// A job has left the worker's hand, and its row does not say yet how it ended. Without a bound on such jobs a pool
+  /// that cannot write would let all jobs have their effects, and the next pool would run them again.
+  mutating func awaitSettlement(of job: JobKey, by id: WorkerID) {
+    unsettled[job] = id
+    workers[id]?.addUnsettled(1)
+  }
+
+  /// The rows of these jobs are written. Returns whether a worker may get other jobs for one of them.
+  mutating func noteSettled(_ settled: [JobKey]) -> Bool {
+    if unsettled.isEmpty { return false }
+    var isAny = false
+    for job in settled {
+      guard let id = unsettled.removeValue(forKey: job) else { continue }
+      workers[id]?.addUnsettled(-1)
+      isAny = true
+    }
+    return isAny
   }
 
   // MARK: Time

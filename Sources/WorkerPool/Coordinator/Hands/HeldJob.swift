@@ -6,6 +6,8 @@ struct HeldJob {
   let job: WindowJob
   let worker: WorkerID
   let handedOutAt: Double
+  /// The number of this handing out: no other one of this pool has it, but after 2^31 others.
+  let run: Int
   /// The lanes among which its lane was picked; empty where no lane was charged.
   let pickedAmong: Set<String>
   /// When the worker said that it began; `nil` while it only holds the job.
@@ -24,11 +26,12 @@ struct HeldJob {
   /// Its store wait: before it begins, or before its commit.
   var storeWait: StoreWait?
 
-  init(_ job: WindowJob, worker: WorkerID, pickedAmong lanes: Set<String>, ledgerIndex: Int?, now: Double) {
+  init(_ job: WindowJob, worker: WorkerID, run: Int, pickedAmong lanes: Set<String>, ledgerIndex: Int?, now: Double) {
     self.job = job
     self.worker = worker
     self.ledgerIndex = ledgerIndex
     handedOutAt = now
+    self.run = run
     pickedAmong = lanes
   }
 

@@ -18,6 +18,8 @@ struct WorkerHand {
   private(set) var credit = 0
   private(set) var held: Set<JobKey> = []
   private(set) var begun: Set<JobKey> = []
+  /// How many of its jobs have ended, while the pool writes how.
+  private var unsettled = 0
   private(set) var isDraining = false
   /// It holds a suspect, and gets no other job.
   private(set) var isAlone = false
@@ -41,7 +43,9 @@ struct WorkerHand {
 
   /// How many jobs it holds that it has not begun.
   var notBegun: Int { held.count - begun.count }
-  var freeCredit: Int { isDraining || isAlone || isRecalling || restsUntil != nil ? 0 : max(0, credit - held.count) }
+  var freeCredit: Int {
+    isDraining || isAlone || isRecalling || restsUntil != nil ? 0 : max(0, credit - held.count - unsettled)
+  }
   /// Whether an idle worker may get a suspect.
   var mayGetSuspect: Bool { credit > 0 && !isDraining && restsUntil == nil }
   /// It was told to finish, and holds no job any more.
@@ -88,6 +92,8 @@ struct WorkerHand {
     guard held.count > 2 * credit, !isRecalling, !isDraining else { return 0 }
     return max(0, held.count - max(credit, begun.count))
   }
+
+  mutating func addUnsettled(_ count: Int) { unsettled += count }
 
   mutating func drain() { isDraining = true }
   mutating func recall() { isRecalling = true }

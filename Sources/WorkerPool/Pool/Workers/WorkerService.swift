@@ -4,17 +4,23 @@ import WorkerProtocol
 /// Connects the worker processes with the coordinator: checks their hellos, hands on what they say, and tells the
 /// supervisor what their jobs need.
 final class WorkerService {
-  private let core: PoolCore
-  private let supervisor: Supervisor
-  private let sockets: WorkerServer
-  private let status: StatusService
+  let core: PoolCore
+  let supervisor: Supervisor
+  let sockets: WorkerServer
+  let status: StatusService
   private let survivors: Survivors
-  private let checkpoints: WALCheckpoints
+  let checkpoints: WALCheckpoints
   private let output: WorkerOutputQueue
   private let heartbeat: HeartbeatTimer
+  var sheeted = SheetedMessages()
+  /// The processes of workers that leave the rows of their jobs to the pool. Their last lines are read when the
+  /// supervisor has forgotten them.
+  var leavingRows: [WorkerID: Int32] = [:]
+  /// Failed jobs whose rows the pool writes now.
+  var failing: Set<JobKey> = []
   let failures: FailureLog
   /// Jobs whose attempt has ended in this turn, by worker.
-  private var endedInTurn: [WorkerID: [JobKey]] = [:]
+  var endedInTurn: [WorkerID: [JobKey]] = [:]
   /// The names of the plugins that run a kind.
   private var pluginsByKind: [String: [String]] = [:]
   /// Called when the last worker of a pool that stops is gone.
@@ -70,6 +76,7 @@ final class WorkerService {
       core.log(.jobTimedOut, "\(names) took longer than \(Clock.text(seconds))", .pid(obituary.pid), .jobs(uris))
     case .cancelled:
       core.log(.jobCancelled, "\(names) did not stop when it was cancelled, and ended with its process", .jobs(uris))
+    case .told: break
     }
   }
 }
@@ -111,9 +118,12 @@ extension WorkerService: SupervisorDelegate {
 
   func workerDied(_ id: WorkerID, _ obituary: Obituary) {
     sockets.finish(id)
+    sheeted.forget(id)
+    leave(core.coordinator.hands.workers[id]?.held ?? [], id)
     for job in core.coordinator.hands.workers[id]?.begun ?? [] { endedInTurn[id, default: []].append(job) }
     core.coordinator.now = Clock.now
     core.coordinator.workerDied(id, obituary)
+    leavingRows[id] = nil
     core.coordinator.ledger?.remove(worker: id.number)
   }
 
@@ -169,6 +179,7 @@ extension WorkerService: WorkerServerDelegate {
       return sockets.dismiss(id, .message)
     }
     core.coordinator.ledger?.add(worker: id.number, ProcessIdentity(of: worker.pid))
+    if worker.plugin.description.settledByPool == true { leavingRows[id] = worker.pid }
     supervisor.cameUp(id)
     core.coordinator.workerCameUp(id, kinds: kinds)
   }
@@ -192,6 +203,10 @@ extension WorkerService: WorkerServerDelegate {
       guard !jobs.isEmpty else { return }
       status.collector.history.note(done: jobs, now: core.coordinator.now)
       ended(jobs, message, id)
+    case .settle(let outcome, let uri, let run): settle(outcome, uri, run: run, id)
+    case .returned(let uris):
+      leave(core.coordinator.inHand(uris, of: id), id)
+      core.coordinator.workerSaid(message, id)
     case .failed(let uri):
       let jobs = core.coordinator.inHand([uri], of: id)
       guard !jobs.isEmpty else { return }
@@ -213,6 +228,7 @@ extension WorkerService: WorkerServerDelegate {
 
   private func ended(_ jobs: [JobKey], _ message: WorkerMessage, _ id: WorkerID) {
     endedInTurn[id, default: []] += jobs
+    leave(jobs, id)
     core.coordinator.workerSaid(message, id)
     status.publish(ended: jobs)
     checkpoints.walWasWritten()
