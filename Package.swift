@@ -54,7 +54,7 @@ let package = Package(
     .target(name: "Documents", dependencies: ["CoreData"], plugins: ["ModelCompilerPlugin"]),
     .target(
       name: "Jobs",
-      dependencies: ["CoreData", "LinuxSystem", "ObjectIdentity", "WorkerProtocol"],
+      dependencies: ["CoreData", "LinuxSystem", "ModelFiles", "ObjectIdentity", "WorkerProtocol"],
       plugins: ["ModelCompilerPlugin"]),
     .target(
       name: "WorkerKit",

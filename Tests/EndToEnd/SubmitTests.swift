@@ -239,6 +239,7 @@ import WorkerPool
     try FileManager.default.createDirectory(atPath: incoming, withIntermediateDirectories: true)
     let options = [
       "priority": "4", "job-queue": "slow", "run-at": "2096-01-01T00:00:00Z", "unique": "17", "unique-for": "60",
+      "unique-by": "kind,parameters", "unique-period": "3600",
       "max-attempts": "7", "backoff": "2", "max-backoff": "30.5", "timeout": "1.5", "limit-key": "disk", "limit": "3",
       "after": "x-coredata://A/PoolJob/p1", "batch": "night", "after-batch": "day", "when-failed": "run",
     ]
@@ -257,6 +258,7 @@ import WorkerPool
     #expect(job.options.backoff == 2 && job.options.maxBackoff == 30.5 && job.options.limit == 3)
     #expect(job.options.after == ["x-coredata://A/PoolJob/p1"] && job.options.afterBatch == "day")
     #expect(job.options.whenFailed == .run)
+    #expect(job.uniqueBy == [.kind, .parameters] && job.uniquePeriod == 3600)
   }
 
   @Test(

@@ -34,7 +34,10 @@ extension JobFile {
 
   /// What is wrong with keys that need each other, or exclude each other.
   private static func conflict(in job: JobRequest) -> String? {
-    if job.options.uniqueFor != nil, job.uniqueKey == nil { return "\"uniqueFor\" needs \"unique\"" }
+    if job.uniqueKey == nil, job.uniqueBy.isEmpty {
+      if job.options.uniqueFor != nil { return "\"uniqueFor\" needs \"unique\" or \"uniqueBy\"" }
+      if job.uniquePeriod != nil { return "\"uniquePeriod\" needs \"uniqueBy\" or \"unique\"" }
+    }
     if job.options.limit != nil, job.limitKey == nil { return "\"limit\" needs \"limitKey\"" }
     if job.options.whenFailed != .wait, !job.options.waitsForJobs {
       return "\"whenFailed\" needs \"after\" or \"afterBatch\""

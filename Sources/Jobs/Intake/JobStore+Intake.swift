@@ -11,12 +11,16 @@ extension JobStore {
   /// again.
   /// - Parameter now: when the jobs came; a request for a later time is scheduled.
   /// - Returns: the new jobs, in the order of the requests.
-  /// - Throws: ``JobObjectNameError``, and what a fetch throws.
+  /// - Throws: ``JobObjectNameError``, ``JSONError`` for ``JobRequest/uniqueBy`` with parameters that are not JSON, and
+  ///   what a fetch throws.
   @discardableResult
   public func insert(
     _ requests: [JobRequest], into context: NSManagedObjectContext, at now: Date? = nil
   ) throws -> [PoolJob] {
     let now = now ?? self.now
+    if requests.contains(where: \.hasUniqueParts) {
+      return try insert(requests.map { try $0.keyed(at: now, in: context) }, into: context, at: now)
+    }
     if let token = requests.first?.submission {
       return try insertSubmission(token, requests, into: context, at: now)
     }

@@ -5,7 +5,8 @@ extension JobStore {
   /// Whether `insertPlain` can take the jobs of a file. It cannot where jobs concern each
   /// other, or other jobs: unique keys, labels, and the token of a submission.
   public func isPlain(_ requests: [JobRequest]) -> Bool {
-    requests.first?.submission == nil && requests.allSatisfy { $0.uniqueKey == nil && $0.label == nil }
+    requests.first?.submission == nil
+      && requests.allSatisfy { $0.uniqueKey == nil && $0.uniqueBy.isEmpty && $0.label == nil }
   }
 
   /// What a plain intake brought.

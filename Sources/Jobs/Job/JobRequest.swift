@@ -68,6 +68,23 @@ public struct JobRequest: Hashable, Sendable {
   /// if try Job.submit(request, into: context) == nil { print("it waits or runs already") }
   /// ```
   public var uniqueKey: String?
+  /// Parts of the job in which two jobs must differ: a second one that is equal in all of them is not taken while the
+  /// first is unfinished. The pool makes a key of them when the job comes; ``uniqueKey``, if set, is a part of it.
+  /// Default: none.
+  ///
+  /// ```swift
+  /// var request = JobRequest(kind: "mail", parameters: #"{"to": "a@example.org"}"#)
+  /// request.uniqueBy = [.kind, .parameters]
+  /// request.uniquePeriod = 3600  // one mail to an address in each hour of the clock
+  /// ```
+  ///
+  /// Parameters are equal if they have the same members with the same values: their order, white space and the way in
+  /// which numbers are written do not count.
+  public var uniqueBy: [UniquePart] = []
+  /// Of equal jobs one is taken in each period of this many seconds, finished or not. Periods begin at multiples of
+  /// this length since 1970 in UTC: one of 3600 is an hour of the clock, one of 86,400 a day. Default nil. It needs
+  /// ``uniqueBy`` or ``uniqueKey``. ``JobOptions/uniqueFor`` counts from the arrival of a job instead.
+  public var uniquePeriod: Double?
   /// Attempts that may throw before the job is dead; nil, the default, is the kind's own number, and 20 without one. A
   /// job file takes 1 to 1000.
   ///

@@ -20,6 +20,7 @@ extension PoolJob {
   public static func submit(
     _ request: JobRequest, into context: NSManagedObjectContext, at now: Date = Date()
   ) throws -> PoolJob? {
+    let request = try request.keyed(at: now, in: context)
     if let key = request.uniqueKey, try !takenKeys(among: [key], in: context, at: now).isEmpty { return nil }
     return try insert(request, into: context, at: now)
   }
@@ -47,6 +48,9 @@ extension PoolJob {
   static func insert(
     _ request: JobRequest, _ entity: NSEntityDescription, into context: NSManagedObjectContext, at now: Date
   ) throws -> PoolJob {
+    if request.hasUniqueParts {
+      return try insert(request.keyed(at: now, in: context), entity, into: context, at: now)
+    }
     guard request.objects.allSatisfy({ ObjectURI($0) != nil }) else {
       var permanent = request
       permanent.objects = try request.permanentObjects(in: context)

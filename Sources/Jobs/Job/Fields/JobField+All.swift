@@ -59,6 +59,15 @@ extension JobField {
       "uniqueFor", .seconds(atMost: 366 * 86_400),
       option: Option("SECONDS", "submit nothing for this long after a job with this key came, finished or not"),
       get: { $0.uniqueFor }, set: { $0.uniqueFor = $1 }),
+    .passing(
+      "uniqueBy", .words(of: UniquePart.self), isForPeriodicJobs: true,
+      option: Option(
+        "PARTS", "submit nothing while a job that is equal in these is unfinished: kind,queue,objects,parameters"),
+      get: { $0.uniqueBy.isEmpty ? nil : $0.uniqueBy }, set: { $0.uniqueBy = $1 }),
+    .passing(
+      "uniquePeriod", .seconds(atMost: 366 * 86_400), isForPeriodicJobs: true,
+      option: Option("SECONDS", "with --unique-by or --unique: one job in each such period, as 3600 for hours"),
+      get: { $0.uniquePeriod }, set: { $0.uniquePeriod = $1 }),
     .attribute(
       "maxAttempts", .int(1...1000), option: Option("N", "attempts that may fail", default: kindsOwn),
       get: { $0.maxAttempts }, set: { $0.maxAttempts = $1 },

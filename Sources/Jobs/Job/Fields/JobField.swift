@@ -136,11 +136,11 @@ extension JobField {
   }
 
   /// A field of a request that no row keeps: it is not needed once the job is in the store.
-  static func passing(
-    _ name: String, _ form: JobFieldForm<String>, get: @escaping @Sendable (JobRequest) -> String?,
-    set: @escaping @Sendable (inout JobRequest, String) -> Void
+  static func passing<Value>(
+    _ name: String, _ form: JobFieldForm<Value>, isForPeriodicJobs: Bool = false, option: Option? = nil,
+    get: @escaping @Sendable (JobRequest) -> Value?, set: @escaping @Sendable (inout JobRequest, Value) -> Void
   ) -> JobField {
-    requested(name, form, isForPeriodicJobs: false, option: nil, get: get, set: set)
+    requested(name, form, isForPeriodicJobs: isForPeriodicJobs, option: option, get: get, set: set)
   }
 
   /// A field that the pool and plugins write into a job's row.

@@ -86,6 +86,27 @@ extension JobFieldForm where Value: RawRepresentable & CaseIterable, Value.RawVa
   }
 }
 
+extension JobFieldForm {
+  /// Some of a type's words; with commas between them on the command line.
+  static func words<Word: RawRepresentable & CaseIterable & Sendable>(of type: Word.Type) -> JobFieldForm
+  where Value == [Word], Word.RawValue == String {
+    let words = Word.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+    return JobFieldForm(
+      "an array of some of \(words)",
+      decode: { json in json.arrayValue?.compactMap { $0.stringValue.flatMap(Word.init) } },
+      encode: { .array($0.map { .string($0.rawValue) }) },
+      problem: { json, parts in
+        let elements = json.arrayValue ?? []
+        if elements.isEmpty { return "it is empty" }
+        let stranger = elements.firstIndex { $0.stringValue.flatMap(Word.init) == nil }
+        return stranger.map { "element \($0 + 1) is none of them" }
+      },
+      argument: { text in
+        .array(text.split(separator: ",", omittingEmptySubsequences: false).map { .string(String($0)) })
+      })
+  }
+}
+
 extension JobFieldForm<Date> {
   /// A point in time.
   static var time: JobFieldForm {

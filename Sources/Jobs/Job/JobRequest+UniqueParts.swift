@@ -1,0 +1,96 @@
+import CoreData
+import Foundation
+import ModelFiles
+
+/// A part of a job in which jobs differ from each other.
+///
+/// ```swift
+/// var request = JobRequest(kind: "index", objects: [book.objectID.uriString])
+/// request.uniqueBy = [.kind, .objects]
+/// ```
+public enum UniquePart: String, Sendable, CaseIterable {
+  /// ``JobRequest/kind``.
+  case kind
+  /// ``JobRequest/queue``.
+  case queue
+  /// ``JobRequest/objects``, in their order.
+  case objects
+  /// ``JobRequest/parameters``, as values.
+  case parameters
+}
+
+extension JobRequest {
+  /// Whether the row gets a unique key that is made of parts.
+  var hasUniqueParts: Bool { !uniqueBy.isEmpty || uniquePeriod != nil && uniqueKey != nil }
+
+  /// The same request with its unique parts and period as a plain unique key: the store knows nothing else.
+  ///
+  /// - Parameters:
+  ///   - now: when the job comes.
+  ///   - context: the context of new objects that the request names.
+  /// - Throws: ``JobObjectNameError``; ``JSONError`` for parameters that are not JSON.
+  func keyed(at now: Date, in context: NSManagedObjectContext) throws -> JobRequest {
+    guard hasUniqueParts else { return self }
+    var request = self
+    if uniqueBy.contains(.objects) { request.objects = try permanentObjects(in: context) }
+    request.uniqueBy = []
+    request.uniquePeriod = nil
+    var members = [JSONMember("unique", .optional(uniqueKey))]
+    // In the order of the cases: the order in which a producer lists them does not count.
+    for part in UniquePart.allCases where uniqueBy.contains(part) {
+      members.append(JSONMember(part.rawValue, try request.value(of: part)))
+    }
+    if let uniquePeriod {
+      let start = (now.timeIntervalSince1970 / uniquePeriod).rounded(.down) * uniquePeriod
+      members.append(JSONMember("period", .array([.number(uniquePeriod), .number(start)])))
+      // The period of a key that another period follows may end later: nobody asks for that key any more.
+      request.options.uniqueFor = max(start + uniquePeriod - now.timeIntervalSince1970, 0.001)
+    }
+    request.uniqueKey = Self.key(of: members)
+    return request
+  }
+
+  private func value(of part: UniquePart) throws -> JSONValue {
+    switch part {
+    case .kind: .string(kind)
+    case .queue: .string(queue)
+    case .objects: .array(objects.map(JSONValue.string))
+    case .parameters:
+      try parameters.map { text throws(JSONError) in try JSONParser.parse(text).canonical } ?? .object([])
+    }
+  }
+
+  /// The names of the parts, for people, and a hash of their values, which may be long. The text stays as it is in all
+  /// versions: a store has keys of earlier ones.
+  private static func key(of members: [JSONMember]) -> String {
+    var bytes: [UInt8] = []
+    JSONValue.object(members).write(to: &bytes)
+    let names = members.filter { $0.value != .null }.map(\.name).joined(separator: ",")
+    let hash = SHA256.hash(bytes).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    return "by \(names): \(hash)"
+  }
+}
+
+extension JSONValue {
+  /// The value in the one form that all values equal to it have: members by name, whole numbers without fraction and
+  /// exponent, other numbers as the shortest text of the double.
+  var canonical: JSONValue {
+    switch self {
+    case .object(let members):
+      .object(
+        members.map { JSONMember($0.name, $0.value.canonical) }
+          .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) })
+    case .array(let elements): .array(elements.map(\.canonical))
+    case .number(let digits):
+      // A number that has no such form, such as one of many digits, stays as it is written.
+      if let value = intValue {
+        .number(value)
+      } else if let value = Double(digits), value.isFinite {
+        digits.allSatisfy { $0.isNumber || $0 == "-" } ? self : .number(value)
+      } else {
+        self
+      }
+    case .null, .bool, .string: self
+    }
+  }
+}
