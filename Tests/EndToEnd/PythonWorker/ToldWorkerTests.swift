@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import TestFiles
 import Testing
 import WorkerPool
 
@@ -140,5 +141,38 @@ import WorkerPool
     let message = try job(pool)["errors"]?.arrayValue?.first?["message"]?.stringValue ?? ""
     #expect(message.contains("settledByPool"), "\(message)")
     try pool.stop()
+  }
+
+  // MARK: At a server
+
+  @Test(.timeLimit(.minutes(20)), .enabled(if: PostgreSQLServer.isInstalled))
+  func poolsAtAServerSettleTheirOwnJobsAndTakeOverThoseOfADeadHost() throws {
+    let hosts = try HostPools()
+    try FileManager.default.createSymbolicLink(
+      atPath: hosts.plugins + "/worker-told", withDestinationPath: Self.worker)
+    let pools = try ["a", "b"].map { try hosts.start($0, workers: 2) }
+    func lines(_ name: String) throws -> Int {
+      let path = hosts.place.path(name)
+      guard FileManager.default.fileExists(atPath: path) else { return 0 }
+      return try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").count
+    }
+    func job(_ mode: String, _ name: String) -> String {
+      #"{"kind": "told", "parameters": {"lines": "\#(hosts.place.path(name))", "mode": "\#(mode)"}}"#
+    }
+    try hosts.drop((0..<40).map { _ in job("twice", "many") }, as: "many.json", on: "a")
+    try waitUntil("all jobs have succeeded") { try hosts.succeeded() == 40 }
+    #expect(try lines("many") == 40)
+    #expect(try hosts.psql("SELECT DISTINCT attempt, crashes FROM \(hosts.table("PoolJob"))") == "1|0")
+
+    // Worker of one host   | Its pool   | Pool of the other host
+    // effect               |            |
+    // kills its pool       | dies       |
+    //                      |            | takes the job over, and runs it again
+    try hosts.drop([job("kill-pool", "killed")], as: "killed.json", on: "b")
+    try waitUntil("the job has succeeded on the other host") { try hosts.succeeded() == 41 }
+    #expect(try lines("killed") == 2)
+    let rest = pools.filter(\.isRunning)
+    #expect(rest.count == 1)
+    for pool in rest { try pool.stop() }
   }
 }
