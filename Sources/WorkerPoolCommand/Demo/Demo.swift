@@ -61,16 +61,23 @@ struct Demo {
     sayWhatIsNext(directory)
   }
 
-  /// Short lines, which fit a narrow terminal.
+  /// Short lines, which fit a narrow terminal. A program that the shell does not find is named by its path.
   private func sayWhatIsNext(_ directory: DemoDirectory) {
+    let command = ShellWord.quoted(isFoundByShell ? "workerpool" : executable)
     if keepsFiles {
       let queue = ShellWord.quoted(directory.queue)
-      say("Look at its jobs in a browser: workerpool web --queue \(queue) --store \(ShellWord.quoted(directory.store))")
+      say("Look at its jobs in a browser: \(command) web --queue \(queue) --store \(ShellWord.quoted(directory.store))")
     } else {
-      say("Keep such a store: workerpool demo --keep")
+      say("Keep such a store: \(command) demo --keep \(ShellWord.quoted(folder))")
     }
-    say("Run a pool on your app's store: workerpool help run")
+    say("Run a pool on your app's store: \(command) help run")
     say("Give it jobs, write a worker: README.md, \"Five tasks\"")
+  }
+
+  private var isFoundByShell: Bool {
+    let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
+    let program = folders.lazy.map { "\($0)/workerpool" }.first(where: FileManager.default.isExecutableFile)
+    return program.map { URL(fileURLWithPath: $0).resolvingSymlinksInPath().path } == executable
   }
 
   private func job(_ path: String) -> JobRequest {

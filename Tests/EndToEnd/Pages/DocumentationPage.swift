@@ -21,8 +21,6 @@ struct DocumentationPage: Sendable, CustomTestStringConvertible {
 
     /// The file whose content the block is.
     var file: String? { notes.lazy.compactMap { if case .file(let path) = $0 { path } else { nil } }.first }
-    /// What comes before the block, so that it runs or compiles by itself.
-    var given: String? { notes.lazy.compactMap { if case .given(let text) = $0 { text } else { nil } }.first }
     /// Whether the block goes on with the program of the Swift block before it.
     var continues: Bool { notes.contains { if case .continues = $0 { true } else { false } } }
     /// What the block's command prints when the page may go on; it runs meanwhile.
@@ -43,8 +41,6 @@ struct DocumentationPage: Sendable, CustomTestStringConvertible {
     case runsUntil(String)
     /// The commands end with this exit code.
     case exits(Int)
-    /// What readers do by themselves, or what stands for a package that this one does not have: commands, or Swift.
-    case given(String)
     /// The block is a part of the program of the Swift block before it.
     case continues
     /// Why the block is not run.
@@ -64,7 +60,6 @@ struct DocumentationPage: Sendable, CustomTestStringConvertible {
       case "file": self = .file(halves[1])
       case "runs until": self = .runsUntil(halves[1])
       case "exits": self = Int(halves[1]).map(Note.exits) ?? .unknown(comment)
-      case "given": self = .given(halves[1])
       case "continues": self = .continues
       case "not run": self = .notRun(halves[1])
       case ".ci/check-directions --draw": self = .notRun("a drawing that .ci/check-directions compares with the code")

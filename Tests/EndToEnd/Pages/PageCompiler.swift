@@ -26,9 +26,7 @@ struct PageCompiler {
   /// What the compiler finds wrong with a file; empty if nothing is.
   func errors(in text: String) throws -> String {
     let isProgram = !text.contains("@main")
-    // A block that imports nothing is about CoreData.
-    let imported = text.contains("import ") ? text : "import CoreData\n" + text
-    let file = try place.write(imported, to: "snippet/main.swift")
+    let file = try place.write(text, to: "snippet/main.swift")
     let generated = (try? FileManager.default.contentsOfDirectory(atPath: place.path("generated"))) ?? []
     let headers = try FileManager.default.contentsOfDirectory(
       atPath: DocumentationPage.package.appendingPathComponent("Sources").path

@@ -32,7 +32,6 @@ struct PageScript {
     var last: Int?
     for block in page.blocks where block.reasonNotToRun == nil {
       let isCommand = block.language == "sh" && block.file == nil
-      if isCommand, let given = block.given { text += "line=\(block.line)\n{ \(given)\n} </dev/null >out.$line 2>&1\n" }
       if let path = block.file {
         text += Self.writing(block, to: path)
       } else if isCommand {

@@ -89,7 +89,7 @@ import Testing
     for block in page.blocks where block.language == "swift" && block.reasonNotToRun == nil {
       // The page's commands build a manifest, and the tests of a package.
       if let file = block.file, file.hasSuffix("Package.swift") || file.hasPrefix("Tests/") { continue }
-      program = (block.continues ? program : "") + (block.given.map { $0 + "\n" } ?? "") + block.text
+      program = (block.continues ? program : "") + block.text
       let errors = try compiler.errors(in: program)
       #expect(errors == "", "\(page.path):\(block.line): \(errors)")
     }
