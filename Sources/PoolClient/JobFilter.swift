@@ -37,6 +37,11 @@ public struct JobFilter: Hashable, Sendable {
   /// Only jobs with this text in their parameters, their unique key, their output or their errors, in capitals or not;
   /// nil, the default, for all. Each job that the rest of the filter leaves is read for it.
   public var search: String?
+  /// Only jobs whose last error has this ``AttemptFailure/pattern``, which `type: message` of any such error gives,
+  /// too; nil, the default, for all. Each job with errors that the rest of the filter leaves is read for it.
+  public var error: String? {
+    didSet { error = error.map(AttemptFailure.pattern) }
+  }
   /// Only jobs that came after the one with this key; nil, the default, for all. For lists that go on where the last
   /// one ended.
   public var after: Int64?
@@ -68,6 +73,10 @@ public struct JobFilter: Hashable, Sendable {
   /// Whether jobs in one of these states may be among the chosen.
   public func mayMatch(_ states: [JobState]) -> Bool { state.map(states.contains) ?? true }
 
+  /// Whether a job that ``condition(running:objectID:)`` has found is among the chosen: no statement finds the pattern
+  /// of an error.
+  func fits(_ job: Job) -> Bool { error == nil || job.failures.last?.pattern == error }
+
   /// The predicate of the filter; nil when it leaves no job out.
   ///
   /// - Parameters:
@@ -86,6 +95,14 @@ public struct JobFilter: Hashable, Sendable {
       let query = ObjectQuery(entity: PoolJob.entityName, predicate: predicate)
       let request = try query.fetchRequest(in: JobModel.make(), as: PoolJob.self)
       if let checked = request.predicate { conditions.append(checked) }
+    }
+    if let error {
+      conditions.append(NSPredicate(format: "errors != nil"))
+      if let literal = AttemptFailure.literal(of: error) {
+        // As it stands in the JSON of the errors.
+        let text = JSONValue.string(literal).text.dropFirst().dropLast()
+        conditions.append(NSPredicate(format: "errors CONTAINS %@", String(text)))
+      }
     }
     if let search {
       let texts = ["parameters", "uniqueKey", "output", "errors"].map {

@@ -226,6 +226,9 @@ public final class StoreReader {
       let request = Job.fetchRequest()
       request.predicate = try condition(filter, runs)
       request.sortDescriptors = order.descriptors
+      guard filter.error == nil else {
+        return try jobs(of: request, fitting: filter, limit: limit) { try body($0, runs[$0.objectID.key ?? 0]) }
+      }
       request.fetchLimit = limit
       request.fetchBatchSize = limit == 0 ? 500 : 0
       request.returnsObjectsAsFaults = false
@@ -259,7 +262,13 @@ public final class StoreReader {
         (one.state, one.states) = (state, nil)
         let request = Job.fetchRequest()
         request.predicate = try condition(one, runs)
-        let count = try context.count(for: request)
+        var count = 0
+        if filter.error == nil {
+          count = try context.count(for: request)
+        } else {
+          request.propertiesToFetch = ["errors"]
+          try context.forEach(request) { count += filter.fits($0) ? 1 : 0 }
+        }
         return count > 0 ? (state, count) : nil
       }
     }
@@ -272,6 +281,7 @@ public final class StoreReader {
     guard let end = objectID(job: end) else { return [] }
     return try context.performAndWait {
       defer { context.reset() }
+      guard filter.error == nil else { return try keys(fitting: filter, upTo: end, limit: limit) }
       let request = NSFetchRequest<NSManagedObjectID>(entityName: Job.entityName)
       request.resultType = .managedObjectIDResultType
       let parts = [NSPredicate(format: "self <= %@", end), try condition(filter, try runs())]
@@ -280,6 +290,42 @@ public final class StoreReader {
       request.fetchLimit = limit
       return try context.fetch(request).compactMap(\.key)
     }
+  }
+
+  /// Passes the first jobs of a request that fit the filter to `body`. On the context's queue.
+  private func jobs(
+    of request: NSFetchRequest<Job>, fitting filter: JobFilter, limit: Int, body: (Job) throws -> Void
+  ) throws {
+    request.fetchBatchSize = 500
+    var count = 0
+    for job in try context.fetch(request) where limit == 0 || count < limit {
+      if filter.fits(job) {
+        try body(job)
+        count += 1
+      }
+      context.refresh(job, mergeChanges: false)
+    }
+  }
+
+  /// The keys of the next jobs whose errors are looked at one by one, a thousand jobs at a time. On the context's
+  /// queue.
+  private func keys(fitting filter: JobFilter, upTo end: NSManagedObjectID, limit: Int) throws -> [JobKey] {
+    let condition = try condition(filter, try runs())
+    var keys: [JobKey] = []
+    var end: NSManagedObjectID? = end
+    while let last = end, keys.count < limit {
+      let request = Job.fetchRequest()
+      request.predicate = NSCompoundPredicate(
+        andPredicateWithSubpredicates: [NSPredicate(format: "self <= %@", last), condition].compactMap(\.self))
+      request.sortDescriptors = JobOrder.newest.descriptors
+      request.propertiesToFetch = ["errors"]
+      request.fetchLimit = 1000
+      let jobs = try context.fetch(request)
+      keys += jobs.filter(filter.fits).prefix(limit - keys.count).compactMap(\.objectID.key)
+      end = jobs.count < request.fetchLimit ? nil : jobs.last?.objectID.key.flatMap { objectID(job: $0 - 1) }
+      context.reset()
+    }
+    return keys
   }
 
   /// The key of the newest job; 0 without jobs. It reads one entry of an index.

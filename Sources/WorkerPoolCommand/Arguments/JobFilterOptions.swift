@@ -10,6 +10,8 @@ enum JobFilterOptions {
     CommandOption(name: "job-queue", value: "NAME", help: "only jobs that wait in this queue"),
     CommandOption(name: "batch", value: "NAME", help: "only jobs of this batch"),
     CommandOption(
+      name: "error", value: "ERROR", help: "only jobs with this last error, as `workerpool failures` shows it"),
+    CommandOption(
       name: "where", value: "PREDICATE", help: "only jobs that match, as in NSPredicate(format:): \"attempt > 2\""),
   ]
 
@@ -19,6 +21,7 @@ enum JobFilterOptions {
     filter.kind = arguments.string("kind")
     filter.queue = arguments.string("job-queue")
     filter.batch = arguments.string("batch")
+    filter.error = arguments.string("error")
     filter.predicate = arguments.string("where")
     return filter
   }

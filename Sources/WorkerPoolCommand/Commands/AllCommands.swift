@@ -1,7 +1,7 @@
 /// Every command, in the order of the help.
 let allCommands: [CommandDescription] = [
-  runCommand, submitCommand, statusCommand, webCommand, reportCommand, jobsCommand, periodicCommand, workersCommand,
-  fetchCommand, logsCommand, retryCommand, cancelCommand, deleteCommand,
+  runCommand, submitCommand, statusCommand, webCommand, reportCommand, jobsCommand, failuresCommand, periodicCommand,
+  workersCommand, fetchCommand, logsCommand, retryCommand, cancelCommand, deleteCommand,
   pauseCommand, resumeCommand, scaleCommand, reloadCommand, stopCommand, migrateCommand, copyCommand,
   systemdUnitCommand, monitoringCommand,
   completionCommand, manualCommand, exampleCommand, demoCommand,

@@ -1,4 +1,5 @@
 import Foundation
+import Jobs
 import LinuxSystem
 import PoolClient
 import PoolMetrics
@@ -45,7 +46,9 @@ let workersCommand = CommandDescription(
     return .success
   }
   guard arguments.has("watch") else {
-    show(try currentStatus(pool, arguments), arguments)
+    let status = try currentStatus(pool, arguments)
+    show(status, arguments)
+    if !asJSON { failures(status).forEach(Output.line) }
     return .success
   }
   let interval = try arguments.seconds("interval", in: 0.01...3600) ?? 1
@@ -62,6 +65,16 @@ let workersCommand = CommandDescription(
   } catch StatusClient.Failure.noReply {
     return .success
   }
+}
+
+/// The largest groups of failed jobs, where the status says that there are such jobs.
+private func failures(_ status: PoolStatus) -> [String] {
+  let states = [JobState.dead, .retryable]
+  guard states.contains(where: { status.jobs?[$0.name] ?? 0 > 0 }) else { return [] }
+  // The pool has answered: a store that this user cannot read hides nothing else.
+  guard let failures = try? StoreReader(poolStore: status.store).failures(), !failures.groups.isEmpty else { return [] }
+  let layout = Output.layout
+  return ["", layout.styled("failed jobs", .strong)] + failures.lines(layout, limit: 5).map { "  \($0)" }
 }
 
 /// Shows the status until the user quits or the pool ends. If the pool ends, it says so.

@@ -8,6 +8,7 @@ extension JobFilter {
     kind = parameters["kind"]
     queue = parameters["queue"]
     batch = parameters["batch"]
+    error = parameters["error"]
     search = parameters["search"]
     predicate = parameters["where"]
   }
@@ -15,8 +16,8 @@ extension JobFilter {
   /// Its parts by their names in addresses and forms.
   var parameters: [(String, String?)] {
     [
-      ("state", stateName), ("kind", kind), ("queue", queue), ("batch", batch), ("search", search),
-      ("where", predicate),
+      ("state", stateName), ("kind", kind), ("queue", queue), ("batch", batch), ("error", error),
+      ("search", search), ("where", predicate),
     ]
   }
 

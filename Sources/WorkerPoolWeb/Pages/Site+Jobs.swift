@@ -58,6 +58,7 @@ extension Site {
       field("Kind", name: "kind", value: filter.kind)
       field("Queue", name: "queue", value: filter.queue)
       field("Batch", name: "batch", value: filter.batch)
+      if let error = filter.error { field("Error", name: "error", value: error) }
       tag("div", .class("wide")) {
         field(
           "Search", name: "search", value: filter.search, type: "search",

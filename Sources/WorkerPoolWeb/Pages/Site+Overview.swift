@@ -17,6 +17,7 @@ extension Site {
           }(),
         latest.isRunning ? tiles(latest.status) : .nothing,
         latest.isRunning ? advice(latest.status) : .nothing,
+        failureGroups(),
         periods(period),
         plots(period),
         problems(latest.status),

@@ -14,6 +14,7 @@ final class Site {
   private let namedStore: String?
   private var jobReader: JobReader?
   var finished = FinishedJobs()
+  var failures = CurrentFailures()
   private let notices: Notices
   /// Who sees the page that is made now.
   private(set) var visitor = Visitor(session: "", formKey: "", role: .look, name: nil)

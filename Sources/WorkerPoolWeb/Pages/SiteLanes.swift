@@ -17,7 +17,7 @@ final class SiteLanes: Sendable {
 
     init(_ request: HTTPRequest) {
       let fields = request.method == "POST" ? request.form : request.query
-      if fields["where"] != nil || fields["search"] != nil {
+      if ["where", "search", "error"].contains(where: { fields[$0] != nil }) {
         self = .search
       } else if request.method == "POST" {
         self = .change

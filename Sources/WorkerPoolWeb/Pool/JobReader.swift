@@ -48,6 +48,7 @@ final class JobReader {
   ///
   /// - Parameter before: the key of the last job of the page before.
   func page(_ filter: JobFilter, before: Int64?) throws -> Page {
+    if filter.error != nil { return try pageOfError(filter, before: before) }
     var page = Page()
     let filter = try bounded(filter)
     try within(Self.longest) {
@@ -74,6 +75,31 @@ final class JobReader {
     }
     return page
   }
+
+  /// The jobs that fit a filter by an error, of which no statement knows.
+  private func pageOfError(_ filter: JobFilter, before: Int64?) throws -> Page {
+    var page = Page()
+    let filter = try bounded(filter)
+    try within(Self.longest) {
+      let newest = try before.map { $0 - 1 } ?? reader.newestKey()
+      let keys = try reader.keys(filter, upTo: newest, limit: Self.pageSize + 1)
+      try reader.perform { context, objectID in
+        let runs = try reader.runs()
+        let request = Job.fetchRequest()
+        request.predicate = NSPredicate(format: "self IN %@", keys.prefix(Self.pageSize).compactMap(objectID))
+        request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: false)]
+        request.propertiesToFetch = Job.shortAttributes + ["errors"]
+        page.rows = try context.fetch(request).map { Self.row($0, runs[$0.objectID.key ?? 0]) }
+      }
+      if keys.count > Self.pageSize { page.next = keys[Self.pageSize - 1] }
+      let isWhole = before == nil && page.next == nil
+      page.count = isWhole ? keys.count : try reader.counts(filter).reduce(0) { $0 + $1.count }
+    }
+    return page
+  }
+
+  /// The failed jobs in groups.
+  func failures() throws -> FailureGroups { try within(Self.longest) { try reader.failures() } }
 
   /// Calls `body` with a job and who runs it; false when there is none.
   func job(_ key: Int64, body: (Job, JobRun?) throws -> Void) throws -> Bool {

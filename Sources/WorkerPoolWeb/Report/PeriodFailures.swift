@@ -4,10 +4,11 @@ import PoolClient
 
 /// The attempts of a store's jobs that failed in a period.
 struct PeriodFailures: Sendable {
-  /// Failures of one kind of job with one type of error.
+  /// Failures of one kind of job with the same error.
   struct Group: Hashable, Sendable {
     var kind: String
-    var type: String
+    /// What their errors have in common: `AttemptFailure.pattern`.
+    var error: String
     var count = 0
     /// Jobs that the last of these failures made dead.
     var dead = 0
@@ -42,25 +43,22 @@ struct PeriodFailures: Sendable {
       // Without an order: SQLite would read all jobs in that of their keys.
       let request = JobStore.failedJobs(since: start)
       request.propertiesToFetch = ["kind", "state", "errors"]
-      request.fetchBatchSize = 500
-      for job in try context.fetch(request) {
-        take(job, since: start, &byName)
-        context.refresh(job, mergeChanges: false)
-      }
+      try context.forEach(request) { take($0, since: start, &byName) }
     }
     keepLatest()
-    groups = byName.values.sorted { (-$0.count, $0.kind, $0.type) < (-$1.count, $1.kind, $1.type) }
+    groups = byName.values.sorted { (-$0.count, $0.kind, $0.error) < (-$1.count, $1.kind, $1.error) }
   }
 
   private mutating func take(_ job: Job, since start: Date, _ byName: inout [[String]: Group]) {
     let name = job.objectID.objectURI?.name ?? ""
     let failures = job.failures
     for (number, failure) in failures.enumerated() where failure.date >= start {
-      var group = byName[[job.kind, failure.type]] ?? Group(kind: job.kind, type: failure.type)
+      let error = failure.pattern
+      var group = byName[[job.kind, error]] ?? Group(kind: job.kind, error: error)
       group.count += 1
       if job.state == .dead, number == failures.count - 1 { group.dead += 1 }
       if failure.date >= group.last { (group.last, group.message) = (failure.date, failure.message) }
-      byName[[job.kind, failure.type]] = group
+      byName[[job.kind, error]] = group
       latest.append(Failure(job: name, kind: job.kind, state: job.state.name, failure: failure))
       count += 1
     }

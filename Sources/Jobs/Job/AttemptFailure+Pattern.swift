@@ -1,0 +1,87 @@
+extension AttemptFailure {
+  /// What the failures of one cause have in common: the type of the error and the first line of its message, with `#`
+  /// in place of numbers and hexadecimal digits, and `…` in place of what stands in quotes.
+  ///
+  /// ```swift
+  /// let failure = AttemptFailure(
+  ///   attempt: 1, date: Date(), type: "HTTPError", message: "\"/users/17\" answered 503 after 1.5 s")
+  /// print(failure.pattern)  // HTTPError: "…" answered # after # s
+  /// ```
+  ///
+  /// It has at most ``longestPattern`` characters. The pattern of a pattern is the pattern itself.
+  public var pattern: String {
+    let line = message.split(whereSeparator: \.isNewline).first { !$0.allSatisfy(\.isWhitespace) } ?? ""
+    return Self.pattern(of: "\(type): \(line)")
+  }
+
+  /// Characters of a ``pattern`` that are kept.
+  public static let longestPattern = 200
+
+  /// The ``pattern`` of a failure that a person knows as `type: message`.
+  public static func pattern(of text: String) -> String {
+    let line = text.split(whereSeparator: \.isNewline).first ?? ""
+    var pattern = ""
+    var rest = line.drop(while: \.isWhitespace)
+    while let character = rest.first, pattern.count < longestPattern {
+      if let end = endOfQuotation(rest, after: pattern.last) {
+        pattern += "\(character)…\(rest[end])"
+        rest = rest[rest.index(after: end)...]
+      } else if isOfWord(character) {
+        let word = rest.prefix(while: isOfWord)
+        rest = rest.dropFirst(word.count)
+        append(masked(word), to: &pattern)
+      } else {
+        pattern.append(character)
+        rest = rest.dropFirst()
+      }
+    }
+    while pattern.last?.isWhitespace == true { pattern.removeLast() }
+    return String(pattern.prefix(longestPattern))
+  }
+
+  /// The longest part of a pattern that stands in the text of each failure with the pattern; nil without any.
+  package static func literal(of pattern: String) -> String? {
+    let parts: [Substring] = pattern.split { "#…".contains($0) }
+    // The type and the message are stored apart.
+    return parts.flatMap { $0.split(separator: ": ") }.max { $0.count < $1.count }.map(String.init)
+  }
+
+  /// Quotation marks: the opening one and the closing one.
+  private static let quotes: [Character: Character] = [
+    "\"": "\"", "'": "'", "`": "`", "“": "”", "‘": "’", "«": "»", "„": "“",
+  ]
+
+  /// Where the quotation ends that begins with the text; nil for another text, such as that of an apostrophe.
+  private static func endOfQuotation(_ text: Substring, after last: Character?) -> Substring.Index? {
+    guard let first = text.first, let closing = quotes[first], last.map(isOfWord) != true else { return nil }
+    return text.dropFirst().firstIndex(of: closing)
+  }
+
+  private static func isOfWord(_ character: Character) -> Bool {
+    character.isASCII && (character.isLetter || character.isNumber)
+  }
+
+  /// The word with its digits masked. A word of hexadecimal digits, four or more, is masked as a whole if one of them
+  /// is a decimal digit.
+  private static func masked(_ word: Substring) -> String {
+    guard word.contains(where: \.isNumber) else { return String(word) }
+    let digits = word.hasPrefix("0x") || word.hasPrefix("0X") ? word.dropFirst(2) : word
+    if digits.count < word.count || word.count >= 4, digits.allSatisfy(\.isHexDigit) { return "#" }
+    var masked = ""
+    for character in word where !character.isNumber || masked.last != "#" {
+      masked.append(character.isNumber ? "#" : character)
+    }
+    return masked
+  }
+
+  /// Appends a word. Numbers that a point, a comma, a colon or a dash joins are one number: 1.5, 12:30, an address, a
+  /// UUID.
+  private static func append(_ word: String, to pattern: inout String) {
+    if word.first == "#", pattern.count >= 2, let joint = pattern.last, ".,:-".contains(joint),
+      pattern.dropLast().last == "#"
+    {
+      pattern.removeLast(2)
+    }
+    pattern += word
+  }
+}
