@@ -42,6 +42,8 @@ public struct JobFilter: Hashable, Sendable {
   public var error: String? {
     didSet { error = error.map(AttemptFailure.pattern) }
   }
+  /// Only jobs that wait for this reason, as far as ``StoreReader/waits`` knows; nil, the default, for all.
+  public var wait: JobWait?
   /// Only jobs that came after the one with this key; nil, the default, for all. For lists that go on where the last
   /// one ended.
   public var after: Int64?
@@ -73,22 +75,28 @@ public struct JobFilter: Hashable, Sendable {
   /// Whether jobs in one of these states may be among the chosen.
   public func mayMatch(_ states: [JobState]) -> Bool { state.map(states.contains) ?? true }
 
-  /// Whether a job that ``condition(running:objectID:)`` has found is among the chosen: no statement finds the pattern
-  /// of an error.
+  /// Whether a job that ``condition(running:waits:objectID:)`` has found is among the chosen: no statement finds the
+  /// pattern of an error.
   func fits(_ job: Job) -> Bool { error == nil || job.failures.last?.pattern == error }
 
   /// The predicate of the filter; nil when it leaves no job out.
   ///
   /// - Parameters:
   ///   - running: the jobs that run now.
+  ///   - waits: why jobs wait.
   ///   - objectID: the ID of the job with a key.
   func condition(
-    running: [NSManagedObjectID], objectID: (JobKey) -> NSManagedObjectID?
+    running: [NSManagedObjectID], waits: JobWaits, objectID: (JobKey) -> NSManagedObjectID?
   ) throws -> NSPredicate? {
     var conditions: [NSPredicate] = []
     if let after, let id = objectID(after) { conditions.append(NSPredicate(format: "self > %@", id)) }
     if let isRunning { conditions.append(NSPredicate(format: isRunning ? "self IN %@" : "NOT self IN %@", running)) }
     if let state { conditions.append(state.predicate) }
+    if let wait {
+      conditions.append(waits.predicate(wait))
+      // A job that runs is available in the store.
+      if !running.isEmpty { conditions.append(NSPredicate(format: "NOT self IN %@", running)) }
+    }
     if let states { conditions.append(NSCompoundPredicate(orPredicateWithSubpredicates: states.map(\.predicate))) }
     for (what, name) in names { conditions.append(NSPredicate(format: "%K == %@", what.rawValue, name)) }
     if let predicate {

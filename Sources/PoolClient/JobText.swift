@@ -3,7 +3,7 @@ import Jobs
 
 /// Jobs as the command line shows them.
 public enum JobText {
-  /// An empty table for ``add(_:run:hasHosts:to:at:)``.
+  /// An empty table for ``add(_:run:waits:hasHosts:to:at:)``.
   ///
   /// - Parameter hasHosts: whether it says on which host a job runs.
   public static func table(hasHosts: Bool = false) -> TextTable {
@@ -13,17 +13,19 @@ public enum JobText {
       .number("crashes", worth: 3), .number("objects", worth: 1), .number("progress", worth: 4), .number("age"),
       .number("took", worth: 6),
     ]
-    return TextTable(columns + host + [.text("last error", worth: 7)])
+    return TextTable(columns + host + [.text("waits", worth: 6), .text("last error", worth: 7)])
   }
 
   /// Adds the row of a job to its table. Called on the queue of its context.
   ///
   /// - Parameters:
   ///   - run: who runs it.
+  ///   - waits: why jobs wait; nil leaves it out.
   ///   - hasHosts: whether the table says on which host.
   ///   - now: the moment for its age and for how long it has been running.
   public static func add(
-    _ job: Job, run: JobRun? = nil, hasHosts: Bool = false, to table: inout TextTable, at now: Date = Date()
+    _ job: Job, run: JobRun? = nil, waits: JobWaits? = nil, hasHosts: Bool = false, to table: inout TextTable,
+    at now: Date = Date()
   ) {
     let state = state(job, run)
     let error = job.failures.last.map { "\($0.type): \($0.message)" } ?? ""
@@ -33,7 +35,8 @@ public enum JobText {
       String(job.crashes), String(job.objectURIs.count), progress(job),
       StatusText.age(now.timeIntervalSince(job.createdAt)), took(job, run, now),
     ]
-    table.add(row + host + [error], styles: style(ofState: state).map { [2: $0] } ?? [:])
+    table.add(
+      row + host + [waits?.text(job, run: run) ?? "", error], styles: style(ofState: state).map { [2: $0] } ?? [:])
   }
 
   /// How long the last attempt took, or takes until now.
@@ -85,16 +88,21 @@ public enum JobText {
   /// The whole job, as `workerpool jobs --json` shows it: each ``JobField`` of its row, its URI, its state, and the
   /// process that runs it.
   ///
-  /// - Parameter run: who runs it.
-  public static func json(_ job: Job, run: JobRun? = nil) -> JSONValue {
+  /// - Parameters:
+  ///   - run: who runs it.
+  ///   - waits: why jobs wait: a job that waits then has `waitsFor` and `waits`, a word and a text.
+  public static func json(_ job: Job, run: JobRun? = nil, waits: JobWaits? = nil) -> JSONValue {
     let pid = job.state == .available ? run?.pid : nil
     let members = [
       JSONMember("job", .string(job.objectID.uriString)), JSONMember("state", .string(state(job, run))),
       JSONMember("pid", pid.map { .number($0) } ?? .null),
     ]
+    let wait = waits?.wait(job, run: run).map { wait in
+      [JSONMember("waitsFor", .string(wait.rawValue)), JSONMember("waits", .string(waits?.text(job, run: run) ?? ""))]
+    }
     let host = pid == nil ? nil : run?.host.map { JSONMember("host", .string($0)) }
     return .object(
-      members + (host.map { [$0] } ?? [])
+      members + (host.map { [$0] } ?? []) + (wait ?? [])
         + JobField.all.compactMap { field in field.show.map { JSONMember(field.name, $0(job)) } })
   }
 }

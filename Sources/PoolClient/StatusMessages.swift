@@ -136,7 +136,8 @@ public struct StatusRequest: Codable, Equatable, Sendable {
     /// ```
     case submission
     /// Answer with `obstacle`: what keeps the one job of `jobs` from being handed out; nil where nothing does, or the
-    /// job is not ready. It is decided as for a real start, and changes nothing.
+    /// job is not ready. It is decided as for a real start, and changes nothing. Without `jobs` the reply's `obstacles`
+    /// say what keeps jobs of the whole pool, of kinds, queues and limit keys.
     ///
     /// ```swift
     /// import PoolClient
@@ -175,8 +176,8 @@ public struct StatusRequest: Codable, Equatable, Sendable {
   /// Seconds, from 0 to 86,400: of `stop` and `submission`. Nil is the pool's own deadline for the first, and 10 for
   /// the second.
   public var deadline: Double?
-  /// Object URIs of jobs: of `cancel`, `retry`, `delete` and `explain`. At least one; a line of a request may have 1
-  /// MiB, which is some ten thousand.
+  /// Object URIs of jobs: of `cancel`, `retry`, `delete` and `explain`. At least one, unless for
+  /// `explain`; a line of a request may have 1 MiB, which is some ten thousand.
   public var jobs: [String]?
   /// The token of a submission, its ``JobRequest/submission``: of `submission`.
   public var submission: String?
@@ -299,6 +300,8 @@ public struct StatusReply: Codable, Equatable, Sendable {
   public var unknown: [UnknownName]?
   /// The answer to `explain`; nil when nothing stands in the way, or the job is not ready.
   public var obstacle: JobObstacle?
+  /// The answer to `explain` without jobs; nil for other requests.
+  public var obstacles: PoolObstacles?
   /// Whether the pool has as many clients as it can have: it has done nothing about the request and closes the
   /// connection. Connect and ask again after a pause. Nil otherwise.
   public var busy: Bool?

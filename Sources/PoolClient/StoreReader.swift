@@ -26,6 +26,8 @@ public final class StoreReader {
   public let isShared: Bool
   /// What the pools of other hosts have begun, by job: their ledgers cannot be read here.
   private var otherRuns: [Int64: JobRun] = [:]
+  /// Why jobs wait: as if no pool ran, before ``note(_:_:)`` says otherwise.
+  public internal(set) var waits = JobWaits(nil)
 
   /// Opens the app's store. Nothing is created or written.
   ///
@@ -335,7 +337,8 @@ public final class StoreReader {
   ///
   /// - Parameter runs: who runs what now.
   package func condition(_ filter: JobFilter, _ runs: [JobKey: JobRun]) throws -> NSPredicate? {
-    try filter.condition(running: runs.keys.compactMap(objectID(job:)), objectID: objectID(job:))
+    try filter.condition(
+      running: runs.keys.compactMap(objectID(job:)), waits: waits, objectID: objectID(job:))
   }
 
   private func objectID(job key: JobKey) -> NSManagedObjectID? { coordinator.objectID(for: jobURIs[key]) }

@@ -47,6 +47,17 @@ extension Coordinator {
     return .full(group, limit: groups.limit(of: group, for: job) ?? 0)
   }
 
+  /// What keeps the known jobs of paused queues and of full groups from being handed out.
+  func groupObstacles() -> [Obstacle] {
+    let queues = pauses.queues.sorted().map { Obstacle.paused(.queue($0)) }
+    let full = windows.parkedIn.keys.compactMap { group -> Obstacle? in
+      guard !isPaused(group) else { return nil }
+      let parked = windows.parkedIn[group]?.lazy.compactMap { self.windows[$0]?.parked[group]?.all.first }.first
+      return parked.flatMap { blockingGroup(of: $0) == group ? obstacle(of: group, for: $0) : nil }
+    }
+    return queues + full
+  }
+
   /// Whether a worker gets jobs now.
   func mayTake(_ worker: WorkerHand) -> Bool { worker.freeCredit > 0 && !worker.isSlow(now: now) }
 

@@ -12,8 +12,24 @@ enum JobFilterOptions {
     CommandOption(
       name: "error", value: "ERROR", help: "only jobs with this last error, as `workerpool failures` shows it"),
     CommandOption(
+      name: "waits-for", value: "REASON",
+      help: "only jobs that wait for this: \(JobWait.allCases.map(\.rawValue).joined(separator: ", "))"),
+    CommandOption(
       name: "where", value: "PREDICATE", help: "only jobs that match, as in NSPredicate(format:): \"attempt > 2\""),
   ]
+
+  /// Lets the reader know why jobs wait, as the pool on the queue directory says. Returns its status.
+  @discardableResult
+  static func noteWaits(_ arguments: ParsedArguments, in reader: StoreReader) -> PoolStatus? {
+    // Where no pool runs, jobs wait for one.
+    guard let pool = try? arguments.pool(), let reply = try? pool.request(StatusRequest(.explain), within: 10) else {
+      return nil
+    }
+    // The store has the jobs when no pool answers.
+    let status = try? pool.request(StatusRequest(.status, local: arguments.has("local") ? true : nil)).status
+    reader.note(reply.obstacles, status)
+    return status
+  }
 
   static func filter(_ arguments: ParsedArguments) throws(UsageError) -> JobFilter {
     var filter = JobFilter()
@@ -22,6 +38,7 @@ enum JobFilterOptions {
     filter.queue = arguments.string("job-queue")
     filter.batch = arguments.string("batch")
     filter.error = arguments.string("error")
+    filter.wait = try arguments.word("waits-for", among: JobWait.allCases.map(\.rawValue)).flatMap(JobWait.init)
     filter.predicate = arguments.string("where")
     return filter
   }

@@ -69,6 +69,7 @@ extension JobChange {
       return try tell(result, areNamed: true, arguments)
     }
     let reader = try StoreReader(poolStore: try arguments.storePath())
+    JobFilterOptions.noteWaits(arguments, in: reader)
     let byState = try reader.counts(narrowed(filter))
     let count = byState.reduce(0) { $0 + $1.count }
     guard count > 0 else {

@@ -27,17 +27,20 @@ let jobsCommand = CommandDescription(
   let jobName = try arguments.shown("a job: p17", of: "jobs")
   let order = try arguments.word("sort", among: JobOrder.allCases.map(\.rawValue)).flatMap(JobOrder.init) ?? .newest
   let reader = try StoreReader(poolStore: try arguments.storePath())
-  // Without a pool the store alone tells.
-  let pool = jobName != nil || reader.isShared ? try? arguments.pool() : nil
-  let status = poolStatus(pool, arguments)
+  let status = JobFilterOptions.noteWaits(arguments, in: reader)
   if reader.isShared, let status { reader.note(status) }
   if let jobName {
     let uri = try arguments.jobURI(jobName)
     // A pool that cannot say what keeps the job waiting leaves that out.
-    let obstacle = try? pool?.request(StatusRequest(.explain, jobs: [uri]), within: 10).obstacle
+    let obstacle =
+      status == nil
+      ? nil
+      : try? arguments.pool().request(
+        StatusRequest(.explain, jobs: [uri]), within: 10
+      ).obstacle
     let isFound = try reader.job(uri) { job, run in
       if arguments.has("json") {
-        Output.line(JobText.json(job, run: run).text)
+        Output.line(JobText.json(job, run: run, waits: reader.waits).text)
       } else {
         JobStory.lines(job, status: status, run: run, obstacle: obstacle, reader: arguments.adviceReader)
           .forEach(Output.line)
@@ -48,13 +51,13 @@ let jobsCommand = CommandDescription(
   }
   if arguments.has("json") {
     try reader.jobs(filter, order: order, limit: limit) { job, run in
-      Output.line(JobText.json(job, run: run).text)
+      Output.line(JobText.json(job, run: run, waits: reader.waits).text)
     }
     return .success
   }
   if arguments.has("watch"), let screen = Screen() {
     defer { screen.close() }
-    try watch(reader, filter, order, on: screen)
+    try watch(reader, filter, order, arguments, on: screen)
     return .success
   }
   let table = try table(of: reader, filter, order, limit: limit)
@@ -67,24 +70,21 @@ let jobsCommand = CommandDescription(
   return .success
 }
 
-/// The status of the pool, with those of the others that share its store unless `--local` is given; nil without a pool.
-private func poolStatus(_ pool: StatusClient?, _ arguments: ParsedArguments) -> PoolStatus? {
-  // The store has the jobs when no pool answers.
-  try? pool?.request(StatusRequest(.status, local: arguments.has("local") ? true : nil)).status
-}
-
 private func table(of reader: StoreReader, _ filter: JobFilter, _ order: JobOrder, limit: Int) throws -> TextTable {
   var table = JobText.table(hasHosts: reader.isShared)
   try reader.jobs(filter, order: order, limit: limit) { job, run in
-    JobText.add(job, run: run, hasHosts: reader.isShared, to: &table)
+    JobText.add(job, run: run, waits: reader.waits, hasHosts: reader.isShared, to: &table)
   }
   return table
 }
 
 /// Shows the first jobs, as many as fit, until somebody quits.
-private func watch(_ reader: StoreReader, _ filter: JobFilter, _ order: JobOrder, on screen: Screen) throws {
+private func watch(
+  _ reader: StoreReader, _ filter: JobFilter, _ order: JobOrder, _ arguments: ParsedArguments, on screen: Screen
+) throws {
   while true {
     let start = Clock.now
+    JobFilterOptions.noteWaits(arguments, in: reader)
     let layout = Output.layout
     // The header and the line of keys.
     let count = max(1, screen.size.rows - 2)

@@ -9,6 +9,7 @@ extension JobFilter {
     queue = parameters["queue"]
     batch = parameters["batch"]
     error = parameters["error"]
+    wait = parameters["waits-for"].flatMap(JobWait.init)
     search = parameters["search"]
     predicate = parameters["where"]
   }
@@ -17,6 +18,7 @@ extension JobFilter {
   var parameters: [(String, String?)] {
     [
       ("state", stateName), ("kind", kind), ("queue", queue), ("batch", batch), ("error", error),
+      ("waits-for", wait?.rawValue),
       ("search", search), ("where", predicate),
     ]
   }

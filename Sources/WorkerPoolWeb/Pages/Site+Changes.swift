@@ -151,6 +151,7 @@ extension Site {
     guard !filter.isEverything else {
       throw PageError(text: "Choose the jobs by a filter first.", advice: nil)
     }
+    if filter.wait != nil { noteWaits(in: jobReader) }
     return (try jobReader.counts(filter, for: change), filter.parameters, filter.address())
   }
 }

@@ -5,6 +5,7 @@ import PoolClient
 extension Site {
   func jobs(_ filter: JobFilter, before: Int64?) throws -> Layout.Page {
     let jobReader = try openJobReader()
+    noteWaits(in: jobReader)
     let page: JobReader.Page
     do {
       page = try jobReader.page(filter, before: before)
@@ -52,6 +53,17 @@ extension Site {
           tag("option", .value("")) { "all" }
           for state in StateMark.order {
             tag("option", with: [.value(state)] + (state == filter.stateName ? [Attribute("selected")] : [])) { state }
+          }
+        }
+      }
+      tag("label") {
+        tag("span") { "Waits for" }
+        tag("select", .name("waits-for")) {
+          tag("option", .value("")) { "anything" }
+          for wait in JobWait.allCases {
+            tag("option", with: [.value(wait.rawValue)] + (wait == filter.wait ? [Attribute("selected")] : [])) {
+              wait.title
+            }
           }
         }
       }
@@ -104,6 +116,7 @@ extension Site {
               tag("td", .class("tight")) { link("p\(row.key)", Address("jobs", "p\(row.key)")) }
               tag("td", .class("tight")) {
                 StateMark.html(row.state)
+                if let waits = row.waits { tag("div", .class("waits")) { waits } }
                 if let progress = row.progress, row.state == "running" { self.progress(progress.done, progress.total) }
               }
               tag("td", Attribute("data-label", "kind")) { row.kind }

@@ -67,7 +67,9 @@ final class JobChanges: Sendable {
     guard let number else { return nil }
     worker.async { [self] in
       do {
-        try carryOut(change, number: number, on: filter, of: JobReader(path: store), for: visitor)
+        let jobReader = try JobReader(path: store)
+        if filter.wait != nil { jobReader.noteWaits(of: queue, nil) }
+        try carryOut(change, number: number, on: filter, of: jobReader, for: visitor)
       } catch {
         state.withLock { $0[number].failure = (error as? PageError)?.text ?? ErrorText.text(error) }
       }

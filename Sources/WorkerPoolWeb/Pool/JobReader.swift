@@ -28,6 +28,8 @@ final class JobReader {
     var runAt: Date?
     var progress: (done: Int64, total: Int64)?
     var error: String?
+    /// Why it waits; nil for a job that does not.
+    var waits: String?
   }
 
   /// A part of a list.
@@ -61,7 +63,7 @@ final class JobReader {
         request.fetchLimit = Self.pageSize + 1
         request.propertiesToFetch = Job.shortAttributes + ["errors"]
         let jobs = try context.fetch(request)
-        page.rows = jobs.prefix(Self.pageSize).map { Self.row($0, runs[$0.objectID.key ?? 0]) }
+        page.rows = jobs.prefix(Self.pageSize).map { row($0, runs[$0.objectID.key ?? 0]) }
         if jobs.count > Self.pageSize { page.next = page.rows.last?.key }
         if before == nil, page.next == nil {
           page.count = page.rows.count
@@ -89,7 +91,7 @@ final class JobReader {
         request.predicate = NSPredicate(format: "self IN %@", keys.prefix(Self.pageSize).compactMap(objectID))
         request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: false)]
         request.propertiesToFetch = Job.shortAttributes + ["errors"]
-        page.rows = try context.fetch(request).map { Self.row($0, runs[$0.objectID.key ?? 0]) }
+        page.rows = try context.fetch(request).map { row($0, runs[$0.objectID.key ?? 0]) }
       }
       if keys.count > Self.pageSize { page.next = keys[Self.pageSize - 1] }
       let isWhole = before == nil && page.next == nil
@@ -159,13 +161,13 @@ final class JobReader {
     return parts.isEmpty ? nil : NSCompoundPredicate(andPredicateWithSubpredicates: parts)
   }
 
-  private static func row(_ job: Job, _ run: JobRun?) -> Row {
+  private func row(_ job: Job, _ run: JobRun?) -> Row {
     let failure = job.state == .succeeded ? nil : job.failures.last
     return Row(
       key: job.objectID.key ?? 0, kind: job.kind, queue: job.queue, state: JobText.state(job, run),
       attempts: job.attempt, crashes: job.crashes, createdAt: job.createdAt, startedAt: run?.since ?? job.startedAt,
       finishedAt: job.finishedAt, runAt: job.runAt,
       progress: job.progressTotal > 0 ? (job.progressDone, job.progressTotal) : nil,
-      error: failure.map { "\($0.type): \($0.message)" })
+      error: failure.map { "\($0.type): \($0.message)" }, waits: reader.waits.text(job, run: run))
   }
 }

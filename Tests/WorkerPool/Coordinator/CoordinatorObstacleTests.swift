@@ -72,6 +72,21 @@ import WorkerProtocol
     check(&scene, job(1), .paused(.everything))
   }
 
+  @Test func pausedQueuesAndFullGroupsAreNamedWithoutAJob() {
+    var scene = Scene(queueLimits: ["mail": 1])
+    _ = scene.worker(credit: 4)
+    #expect(scene.coordinator.groupObstacles() == [])
+    scene.coordinator.becameReady([
+      job(1, queue: "mail"), job(2, queue: "mail"), job(3, key: "tenant"), job(4, key: "tenant"),
+    ])
+    _ = scene.runs()
+    scene.coordinator.pause(.queue("slow"))
+    let obstacles = scene.coordinator.groupObstacles()
+    #expect(obstacles.count == 3 && obstacles.first == .paused(.queue("slow")))
+    #expect(obstacles.contains(.full(.queue("mail"), limit: 1)))
+    #expect(obstacles.contains(.full(.key("tenant"), limit: 1)))
+  }
+
   @Test func busyWorkersAreNamedWithTheirJobs() {
     var scene = Scene(kinds: ["index": nil, "import": nil])
     let worker = scene.worker(credit: 1, kinds: ["index", "import"])

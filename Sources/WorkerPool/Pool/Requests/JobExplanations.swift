@@ -23,6 +23,30 @@ final class JobExplanations {
     core.source.readReady(jobs[0], ticket: tickets.issue(to: client))
   }
 
+  /// Answers with what keeps the pool, kinds, queues and limit keys.
+  func explainAll(_ client: StatusServer.Client) {
+    var obstacles: [JobObstacle] = []
+    if let obstacle = core.coordinator.poolObstacle {
+      obstacles.append(JobObstacle(obstacle, kind: "", hasWorker: true))
+    }
+    let kinds = core.coordinator.kinds.states.keys.sorted()
+    for kind in kinds {
+      guard let obstacle = core.coordinator.obstacle(ofKind: kind) else { continue }
+      obstacles.append(JobObstacle(obstacle, kind: kind, hasWorker: true))
+    }
+    obstacles += core.coordinator.groupObstacles().map { JobObstacle($0, kind: "", hasWorker: true) }
+    for kind in core.coordinator.claims?.heldBack.sorted() ?? [] {
+      obstacles.append(JobObstacle(.sharedLimit, kind: kind, hasWorker: true))
+    }
+    for kind in kinds where !hasWorker(for: kind) {
+      obstacles.append(JobObstacle(.workersBusy, kind: kind, hasWorker: false))
+    }
+    let answer = PoolObstacles(uriPrefix: core.coordinator.jobURIs.prefix, kinds: kinds, obstacles: obstacles)
+    var reply = StatusReply()
+    reply.obstacles = answer
+    client.reply(reply)
+  }
+
   /// The store has read the row; nil for a job that is not ready, or not there.
   func read(_ ticket: Int, _ job: WindowJob?) {
     guard let client = tickets.redeem(ticket) else { return }

@@ -111,6 +111,7 @@ final class StatusService {
     case .retry: withJobs(of: request, client) { retry($0, requester(request, client), client) }
     case .delete:
       withJobs(of: request, client) { deletions.delete($0, as: request, by: requester(request, client), for: client) }
+    case .explain where request.jobs == nil: explanations.explainAll(client)
     case .explain: withJobs(of: request, client) { explanations.explain($0, client) }
     case .check: names.check(request, client)
     case .submission: submissions.wait(request, client)
