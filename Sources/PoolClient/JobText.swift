@@ -9,7 +9,8 @@ public enum JobText {
   public static func table(hasHosts: Bool = false) -> TextTable {
     let host: [TextTable.Column] = hasHosts ? [.text("host", worth: 4)] : []
     let columns: [TextTable.Column] = [
-      .text("job"), .text("kind"), .text("state"), .number("priority", worth: 2), .number("attempts", worth: 5),
+      .text("job"), .text("kind"), .text("state"), .text("queue", worth: 2), .number("priority", worth: 2),
+      .number("attempts", worth: 5),
       .number("crashes", worth: 3), .number("objects", worth: 1), .number("progress", worth: 4), .number("age"),
       .number("took", worth: 6),
     ]
@@ -31,7 +32,7 @@ public enum JobText {
     let error = job.failures.last.map { "\($0.type): \($0.message)" } ?? ""
     let host = hasHosts ? [job.state == .available ? run?.host ?? "" : ""] : []
     let row = [
-      job.objectID.objectURI?.name ?? "", job.kind, state, String(job.priority), String(job.attempt),
+      job.objectID.objectURI?.name ?? "", job.kind, state, job.queue, String(job.priority), String(job.attempt),
       String(job.crashes), String(job.objectURIs.count), progress(job),
       StatusText.age(now.timeIntervalSince(job.createdAt)), took(job, run, now),
     ]

@@ -1,6 +1,23 @@
 // Keeps the page up to date by server-sent events. Without this file the pages work all the same.
 "use strict";
 
+// Shows times in the time zone of the browser: whole ones in their text, ages in their hint.
+function localize(root) {
+  const digits = (number, count) => String(number).padStart(count, "0");
+  for (const time of root.querySelectorAll("time[datetime]")) {
+    const date = new Date(time.dateTime);
+    if (isNaN(date)) continue;
+    const zone = date.toLocaleTimeString("en", { timeZoneName: "short" }).split(" ").pop();
+    const day = [date.getFullYear(), digits(date.getMonth() + 1, 2), digits(date.getDate(), 2)].join("-");
+    let clock = [date.getHours(), date.getMinutes(), date.getSeconds()].map((part) => digits(part, 2)).join(":");
+    if (time.dateTime.includes(".")) clock += "." + digits(date.getMilliseconds(), 3);
+    const text = `${day} ${clock} ${zone}`;
+    if (time.classList.contains("moment")) time.textContent = text;
+    else time.title = text;
+  }
+}
+localize(document);
+
 (() => {
   const main = document.querySelector("main[data-live]");
   if (!main) return;
@@ -50,13 +67,37 @@
     const page = location.pathname + location.search;
     events = new EventSource("/events?page=" + encodeURIComponent(page));
     events.addEventListener("open", () => say("live", false));
-    // A closed stream was refused, or the server has something else to say, as to somebody who has logged out.
-    events.addEventListener("error", ({ target }) => say(target.readyState === EventSource.CLOSED
-      ? "not live: load the page again" : "not live: workerpool web does not answer", true));
+    // The browser tries again by itself, unless the server has refused the stream.
+    events.addEventListener("error", ({ target }) => {
+      if (target !== events) return;
+      if (target.readyState === EventSource.CLOSED) ask(target.url);
+      else say("not live: workerpool web does not answer", true);
+    });
     events.addEventListener("page", (event) => {
       latest = event.data;
       show();
     });
+  }
+
+  // Asks why the stream was refused, says so, and listens again when it is not refused any more.
+  function ask(address) {
+    const refused = events;
+    const stop = new AbortController();
+    const later = (text, seconds) => {
+      if (events !== refused) return;
+      say(text, true);
+      setTimeout(() => events === refused && ask(address), seconds * 1000);
+    };
+    fetch(address, { cache: "no-store", signal: stop.signal }).then(({ ok, status }) => {
+      stop.abort();
+      if (events !== refused) return;
+      if (ok) {
+        rest();
+        listen();
+      } else if (status === 401) later("not live: logged out; load the page to log in", 10);
+      else if (status === 503) later("not live: workerpool web is busy", 3);
+      else later(`not live: workerpool web answers ${status}`, 10);
+    }, () => later("not live: workerpool web does not answer", 3));
   }
 
   // Shows the latest page, unless the mouse or a finger is down.
@@ -64,6 +105,7 @@
     if (isPressed || latest === null) return;
     const fresh = new DOMParser().parseFromString(latest, "text/html");
     latest = null;
+    localize(fresh);
     for (const id of ["main", "pool-line"]) {
       const part = fresh.getElementById(id);
       const old = document.getElementById(id);

@@ -279,7 +279,7 @@ extension Site {
       tag("ol", .class("story")) {
         for event in JobStory.events(job, run: run) {
           tag("li", .class(isFailure(event) ? "failure" : "")) {
-            tag("span", .class("when")) { When.exact(event.date) }
+            tag("span", .class("when")) { When.moment(event.date, isExact: true) }
             content(event)
           }
         }

@@ -72,7 +72,9 @@ extension Site {
           tag("tbody") {
             for problem in problems.suffix(20).reversed() {
               tag("tr") {
-                tag("td", .class("tight")) { problem.time.replacingOccurrences(of: "T", with: " ").prefix(19) + " UTC" }
+                tag("td", .class("tight")) {
+                  Timestamp.date(problem.time).map { When.moment($0) } ?? HTML(problem.time)
+                }
                 tag("td", .class("mono tight")) { problem.event }
                 tag("td", .class("whole")) { linked(problem.text) }
               }

@@ -10,7 +10,7 @@ extension Site {
       content: HTML([
         tag("h1") { "Queues" },
         whole(status),
-        groups(status, names: queueNames, what: "queue", paused: Set(status.pausedQueues)) { $0.queue },
+        groups(status, names: queueNames, what: "queue", paused: Set(status.pausedQueues), by: \.queue),
         rest(status),
       ]))
   }
@@ -22,7 +22,7 @@ extension Site {
       title: "Kinds", part: "Kinds",
       content: HTML([
         tag("h1") { "Kinds" },
-        groups(status, names: kindNames, what: "kind", paused: Set(status.pausedKinds)) { $0.kind },
+        groups(status, names: kindNames, what: "kind", paused: Set(status.pausedKinds), by: \.kind),
         rest(status),
         plugins(status),
       ]))
@@ -48,18 +48,26 @@ extension Site {
   ) -> HTML {
     guard !names.isEmpty else { return message("No unfinished jobs.") }
     let backlog = Dictionary(grouping: status.backlog ?? [], by: name)
+    let sizes = backlog.mapValues { $0.reduce(0) { $0 + $1.count } }
+    let isOfKinds = what == "kind"
+    let times = Dictionary((status.kinds ?? []).map { ($0.kind, $0) }, uniquingKeysWith: { first, _ in first })
+    let obstacles = limits(of: what)
     return tag("div", .class("sheet"), Attribute("tabindex", "0")) {
       tag("table", .class("cards")) {
         tag("thead") {
           tag("tr") {
             tag("th") { what == "queue" ? "Queue" : "Kind" }
             for state in Self.shown { tag("th", .class("number")) { state } }
+            if isOfKinds {
+              for column in Self.columnsOfKinds { tag("th", .class("number")) { column } }
+            }
             tag("th") { "State" }
             tag("th") {}
           }
         }
         tag("tbody") {
-          for name in names.sorted() {
+          // The longest backlog first.
+          for name in names.sorted(by: { (sizes[$1] ?? 0, $0) < (sizes[$0] ?? 0, $1) }) {
             tag("tr") {
               tag("td", .class("whole")) {
                 tag("a", .href(Address(path: ["jobs"], query: [(what, name)]))) { name }
@@ -70,7 +78,12 @@ extension Site {
                   Count.number(count)
                 }
               }
-              tag("td") { paused.contains(name) ? StateMark.html("paused") : HTML("") }
+              if isOfKinds {
+                for (column, text) in zip(Self.columnsOfKinds, values(times[name], status)) {
+                  tag("td", .class("number"), Attribute("data-label", column)) { text }
+                }
+              }
+              tag("td") { paused.contains(name) ? StateMark.html("paused") : HTML(obstacles[name] ?? "") }
               tag("td") {
                 paused.contains(name)
                   ? forms.button("Resume", to: Address("resume"), fields: [(what, name)], label: "Resume \(name)")
@@ -81,6 +94,42 @@ extension Site {
         }
       }
     }
+  }
+
+  private static let columnsOfKinds = ["oldest waits", "mean wait", "mean run", "done per min", "done", "failed"]
+
+  /// What is known of a kind: since the pool was started, but for the first.
+  private func values(_ kind: PoolStatus.Kind?, _ status: PoolStatus) -> [String] {
+    guard let kind else { return Self.columnsOfKinds.map { _ in "" } }
+    func mean(_ times: TimeHistogram) -> String {
+      let count = times.counts.reduce(0, +)
+      return count > 0 ? StatusText.shortTime(times.sum / Double(count)) : ""
+    }
+    let counters = kind.counters
+    return [
+      kind.oldestWaiting.map(StatusText.shortTime) ?? "", mean(kind.waiting), mean(kind.running),
+      StatusText.decimal(Double(counters.done) / max(1, status.age / 60)), Count.number(counters.done),
+      Count.number(counters.failed + counters.crashed + counters.timedOut),
+    ]
+  }
+
+  /// The limits and rates that keep jobs of queues or kinds from beginning now.
+  private func limits(of what: String) -> [String: String] {
+    // The page is worth showing without the pool's answer.
+    let reply = try? StatusClient(queue: queue).request(StatusRequest(.explain), within: 1)
+    var texts: [String: String] = [:]
+    for obstacle in reply?.obstacles?.obstacles ?? [] {
+      guard let name = obstacle.name else { continue }
+      switch (what, obstacle.reason) {
+      case ("queue", .queueLimit), ("kind", .kindLimit):
+        texts[name] = "limit reached" + (obstacle.limit.map { ": \($0)" } ?? "")
+      case ("kind", .rate): texts[name] = "rate reached"
+      case ("kind", .sharedLimit): texts[name] = "limit or rate of all pools reached"
+      case ("kind", .noWorker) where texts[name] == nil: texts[name] = "no worker process"
+      default: break
+      }
+    }
+    return texts
   }
 
   private func rest(_ status: PoolStatus) -> HTML {

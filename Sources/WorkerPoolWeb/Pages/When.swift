@@ -35,6 +35,15 @@ enum When {
     return tag("time", Attribute("datetime", Timestamp.text(whole(date))), Attribute("title", full(date))) { text }
   }
 
+  /// The whole time in UTC, which the script shows in the browser's own time zone.
+  ///
+  /// - Parameter isExact: whether it has milliseconds.
+  static func moment(_ date: Date, isExact: Bool = false) -> HTML {
+    let text = isExact ? exact(date) : full(date)
+    let stamp = text.replacingOccurrences(of: " UTC", with: "Z").replacingOccurrences(of: " ", with: "T")
+    return tag("time", .class("moment"), Attribute("datetime", stamp)) { text }
+  }
+
   /// Seconds from which on a number of days says less than a date.
   private static let far = 100.0 * 86_400
 

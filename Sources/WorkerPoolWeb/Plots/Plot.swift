@@ -44,7 +44,10 @@ struct Plot {
       }
       drawing
       tag("details") {
-        tag("summary") { "Values" }
+        tag("summary") {
+          "Values"
+          tag("span", .class("unseen")) { " of \(title)" }
+        }
         if let note { tag("p", .class("note")) { note } }
         table
       }
@@ -231,7 +234,7 @@ struct Plot {
   // MARK: Values
 
   private var table: HTML {
-    tag("div", .class("scroll"), Attribute("tabindex", "0")) {
+    tag("div", .class("scroll"), Attribute("tabindex", "0"), Attribute("aria-label", "Values of \(title)")) {
       tag("table") {
         tag("thead") {
           tag("tr") {
