@@ -86,6 +86,10 @@ public enum JobText {
     job.progressTotal > 0 ? "\(job.progressDone)/\(job.progressTotal)" : ""
   }
 
+  /// The names in ``json(_:run:waits:)``.
+  package static let columns =
+    ["job", "state", "pid", "host", "waitsFor", "waits"] + JobField.all.filter { $0.show != nil }.map(\.name)
+
   /// The whole job, as `workerpool jobs --json` shows it: each ``JobField`` of its row, its URI, its state, and the
   /// process that runs it.
   ///

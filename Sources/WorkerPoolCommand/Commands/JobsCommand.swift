@@ -15,6 +15,9 @@ let jobsCommand = CommandDescription(
     CommandOption(
       name: "sort", value: "ORDER", help: "their order: \(JobOrder.allCases.map(\.rawValue).joined(separator: ", "))",
       defaultText: JobOrder.newest.rawValue),
+    CommandOption(
+      name: "columns", value: "NAMES",
+      help: "the columns of the table, by the names of --json: job,kind,queue,parameters"),
     CommandOption(name: "watch", help: "on a terminal: go on showing as many as fit, newer each second; q quits"),
     CommandOption(name: "json", help: "print a JSON object on each line, with parameters and errors"),
     CommonOptions.store, CommonOptions.queue, CommonOptions.local,
@@ -26,6 +29,7 @@ let jobsCommand = CommandDescription(
   let limit = try arguments.int("limit", in: 0...Int.max) ?? 50
   let jobName = try arguments.shown("a job: p17", of: "jobs")
   let order = try arguments.word("sort", among: JobOrder.allCases.map(\.rawValue)).flatMap(JobOrder.init) ?? .newest
+  let columns = try columns(arguments)
   let reader = try StoreReader(poolStore: try arguments.storePath())
   let status = JobFilterOptions.noteWaits(arguments, in: reader)
   if reader.isShared, let status { reader.note(status) }
@@ -60,14 +64,41 @@ let jobsCommand = CommandDescription(
     try watch(reader, filter, order, arguments, on: screen)
     return .success
   }
-  let table = try table(of: reader, filter, order, limit: limit)
-  guard table.isEmpty else {
-    table.lines(Output.layout).forEach(Output.line)
+  let jobs = try table(of: reader, filter, order, limit: limit, columns: columns)
+  guard jobs.isEmpty else {
+    jobs.lines(Output.layout).forEach(Output.line)
     return .success
   }
   Output.line("no jobs")
   for sentence in try reader.unknownNames(in: filter) { Output.error(sentence + "\n") }
   return .success
+}
+
+/// The columns that the arguments name; nil for the usual ones.
+private func columns(_ arguments: ParsedArguments) throws -> [String]? {
+  guard let text = arguments.string("columns") else { return nil }
+  let names = text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+  for name in names where !JobText.columns.contains(name) {
+    let hint = Spelling.hint(to: name, among: JobText.columns, otherwise: JobText.columns.joined(separator: ", "))
+    throw UsageError("--columns: no job has \"\(name)\"\(hint)")
+  }
+  return names
+}
+
+/// A table of some members of the jobs' JSON.
+private func table(
+  of reader: StoreReader, _ filter: JobFilter, _ order: JobOrder, limit: Int, columns: [String]?
+) throws -> TextTable {
+  guard let columns else { return try table(of: reader, filter, order, limit: limit) }
+  var rows = TextTable(columns.map { .text($0) })
+  try reader.jobs(filter, order: order, limit: limit) { job, run in
+    let json = JobText.json(job, run: run, waits: reader.waits)
+    rows.add(
+      columns.map { name in
+        name == "job" ? job.objectID.objectURI?.name ?? "" : TextTable.cell(json[name] ?? .null)
+      })
+  }
+  return rows
 }
 
 private func table(of reader: StoreReader, _ filter: JobFilter, _ order: JobOrder, limit: Int) throws -> TextTable {
