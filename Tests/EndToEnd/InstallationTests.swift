@@ -36,6 +36,26 @@ import Testing
     #expect(try completions("run", "--workers", "").filter { !$0.isEmpty }.isEmpty)
   }
 
+  @Test(.timeLimit(.minutes(20)))
+  func bashCompletesValues() throws {
+    #expect(try completions("jobs", "--state", "de") == ["dead"])
+    #expect(try completions("jobs", "--waits-for", "pa") == ["paused"])
+    #expect(try completions("jobs", "--sort", "ol") == ["oldest"])
+    // Names and jobs come from the pool of the queue directory.
+    let items = try ItemPool()
+    let pool = try items.start()
+    try items.submit("add")
+    try pool.waitForJobs(1)
+    #expect(try pool.command("pause", "night shift").code == 0)
+    let queue = ["--queue", items.queue]
+    #expect(try completions("jobs", queue[0], queue[1], "--kind", "ad") == ["add"])
+    #expect(try completions("resume", queue[0], queue[1], "ni") == ["night\\ shift"])
+    #expect(try completions("retry", queue[0], queue[1], "p") == ["p1"])
+    try pool.stop()
+    // Without a pool nothing is offered, and nothing is printed into the line.
+    #expect(try completions("retry", queue[0], queue[1], "p").filter { !$0.isEmpty }.isEmpty)
+  }
+
   @Test func bashCompletesAPathWithASpaceAsOneWord() throws {
     let place = try TestPlace()
     try place.write("", to: "two words.sqlite")

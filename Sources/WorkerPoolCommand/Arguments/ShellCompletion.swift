@@ -15,6 +15,24 @@ enum ShellCompletion: String, CaseIterable {
   /// Values that are paths.
   private static let paths: Set = ["FILE", "DIR", "PATH"]
 
+  /// Values that `workerpool completion values NAME` lists, by what stands behind the option.
+  private static let lists = ["STATE": "states", "REASON": "reasons", "ORDER": "orders", "KIND": "kinds"]
+
+  /// The list of an option's values; nil where nobody knows them.
+  private static func list(_ option: CommandOption) -> String? {
+    if ["queue", "job-queue"].contains(option.name), option.value == "NAME" { return "queues" }
+    if option.name == "batch" { return nil }
+    return option.value.flatMap { lists[$0] }
+  }
+
+  /// The list of a command's operands.
+  private static func operandList(_ command: CommandDescription) -> String? {
+    let names = command.operands.map(\.name)
+    if names.contains("JOB") { return "jobs" }
+    if names.contains("KIND") { return "kinds" }
+    return names.contains("QUEUE") ? "queues" : nil
+  }
+
   private static func options(_ command: CommandDescription) -> [CommandOption] {
     command.options + [CommandOption(name: "help", help: "show the help")]
   }
@@ -27,18 +45,22 @@ enum ShellCompletion: String, CaseIterable {
       let values = options.filter { $0.value != nil }
       let paths = values.filter { Self.paths.contains($0.value ?? "") }.map { "--\($0.name)" }
       let others = values.filter { !Self.paths.contains($0.value ?? "") }.map { "--\($0.name)" }
+      let lists = values.compactMap { option in list(option).map { "[--\(option.name)]=\($0)" } }
       return """
             \(command.name))
               options="\(options.map { "--\($0.name)" }.joined(separator: " "))"
               paths=" \(paths.joined(separator: " ")) "
               values=" \(others.joined(separator: " ")) "
+              lists=(\(lists.joined(separator: " ")))
+              operands=\(operandList(command) ?? "")
               ;;
         """
     }
     return """
       # bash completion of workerpool; made by `workerpool completion bash`
       _workerpool() {
-        local word=${COMP_WORDS[COMP_CWORD]} last=${COMP_WORDS[COMP_CWORD - 1]} options= paths= values=
+        local word=${COMP_WORDS[COMP_CWORD]} last=${COMP_WORDS[COMP_CWORD - 1]} options= paths= values= operands=
+        local -A lists=()
         COMPREPLY=()
         if [ "$COMP_CWORD" -eq 1 ]; then
           COMPREPLY=($(compgen -W "\(commands.map(\.name).joined(separator: " ")) --help --version" -- "$word"))
@@ -51,10 +73,22 @@ enum ShellCompletion: String, CaseIterable {
           compopt -o filenames
           mapfile -t COMPREPLY < <(compgen -f -- "$word")
         elif [[ $values == *" $last "* ]]; then
-          return
+          [[ -n ${lists[$last]} ]] && _workerpool_values "${lists[$last]}"
         elif [[ $word == -* ]]; then
           COMPREPLY=($(compgen -W "$options" -- "$word"))
+        elif [[ -n $operands ]]; then
+          _workerpool_values "$operands"
         fi
+      }
+      # The values come from the pool of the queue directory that the line names.
+      _workerpool_values() {
+        local index queue=queue line
+        for ((index = 2; index < COMP_CWORD; index++)); do
+          [[ ${COMP_WORDS[index]} == --queue ]] && queue=${COMP_WORDS[index + 1]}
+        done
+        while IFS= read -r line; do
+          [[ $line == "$word"* ]] && COMPREPLY+=("$(printf %q "$line")")
+        done < <(workerpool completion values "$1" --queue "$queue" 2>/dev/null)
       }
       complete -F _workerpool workerpool
 
@@ -68,19 +102,26 @@ enum ShellCompletion: String, CaseIterable {
       .joined(separator: " \\\n")
     let cases = commands.map { command in
       let specifications = options(command).map { option in
-        let value = option.value.map { ":\($0):\(paths.contains($0) ? "_files" : " ")" } ?? ""
+        let list = list(option).map { "{_workerpool_values \($0)}" }
+        let value = option.value.map { ":\($0):\(paths.contains($0) ? "_files" : list ?? " ")" } ?? ""
         let repeating = option.isRepeating ? "*" : ""
         return "      " + ShellWord.quoted("\(repeating)--\(option.name)[\(brackets(option.help))]\(value)")
       }
       return """
             \(command.name)) _arguments \\
         \(specifications.joined(separator: " \\\n")) \\
-              '*:: :_files' ;;
+              '*: :\(operandList(command).map { "{_workerpool_values \($0)}" } ?? "_files")' ;;
         """
     }
     return """
       #compdef workerpool
       # zsh completion of workerpool; made by `workerpool completion zsh`
+      # The values come from the pool of the queue directory that the line names.
+      _workerpool_values() {
+        local queue=queue index=$words[(I)--queue]
+        (( index )) && queue=${(Q)words[index + 1]}
+        compadd -- ${(f)"$(workerpool completion values $1 --queue $queue 2>/dev/null)"}
+      }
       _workerpool() {
         local -a commands
         commands=( \\
@@ -109,15 +150,31 @@ enum ShellCompletion: String, CaseIterable {
   // MARK: fish
 
   private static func fish(_ commands: [CommandDescription]) -> String {
-    var lines = ["# fish completion of workerpool; made by `workerpool completion fish`", "complete -c workerpool -f"]
+    var lines = [
+      "# fish completion of workerpool; made by `workerpool completion fish`", "complete -c workerpool -f",
+      "# The values come from the pool of the queue directory that the line names.",
+      "function __workerpool_values",
+      "  set -l words (commandline -opc)",
+      "  set -l queue queue",
+      "  if set -l index (contains -i -- --queue $words)",
+      "    set queue $words[(math $index + 1)]",
+      "  end",
+      "  workerpool completion values $argv[1] --queue $queue 2>/dev/null",
+      "end",
+    ]
     for command in commands {
       lines.append(
         "complete -c workerpool -n __fish_use_subcommand -a \(command.name) -d \(ShellWord.quoted(command.summary))")
     }
     for command in commands {
+      if let list = operandList(command) {
+        lines.append(
+          "complete -c workerpool -n '__fish_seen_subcommand_from \(command.name)' -a '(__workerpool_values \(list))'")
+      }
       for option in options(command) {
         let short = option.short.map { " -s \($0)" } ?? ""
-        let value = option.value.map { paths.contains($0) ? " -r -F" : " -x" } ?? ""
+        let list = list(option).map { " -a '(__workerpool_values \($0))'" } ?? ""
+        let value = option.value.map { paths.contains($0) ? " -r -F" : " -x" + list } ?? ""
         lines.append(
           "complete -c workerpool -n '__fish_seen_subcommand_from \(command.name)' -l \(option.name)\(short)\(value)"
             + " -d \(ShellWord.quoted(option.help))")

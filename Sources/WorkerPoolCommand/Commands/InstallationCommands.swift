@@ -10,9 +10,21 @@ let completionCommand = CommandDescription(
       workerpool completion zsh > /usr/share/zsh/vendor-completions/_workerpool
       workerpool completion fish > /usr/share/fish/vendor_completions.d/workerpool.fish
     """,
-  operands: [Operand(name: "SHELL", help: "bash, zsh or fish")], options: [],
+  operands: [
+    Operand(name: "SHELL", help: "bash, zsh or fish; or values, by which the scripts ask for a list"),
+    Operand(name: "LIST", help: "with values: \(CompletionValues.names)", isOptional: true),
+  ],
+  options: [CommonOptions.queue],
   run: { arguments in
-    guard let shell = ShellCompletion(rawValue: arguments.operands[0]) else {
+    if arguments.operands[0] == "values", arguments.operands.count == 2 {
+      guard let list = CompletionValues(rawValue: arguments.operands[1]) else {
+        throw UsageError("\"\(arguments.operands[1])\" is none of \(CompletionValues.names)")
+      }
+      // A name that a shell would read as several lines completes nothing.
+      try list.values(arguments).filter { !$0.contains(where: \.isNewline) }.forEach(Output.line)
+      return .success
+    }
+    guard arguments.operands.count == 1, let shell = ShellCompletion(rawValue: arguments.operands[0]) else {
       throw UsageError("\"\(arguments.operands[0])\" is not bash, zsh or fish")
     }
     Output.text(shell.script(allCommands))

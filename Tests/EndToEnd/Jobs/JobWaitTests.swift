@@ -40,7 +40,7 @@ import Testing
     try pool.wait { $0.jobs?["blocked"] == 1 }
     try items.submit("add", "--job-queue", "closed")
     try pool.wait { $0.jobs?["available"] == 1 }
-    try items.submit("unheard-of")
+    try items.submit("unheard-of", "--even-if-unknown")
     try pool.wait { status in
       let jobs = status.jobs ?? [:]
       return jobs["available"] == 2 && jobs["scheduled"] == 1 && jobs["blocked"] == 1
