@@ -110,7 +110,7 @@ extension Site {
 
   private func change(_ change: JobChange, _ form: Parameters) throws -> HTTPResponse {
     let jobReader = try openJobReader()
-    if let key = form["job"].flatMap({ ObjectURI.key(name: $0) }) {
+    if let key = form["job"].flatMap({ ObjectURI.key(name: $0) }), form.all("job").count == 1 {
       let result = try change.carryOut(
         on: jobReader.reader.jobURIs.texts([key]), by: StatusClient(queue: queue, webUser: visitor.loggedName),
         within: Self.timeout)
@@ -120,6 +120,15 @@ extension Site {
         return done("p\(key) is left alone: it runs, is awaited, or is in another state by now.", ["jobs", "p\(key)"])
       }
       return done("p\(key) \(change.done).", change == .delete ? ["jobs"] : ["jobs", "p\(key)"])
+    }
+    let checked = checkedJobs(form)
+    if !checked.isEmpty, form["confirmed"] == "yes" {
+      let result = try change.carryOut(
+        on: jobReader.reader.jobURIs.texts(checked), by: StatusClient(queue: queue, webUser: visitor.loggedName),
+        within: Self.timeout)
+      if let refusal = result.refusal { throw PageError(text: refusal, advice: nil) }
+      monitor.askNow()
+      return done("\(result.done) of \(Count.text(result.jobs, "job")) \(change.done).", ["jobs"])
     }
     guard form["confirmed"] == "yes" else {
       throw PageError(text: "Nothing is changed: the form does not say that all these jobs are meant.", advice: nil)
@@ -136,20 +145,38 @@ extension Site {
       seeOther: Address(path: ["jobs"], query: JobFilter(form).parameters + [("change", String(number))]))
   }
 
+  /// The keys of the jobs whose boxes are checked.
+  private func checkedJobs(_ parameters: Parameters) -> [JobKey] {
+    parameters.all("job").compactMap { ObjectURI.key(name: $0) }
+  }
+
   /// How many jobs of a change are in each state, the fields that name them, and the way back.
   private func chosen(_ change: JobChange, _ parameters: Parameters) throws -> (
     byState: [(JobState, Int)], fields: [(String, String?)], back: Address
   ) {
     let jobReader = try openJobReader()
-    if let key = parameters["job"].flatMap({ ObjectURI.key(name: $0) }) {
+    if let key = parameters["job"].flatMap({ ObjectURI.key(name: $0) }), parameters.all("job").count == 1 {
       var state: JobState?
       _ = try jobReader.job(key) { job, _ in state = job.state }
       let fits = state.map(change.states.contains) ?? false
       return (fits ? [(state ?? .dead, 1)] : [], [("job", "p\(key)")], Address("jobs", "p\(key)"))
     }
+    let checked = checkedJobs(parameters)
+    if !checked.isEmpty {
+      var counts: [JobState: Int] = [:]
+      for key in checked {
+        _ = try jobReader.job(key) { job, _ in
+          if change.states.contains(job.state) { counts[job.state, default: 0] += 1 }
+        }
+      }
+      return (
+        counts.map { ($0, $1) }.sorted { $0.0.rawValue < $1.0.rawValue }, checked.map { ("job", "p\($0)") },
+        Address("jobs")
+      )
+    }
     let filter = JobFilter(parameters)
     guard !filter.isEverything else {
-      throw PageError(text: "Choose the jobs by a filter first.", advice: nil)
+      throw PageError(text: "Check jobs, or choose them by a filter first.", advice: nil)
     }
     if filter.wait != nil { noteWaits(in: jobReader) }
     return (try jobReader.counts(filter, for: change), filter.parameters, filter.address())

@@ -27,6 +27,7 @@ extension Site {
             ? "" : "; a text is searched in the newest \(Count.number(Int(JobReader.searched))) jobs"
         },
         page.count > 0 ? bulk(filter) : .nothing,
+        page.rows.isEmpty ? .nothing : chosen(),
         page.rows.isEmpty ? try nothing(filter, jobReader) : table(page.rows),
         pages(filter, before: before, next: page.next),
       ]))
@@ -99,12 +100,30 @@ extension Site {
     }
   }
 
+  /// What can be done with the jobs whose boxes are checked; the next page asks.
+  private func chosen() -> HTML {
+    guard !visitor.isReadOnly else { return .nothing }
+    return tag(
+      "form", Attribute("method", "get"), .action(Address("change")), .class("actions"), .id(Self.chosenForm)
+    ) {
+      tag("span", .class("quiet")) { "Those that are checked:" }
+      for change in JobChange.allCases {
+        tag("button", .name("do"), .value(change.rawValue), Attribute("aria-label", "\(change.title) checked jobs")) {
+          "\(change.title)…"
+        }
+      }
+    }
+  }
+
+  private static let chosenForm = "chosen"
+
   private func table(_ rows: [JobReader.Row]) -> HTML {
     let now = Date()
     return tag("div", .class("sheet"), Attribute("tabindex", "0")) {
       tag("table", .class("cards"), .id("jobs")) {
         tag("thead") {
           tag("tr") {
+            if !visitor.isReadOnly { tag("th") { tag("span", .class("unseen")) { "Checked" } } }
             for name in ["Job", "State", "Kind", "Queue"] { tag("th") { name } }
             for name in ["Attempts", "Came", "Took"] { tag("th", .class("number")) { name } }
             tag("th") { "Last error" }
@@ -113,6 +132,13 @@ extension Site {
         tag("tbody") {
           for row in rows {
             tag("tr", .id("p\(row.key)")) {
+              if !visitor.isReadOnly {
+                tag("td", .class("tight check")) {
+                  tag(
+                    "input", .type("checkbox"), .name("job"), .value("p\(row.key)"),
+                    Attribute("form", Self.chosenForm), Attribute("aria-label", "p\(row.key)"))
+                }
+              }
               tag("td", .class("tight")) { link("p\(row.key)", Address("jobs", "p\(row.key)")) }
               tag("td", .class("tight")) {
                 StateMark.html(row.state)

@@ -84,6 +84,9 @@ struct Parameters: Sendable {
     pairs.first { $0.name == name }.flatMap { $0.value.isEmpty ? nil : $0.value }
   }
 
+  /// All values of that name, empty ones left out.
+  func all(_ name: String) -> [String] { pairs.filter { $0.name == name && !$0.value.isEmpty }.map(\.value) }
+
   private static func decoded(_ text: Substring) -> String {
     let spaced = text.replacingOccurrences(of: "+", with: " ")
     return spaced.removingPercentEncoding ?? spaced

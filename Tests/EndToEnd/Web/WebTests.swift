@@ -77,7 +77,10 @@ import WorkerProtocol
     let key = try #require(preview.formKey)
     #expect(try client.post("/change", ["key": key, "do": "delete", "kind": "fail"]).status == 400)
     #expect(try pool.status().jobs?["dead"] == 3)
-    #expect(try client.get("/change?do=delete").body.contains("Choose the jobs by a filter first"))
+    #expect(try client.get("/change?do=delete").body.contains("choose them by a filter first"))
+    // Two that are checked.
+    let checked = try client.get("/change?do=delete&job=p1&job=p2")
+    #expect(checked.body.contains("Delete 2 jobs?") && checked.body.contains("value=\"p2\""), "\(checked.body)")
     #expect(try client.post("/change", ["key": key, "do": "delete", "confirmed": "yes"]).status == 400)
     let answer = try client.post("/change", ["key": key, "do": "delete", "kind": "fail", "confirmed": "yes"])
     #expect(answer.status == 303)
