@@ -85,8 +85,11 @@ public struct JobFilter: Hashable, Sendable {
   ///   - running: the jobs that run now.
   ///   - waits: why jobs wait.
   ///   - objectID: the ID of the job with a key.
+  ///   - secrets: attributes by which nobody may search: each job that is found, or not, would tell of their values.
+  /// - Throws: ``ObjectQueryError``, also for a predicate with the name of such an attribute.
   func condition(
-    running: [NSManagedObjectID], waits: JobWaits, objectID: (JobKey) -> NSManagedObjectID?
+    running: [NSManagedObjectID], waits: JobWaits, objectID: (JobKey) -> NSManagedObjectID?,
+    besides secrets: [String] = []
   ) throws -> NSPredicate? {
     var conditions: [NSPredicate] = []
     if let after, let id = objectID(after) { conditions.append(NSPredicate(format: "self > %@", id)) }
@@ -100,6 +103,10 @@ public struct JobFilter: Hashable, Sendable {
     if let states { conditions.append(NSCompoundPredicate(orPredicateWithSubpredicates: states.map(\.predicate))) }
     for (what, name) in names { conditions.append(NSPredicate(format: "%K == %@", what.rawValue, name)) }
     if let predicate {
+      if let name = secrets.first(where: { predicate.lowercased().contains($0) }) {
+        throw ObjectQueryError.badPredicate(
+          "it names \(name), which nobody may search here while the pool has --redact")
+      }
       let query = ObjectQuery(entity: PoolJob.entityName, predicate: predicate)
       let request = try query.fetchRequest(in: JobModel.make(), as: PoolJob.self)
       if let checked = request.predicate { conditions.append(checked) }
@@ -113,7 +120,7 @@ public struct JobFilter: Hashable, Sendable {
       }
     }
     if let search {
-      let texts = ["parameters", "uniqueKey", "output", "errors"].map {
+      let texts = ["parameters", "uniqueKey", "output", "errors"].filter { !secrets.contains($0) }.map {
         NSPredicate(format: "%K CONTAINS[c] %@", $0, search)
       }
       conditions.append(NSCompoundPredicate(orPredicateWithSubpredicates: texts))

@@ -33,10 +33,10 @@ public enum JobStory {
       lines.append("limit      \(job.options.limit.map { "\($0) of" } ?? "by") the key \(key)")
     }
     lines += otherWishes(job)
-    if let parameters = job.parametersText { lines.append("parameters \(parameters)") }
+    if let parameters = job.shownParameters { lines.append("parameters \(parameters)") }
     lines += list("objects", job.objectURIs) + list("results", job.resultURIs) + list("after", job.options.after)
     if let batch = job.options.afterBatch { lines.append("after      the batch \(batch)") }
-    if let output = job.output { lines.append("output     " + String(output.prefix(longestOutput))) }
+    if let output = job.shownOutput { lines.append("output     " + String(output.prefix(longestOutput))) }
     let next = next(job, runner, status, obstacle: obstacle).text.text(for: reader)
     return (lines + ["", "what happened"] + history(job) + ["", "what comes next", "  " + next])
       .map(TerminalText.escaped)

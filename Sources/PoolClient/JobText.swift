@@ -64,7 +64,7 @@ public enum JobText {
     if job.state == .dead, let failure = job.failures.last { first += ": \(failure.type): \(failure.message)" }
     var lines = [first] + job.resultURIs.prefix(shownResults).map { "  \($0)" }
     if job.resultURIs.count > shownResults { lines.append("  and \(job.resultURIs.count - shownResults) more objects") }
-    if let output = job.output, job.state == .succeeded {
+    if let output = job.shownOutput, job.state == .succeeded {
       lines += output.split(separator: "\n").prefix(shownOutput).map { "  \($0)" }
     }
     return lines.map(TerminalText.escaped)

@@ -28,6 +28,9 @@ public final class StoreReader {
   private var otherRuns: [Int64: JobRun] = [:]
   /// Why jobs wait: as if no pool ran, before ``note(_:_:)`` says otherwise.
   public internal(set) var waits = JobWaits(nil)
+  /// Whether filters may not find out what the pool's `--redact` hides: for readers on behalf of somebody who cannot
+  /// read the store itself.
+  package var keepsSecrets = false
 
   /// Opens the app's store. Nothing is created or written.
   ///
@@ -183,6 +186,7 @@ public final class StoreReader {
   ) throws {
     try context.performAndWait {
       defer { context.reset() }
+      context.forgetRedaction()
       try body(context, objectID(job:))
     }
   }
@@ -200,6 +204,7 @@ public final class StoreReader {
   public func job(_ uri: String, body: (Job, JobRun?) throws -> Void) throws -> Bool {
     guard let id = coordinator.objectID(forURI: uri) else { return false }
     return try context.performAndWait {
+      context.forgetRedaction()
       let request = Job.fetchRequest()
       request.predicate = NSPredicate(format: "self == %@", id)
       guard let job = try context.fetch(request).first else { return false }
@@ -224,6 +229,7 @@ public final class StoreReader {
     _ filter: JobFilter, order: JobOrder = .newest, limit: Int, body: (Job, JobRun?) throws -> Void
   ) throws {
     try context.performAndWait {
+      context.forgetRedaction()
       let runs = try runs()
       let request = Job.fetchRequest()
       request.predicate = try condition(filter, runs)
@@ -337,8 +343,10 @@ public final class StoreReader {
   ///
   /// - Parameter runs: who runs what now.
   package func condition(_ filter: JobFilter, _ runs: [JobKey: JobRun]) throws -> NSPredicate? {
-    try filter.condition(
-      running: runs.keys.compactMap(objectID(job:)), waits: waits, objectID: objectID(job:))
+    if keepsSecrets { context.forgetRedaction() }
+    return try filter.condition(
+      running: runs.keys.compactMap(objectID(job:)), waits: waits, objectID: objectID(job:),
+      besides: keepsSecrets && !context.redaction().names.isEmpty ? ["parameters", "output"] : [])
   }
 
   private func objectID(job key: JobKey) -> NSManagedObjectID? { coordinator.objectID(for: jobURIs[key]) }

@@ -127,6 +127,7 @@ extension StoreJobSource {
         pid: getpid(), queue: successor.queue, pool: successor.identity, ledger: name,
         member: membership?.member.identity
       ).write(isShared: store.isShared, in: context)
+      try store.setRedaction(published.redaction, in: context)
       try context.save()
       if let member = membership?.member { successor.claims.begin(member.identity, in: store.poolIdentifier) }
     } catch {

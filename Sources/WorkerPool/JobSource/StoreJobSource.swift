@@ -35,6 +35,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   let retention: JobRetention
   /// What this pool's options say of limits.
   let limits: PoolLimits
+  let published: PublishedOptions
   /// Kinds for which the store is asked again soon.
   let asking = Mutex<Set<String>>([])
   let rates: StoredRates
@@ -59,16 +60,19 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
   ///   - writeTurn: the file by whose lock the pool's processes take turns at writing.
   ///   - retention: how long finished jobs are kept.
   ///   - limits: what the pool's options say of limits and rates.
+  ///   - published: what others find of the pool's options in the store.
   ///   - owners: whose job files are taken.
   init(
     store: JobStore, layout: QueueLayout, successor: Successor, writeTurn: String,
-    retention: JobRetention = JobRetention(), limits: PoolLimits = PoolLimits(), owners: FileOwnerRule = FileOwnerRule()
+    retention: JobRetention = JobRetention(), limits: PoolLimits = PoolLimits(),
+    published: PublishedOptions = PublishedOptions(), owners: FileOwnerRule = FileOwnerRule()
   ) throws {
     self.store = store
     self.layout = layout
     self.successor = successor
     self.retention = retention
     self.limits = limits
+    self.published = published
     periodic = PeriodicDirectory(path: layout.periodic)
     sheets = JobSheets(directory: layout.jobs)
     context = store.makeContext(name: "coordinator")
@@ -193,4 +197,9 @@ struct PoolLimits: Sendable {
   var kinds: [String: Int] = [:]
   var rates: [String: JobRate] = [:]
   var queues = QueueLimits()
+}
+
+/// Options of the pool that are written into the store, where readers and workers find them.
+struct PublishedOptions: Sendable {
+  var redaction = Redaction()
 }

@@ -319,6 +319,7 @@ public enum Pool {
       limits: PoolLimits(
         kinds: configuration.kindLimits, rates: configuration.kindRates,
         queues: QueueLimits(configuration.queueLimits)),
+      published: PublishedOptions(redaction: Redaction(configuration.redactedNames)),
       owners: FileOwnerRule(allowsGroup: configuration.allowsGroup))
     try source.prepare()
     return source

@@ -68,6 +68,18 @@ public struct PoolConfiguration: Sendable {
   /// How long finished jobs are kept. Default: succeeded and cancelled ones 7 days and at most 100,000 of each, dead
   /// ones 30 days. `--keep`, `--keep-dead`, `--keep-count`. See `JobRetention`.
   public var retention = JobRetention()
+  /// Names of parameters and of members of outputs whose values the commands and the pages do not show. Default: none.
+  /// `--redact`. They are kept in the store, for all readers; the pool that begins last decides.
+  ///
+  /// ```swift
+  /// import WorkerPool
+  ///
+  /// var configuration = PoolConfiguration(store: "app.sqlite", queue: "queue/")
+  /// configuration.redactedNames = ["password", "token"]
+  /// ```
+  ///
+  /// Workers get the values, and who may read the store's file can read them there.
+  public var redactedNames: Set<String> = []
   /// Seconds that the store may take to open, which others may have locked; then the pool ends. Nil: without a limit.
   /// Default 60; the command takes 0 to 86,400. `--store-wait`. Raise it where an app migrates the store for minutes
   /// when it starts.

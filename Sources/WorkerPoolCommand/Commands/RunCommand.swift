@@ -101,6 +101,10 @@ private let accessOptions = [
       "what new files of the pool and its workers deny to others, as for umask(1): 027 lets the group read them; the "
       + "metrics file is for all users",
     defaultText: octal(defaultMask)),
+  CommandOption(
+    name: "redact", value: "NAME,NAME",
+    help: "show no values of parameters, and of members of outputs, with these names; may be repeated",
+    isRepeating: true),
 ]
 
 /// How long the pool waits for others.
@@ -284,6 +288,7 @@ private func configuration(_ arguments: ParsedArguments) throws -> PoolConfigura
   // The process gets it when it starts the pool.
   _ = try mask(arguments)
   configuration.allowsGroup = arguments.has("allow-group")
+  configuration.redactedNames = try redactedNames(arguments)
   configuration.confinesWorkers = arguments.has("confine")
   configuration.confinedNeeds = try confinedNeeds(arguments)
   configuration.migratesStore = arguments.has("migrate")
@@ -333,6 +338,16 @@ private func setLimit(_ text: String, in configuration: inout PoolConfiguration)
     configuration.queueLimits[name] = limit
   default: throw UsageError("--limit \(text) must begin with a kind or with queue:, \(forms)")
   }
+}
+
+private func redactedNames(_ arguments: ParsedArguments) throws(UsageError) -> Set<String> {
+  let names = arguments.strings("redact").flatMap { text in
+    text.split(separator: ",", omittingEmptySubsequences: false).map { $0.trimmingCharacters(in: .whitespaces) }
+  }
+  guard names.allSatisfy({ !$0.isEmpty && !$0.contains(where: \.isNewline) }) else {
+    throw UsageError("--redact must be names with commas between them, as in password,token")
+  }
+  return Set(names)
 }
 
 private func confinedNeeds(_ arguments: ParsedArguments) throws(UsageError) -> PluginDescription.Needs {

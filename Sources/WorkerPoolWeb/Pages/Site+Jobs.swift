@@ -226,8 +226,8 @@ extension Site {
       facts(job, run, worker),
       attempts(job, run),
       list("Objects", job.objectURIs), list("Results", job.resultURIs), list("After", job.options.after),
-      block("Parameters", job.parametersText.map(ReadableJSON.text)),
-      block("Output", job.output.map(ReadableJSON.text)),
+      block("Parameters", job.shownParameters.map(ReadableJSON.text)),
+      block("Output", job.shownOutput.map(ReadableJSON.text)),
     ])
   }
 

@@ -11,6 +11,7 @@ final class JobReader {
   init(path: String) throws {
     self.path = path
     reader = try StoreReader(poolStore: path)
+    reader.keepsSecrets = true
   }
 
   /// A job as a line of a list.

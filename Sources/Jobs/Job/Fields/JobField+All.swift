@@ -37,7 +37,7 @@ extension JobField {
       value: { $0.objectURIs }),
     .attribute(
       "parameters", .object, isLong: true, get: { $0.parameters }, set: { $0.parameters = $1 },
-      value: { $0.parametersText ?? "{}" }),
+      value: { $0.shownParameters ?? "{}" }),
     .attribute(
       "priority", .int16, option: Option("N", "higher runs first", default: "0"),
       get: { $0.priority == 0 ? nil : $0.priority }, set: { $0.priority = $1 }, value: { $0.priority }),
@@ -125,7 +125,7 @@ extension JobField {
     .written("checkpointBytes", attribute: "checkpoint", isLong: true) { .number($0.checkpoint?.count ?? 0) },
     .written("results", isLong: true) { .array($0.resultURIs.map(JSONValue.string)) },
     // Most plugins that leave an output write JSON.
-    .written("output", isLong: true) { $0.output.map { (try? JSONParser.parse($0)) ?? .string($0) } ?? .null },
+    .written("output", isLong: true) { $0.shownOutput.map { (try? JSONParser.parse($0)) ?? .string($0) } ?? .null },
     .written("errors", isLong: true) { .array($0.failures.map(\.json)) },
     .written("createdAt") { .optional(Timestamp.text($0.createdAt)) },
     .written("startedAt") { .optional($0.startedAt.map(Timestamp.text)) },
