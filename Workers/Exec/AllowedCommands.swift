@@ -15,12 +15,15 @@ struct ExecParameters {
   let command: String
   let arguments: [String]
   let input: Input?
+  /// What a hook tells of: the program reads it, and no objects.
+  let event: JSONValue?
 
   init(_ parameters: JSONValue) throws(JSONFieldError) {
     var fields = try JSONFields(parameters, named: "the parameters")
     command = try fields.requiredString("command")
     arguments = try fields.strings("arguments") ?? []
     input = try fields.choice("input")
+    event = fields.value("event")
     try fields.finish()
     if arguments.contains(where: { $0.utf8.contains(0) }) {
       throw JSONFieldError("\"arguments\" in the parameters cannot have a zero byte")

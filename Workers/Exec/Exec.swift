@@ -35,10 +35,14 @@ import WorkerProtocol
       throw PermanentFailure("exec.json does not let jobs give arguments to \"\(parameters.command)\"")
     }
     let input: [UInt8] =
-      switch parameters.input ?? command.input {
-      case .none: []
-      case .uris: Array(job.objectURIs.map { $0 + "\n" }.joined().utf8)
-      case .objects: try ObjectLines.bytes(of: try job.objects())
+      if let event = parameters.event {
+        Array((event.text + "\n").utf8)
+      } else {
+        switch parameters.input ?? command.input {
+        case .none: []
+        case .uris: Array(job.objectURIs.map { $0 + "\n" }.joined().utf8)
+        case .objects: try ObjectLines.bytes(of: try job.objects())
+        }
       }
     let arguments = (command.arguments + parameters.arguments).flatMap { $0 == "{objects}" ? job.objectURIs : [$0] }
     var environment = command.environment

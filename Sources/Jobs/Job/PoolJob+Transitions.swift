@@ -14,9 +14,10 @@ extension PoolJob {
     self.startedAt = startedAt
   }
 
-  /// Notes an attempt that threw: the job waits for the next one, or is dead after the last.
+  /// Notes an attempt that threw: the job waits for the next one, or is dead after the last. Inserts the jobs of the
+  /// hooks that tell of it; see ``JobHook``.
   ///
-  /// - Throws: ``JobTransitionError`` when the job is not `available`.
+  /// - Throws: ``JobTransitionError`` when the job is not `available`, and what a fetch throws.
   public func markFailed(
     _ failure: AttemptFailure, policy: RetryPolicy, startedAt: Date? = nil, at now: Date = Date()
   ) throws {
@@ -25,12 +26,14 @@ extension PoolJob {
     attempt = attempts
     forgetHostDeaths()
     if let startedAt { self.startedAt = startedAt }
-    note(failure, failures: attempts, policy: policy, at: now)
+    try note(failure, failures: attempts, policy: policy, at: now)
   }
 
-  /// Notes that a worker died of the job: it waits for the next attempt, or is dead after a few crashes.
+  /// Notes that a worker died of the job: it waits for the next attempt, or is dead after a few crashes. Inserts the
+  /// jobs of the hooks that tell of it; see ``JobHook``.
   ///
-  /// - Throws: ``JobTransitionError`` when the job is not `available`: the worker saved it before it died.
+  /// - Throws: ``JobTransitionError`` when the job is not `available`: the worker saved it before it died. Also what a
+  ///   fetch throws.
   public func markCrashed(
     _ failure: AttemptFailure, policy: RetryPolicy, startedAt: Date? = nil, at now: Date = Date()
   ) throws {
@@ -38,7 +41,7 @@ extension PoolJob {
     try move(.crashed(crashes: crashes), policy: policy, at: now)
     self.crashes = crashes
     if let startedAt { self.startedAt = startedAt }
-    note(failure, failures: crashes, policy: policy, at: now)
+    try note(failure, failures: crashes, policy: policy, at: now)
   }
 
   /// Notes that the pool which ran the job alone among the suspects has died: it waits for the next attempt, or is dead
@@ -131,11 +134,13 @@ extension PoolJob {
     options.uniqueFor.map { createdAt + $0 > now } ?? false
   }
 
-  private func note(_ failure: AttemptFailure, failures count: Int, policy: RetryPolicy, at now: Date) {
+  private func note(_ failure: AttemptFailure, failures count: Int, policy: RetryPolicy, at now: Date) throws {
     failures += [failure.bounded]
-    guard state == .retryable else { return }
-    var generator = SystemRandomNumberGenerator()
-    runAt = now + policy.delay(afterFailures: count, using: &generator)
+    if state == .retryable {
+      var generator = SystemRandomNumberGenerator()
+      runAt = now + policy.delay(afterFailures: count, using: &generator)
+    }
+    try tellOfFailure(at: now)
   }
 }
 

@@ -60,6 +60,8 @@ protocol JobSource: AnyObject, Sendable {
   func readReady(_ job: JobKey, ticket: Int)
   /// Reads why the last attempts of these jobs failed; answered with `failures`.
   func readFailures(_ jobs: [JobKey])
+  /// Submits the jobs of the hooks for an event that is not about one job.
+  func tellHooks(_ event: JobHook.Event, _ details: [JSONMember])
   /// Finds the jobs of the submissions with these tokens; answered with `submissions`.
   func findSubmissions(_ tokens: [String])
   /// Finds out which of these names no job has; answered with `foundNames`.
@@ -88,6 +90,7 @@ extension JobSource {
   func send(_ notice: PoolNotice, to recipients: [Int64]) {}
   func writeSheets(_ jobs: [JobKey: Int], for worker: WorkerID) {}
   func removeSheets(_ jobs: [JobKey]) {}
+  func tellHooks(_ event: JobHook.Event, _ details: [JSONMember]) {}
 }
 
 /// What was found in the store at the start.

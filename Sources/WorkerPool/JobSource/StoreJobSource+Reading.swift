@@ -23,9 +23,35 @@ extension StoreJobSource {
           kind: job.kind, reason: "\(failure.type): \(failure.message)", isDead: job.state == .dead, runAt: job.runAt)
       }
       report(.failures(failures))
+      tellOfFailures(jobs, in: context)
     } onFailure: { [self] error in
       report(.trouble("why jobs failed cannot be read: \(ErrorText.text(error))"))
       report(.failures([:]))
+    }
+  }
+
+  /// Workers in other languages write a failure into the row and no hook's job. WorkerKit writes both, and here is
+  /// nothing left to do.
+  private func tellOfFailures(_ jobs: [JobKey], in context: NSManagedObjectContext) {
+    guard published.hooks.contains(where: { !$0.events.isDisjoint(with: [.failed, .dead]) }) else { return }
+    do {
+      for job in try store.wholeJobs(keys: jobs, in: context) { try job.tellOfFailure(at: store.now) }
+      guard !context.insertedObjects.isEmpty else { return }
+      try context.save()
+      report(.jobsCame)
+    } catch {
+      context.rollback()
+      report(.trouble("hooks cannot be told that jobs failed: \(ErrorText.text(error))"))
+    }
+  }
+
+  func tellHooks(_ event: JobHook.Event, _ details: [JSONMember]) {
+    work { [self] context in
+      guard try JobStore.tell(event, details, at: store.now, in: context) else { return }
+      try context.save()
+      report(.jobsCame)
+    } onFailure: { [report] error in
+      report(.trouble("hooks cannot be told of \(event.rawValue): \(ErrorText.text(error))"))
     }
   }
 }

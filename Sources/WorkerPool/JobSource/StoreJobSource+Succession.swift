@@ -128,6 +128,9 @@ extension StoreJobSource {
         member: membership?.member.identity
       ).write(isShared: store.isShared, in: context)
       try store.setRedaction(published.redaction, in: context)
+      try store.setHooks(published.hooks, in: context)
+      // A worker in another language writes the failure alone, and the pool that would have told of it was killed.
+      for job in jobs.values { try job.tellOfFailure(at: store.now) }
       try context.save()
       if let member = membership?.member { successor.claims.begin(member.identity, in: store.poolIdentifier) }
     } catch {

@@ -202,4 +202,5 @@ struct PoolLimits: Sendable {
 /// Options of the pool that are written into the store, where readers and workers find them.
 struct PublishedOptions: Sendable {
   var redaction = Redaction()
+  var hooks: [JobHook] = []
 }

@@ -318,8 +318,8 @@ public enum Pool {
       retention: configuration.retention,
       limits: PoolLimits(
         kinds: configuration.kindLimits, rates: configuration.kindRates,
-        queues: QueueLimits(configuration.queueLimits)),
-      published: PublishedOptions(redaction: Redaction(configuration.redactedNames)),
+        queues: configuration.allQueueLimits),
+      published: PublishedOptions(redaction: Redaction(configuration.redactedNames), hooks: configuration.hooks),
       owners: FileOwnerRule(allowsGroup: configuration.allowsGroup))
     try source.prepare()
     return source

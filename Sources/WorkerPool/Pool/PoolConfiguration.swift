@@ -80,6 +80,14 @@ public struct PoolConfiguration: Sendable {
   ///
   /// Workers get the values, and who may read the store's file can read them there.
   public var redactedNames: Set<String> = []
+  /// Which jobs tell people of failed and dead jobs, and of kinds that are stalled. Default: none. `--hook`. They are
+  /// kept in the store; the pool that begins last decides. See `JobHook`.
+  ///
+  /// At most one of these jobs is in hand at a time, unless ``queueLimits`` has a number for the queue `hooks`.
+  public var hooks: [JobHook] = []
+  /// Seconds without a job that begins or ends after which a kind with ready jobs is stalled, if neither a pause nor a
+  /// limit nor a rate keeps its jobs waiting. Default 300; the command takes 1 to 86,400. `--stalled-after`.
+  public var stalledAfter = 300.0
   /// Seconds that the store may take to open, which others may have locked; then the pool ends. Nil: without a limit.
   /// Default 60; the command takes 0 to 86,400. `--store-wait`. Raise it where an app migrates the store for minutes
   /// when it starts.
@@ -173,6 +181,11 @@ public struct PoolConfiguration: Sendable {
   }
 
   var place: StorePlace { StorePlace(store) }
+
+  /// The limits of queues, with that of the hooks.
+  var allQueueLimits: QueueLimits {
+    QueueLimits(hooks.isEmpty ? queueLimits : queueLimits.merging([JobHook.queue: 1]) { own, _ in own })
+  }
 
   var incomingDirectory: String { QueueLayout(root: queue).incoming }
 

@@ -36,7 +36,7 @@ final class PoolCore {
     self.log = log
     self.source = source
     coordinator.weights = QueueWeights(configuration.queueWeights)
-    coordinator.groups = GroupLimits(queues: QueueLimits(configuration.queueLimits))
+    coordinator.groups = GroupLimits(queues: configuration.allQueueLimits)
     coordinator.hands.beginTimeout = configuration.beginTimeout
   }
 

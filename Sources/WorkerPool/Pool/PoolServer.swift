@@ -28,6 +28,7 @@ final class PoolServer {
   private let sockets: WorkerServer
   private let status: StatusService
   private let history: HistoryKeeper
+  private let stalls: StallWatch
   private let workers: WorkerService
   private let runtime: RuntimeDirectoryWatch
   private let serviceManager: ServiceManager?
@@ -74,6 +75,7 @@ final class PoolServer {
     status = StatusService(
       core, supervisor, ready: ready, survivors: survivors, checkpoints: upkeep.checkpoints, collector: collector)
     history = HistoryKeeper(core, collector)
+    stalls = StallWatch(core, collector)
     workers = WorkerService(
       core, supervisor, sockets: sockets, status: status, survivors: survivors, checkpoints: upkeep.checkpoints,
       output: output)
@@ -126,6 +128,7 @@ final class PoolServer {
     upkeep.checkpoints.walWasWritten()
     status.metrics.start()
     history.start()
+    stalls.start()
     serviceManager?.ready()
     let configuration = core.configuration
     core.log(

@@ -163,6 +163,16 @@ private let workerOptions = [
 /// What the pool tells others.
 private let reportOptions = [
   CommandOption(
+    name: "hook", value: "EVENTS=JOB",
+    help:
+      "submit a job for each of these events, with commas between them: failed, dead, stalled, recovered; the job is "
+      + "exec:COMMAND, or the kind of a plugin; may be repeated",
+    isRepeating: true),
+  CommandOption(
+    name: "stalled-after", value: "SECONDS",
+    help: "how long a kind with ready jobs may begin and end none until hooks are told that it is stalled",
+    defaultText: wholeText(defaults.stalledAfter)),
+  CommandOption(
     name: "log-format", value: "FORMAT", help: "text, or json for one JSON object on each line", defaultText: "text"),
   CommandOption(
     name: "metrics-file", value: "FILE",
@@ -289,6 +299,12 @@ private func configuration(_ arguments: ParsedArguments) throws -> PoolConfigura
   _ = try mask(arguments)
   configuration.allowsGroup = arguments.has("allow-group")
   configuration.redactedNames = try redactedNames(arguments)
+  do throws(JobHookError) {
+    for text in arguments.strings("hook") { configuration.hooks.append(try JobHook(text)) }
+  } catch {
+    throw UsageError("--hook: \(error)")
+  }
+  if let seconds = try arguments.seconds("stalled-after", in: 1...86_400) { configuration.stalledAfter = seconds }
   configuration.confinesWorkers = arguments.has("confine")
   configuration.confinedNeeds = try confinedNeeds(arguments)
   configuration.migratesStore = arguments.has("migrate")

@@ -1,0 +1,167 @@
+import CoreData
+import Foundation
+
+/// A job that the pool submits when something happens that people want to be told of: `workerpool run --hook`.
+///
+/// A hook is a job, so it outlives the pool, is tried again, and shows in the lists. A job that fails or dies gets its
+/// hooks in the same transaction, so that no `kill -9` comes between: each dead job is told of at least once.
+///
+/// ```swift
+/// import WorkerPool
+///
+/// var configuration = PoolConfiguration(store: "app.sqlite", queue: "queue/")
+/// configuration.hooks = [try JobHook("dead,stalled,recovered=exec:tell")]
+/// ```
+public struct JobHook: Hashable, Sendable {
+  /// What happens.
+  public enum Event: String, CaseIterable, Sendable {
+    /// An attempt has failed or crashed, and there will be another one.
+    case failed
+    /// The last attempt has failed or crashed.
+    case dead
+    /// Jobs of a kind could run, and none has begun or ended for a while.
+    case stalled
+    /// Jobs of a kind that was stalled run again.
+    case recovered
+  }
+
+  /// What it is told of.
+  public let events: Set<Event>
+  /// The kind of its jobs.
+  public let kind: String
+  /// For the kind `exec`: the command of `exec.json`, which reads the event from its standard input.
+  public let command: String?
+
+  /// The queue of all hooks. Jobs of this queue have no hooks of their own, or the end of one would be told of by the
+  /// next.
+  public static let queue = "hooks"
+  /// Attempts that a hook has: the last one is about half a day after the first.
+  public static let maxAttempts = 20
+  /// Seconds that one attempt may take.
+  public static let timeout = 60.0
+
+  /// Reads `EVENT,EVENT=exec:COMMAND` or `EVENT,EVENT=KIND`.
+  ///
+  /// - Throws: ``JobHookError`` for another text.
+  public init(_ text: String) throws(JobHookError) {
+    let halves = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    guard halves.count == 2 else { throw JobHookError("a hook is EVENT,EVENT=exec:COMMAND, not \"\(text)\"") }
+    var events: Set<Event> = []
+    for name in halves[0].split(separator: ",", omittingEmptySubsequences: false).map(String.init) {
+      guard let event = Event(rawValue: name) else {
+        let names = Event.allCases.map(\.rawValue)
+        let hint = Spelling.hint(to: name, among: names, otherwise: "they are \(names.joined(separator: ", "))")
+        throw JobHookError("there is no event \"\(name)\" for a hook\(hint)")
+      }
+      events.insert(event)
+    }
+    let words = halves[1].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    guard JobRequest.isName(words[0]) else {
+      throw JobHookError("a hook needs exec:COMMAND or the kind of a plugin, not \"\(halves[1])\"")
+    }
+    let isExec = words[0] == "exec"
+    guard isExec == (words.count == 2), words.last?.isEmpty == false, !text.contains(where: \.isNewline) else {
+      throw JobHookError(
+        isExec
+          ? "a hook of the kind exec names a command of exec.json: \(halves[0])=exec:COMMAND"
+          : "only exec has commands: the hook is \(halves[0])=\(words[0]), or \(halves[0])=exec:COMMAND")
+    }
+    self.events = events
+    kind = words[0]
+    command = isExec ? words[1] : nil
+  }
+
+  /// The text that is read back as this hook.
+  public var text: String {
+    let names = Event.allCases.filter(events.contains).map(\.rawValue).joined(separator: ",")
+    return "\(names)=\(kind)\(command.map { ":\($0)" } ?? "")"
+  }
+
+  /// The request for a job that tells of something.
+  ///
+  /// - Parameter key: the name of what has happened: one hook tells of it once.
+  func request(_ event: JSONValue, key: String?, at now: Date) -> JobRequest {
+    let members = (command.map { [JSONMember("command", .string($0))] } ?? []) + [JSONMember("event", event)]
+    var request = JobRequest(
+      kind: kind, parameters: JSONValue.object(members).text, priority: Self.priority, queue: Self.queue,
+      // The pool looks for jobs whose time has come after each failure.
+      runAt: now + 0.001, uniqueKey: key.map { "\($0) \(kind) \(command ?? "")" }, maxAttempts: Self.maxAttempts,
+      timeout: Self.timeout)
+    request.options.uniqueFor = key == nil ? nil : 3600
+    request.options.backoff = 5
+    request.options.maxBackoff = 3600
+    return request
+  }
+
+  /// Jobs that people wait for need not wait behind a backlog.
+  private static let priority: Int16 = 1000
+}
+
+/// Why a text is not a hook.
+public struct JobHookError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What is wrong, in one sentence.
+  public let description: String
+
+  init(_ description: String) { self.description = description }
+}
+
+extension JobStore {
+  private static let hooksSetting = "hooks"
+
+  /// Sets the hooks of the store's jobs, without saving.
+  ///
+  /// - Throws: what a fetch throws.
+  public func setHooks(_ hooks: [JobHook], in context: NSManagedObjectContext) throws {
+    guard try Self.hooks(in: context) != hooks else { return }
+    try PoolSetting.set(Self.hooksSetting, hooks.map(\.text).joined(separator: "\n"), in: context)
+  }
+
+  static func hooks(in context: NSManagedObjectContext) throws -> [JobHook] {
+    let lines = try PoolSetting.find(hooksSetting, in: context)?.value?.split(separator: "\n") ?? []
+    // A later version may have written events that this one does not know.
+    return lines.compactMap { try? JobHook(String($0)) }
+  }
+
+  /// Inserts the jobs that tell of an event, without saving. Returns whether there are any.
+  ///
+  /// - Parameters:
+  ///   - details: further members of the event.
+  ///   - key: the name of what has happened; nil where it may happen again at once.
+  @discardableResult
+  public static func tell(
+    _ event: JobHook.Event, _ details: [JSONMember], key: String? = nil, at now: Date,
+    in context: NSManagedObjectContext
+  ) throws -> Bool {
+    let hooks = try hooks(in: context).filter { $0.events.contains(event) }
+    if hooks.isEmpty { return false }
+    let members =
+      [
+        JSONMember("event", .string(event.rawValue)), JSONMember("time", .string(Timestamp.text(now))),
+        JSONMember("host", .string(ProcessInfo.processInfo.hostName)),
+      ] + details
+    for hook in hooks { try PoolJob.submit(hook.request(.object(members), key: key, at: now), into: context, at: now) }
+    return true
+  }
+}
+
+extension PoolJob {
+  /// Inserts the jobs that tell of the job's last attempt, which has failed, without saving. What was told of in the
+  /// last hour is not told of again.
+  package func tellOfFailure(at now: Date) throws {
+    guard queue != JobHook.queue, state == .dead || state == .retryable, let failure = failures.last,
+      let context = managedObjectContext
+    else { return }
+    let event: JobHook.Event = state == .dead ? .dead : .failed
+    let name = objectID.objectURI?.name ?? ""
+    let moment = Int(failure.date.timeIntervalSinceReferenceDate * 1000)
+    try JobStore.tell(
+      event,
+      [
+        JSONMember("job", .string(objectID.uriString)), JSONMember("name", .string(name)),
+        JSONMember("kind", .string(kind)), JSONMember("queue", .string(queue)),
+        JSONMember("batch", .optional(batch)), JSONMember("attempts", .number(attempt)),
+        JSONMember("crashes", .number(crashes)), JSONMember("nextAttempt", .optional(runAt.map(Timestamp.text))),
+        JSONMember("error", failure.json),
+      ], key: "hook \(event.rawValue) \(name) \(failure.attempt) \(moment)", at: now, in: context)
+  }
+}
