@@ -91,7 +91,7 @@ extension StoreJobSource {
     guard rates.rate(of: kind) != nil else { return }
     let time = Clock.now + seconds
     guard rates.plan(kind, at: time) else { return }
-    DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { [weak self] in
+    DispatchTimers.after(seconds) { [weak self] in
       guard let self, rates.takePlan(kind, at: time) else { return }
       work(on: ratesContext) { [self] context in
         try tellBeginnings(of: kind, context)

@@ -44,7 +44,7 @@ extension StoreJobSource {
   private func askAgain(_ kind: String, after seconds: Double) {
     report(.heldBack(kind))
     guard asking.withLock({ $0.insert(kind).inserted }) else { return }
-    DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { [weak self] in
+    DispatchTimers.after(seconds) { [weak self] in
       guard let self else { return }
       _ = asking.withLock { $0.remove(kind) }
       report(.roomMayBe(kind))

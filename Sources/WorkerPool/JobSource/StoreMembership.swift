@@ -2,6 +2,7 @@ import CoreData
 import CoreDataPostgreSQL
 import Foundation
 import Jobs
+import LinuxSystem
 import Synchronization
 
 /// This pool among those that share a store at a server.
@@ -205,7 +206,7 @@ final class StoreMembership: Sendable {
   private func again(
     after seconds: Double = retryDelay, _ body: @escaping @Sendable (StoreMembership) -> Void
   ) {
-    DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { [weak self] in
+    DispatchTimers.after(seconds) { [weak self] in
       if let self { body(self) }
     }
   }

@@ -5,6 +5,8 @@
 ///
 /// `@unchecked Sendable`: `token` is set before the object is known to anybody, and read when nobody knows it any more.
 final class NotificationObservation: @unchecked Sendable {
+  /// Not a global queue, which would wake the process once a second from then on: see ``DispatchTimers``.
+  private static let endings = DispatchQueue(label: "ends of observations")
   private let center: NotificationCenter
   private var token: (any NSObjectProtocol)?
 
@@ -21,6 +23,6 @@ final class NotificationObservation: @unchecked Sendable {
   deinit {
     // `nonisolated(unsafe)`: only the block below has it.
     nonisolated(unsafe) let token = token
-    DispatchQueue.global().async { [center] in token.map(center.removeObserver) }
+    Self.endings.async { [center] in token.map(center.removeObserver) }
   }
 }

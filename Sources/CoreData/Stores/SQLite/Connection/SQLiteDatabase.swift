@@ -184,11 +184,7 @@ final class SQLiteDatabase: @unchecked Sendable {
 
   private func watchSharedReads() {
     guard !watchesSharedReads.exchange(true, ordering: .relaxed) else { return }
-    // Not with the quality of service `utility`: such a thread is nicer, threads that it starts inherit that, and
-    // Dispatch then complains on standard error that a user may not take it back (setpriority(2)).
-    DispatchQueue.global().asyncAfter(deadline: .now() + SharedRead.timeout) { [weak self] in
-      self?.endSharedReads()
-    }
+    DispatchTimers.after(SharedRead.timeout) { [weak self] in self?.endSharedReads() }
   }
 
   /// Ends the shared transactions that nobody has used since the last call.

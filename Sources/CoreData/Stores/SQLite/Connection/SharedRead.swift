@@ -13,7 +13,7 @@ internal import CSQLite
 /// Source: https://www.sqlite.org/walformat.html, "The WAL-Index Header".
 struct SharedRead {
   /// The time after which an unused transaction ends; twice that at most.
-  static let timeout = DispatchTimeInterval.milliseconds(5)
+  static let timeout = 0.005
   /// The look-ups without a commit before one begins.
   private static let fewestLookUps = 16
 
