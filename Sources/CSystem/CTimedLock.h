@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -27,35 +28,52 @@ static inline int64_t csystem_nanoseconds(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-// Makes a timer that interrupts this thread's system call at a time, and every 10 ms after it: a signal that comes just
-// before the call is lost. Returns the timer, or -1 with errno.
+// The thread's timer for csystem_interrupt_at, plus one: making and deleting one costs more than the wait for most
+// locks. It goes with its thread.
+static pthread_key_t csystem_timer_key;
+static pthread_once_t csystem_timer_once = PTHREAD_ONCE_INIT;
+
+static inline void csystem_delete_timer(void *timer) { syscall(SYS_timer_delete, (int)((intptr_t)timer - 1)); }
+static inline void csystem_make_timer_key(void) { pthread_key_create(&csystem_timer_key, csystem_delete_timer); }
+
+// This thread's timer, or -1 with errno. Its signal interrupts the thread's system calls.
 //
 // The signal is SIGURG, which the kernel ignores by default, so that nobody else uses it for anything that matters. A
 // handler without SA_RESTART is what makes it end a call.
-static inline int csystem_interrupt_at(int64_t time) {
+static inline int csystem_thread_timer(void) {
   // The kernel's own layout: <asm-generic/siginfo.h>. SIGEV_THREAD_ID is 4.
   struct { union sigval value; int signal, notify; int thread; int unused[11]; } event;
   _Static_assert(sizeof(event) == 64, "the size of the kernel's struct sigevent");
   struct sigaction action;
-  struct itimerspec when;
   int timer;
+  pthread_once(&csystem_timer_once, csystem_make_timer_key);
+  intptr_t known = (intptr_t)pthread_getspecific(csystem_timer_key);
+  if (known != 0) return (int)(known - 1);
   memset(&event, 0, sizeof(event));
   memset(&action, 0, sizeof(action));
-  memset(&when, 0, sizeof(when));
   action.sa_handler = csystem_ignore;
   if (sigaction(SIGURG, &action, NULL) != 0) return -1;
   event.signal = SIGURG;
   event.notify = 4;
   event.thread = (int)syscall(SYS_gettid);
   if (syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) != 0) return -1;
-  when.it_value.tv_sec = time / 1000000000;
-  when.it_value.tv_nsec = time % 1000000000;
-  when.it_interval.tv_nsec = 10000000;
-  if (syscall(SYS_timer_settime, timer, TIMER_ABSTIME, &when, NULL) != 0) {
+  if (pthread_setspecific(csystem_timer_key, (void *)((intptr_t)timer + 1)) != 0) {
     syscall(SYS_timer_delete, timer);
+    errno = ENOMEM;
     return -1;
   }
   return timer;
+}
+
+// Lets the timer interrupt this thread's system call at a time, and every 10 ms after it: a signal that comes just
+// before the call is lost. Time 0 ends that. Returns 0, or -1 with errno.
+static inline int csystem_interrupt_at(int timer, int64_t time) {
+  struct itimerspec when;
+  memset(&when, 0, sizeof(when));
+  when.it_value.tv_sec = time / 1000000000;
+  when.it_value.tv_nsec = time % 1000000000;
+  when.it_interval.tv_nsec = time == 0 ? 0 : 10000000;
+  return (int)syscall(SYS_timer_settime, timer, TIMER_ABSTIME, &when, NULL);
 }
 
 // Locks one byte of a file for the owner of the descriptor. Returns 0, or -1 with errno: EAGAIN if another has it until
@@ -81,13 +99,13 @@ static inline int csystem_lock_byte(int descriptor, int64_t byte, int64_t until)
   sigset_t urgent, before;
   sigemptyset(&urgent);
   sigaddset(&urgent, SIGURG);
-  timer = csystem_interrupt_at(until);
-  if (timer < 0) return -1;
+  timer = csystem_thread_timer();
+  if (timer < 0 || csystem_interrupt_at(timer, until) != 0) return -1;
   pthread_sigmask(SIG_UNBLOCK, &urgent, &before);
   do result = fcntl(descriptor, F_OFD_SETLKW, &lock);
   while (result == -1 && errno == EINTR && csystem_nanoseconds() < until);
   error = errno == EINTR ? EAGAIN : errno;
-  syscall(SYS_timer_delete, timer);
+  csystem_interrupt_at(timer, 0);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   errno = error;
   return result;

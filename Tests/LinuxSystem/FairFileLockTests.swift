@@ -53,6 +53,43 @@ import Testing
     one.hold {}
   }
 
+  /// A thread keeps the timer that limits its waits. It interrupts each wait, and none that has no limit.
+  ///
+  ///     one                     other (one thread)
+  ///     has the lock
+  ///                             waits, gives up after 20 ms, twice
+  ///                             waits without a limit
+  ///     releases the lock
+  ///                             has it
+  @Test(.timeLimit(.minutes(20))) func aThreadsWaitsAreLimitedOneByOne() throws {
+    let path = temporaryURL("lock").path
+    defer { unlink(path) }
+    let (one, other) = (try FairFileLock(path: path), try FairFileLock(path: path))
+    let turns = Turns()
+    let gaveUp = DispatchSemaphore(value: 0)
+    let thread = Thread {
+      for _ in 1...2 {
+        do throws(SystemCallError) {
+          try other.take(withinMilliseconds: 20)
+          turns.note("other, too early")
+        } catch {
+          turns.note(error.number == EAGAIN ? "gives up" : "\(error)")
+        }
+      }
+      gaveUp.signal()
+      other.hold { turns.note("other") }
+      turns.done.signal()
+    }
+    try one.hold {
+      thread.start()
+      gaveUp.wait()
+      try waitUntilTheDoorIsLocked(path)
+      turns.note("one")
+    }
+    turns.done.wait()
+    #expect(turns.names == ["gives up", "gives up", "one", "other"])
+  }
+
   @Test func aFileThatCannotBeMadeIsNamed() throws {
     let path = temporaryURL("missing").path + "/lock"
     let failure = #expect(throws: FileError.self) { try FairFileLock(path: path) }
