@@ -8,8 +8,8 @@ extension Coordinator {
     giveBackUnwanted()
     guard poolObstacle == nil else { return }
     for kind in kinds.ratedOut { refresh(kind) }
+    // In no order: sorting a thousand idle workers would cost more than handing out a job.
     var takers = hands.workers.compactMap { id, worker in mayTake(worker) ? Taker(id, worker) : nil }
-    takers.sort { ($0.held, $0.id.number) < ($1.held, $1.id.number) }
     dispatchSuspects(&takers)
     if !takers.isEmpty, !windows.isLearning { handOut(to: &takers) }
     if !ratePlaces.isEmpty {
@@ -54,7 +54,9 @@ extension Coordinator {
       takers[taker].free -= 1
       if takers[taker].free == 0 { served = [:] }
     }
-    for taker in takers where !taker.jobs.isEmpty {
+    let gifted = takers.filter { !$0.jobs.isEmpty }
+      .sorted { ($0.held - $0.jobs.count, $0.id.number) < ($1.held - $1.jobs.count, $1.id.number) }
+    for taker in gifted {
       statistics.count(\.handedOut, taker.jobs.count)
       effects.append(.send(.run(taker.jobs.map { jobURIs[$0.key] }), to: taker.id))
     }

@@ -5,14 +5,18 @@ import WorkerProtocol
 extension Coordinator {
   /// Recalls half of the jobs that a worker has not begun, when another worker of this kind has nothing to do.
   mutating func recallForIdleWorkers() {
-    for (id, idle) in hands.workers where idle.held.isEmpty && idle.freeCredit > 0 {
-      let hoarder = hands.workers.filter { other in
-        other.key != id && !other.value.isRecalling && !other.value.begun.isEmpty && !other.value.isDraining
-          && other.value.notBegun > 0 && !other.value.kinds.isDisjoint(with: idle.kinds)
-      }
-      .max { $0.value.notBegun < $1.value.notBegun }
+    // First those that could give something back: mostly none, however many workers are idle.
+    var hoarders = hands.workers.filter {
+      $0.value.notBegun > 0 && !$0.value.begun.isEmpty && !$0.value.isRecalling && !$0.value.isDraining
+    }
+    guard !hoarders.isEmpty else { return }
+    for idle in hands.workers.values where idle.held.isEmpty && idle.freeCredit > 0 {
+      let hoarder = hoarders.filter { !$0.value.kinds.isDisjoint(with: idle.kinds) }
+        .max { $0.value.notBegun < $1.value.notBegun }
       guard let hoarder else { continue }
       recall((hoarder.value.notBegun + 1) / 2, from: hoarder.key)
+      hoarders[hoarder.key] = nil
+      if hoarders.isEmpty { return }
     }
   }
 
