@@ -137,11 +137,11 @@ final class Supervisor {
     for state in states.sorted(by: { $0.absent > $1.absent }) {
       guard let plugin = plugins.first(where: { $0.name == state.name }) else { continue }
       let target = plan[plugin.name] ?? 0
-      let staying = workers.staying(of: plugin.name)
-      if staying.count > target { leave(staying, staying.count - target) }
+      let surplus = workers.stayingCount(of: plugin.name) - target
+      if surplus > 0 { leave(workers.staying(of: plugin.name), surplus) }
       guard state.canStart else { continue }
       retireOutdated(plugin, target: target)
-      fill(plugin, missing: target - workers.staying(of: plugin.name).count)
+      fill(plugin, missing: target - workers.stayingCount(of: plugin.name))
       endShortage(of: plugin.name, target: target)
     }
   }
@@ -159,15 +159,23 @@ final class Supervisor {
 
   /// A plugin as the plan sees it.
   private func state(of plugin: Plugin, demand: Int) -> SlotPlan.Plugin {
-    let staying = workers.staying(of: plugin.name)
-    // A retiring process holds its slot until its successor has it.
-    let present = staying + workers.retiring(of: plugin.name).filter { workers.successor(of: $0) == nil }
     let now = Clock.now
+    var (staying, current, busy, age) = (0, 0, 0, 0.0)
+    // One pass: this runs for each job, over a thousand workers.
+    for worker in workers.values where worker.plugin.name == plugin.name {
+      if worker.life.isStaying {
+        staying += 1
+      } else if worker.life.state != .retiring || workers.successor(of: worker) != nil {
+        // A retiring process holds its slot until its successor has it.
+        continue
+      }
+      current += 1
+      if delegate?.isBusy(worker.id) == true { busy += 1 }
+      if let upSince = worker.upSince { age = max(age, now - upSince) }
+    }
     let seen = SlotPlan.Plugin(
-      name: plugin.name, fixed: configuration.fixedWorkers[plugin.name], demand: demand,
-      busy: present.count { delegate?.isBusy($0.id) == true },
-      current: present.count, age: present.compactMap { $0.upSince.map { now - $0 } }.max() ?? 0,
-      canStart: failures[plugin.name] == nil, isDelayed: isDelayed(plugin.name) && staying.isEmpty)
+      name: plugin.name, fixed: configuration.fixedWorkers[plugin.name], demand: demand, busy: busy, current: current,
+      age: age, canStart: failures[plugin.name] == nil, isDelayed: isDelayed(plugin.name) && staying == 0)
     return demandHistory.note(seen, now: now)
   }
 

@@ -54,7 +54,12 @@ struct WorkerLife: Equatable, Sendable {
 
   /// Whether it counts for its plugin's slots. One that was killed for its silence does: the next process is started
   /// when it is known how this one ended.
-  var isStaying: Bool { [.spawning, .greeting, .silent, .up].contains(state) }
+  var isStaying: Bool {
+    switch state {
+    case .spawning, .greeting, .silent, .up: true
+    default: false
+    }
+  }
 
   /// What a status shows of it.
   var phase: Phase {

@@ -21,6 +21,8 @@ struct WorkerTable {
     workers.values.filter { $0.plugin.name == plugin && $0.life.isStaying }
   }
 
+  func stayingCount(of plugin: String) -> Int { workers.values.count { $0.plugin.name == plugin && $0.life.isStaying } }
+
   /// Processes of a plugin that go on working until their successors are up.
   func retiring(of plugin: String) -> [WorkerProcess] {
     workers.values.filter { $0.plugin.name == plugin && $0.life.state == .retiring }
