@@ -1,5 +1,6 @@
 import CoreData
 import Jobs
+import LinuxSystem
 import StoreTools
 import Synchronization
 
@@ -22,12 +23,19 @@ final class TakenFileRemoval: @unchecked Sendable {
     var pending: [Item] = []
     /// How many jobs came with the pending files.
     var jobs = 0
+    /// When a few files were removed last, in seconds of the monotonic clock.
+    var lastSmallRemoval = -Double.infinity
     /// Whether there are files to remove or rows to delete, here or on the queue.
     var isThere = false
   }
 
-  /// Seconds from a commit to the removal of its files, unless very many jobs come.
+  /// Seconds from a commit to the removal of its files, unless others were removed just before or very many jobs come.
   static let pause = 0.1
+  /// Seconds between two removals while files trickle in. Each makes the disk busy, which the jobs feel that come
+  /// meanwhile: with ten removals a second these were more than half of the slowest 2 % of a trickle's jobs.
+  static let spacing = 1.0
+  /// More files than this in ``pause`` are a stream, whose producer may wait for the removal.
+  static let mostTrickling = 300
   /// The number of jobs whose files are removed at once, without waiting for further files.
   static let manyJobs = 1000
   /// How many rows of removed files are gathered before one transaction deletes them.
@@ -36,6 +44,7 @@ final class TakenFileRemoval: @unchecked Sendable {
   static let mostPending = 50_000
 
   private let queue = DispatchQueue(label: "removal of job files")
+  private static let helpers = (1...4).map { DispatchQueue(label: "removal of job files \($0)") }
   private let wal: WALSynchronizer?
   private let store: JobStore
   private let work = Mutex(Work())
@@ -81,23 +90,27 @@ final class TakenFileRemoval: @unchecked Sendable {
   /// - Parameter jobs: how many jobs there are in all of them.
   func add(_ items: [Item], jobs: Int = 0) {
     guard !items.isEmpty else { return }
-    let (count, isFull) = work.withLock { work in
+    let (count, isFull, delay) = work.withLock { work in
       work.pending += items
       work.isThere = true
       let wasFull = work.jobs >= Self.manyJobs
       work.jobs += jobs
-      return (work.pending.count, !wasFull && work.jobs >= Self.manyJobs)
+      let delay = Self.delay(sinceSmallRemoval: Clock.now - work.lastSmallRemoval)
+      return (work.pending.count, !wasFull && work.jobs >= Self.manyJobs, delay)
     }
     if isFull {
       queue.async { [self] in removePending() }
     } else if count == items.count {
-      queue.asyncAfter(deadline: .now() + Self.pause) { [self] in
+      queue.asyncAfter(deadline: .now() + delay) { [self] in
         // They may be gone already. Files that could not be removed are left to the next call.
         if work.withLock({ !$0.pending.isEmpty }) { removePending() }
       }
     }
     if count > Self.mostPending { queue.sync { removePending() } }
   }
+
+  /// Seconds until files are removed that come this many seconds after the last removal of a few files.
+  static func delay(sinceSmallRemoval seconds: Double) -> Double { max(pause, spacing - seconds) }
 
   /// Tries again to remove the files that are left, and forgets all files that are gone.
   func flush() {
@@ -126,6 +139,7 @@ final class TakenFileRemoval: @unchecked Sendable {
       return work.pending
     }
     guard !committed.isEmpty else { return }
+    if committed.count <= Self.mostTrickling { work.withLock { $0.lastSmallRemoval = Clock.now } }
     do {
       // The names come first: a file that came back under its old name would be taken again.
       try synchronize(committed.flatMap { [$0.file.directory, $0.file.source] })
@@ -170,11 +184,17 @@ final class TakenFileRemoval: @unchecked Sendable {
     failures.withUnsafeMutableBufferPointer { buffer in
       // `nonisolated(unsafe)`: each iteration writes elements of its own.
       nonisolated(unsafe) let buffer = buffer
-      DispatchQueue.concurrentPerform(iterations: shares) { number in
-        for index in (number * share)..<min((number + 1) * share, files.count) {
-          buffer[index] = removalError(files[index])
+      // Not `concurrentPerform`, whose global queue would wake the pool once a second from then on: DispatchTimers.
+      let group = DispatchGroup()
+      let lanes = Array(helpers.prefix(shares))
+      for (lane, helper) in lanes.enumerated() {
+        helper.async(group: group) {
+          for start in stride(from: lane * share, to: files.count, by: lanes.count * share) {
+            for index in start..<min(start + share, files.count) { buffer[index] = removalError(files[index]) }
+          }
         }
       }
+      group.wait()
     }
     return failures
   }

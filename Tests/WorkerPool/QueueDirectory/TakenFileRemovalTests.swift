@@ -132,4 +132,12 @@ import Testing
       }
     }
   }
+
+  /// A lone file goes soon; the files of a trickle go together, once a second.
+  @Test func removalsOfATrickleKeepTheirDistance() {
+    #expect(TakenFileRemoval.delay(sinceSmallRemoval: .infinity) == TakenFileRemoval.pause)
+    #expect(TakenFileRemoval.delay(sinceSmallRemoval: 60) == TakenFileRemoval.pause)
+    #expect(TakenFileRemoval.delay(sinceSmallRemoval: 0) == TakenFileRemoval.spacing)
+    #expect(TakenFileRemoval.delay(sinceSmallRemoval: 0.25) == 0.75)
+  }
 }
