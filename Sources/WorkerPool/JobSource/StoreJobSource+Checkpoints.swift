@@ -56,9 +56,7 @@ extension StoreJobSource {
   }
 
   private var walMoment: WALMoment {
-    var status = stat()
-    guard !store.isShared, stat(store.url.path + "-wal", &status) == 0 else { return WALMoment() }
-    return WALMoment(bytes: status.st_size, nanoseconds: OpenDirectory.nanoseconds(status.st_mtim))
+    store.isShared ? WALMoment() : WALMoment(ofStore: store.url.path) ?? WALMoment()
   }
 
   private func note(_ outcome: WALCheckpointer.Outcome) {
@@ -81,6 +79,23 @@ extension StoreJobSource {
 struct WALMoment: Equatable {
   var bytes: off_t = 0
   var nanoseconds: Int64 = 0
+
+  init() {}
+
+  /// Nil if there is no such file.
+  init?(ofStore path: String) {
+    var status = stat()
+    guard stat(path + "-wal", &status) == 0 else { return nil }
+    bytes = status.st_size
+    nanoseconds = OpenDirectory.nanoseconds(status.st_mtim)
+  }
+
+  /// Whether a later write surely gives the file another time: the kernel's times advance in steps of milliseconds.
+  var isOld: Bool {
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    return OpenDirectory.nanoseconds(now) - nanoseconds > 1_000_000_000
+  }
 }
 
 /// Who keeps the log from being copied, as the last checkpoints have found.

@@ -22,6 +22,9 @@ final class IncomingFiles {
   private var lastRead = 0.0
   private var gatheringTime = IncomingFiles.gatheringTimes.lowerBound
   private var rescanTimer: TimerQueue.Token?
+  /// The store's log at the last scan, and the scans since the store was asked for jobs.
+  private var lastLog: WALMoment?
+  private var scansWithoutQuestion = 0
   /// Failures of the queue directory that were logged, so that each is not logged with every scan.
   private var repeated = RepeatedTrouble()
 
@@ -109,8 +112,21 @@ final class IncomingFiles {
     guard !core.isStopping else { return }
     core.source.takeFiles(nil)
     upkeep.commits.start()
-    core.refetchJobs()
+    if mayHaveNewJobs() { core.refetchJobs() }
     scheduleRescan(Self.rescanInterval)
+  }
+
+  /// The scans after which the store is asked for jobs although nobody has written to it.
+  private static let mostScansWithoutQuestion = 6
+
+  /// Whether the store may have jobs that no event announced: an idle pool does not ask it each time.
+  private func mayHaveNewJobs() -> Bool {
+    let log = core.configuration.place.isServer ? nil : WALMoment(ofStore: core.configuration.store)
+    defer { lastLog = log }
+    scansWithoutQuestion += 1
+    if let log, log == lastLog, log.isOld, scansWithoutQuestion < Self.mostScansWithoutQuestion { return false }
+    scansWithoutQuestion = 0
+    return true
   }
 
   // MARK: What was taken
