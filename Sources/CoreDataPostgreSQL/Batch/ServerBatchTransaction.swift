@@ -17,12 +17,12 @@ struct ServerBatchTransaction: BatchTransaction {
     return fields.values([ServerType(columnOf: attribute)])[0].map { "\(bind: $0)" } ?? "NULL"
   }
 
-  func delete(_ mapping: TableMapping, keys: String) throws {
+  func delete(_ mapping: TableMapping, keys: SQL) throws {
     let preserved = history?.preserved(mapping) ?? []
     let columns = preserved.map { ", \($0.column)" }.joined()
     let returning = history == nil ? "" : " RETURNING \(mapping.names.key)\(columns)"
     let rows = try connection.execute(
-      "DELETE FROM \(raw: mapping.table) WHERE \(raw: mapping.names.key) IN (\(raw: keys))\(raw: returning)")
+      "DELETE FROM \(raw: mapping.table) WHERE \(raw: mapping.names.key) IN (\(keys))\(raw: returning)")
     guard let history else { return }
     for row in 0..<rows.rowCount {
       history.noteDelete(of: mapping, key: rows.integer(row, 0), in: rows, row: row, preserved: preserved)

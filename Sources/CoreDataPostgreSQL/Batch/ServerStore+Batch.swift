@@ -18,8 +18,14 @@ extension ServerStore {
   }
 
   func delete(_ fetch: RowFetch, by origin: ChangeOrigin) throws -> BatchResult {
-    try batch("Deleting rows of", entity: fetch.entityName, by: origin, mayRepeat: true) { transaction in
-      try BatchDeletion(transaction).run(evaluated(fetch, transaction.connection))
+    var hasTable = false
+    // The end of a session that has had a temporary table is a commit. It waits for the standby, and nothing
+    // interrupts that: a server that has lost its standby could not shut down.
+    defer { if hasTable { database.closeWriter() } }
+    return try batch("Deleting rows of", entity: fetch.entityName, by: origin, mayRepeat: true) { transaction in
+      let deletion = BatchDeletion(transaction)
+      hasTable = deletion.needsTable(fetch)
+      return try deletion.run(evaluated(fetch, transaction.connection))
     }
   }
 

@@ -62,6 +62,9 @@ final class ServerDatabase: @unchecked Sendable {
     dropWriter()
   }
 
+  /// Ends the session of the writer, unless the caller is inside of its transaction.
+  func closeWriter() { withWriter { if !isWriting { dropWriter() } } }
+
   private func dropWriter() {
     if let pooledWriter { pool.release(pooledWriter) }
     (writer, pooledWriter) = (nil, nil)

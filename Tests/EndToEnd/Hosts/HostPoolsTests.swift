@@ -93,6 +93,22 @@ struct HostPoolsTests {
     try other.stop()
   }
 
+  /// A session with a temporary table waits for the standby when it ends. Where the standby is gone, a primary with
+  /// such sessions cannot shut down, and its pools wait for it for ever.
+  @Test func sessionsOfPoolsHaveNoTemporaryTables() throws {
+    let server = PostgreSQLServer(["fsync=off"])
+    defer { server.stop() }
+    let hosts = try HostPools(at: server.address())
+    let pool = try hosts.start("a", workers: 2)
+    for number in 0..<4 { try hosts.submit(number * 10..<number * 10 + 10, to: "a") }
+    try hosts.waitForEffects(40)
+    try waitUntil("the pool has forgotten the files") {
+      try hosts.psql("SELECT count(*) FROM \(hosts.table("PoolFile"))") == "0"
+    }
+    #expect(try hosts.psql("SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'pg_temp%'") == "0")
+    try pool.stop()
+  }
+
   @Test func aPoolFindsTheSecondServerWhenTheFirstIsDown() throws {
     let directory = PostgreSQLServer.shared.directory.replacingOccurrences(of: "/", with: "%2F")
     let address = "postgresql://tests@%2Fnowhere:5432,\(directory):5432/postgres?target_session_attrs=read-write"

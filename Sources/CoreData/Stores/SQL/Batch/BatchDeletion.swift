@@ -1,7 +1,8 @@
 /// Deletes the rows that a fetch finds, and all rows that delete rules take along, in SQL.
 ///
 /// A temporary table first collects the keys of the doomed rows, round by round along the Cascade rules. Then Deny
-/// rules are checked, references from remaining rows are cleared, and the rows deleted.
+/// rules are checked, references from remaining rows are cleared, and the rows deleted. Entities without relationships
+/// need none of that: their rows are found and deleted.
 package struct BatchDeletion<Transaction: BatchTransaction> {
   private let transaction: Transaction
   private let schema: StoreSchema
@@ -13,8 +14,16 @@ package struct BatchDeletion<Transaction: BatchTransaction> {
     ownColumns = schema.ownColumns
   }
 
+  /// Whether the rows of the fetch's entity may be related to others, so that a temporary table is needed.
+  package func needsTable(_ fetch: RowFetch) -> Bool {
+    transaction.store.mapping(fetch.entityName).numbersIncludingSubentities.contains {
+      schema.entitiesByNumber[$0]?.entity.relationshipsByName.isEmpty == false
+    }
+  }
+
   @_semantics("optimize.sil.specialize.generic.never")  // a copy for each store takes long to compile
   package func run(_ fetch: RowFetch) throws -> BatchResult {
+    guard needsTable(fetch) else { return try deleteUnrelated(fetch) }
     try transaction.execute(
       """
       CREATE TEMP TABLE IF NOT EXISTS cd_doomed \
@@ -33,10 +42,36 @@ package struct BatchDeletion<Transaction: BatchTransaction> {
       try clearReferences(to: mapping)
     }
     let result = try result()
-    for mapping in mappings { try transaction.delete(mapping, keys: doomed(mapping)) }
+    for mapping in mappings { try transaction.delete(mapping, keys: SQL(raw: doomed(mapping))) }
     try transaction.execute("DELETE FROM cd_doomed")
     return result
   }
+
+  /// Deletes rows to which no relationship leads, and from which none leads.
+  private func deleteUnrelated(_ fetch: RowFetch) throws -> BatchResult {
+    let selection = try transaction.store.select(
+      "t0.\(ownColumns.entity), t0.\(ownColumns.key)", fetch, isOrdered: fetch.limit > 0 || fetch.offset > 0)
+    let rows = try transaction.integers(selection).sorted { $0[1] < $1[1] }
+    let rowsByEntity = Dictionary(grouping: rows) { Int($0[0]) }
+    for (number, rows) in rowsByEntity.sorted(by: { $0.key < $1.key }) {
+      guard let mapping = schema.entitiesByNumber[number] else { continue }
+      for start in stride(from: 0, to: rows.count, by: Self.mostKeys) {
+        var keys: SQL = "NULL"
+        for row in rows[start..<min(start + Self.mostKeys, rows.count)] {
+          keys.text += ", ?"
+          keys.values.append(.integer(row[1]))
+        }
+        try transaction.delete(mapping, keys: keys)
+      }
+    }
+    var result = BatchResult()
+    result.count = rows.count
+    result.ids = rows.compactMap { transaction.store.objectID(number: Int($0[0]), key: $0[1]) }
+    return result
+  }
+
+  /// Keys in one statement, whose text is the same for the same number of keys.
+  private static var mostKeys: Int { 1000 }
 
   // MARK: Deleted rows
 

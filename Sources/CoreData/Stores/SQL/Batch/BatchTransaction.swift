@@ -31,8 +31,10 @@ package protocol BatchTransaction {
   /// Called before the columns of the rows `t0` that fulfil a condition get other values.
   func willUpdate(_ columns: [String], of mapping: TableMapping, where condition: SQL) throws
 
-  /// Deletes the rows of an entity whose keys a SELECT finds, and notes them in the store's history.
-  func delete(_ mapping: TableMapping, keys: String) throws
+  /// Deletes the rows of an entity, and notes them in the store's history.
+  ///
+  /// - Parameter keys: a SELECT that finds their keys, or a list of keys.
+  func delete(_ mapping: TableMapping, keys: SQL) throws
 }
 
 /// Writes one entity's rows by the steps of an encoder.

@@ -55,24 +55,25 @@ struct SQLiteBatchTransaction: BatchTransaction {
       })
   }
 
-  func delete(_ mapping: TableMapping, keys: String) throws {
+  func delete(_ mapping: TableMapping, keys: SQL) throws {
     try noteExternalFiles(of: mapping, keys)
-    let condition = "\(mapping.names.key) IN (\(keys))"
+    let condition: SQL = "\(raw: mapping.names.key) IN (\(keys))"
     if let history {
-      let rows = "SELECT \(mapping.names.key) FROM \(mapping.table) WHERE \(condition) ORDER BY \(mapping.names.key)"
-      for row in try integers(SQL(raw: rows)) { try history.noteDelete(number: mapping.number, key: row[0]) }
+      let key = mapping.names.key
+      let rows: SQL = "SELECT \(raw: key) FROM \(raw: mapping.table) WHERE \(condition) ORDER BY \(raw: key)"
+      for row in try integers(rows) { try history.noteDelete(number: mapping.number, key: row[0]) }
     }
-    _ = try connection.run("DELETE FROM \(raw: mapping.table) WHERE \(raw: condition)")
+    _ = try connection.run("DELETE FROM \(raw: mapping.table) WHERE \(condition)")
   }
 
   /// The files go once the transaction is committed.
-  private func noteExternalFiles(of mapping: TableMapping, _ keys: String) throws {
+  private func noteExternalFiles(of mapping: TableMapping, _ keys: SQL) throws {
     let writer = writer(mapping)
     // The history has the values that it preserves in the same files.
     let kept = store.history?.preserved(mapping.number).map(\.column) ?? []
     for column in writer.externalColumns where !kept.contains(column) {
       store.externalFiles?.replaced += try writer.files(
-        in: column, where: " WHERE t0.\(raw: mapping.names.key) IN (\(raw: keys))", connection)
+        in: column, where: " WHERE t0.\(raw: mapping.names.key) IN (\(keys))", connection)
     }
   }
 }
