@@ -3,16 +3,13 @@ import Glibc
 import TestFiles
 import Testing
 
-/// Two hosts with pools, and two hosts with a server and its standby: each in a network namespace of its own, with a
-/// cable to one switch.
-///
-/// Replication is synchronous. Needs root, and `ip` of iproute2.
+/// Two hosts with pools, and two hosts with a server and its standby, at one ``NetworkSwitch``. Replication is
+/// synchronous.
 final class NetworkPair {
   /// The directory of the servers' data and sockets.
   private let directory: String
   private let programs: String
-  private let names: [String]
-  private let net = "10.\(200 + Int(getpid()) % 55).0"
+  private let network: NetworkSwitch
   private var servers: [String: Process] = [:]
   /// The host of the server that takes writes.
   private(set) var primary = "one"
@@ -21,51 +18,32 @@ final class NetworkPair {
   /// The sockets of both servers are in one directory, so they differ by the port.
   private func port(of host: String) -> Int { host == "one" ? 5498 : 5497 }
 
-  /// - Parameter hosts: those of pools.
-  init(hosts: [String]) throws {
-    names = hosts + ["one", "two"]
+  /// - Parameters:
+  ///   - one: the host of a pool.
+  ///   - other: the host of another pool.
+  init(hosts one: String, _ other: String) throws {
+    network = try NetworkSwitch(
+      kind: "wps", net: "10.\(200 + Int(getpid()) % 55).0", numbers: [one: 10, other: 11, "one": 12, "two": 13])
     programs = try #require(PostgreSQLServer.programs)
     var template = Array("\(FileManager.default.temporaryDirectory.path)/pg-XXXXXX".utf8CString)
     try #require(mkdtemp(&template) != nil)
     directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     if let user = getpwnam("postgres") { chown(directory, user.pointee.pw_uid, user.pointee.pw_gid) }
-    try ip("link", "add", bridge, "type", "bridge")
-    try ip("link", "set", bridge, "up")
-    for name in names {
-      try ip("netns", "add", space(name))
-      try ip("link", "add", cable(name), "type", "veth", "peer", "name", "eth0", "netns", space(name))
-      try ip("link", "set", cable(name), "master", bridge)
-      try ip("link", "set", cable(name), "up")
-      try ip("-n", space(name), "address", "add", "\(address(name))/24", "dev", "eth0")
-      try ip("-n", space(name), "link", "set", "eth0", "up")
-      try ip("-n", space(name), "link", "set", "lo", "up")
-    }
     try asUser(on: primary, "\(programs)/initdb -D one -U tests -A trust --no-sync -E UTF8 --locale=C >log 2>&1")
-    try asUser(on: primary, "echo host all,replication all \(net).0/24 trust >>one/pg_hba.conf")
+    try asUser(on: primary, "echo host all,replication all \(network.net).0/24 trust >>one/pg_hba.conf")
     try startServer(on: primary)
     try addStandby()
   }
 
   deinit {
     for host in servers.keys { try? killServer(on: host) }
-    for name in names { _ = try? run(NetworkHosts.tool ?? "ip", ["netns", "delete", space(name)]) }
-    _ = try? run(NetworkHosts.tool ?? "ip", ["link", "delete", bridge])
     try? FileManager.default.removeItem(atPath: directory)
   }
 
-  private var bridge: String { "wps\(getpid())" }
-  private func space(_ name: String) -> String { "wps-\(getpid())-\(name)" }
-  private func cable(_ name: String) -> String { "wps\(getpid())-\(names.firstIndex(of: name) ?? 0)" }
-  private func address(_ name: String) -> String { "\(net).\(10 + (names.firstIndex(of: name) ?? 0))" }
-
-  private func ip(_ arguments: String...) throws {
-    let finished = try run(try #require(NetworkHosts.tool), arguments)
-    try #require(finished.code == 0, "ip \(arguments.joined(separator: " ")): \(finished.errors)")
-  }
+  private func address(_ name: String) -> String { network.address(name) }
 
   private func command(on host: String, _ script: String) -> [String] {
-    prefix(of: host) + ["/usr/bin/setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
-      + ["sh", "-c", "cd \(directory) && \(script)"]
+    network.postgresPrefix(of: host) + ["sh", "-c", "cd \(directory) && \(script)"]
   }
 
   private func asUser(on host: String, _ script: String) throws {
@@ -91,7 +69,7 @@ final class NetworkPair {
   }
 
   /// What stands before a program that runs on the host.
-  func prefix(of host: String) -> [String] { [NetworkHosts.tool ?? "ip", "netns", "exec", space(host)] }
+  func prefix(of host: String) -> [String] { network.prefix(of: host) }
 
   @discardableResult
   private func psql(_ query: String, on host: String) throws -> String {
@@ -143,7 +121,7 @@ final class NetworkPair {
 
   /// Takes the primary's host from the others, and promotes the standby.
   func failOver(_ end: End) throws {
-    try ip("link", "set", cable(primary), "down")
+    try network.cut(primary)
     if end == .power { try killServer(on: primary) }
     try psql("SELECT pg_promote()", on: standby)
     (primary, standby) = (standby, primary)
@@ -152,15 +130,14 @@ final class NetworkPair {
   /// The host that went comes back, without what it had alone, as the standby of the other.
   func bringBack() throws {
     if servers[standby] != nil { try killServer(on: standby) }
-    try ip("link", "set", cable(standby), "up")
+    try network.mend(standby)
     try addStandby()
   }
 
   /// Kills all processes of a server at once.
   private func killServer(on host: String) throws {
     guard let process = servers.removeValue(forKey: host) else { return }
-    let spaces = try run(NetworkHosts.tool ?? "ip", ["netns", "pids", space(host)])
-    for pid in spaces.output.split(separator: "\n").compactMap({ pid_t($0) }) { kill(pid, SIGKILL) }
+    try network.killAll(on: host)
     process.waitUntilExit()
   }
 }

@@ -30,7 +30,7 @@ private final class PromotionRun {
   private let start = Date()
 
   init() throws {
-    network = try NetworkPair(hosts: ["a", "b"])
+    network = try NetworkPair(hosts: "a", "b")
     hosts = try HostPools(at: network.database(on: network.primary), pools: network.poolAddress)
     for host in ["a", "b"] { pools.append(try hosts.start(host, workers: 2, behind: network.prefix(of: host))) }
   }
