@@ -91,7 +91,7 @@ final class HostPools {
     recordsEnds = true
     try psql(
       """
-      CREATE TABLE \(table("ended")) (claimant bigint); \
+      CREATE TABLE \(table("ended")) (claimant bigint, at timestamptz DEFAULT clock_timestamp()); \
       CREATE FUNCTION \(table("note_end"))() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN \
       INSERT INTO \(table("ended")) VALUES (OLD.claimant); RETURN NULL; END $$; \
       CREATE TRIGGER note_end AFTER UPDATE OF state ON \(table("PoolJob")) FOR EACH ROW WHEN (NEW.state = 3) \
@@ -161,6 +161,17 @@ final class HostPools {
       let parts = row.split(separator: "|")
       done[String(parts[0])] = Int(parts[1])
     }
+  }
+
+  /// The longest time without the end of a job on a host, in seconds, among the times that ended since a moment.
+  func longestPause(of host: String, since moment: Date) throws -> Double {
+    let pause = try psql(
+      """
+      SELECT extract(epoch FROM max(pause)) FROM (SELECT e.at, e.at - lag(e.at) OVER (ORDER BY e.at) AS pause \
+      FROM \(table("ended")) e JOIN \(table("PoolMember")) m ON m.identity = e.claimant WHERE m.queue LIKE '%/\(host)') p \
+      WHERE at > to_timestamp(\(moment.timeIntervalSince1970))
+      """)
+    return Double(pause) ?? 0
   }
 
   /// How many jobs have succeeded.

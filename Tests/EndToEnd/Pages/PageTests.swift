@@ -10,7 +10,7 @@ import Testing
     "text",  // behind commands: what they print; elsewhere a drawing, which says so
     "swift",  // compiled
     "python", "xml",  // files that commands of the page use
-    "yaml",  // a file of Prometheus, which its promtool checks
+    "yaml",  // a file: of Prometheus, which its promtool checks, or of Patroni, which ClusterTests run
     "json",  // read; a job file by the pool's own reader
     "sql",  // explained by SQLite on a pool's store
     "ini",  // a file, or the output of a command
