@@ -31,7 +31,7 @@ import Testing
   @Test func bashCompletesCommandsOptionsAndPaths() throws {
     #expect(try completions("").isSuperset(of: commands))
     #expect(try completions("re") == ["report", "retry", "resume", "reload"])
-    #expect(try completions("run", "--st") == ["--store", "--store-wait"])
+    #expect(try completions("run", "--st") == ["--stalled-after", "--store", "--store-wait"])
     #expect(try completions("run", "--store", "/etc/pass").contains("/etc/passwd"))
     #expect(try completions("run", "--workers", "").filter { !$0.isEmpty }.isEmpty)
   }
@@ -72,7 +72,7 @@ import Testing
       return Set(finished.lines.map { String($0.prefix { $0 != "\t" }) })
     }
     #expect(try completions("workerpool ").isSuperset(of: commands))
-    #expect(try completions("workerpool run --st").isSuperset(of: ["--store", "--store-wait"]))
+    #expect(try completions("workerpool run --st").isSuperset(of: ["--stalled-after", "--store", "--store-wait"]))
     #expect(try completions("workerpool run --store /etc/pass").contains("/etc/passwd"))
     #expect(try completions("workerpool migrate --").contains("--dry-run"))
     #expect(try !completions("workerpool run --").contains("--dry-run"))
