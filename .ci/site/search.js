@@ -1,5 +1,6 @@
 // The search in the bar above each page: over search.json, which .ci/site/finish writes. All words of the query must occur.
-// A title that is the query comes first, then titles that begin with it, contain it, descriptions, texts.
+// A title or a page's heading that is the query comes first, then titles that begin with it, contain it, descriptions,
+// texts.
 (() => {
   const form = document.querySelector("#site-bar form");
   const field = form.elements.q;
@@ -16,9 +17,10 @@
     const title = entry.t.toLowerCase();
     const about = entry.a.toLowerCase();
     const text = (entry.x ?? "").toLowerCase();
+    const headings = (entry.h ?? []).map((heading) => heading.toLowerCase());
     let sum = 0;
     for (const word of words) {
-      if (title === word) sum += 100;
+      if (title === word || headings.includes(word)) sum += 100;
       else if (title.startsWith(word)) sum += 40;
       else if (title.includes(word)) sum += 20;
       else if (about.includes(word)) sum += 8;
