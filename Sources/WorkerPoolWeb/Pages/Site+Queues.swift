@@ -69,7 +69,7 @@ extension Site {
           // The longest backlog first.
           for name in names.sorted(by: { (sizes[$1] ?? 0, $0) < (sizes[$0] ?? 0, $1) }) {
             tag("tr") {
-              tag("td", .class("whole")) {
+              tag("td", .class("whole name")) {
                 tag("a", .href(Address(path: ["jobs"], query: [(what, name)]))) { name }
               }
               for state in Self.shown {
