@@ -133,7 +133,9 @@ import WorkerPool
     #expect(try client.post("/change", ["key": key, "do": "cancel", "job": "p1"]).status == 303)
     let deletion = ["key": key, "do": "delete", "kind": "fail", "confirmed": "yes"]
     #expect(try client.post("/change", deletion).status == 303)
-    try pool.wait { $0.jobs?["cancelled"] ?? 0 == 0 }
+    try waitUntil("the deletion is in the log") {
+      try pool.command("logs").output.contains("will be deleted")
+    }
     let other = try RunningWeb(queue: items.queue)
     let unnamed = try other.client()
     let otherKey = try #require(try unnamed.get("/queues").formKey)

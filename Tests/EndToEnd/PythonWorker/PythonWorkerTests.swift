@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import TestFiles
 import Testing
 import WorkerPool
 
@@ -105,6 +106,74 @@ import WorkerPool
   }
 }
 
+/// The worker of the page WorkerInPython for a store at a server.
+@Suite(
+  .enabled(if: Python.hasPostgreSQL, "/usr/bin/python3 has no psycopg2 (package python3-psycopg2)"),
+  .enabled(if: PostgreSQLServer.isInstalled), .timeLimit(.minutes(20)))
+struct PythonAtServerTests {
+  private func start(at server: PostgreSQLServer = .shared) throws -> (hosts: HostPools, pool: RunningPool) {
+    let page = DocumentationPage(path: "Sources/WorkerKit/WorkerKit.docc/WorkerInPython.md")
+    let worker = try #require(page.blocks.first { $0.file == "server/worker-shout" })
+    let hosts = try HostPools(at: server.address(), model: Self.writeModel)
+    try FileManager.default.createDirectory(atPath: hosts.plugins, withIntermediateDirectories: true)
+    let path = try hosts.place.write(worker.text, to: "plugins/worker-shout")
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+    return (hosts, try hosts.start("a", workers: 2, counts: false))
+  }
+
+  private static func writeModel(into place: TestPlace) throws -> String {
+    try place.write(
+      """
+      <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
+      <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0" sourceLanguage="Swift">
+        <entity name="Country" representedClassName="Country" syncable="YES">
+          <attribute name="name" optional="YES" attributeType="String"/>
+        </entity>
+      </model>
+      """, to: "App.xcdatamodel/contents")
+    return place.path("App.xcdatamodel")
+  }
+
+  @Test func jobsSucceedAndFailAtAServer() throws {
+    let (hosts, pool) = try start()
+    try hosts.psql(#"INSERT INTO "\#(hosts.schema)"."Country" (name) VALUES ('Iceland'), ('Kenya')"#)
+    try pool.submit("shout", "--entity", "Country", "--even-if-unknown", "--wait")
+    let names = try hosts.psql(#"SELECT name, _version FROM "\#(hosts.schema)"."Country" ORDER BY name"#)
+    #expect(names == "ICELAND|2\nKENYA|2")
+    try hosts.drop(
+      [#"{"kind": "shout", "objects": ["x-coredata://0/Country/p999"], "maxAttempts": 2, "backoff": 0.1}"#],
+      as: "bad.json", on: "a")
+    try pool.wait { $0.jobs?["dead"] == 1 }
+    let dead = try hosts.psql("SELECT attempt, crashes, claimant FROM \(hosts.table("PoolJob")) WHERE state = 4")
+    #expect(dead == "2|0|")
+    try pool.stop()
+  }
+
+  /// The workers' sessions end again and again, as when a standby takes the server's place.
+  @Test func lostSessionsLoseAndDoubleNothing() throws {
+    let server = PostgreSQLServer(["fsync=off"])
+    defer { server.stop() }
+    let (hosts, pool) = try start(at: server)
+    let jobs = 200
+    let table = #""\#(hosts.schema)"."Country""#
+    try hosts.psql("INSERT INTO \(table) (name) SELECT 'name ' || n FROM generate_series(1, \(jobs)) n")
+    try pool.submit("shout", "--entity", "Country", "--chunk", "1", "--even-if-unknown")
+    for round in 1...4 {
+      try waitUntil("some jobs have ended") { try hosts.succeeded() >= round * jobs / 5 }
+      // The pool's own sessions name themselves.
+      try hosts.psql(
+        """
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() \
+        AND backend_type = 'client backend' AND application_name = ''
+        """)
+    }
+    try waitUntil("all jobs have succeeded") { try hosts.succeeded() == jobs }
+    #expect(try hosts.psql("SELECT count(*) FROM \(table) WHERE name = upper(name) AND _version = 2") == "\(jobs)")
+    try pool.stop()
+  }
+}
+
 enum Python {
+  static let hasPostgreSQL = (try? run("/usr/bin/python3", ["-c", "import psycopg2"]))?.code == 0
   static let isThere = (try? run("/usr/bin/env", ["python3", "-c", "import sqlite3"]))?.code == 0
 }
