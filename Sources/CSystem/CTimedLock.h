@@ -30,7 +30,8 @@ static inline int64_t csystem_nanoseconds(void) {
 
 // The thread's timer for csystem_interrupt_at, plus one: making and deleting one costs more than the wait for most
 // locks. It goes with its thread.
-static pthread_key_t csystem_timer_key;
+// With a value, since Swift's compiler emits no tentative definition.
+static pthread_key_t csystem_timer_key = 0;
 static pthread_once_t csystem_timer_once = PTHREAD_ONCE_INIT;
 
 static inline void csystem_delete_timer(void *timer) { syscall(SYS_timer_delete, (int)((intptr_t)timer - 1)); }
