@@ -1,3 +1,5 @@
+import Foundation
+
 extension AttemptFailure {
   /// What the failures of one cause have in common: the type of the error and the first line of its message, with `#`
   /// in place of numbers and hexadecimal digits, and `…` in place of what stands in quotes.
@@ -26,6 +28,9 @@ extension AttemptFailure {
       if let end = endOfQuotation(rest, after: pattern.last) {
         pattern += "\(character)…\(rest[end])"
         rest = rest[rest.index(after: end)...]
+      } else if let uuid = uuid(rest) {
+        rest = rest.dropFirst(uuid.count)
+        append("#", to: &pattern)
       } else if isOfWord(character) {
         let word = rest.prefix(while: isOfWord)
         rest = rest.dropFirst(word.count)
@@ -55,6 +60,12 @@ extension AttemptFailure {
   private static func endOfQuotation(_ text: Substring, after last: Character?) -> Substring.Index? {
     guard let first = text.first, let closing = quotes[first], last.map(isOfWord) != true else { return nil }
     return text.dropFirst().firstIndex(of: closing)
+  }
+
+  /// The UUID with which the text begins. Groups of it may have letters only.
+  private static func uuid(_ text: Substring) -> Substring? {
+    let start = text.prefix(36)
+    return start.dropFirst(8).first == "-" && UUID(uuidString: String(start)) != nil ? start : nil
   }
 
   private static func isOfWord(_ character: Character) -> Bool {
