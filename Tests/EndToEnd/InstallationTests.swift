@@ -19,7 +19,8 @@ import Testing
   /// The words that bash offers at the end of a command line.
   private func completions(_ words: String...) throws -> Set<String> {
     let script = """
-      source <("$0" completion bash)
+      workerpool() { "$0" "$@"; }
+      source <(workerpool completion bash)
       COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { :; }
       _workerpool; printf '%s\\n' "${COMPREPLY[@]}"
       """
@@ -46,10 +47,10 @@ import Testing
     let pool = try items.start()
     try items.submit("add")
     try pool.waitForJobs(1)
-    #expect(try pool.command("pause", "night shift").code == 0)
+    #expect(try pool.command("pause", "nightly").code == 0)
     let queue = ["--queue", items.queue]
     #expect(try completions("jobs", queue[0], queue[1], "--kind", "ad") == ["add"])
-    #expect(try completions("resume", queue[0], queue[1], "ni") == ["night\\ shift"])
+    #expect(try completions("resume", queue[0], queue[1], "ni") == ["nightly"])
     #expect(try completions("retry", queue[0], queue[1], "p") == ["p1"])
     try pool.stop()
     // Without a pool nothing is offered, and nothing is printed into the line.
