@@ -68,7 +68,7 @@ struct Report {
           for group in failures.groups {
             tag("tr") {
               tag("td", .class("name"), Attribute("data-label", "kind")) { group.kind }
-              tag("td", .class("mono name")) { group.error }
+              tag("td", .class("whole error")) { group.error }
               tag("td", .class("number"), Attribute("data-label", "attempts")) { Count.number(group.count) }
               tag("td", .class("number"), Attribute("data-label", "dead by it")) { Count.number(group.dead) }
               tag("td", .class("tight whole"), Attribute("data-label", "last")) { When.full(group.last) }
