@@ -114,9 +114,7 @@ public struct JobFilter: Hashable, Sendable {
     if let error {
       conditions.append(NSPredicate(format: "errors != nil"))
       if let literal = AttemptFailure.literal(of: error) {
-        // As it stands in the JSON of the errors.
-        let text = JSONValue.string(literal).text.dropFirst().dropLast()
-        conditions.append(NSPredicate(format: "errors CONTAINS %@", String(text)))
+        conditions.append(NSPredicate(format: "errors CONTAINS %@", literal))
       }
     }
     if let search {

@@ -27,6 +27,22 @@ import Testing
     #expect(failure.pattern == "E: no room for # rows")
   }
 
+  /// As a statement looks for failures with a pattern, no matter who has written their JSON.
+  @Test(arguments: [
+    ("E:", "E"), ("ValueError: ", "ValueError"), ("E: Die Größe der Datei", "e der Datei"),
+    ("E: a/b of <x> & it's", "b of "), ("E: \"x\" answered 503 after 1.5 s", "answered "),
+    ("E:   far", "far"), ("#: ü", nil), ("", nil),
+  ])
+  func theLiteralOfAPatternStandsInEachJSON(text: String, literal: String?) {
+    let found = AttemptFailure.literal(of: AttemptFailure.pattern(of: text))
+    #expect(found == literal)
+  }
+
+  @Test(.timeLimit(.minutes(20))) func aLongLineOfOpenQuotationsIsReadAFewTimes() {
+    let text = "E: " + String(repeating: "“‘«„", count: 200_000)
+    #expect(AttemptFailure.pattern(of: text) == text.prefix(AttemptFailure.longestPattern))
+  }
+
   @Test func aPatternIsBoundedAndStaysItsOwnPattern() {
     let text = "E: " + String(repeating: "a1 \"b\" ", count: 200)
     let pattern = AttemptFailure.pattern(of: text)

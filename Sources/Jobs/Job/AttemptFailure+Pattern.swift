@@ -24,8 +24,10 @@ extension AttemptFailure {
     let line = text.split(whereSeparator: \.isNewline).first ?? ""
     var pattern = ""
     var rest = line.drop(while: \.isWhitespace)
+    // Closing marks that the rest does not have: each is looked for once in a line of a megabyte.
+    var missing: Set<Character> = []
     while let character = rest.first, pattern.count < longestPattern {
-      if let end = endOfQuotation(rest, after: pattern.last) {
+      if let end = endOfQuotation(rest, after: pattern.last, &missing) {
         pattern += "\(character)…\(rest[end])"
         rest = rest[rest.index(after: end)...]
       } else if let uuid = uuid(rest) {
@@ -44,11 +46,14 @@ extension AttemptFailure {
     return String(pattern.prefix(longestPattern))
   }
 
-  /// The longest part of a pattern that stands in the text of each failure with the pattern; nil without any.
+  /// The longest part of a pattern that stands in the JSON text of each failure with the pattern; nil without any.
+  ///
+  /// Workers in other languages write that text, too. It has only characters that no writer of JSON escapes, and none
+  /// of the colon and the space between the type and the message, which are stored apart.
   package static func literal(of pattern: String) -> String? {
-    let parts: [Substring] = pattern.split { "#…".contains($0) }
-    // The type and the message are stored apart.
-    return parts.flatMap { $0.split(separator: ": ") }.max { $0.count < $1.count }.map(String.init)
+    let parts: [Substring] = pattern.split { !isOfWord($0) && !" .,-_()".contains($0) }
+    let longest = parts.map { $0.drop(while: \.isWhitespace) }.max { $0.count < $1.count }
+    return longest.flatMap { $0.isEmpty ? nil : String($0) }
   }
 
   /// Quotation marks: the opening one and the closing one.
@@ -57,9 +62,15 @@ extension AttemptFailure {
   ]
 
   /// Where the quotation ends that begins with the text; nil for another text, such as that of an apostrophe.
-  private static func endOfQuotation(_ text: Substring, after last: Character?) -> Substring.Index? {
-    guard let first = text.first, let closing = quotes[first], last.map(isOfWord) != true else { return nil }
-    return text.dropFirst().firstIndex(of: closing)
+  private static func endOfQuotation(
+    _ text: Substring, after last: Character?, _ missing: inout Set<Character>
+  ) -> Substring.Index? {
+    guard let first = text.first, let closing = quotes[first], !missing.contains(closing),
+      last.map(isOfWord) != true
+    else { return nil }
+    let end = text.dropFirst().firstIndex(of: closing)
+    if end == nil { missing.insert(closing) }
+    return end
   }
 
   /// The UUID with which the text begins. Groups of it may have letters only.
