@@ -134,8 +134,10 @@ extension Site {
       throw PageError(text: "Nothing is changed: the form does not say that all these jobs are meant.", advice: nil)
     }
     let (byState, _, _) = try chosen(change, form)
+    let latest = monitor.latest
     let number = changes.start(
-      change, JobFilter(form), count: byState.reduce(0) { $0 + $1.1 }, store: jobReader.path, for: visitor
+      change, JobFilter(form), count: byState.reduce(0) { $0 + $1.1 }, store: jobReader.path,
+      status: latest.isRunning ? latest.status : nil, for: visitor
     ) { [monitor] in monitor.askNow() }
     guard let number else {
       throw PageError(
@@ -147,7 +149,8 @@ extension Site {
 
   /// The keys of the jobs whose boxes are checked.
   private func checkedJobs(_ parameters: Parameters) -> [JobKey] {
-    parameters.all("job").compactMap { ObjectURI.key(name: $0) }
+    var keys: Set<JobKey> = []
+    return parameters.all("job").compactMap { ObjectURI.key(name: $0) }.filter { keys.insert($0).inserted }
   }
 
   /// How many jobs of a change are in each state, the fields that name them, and the way back.

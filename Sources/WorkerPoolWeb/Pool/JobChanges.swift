@@ -45,18 +45,19 @@ final class JobChanges: Sendable {
 
   init(queue: String) { self.queue = queue }
 
-  /// The progress of a change, by the number that ``start(_:_:count:store:for:then:)`` gave.
+  /// The progress of a change, by the number that ``start(_:_:count:store:status:for:then:)`` gave.
   subscript(number: Int) -> Progress? { state.withLock { $0.indices.contains(number) ? $0[number] : nil } }
 
   /// Begins a change of the jobs that fit now.
   ///
   /// - Parameters:
   ///   - count: how many they are, for people.
+  ///   - status: that of the pool, which has the kinds of other pools; nil where none runs.
   ///   - visitor: who has asked for it.
   ///   - then: called when it is over.
   /// - Returns: its number; nil while too many others go on.
   func start(
-    _ change: JobChange, _ filter: JobFilter, count: Int, store: String, for visitor: Visitor,
+    _ change: JobChange, _ filter: JobFilter, count: Int, store: String, status: PoolStatus?, for visitor: Visitor,
     then: @escaping @Sendable () -> Void
   ) -> Int? {
     let number: Int? = state.withLock { state in
@@ -68,7 +69,7 @@ final class JobChanges: Sendable {
     worker.async { [self] in
       do {
         let jobReader = try JobReader(path: store)
-        if filter.wait != nil { jobReader.noteWaits(of: queue, nil) }
+        if filter.wait != nil { jobReader.noteWaits(of: queue, status) }
         try carryOut(change, number: number, on: filter, of: jobReader, for: visitor)
       } catch {
         state.withLock { $0[number].failure = (error as? PageError)?.text ?? ErrorText.text(error) }
