@@ -58,6 +58,12 @@ extension Coordinator {
     return queues + full
   }
 
+  /// Whether all known jobs of a kind are in full groups.
+  func waitsForRoom(_ kind: String) -> Bool {
+    let windows = windows.all.filter { $0.key.kind == kind }.values
+    return windows.contains { $0.parkedCount > 0 } && windows.allSatisfy(\.runnable.isEmpty)
+  }
+
   /// Whether a worker gets jobs now.
   func mayTake(_ worker: WorkerHand) -> Bool { worker.freeCredit > 0 && !worker.isSlow(now: now) }
 

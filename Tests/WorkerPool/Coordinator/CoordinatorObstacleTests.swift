@@ -46,6 +46,19 @@ import WorkerProtocol
     check(&scene, job(2, queue: "mail"), .paused(.queue("mail")))
   }
 
+  @Test func aKindWaitsForRoomWhileAllItsJobsAreInFullGroups() {
+    var scene = Scene(queueLimits: ["mail": 1])
+    _ = scene.worker(credit: 1)
+    scene.coordinator.becameReady([job(1, queue: "mail")])
+    _ = scene.runs()
+    #expect(!scene.coordinator.waitsForRoom("index"), "none waits")
+    scene.coordinator.becameReady([job(2, queue: "mail")])
+    _ = scene.runs()
+    #expect(scene.coordinator.waitsForRoom("index"))
+    scene.coordinator.becameReady([job(3)])
+    #expect(!scene.coordinator.waitsForRoom("index"), "a job waits for a worker alone")
+  }
+
   @Test func aRateIsNamedWithTheTimeWhenThereIsRoom() {
     let rate = JobRate(jobs: 1, period: 60)
     var scene = Scene(rate: rate)

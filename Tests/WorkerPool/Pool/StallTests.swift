@@ -13,11 +13,12 @@ import Testing
   @Test func aKindThatStandsStillIsToldOfOnceAndItsRecoveryToo() {
     var stalls = Stalls(limit: 10)
     #expect(stalls.note(kind(3), now: 0).isEmpty)
+    #expect(stalls.note(kind(3), now: 5).isEmpty)
     #expect(stalls.note(kind(3), now: 9).isEmpty)
     #expect(stalls.note(kind(4), now: 10) == [.init(kind: "a", isStalled: true, ready: 4, seconds: 10)])
     #expect(stalls.note(kind(4), now: 30).isEmpty)
     #expect(stalls.note(kind(3, progress: 1), now: 31) == [.init(kind: "a", isStalled: false, ready: 3, seconds: 31)])
-    #expect(stalls.note(kind(3, progress: 1), now: 40).isEmpty)
+    for now in [36.0, 40] { #expect(stalls.note(kind(3, progress: 1), now: now).isEmpty) }
     #expect(stalls.note(kind(3, progress: 1), now: 41).map(\.isStalled) == [true], "it may stall again")
     #expect(stalls.note(kind(0, progress: 1), now: 42).map(\.isStalled) == [false], "its jobs were cancelled")
     #expect(stalls.kinds.isEmpty)
@@ -35,7 +36,14 @@ import Testing
     var stalls = Stalls(limit: 10)
     _ = stalls.note(kind(3), now: 0)
     #expect(stalls.note(kind(3, mustWait: true), now: 100).isEmpty)
-    #expect(stalls.note(kind(3), now: 109).isEmpty)
+    for now in [105.0, 109] { #expect(stalls.note(kind(3), now: now).isEmpty) }
     #expect(stalls.note(kind(3), now: 110).map(\.isStalled) == [true])
+  }
+
+  /// As after SIGSTOP and SIGCONT.
+  @Test func timeInWhichNobodyLooksDoesNotCount() {
+    var stalls = Stalls(limit: 10)
+    for now in [0.0, 4, 1000, 1005] { #expect(stalls.note(kind(3), now: now).isEmpty) }
+    #expect(stalls.note(kind(3), now: 1006).map(\.isStalled) == [true])
   }
 }

@@ -59,7 +59,7 @@ final class StallWatch {
     switch core.coordinator.poolObstacle ?? core.coordinator.obstacle(ofKind: kind) {
     case .paused, .stopping, .kindLimit, .rate, .sharedLimit: true
     case .noPlugin: core.coordinator.claims != nil
-    default: core.coordinator.claims?.heldBack.contains(kind) == true
+    default: core.coordinator.claims?.heldBack.contains(kind) == true || core.coordinator.waitsForRoom(kind)
     }
   }
 }
@@ -95,6 +95,7 @@ struct Stalls {
   /// Seconds without progress.
   let limit: Double
   private var waits: [String: Wait] = [:]
+  private var lastNote: Double?
 
   init(limit: Double) { self.limit = limit }
 
@@ -103,6 +104,11 @@ struct Stalls {
 
   /// Notes how the kinds stand now, all that have ready jobs and all that are watched.
   mutating func note(_ kinds: [String: Kind], now: Double) -> [Change] {
+    // A pool that was stopped, or got no answer from the store, for a while does not know whether jobs could run then.
+    if let gap = lastNote.map({ now - $0 }), gap > limit / 2 {
+      for name in waits.keys where waits[name]?.isStalled == false { waits[name]?.since += gap }
+    }
+    lastNote = now
     var changes: [Change] = []
     for (name, kind) in kinds.sorted(by: { $0.key < $1.key }) {
       guard var wait = waits[name] else {
