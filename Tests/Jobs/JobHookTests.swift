@@ -80,6 +80,28 @@ import Testing
     }
   }
 
+  /// As after a worker in another language has written the row, and the pool was killed before it heard of it.
+  @Test(arguments: JobStoreKind.allCases) func whatDiedUntoldIsToldOfOnce(kind: JobStoreKind) throws {
+    let jobs = try TemporaryJobStore(kind)
+    try jobs.perform { store, context in
+      let now = Date()
+      for age in [10.0, 4000] {
+        let job = try #require(try Job.submit(request { $0.maxAttempts = 1 }, into: context))
+        try job.markFailed(failure(job), policy: RetryPolicy().applied(to: job), at: now - age)
+        try context.save()
+      }
+      #expect(try store.setHooks([JobHook("failed,dead=exec:tell"), JobHook("dead=notify")], in: context))
+      #expect(try !store.setHooks([JobHook("failed,dead=exec:tell"), JobHook("dead=notify")], in: context))
+      for _ in 0..<2 {
+        try store.tellOfDeadJobs(at: now, in: context)
+        try context.save()
+        let told = try hookJobs(context)
+        #expect(Set(told.map(\.kind)) == ["exec", "notify"] && told.count == 2, "older ones may have been told of")
+        #expect(try told.allSatisfy { try $0.parameters["event"]?["name"] == "p1" })
+      }
+    }
+  }
+
   @Test func aPoolWithoutHooksTakesThemBack() throws {
     try withStore { store, context in
       try store.setHooks([JobHook("dead=exec:tell")], in: context)

@@ -85,13 +85,18 @@ public struct JobHook: Hashable, Sendable {
     var request = JobRequest(
       kind: kind, parameters: JSONValue.object(members).text, priority: Self.priority, queue: Self.queue,
       // The pool looks for jobs whose time has come after each failure.
-      runAt: now + 0.001, uniqueKey: key.map { "\($0) \(kind) \(command ?? "")" }, maxAttempts: Self.maxAttempts,
-      timeout: Self.timeout)
-    request.options.uniqueFor = key == nil ? nil : 3600
+      runAt: now + 0.001, uniqueKey: key.map(uniqueKey), maxAttempts: Self.maxAttempts, timeout: Self.timeout)
+    request.options.uniqueFor = key == nil ? nil : Self.remembered
     request.options.backoff = 5
     request.options.maxBackoff = 3600
     return request
   }
+
+  /// The unique key of the job by which this hook tells of something.
+  func uniqueKey(_ key: String) -> String { "\(key) \(kind) \(command ?? "")" }
+
+  /// Seconds for which it is known what was told of.
+  static let remembered = 3600.0
 
   /// Jobs that people wait for need not wait behind a backlog.
   private static let priority: Int16 = 1000
@@ -108,13 +113,46 @@ public struct JobHookError: Error, Hashable, Sendable, CustomStringConvertible {
 extension JobStore {
   private static let hooksSetting = "hooks"
 
-  /// Sets the hooks of the store's jobs, without saving.
+  /// Sets the hooks of the store's jobs, without saving. Returns whether the store had others.
   ///
   /// - Throws: what a fetch throws.
-  public func setHooks(_ hooks: [JobHook], in context: NSManagedObjectContext) throws {
-    guard try Self.hooks(in: context) != hooks else { return }
+  @discardableResult
+  public func setHooks(_ hooks: [JobHook], in context: NSManagedObjectContext) throws -> Bool {
+    guard try Self.hooks(in: context) != hooks else { return false }
     try PoolSetting.set(Self.hooksSetting, hooks.map(\.text).joined(separator: "\n"), in: context)
+    return true
   }
+
+  /// Inserts the jobs that tell of jobs which died in the last hour and are not told of, without saving. A worker in
+  /// another language writes the failure alone, and the pool that would have told of it may have been killed.
+  package func tellOfDeadJobs(at now: Date, in context: NSManagedObjectContext) throws {
+    let hooks = try Self.hooks(in: context).filter { $0.events.contains(.dead) }
+    guard !hooks.isEmpty else { return }
+    let request = PoolJob.fetchRequest()
+    request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [
+      JobState.dead.predicate, NSPredicate(format: "queue != %@", JobHook.queue),
+      // A minute less: what was told of is still known then.
+      NSPredicate(format: "finishedAt > %@", (now - (JobHook.remembered - 60)) as NSDate),
+    ])
+    request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: false)]
+    request.propertiesToFetch = PoolJob.shortAttributes + ["errors"]
+    request.fetchLimit = Self.mostToldAtStart
+    request.fetchBatchSize = 500
+    let jobs = try context.fetch(request)
+    for start in stride(from: 0, to: jobs.count, by: request.fetchBatchSize) {
+      let keys = jobs[start..<min(start + request.fetchBatchSize, jobs.count)].map { job in
+        (job, job.lastFailureName.map { name in hooks.map { $0.uniqueKey(name) } } ?? [])
+      }
+      defer { for (job, _) in keys { context.refresh(job, mergeChanges: false) } }
+      let told = try PoolJob.takenKeys(among: keys.flatMap(\.1), in: context, at: now)
+      for (job, keys) in keys where keys.contains(where: { !told.contains(ExactText($0)) }) {
+        try job.tellOfFailure(at: now)
+      }
+    }
+  }
+
+  /// Jobs that a pool looks at when it starts, the newest.
+  private static let mostToldAtStart = 10_000
 
   static func hooks(in context: NSManagedObjectContext) throws -> [JobHook] {
     let lines = try PoolSetting.find(hooksSetting, in: context)?.value?.split(separator: "\n") ?? []
@@ -151,17 +189,22 @@ extension PoolJob {
     guard queue != JobHook.queue, state == .dead || state == .retryable, let failure = failures.last,
       let context = managedObjectContext
     else { return }
-    let event: JobHook.Event = state == .dead ? .dead : .failed
-    let name = objectID.objectURI?.name ?? ""
-    let moment = Int(failure.date.timeIntervalSinceReferenceDate * 1000)
     try JobStore.tell(
-      event,
+      state == .dead ? .dead : .failed,
       [
-        JSONMember("job", .string(objectID.uriString)), JSONMember("name", .string(name)),
+        JSONMember("job", .string(objectID.uriString)), JSONMember("name", .string(objectID.objectURI?.name ?? "")),
         JSONMember("kind", .string(kind)), JSONMember("queue", .string(queue)),
         JSONMember("batch", .optional(batch)), JSONMember("attempts", .number(attempt)),
         JSONMember("crashes", .number(crashes)), JSONMember("nextAttempt", .optional(runAt.map(Timestamp.text))),
         JSONMember("error", failure.json),
-      ], key: "hook \(event.rawValue) \(name) \(failure.attempt) \(moment)", at: now, in: context)
+      ], key: lastFailureName, at: now, in: context)
+  }
+
+  /// The name of the end of the last attempt, which has failed.
+  fileprivate var lastFailureName: String? {
+    guard let failure = failures.last else { return nil }
+    let event: JobHook.Event = state == .dead ? .dead : .failed
+    let moment = Int(failure.date.timeIntervalSinceReferenceDate * 1000)
+    return "hook \(event.rawValue) \(objectID.objectURI?.name ?? "") \(failure.attempt) \(moment)"
   }
 }

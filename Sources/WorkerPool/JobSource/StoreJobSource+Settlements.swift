@@ -8,8 +8,13 @@ import WorkerProtocol
 extension StoreJobSource {
   func settle(_ jobs: [JobKey], _ settlement: Settlement) {
     work { [self] context in
-      for job in try store.jobs(keys: jobs, in: context) where isDue(settlement, job) {
-        try write(settlement, job)
+      for job in try store.jobs(keys: jobs, in: context) {
+        if isDue(settlement, job) {
+          try write(settlement, job)
+        } else {
+          // A worker in another language has written a failure without a hook, and died before it could send FAILED.
+          try job.tellOfFailure(at: store.now)
+        }
       }
       try context.save()
       sheets.remove(jobs)

@@ -128,9 +128,11 @@ extension StoreJobSource {
         member: membership?.member.identity
       ).write(isShared: store.isShared, in: context)
       try store.setRedaction(published.redaction, in: context)
-      try store.setHooks(published.hooks, in: context)
+      let hasOtherHooks = try store.setHooks(published.hooks, in: context)
       // A worker in another language writes the failure alone, and the pool that would have told of it was killed.
       for job in jobs.values { try job.tellOfFailure(at: store.now) }
+      // New hooks are told of what comes.
+      if !hasOtherHooks { try store.tellOfDeadJobs(at: store.now, in: context) }
       try context.save()
       if let member = membership?.member { successor.claims.begin(member.identity, in: store.poolIdentifier) }
     } catch {

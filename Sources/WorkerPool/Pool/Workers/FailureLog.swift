@@ -5,7 +5,7 @@ import Jobs
 final class FailureLog {
   /// Characters of a reason that the log shows; the job's row has all.
   private static let longestReason = 300
-  /// Failures that wait for the store. More are logged without their reasons.
+  /// Failures that wait for the store. More are logged without their reasons, unless hooks are told of them then.
   private static let mostWaiting = 1000
 
   private let core: PoolCore
@@ -17,7 +17,7 @@ final class FailureLog {
 
   /// An attempt of the job ended in an error, which its row has.
   func failed(_ job: JobKey) {
-    guard waiting.count < Self.mostWaiting else { return log(job, nil) }
+    guard waiting.count < Self.mostWaiting || !core.configuration.hooks.isEmpty else { return log(job, nil) }
     waiting.append(job)
     if asked.isEmpty { askForRest() }
   }
@@ -30,10 +30,12 @@ final class FailureLog {
 
   /// Asks for the reasons that the store has not been asked for.
   func askForRest() {
-    guard !waiting.isEmpty else { return }
-    asked.append(waiting)
-    core.source.readFailures(waiting)
-    waiting = []
+    while !waiting.isEmpty {
+      let jobs = Array(waiting.prefix(Self.mostWaiting))
+      waiting.removeFirst(jobs.count)
+      asked.append(jobs)
+      core.source.readFailures(jobs)
+    }
   }
 
   private func log(_ job: JobKey, _ failure: FailureSummary?) {
