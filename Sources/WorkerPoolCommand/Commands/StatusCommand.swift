@@ -74,7 +74,7 @@ private func failures(_ status: PoolStatus) -> [String] {
   // The pool has answered: a store that this user cannot read hides nothing else.
   guard let failures = try? StoreReader(poolStore: status.store).failures(), !failures.groups.isEmpty else { return [] }
   let layout = Output.layout
-  return ["", layout.styled("failed jobs", .strong)] + failures.lines(layout, limit: 5).map { "  \($0)" }
+  return ["", layout.styled("failed jobs", .strong)] + failures.lines(layout, limit: 5)
 }
 
 /// Shows the status until the user quits or the pool ends. If the pool ends, it says so.
