@@ -21,17 +21,28 @@ struct JobSheets {
 
   /// Removes what an earlier pool left. Most pools write no sheet, and have no directory.
   func prepare() {
+    // A link leads to files that are not the pool's. Confined workers need a directory.
+    if unlink(directory) == 0 { mkdir(directory, QueueLayout.privateMode) }
     let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
-    for name in names { unlink(directory + "/" + name) }
+    for name in names { Self.delete(directory + "/" + name) }
   }
 
+  /// Removes a file, or an empty directory that a worker has made in its place.
+  private static func delete(_ path: String) { _ = Glibc.remove(path) }
+
   private func path(_ key: JobKey) -> String { "\(directory)/p\(key).json" }
+
+  private func temporaryName(_ key: JobKey) -> String { "p\(key).new" }
 
   private func outcomePath(_ key: JobKey, run: Int) -> String { "\(directory)/p\(key)-\(run).outcome.json" }
 
   /// Writes the sheet of a job that is about to run. Called on the queue of the job's context.
+  ///
+  /// - Throws: ``JSONError`` for a row with parameters that are not JSON; ``FileError``.
   mutating func write(_ job: Job, _ key: JobKey, run: Int, timeout: Double?) throws {
     remove([key])
+    // A worker of an earlier pool may have written its outcome after the start of this one, under the same number.
+    for path in [path(key), "\(directory)/\(temporaryName(key))", outcomePath(key, run: run)] { Self.delete(path) }
     var members = [
       JSONMember("uri", .string(job.objectID.uriString)), JSONMember("kind", .string(job.kind)),
       JSONMember("queue", .string(job.queue)), JSONMember("attempt", .number(job.attemptNumber)),
@@ -46,7 +57,7 @@ struct JobSheets {
     if access(directory, F_OK) != 0 { mkdir(directory, QueueLayout.privateMode) }
     runs[key] = run
     try ReplacingFile.write(
-      bytes, to: path(key), mode: 0o600, temporaryName: "p\(key).new", surviving: .processes)
+      bytes, to: path(key), mode: 0o600, temporaryName: temporaryName(key), surviving: .processes)
   }
 
   /// What a worker wrote of the end of a job; empty without a file.
@@ -68,8 +79,8 @@ struct JobSheets {
   mutating func remove(_ keys: [JobKey]) {
     for key in keys {
       guard let run = runs.removeValue(forKey: key) else { continue }
-      unlink(path(key))
-      unlink(outcomePath(key, run: run))
+      Self.delete(path(key))
+      Self.delete(outcomePath(key, run: run))
     }
   }
 }
@@ -96,7 +107,8 @@ struct ToldOutcome: Equatable {
 
   init(_ bytes: [UInt8]) throws {
     var fields = try JSONFields(try JSONParser.parse(String(decoding: bytes, as: UTF8.self)), named: "the outcome")
-    output = try fields.string("output")
+    // A server takes no zero bytes, and the job would never be settled.
+    output = try fields.string("output")?.replacing("\0", with: "\u{FFFD}")
     type = try fields.string("type")
     message = try fields.string("message")
     isPermanent = try fields.bool("permanent") ?? false

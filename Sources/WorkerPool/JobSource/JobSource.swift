@@ -143,9 +143,9 @@ enum JobSourceEvent: Equatable, Sendable {
   case settled([JobKey])
   /// The store cannot be written: the rows of these jobs do not say yet how their attempts ended.
   case settlementFailed([JobKey], Settlement, reason: String)
-  /// The answer to `writeSheets`: the worker may get its jobs, except those that do not run any more. With a reason
-  /// none of them has a sheet.
-  case wroteSheets(for: WorkerID, ended: [JobKey], reason: String?)
+  /// The answer to `writeSheets`: the worker may get its jobs, except those that do not run any more, and those that
+  /// have failed because they cannot be described. With a reason none of them has a sheet.
+  case wroteSheets(for: WorkerID, ended: [JobKey], failed: [JobKey], reason: String?)
   /// These jobs were cancelled in the store. None of them ran.
   case cancelled([JobKey])
   /// Some of the jobs are deleted; `awaited` stay because others wait for them, and `elsewhere` because other pools run

@@ -97,16 +97,31 @@ extension StoreJobSource {
   func writeSheets(_ jobs: [JobKey: Int], for worker: WorkerID) {
     work { [self] context in
       var ended = Set(jobs.keys)
+      var failed: [JobKey] = []
       for job in try store.wholeJobs(keys: Array(jobs.keys), in: context) where job.state == .available {
         guard let key = job.objectID.key, let run = jobs[key] else { continue }
-        try sheets.write(job, key, run: run, timeout: job.timeout ?? kind(job.kind)?.timeout)
         ended.remove(key)
+        do {
+          try sheets.write(job, key, run: run, timeout: job.timeout ?? kind(job.kind)?.timeout)
+        } catch let error as JSONError {
+          // No worker can ever get it, and it would keep the others of its kind.
+          try markUnreadable(job, error)
+          failed.append(key)
+        }
       }
-      report(.wroteSheets(for: worker, ended: ended.sorted(), reason: nil))
+      if !failed.isEmpty { try context.save() }
+      report(.wroteSheets(for: worker, ended: ended.sorted(), failed: failed, reason: nil))
     } onFailure: { [self] error in
       sheets.remove(Array(jobs.keys))
-      report(.wroteSheets(for: worker, ended: [], reason: ErrorText.text(error)))
+      report(.wroteSheets(for: worker, ended: [], failed: [], reason: ErrorText.text(error)))
     }
+  }
+
+  private func markUnreadable(_ job: Job, _ error: JSONError) throws {
+    let failure = AttemptFailure(
+      attempt: job.attemptNumber, date: store.now, type: "parameters",
+      message: "its parameters are not a JSON object: \(error)", host: ProcessInfo.processInfo.hostName, pid: getpid())
+    try job.markFailed(failure, policy: RetryPolicy(maxAttempts: 0), at: store.now)
   }
 
   func removeSheets(_ jobs: [JobKey]) {

@@ -166,7 +166,8 @@ final class PoolServer {
     case .settlementFailed(let jobs, let settlement, let reason):
       core.log(.trouble, "the end of a job cannot be written into the store yet: \(reason)")
       settleLater(jobs, settlement)
-    case .wroteSheets(let worker, let ended, let reason): workers.wroteSheets(for: worker, ended: ended, reason)
+    case .wroteSheets(let worker, let ended, let failed, let reason):
+      workers.wroteSheets(for: worker, ended: ended, failed: failed, reason)
     case .cancelled(let jobs):
       core.coordinator.releaseDependents(of: jobs)
       status.publish(ended: jobs)

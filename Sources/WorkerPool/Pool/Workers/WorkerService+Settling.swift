@@ -19,18 +19,19 @@ extension WorkerService {
     }
   }
 
-  /// The sheets of the worker's next `RUN` are written. Jobs that do not run any more are answered as a worker would
-  /// answer that finds the row so.
-  func wroteSheets(for id: WorkerID, ended: [JobKey], _ reason: String?) {
+  /// The sheets of the worker's next `RUN` are written. Jobs that do not run any more, or cannot, are answered as a
+  /// worker would answer that finds the row so.
+  func wroteSheets(for id: WorkerID, ended: [JobKey], failed: [JobKey], _ reason: String?) {
     guard let (uris, messages) = sheeted.release(id) else { return }
-    let endedJobs = Set(ended)
+    let (endedJobs, failedJobs) = (Set(ended), Set(failed))
     if let reason {
       core.log(.trouble, "jobs cannot be described to worker \(id) yet: \(reason)")
       core.coordinator.workerSaid(.returned(uris), id)
     } else {
-      let run = uris.filter { !endedJobs.contains($0.key) }
+      let run = uris.filter { !endedJobs.contains($0.key) && !failedJobs.contains($0.key) }
       if !run.isEmpty { sockets.send(.run(run), to: id) }
       if !ended.isEmpty { core.coordinator.workerSaid(.done(uris.filter { endedJobs.contains($0.key) }), id) }
+      for uri in uris where failedJobs.contains(uri.key) { received(.failed(uri), from: id) }
     }
     for message in messages { sockets.send(message, to: id) }
   }
