@@ -72,8 +72,9 @@ extension JobRequest {
 }
 
 extension JSONValue {
-  /// The value in the one form that all values equal to it have: members by name, whole numbers without fraction and
-  /// exponent, other numbers as the shortest text of the double.
+  /// The value in the one form that all values equal to it have: members by name, numbers as their digits without the
+  /// zeros at both ends, with a power of ten if there is one. Numbers are compared exactly, and not as doubles: jobs
+  /// about 0.1 and 0.10000000000000000001 are two.
   var canonical: JSONValue {
     switch self {
     case .object(let members):
@@ -81,16 +82,27 @@ extension JSONValue {
         members.map { JSONMember($0.name, $0.value.canonical) }
           .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) })
     case .array(let elements): .array(elements.map(\.canonical))
-    case .number(let digits):
-      // A number that has no such form, such as one of many digits, stays as it is written.
-      if let value = intValue {
-        .number(value)
-      } else if let value = Double(digits), value.isFinite {
-        digits.allSatisfy { $0.isNumber || $0 == "-" } ? self : .number(value)
-      } else {
-        self
-      }
+    case .number(let text): .number(Self.canonicalNumber(text))
     case .null, .bool, .string: self
     }
+  }
+
+  private static func canonicalNumber(_ text: String) -> String {
+    let parts = text.split(whereSeparator: { $0 == "e" || $0 == "E" })
+    let mantissa = parts[0].drop { $0 == "-" }.split(separator: ".")
+    let fraction = mantissa.count > 1 ? mantissa[1] : ""
+    var digits = (mantissa[0] + fraction).drop { $0 == "0" }
+    if digits.isEmpty { return "0" }
+    // Nobody writes a longer exponent; it stays as it is.
+    guard let written = parts.count > 1 ? Int32(parts[1]) : 0 else { return text }
+    var exponent = Int(written) - fraction.count
+    while digits.last == "0" {
+      digits.removeLast()
+      exponent += 1
+    }
+    let sign = text.hasPrefix("-") ? "-" : ""
+    // Whole numbers stay as most people write them.
+    if (0...18).contains(exponent) { return sign + digits + String(repeating: "0", count: exponent) }
+    return "\(sign)\(digits)e\(exponent)"
   }
 }
