@@ -43,7 +43,11 @@ import Testing
     }
 
     // When: it is written as a line of a job file and read again. Then: nothing is lost.
-    #expect(try JobFile.parse(Array(JobFile.text([full]).utf8)) == [full])
+    for exclusive in [\JobRequest.options.uniqueFor, \JobRequest.uniquePeriod] {
+      var request = full
+      request[keyPath: exclusive] = nil
+      #expect(try JobFile.parse(Array(JobFile.text([request]).utf8)) == [request])
+    }
     #expect(JobField.asked.allSatisfy { $0.isAsked(in: full) })
     #expect(JobField.asked.filter { $0.isAsked(in: JobRequest(kind: "a")) }.map(\.name) == ["kind"])
   }

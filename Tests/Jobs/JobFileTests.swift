@@ -104,6 +104,7 @@ import Testing
     (#"{"kind": "a", "unique": ""}"#, "\"unique\" must be a string"),
     (#"{"kind": "a", "uniqueFor": 60}"#, "\"uniqueFor\" needs \"unique\""),
     (#"{"kind": "a", "uniquePeriod": 60}"#, "\"uniquePeriod\" needs \"uniqueBy\""),
+    (#"{"kind": "a", "unique": "k", "uniqueFor": 9, "uniquePeriod": 60}"#, "exclude each other"),
     (#"{"kind": "a", "uniqueBy": []}"#, "\"uniqueBy\" must be an array"),
     (#"{"kind": "a", "uniqueBy": ["kind", "state"]}"#, "element 2 is none of them"),
     (#"{"kind": "a", "limit": 2}"#, "\"limit\" needs \"limitKey\""),

@@ -38,6 +38,9 @@ extension JobFile {
       if job.options.uniqueFor != nil { return "\"uniqueFor\" needs \"unique\" or \"uniqueBy\"" }
       if job.uniquePeriod != nil { return "\"uniquePeriod\" needs \"uniqueBy\" or \"unique\"" }
     }
+    if job.uniquePeriod != nil, job.options.uniqueFor != nil {
+      return "\"uniqueFor\" and \"uniquePeriod\" exclude each other"
+    }
     if job.options.limit != nil, job.limitKey == nil { return "\"limit\" needs \"limitKey\"" }
     if job.options.whenFailed != .wait, !job.options.waitsForJobs {
       return "\"whenFailed\" needs \"after\" or \"afterBatch\""
