@@ -124,7 +124,10 @@ extension StoreReader {
           request.predicate = NSCompoundPredicate(
             andPredicateWithSubpredicates: conditions + (kind.map { [NSPredicate(format: "kind == %@", $0)] } ?? []))
           request.propertiesToFetch = ["kind", "state", "errors"]
-          try context.forEach(request, body)
+          try context.forEach(request) { job in
+            try checkTime()
+            body(job)
+          }
         }
       }
     }

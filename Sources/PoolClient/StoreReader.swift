@@ -31,6 +31,9 @@ public final class StoreReader {
   /// Whether filters may not find out what the pool's `--redact` hides: for readers on behalf of somebody who cannot
   /// read the store itself.
   package var keepsSecrets = false
+  /// Throws where reading must not go on: asked between jobs that are looked at one by one, of which
+  /// ``interruptStatements`` knows nothing.
+  package var checkTime: () throws -> Void = {}
 
   /// Opens the app's store. Nothing is created or written.
   ///
@@ -275,7 +278,10 @@ public final class StoreReader {
           count = try context.count(for: request)
         } else {
           request.propertiesToFetch = ["errors"]
-          try context.forEach(request) { count += filter.fits($0) ? 1 : 0 }
+          try context.forEach(request) { job in
+            try checkTime()
+            count += filter.fits(job) ? 1 : 0
+          }
         }
         return count > 0 ? (state, count) : nil
       }
@@ -322,6 +328,7 @@ public final class StoreReader {
     var keys: [JobKey] = []
     var end: NSManagedObjectID? = end
     while let last = end, keys.count < limit {
+      try checkTime()
       let request = Job.fetchRequest()
       request.predicate = NSCompoundPredicate(
         andPredicateWithSubpredicates: [NSPredicate(format: "self <= %@", last), condition].compactMap(\.self))

@@ -96,7 +96,9 @@ final class JobReader {
       }
       if keys.count > Self.pageSize { page.next = keys[Self.pageSize - 1] }
       let isWhole = before == nil && page.next == nil
-      page.count = isWhole ? keys.count : try reader.counts(filter).reduce(0) { $0 + $1.count }
+      page.count =
+        isWhole
+        ? keys.count : try reader.keys(filter, upTo: try reader.newestKey(), limit: Self.countedAtMost).count
     }
     return page
   }
@@ -129,8 +131,13 @@ final class JobReader {
   /// - Throws: ``PageError/tooLong(_:)``, and what `body` throws.
   func within<Result>(_ seconds: Double, _ body: () throws -> Result) throws -> Result {
     let limit = TimeLimit(seconds, end: reader.interruptStatements)
+    let before = reader.checkTime
+    reader.checkTime = { if limit.isOver { throw PageError.tooLong(seconds) } }
     do {
-      defer { limit.stop() }
+      defer {
+        limit.stop()
+        reader.checkTime = before
+      }
       return try body()
     } catch {
       throw limit.isOver ? PageError.tooLong(seconds) : error
