@@ -102,6 +102,22 @@ import Testing
     }
   }
 
+  /// A worker in another language may write no error.
+  @Test func aDeadJobWithoutAnErrorIsToldOf() throws {
+    try withStore { store, context in
+      try store.setHooks([JobHook("failed,dead=exec:tell")], in: context)
+      let job = try #require(try Job.submit(request(), into: context))
+      try context.save()
+      job.state = .dead
+      job.finishedAt = Date(timeIntervalSinceReferenceDate: .infinity)
+      for _ in 0..<2 { try job.tellOfFailure(at: Date()) }
+      let told = try hookJobs(context)
+      #expect(told.count == 1)
+      let event = try told.first?.parameters["event"]
+      #expect(event?["event"] == "dead" && event?["error"] == .null)
+    }
+  }
+
   @Test func aPoolWithoutHooksTakesThemBack() throws {
     try withStore { store, context in
       try store.setHooks([JobHook("dead=exec:tell")], in: context)

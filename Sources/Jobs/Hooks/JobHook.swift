@@ -186,7 +186,7 @@ extension PoolJob {
   /// Inserts the jobs that tell of the job's last attempt, which has failed, without saving. What was told of in the
   /// last hour is not told of again.
   package func tellOfFailure(at now: Date) throws {
-    guard queue != JobHook.queue, state == .dead || state == .retryable, let failure = failures.last,
+    guard queue != JobHook.queue, state == .dead || state == .retryable, let key = lastFailureName,
       let context = managedObjectContext
     else { return }
     try JobStore.tell(
@@ -196,15 +196,17 @@ extension PoolJob {
         JSONMember("kind", .string(kind)), JSONMember("queue", .string(queue)),
         JSONMember("batch", .optional(batch)), JSONMember("attempts", .number(attempt)),
         JSONMember("crashes", .number(crashes)), JSONMember("nextAttempt", .optional(runAt.map(Timestamp.text))),
-        JSONMember("error", failure.json),
-      ], key: lastFailureName, at: now, in: context)
+        JSONMember("error", failures.last?.json ?? .null),
+      ], key: key, at: now, in: context)
   }
 
   /// The name of the end of the last attempt, which has failed.
   fileprivate var lastFailureName: String? {
-    guard let failure = failures.last else { return nil }
+    // A worker in another language may leave no error, and a date of any size.
+    let failure = failures.last
+    guard let date = failure?.date ?? finishedAt else { return nil }
     let event: JobHook.Event = state == .dead ? .dead : .failed
-    let moment = Int(failure.date.timeIntervalSinceReferenceDate * 1000)
-    return "hook \(event.rawValue) \(objectID.objectURI?.name ?? "") \(failure.attempt) \(moment)"
+    let moment = Int(exactly: (date.timeIntervalSinceReferenceDate * 1000).rounded(.down)) ?? 0
+    return "hook \(event.rawValue) \(objectID.objectURI?.name ?? "") \(failure?.attempt ?? attemptNumber) \(moment)"
   }
 }
