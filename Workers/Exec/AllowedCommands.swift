@@ -25,6 +25,9 @@ struct ExecParameters {
     input = try fields.choice("input")
     event = fields.value("event")
     try fields.finish()
+    if let event {
+      guard case .object = event else { throw JSONFieldError("\"event\" in the parameters must be an object") }
+    }
     if arguments.contains(where: { $0.utf8.contains(0) }) {
       throw JSONFieldError("\"arguments\" in the parameters cannot have a zero byte")
     }
