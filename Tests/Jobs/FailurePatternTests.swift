@@ -14,7 +14,7 @@ import Testing
     ("E: “one” and «two» and an open \"quote", "E: “…” and «…» and an open \"quote"),
     ("E: sha256 of ISO8601 in utf8", "E: sha# of ISO# in utf#"),
     ("E: first line 1\nsecond line 2", "E: first line #"),
-    ("E: -5, #7", "E: -#, ##"),
+    ("E: -5, #7", "E: -#, ##"), ("E: a\0b", "E: a\u{FFFD}b"),
     ("E:", "E:"), ("", ""),
   ])
   func whatDiffersBetweenFailuresOfOneCauseIsMasked(text: String, pattern: String) {

@@ -38,7 +38,8 @@ extension AttemptFailure {
         rest = rest.dropFirst(word.count)
         append(masked(word), to: &pattern)
       } else {
-        pattern.append(character)
+        // Neither an argument nor an address can have a zero byte.
+        pattern.append(character == "\0" ? "\u{FFFD}" : character)
         rest = rest.dropFirst()
       }
     }
