@@ -82,16 +82,18 @@ import WorkerPool
     try pool.submit("exec", "--set", "command=scrip")
     try pool.submit("exec", "--set", "command=script", "--set", #"arguments=["-x"]"#)
     try pool.submit("exec", "--set", "command=script", "--set", "event=text")
-    try pool.wait { $0.jobs?["dead"] == 3 }
-    let messages = try [1, 2, 3].map { try job($0, pool)["errors"]?.arrayValue?.first?["message"]?.stringValue ?? "" }
+    try pool.submit("exec", "--set", "command=script", "--set", #"event={"text": "rm -rf /"}"#)
+    try pool.wait { $0.jobs?["dead"] == 4 }
+    let messages = try [1, 2, 3, 4].map { try job($0, pool)["errors"]?.arrayValue?.first?["message"]?.stringValue ?? "" }
     #expect(messages.contains("exec.json allows no command \"scrip\"; did you mean \"script\"?"), "\(messages)")
     #expect(messages.contains { $0.hasPrefix("exec.json does not let jobs give arguments") }, "\(messages)")
     #expect(messages.contains { $0.contains("\"event\" in the parameters must be an object") }, "\(messages)")
+    #expect(messages.contains { $0.hasPrefix("exec.json lets no job give an event") }, "\(messages)")
     #expect(chmod(place.path("queue/exec.json"), 0o666) == 0)
     try pool.submit("exec", "--set", "command=script", "--max-attempts", "1")
-    try pool.wait { $0.jobs?["dead"] == 3 }
+    try pool.wait { $0.jobs?["dead"] == 5 }
     #expect(
-      try job(3, pool)["errors"]?.arrayValue?.first?["message"]?.stringValue?.contains("written by others") == true)
+      try job(5, pool)["errors"]?.arrayValue?.first?["message"]?.stringValue?.contains("written by others") == true)
     try pool.stop()
   }
 

@@ -13,7 +13,7 @@ import Testing
     for (name, text) in scripts.sorted(by: { $0.key < $1.key }) {
       let path = try place.write("#!/bin/sh\n" + text, to: "\(name).sh")
       #expect(chmod(path, 0o755) == 0)
-      commands.append(JSONMember(name, ["path": .string(path)]))
+      commands.append(JSONMember(name, ["path": .string(path), "input": "event"]))
     }
     try place.write(JSONValue.object([JSONMember("commands", .object(commands))]).text, to: "queue/exec.json")
     #expect(chmod(place.path("queue/exec.json"), 0o600) == 0)

@@ -10,12 +10,15 @@ struct ExecParameters {
     case uris
     /// The job's objects, a JSON object on each line.
     case objects
+    /// What a hook tells of, a JSON object on one line. Only `exec.json` may say so: a program that runs what it reads
+    /// would otherwise run the texts of all who may submit jobs.
+    case event
   }
 
   let command: String
   let arguments: [String]
   let input: Input?
-  /// What a hook tells of: the program reads it, and no objects.
+  /// What a hook tells of, for a command that reads events.
   let event: JSONValue?
 
   init(_ parameters: JSONValue) throws(JSONFieldError) {

@@ -34,15 +34,15 @@ import WorkerProtocol
     guard parameters.arguments.isEmpty || command.takesArguments else {
       throw PermanentFailure("exec.json does not let jobs give arguments to \"\(parameters.command)\"")
     }
+    guard command.input == .event || parameters.event == nil && parameters.input != .event else {
+      throw PermanentFailure("exec.json lets no job give an event to \"\(parameters.command)\": \"input\": \"event\"")
+    }
     let input: [UInt8] =
-      if let event = parameters.event {
-        Array((event.text + "\n").utf8)
-      } else {
-        switch parameters.input ?? command.input {
-        case .none: []
-        case .uris: Array(job.objectURIs.map { $0 + "\n" }.joined().utf8)
-        case .objects: try ObjectLines.bytes(of: try job.objects())
-        }
+      switch command.input == .event ? .event : parameters.input ?? command.input {
+      case .none: []
+      case .uris: Array(job.objectURIs.map { $0 + "\n" }.joined().utf8)
+      case .objects: try ObjectLines.bytes(of: try job.objects())
+      case .event: parameters.event.map { Array(($0.text + "\n").utf8) } ?? []
       }
     let arguments = (command.arguments + parameters.arguments).flatMap { $0 == "{objects}" ? job.objectURIs : [$0] }
     var environment = command.environment
