@@ -84,7 +84,7 @@ import WorkerPool
     try pool.submit("exec", "--set", "command=script", "--set", "event=text")
     try pool.submit("exec", "--set", "command=script", "--set", #"event={"text": "rm -rf /"}"#)
     try pool.wait { $0.jobs?["dead"] == 4 }
-    let messages = try [1, 2, 3, 4].map { try job($0, pool)["errors"]?.arrayValue?.first?["message"]?.stringValue ?? "" }
+    let messages = try (1...4).map { try job($0, pool)["errors"]?.arrayValue?.first?["message"]?.stringValue ?? "" }
     #expect(messages.contains("exec.json allows no command \"scrip\"; did you mean \"script\"?"), "\(messages)")
     #expect(messages.contains { $0.hasPrefix("exec.json does not let jobs give arguments") }, "\(messages)")
     #expect(messages.contains { $0.contains("\"event\" in the parameters must be an object") }, "\(messages)")
