@@ -373,7 +373,8 @@ final class PoolServer {
       guard let self else { return }
       core.log(
         .trouble,
-        "the store has not answered for \(Int(Self.finishTimeout)) s; the next pool writes how the last jobs ended")
+        "the store has not answered for \(Int(Self.finishTimeout)) s; the next pool writes how the last jobs ended, or "
+          + "runs them again")
       core.ending = .failed
       core.loop.stop()
     }
