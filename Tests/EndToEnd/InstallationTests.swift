@@ -49,7 +49,7 @@ import Testing
     try pool.waitForJobs(1)
     #expect(try pool.command("pause", "nightly").code == 0)
     let queue = ["--queue", items.queue]
-    #expect(try completions("jobs", queue[0], queue[1], "--kind", "ad") == ["add"])
+    #expect(try completions("jobs", queue[0], queue[1], "--kind", "ad") == ["add", "add-slowly"])
     #expect(try completions("resume", queue[0], queue[1], "ni") == ["nightly"])
     #expect(try completions("retry", queue[0], queue[1], "p") == ["p1"])
     try pool.stop()

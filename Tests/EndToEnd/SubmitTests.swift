@@ -245,7 +245,8 @@ import WorkerPool
     ]
     #expect(Set(options.keys) == Set(JobField.all.filter { $0.option != nil }.map(\.optionName)))
     // When all options are given
-    let arguments = options.flatMap { ["--\($0.key)", $0.value] } + ["--set", "a=1"]
+    let together = options.filter { $0.key != "unique-period" }
+    let arguments = together.flatMap { ["--\($0.key)", $0.value] } + ["--set", "a=1"]
     let finished = try run(Built.path("workerpool"), ["submit", "--queue", items.queue, "nothing"] + arguments)
     #expect(finished.code == 0, "\(finished)")
     // Then the file asks for all of it
@@ -258,7 +259,14 @@ import WorkerPool
     #expect(job.options.backoff == 2 && job.options.maxBackoff == 30.5 && job.options.limit == 3)
     #expect(job.options.after == ["x-coredata://A/PoolJob/p1"] && job.options.afterBatch == "day")
     #expect(job.options.whenFailed == .run)
-    #expect(job.uniqueBy == [.kind, .parameters] && job.uniquePeriod == 3600)
+    #expect(job.uniqueBy == [.kind, .parameters])
+    // The period takes the place of --unique-for.
+    try FileManager.default.removeItem(atPath: incoming + "/" + name)
+    let period = ["--unique", "17", "--unique-period", try #require(options["unique-period"])]
+    #expect(try run(Built.path("workerpool"), ["submit", "--queue", items.queue, "nothing"] + period).code == 0)
+    let other = try #require(try FileManager.default.contentsOfDirectory(atPath: incoming).first)
+    let file = [UInt8](FileManager.default.contents(atPath: incoming + "/" + other) ?? Data())
+    #expect(try JobFile.parse(file).first?.uniquePeriod == 3600)
   }
 
   @Test(
