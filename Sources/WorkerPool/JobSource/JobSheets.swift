@@ -23,6 +23,7 @@ struct JobSheets {
   func prepare() {
     // A link leads to files that are not the pool's. Confined workers need a directory.
     if unlink(directory) == 0 { mkdir(directory, QueueLayout.privateMode) }
+    // No directory, no sheets; one that cannot be read is told when a sheet is written.
     let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
     for name in names { Self.delete(directory + "/" + name) }
   }
@@ -53,7 +54,7 @@ struct JobSheets {
     if let timeout { members.append(JSONMember("timeout", .number(timeout))) }
     var bytes: [UInt8] = []
     JSONValue.object(members).write(to: &bytes)
-    // Made with the first sheet; and somebody may have removed it.
+    // The first sheet makes it. Somebody may have removed it since.
     if access(directory, F_OK) != 0 { mkdir(directory, QueueLayout.privateMode) }
     runs[key] = run
     try ReplacingFile.write(

@@ -54,7 +54,7 @@ final class StallWatch {
     }
   }
 
-  /// Whether the jobs of a kind wait because somebody wants it so, or because another pool may run them.
+  /// Whether a pause, a limit or a rate keeps the jobs of a kind waiting, or another pool may run them.
   private func mustWait(_ kind: String) -> Bool {
     switch core.coordinator.poolObstacle ?? core.coordinator.obstacle(ofKind: kind) {
     case .paused, .stopping, .kindLimit, .rate, .sharedLimit: true
