@@ -1,16 +1,11 @@
 /// SHA-256's numbers (FIPS 180-4, sections 4.1.2, 4.2.2 and 5.3.3).
 package enum SHA256Variant: SHA2Variant {
-  package static let bigSigma0 = (2, 13, 22)
-  package static let bigSigma1 = (6, 11, 25)
-  package static let smallSigma0 = (7, 18, 3)
-  package static let smallSigma1 = (17, 19, 10)
-
   package static let initialHash: [UInt32] = [
     0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c,
     0x1f83d9ab, 0x5be0cd19,
   ]
 
-  package static let roundConstants: [UInt32] = [
+  private static let roundConstants: [UInt32] = [
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1,
     0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3,
     0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786,
@@ -23,21 +18,46 @@ package enum SHA256Variant: SHA2Variant {
     0x5b9cca4f, 0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
     0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
   ]
+
+  package static func process(_ block: UnsafePointer<UInt8>, into hash: inout [UInt32]) {
+    withUnsafeTemporaryAllocation(of: UInt32.self, capacity: roundConstants.count) { schedule in
+      for position in 0..<16 {
+        let place = UnsafeRawPointer(block) + position * MemoryLayout<UInt32>.size
+        schedule[position] = UInt32(bigEndian: place.loadUnaligned(as: UInt32.self))
+      }
+      for position in 16..<roundConstants.count {
+        let early = schedule[position - 15]
+        let late = schedule[position - 2]
+        let first = rotated(early, 7) ^ rotated(early, 18) ^ early >> 3
+        let second = rotated(late, 17) ^ rotated(late, 19) ^ late >> 10
+        schedule[position] = schedule[position - 16] &+ first &+ schedule[position - 7] &+ second
+      }
+      var (a, b, c, d) = (hash[0], hash[1], hash[2], hash[3])
+      var (e, f, g, h) = (hash[4], hash[5], hash[6], hash[7])
+      for position in 0..<roundConstants.count {
+        let sum1 = rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)
+        let first = h &+ sum1 &+ ((e & f) ^ (~e & g)) &+ roundConstants[position] &+ schedule[position]
+        let sum0 = rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)
+        let second = sum0 &+ ((a & b) ^ (a & c) ^ (b & c))
+        (h, g, f, e, d, c, b, a) = (g, f, e, d &+ first, c, b, a, first &+ second)
+      }
+      for (position, word) in [a, b, c, d, e, f, g, h].enumerated() { hash[position] &+= word }
+    }
+  }
+
+  private static func rotated(_ word: UInt32, _ count: UInt32) -> UInt32 {
+    word &>> count | word &<< (32 - count)
+  }
 }
 
 /// SHA-512's numbers (FIPS 180-4, sections 4.1.3, 4.2.3 and 5.3.5).
 package enum SHA512Variant: SHA2Variant {
-  package static let bigSigma0 = (28, 34, 39)
-  package static let bigSigma1 = (14, 18, 41)
-  package static let smallSigma0 = (1, 8, 7)
-  package static let smallSigma1 = (19, 61, 6)
-
   package static let initialHash: [UInt64] = [
     0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b, 0xa54ff53a5f1d36f1,
     0x510e527fade682d1, 0x9b05688c2b3e6c1f, 0x1f83d9abfb41bd6b, 0x5be0cd19137e2179,
   ]
 
-  package static let roundConstants: [UInt64] = [
+  private static let roundConstants: [UInt64] = [
     0x428a2f98d728ae22, 0x7137449123ef65cd, 0xb5c0fbcfec4d3b2f, 0xe9b5dba58189dbbc,
     0x3956c25bf348b538, 0x59f111f1b605d019, 0x923f82a4af194f9b, 0xab1c5ed5da6d8118,
     0xd807aa98a3030242, 0x12835b0145706fbe, 0x243185be4ee4b28c, 0x550c7dc3d5ffb4e2,
@@ -59,4 +79,34 @@ package enum SHA512Variant: SHA2Variant {
     0x28db77f523047d84, 0x32caab7b40c72493, 0x3c9ebe0a15c9bebc, 0x431d67c49c100d4c,
     0x4cc5d4becb3e42b6, 0x597f299cfc657e2a, 0x5fcb6fab3ad6faec, 0x6c44198c4a475817,
   ]
+
+  package static func process(_ block: UnsafePointer<UInt8>, into hash: inout [UInt64]) {
+    withUnsafeTemporaryAllocation(of: UInt64.self, capacity: roundConstants.count) { schedule in
+      for position in 0..<16 {
+        let place = UnsafeRawPointer(block) + position * MemoryLayout<UInt64>.size
+        schedule[position] = UInt64(bigEndian: place.loadUnaligned(as: UInt64.self))
+      }
+      for position in 16..<roundConstants.count {
+        let early = schedule[position - 15]
+        let late = schedule[position - 2]
+        let first = rotated(early, 1) ^ rotated(early, 8) ^ early >> 7
+        let second = rotated(late, 19) ^ rotated(late, 61) ^ late >> 6
+        schedule[position] = schedule[position - 16] &+ first &+ schedule[position - 7] &+ second
+      }
+      var (a, b, c, d) = (hash[0], hash[1], hash[2], hash[3])
+      var (e, f, g, h) = (hash[4], hash[5], hash[6], hash[7])
+      for position in 0..<roundConstants.count {
+        let sum1 = rotated(e, 14) ^ rotated(e, 18) ^ rotated(e, 41)
+        let first = h &+ sum1 &+ ((e & f) ^ (~e & g)) &+ roundConstants[position] &+ schedule[position]
+        let sum0 = rotated(a, 28) ^ rotated(a, 34) ^ rotated(a, 39)
+        let second = sum0 &+ ((a & b) ^ (a & c) ^ (b & c))
+        (h, g, f, e, d, c, b, a) = (g, f, e, d &+ first, c, b, a, first &+ second)
+      }
+      for (position, word) in [a, b, c, d, e, f, g, h].enumerated() { hash[position] &+= word }
+    }
+  }
+
+  private static func rotated(_ word: UInt64, _ count: UInt64) -> UInt64 {
+    word &>> count | word &<< (64 - count)
+  }
 }
