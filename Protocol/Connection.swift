@@ -43,7 +43,33 @@ public final class Connection {
     decoder = LineDecoder(limit: lineLimit)
   }
 
+  /// Goes on with a connection of the program before this one in the process.
+  package convenience init(descriptor: Int32, _ buffers: Buffers) throws(SystemCallError) {
+    try self.init(descriptor: descriptor)
+    decoder.append(buffers.unread)
+    outgoing = buffers.unsent
+  }
+
   deinit { close() }
+
+  /// What is in memory of a conversation.
+  package struct Buffers: Codable, Equatable, Sendable {
+    /// Bytes that have arrived, and of which no line was handed over.
+    package var unread: [UInt8] = []
+    /// Bytes that wait to be written.
+    package var unsent: [UInt8] = []
+
+    package init() {}
+  }
+
+  /// What another program needs to go on with the connection; nil when the stream has ended.
+  package var buffers: Buffers? {
+    guard end == nil, failure == nil, !isClosed else { return nil }
+    var buffers = Buffers()
+    buffers.unread = decoder.unread
+    buffers.unsent = Array(outgoing[sent...])
+    return buffers
+  }
 
   /// The bytes that wait to be written.
   public var unsentBytes: Int { outgoing.count - sent }

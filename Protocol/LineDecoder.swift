@@ -20,6 +20,9 @@ public struct LineDecoder: Sendable {
   /// The bytes received that do not yet make a line.
   package var pendingBytes: Int { buffer.count - start }
 
+  /// The bytes received that were not handed over.
+  package var unread: [UInt8] { Array(buffer[start...]) }
+
   /// Whether `next` has a whole line, or an error for one, without more bytes.
   public var hasLine: Bool { newline != nil }
 

@@ -9,7 +9,7 @@ public enum SavedChange: String, Sendable, CaseIterable {
 }
 
 /// Why jobs wait for the store, or that the wait is over.
-public enum StoreWait: String, Sendable, CaseIterable {
+public enum StoreWait: String, Codable, Sendable, CaseIterable {
   /// Another process has the store locked.
   case locked
   /// The disk is full.

@@ -413,6 +413,9 @@ static inline void csystem_store_in_order(void *place, uint32_t value) {
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
+// A file in memory, close-on-exec (MFD_CLOEXEC): memfd_create(2), which sys/mman.h shows under _GNU_SOURCE only.
+static inline int csystem_memory_file(const char *name) { return (int)syscall(SYS_memfd_create, name, 1U); }
+
 /* Gives memory that was freed back to the kernel: malloc_trim(3). */
 static inline void csystem_trim_heap(void) { malloc_trim(0); }
 

@@ -77,6 +77,20 @@ public struct StatusRequest: Codable, Equatable, Sendable {
     /// print(reply.ok)
     /// ```
     case reload
+    /// Replace the program of the pool's process by that of the file `program`, or by the one that is now where the
+    /// running one was started. Workers and their jobs go on. The reply comes when the program is about to be replaced,
+    /// and the connection ends then; its `count` says how many jobs are in workers' hands. It is refused, and the pool
+    /// goes on as before, where the new program says that it cannot take over, and where the pool does not come to rest
+    /// within `deadline` seconds. Not for stores at a server.
+    ///
+    /// ```swift
+    /// import PoolClient
+    ///
+    /// let client = try StatusClient(queue: "queue/")
+    /// let reply = try client.request(StatusRequest(.reexec), within: 120)
+    /// print(reply.error ?? "replaced")
+    /// ```
+    case reexec
     /// New jobs are in the store or in the queue directory: look at once. Without it the pool finds them too, a little
     /// later. If there are none, the request does no harm.
     case nudge
@@ -173,9 +187,11 @@ public struct StatusRequest: Codable, Equatable, Sendable {
   public var plugin: String?
   /// A number of processes, from 0 to 1000: of `scale`.
   public var count: Int?
-  /// Seconds, from 0 to 86,400: of `stop` and `submission`. Nil is the pool's own deadline for the first, and 10 for
-  /// the second.
+  /// Seconds, from 0 to 86,400: of `stop`, `reexec` and `submission`. Nil is the pool's own deadline for the first, 30
+  /// for the second, and 10 for the third.
   public var deadline: Double?
+  /// Path of a program, absolute: of `reexec`.
+  public var program: String?
   /// Object URIs of jobs: of `cancel`, `retry`, `delete` and `explain`. At least one, unless for
   /// `explain`; a line of a request may have 1 MiB, which is some ten thousand.
   public var jobs: [String]?
@@ -200,7 +216,7 @@ public struct StatusRequest: Codable, Equatable, Sendable {
     _ command: Command, queue: String? = nil, kind: String? = nil, plugin: String? = nil, count: Int? = nil,
     deadline: Double? = nil, jobs: [String]? = nil, submission: String? = nil,
     evenIfAwaited: Bool? = nil, states: [String]? = nil, batch: String? = nil,
-    local: Bool? = nil, all: Bool? = nil
+    local: Bool? = nil, all: Bool? = nil, program: String? = nil
   ) {
     self.command = command
     self.queue = queue
@@ -215,6 +231,7 @@ public struct StatusRequest: Codable, Equatable, Sendable {
     self.batch = batch
     self.local = local
     self.all = all
+    self.program = program
   }
 }
 

@@ -234,7 +234,11 @@ final class WorkerConnection: @unchecked Sendable {
 
   private func handleSignals() {
     while let signal = signals?.next() {
-      if signal == SIGTERM { change { $0.session.terminate() } } else { closed() }
+      if signal == SIGTERM {
+        change { $0.session.terminate() }
+      } else if signals?.isParentGone == true {
+        closed()
+      }
     }
   }
 

@@ -43,6 +43,7 @@ struct WorkerProgram {
     var description = PluginDescription(
       name: name, version: workers.first?.version ?? "1.0", protocolVersions: [ProtocolVersion.current],
       kinds: workers.map(Self.kind), heartbeat: true)
+    description.survivesReexec = true
     let needs = PluginDescription.Needs(all: workers.map { $0.needs })
     if !needs.isNothing { description.needs = needs }
     return description

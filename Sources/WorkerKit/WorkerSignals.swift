@@ -10,6 +10,9 @@ final class WorkerSignals {
   /// Sent by the kernel when the supervisor dies. The usual sign is the end of the connection, but another process of
   /// the supervisor may hold that open.
   static let parentDied = SIGHUP
+  /// The supervisor's process. The kernel sends ``parentDied`` when the thread ends that started this process, and so
+  /// also when the supervisor's program is replaced in place (`workerpool reexec`): the parent stays the same then.
+  private let supervisor = getppid()
   private let file: Descriptor
   var descriptor: Int32 { file.number }
 
@@ -26,6 +29,9 @@ final class WorkerSignals {
     file = try Descriptor(csystem_signalfd(&set), "signalfd")
     guard csystem_signal_on_parent_death(Self.parentDied) == 0 else { throw SystemCallError("prctl") }
   }
+
+  /// Whether the process that had started this one is there no more.
+  var isParentGone: Bool { getppid() != supervisor }
 
   /// The next signal that has come.
   func next() -> Int32? {

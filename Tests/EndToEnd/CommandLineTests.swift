@@ -8,7 +8,7 @@ import WorkerProtocol
     #expect(overview.code == 0)
     let commands = [
       "run", "submit", "status", "jobs", "periodic", "workers", "fetch", "logs", "retry", "cancel", "delete", "pause",
-      "resume", "scale", "reload", "stop", "systemd-unit", "demo",
+      "resume", "scale", "reload", "reexec", "stop", "systemd-unit", "demo",
     ]
     for command in commands {
       #expect(overview.output.contains("  \(command) "))

@@ -31,7 +31,7 @@ import Testing
 
   @Test func bashCompletesCommandsOptionsAndPaths() throws {
     #expect(try completions("").isSuperset(of: commands))
-    #expect(try completions("re") == ["report", "retry", "resume", "reload"])
+    #expect(try completions("re") == ["report", "retry", "resume", "reload", "reexec"])
     #expect(try completions("run", "--st") == ["--stalled-after", "--store", "--store-wait"])
     #expect(try completions("run", "--store", "/etc/pass").contains("/etc/passwd"))
     #expect(try completions("run", "--workers", "").filter { !$0.isEmpty }.isEmpty)

@@ -26,7 +26,7 @@ enum Obstacle: Equatable, Sendable {
 extension Coordinator {
   /// What keeps all jobs from being handed out.
   var poolObstacle: Obstacle? {
-    if isClosed { return .stopping }
+    if isClosed || isHeld { return .stopping }
     if pauses.all { return .paused(.everything) }
     return survivors.mayBeAny ? .survivors : nil
   }

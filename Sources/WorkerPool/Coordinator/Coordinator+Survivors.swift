@@ -17,6 +17,14 @@ extension Coordinator {
     dispatch()
   }
 
+  /// Goes on with workers of the program before this one in the process, and what they hold. Called before the kinds are
+  /// known.
+  mutating func adopt(_ former: Hands, _ indices: [WorkerID: [JobKey: Int]]) {
+    hands.adopt(former, indices)
+    for held in hands.jobs.values { groups.take(groups.limited(of: held.job)) }
+    effects.append(.demandChanged)
+  }
+
   /// These jobs had begun together when their worker and its pool died: each has to run alone when it is found in the
   /// store.
   mutating func inherit(suspects: Set<JobKey>) { survivors.add(suspects: suspects) }

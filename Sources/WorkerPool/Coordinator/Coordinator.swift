@@ -24,6 +24,8 @@ struct Coordinator {
   var pauses = JobPauses()
   /// The pool ends: nothing is handed out any more.
   var isClosed = false
+  /// Nothing is handed out for now: another program is about to take this one's place.
+  var isHeld = false
   /// Jobs whose settlement is being written.
   var settling: Set<JobKey> = []
 

@@ -72,6 +72,9 @@ final class BlockingWork {
     startWaiting()
   }
 
+  /// What runs or waits, by its subject; nil for nothing.
+  var subject: String? { running.values.first?.piece.subject ?? waiting.first?.piece.subject }
+
   /// The subjects of work that has not ended for ``hanging`` seconds, with the seconds, the longest first.
   var hangs: [PoolStatus.Hang] {
     let now = Clock.now

@@ -13,7 +13,7 @@ final class Listener {
 
   private let loop: EventLoop
   private let path: String
-  private let descriptor: Int32
+  let descriptor: Int32
   /// Held so that a connection can be accepted when the process has no other descriptor left.
   private var spare: Descriptor?
   private let keepsSpare: Bool
@@ -25,12 +25,14 @@ final class Listener {
   /// Listens at `path`.
   ///
   /// - Parameters:
+  ///   - inherited: a socket that listens at the path already, which stays the caller's; nil for a new one.
   ///   - keepsSpare: whether one connection is accepted even when the process is out of descriptors.
   ///   - welcome: gets the descriptor of each connection, and closes it.
   ///   - failed: called when a connection could not be accepted, or `welcome` has thrown; returns whether trying again
   ///     at once may help.
   init(
-    path: String, loop: EventLoop, keepsSpare: Bool = false, welcome: @escaping (Int32) throws(SystemCallError) -> Void,
+    path: String, inherited: Int32? = nil, loop: EventLoop, keepsSpare: Bool = false,
+    welcome: @escaping (Int32) throws(SystemCallError) -> Void,
     failed: @escaping (SystemCallError) -> Bool
   ) throws(SystemCallError) {
     self.loop = loop
@@ -38,7 +40,12 @@ final class Listener {
     self.keepsSpare = keepsSpare
     self.welcome = welcome
     self.failed = failed
-    descriptor = try UnixSocket.listen(at: path)
+    if let inherited {
+      descriptor = fcntl(inherited, F_DUPFD_CLOEXEC, 3)
+      guard descriptor >= 0 else { throw SystemCallError("fcntl") }
+    } else {
+      descriptor = try UnixSocket.listen(at: path)
+    }
     place = Self.place(path)
     takeSpare()
     try watch()

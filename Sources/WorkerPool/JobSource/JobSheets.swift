@@ -12,20 +12,26 @@ import LinuxSystem
 struct JobSheets {
   private let directory: String
   /// The jobs whose sheets are there, with the numbers of their handing out.
-  private var runs: [JobKey: Int] = [:]
+  private var runs: [JobKey: Int]
 
   /// Bytes of an outcome file that are read; one with the longest output and error has fewer.
   static let largestOutcome = 1 << 20
 
-  init(directory: String) { self.directory = directory }
+  /// - Parameter runs: jobs that have sheets, in the hands of workers that the program before this one in the process
+  ///   had started.
+  init(directory: String, runs: [JobKey: Int] = [:]) {
+    self.directory = directory
+    self.runs = runs
+  }
 
   /// Removes what an earlier pool left. Most pools write no sheet, and have no directory.
   func prepare() {
+    let kept = Set(runs.flatMap { key, run in [path(key), outcomePath(key, run: run)] })
     // A link leads to files that are not the pool's. Confined workers need a directory.
     if unlink(directory) == 0 { mkdir(directory, QueueLayout.privateMode) }
     // No directory, no sheets; one that cannot be read is told when a sheet is written.
     let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
-    for name in names { Self.delete(directory + "/" + name) }
+    for name in names where !kept.contains(directory + "/" + name) { Self.delete(directory + "/" + name) }
   }
 
   /// Removes a file, or an empty directory that a worker has made in its place.

@@ -12,6 +12,10 @@ struct Successor: Sendable {
   let identity: String
   /// Processes left by earlier pools of the same identity.
   var strays = StrayProcesses()
+  /// Workers that the program before this one in the process had started, and this one goes on with.
+  var adopted: Set<Int32> = []
+  /// Those of their jobs that have sheets, with the numbers of their handing out.
+  var sheets: [JobKey: Int] = [:]
   /// What this process has claimed at a server.
   var claims = ClaimMemory()
 }
@@ -163,7 +167,10 @@ extension StoreJobSource {
       }
     }
     return Succession(
-      ledger: contents, boot: Boot.id(), orphans: strays.finishing, dying: strays.killed, isAlive: \.isAlive)
+      ledger: contents, boot: Boot.id(), orphans: strays.finishing.filter { !successor.adopted.contains($0.pid) },
+      dying: strays.killed,
+      // A child that was not waited for keeps its ID. What its end means is found out as for any worker.
+      isAlive: { successor.adopted.contains($0.pid) || $0.isAlive })
   }
 
   /// Whether the row does not show an end of the attempt: it is ready, and its next attempt has the same number. Times

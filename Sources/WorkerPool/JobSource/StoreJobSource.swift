@@ -74,7 +74,7 @@ final class StoreJobSource: JobSource, @unchecked Sendable {
     self.limits = limits
     self.published = published
     periodic = PeriodicDirectory(path: layout.periodic)
-    sheets = JobSheets(directory: layout.jobs)
+    sheets = JobSheets(directory: layout.jobs, runs: successor.sheets)
     context = store.makeContext(name: "coordinator")
     countingContext = store.makeContext(name: "status")
     pruningContext = store.makeContext(name: "pruning")

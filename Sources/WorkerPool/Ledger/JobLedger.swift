@@ -21,7 +21,7 @@ final class JobLedger: @unchecked Sendable, Equatable {
   /// The entries of cancelled jobs, until their rows say so.
   private var cancelled: [JobKey: Int] = [:]
   /// The entries of processes of earlier pools.
-  private var inherited: [Int32: [Int]] = [:]
+  private var inherited: [Int32: [(job: JobKey, index: Int)]] = [:]
 
   static func == (one: JobLedger, other: JobLedger) -> Bool { one === other }
 
@@ -135,7 +135,7 @@ final class JobLedger: @unchecked Sendable, Equatable {
   /// Takes over what an earlier ledger said of a process that is still alive.
   func inherit(_ entry: LedgerEntry) {
     guard let index = fill(entry) else { return }
-    inherited[entry.process.pid, default: []].append(index)
+    inherited[entry.process.pid, default: []].append((entry.job, index))
   }
 
   /// Takes over what an earlier ledger said of a job whose worker is dead.
@@ -143,9 +143,16 @@ final class JobLedger: @unchecked Sendable, Equatable {
     if let index = fill(entry) { kept[entry.job] = index }
   }
 
+  /// A process of the program before this one is a worker of this one. Returns the indices of the entries of its jobs.
+  func adopt(worker number: Int, _ process: ProcessIdentity) -> [JobKey: Int] {
+    processes[number] = process
+    let entries = inherited.removeValue(forKey: process.pid) ?? []
+    return Dictionary(entries.map { ($0.job, $0.index) }, uniquingKeysWith: { first, _ in first })
+  }
+
   /// A process of an earlier pool has ended.
   func endInherited(_ pid: Int32) {
-    for index in inherited.removeValue(forKey: pid) ?? [] { end(index) }
+    for (_, index) in inherited.removeValue(forKey: pid) ?? [] { end(index) }
   }
 
   // MARK: Entries

@@ -80,6 +80,9 @@ public enum Pool {
     }
   }
 
+  /// Whether this program was started in the process of a running pool to take the place of its program.
+  package static var replacesProgram: Bool { getenv(Handover.variable) != nil }
+
   /// Runs a pool on the calling thread until it is told to stop, through a signal or its status socket; returns the
   /// exit code.
   ///
@@ -89,6 +92,13 @@ public enum Pool {
   public static func run(_ configuration: PoolConfiguration) throws -> Int32 {
     try check(configuration)
     var configuration = configuration
+    if configuration.commandLine != nil, let request = try Handover.takeRequest() {
+      guard case .takeOver(let handover) = request else { return try answer(request, configuration) }
+      configuration.workers = handover.workerCount ?? configuration.workers
+      configuration.fixedWorkers = handover.fixedWorkers ?? configuration.fixedWorkers
+      configuration.handover = handover
+      StoreLock.inherit(handover.storeLock)
+    }
     if configuration.handlesSignals { OpenFileLimit.raise() }
     // Before anything is made: a start that is refused leaves nothing behind.
     if let shortage = OpenFileLimit.shortageOfPool {
@@ -111,7 +121,7 @@ public enum Pool {
     var hasStarted = false
     try layout.create()
     let runtime = RuntimeDirectory(queue: configuration.queue)
-    let lock = try runtime.lock()
+    let lock = try runtime.lock(configuration.handover?.queueLock)
     defer {
       runtime.clear()
       if !hasStarted { remains.removeQueue() }
@@ -123,8 +133,11 @@ public enum Pool {
     if configuration.stopsWithParent, csystem_signal_on_parent_death(SIGTERM) != 0 { return 0 }
     let identity = try runtime.identity()
     configuration.identity = identity
-    if configuration.confinesWorkers { try WorkerConfinement.makePlaces(configuration, model) }
+    if configuration.confinesWorkers {
+      try WorkerConfinement.makePlaces(configuration, model, keepsFiles: configuration.handover != nil)
+    }
     let storeLock = try takeStore(&configuration)
+    configuration.locks = storeLock.map { PoolLocks(queue: lock.descriptor.number, store: $0.descriptor) }
     defer {
       if !hasStarted { remains.removeStore() }
       storeLock?.release()
@@ -142,6 +155,16 @@ public enum Pool {
     }
     log(.poolStopped, "stopped", .pid(getpid()))
     return code
+  }
+
+  /// Answers the question whether this program could take over a running pool.
+  private static func answer(_ request: Handover.Request, _ configuration: PoolConfiguration) throws -> Int32 {
+    guard case .check(let handover) = request else { return PoolEnding.failed.rawValue }
+    var configuration = configuration
+    configuration.model = try modelPath(configuration)
+    _ = try loadModel(configuration)
+    try HandoverCheck.run(handover, configuration)
+    return PoolEnding.stopped.rawValue
   }
 
   /// Throws ``StartError`` for options that no pool can follow here, or a store at a place where none can be.
@@ -188,8 +211,9 @@ public enum Pool {
     }
     let successor = Successor(
       queue: FileID.resolve(configuration.queue) ?? configuration.queue, identity: identity, strays: strays,
-      claims: claims)
-    if configuration.migratesStore { try migrate(configuration, manager) }
+      adopted: configuration.handover?.processes ?? [], sheets: configuration.handover?.sheets ?? [:], claims: claims)
+    // Workers use the store that the program before this one has handed over.
+    if configuration.migratesStore, configuration.handover == nil { try migrate(configuration, manager) }
     let opening = try OpeningPhase(
       configuration, signals: signals, manager: manager, isAgain: claims.store != nil
     ) { [configuration] in

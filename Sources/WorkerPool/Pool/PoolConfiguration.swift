@@ -149,6 +149,13 @@ public struct PoolConfiguration: Sendable {
   /// line. `--log-format`.
   public var log = Log.standardError
 
+  /// The words with which the process was started, the program first: for a pool whose program can be replaced in
+  /// place. Nil for a pool that is a part of another program.
+  package var commandLine: [String]?
+  /// What the program before this one in the process has handed over; nil for a pool that begins.
+  var handover: Handover?
+  /// What is locked; nil for a store at a server.
+  var locks: PoolLocks?
   /// The store's file, which the pool has locked and the workers must find.
   var storeFile: FileID?
   /// How long plugins have to describe themselves.

@@ -31,6 +31,7 @@ final class PoolServer {
   private let stalls: StallWatch
   private let workers: WorkerService
   private let runtime: RuntimeDirectoryWatch
+  private let reexec: Reexec
   private let serviceManager: ServiceManager?
   private let signals: SignalSource?
   /// Whether the service manager knows that the pool ends.
@@ -67,7 +68,9 @@ final class PoolServer {
     serviceManager = manager
     supervisor = try Supervisor(loop: core.loop, log: log, configuration: .init(configuration))
     if configuration.handlesSignals {
-      supervisor.orphans = OrphanedProcesses(loop: core.loop, log: log, pool: configuration.identity)
+      supervisor.orphans = OrphanedProcesses(
+        loop: core.loop, log: log, pool: configuration.identity,
+        hasOtherChildren: configuration.handover?.hasOtherChildren)
       supervisor.findMemoryGroups(pool: configuration.identity ?? "")
     }
     let collector = StatusCollector(
@@ -80,6 +83,7 @@ final class PoolServer {
       core, supervisor, sockets: sockets, status: status, survivors: survivors, checkpoints: upkeep.checkpoints,
       output: output)
     runtime = RuntimeDirectoryWatch(core, status)
+    reexec = Reexec(core, supervisor, workers, manager)
     try connect()
   }
 
@@ -88,6 +92,7 @@ final class PoolServer {
     core.loop.blocking.whenShort = { [log = core.log] error in
       log(.trouble, "no thread can be started for work that may block: \(error.explained); it is tried again")
     }
+    status.reexec = { [weak self] request, client in self?.reexec.begin(request, for: client) }
     workers.whenGone = { [weak self] in self?.finish() }
     if let signals {
       try core.loop.watch(signals.descriptor, for: .readable) { [weak self, unowned signals] in
@@ -112,7 +117,8 @@ final class PoolServer {
     core.coordinator.pauses = start.pauses
     if start.isShared { core.coordinator.claims = Claims() }
     core.coordinator.keepsRatePlaces = start.files != nil
-    survivors.takeOver(start)
+    core.coordinator.ledger = start.ledger
+    survivors.takeOver(start, but: core.configuration.handover.map(workers.adopt) ?? [])
     status.start()
     runtime.start()
     if let files = start.files { upkeep.files.start(files) }
@@ -243,6 +249,7 @@ final class PoolServer {
     workers.endTurn()
     status.flush()
     workers.writeOutput()
+    reexec.endTurn()
   }
 
   /// Does what the coordinator wants, until it wants nothing more.

@@ -31,12 +31,16 @@ extension WorkerConfinement {
   }
 
   /// Makes the directories that confined workers need and may not make themselves.
-  static func makePlaces(_ configuration: PoolConfiguration, _ model: NSManagedObjectModel) throws {
+  ///
+  /// - Parameter keepsFiles: whether workers have temporary files that they still need.
+  static func makePlaces(
+    _ configuration: PoolConfiguration, _ model: NSManagedObjectModel, keepsFiles: Bool
+  ) throws {
     let files = FileManager.default
     let temporary = QueueLayout(root: configuration.queue).temporary
     // What workers of an earlier pool left, and a link that one of them may have put in its place.
-    try? files.removeItem(atPath: temporary)
-    guard mkdir(temporary, QueueLayout.privateMode) == 0 else {
+    if !keepsFiles { try? files.removeItem(atPath: temporary) }
+    guard mkdir(temporary, QueueLayout.privateMode) == 0 || keepsFiles && errno == EEXIST else {
       throw FileError(path: temporary, action: "be made a directory", errno: errno)
     }
     // One that is there stays: an orphan of an earlier pool may write into it.

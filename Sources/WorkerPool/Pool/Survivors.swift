@@ -33,14 +33,18 @@ final class Survivors {
   var mayRunAnything: Bool { all.values.contains(where: \.mayRunAnything) }
 
   /// Takes over what earlier pools have left.
-  func takeOver(_ start: JobSourceStart) {
-    core.coordinator.ledger = start.ledger
-    for job in start.survivorJobs where watch(job.process) { all[job.process.pid]?.jobs.append(job) }
+  ///
+  /// - Parameter adopted: processes that are workers of this pool now.
+  func takeOver(_ start: JobSourceStart, but adopted: Set<Int32> = []) {
+    for job in start.survivorJobs where !adopted.contains(job.process.pid) && watch(job.process) {
+      all[job.process.pid]?.jobs.append(job)
+    }
     for process in start.unlisted where watch(process) { all[process.pid]?.mayRunAnything = true }
     core.coordinator.inherit(suspects: start.suspects)
     uncountedCrashes = start.crashed
     core.coordinator.awaitSettlement(of: start.crashed.map(\.key))
-    for job in start.cancelled { core.coordinator.cancelStored(job) }
+    // One in the hand of a worker is written when it ends.
+    for job in start.cancelled where core.coordinator.hands.jobs[job] == nil { core.coordinator.cancelStored(job) }
     tellCoordinator()
     for message in start.messages { core.log(.trouble, message) }
     for (pid, survivor) in all.sorted(by: { $0.key < $1.key }) {

@@ -46,9 +46,13 @@ struct RuntimeDirectory {
   ///
   /// The queue directory itself is locked, and no file in it: a file could be removed, and a second pool would lock its
   /// successor.
-  func lock() throws -> Lock {
+  ///
+  /// - Parameter inherited: the descriptor by which the program before this one in the process has locked it; nil where
+  ///   none was.
+  func lock(_ inherited: Int32? = nil) throws -> Lock {
     try makeSafe()
-    let descriptor = try Descriptor(open(queue, O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open", path: queue)
+    let descriptor = try Descriptor(
+      inherited ?? open(queue, O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open", path: queue)
     guard flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 else {
       if errno != EWOULDBLOCK { throw SystemCallError("flock", path: queue) }
       throw Occupied(queue: queue, pid: try? String(contentsOfFile: pidFile, encoding: .utf8))

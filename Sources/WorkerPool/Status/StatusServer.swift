@@ -91,9 +91,11 @@ final class StatusServer {
 
   /// Listens at `path` and hands requests to `handler`, which replies exactly once to each.
   ///
-  /// - Parameter idleTime: seconds without a request after which a client gives way to another in a full house.
+  /// - Parameters:
+  ///   - inherited: a socket that listens at `path` already, which stays the caller's; nil for a new one.
+  ///   - idleTime: seconds without a request after which a client gives way to another in a full house.
   init(
-    path: String, loop: EventLoop, log: Log,
+    path: String, inherited: Int32? = nil, loop: EventLoop, log: Log,
     clientLimit: Int = min(mostClients, Int(clamping: ErrorNumber.openFileLimit / 4)),
     idleTime: Double = 1, handler: @escaping (StatusRequest, Client) -> Void
   ) throws(SystemCallError) {
@@ -104,11 +106,14 @@ final class StatusServer {
     self.log = log
     self.handler = handler
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    try listen()
+    try listen(inherited)
   }
 
-  private func listen() throws(SystemCallError) {
-    listener = try Listener(path: path, loop: loop, keepsSpare: true) { [weak self] descriptor in
+  /// The socket at the path.
+  var descriptor: Int32? { listener?.descriptor }
+
+  private func listen(_ inherited: Int32? = nil) throws(SystemCallError) {
+    listener = try Listener(path: path, inherited: inherited, loop: loop, keepsSpare: true) { [weak self] descriptor in
       self?.welcome(descriptor)
     } failed: { [weak self] error in
       self?.makeRoom(error) ?? false

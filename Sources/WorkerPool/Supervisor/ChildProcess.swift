@@ -16,7 +16,8 @@ final class ChildProcess {
   private var ticket: Int?
   /// The signal that it gets as soon as it was started.
   private var firstSignal: Int32?
-  private var output: [OutputReader] = []
+  /// Of its standard output and standard error; nil for one that had ended when it was handed over.
+  private var output: [OutputReader?] = []
   private let onStart: (SystemCallError?) -> Void
   private var onDeath: ((Death) -> Void)?
 
@@ -49,6 +50,46 @@ final class ChildProcess {
     let request = SpawnRequest(
       program, confinement: confinement, output: out.writing, errors: err.writing, connection: connection)
     ticket = starter.start(request) { [weak self] in self?.started($0) }
+  }
+
+  /// A child, as another program needs it to go on.
+  struct Handed: Codable, Equatable {
+    let pid: pid_t
+    /// Of its standard output and standard error; nil for one that has ended.
+    let output: OutputReader.Handed?
+    let errors: OutputReader.Handed?
+
+    var descriptors: [Int32] { [output, errors].compactMap { $0?.pipe } }
+  }
+
+  /// What another program needs to go on with the process; nil before its start and after its end.
+  var handed: Handed? {
+    guard pid > 0, onDeath != nil, output.count == 2 else { return nil }
+    return Handed(pid: pid, output: output[0]?.handed, errors: output[1]?.handed)
+  }
+
+  /// Goes on with a child of this process that the program before this one had started.
+  ///
+  /// - Throws: when its end cannot be observed. It goes on then.
+  init(
+    _ handed: Handed, loop: EventLoop, starter: ProcessStarter, onLine: @escaping (OutputLine) -> Void,
+    onDeath: @escaping (Death) -> Void
+  ) throws(SystemCallError) {
+    self.loop = loop
+    self.starter = starter
+    onStart = { _ in }
+    for (end, isError) in [(handed.output, false), (handed.errors, true)] {
+      output.append(
+        try end.map { end throws(SystemCallError) in
+          try OutputReader(try Descriptor(end.pipe, "pipe2"), pending: end.pending, loop: loop) {
+            onLine(OutputLine(text: $0, isError: isError))
+          }
+        })
+    }
+    let descriptor = try Descriptor.ofProcess(handed.pid)
+    try loop.watch(descriptor.number, for: .readable) { [weak self] in self?.reap() }
+    (pid, process) = (handed.pid, descriptor)
+    self.onDeath = onDeath
   }
 
   deinit {
@@ -109,7 +150,7 @@ final class ChildProcess {
     let waited = wait4(pid, &status, WNOHANG, &usage)
     guard waited == pid || waited < 0 && errno == ECHILD, let onDeath else { return }
     if let process { loop.unwatch(process.number) }
-    for reader in output { reader.finish() }
+    for reader in output { reader?.finish() }
     self.onDeath = nil
     if waited == pid { peakMemory = ProcessUsage.peakBytes(of: usage) }
     onDeath(waited == pid ? Death(waitStatus: status) : .untold)

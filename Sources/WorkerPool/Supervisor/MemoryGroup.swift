@@ -2,7 +2,7 @@ import Glibc
 import LinuxSystem
 
 /// The control group of one worker.
-struct MemoryGroup: Equatable, Sendable {
+struct MemoryGroup: Codable, Equatable, Sendable {
   let folder: String
   /// Bytes.
   let limit: Int

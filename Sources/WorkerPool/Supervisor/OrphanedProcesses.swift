@@ -15,7 +15,7 @@ final class OrphanedProcesses {
   private let pool: String?
   /// This process has other children, too: it replaced a program that had some, or is the first of its container. Then
   /// only processes that descend from a worker of the pool are ended, as their mark or their environment tells.
-  private let hasOtherChildren: Bool
+  let hasOtherChildren: Bool
   /// Descriptors of processes that were killed, by process ID.
   private var dying: [pid_t: Descriptor] = [:]
   /// Children that are not orphans.
@@ -25,12 +25,14 @@ final class OrphanedProcesses {
   /// Called when the last one has ended.
   var whenGone: () -> Void = {}
 
-  /// - Parameter pool: the identity of this pool, which marks what belongs to it.
-  init(loop: EventLoop, log: Log, pool: String?) {
+  /// - Parameters:
+  ///   - pool: the identity of this pool, which marks what belongs to it.
+  ///   - hasOtherChildren: what the program before this one in the process has found; nil where none was.
+  init(loop: EventLoop, log: Log, pool: String?, hasOtherChildren: Bool? = nil) {
     self.loop = loop
     self.log = log
     self.pool = pool
-    hasOtherChildren = getpid() == 1 || !OwnChildren.all().isEmpty
+    self.hasOtherChildren = hasOtherChildren ?? (getpid() == 1 || !OwnChildren.all().isEmpty)
     _ = csystem_become_subreaper()
   }
 

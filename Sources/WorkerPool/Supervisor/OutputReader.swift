@@ -19,11 +19,14 @@ final class OutputReader {
   private let onLine: (String) -> Void
   private var pending: [UInt8] = []
 
+  /// - Parameter pending: the beginning of a line, which the program before this one in the process has read.
   /// - Throws: when the pipe cannot be watched.
   init(
-    _ pipe: Descriptor, limit: Int = longestLine, loop: EventLoop, onLine: @escaping (String) -> Void
+    _ pipe: Descriptor, pending: [UInt8] = [], limit: Int = longestLine, loop: EventLoop,
+    onLine: @escaping (String) -> Void
   ) throws(SystemCallError) {
     self.pipe = pipe
+    self.pending = pending
     self.limit = limit
     self.loop = loop
     self.onLine = onLine
@@ -32,6 +35,15 @@ final class OutputReader {
   }
 
   deinit { shut() }
+
+  /// The reading end of a pipe, and the beginning of a line that was read from it.
+  struct Handed: Codable, Equatable {
+    let pipe: Int32
+    let pending: [UInt8]
+  }
+
+  /// What another program needs to go on; nil where the pipe has ended.
+  var handed: Handed? { pipe.map { Handed(pipe: $0.number, pending: pending) } }
 
   /// Reads what is in the pipe and closes it. Another process may hold its other end and go on writing: the pool does
   /// not wait for that.

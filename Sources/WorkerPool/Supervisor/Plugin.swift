@@ -2,7 +2,7 @@ import LinuxSystem
 import WorkerProtocol
 
 /// A plugin that can be started: an executable and its description.
-struct Plugin: Equatable, Sendable {
+struct Plugin: Codable, Equatable, Sendable {
   let name: String
   let path: String
   let description: PluginDescription

@@ -108,6 +108,9 @@ final class ProcessStarter {
     }
   }
 
+  /// Whether no thread is starting a program, and no child is about to be reaped.
+  var isIdle: Bool { dying.isEmpty && threads.values.allSatisfy(\.isIdle) }
+
   /// The threads whose children are processes that were started here.
   var threadIDs: Set<Int32> { Set(threads.values.map(\.id)) }
 
@@ -177,6 +180,8 @@ private final class StarterThread: Sendable {
 
   /// The kernel's number of the thread; 0 until it runs.
   var id: Int32 { thread.load(ordering: .relaxed) }
+
+  var isIdle: Bool { state.withLock { $0.requests.isEmpty } }
 
   func take(_ request: SpawnRequest, ticket: Int) {
     state.withLock { $0.requests.append((request, ticket)) }

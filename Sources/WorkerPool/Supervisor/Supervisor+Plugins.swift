@@ -103,8 +103,11 @@ extension Supervisor {
     }
     if news.endsFirstRound { tellMissing() }
     delegate?.pluginsChanged(usablePlugins)
-    for worker in workers.values where news.plugins.contains(where: { $0.name == worker.plugin.name }) {
-      worker.isOutdated = true
+    for worker in workers.values {
+      guard let plugin = news.plugins.first(where: { $0.name == worker.plugin.name }) else { continue }
+      // A process that the program before this one had started stays, unless its plugin has changed meanwhile.
+      if !worker.isAdopted || worker.plugin != plugin { worker.isOutdated = true }
+      worker.isAdopted = false
     }
     drainForgotten()
     rebalance()

@@ -67,6 +67,8 @@ final class Supervisor {
   /// Plugins of which no further process can be started for now, for lack of something.
   var shortages: [String: Shortage] = [:]
   var stopping = false
+  /// Another program is about to take this one's place: no process is started meanwhile.
+  var isHeld = false
   var drainDeadline: TimerQueue.Token?
   /// Processes that died and were replaced.
   var restarts = 0
@@ -119,7 +121,7 @@ final class Supervisor {
 
   /// Starts and drains processes until each plugin has those that the plan gives it.
   func rebalance() {
-    guard !stopping, let delegate else { return }
+    guard !stopping, !isHeld, let delegate else { return }
     let demands = delegate.demand()
     let states = plugins.filter { failures[$0.name] == nil || !workers.staying(of: $0.name).isEmpty }
       .map { state(of: $0, demand: demands[$0.name] ?? 0) }

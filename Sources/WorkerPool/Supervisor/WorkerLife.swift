@@ -11,7 +11,7 @@ import LinuxSystem
 ///
 /// The supervisor passes on what happens to the process, and carries out the effects.
 struct WorkerLife: Equatable, Sendable {
-  enum State: String, CaseIterable, Sendable {
+  enum State: String, Codable, CaseIterable, Sendable {
     /// Its program is being executed. There is no process, as far as is known.
     case spawning
     /// There is still no process, and none is needed any more. If one comes into being, it gets SIGTERM at once.
@@ -51,6 +51,17 @@ struct WorkerLife: Equatable, Sendable {
   private(set) var hasGivenSlotAway = false
 
   init(helloTimeout: Double) { self.helloTimeout = helloTimeout }
+
+  /// Goes on with a process of the program before this one, in one of the states ``canBeHandedOver``.
+  init(helloTimeout: Double, _ state: State, hasGivenSlotAway: Bool) {
+    self.helloTimeout = helloTimeout
+    self.state = state
+    self.hasGivenSlotAway = hasGivenSlotAway
+  }
+
+  /// Whether another program may go on with the process: it does its work, and no time runs for it. All other states
+  /// pass within seconds.
+  var canBeHandedOver: Bool { [.up, .retiring, .draining].contains(state) }
 
   /// Whether it counts for its plugin's slots. One that was killed for its silence does: the next process is started
   /// when it is known how this one ended.

@@ -26,6 +26,8 @@ final class WorkerProcess {
   var replaces: WorkerID?
   /// It was started before plugins were reloaded.
   var isOutdated = false
+  /// The program before this one had started it, and its plugin has not been found again yet.
+  var isAdopted = false
   /// Lines of output since a moment, for those that write too many.
   var outputSecond = 0.0
   var outputLines = 0
@@ -45,6 +47,28 @@ final class WorkerProcess {
     startedAt = Clock.now
   }
 
+  /// Goes on with a process of the program before this one.
+  init(_ handed: HandedWorker, _ plugin: Plugin, helloTimeout: Double) {
+    id = handed.id
+    self.plugin = plugin
+    life = WorkerLife(helloTimeout: helloTimeout, handed.state, hasGivenSlotAway: handed.hasGivenSlotAway)
+    startedAt = handed.startedAt
+    (upSince, drainingSince) = (handed.upSince, handed.drainingSince)
+    (hasWorked, jobsDone, jobLimit) = (handed.hasWorked, handed.jobsDone, handed.jobLimit)
+    (replaces, isOutdated, isAdopted) = (handed.replaces, handed.isOutdated, true)
+    lastLines = handed.lastLines
+    memoryGroup = handed.memoryGroup
+  }
+
+  /// What another program needs to go on with the process; nil where it cannot.
+  var handed: HandedWorker? {
+    guard life.canBeHandedOver, breach == nil, let child = process?.handed else { return nil }
+    return HandedWorker(
+      id: id, plugin: plugin.name, child: child, state: life.state, hasGivenSlotAway: life.hasGivenSlotAway,
+      startedAt: startedAt, upSince: upSince, drainingSince: drainingSince, hasWorked: hasWorked, jobsDone: jobsDone,
+      jobLimit: jobLimit, replaces: replaces, isOutdated: isOutdated, lastLines: lastLines, memoryGroup: memoryGroup)
+  }
+
   var pid: Int32 { process?.pid ?? 0 }
 
   /// Why it ended. A process that broke the protocol may have exited by itself when its connection was closed.
@@ -57,8 +81,27 @@ final class WorkerProcess {
   var name: String { "\(plugin.name)[\(pid)]" }
 }
 
+/// A worker process, as another program needs it to go on. Times are of the monotonic clock.
+struct HandedWorker: Codable, Equatable {
+  let id: WorkerID
+  let plugin: String
+  let child: ChildProcess.Handed
+  let state: WorkerLife.State
+  let hasGivenSlotAway: Bool
+  let startedAt: Double
+  let upSince: Double?
+  let drainingSince: Double?
+  let hasWorked: Bool
+  let jobsDone: Int
+  let jobLimit: Int?
+  let replaces: WorkerID?
+  let isOutdated: Bool
+  let lastLines: [String]
+  let memoryGroup: MemoryGroup?
+}
+
 /// The number by which the parts of the pool identify a worker process; never used twice.
-struct WorkerID: Hashable, Sendable, CustomStringConvertible {
+struct WorkerID: Codable, Hashable, Sendable, CustomStringConvertible {
   let number: Int
   var description: String { "\(number)" }
 }

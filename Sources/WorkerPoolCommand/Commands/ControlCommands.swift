@@ -1,3 +1,4 @@
+import Foundation
 import Jobs
 import LinuxSystem
 import PoolClient
@@ -37,6 +38,24 @@ let reloadCommand = CommandDescription(
     Output.line("the pool searches for plugins again")
     return .success
   })
+
+let reexecCommand = CommandDescription(
+  name: "reexec", summary: "Replace the program of the running pool by a new one; its jobs go on",
+  discussion: """
+    For upgrades: the process, its workers and what they run stay. The new program is asked first whether it
+    can take over; if not, the pool goes on as before. Workers of a plugin that does not describe
+    "survivesReexec" finish their jobs first. Stores at a server cannot have it.
+    """,
+  options: [
+    CommonOptions.queue,
+    CommandOption(
+      name: "program", value: "FILE", help: "the new program",
+      defaultText: "the file that is now where the pool was started"),
+    CommandOption(
+      name: "deadline", value: "SECONDS",
+      help: "how long to wait for what cannot be handed over; then the pool goes on as before", defaultText: "30"),
+  ],
+  run: reexec)
 
 let stopCommand = CommandDescription(
   name: "stop", summary: "Let the pool finish what runs, then stop it",
@@ -130,6 +149,24 @@ private func pause(_ arguments: ParsedArguments, _ command: StatusRequest.Comman
   let plugin = parts.count == 2 ? parts[0] : nil
   _ = try send(StatusRequest(.scale, plugin: plugin, count: count), to: try arguments.pool())
   Output.line("\(count) \(plugin.map { "\($0) " } ?? "")workers")
+  return .success
+}
+
+@Sendable private func reexec(_ arguments: ParsedArguments) throws -> ExitCode {
+  let deadline = try arguments.int("deadline", in: 0...86_400).map(Double.init)
+  let program = arguments.string("program").map { URL(fileURLWithPath: $0).path }
+  let pool = try arguments.pool()
+  let before = try pool.request(StatusRequest(.status, local: true)).status
+  // The new program has a minute to answer.
+  let patience = StatusClient.patience + 60 + (deadline ?? 30)
+  let reply = try send(StatusRequest(.reexec, deadline: deadline, program: program), to: pool, within: patience)
+  // The new program answers on the same socket, as soon as it has opened the store.
+  guard let before, let after = try arguments.pool().request(StatusRequest(.status, local: true)).status,
+    after.pid == before.pid, after.age < before.age
+  else { throw PoolRefusal(reason: "the pool has not replaced its program; `workerpool logs` says why") }
+  Output.line(
+    "process \(after.pid) runs the new program; \(Plural.text(reply.count ?? 0, "job")) in the hands of workers went on"
+  )
   return .success
 }
 

@@ -239,7 +239,8 @@ let systemdUnitCommand = CommandDescription(
   })
 
 @Sendable private func run(_ arguments: ParsedArguments) throws -> ExitCode {
-  let (arguments, pool) = try arguments.withFile("config") { all in (all, try configuration(all)) }
+  var (arguments, pool) = try arguments.withFile("config") { all in (all, try configuration(all)) }
+  pool.commandLine = CommandLine.arguments
   sayWhichAreMissing(arguments.strings("plugins"))
   umask(try mask(arguments))
   return ExitCode(rawValue: try Pool.run(pool)) ?? .failure

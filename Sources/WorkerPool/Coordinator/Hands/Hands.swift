@@ -5,7 +5,7 @@ import WorkerProtocol
 ///
 /// A job has an entry here exactly while its worker's hand lists it, and a worker's deadline is the first of its
 /// running jobs. A worker that has died is removed first, and its jobs are released after that.
-struct Hands {
+struct Hands: Codable {
   private(set) var workers: [WorkerID: WorkerHand] = [:]
   private(set) var jobs: [JobKey: HeldJob] = [:]
   /// Jobs that have left a hand, and of which the pool writes how they ended; each takes its worker's credit until then.
@@ -22,10 +22,34 @@ struct Hands {
   /// When to look for workers that begin nothing.
   private var beginCheck: Double?
 
+  /// What the program that takes this one's place goes on with: all but what it finds out by itself.
+  private enum CodingKeys: CodingKey { case workers, jobs, run, slowCheck, beginCheck }
+
   /// How many workers run a job that takes long.
   func slowWorkers(now: Double) -> Int { workers.values.count { $0.isSlow(now: now) } }
 
   // MARK: Workers
+
+  init() {}
+
+  /// Goes on with what workers hold that the program before this one had started.
+  ///
+  /// - Parameter indices: those of the jobs' entries in the ledger, for each worker that goes on; the others, and their
+  ///   jobs, are left out.
+  mutating func adopt(_ former: Hands, _ indices: [WorkerID: [JobKey: Int]]) {
+    workers = former.workers.filter { indices[$0.key] != nil }
+    jobs = former.jobs.filter { indices[$0.value.worker] != nil }
+    for (key, held) in jobs {
+      var index = indices[held.worker]?[key]
+      // The former ledger could not be read.
+      if index == nil {
+        index = ledger?.handOut(key, attempt: held.job.attempt, to: held.worker.number)
+        if let index, held.begunAt != nil { ledger?.begin([index]) }
+      }
+      jobs[key]?.ledgerIndex = index
+    }
+    (run, slowCheck, beginCheck) = (former.run, former.slowCheck, former.beginCheck)
+  }
 
   mutating func add(_ id: WorkerID, kinds: [String]) { workers[id] = WorkerHand(kinds: Set(kinds)) }
 
@@ -83,7 +107,9 @@ struct Hands {
     workers[id]?.noteBegin(now: now)
   }
 
-  mutating func setProgress(of job: JobKey, done: Int, total: Int) { jobs[job]?.progress = (done, total) }
+  mutating func setProgress(of job: JobKey, done: Int, total: Int) {
+    jobs[job]?.progress = .init(done: done, total: total)
+  }
 
   /// A store wait uses up none of a job's time. A cancelled job still has to end in time.
   mutating func wait(_ waiting: [JobKey], _ reason: StoreWait, by id: WorkerID, now: Double) {

@@ -2,7 +2,13 @@ import Jobs
 import WorkerProtocol
 
 /// A job in a worker's hand.
-struct HeldJob {
+struct HeldJob: Codable {
+  /// How far a job is, in units of its own.
+  struct Progress: Codable {
+    let done: Int
+    let total: Int
+  }
+
   let job: WindowJob
   let worker: WorkerID
   let handedOutAt: Double
@@ -22,9 +28,15 @@ struct HeldJob {
   /// The index of its entry in the ledger; nil without a ledger, and when the entry stays after the job has left.
   var ledgerIndex: Int?
   /// Its progress, as the worker reports it.
-  var progress: (done: Int, total: Int)?
+  var progress: Progress?
   /// Its store wait: before it begins, or before its commit.
   var storeWait: StoreWait?
+
+  /// What another program needs to go on with it: its ledger is another one.
+  private enum CodingKeys: CodingKey {
+    case job, worker, handedOutAt, run, pickedAmong, begunAt, hasBegunInGroup, isCancelled, deadline, timeLeft, progress
+    case storeWait
+  }
 
   init(_ job: WindowJob, worker: WorkerID, run: Int, pickedAmong lanes: Set<String>, ledgerIndex: Int?, now: Double) {
     self.job = job

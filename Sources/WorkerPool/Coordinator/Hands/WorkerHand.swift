@@ -1,7 +1,7 @@
 import Jobs
 
 /// What one worker holds, and how much more it takes.
-struct WorkerHand {
+struct WorkerHand: Codable {
   /// The most jobs that a worker may hold: one that asks for all would keep them from the others, and fill the pool's
   /// memory.
   static let mostCredit = 4096

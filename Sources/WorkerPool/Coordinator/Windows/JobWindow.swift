@@ -2,7 +2,7 @@ import Jobs
 import WorkerProtocol
 
 /// What the coordinator knows of a ready job: enough to pick it and to hand it out.
-struct WindowJob: Equatable, Sendable {
+struct WindowJob: Codable, Equatable, Sendable {
   /// Its key. A lower one is older, and runs first among jobs of one priority.
   let key: JobKey
   let kind: String

@@ -169,7 +169,9 @@ final class OpeningPhase {
   private func listen() {
     do {
       let path = QueueLayout(root: configuration.queue).statusSocket
-      statusServer = try StatusServer(path: path, loop: loop, log: log) { [weak self] in self?.answer($0, $1) }
+      statusServer = try StatusServer(
+        path: path, inherited: configuration.handover?.statusSocket, loop: loop, log: log
+      ) { [weak self] in self?.answer($0, $1) }
     } catch {
       log(.trouble, "the status socket cannot be opened yet: \(error)")
     }

@@ -16,7 +16,7 @@ final class StoreLock: Sendable {
   /// The path of the file without symbolic links, beside which SQLite keeps its log.
   let path: String
   let file: FileID
-  private let descriptor: Int32
+  let descriptor: Int32
 
   /// Another pool has the lock.
   struct Taken: Error {
@@ -54,6 +54,13 @@ final class StoreLock: Sendable {
       }
       if let lock { return lock }
     }
+  }
+
+  /// Notes the descriptor by which the program before this one in the process has locked a file: ``take(_:)`` uses it.
+  static func inherit(_ descriptor: Int32) {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { return }
+    opened.withLock { $0[FileID(status)] = (descriptor, false) }
   }
 
   /// Lets other pools have the store.

@@ -13,6 +13,8 @@ final class StatusService {
   private let supervisor: Supervisor
   private let ready: ReadyJobs
   private var server: StatusServer?
+  /// Replaces the pool's program; `PoolServer` sets it.
+  var reexec: (StatusRequest, StatusServer.Client) -> Void = { _, _ in }
   /// Requests that wait for the store, with how many jobs they have changed already.
   private var tickets = Tickets<(client: StatusServer.Client, count: Int)>()
   /// The names of the users who may ask, by their IDs.
@@ -54,7 +56,10 @@ final class StatusService {
     }
     do {
       let path = QueueLayout(root: core.configuration.queue).statusSocket
-      server = try StatusServer(path: path, loop: core.loop, log: core.log) { [weak self] request, client in
+      let inherited = core.configuration.handover?.statusSocket
+      defer { if let inherited { close(inherited) } }
+      server = try StatusServer(path: path, inherited: inherited, loop: core.loop, log: core.log) {
+        [weak self] request, client in
         self?.answer(request, client)
       }
     } catch {
@@ -63,6 +68,9 @@ final class StatusService {
       core.fail(.failed)
     }
   }
+
+  /// The socket on which requests come.
+  var listeningSocket: Int32? { server?.descriptor }
 
   /// Makes the socket again if it was removed or replaced. Returns whether that was needed.
   func listenAgainIfNeeded() throws(SystemCallError) -> Bool { try server?.listenAgainIfNeeded() ?? false }
@@ -102,6 +110,9 @@ final class StatusService {
       note("told to reload the plugins", requester(request, client))
       supervisor.reload()
       client.reply(StatusReply())
+    case .reexec:
+      note("told to replace its program", requester(request, client))
+      reexec(request, client)
     case .nudge:
       core.source.takeFiles(nil)
       ready.promoteDueJobs()

@@ -15,6 +15,9 @@ final class FailureLog {
 
   init(_ core: PoolCore) { self.core = core }
 
+  /// Whether no failure waits for the store.
+  var isIdle: Bool { waiting.isEmpty && asked.isEmpty }
+
   /// An attempt of the job ended in an error, which its row has.
   func failed(_ job: JobKey) {
     guard waiting.count < Self.mostWaiting || !core.configuration.hooks.isEmpty else { return log(job, nil) }

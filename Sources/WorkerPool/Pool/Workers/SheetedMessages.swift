@@ -12,6 +12,8 @@ struct SheetedMessages {
 
   private var waiting: [WorkerID: [Entry]] = [:]
 
+  var isEmpty: Bool { waiting.isEmpty }
+
   /// Whether a message to the worker has to wait behind another one; then it is kept.
   mutating func keeps(_ message: CoordinatorMessage, to id: WorkerID) -> Bool {
     guard waiting[id] != nil else { return false }

@@ -68,6 +68,23 @@ final class WorkerServer {
     peers[id] = peer
   }
 
+  /// Goes on with the conversation that the program before this one has begun.
+  func adopt(_ connection: Connection, of id: WorkerID) throws(SystemCallError) {
+    try add(connection, of: id)
+    guard let peer = peers[id] else { return }
+    peer.hasGreeted = true
+    if connection.hasMore { readLater(peer) }
+    if connection.unsentBytes > 0 { unflushed.insert(id) }
+  }
+
+  /// The socket of a worker, and what is in memory of the conversation; nil where it is at its end.
+  func buffers(of id: WorkerID) -> (socket: Int32, Connection.Buffers)? {
+    guard let peer = peers[id], peer.hasGreeted, !peer.isClosing, let buffers = peer.connection.buffers else {
+      return nil
+    }
+    return (peer.connection.descriptor, buffers)
+  }
+
   /// Sends a message with the next `flush`. A worker that is gone gets nothing.
   func send(_ message: CoordinatorMessage, to id: WorkerID) {
     guard let peer = peers[id] else { return }

@@ -1,0 +1,35 @@
+import Foundation
+import Jobs
+import LinuxSystem
+import PoolClient
+
+/// The answer of a program that is asked whether it could take over a running pool, with the options of that pool.
+enum HandoverCheck {
+  /// What it prints when it could.
+  static let answer = "workerpool takes over"
+
+  /// Makes sure that the pool could go on with this program: what it hands over can be read, its options and its model
+  /// can be used, and the store needs no change for which it must be stopped. Changes nothing.
+  ///
+  /// - Throws: what is in the way.
+  static func run(_ handed: Result<Handover, Handover.Unreadable>, _ configuration: PoolConfiguration) throws {
+    let handover = try handed.get()
+    for (option, path, former) in [
+      ("queue", configuration.queue, handover.queue), ("store", configuration.store, handover.store),
+    ] where FileID(path: path) != FileID(path: former) {
+      throw Handover.Unreadable(
+        description: "--\(option) is \(path) now, and the pool runs on \(former); stop the pool to change that")
+    }
+    if let difference = ModelFit.difference(model: configuration.model, store: configuration.store) {
+      throw Pool.StartError.modelDoesNotFit(
+        model: configuration.model, store: configuration.store, difference: difference)
+    }
+    do {
+      _ = try StoreReader(poolStore: configuration.store)
+    } catch {
+      throw Pool.StartError.store(path: configuration.store, reason: ErrorText.text(error))
+    }
+    try PluginPresence.require(in: configuration.pluginDirectories)
+    print(answer)
+  }
+}
