@@ -1,6 +1,6 @@
 import CoreData
 
-/// Core Data and concurrency, one runnable example for each page of the guide.
+/// One runnable example for each page of the guides on Core Data.
 ///
 ///     swift run Examples          what there is
 ///     swift run Examples 3        runs the third
@@ -25,6 +25,12 @@ import CoreData
     Example(15, "Fetched results", fetchedResults),
     Example(16, "Conflicts", conflicts),
     Example(17, "Actors", actors),
+    Example(18, "Generations", generations),
+    Example(19, "Fetching and writing fast", fast),
+    Example(20, "Memory", memory),
+    Example(21, "Testing", testing),
+    Example(22, "Security", security),
+    Example(23, "Errors and surprises", troubleshooting),
   ]
 
   static func main() async {

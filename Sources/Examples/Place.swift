@@ -3,7 +3,7 @@ import CoreData
 /// The folder of an example, and containers on the store in it.
 struct Place: Sendable {
   let folder: URL
-  private let model: NSManagedObjectModel
+  let model: NSManagedObjectModel
 
   init() throws {
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("examples-\(UUID().uuidString)")

@@ -1,14 +1,19 @@
 import Foundation
 import Testing
 
-/// The pages on concurrency in the documentation of `CoreData`.
+/// The numbered pages in the documentation of `CoreData`: on concurrency, and the rules for other matters.
 enum Guide {
   static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent()
 
+  private static let folders = ["Concurrency", "Guides"]
+
   static let pages: [GuidePage] = {
-    let folder = package.appendingPathComponent("Sources/CoreData/CoreData.docc/Concurrency")
-    let files = (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
+    let catalogue = package.appendingPathComponent("Sources/CoreData/CoreData.docc")
+    let files = folders.flatMap { folder in
+      (try? FileManager.default.contentsOfDirectory(
+        at: catalogue.appendingPathComponent(folder), includingPropertiesForKeys: nil)) ?? []
+    }
     return files.compactMap(GuidePage.init).sorted { $0.number < $1.number }
   }()
 }

@@ -71,13 +71,15 @@ struct DocumentationPage: Sendable, CustomTestStringConvertible {
   static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent()
 
-  /// README, and each page of each catalogue but those on concurrency, whose code is that of the target Examples.
+  /// README, and each page of each catalogue but the numbered ones, whose code is that of the target Examples.
   static let all: [DocumentationPage] = {
     var paths = ["README.md", "Protocol/PROTOCOL.md"]
     for folder in ["Sources", "Protocol"] {
       let files = FileManager.default.enumerator(atPath: package.appendingPathComponent(folder).path)
       for case let file as String in files ?? .init()
-      where file.hasSuffix(".md") && file.contains(".docc/") && !file.contains("/Concurrency/") {
+      where file.hasSuffix(".md") && file.contains(".docc/")
+        && !["/Concurrency/", "/Guides/"].contains(where: file.contains)
+      {
         paths.append(folder + "/" + file)
       }
     }
