@@ -85,10 +85,11 @@ import Testing
     for block in page.blocks {
       if let path = block.file, path.hasSuffix("/contents") { try compiler.add(model: block.text, at: path) }
     }
+    let isPackage = page.blocks.contains { $0.file == "Package.swift" }
     var program = ""
     for block in page.blocks where block.language == "swift" && block.reasonNotToRun == nil {
-      // The page's commands build a manifest, and the tests of a package.
-      if let file = block.file, file.hasSuffix("Package.swift") || file.hasPrefix("Tests/") { continue }
+      // The page's commands build its package.
+      if isPackage && block.file != nil { continue }
       program = (block.continues ? program : "") + block.text
       let errors = try compiler.errors(in: program)
       #expect(errors == "", "\(page.path):\(block.line): \(errors)")
