@@ -8,6 +8,12 @@ import Jobs
 /// let advice: Advice = "the queue \("mail") is paused"
 /// print(advice.text(for: AdviceReader(queue: "queue/")))
 /// ```
+///
+/// `StatusAdvice`, ``JobObstacle/sentence`` and ``JobStory`` make such sentences. The text depends on the reader,
+/// because a command for another queue directory needs `--queue`. Values in a sentence are written as they are: escape
+/// texts from a store with ``TerminalText/escaped(_:)`` before they go to a terminal.
+///
+/// Immutable; any thread.
 public struct Advice: Hashable, Sendable {
   fileprivate enum Part: Hashable, Sendable {
     case text(String)
@@ -20,6 +26,16 @@ public struct Advice: Hashable, Sendable {
   public init(_ sentence: String) { parts = [.text(sentence)] }
 
   /// The sentence with its commands as the reader types them.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// if let status = try StatusClient(queue: "other/").request(StatusRequest(.status)).status {
+  ///   for line in StatusAdvice.lines(status, for: AdviceReader(queue: "other/")) { print(line) }
+  /// }
+  /// ```
+  ///
+  /// A command in it can be copied into a shell: each argument is quoted where the shell needs it.
   public func text(for reader: AdviceReader) -> String {
     parts.map { part in
       switch part {
@@ -67,6 +83,9 @@ extension Advice: ExpressibleByStringInterpolation {
 }
 
 /// A command that advice names: a program and its arguments, not yet quoted.
+///
+/// A client that has buttons instead of a shell, such as a web page, compares it with the commands that it offers.
+/// Texts for people are made by ``AdviceReader/text(of:)``.
 public struct AdvisedCommand: Hashable, Sendable {
   fileprivate let program: String
   fileprivate let arguments: [String]
@@ -94,6 +113,19 @@ public struct AdvisedCommand: Hashable, Sendable {
 }
 
 /// For whom commands are written: for a person who named the queue directory, they name it, too.
+///
+/// ```swift
+/// import PoolClient
+///
+/// let reply = try StatusClient(queue: "other/").request(StatusRequest(.explain, jobs: ["x-coredata://A/PoolJob/p17"]))
+/// if let remedy = reply.obstacle?.remedy {
+///   print(AdviceReader.plain.text(of: remedy))  // workerpool resume mail
+///   print(AdviceReader(queue: "other/").text(of: remedy))  // workerpool resume --queue other/ mail
+/// }
+/// ```
+///
+/// Without the queue directory, the commands mean the one named `queue` in the reader's directory: give it when the
+/// reader did.
 public struct AdviceReader: Sendable {
   /// Types commands that find the pool by themselves.
   public static let plain = AdviceReader(queue: nil)

@@ -9,6 +9,22 @@ import Jobs
 /// let reader = try StoreReader(poolStore: "app.sqlite")
 /// for group in try reader.failures().groups { print(group.kind, group.error, group.dead, group.retryable) }
 /// ```
+///
+/// Numbers and quoted texts in a message do not count: `row 17 has no name` and `row 18 has no name` are one group.
+/// Only the last error of each job counts. A job that has succeeded in a later attempt is in no group.
+///
+/// To run all dead jobs of a group again:
+///
+/// ```swift
+/// import PoolClient
+///
+/// let reader = try StoreReader(poolStore: "app.sqlite")
+/// let client = try StatusClient(queue: "queue/")
+/// if let largest = try reader.failures().groups.first {
+///   let result = try JobChange.retry.carryOut(on: largest.filter(.dead), of: reader, by: client)
+///   print(result.done, "of", largest.dead, "jobs will run again")
+/// }
+/// ```
 public struct FailureGroup: Hashable, Sendable {
   /// The jobs' kind.
   public let kind: String
@@ -31,6 +47,17 @@ public struct FailureGroup: Hashable, Sendable {
   public var count: Int { dead + retryable }
 
   /// A filter for the jobs of the group in one state.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// let reader = try StoreReader(poolStore: "app.sqlite")
+  /// for group in try reader.failures().groups.prefix(3) {
+  ///   try reader.jobs(group.filter(.dead), limit: 5) { job, _ in print(job.objectID.uriString) }
+  /// }
+  /// ```
+  ///
+  /// No index finds the error: each failed job of the kind is read for it.
   public func filter(_ state: JobState) -> JobFilter {
     var filter = JobFilter()
     (filter.kind, filter.error, filter.state) = (kind, error, state)
@@ -49,6 +76,15 @@ public struct FailureGroup: Hashable, Sendable {
 }
 
 /// The failed jobs of a store in groups.
+///
+/// ```swift
+/// import PoolClient
+///
+/// let groups = try StoreReader(poolStore: "app.sqlite").failures(kind: "import")
+/// print(groups.lines(limit: 10).joined(separator: "\n"))
+/// ```
+///
+/// It is a value that no longer reads the store: errors that come later are not in it.
 public struct FailureGroups: Sendable {
   /// The largest groups first; ``most`` at most.
   public private(set) var groups: [FailureGroup] = []
@@ -113,6 +149,7 @@ extension StoreReader {
   ///
   /// - Parameter kind: only jobs of this kind; nil, the default, for all.
   /// - Complexity: reads each of these jobs, some hundred at a time.
+  /// - Returns: the groups at the time of the call. Empty if no job has failed.
   /// - Throws: what a fetch throws.
   public func failures(kind: String? = nil) throws -> FailureGroups {
     var groups = FailureGroups()

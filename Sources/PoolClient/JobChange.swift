@@ -1,6 +1,20 @@
 import Jobs
 
 /// What a person may do with jobs: the three commands of `workerpool`, and who may be changed by each.
+///
+/// A change goes to the running pool, which alone may change jobs that it holds. Without a pool there is no change: a
+/// ``StatusClient`` cannot be made (``StatusClient/Failure/notRunning(queue:)``).
+///
+/// ```swift
+/// import PoolClient
+///
+/// var filter = JobFilter()
+/// filter.kind = "import"
+/// filter.state = .dead
+/// let result = try JobChange.retry.carryOut(
+///   on: filter, of: StoreReader(poolStore: "app.sqlite"), by: StatusClient(queue: "queue/"))
+/// print("\(result.done) jobs \(JobChange.retry.done)")
+/// ```
 public enum JobChange: String, CaseIterable, Sendable {
   /// Run them again that are dead or cancelled, and those at once that wait.
   case retry
@@ -20,6 +34,17 @@ public enum JobChange: String, CaseIterable, Sendable {
   }
 
   /// The filter, for those of its jobs that can be changed so.
+  ///
+  /// A filter with states of its own keeps them: jobs that cannot be changed are then passed over by the pool. Count
+  /// with the result before a person confirms:
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// let reader = try StoreReader(poolStore: "app.sqlite")
+  /// let count = try reader.counts(JobChange.cancel.narrowed(JobFilter())).reduce(0) { $0 + $1.count }
+  /// print("cancel \(count) jobs?")
+  /// ```
   public func narrowed(_ filter: JobFilter) -> JobFilter {
     var filter = filter
     filter.states = filter.states ?? states
@@ -45,6 +70,9 @@ public enum JobChange: String, CaseIterable, Sendable {
 }
 
 /// What came of a change so far, summed over the requests that were sent.
+///
+/// `jobs` is at least the sum of the others. The rest are jobs whose state did not allow the change, for example a job
+/// that succeeded before a cancellation reached it. A refused request leaves its jobs as they were.
 public struct JobChangeResult: Sendable {
   /// Jobs that the pool was asked to change.
   public var jobs = 0

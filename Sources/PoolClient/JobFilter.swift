@@ -59,6 +59,14 @@ public struct JobFilter: Hashable, Sendable {
 
   /// The state by the name that a person sees: a job that runs is not `available`. Nil for all, or for a name that is
   /// none of ``stateNames``.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// var filter = JobFilter()
+  /// filter.stateName = "running"
+  /// print(filter.state == .available, filter.isRunning == true)  // true true
+  /// ```
   public var stateName: String? {
     get { isRunning == true ? JobText.runningName : state?.name }
     set {

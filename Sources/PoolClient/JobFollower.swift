@@ -24,6 +24,14 @@ import WorkerProtocol
 /// pool says that an attempt has ended. Use it from one thread, which `follow` blocks.
 public final class JobFollower {
   /// How many of the jobs have ended, and how.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// let follower = try JobFollower(store: "app.sqlite", queue: "queue/", jobs: [17, 18])
+  /// try follower.follow(ended: { _ in }, checked: { _ in print(follower.tally.unfinished, "to go") })
+  /// exit(follower.tally.failed == 0 ? 0 : 1)
+  /// ```
   public struct Tally: Equatable, Sendable {
     /// How many of the jobs have ended well: their effects are in the store.
     public var succeeded = 0

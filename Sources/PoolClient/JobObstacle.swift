@@ -10,6 +10,10 @@ import Jobs
 ///   StatusRequest(.explain, jobs: ["x-coredata://A/PoolJob/p17"]))
 /// if let obstacle = reply.obstacle { print(obstacle.sentence.text(for: .plain)) }
 /// ```
+///
+/// Of several obstacles, it is the first one in the order of the coordinator's rules; when that one is gone, another
+/// may stand in the way. A job that runs, is finished, or waits for a time or for other jobs has none: ``JobWaits``
+/// says what those wait for. `workerpool jobs show JOB` prints the sentence.
 public struct JobObstacle: Codable, Equatable, Sendable {
   /// What stands in the way.
   public enum Reason: String, Codable, Sendable {
@@ -90,6 +94,15 @@ public struct JobObstacle: Codable, Equatable, Sendable {
   }
 
   /// The obstacle in a sentence for people, such as "it waits, because its queue is paused".
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// let client = try StatusClient(queue: "queue/")
+  /// for obstacle in try client.request(StatusRequest(.explain)).obstacles?.obstacles ?? [] {
+  ///   print(obstacle.sentence.text(for: .plain))
+  /// }
+  /// ```
   public var sentence: Advice {
     let name = name ?? ""
     switch reason {
@@ -117,6 +130,9 @@ public struct JobObstacle: Codable, Equatable, Sendable {
   }
 
   /// The command that takes the obstacle away; nil where none does.
+  ///
+  /// Pauses have one. Against a limit, a rate or busy workers, a person changes the pool's options, adds workers, or
+  /// waits: the sentence says who holds the places.
   public var remedy: AdvisedCommand? {
     switch reason {
     case .poolPaused: .resumeAll

@@ -2,6 +2,16 @@ import CoreData
 
 /// The order in which jobs are listed; the newest come first among equals. The newest job is the one with the highest
 /// key.
+///
+/// ```swift
+/// import PoolClient
+///
+/// let reader = try StoreReader(poolStore: "app.sqlite")
+/// try reader.jobs(JobFilter(), order: .attempts, limit: 10) { job, _ in print(job.attempt, job.kind) }
+/// ```
+///
+/// `newest` and `oldest` follow the keys and cost nothing; each other order sorts the jobs that the filter leaves. Nil
+/// dates, of jobs that have not started or finished, come last.
 public enum JobOrder: String, CaseIterable, Sendable {
   case newest, oldest, priority, attempts, crashes, started, finished
 

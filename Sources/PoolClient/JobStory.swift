@@ -3,6 +3,19 @@ import Jobs
 import LinuxSystem
 
 /// The known facts about one job, for people.
+///
+/// ```swift
+/// import PoolClient
+///
+/// let reader = try StoreReader(poolStore: "app.sqlite")
+/// let status = try? StatusClient(queue: "queue/").request(StatusRequest(.status)).status  // no pool need run
+/// _ = try reader.job("x-coredata://A/PoolJob/p17") { job, run in
+///   print(JobStory.lines(job, status: status, run: run).joined(separator: "\n"))
+/// }
+/// ```
+///
+/// `workerpool jobs show JOB` prints the same: the request, the attempts in order, and what comes next, with the
+/// command that changes it.
 public enum JobStory {
   /// The lines of the story. Called on the queue of the job's context.
   ///

@@ -2,6 +2,19 @@ import CoreData
 import Jobs
 
 /// Jobs as the command line shows them.
+///
+/// ```swift
+/// import PoolClient
+///
+/// let reader = try StoreReader(poolStore: "app.sqlite")
+/// var table = JobText.table()
+/// try reader.jobs(JobFilter(), limit: 20) { job, run in
+///   JobText.add(job, run: run, waits: reader.waits, to: &table)
+/// }
+/// print(table.lines().joined(separator: "\n"))
+/// ```
+///
+/// Everything that comes from the store is escaped for terminals.
 public enum JobText {
   /// An empty table for ``add(_:run:waits:hasHosts:to:at:)``.
   ///
@@ -59,6 +72,9 @@ public enum JobText {
   }
 
   /// How a job has ended: one line, and below it its results and output. Called on the queue of its context.
+  ///
+  /// The first line has the job's URI and state. The first results and the first lines of output follow:
+  /// ``json(_:run:waits:)`` has all.
   public static func end(_ job: Job) -> [String] {
     var first = "\(job.objectID.uriString) \(job.state.name)"
     if job.state == .dead, let failure = job.failures.last { first += ": \(failure.type): \(failure.message)" }
@@ -92,6 +108,16 @@ public enum JobText {
 
   /// The whole job, as `workerpool jobs --json` shows it: each ``JobField`` of its row, its URI, its state, and the
   /// process that runs it.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// let reader = try StoreReader(poolStore: "app.sqlite")
+  /// try reader.jobs(JobFilter(), limit: 20) { job, run in print(JobText.json(job, run: run).text) }
+  /// ```
+  ///
+  /// The keys stay the same over all versions 1.x; new ones may come. Values of jobs are among them (parameters,
+  /// output, errors): do not send them to people who may not read the store. Called on the queue of the job's context.
   ///
   /// - Parameters:
   ///   - run: who runs it.

@@ -4,6 +4,15 @@ import Jobs
 /// Why unfinished jobs do not run now, in a word by which a person chooses them.
 ///
 /// No job waits for a unique key: a second job of the same key is not accepted while the first is unfinished.
+///
+/// ```swift
+/// import PoolClient
+///
+/// let reader = try StoreReader(poolStore: "app.sqlite")
+/// var filter = JobFilter()
+/// filter.wait = .time
+/// for (state, count) in try reader.counts(filter) { print(count, state.name, "jobs wait for a time") }
+/// ```
 public enum JobWait: String, CaseIterable, Sendable {
   /// For a time: that of the job, or that of the next attempt.
   case time
@@ -61,6 +70,9 @@ extension JobObstacle {
 /// ```
 ///
 /// A job that a worker holds, and has not begun, counts as one that is not handed out yet.
+///
+/// It is a picture of the moment at which the pool answered. For lists that stay open, ask the pool again with each
+/// refresh. Without ``StoreReader/note(_:_:)``, every ready job counts as one that waits for a pool.
 public struct JobWaits: Sendable {
   /// The jobs to which a rule applies.
   enum Scope: Hashable, Sendable {
@@ -202,6 +214,17 @@ extension JobWaits.Scope {
 
 extension StoreReader {
   /// Takes over what keeps jobs from being handed out, as a pool says.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// let reader = try StoreReader(poolStore: "app.sqlite")
+  /// let client = try StatusClient(queue: "queue/")
+  /// reader.note(
+  ///   try client.request(StatusRequest(.explain)).obstacles, try client.request(StatusRequest(.status)).status)
+  /// ```
+  ///
+  /// The answer of a pool with another store is ignored, as nil is.
   ///
   /// - Parameters:
   ///   - pool: its answer; nil where none runs, or where the pool is another store's.

@@ -10,6 +10,9 @@ import Jobs
 /// let report = try PeriodicReport(queue: "queue/", store: "app.sqlite")
 /// for row in report.rows { print(row.name, row.nextRun?.description ?? row.problem ?? "never") }
 /// ```
+///
+/// It reads each file in `periodic/` as the pool does, so it also tells whether a new file is right before the pool
+/// sees it. No pool need run. A file that is being written may count as bad: the next report has it.
 public struct PeriodicReport {
   /// One file in `periodic/`.
   public struct Row {
@@ -47,6 +50,14 @@ public struct PeriodicReport {
   }
 
   /// The entry with this name.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// let report = try PeriodicReport(queue: "queue/", store: nil)
+  /// let entry = try report.entry("nightly")
+  /// print(entry.job.kind, entry.next(after: Date())?.description ?? "never")
+  /// ```
   ///
   /// - Throws: ``PeriodicReportError`` when there is none, with the nearest name, or its file is bad.
   public func entry(_ name: String) throws(PeriodicReportError) -> PeriodicEntry {

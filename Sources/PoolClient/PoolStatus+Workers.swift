@@ -1,6 +1,19 @@
 /// The processes that work for a pool, and those that an earlier one has left.
 extension PoolStatus {
   /// A worker process of the pool, with what it holds and uses.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// if let status = try StatusClient(queue: "queue/").request(StatusRequest(.status)).status {
+  ///   for worker in status.workers where (worker.busy ?? 0) > 600 {
+  ///     print(worker.pid ?? 0, worker.plugin, worker.running, "for \(Int(worker.busy ?? 0)) s")
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// `holding` counts begun and waiting jobs; `running` lists only the begun ones, in most cases one. Memory and
+  /// processor time are those of the process, without the programs that it has started.
   public struct Worker: Codable, Equatable, Sendable {
     /// The number of the worker, unique while the pool runs.
     public var id: Int
@@ -68,6 +81,9 @@ extension PoolStatus {
   }
 
   /// A worker that has outlived its pool.
+  ///
+  /// The pool that started it was killed. It goes on with its jobs, and saves them if it can. The new pool gives these
+  /// jobs to nobody as long as the process lives, so none of them runs twice at a time.
   public struct Survivor: Codable, Equatable, Sendable {
     /// The process ID of the worker.
     public var pid: Int32

@@ -15,6 +15,13 @@ import Jobs
 /// in seconds.
 public struct PoolStatus: Codable, Equatable, Sendable {
   /// A plugin that the pool has found, usable or not.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// let plugins = try StatusClient(queue: "queue/").request(StatusRequest(.status)).status?.plugins ?? []
+  /// for plugin in plugins { print(plugin.name, plugin.failure ?? plugin.kinds.joined(separator: " ")) }
+  /// ```
   public struct Plugin: Codable, Equatable, Sendable {
     /// The NAME in `worker-NAME`, by which `--workers NAME=K` and `scale` mean it.
     public var name: String
@@ -39,6 +46,9 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   }
 
   /// Jobs since this pool was started.
+  ///
+  /// Each attempt is handed out once, and then counts in one of the others. A stop or a kill by the pool itself counts
+  /// as returned. The counts of single kinds are in ``PoolStatus/kinds``.
   public struct Counters: Codable, Equatable, Sendable {
     /// Times that a job was handed out.
     public var handedOut = 0
@@ -66,6 +76,9 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   }
 
   /// Jobs per second that ended in the last minutes.
+  ///
+  /// `status.rates.first` is the last minute. If the pool is younger than the period, the numbers are divided by its
+  /// age.
   public struct Rate: Codable, Equatable, Sendable {
     /// The length of the period.
     public var minutes: Int
@@ -82,6 +95,9 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   }
 
   /// Percentiles of a time in seconds, over the jobs that ended last.
+  ///
+  /// ``PoolStatus/waitingTime`` and ``PoolStatus/runTime`` are nil before the first job has ended. A few slow jobs show
+  /// in `p99` and `longest` only.
   public struct Spread: Codable, Equatable, Sendable {
     /// Half of the times are no longer than this.
     public var median: Double
@@ -101,6 +117,14 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   }
 
   /// A warning or an error of the log.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// for problem in try StatusClient(queue: "queue/").request(StatusRequest(.status)).status?.problems ?? [] {
+  ///   print(problem.time, problem.event, TerminalText.escaped(problem.text))
+  /// }
+  /// ```
   public struct Problem: Codable, Equatable, Sendable {
     /// In UTC, RFC 3339.
     public var time: String
@@ -269,6 +293,9 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   }
 
   /// A turn of the pool's loop, in which it handles the events that have come.
+  ///
+  /// The pool has one loop for all that it does. Long turns delay the start of jobs and the answers to requests; they
+  /// do not stop workers that run.
   public struct Turn: Codable, Equatable, Sendable {
     /// How long it took.
     public var seconds: Double
@@ -298,6 +325,9 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   }
 
   /// A process that writes to the store, or has it for itself.
+  ///
+  /// Writers wait for it. If it is not a worker of the pool, end its transaction or the process. Another process of the
+  /// same store that writes a lot can take turns with the pool: `NSPersistentStoreWriteTurnOption`.
   public struct LockHolder: Codable, Equatable, Sendable {
     /// The process ID of the holder.
     public var pid: Int32
@@ -311,6 +341,9 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   }
 
   /// A process that reads the store as it was a while ago.
+  ///
+  /// As long as it reads, the write-ahead log cannot begin anew, and grows with each save. A context that is pinned to
+  /// a query generation is such a reader, and so is an `sqlite3` shell with an open transaction.
   public struct WALReader: Codable, Equatable, Sendable {
     /// The process ID of the reader.
     public var pid: Int32

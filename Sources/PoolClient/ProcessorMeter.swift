@@ -15,6 +15,9 @@ import Jobs
 ///   try await Task.sleep(for: .seconds(1))
 /// }
 /// ```
+///
+/// A worker counts from the second status in which it appears. A process that was replaced leaves `shares`. The figures
+/// do not include the pool itself.
 public struct ProcessorMeter: Sendable {
   /// The processors that each worker has kept busy between the last two statuses, by process ID.
   public private(set) var shares: [Int32: Double] = [:]

@@ -8,6 +8,14 @@ import LinuxSystem
 ///
 /// A pool makes the directories. A program that writes job files itself puts them under a temporary name on the same
 /// file system, synchronises and renames them into `incoming`: ``JobSubmission`` does that.
+///
+/// ```swift
+/// import PoolClient
+///
+/// let layout = QueueLayout(root: "queue/")
+/// let names = try FileManager.default.contentsOfDirectory(atPath: layout.rejected)
+/// print(names.filter { $0.hasSuffix(".error") }.count, "files were rejected")
+/// ```
 public struct QueueLayout: Hashable, Sendable {
   /// The path of the queue directory.
   public let root: String
@@ -54,6 +62,10 @@ public struct QueueLayout: Hashable, Sendable {
 
   /// Makes the directories that are missing; none if one of them cannot be made. The pool itself checks that `run/` and
   /// `taken/` belong to it, and makes its log.
+  ///
+  /// The modes of new directories are 0777 without the umask's bits, and 0700 for `run/` and `taken/`. Directories that
+  /// exist stay as they are. `workerpool run` calls it: other programs need it only to prepare a queue directory before
+  /// the first pool.
   ///
   /// - Throws: ``FileError`` for a path that is not a directory, or cannot be made one.
   public func create() throws {

@@ -1,6 +1,10 @@
 import Jobs
 
 /// The problems of a pool, each with what to do about it.
+///
+/// Each sentence says what is wrong, why, and which command helps. They come from the status alone: nothing is asked,
+/// and the same status gives the same sentences. `workerpool status` prints them under "what to do", the web page and
+/// the screen of `status --watch` show them, too.
 public enum StatusAdvice {
   /// The size of a write-ahead log, in bytes, from which it counts as too long.
   static let longLog = 64 << 20

@@ -2,6 +2,22 @@ import Foundation
 import Jobs
 
 /// What `workerpool status --watch` shows on a terminal: the status in its height, newer each time.
+///
+/// ```swift
+/// import PoolClient
+///
+/// let client = try StatusClient(queue: "queue/")
+/// var screen = StatusScreen()
+/// screen.order = .memory
+/// let layout = TextLayout(columns: 100, hasColours: true)
+/// if let status = try client.request(StatusRequest(.status)).status {
+///   screen.note(status, at: 0)
+///   print(screen.lines(status, layout: layout, rows: 40, now: Date()).joined(separator: "\n"))
+/// }
+/// ```
+///
+/// The caller asks the pool, reads the keys and clears the terminal; the screen only makes lines. One screen for each
+/// terminal: it remembers the order, the place and the last processor times.
 public struct StatusScreen: Sendable {
   /// The order of the workers. Raw values are the keys that choose it.
   public enum Order: Character, CaseIterable, Sendable {

@@ -3,6 +3,9 @@ import Jobs
 import WorkerProtocol
 
 /// The status of a pool as the command line shows it.
+///
+/// All texts from the pool are escaped for terminals. The tables drop columns that do not fit into the layout's width;
+/// ``json(_:)`` has everything.
 public enum StatusText {
   /// The status as JSON on one line.
   ///

@@ -95,6 +95,16 @@ public final class StoreReader {
   }
 
   /// Takes over what other pools that share the store run, from the status of one of them.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// let reader = try StoreReader(poolStore: "postgresql://app@db/app")
+  /// if let status = try StatusClient(queue: "queue/").request(StatusRequest(.status)).status { reader.note(status) }
+  /// ```
+  ///
+  /// Needed for a store at a server only: the ledgers of other hosts cannot be read here. Without it, jobs that other
+  /// hosts run are shown as `available`.
   public func note(_ status: PoolStatus, at now: Date = Date()) {
     for pool in [status] + (status.others ?? []) {
       for worker in pool.workers {
@@ -290,6 +300,17 @@ public final class StoreReader {
 
   /// The keys of the next jobs that fit, the newest first.
   ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// let reader = try StoreReader(poolStore: "app.sqlite")
+  /// var end = try reader.newestKey()
+  /// while let last = try reader.keys(JobFilter(), upTo: end, limit: 1000).last { end = last - 1 }
+  /// ```
+  ///
+  /// Keys grow with the time of arrival, so a loop such as this one passes each job once, and no job that comes
+  /// meanwhile.
+  ///
   /// - Parameter end: only jobs that came before this one, or with it.
   public func keys(_ filter: JobFilter, upTo end: JobKey, limit: Int) throws -> [JobKey] {
     guard let end = objectID(job: end) else { return [] }
@@ -377,6 +398,17 @@ public final class StoreReader {
 
 /// The process that runs a job, and since when, as the pool's ledger on this machine says, or the status of other
 /// pools.
+///
+/// ```swift
+/// import PoolClient
+///
+/// let reader = try StoreReader(poolStore: "app.sqlite")
+/// var filter = JobFilter()
+/// filter.isRunning = true
+/// try reader.jobs(filter, limit: 100) { job, run in
+///   if let run { print(job.kind, "on process", run.pid, "for", Int(Date().timeIntervalSince(run.since)), "s") }
+/// }
+/// ```
 public struct JobRun: Hashable, Sendable {
   /// The process ID of the worker.
   public let pid: Int32
@@ -387,6 +419,18 @@ public struct JobRun: Hashable, Sendable {
 }
 
 /// Why there is nothing to read.
+///
+/// ```swift
+/// import PoolClient
+///
+/// do {
+///   _ = try StoreReader(poolStore: "app.sqlite")
+/// } catch StoreReaderError.noJobs {
+///   print("start a pool on the store first")
+/// }
+/// ```
+///
+/// A file that is no store, or cannot be read, is an `NSError` of Core Data instead (134000 to 134080).
 public enum StoreReaderError: Error, Hashable, Sendable, CustomStringConvertible {
   /// There is no file at the path.
   case noFile(String)

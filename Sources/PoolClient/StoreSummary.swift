@@ -10,6 +10,9 @@ import Jobs
 /// for (name, count) in summary.entities { print(name, count) }
 /// print(summary.jobs?.map { "\($0.count) \($0.state)" } ?? ["no pool has run here"])
 /// ```
+///
+/// It counts each entity once, which reads an index or the table. It does not tell how the objects are related, and it
+/// reads no values.
 public struct StoreSummary: Sendable {
   /// The path of the store, as it was given.
   public let store: String
@@ -71,6 +74,12 @@ public struct StoreSummary: Sendable {
   }
 
   /// The summary as lines for people.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// print(try StoreSummary(store: "app.sqlite", model: nil).lines(.file).joined(separator: "\n"))
+  /// ```
   public func lines(_ layout: TextLayout) -> [String] {
     var table = TextTable([.text("entity"), .number("objects")])
     for (name, count) in entities { table.add([name, String(count)]) }

@@ -20,6 +20,9 @@ import LinuxSystem
 /// ```
 public struct SubmissionInquiry {
   /// The result of an inquiry.
+  ///
+  /// After `unknown`, ask again with another inquiry for the same token and file: the pool remembers a token for a day
+  /// at least, and longer while the jobs are in the store.
   public enum Answer {
     /// The jobs are in the store.
     case taken(StatusReply.Submission)

@@ -1,4 +1,16 @@
 /// How often a time was how long: counts between fixed bounds. Adding costs a few comparisons, and memory stays level.
+///
+/// ```swift
+/// import PoolClient
+///
+/// for kind in try StatusClient(queue: "queue/").request(StatusRequest(.status)).status?.kinds ?? [] {
+///   let counts = zip(TimeHistogram.bounds + [.infinity], kind.running.counts)
+///   let slow = counts.filter { $0.0 > 60 }.reduce(0) { $0 + $1.1 }
+///   print(kind.kind, slow, "attempts took longer than a minute")
+/// }
+/// ```
+///
+/// `workerpool web` serves the same counts to Prometheus as `_bucket`, where each bucket includes the smaller ones.
 public struct TimeHistogram: Codable, Equatable, Sendable {
   /// The upper bounds in seconds; a time that equals a bound counts below it.
   public static let bounds = [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200]

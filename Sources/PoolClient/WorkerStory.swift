@@ -1,6 +1,16 @@
 import WorkerProtocol
 
 /// The known facts about one worker process, for people.
+///
+/// ```swift
+/// import PoolClient
+///
+/// if let status = try StatusClient(queue: "queue/").request(StatusRequest(.status)).status {
+///   for worker in status.workers { print(WorkerStory.lines(worker).joined(separator: "\n")) }
+/// }
+/// ```
+///
+/// `workerpool workers show PID` prints the same. The lines are escaped for terminals.
 public enum WorkerStory {
   /// The lines of the story: the worker, what it runs, its last output, and what can be done.
   ///

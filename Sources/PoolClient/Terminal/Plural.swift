@@ -1,4 +1,12 @@
 /// Numbers with their nouns.
+///
+/// ```swift
+/// import PoolClient
+///
+/// print(Plural.text(1, "entry"), Plural.text(2, "entry"), Plural.text(0, "process"))  // 1 entry 2 entries 0 processes
+/// ```
+///
+/// It knows the regular plurals of English only.
 public enum Plural {
   /// `1 job`, `2 jobs`, `3 processes`.
   public static func text(_ count: Int, _ noun: String) -> String { "\(count) \(form(noun, for: count))" }

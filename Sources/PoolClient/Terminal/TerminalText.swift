@@ -6,6 +6,14 @@ public enum TerminalText {
   ///
   /// Control characters become `\n`, `\t` or `\u{1b}`; so do characters that change the direction of writing and the
   /// separators of lines and paragraphs.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// print(TerminalText.escaped("a\u{1B}[31mb\n"))  // a\u{1b}[31mb\n, in one line and without colour
+  /// ```
+  ///
+  /// A backslash is doubled only in texts that have something to escape. Costs one look at each character.
   public static func escaped(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: mustEscape) else { return text }
     return text.escaped { scalar in

@@ -1,4 +1,11 @@
 /// The place where text for people goes: how wide it is, and whether it has colours.
+///
+/// ```swift
+/// import PoolClient
+///
+/// let layout = TextLayout(columns: 40, hasColours: false)
+/// for line in layout.wrapped("a job of kind import has been waiting for 2 min", indentation: 2) { print(line) }
+/// ```
 public struct TextLayout: Hashable, Sendable {
   /// The characters of a line; nil where lines may have any length, as in a file.
   public var columns: Int?
@@ -25,6 +32,14 @@ public struct TextLayout: Hashable, Sendable {
   /// The text in lines that fit, broken at spaces; all but the first begin with the indentation.
   ///
   /// A word that is longer than a line stays whole: a command or a path can be copied.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// let layout = TextLayout(columns: 30, hasColours: false)
+  /// let lines = layout.wrapped("error: there is no file with that name", indentation: 7)
+  /// print(lines.joined(separator: "\n"))
+  /// ```
   public func wrapped(_ text: String, indentation: Int = 0) -> [String] {
     guard let columns, TerminalText.width(text) > columns else { return [text] }
     let margin = String(repeating: " ", count: indentation)

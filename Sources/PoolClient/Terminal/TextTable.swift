@@ -1,6 +1,14 @@
 import Jobs
 
 /// Rows in columns that line up, for people.
+///
+/// ```swift
+/// import PoolClient
+///
+/// var table = TextTable([.text("kind"), .number("dead"), .text("error", worth: 1)])
+/// table.add(["import", "12", "no such file"])
+/// print(table.lines(TextLayout(columns: 30, hasColours: false)).joined(separator: "\n"))
+/// ```
 public struct TextTable {
   /// A column: its title, and what happens to it on a narrow terminal.
   public struct Column: Sendable {
@@ -112,6 +120,13 @@ public struct TextTable {
 
 extension TextTable {
   /// A value as it stands in a table: objects by entity and key, nothing for null.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// print(TextTable.cell(.string("x-coredata://A/Book/p17")))  // Book/p17
+  /// print(TextTable.cell(.string("Emma")), TextTable.cell(.null))  // Emma
+  /// ```
   public static func cell(_ value: JSONValue) -> String {
     switch value {
     case .null: return ""
