@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "CConfinement.h"
+#include "CStacks.h"
 
 // Open-file-description locks, which fcntl.h shows under _GNU_SOURCE only. Source: fcntl(2), <asm-generic/fcntl.h>.
 #ifndef F_OFD_SETLKW
@@ -222,67 +223,6 @@ static inline int csystem_signal_on_parent_death(int signal) { return prctl(PR_S
 
 // PR_SET_CHILD_SUBREAPER, prctl(2): orphaned descendants become children of this process.
 static inline int csystem_become_subreaper(void) { return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
-
-// Writes the stack of the thread that it runs on to standard error. Calls only what is safe in a signal handler, once
-// backtrace(3) has been called outside of one.
-static void csystem_print_stack(int signal) {
-  int number = errno;
-  void *frames[64];
-  int count = backtrace(frames, 64);
-  char line[64] = "thread ";
-  int length = 7;
-  char digits[16];
-  int digit = 0;
-  for (long id = syscall(SYS_gettid); id > 0 && digit < 16; id /= 10) digits[digit++] = (char)('0' + id % 10);
-  while (digit > 0) line[length++] = digits[--digit];
-  line[length++] = ':';
-  line[length++] = '\n';
-  if (write(2, line, (size_t)length) >= 0) backtrace_symbols_fd(frames, count, 2);
-  errno = number;
-  (void)signal;
-}
-
-// Lets each thread of the process print its stack.
-static void csystem_print_all_stacks(int signal) {
-  int number = errno;
-  int tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (tasks < 0) return;
-  char buffer[4096];
-  long size;
-  // getdents64(2): opendir(3) allocates.
-  while ((size = syscall(SYS_getdents64, tasks, buffer, sizeof buffer)) > 0) {
-    for (long offset = 0; offset < size;) {
-      struct {
-        uint64_t inode;
-        int64_t next;
-        unsigned short length;
-        unsigned char type;
-      } *entry = (void *)(buffer + offset);
-      const char *name = buffer + offset + 19;
-      long thread = 0;
-      while (*name >= '0' && *name <= '9') thread = thread * 10 + (*name++ - '0');
-      if (thread > 0) syscall(SYS_tgkill, getpid(), thread, SIGRTMIN + 1);
-      offset += entry->length;
-    }
-  }
-  close(tasks);
-  errno = number;
-  (void)signal;
-}
-
-// From now on `signal` makes each thread print its stack to standard error, one after the other.
-static inline int csystem_print_stacks_on(int signal) {
-  void *frames[1];
-  backtrace(frames, 1);
-  struct sigaction one, all;
-  one.sa_handler = csystem_print_stack;
-  all.sa_handler = csystem_print_all_stacks;
-  one.sa_flags = all.sa_flags = SA_RESTART;
-  sigemptyset(&one.sa_mask);
-  sigemptyset(&all.sa_mask);
-  sigaddset(&all.sa_mask, SIGRTMIN + 1);
-  return sigaction(SIGRTMIN + 1, &one, 0) | sigaction(signal, &all, 0);
-}
 
 // A program to start: what posix_spawn(3) cannot say, and what it can.
 struct csystem_limit {

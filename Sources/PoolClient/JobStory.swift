@@ -155,6 +155,8 @@ public enum JobStory {
         let process = failure.pid > 0 ? " (process \(failure.pid) on \(failure.host))" : ""
         return ["  \(time)  attempt \(failure.attempt): \(failure.type): \(failure.message)\(process)"]
           + failure.standardErrorBesideMessage.map { "  \(time)    | \($0)" }
+          + (failure.stack.isEmpty ? [] : ["  \(time)    where it was:"])
+          + failure.stack.map { "  \(time)    | \($0)" }
       }
     }
   }

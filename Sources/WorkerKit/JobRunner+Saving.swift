@@ -127,10 +127,12 @@ extension JobRunner {
   private func failure(_ error: any Error, _ reason: StopReason?, _ job: Job) -> AttemptFailure {
     let isLate = reason == .timedOut && !(error is CommitFailure)
     let details = error as? any DetailedFailure
-    return AttemptFailure(
+    var failure = AttemptFailure(
       attempt: job.attemptNumber, date: store.now, type: isLate ? "timeout" : FailureText.type(error),
       message: isLate ? "took longer than \(timeout(of: job) ?? 0) seconds" : FailureText.text(error),
       host: ProcessInfo.processInfo.hostName, pid: getpid(), signal: details?.signal,
       standardError: details?.standardError ?? [])
+    if isLate, let uri = job.objectID.objectURI { failure.stack = connection.lateStack(of: uri) }
+    return failure
   }
 }

@@ -24,6 +24,7 @@ final class JobRunner: @unchecked Sendable {
 
   /// Runs jobs until none will come any more.
   func run() {
+    connection.noteJobsThread()
     FaultPoint.connected.pass()
     while connection.awaitJobs() {
       let limit = mayGroup ? pace.groupSize : 1

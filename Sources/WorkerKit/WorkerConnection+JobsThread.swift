@@ -51,6 +51,7 @@ extension WorkerConnection {
     defer { condition.unlock() }
     for (jobs, end) in ends { state.session.end(jobs, end) }
     state.deadline = nil
+    state.lateStack = nil
     state.storeUse = nil
     state.storeWait = nil
     state.timeLeft = nil
@@ -139,6 +140,11 @@ extension WorkerConnection {
   func stopReason(_ job: ObjectURI) -> StopReason? {
     guard stopFlag.load(ordering: .relaxed) else { return nil }
     return inspect { $0.session.stops[job] }
+  }
+
+  /// Where the job was when its time was over; empty if its time is not over.
+  func lateStack(of job: ObjectURI) -> [String] {
+    inspect { state in state.lateStack.flatMap { $0.job == job ? $0.lines : nil } ?? [] }
   }
 
   /// What other workers have saved since the last call, or since the jobs began.

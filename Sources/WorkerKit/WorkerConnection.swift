@@ -14,6 +14,8 @@ final class WorkerConnection: @unchecked Sendable {
     var isClosed = false
     /// When the running job has to be over, in seconds of the monotonic clock, and which it is.
     var deadline: (at: Double, job: ObjectURI)?
+    /// Where a job was when its time was over.
+    var lateStack: (job: ObjectURI, lines: [String])?
     /// Set when the supervisor has died: when the running job must have ended, then when the process must end.
     var orphanEnd: Double?
     /// While a group runs: when its running job has taken too long, and the jobs after it.
@@ -64,6 +66,8 @@ final class WorkerConnection: @unchecked Sendable {
   /// Nil where the process is not a worker's own: in a test.
   private let signals: WorkerSignals?
   private let orphanDeadline: Double
+  /// The thread of the jobs; 0 before there is one.
+  private let jobsThread = Atomic<pid_t>(0)
   /// Wakes the main thread when a deadline was set or the work is over.
   private let wake: Int32
   /// Readable while any job should stop.
@@ -249,13 +253,26 @@ final class WorkerConnection: @unchecked Sendable {
   }
 
   private func passed(_ deadline: (at: Double, job: ObjectURI)) {
+    // It may have been put off meanwhile.
+    func isDue(_ state: State) -> Bool { state.deadline.map { $0 == deadline } ?? false }
+    guard inspect(isDue) else { return }
+    let stack = jobsStack()
     change { state in
-      // It may have been put off meanwhile.
-      guard let current = state.deadline, current == deadline else { return }
+      guard isDue(state) else { return }
       state.deadline = nil
+      state.lateStack = (deadline.job, stack)
       state.session.stop(deadline.job, .timedOut)
     }
   }
+
+  /// Where the jobs' thread is now. Empty in a test: there the process has no handler for the signal.
+  private func jobsStack() -> [String] {
+    let thread = jobsThread.load(ordering: .relaxed)
+    return signals == nil || thread == 0 ? [] : StackFrame.lines(ofThread: thread)
+  }
+
+  /// The jobs run on the thread that calls this.
+  func noteJobsThread() { jobsThread.store(csystem_thread_id(), ordering: .relaxed) }
 
   // MARK: Both threads
 

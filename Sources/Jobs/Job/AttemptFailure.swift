@@ -24,11 +24,16 @@ public struct AttemptFailure: Hashable, Sendable {
   public var signal: Int32?
   /// The last lines that the worker wrote to standard error before it died.
   public var standardError: [String]
+  /// Where the worker's threads were when the attempt was ended for taking too long, a line for each function; empty
+  /// for other failures, and where the worker did not tell. A job keeps the stack of its last such failure.
+  public var stack: [String] = []
 
   /// How many failures a job keeps: the last ones.
   public static let kept = 10
   /// Characters of the message that are kept, and of each line of standard error.
   public static let longestText = 2000
+  /// Bytes of the stack that are kept.
+  public static let longestStack = 16_384
 
   /// A failure of an attempt.
   public init(
@@ -50,6 +55,11 @@ public struct AttemptFailure: Hashable, Sendable {
     var failure = self
     failure.message = String(message.prefix(Self.longestText))
     failure.standardError = standardError.suffix(Self.kept).map { String($0.prefix(Self.longestText)) }
+    var size = 0
+    failure.stack = stack.map { String($0.prefix(Self.longestText)) }.prefix {
+      size += $0.utf8.count + 1
+      return size <= Self.longestStack
+    }
     return failure
   }
 
@@ -64,6 +74,7 @@ public struct AttemptFailure: Hashable, Sendable {
     if !standardError.isEmpty {
       members.append(JSONMember("stderr", .array(standardError.map(JSONValue.string))))
     }
+    if !stack.isEmpty { members.append(JSONMember("stack", .array(stack.map(JSONValue.string)))) }
     return .object(members)
   }
 
@@ -82,6 +93,7 @@ public struct AttemptFailure: Hashable, Sendable {
       pid: Int32(clamping: json["pid"]?.intValue ?? 0),
       signal: json["signal"]?.intValue.map { Int32(clamping: $0) },
       standardError: json["stderr"]?.arrayValue?.compactMap(\.stringValue) ?? [])
+    stack = json["stack"]?.arrayValue?.compactMap(\.stringValue) ?? []
   }
 
   static func list(_ text: String?) -> [AttemptFailure] {
@@ -90,6 +102,12 @@ public struct AttemptFailure: Hashable, Sendable {
   }
 
   static func text(_ failures: [AttemptFailure]) -> String? {
-    failures.isEmpty ? nil : JSONValue.array(failures.suffix(kept).map(\.json)).text
+    guard !failures.isEmpty else { return nil }
+    var failures = Array(failures.suffix(kept))
+    // Stacks are long, and one of them shows where the job hangs.
+    if let last = failures.lastIndex(where: { !$0.stack.isEmpty }) {
+      for index in failures[..<last].indices { failures[index].stack = [] }
+    }
+    return JSONValue.array(failures.map(\.json)).text
   }
 }

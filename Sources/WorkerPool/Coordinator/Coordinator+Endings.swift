@@ -10,21 +10,24 @@ extension Coordinator {
     let begun = worker.begun
     let jobs = worker.held.compactMap { hands.jobs[$0]?.job }.sorted { $0.precedes($1) }
     let cancelled = worker.held.filter { hands.jobs[$0]?.isCancelled == true }
-    if obituary.cause != .stopped { hands.keepLedgerEntries(of: begun) }
-    let blamed = begun.count == 1 ? begun.subtracting(cancelled) : []
-    if obituary.cause != .stopped { noteEnd(of: blamed, obituary.cause == .timedOut ? \.timedOut : \.crashed) }
+    // One that has begun while its worker printed its stacks is not the one that took too long.
+    let isBystander = obituary.cause.isOverrun && !begun.contains { hands.jobs[$0]?.isLate(now: now) == true }
+    let hasEndedByPool = obituary.cause == .stopped || isBystander
+    if !hasEndedByPool { hands.keepLedgerEntries(of: begun) }
+    let blamed = begun.count == 1 && !hasEndedByPool ? begun.subtracting(cancelled) : []
+    noteEnd(of: blamed, obituary.cause.isOverrun ? \.timedOut : \.crashed)
     _ = release(worker.held)
     for job in jobs {
       if cancelled.contains(job.key) {
         settling.insert(job.key)
         effects.append(.settle([job.key], .cancelled))
-      } else if !begun.contains(job.key) || obituary.cause == .stopped {
+      } else if !begun.contains(job.key) || hasEndedByPool {
         putBack(job)
       } else if begun.count > 1 {
         suspect(job)
       } else {
         settling.insert(job.key)
-        if obituary.cause == .timedOut {
+        if obituary.cause.isOverrun {
           statistics.count(\.timedOut, 1)
           effects.append(.settle([job.key], .timedOut(obituary, seconds: job.timeout ?? 0)))
         } else {
@@ -33,7 +36,7 @@ extension Coordinator {
         }
       }
     }
-    if obituary.cause == .stopped || begun.count > 1 { giveBackBegun(jobs.filter { begun.contains($0.key) }) }
+    if hasEndedByPool || begun.count > 1 { giveBackBegun(jobs.filter { begun.contains($0.key) }) }
     dispatch()
   }
 

@@ -48,9 +48,14 @@ extension StoreJobSource {
       try job.markCrashed(
         failure(of: job, type: "crash", message: obituary.reason, obituary), policy: policy(of: job), at: store.now)
     case .timedOut(let obituary, let seconds):
-      let message = "took longer than \(Clock.text(seconds)), and did not stop when asked"
+      let (type, message) =
+        if case .usedTooMuch(let limit) = obituary.cause {
+          ("processor-time", "used more than \(Clock.text(limit)) of processor time")
+        } else {
+          ("timeout", "took longer than \(Clock.text(seconds)), and did not stop when asked")
+        }
       try job.markFailed(
-        failure(of: job, type: "timeout", message: message, obituary), policy: policy(of: job), at: store.now)
+        failure(of: job, type: type, message: message, obituary), policy: policy(of: job), at: store.now)
     case .cancelled: try job.markCancelled(at: store.now)
     case .told(let end): try write(end, job)
     }
@@ -86,10 +91,12 @@ extension StoreJobSource {
   }
 
   private func failure(of job: Job, type: String, message: String, _ obituary: Obituary) -> AttemptFailure {
-    AttemptFailure(
+    var failure = AttemptFailure(
       attempt: job.attemptNumber, date: store.now, type: type, message: message,
       host: ProcessInfo.processInfo.hostName, pid: obituary.pid, signal: obituary.death.signal,
       standardError: obituary.lastLines)
+    failure.stack = obituary.stack
+    return failure
   }
 
   // MARK: Sheets

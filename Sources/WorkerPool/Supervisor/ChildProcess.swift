@@ -159,6 +159,6 @@ final class ChildProcess {
 
 /// A line that a child wrote.
 struct OutputLine: Equatable, Sendable {
-  let text: String
+  var text: String
   let isError: Bool
 }

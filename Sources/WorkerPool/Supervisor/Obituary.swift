@@ -12,6 +12,8 @@ struct Obituary: Equatable, Sendable {
     case stopped
     /// The pool, because its job took too long.
     case timedOut
+    /// The pool, because its job used more than these seconds of processor time.
+    case usedTooMuch(seconds: Double)
     /// The pool, because it closed its connection and stayed.
     case disconnected
     /// The pool closed its connection, because it said something that is no message.
@@ -20,6 +22,14 @@ struct Obituary: Equatable, Sendable {
     case hung(seconds: Double)
     /// The pool, because it had not said hello this many seconds after its start.
     case silent(seconds: Double)
+
+    /// Whether its job has used more than it may.
+    var isOverrun: Bool {
+      switch self {
+      case .timedOut, .usedTooMuch: true
+      default: false
+      }
+    }
   }
 
   /// The most memory that a process had, where that is nearly all that it may have.
@@ -41,6 +51,8 @@ struct Obituary: Equatable, Sendable {
   var cause: Cause
   /// The last lines of its standard error.
   var lastLines: [String]
+  /// Its stacks, where the pool has asked for them before it ended the process.
+  var stack: [String] = []
   /// Set where its limit of memory is the likely cause.
   var fullMemory: FullMemory?
 
@@ -51,6 +63,7 @@ struct Obituary: Equatable, Sendable {
     case .stopped where death == .signalled(SIGKILL): "was killed, since it did not stop when told to"
     case .stopped: death.description
     case .timedOut: "was killed because its job took too long"
+    case .usedTooMuch(let seconds): "was killed because its job used more than \(Clock.text(seconds)) of processor time"
     case .disconnected where death == .signalled(SIGKILL):
       "was killed because it had closed its connection"
     case .disconnected: death.description

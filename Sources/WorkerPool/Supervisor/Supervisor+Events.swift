@@ -21,8 +21,11 @@ extension Supervisor {
   /// The worker closed its connection, or broke the protocol. It has the time between TERM and KILL to exit.
   func disconnected(_ id: WorkerID) { apply(.disconnected, to: id) }
 
-  /// The worker's job took too long and did not stop when asked.
-  func timedOut(_ id: WorkerID) { apply(.kill(.timedOut), to: id) }
+  /// The worker's job took too long and did not stop when asked. The worker is asked for its stacks first.
+  func timedOut(_ id: WorkerID) { apply(.overran(.timedOut), to: id) }
+
+  /// The worker's job has used more than these seconds of processor time.
+  func usedTooMuch(_ id: WorkerID, seconds: Double) { apply(.overran(.usedTooMuch(seconds: seconds)), to: id) }
 
   /// The worker holds jobs and has not answered for this many seconds. It is asked for its stacks, which show where it
   /// hangs, and killed.
@@ -105,11 +108,13 @@ extension Supervisor {
 
   /// Gives the worker time for what it waits for; `WorkerLife` decides what follows.
   func setDeadline(of worker: WorkerProcess, _ wait: WorkerLife.Wait) {
+    if wait == .stacks { worker.stacksEnd = Clock.now + configuration.stackDelay }
     let seconds =
       switch wait {
       case .hello: configuration.helloTimeout
       case .exit: configuration.killDelay
       case .stacks: configuration.stackDelay
+      case .moreStacks: max(0, min(Self.stackPause, worker.stacksEnd - Clock.now))
       }
     loop.timers.cancel(worker.deadline)
     worker.deadline = loop.timers.after(seconds) { [weak self, weak worker] in
@@ -137,6 +142,7 @@ extension Supervisor {
     orphans?.end()
     leaveMemoryGroup(of: worker)
     var obituary = Obituary(pid: worker.pid, death: death, cause: worker.causeOfEnd, lastLines: worker.lastLines)
+    obituary.stack = worker.stack.lines
     if death != .exited(code: 0) {
       obituary.fullMemory = Obituary.FullMemory(
         peak: worker.process?.peakMemory, limit: worker.memoryGroup == nil ? configuration.limits.memory : nil)

@@ -6,9 +6,16 @@ extension Supervisor {
   static let outputLinesPerSecond = 200
 
   func heard(_ line: OutputLine, from worker: WorkerProcess) {
+    var line = line
+    line.text = StackFrame.demangled(line.text)
     if line.isError {
-      worker.lastLines.append(line.text)
-      if worker.lastLines.count > WorkerProcess.keptLines { worker.lastLines.removeFirst() }
+      if worker.life.isPrintingStacks {
+        worker.stack.add(line.text)
+        setDeadline(of: worker, .moreStacks)
+      } else {
+        worker.lastLines.append(line.text)
+        if worker.lastLines.count > WorkerProcess.keptLines { worker.lastLines.removeFirst() }
+      }
     }
     let now = Clock.now
     if now >= worker.outputSecond + 1 {

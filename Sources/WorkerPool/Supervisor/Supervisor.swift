@@ -47,8 +47,8 @@ final class Supervisor {
     var helloTimeout = 10.0
     /// Seconds between SIGTERM and SIGKILL.
     var killDelay = 5.0
-    /// Seconds that a process that hangs has to print its stacks.
-    var stackDelay = 3.0
+    /// Seconds that a process has to begin to print its stacks, before it is killed.
+    var stackDelay = 2.0
   }
 
   let loop: EventLoop
@@ -79,6 +79,8 @@ final class Supervisor {
   /// Whether any plugin ever described itself.
   var hasHadPlugins = false
   var demandHistory = DemandHistory()
+  /// Seconds of silence after which a process has printed its stacks.
+  static let stackPause = 0.2
   /// Seconds between two plans while plugins wait for the turn of others to end.
   private static let rebalanceInterval = 0.5
   /// What limits the memory of workers; nil where `RLIMIT_DATA` does.

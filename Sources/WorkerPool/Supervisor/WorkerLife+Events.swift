@@ -26,6 +26,8 @@ extension WorkerLife {
     case terminate
     /// It holds jobs and has not answered for this many seconds.
     case hung(seconds: Double)
+    /// Its job has used more than it may, for this cause: it is asked for its stacks, and killed.
+    case overran(Obituary.Cause)
     /// It has to end at once.
     case kill(Obituary.Cause)
     /// The time of the last effect ``Effect/wait(_:)`` is over.
@@ -41,6 +43,8 @@ extension WorkerLife {
     case exit
     /// To print its stacks.
     case stacks
+    /// To print more of them, once it has begun.
+    case moreStacks
   }
 
   /// An action of the supervisor.

@@ -106,6 +106,7 @@ extension WorkerLife {
     case .idle: idle()
     case .terminate: terminate()
     case .hung(let seconds): hung(seconds)
+    case .overran(let cause): overran(cause)
     case .kill(let cause): kill(cause)
     case .deadline: deadline()
     case .exited(let death): exited(death)
@@ -209,9 +210,32 @@ extension WorkerLife {
     default: return []
     }
     cause = .hung(seconds: seconds)
-    let text = "has not answered for \(Clock.text(seconds)); its stacks follow"
+    return askForStacks("has not answered for \(Clock.text(seconds))")
+  }
+
+  private mutating func overran(_ cause: Obituary.Cause) -> [Effect] {
+    switch state {
+    case .up, .retiring, .draining, .closing, .severed: state = .ending
+    default: return kill(cause)
+    }
+    self.cause = cause
+    return askForStacks("has not stopped its job, which takes too long")
+  }
+
+  private func askForStacks(_ reason: String) -> [Effect] {
     // A stopped process prints nothing until it goes on.
-    return [.log(.workerHung, text), .signalLeader(SIGQUIT), .signalLeader(SIGCONT), .wait(.stacks)]
+    [
+      .log(.workerHung, "\(reason); its stacks follow"), .signalLeader(SIGQUIT), .signalLeader(SIGCONT),
+      .wait(.stacks),
+    ]
+  }
+
+  /// Whether what it writes now are its stacks.
+  var isPrintingStacks: Bool {
+    switch cause {
+    case .timedOut, .usedTooMuch, .hung: state == .ending
+    default: false
+    }
   }
 
   private mutating func kill(_ cause: Obituary.Cause) -> [Effect] {

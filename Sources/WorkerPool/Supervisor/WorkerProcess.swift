@@ -32,6 +32,10 @@ final class WorkerProcess {
   var outputSecond = 0.0
   var outputLines = 0
   var lastLines: [String] = []
+  /// What it has written since it was asked for its stacks.
+  var stack = StackLines()
+  /// When it is killed even if it goes on writing them.
+  var stacksEnd = 0.0
   var deadline: TimerQueue.Token?
   /// The process itself, also while it is being started.
   var process: ChildProcess?

@@ -334,6 +334,14 @@ extension Site {
           : tag("pre", Attribute("aria-label", "standard error"), Attribute("tabindex", "0")) {
             output.joined(separator: "\n")
           },
+        failure.stack.isEmpty
+          ? .nothing
+          : HTML([
+            tag("span", .class("quiet")) { "where it was" },
+            tag("pre", Attribute("aria-label", "stack"), Attribute("tabindex", "0")) {
+              failure.stack.joined(separator: "\n")
+            },
+          ]),
       ])
     }
   }

@@ -14,26 +14,26 @@ private let shortage = SystemCallError("spawn", path: "worker", number: EAGAIN)
 private let events: [(name: String, event: Event)] = [
   ("started", .started), ("noStart", .couldNotStart(shortage)), ("hello", .hello),
   ("refused", .refused(.wrongVersion([9]))), ("leaves", .disconnected), ("retire", .retire), ("keep", .keep),
-  ("drain", .drain), ("idle", .idle), ("stop", .terminate), ("hung", .hung(seconds: 30)), ("kill", .kill(.timedOut)),
-  ("time", .deadline), ("exited", .exited(.exited(code: 1))),
+  ("drain", .drain), ("idle", .idle), ("stop", .terminate), ("hung", .hung(seconds: 30)),
+  ("overran", .overran(.timedOut)), ("kill", .kill(.timedOut)), ("time", .deadline), ("exited", .exited(.exited(code: 1))),
 ]
 
 /// The state that follows on each event; a dot where the event is ignored.
 private let table = """
-           started  noStart hello refused leaves  retire   keep drain    idle     stop     hung   kill   time   exited
-  spawning greeting gone    .     .       .       .        .    unwanted .        unwanted .      gone   gone   .
-  unwanted ending   gone    .     .       .       .        .    .        .        .        .      gone   gone   .
-  greeting .        .       up    refused .       .        .    ending   .        ending   .      killed silent gone
-  refused  .        .       .     .       .       .        .    .        .        ending   .      killed killed gone
-  silent   .        .       .     .       .       .        .    .        .        .        .      .      .      gone
-  up       .        .       .     .       severed retiring .    draining .        ending   ending killed .      gone
-  retiring .        .       .     .       severed .        up   draining .        ending   ending killed .      gone
-  draining .        .       .     .       closing .        .    .        draining ending   ending killed ending gone
-  closing  .        .       .     .       .       .        .    .        .        ending   ending killed killed gone
-  severed  .        .       .     .       .       .        .    .        .        ending   ending killed killed gone
-  ending   .        .       .     .       .       .        .    .        .        .        .      killed killed gone
-  killed   .        .       .     .       .       .        .    .        .        .        .      .      .      gone
-  gone     .        .       .     .       .       .        .    .        .        .        .      .      .      .
+           started  noStart hello refused leaves  retire   keep drain    idle     stop     hung   overran kill   time   exited
+  spawning greeting gone    .     .       .       .        .    unwanted .        unwanted .      gone    gone   gone   .
+  unwanted ending   gone    .     .       .       .        .    .        .        .        .      gone    gone   gone   .
+  greeting .        .       up    refused .       .        .    ending   .        ending   .      killed  killed silent gone
+  refused  .        .       .     .       .       .        .    .        .        ending   .      killed  killed killed gone
+  silent   .        .       .     .       .       .        .    .        .        .        .      .       .      .      gone
+  up       .        .       .     .       severed retiring .    draining .        ending   ending ending  killed .      gone
+  retiring .        .       .     .       severed .        up   draining .        ending   ending ending  killed .      gone
+  draining .        .       .     .       closing .        .    .        draining ending   ending ending  killed ending gone
+  closing  .        .       .     .       .       .        .    .        .        ending   ending ending  killed killed gone
+  severed  .        .       .     .       .       .        .    .        .        ending   ending ending  killed killed gone
+  ending   .        .       .     .       .       .        .    .        .        .        .      killed  killed killed gone
+  killed   .        .       .     .       .       .        .    .        .        .        .      .       .      .      gone
+  gone     .        .       .     .       .       .        .    .        .        .        .      .       .      .      .
   """
 
 /// What leads to each state.
@@ -144,6 +144,21 @@ private func effects(of events: Event...) -> [Effect] {
       ])
   }
 
+  @Test func aProcessWhoseJobOverranPrintsItsStacksAndIsKilled() {
+    #expect(
+      effects(of: .started, .hello, .overran(.timedOut)) == [
+        .log(.workerHung, "has not stopped its job, which takes too long; its stacks follow"), .signalLeader(SIGQUIT),
+        .signalLeader(SIGCONT), .wait(.stacks),
+      ])
+    #expect(
+      effects(of: .started, .hello, .overran(.timedOut), .deadline)
+        == [.log(.workerKilled, "is killed"), .signal(SIGKILL)])
+    #expect(makeLife(after: [.started, .hello, .overran(.timedOut)]).isPrintingStacks)
+    #expect(!makeLife(after: [.started, .hello, .overran(.timedOut), .deadline]).isPrintingStacks)
+    #expect(!makeLife(after: [.started, .hello, .terminate]).isPrintingStacks)
+    #expect(effects(of: .started, .overran(.timedOut)) == [.log(.workerKilled, "is killed"), .signal(SIGKILL)])
+  }
+
   // MARK: Why it ended
 
   /// Events in the life of a process, how it ends, and what that says.
@@ -169,6 +184,8 @@ private func effects(of events: Event...) -> [Effect] {
     // The pool kills it.
     ([.started, .hello, .kill(.timedOut)], .signalled(SIGKILL), .timedOut, .died(mayBlamePlugin: false)),
     ([.started, .hello, .kill(.timedOut)], .exited(code: 0), .timedOut, .wanted),
+    ([.started, .hello, .overran(.timedOut), .deadline], .signalled(SIGKILL), .timedOut, .died(mayBlamePlugin: false)),
+    ([.started, .hello, .overran(.timedOut)], .signalled(SIGQUIT), .timedOut, .died(mayBlamePlugin: false)),
     ([.started, .hello, .kill(.stopped)], .signalled(SIGKILL), .stopped, .wanted),
     (
       [.started, .hello, .hung(seconds: 30), .deadline], .signalled(SIGKILL), .hung(seconds: 30),

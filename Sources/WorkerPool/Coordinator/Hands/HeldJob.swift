@@ -21,6 +21,8 @@ struct HeldJob: Codable {
   /// It began together with others: if one of them fails, it begins once more, alone.
   private(set) var hasBegunInGroup = false
   private(set) var isCancelled = false
+  /// It has used more processor time than it may.
+  var hasOverrun = false
   /// When it must have ended; nil without a timeout, before it begins, and during a store wait.
   private(set) var deadline: Double?
   /// Seconds until `deadline`, kept during a store wait.
@@ -67,6 +69,9 @@ struct HeldJob: Codable {
     isCancelled = true
     if begunAt != nil { deadline = min(deadline ?? .infinity, now + Coordinator.stopGrace) }
   }
+
+  /// Whether it has used more time than it may.
+  func isLate(now: Double) -> Bool { hasOverrun || deadline.map { $0 <= now } ?? false }
 
   // MARK: Its time
 
