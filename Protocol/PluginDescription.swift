@@ -8,6 +8,8 @@ public struct PluginDescription: Codable, Equatable, Sendable {
     public var kind: String
     /// Seconds that one attempt may take; `nil`: as long as it needs.
     public var timeout: Double?
+    /// Seconds of processor time that one attempt may use; `nil`: as much as it needs.
+    public var processorTime: Double?
     /// How many attempts of a job may fail before it is dead; `nil`: the pool's default.
     public var maxAttempts: Int?
     /// How many workers a job may kill; `nil`: the pool's default.
@@ -25,7 +27,7 @@ public struct PluginDescription: Codable, Equatable, Sendable {
 
     /// The keys of its JSON.
     package enum CodingKeys: CodingKey {
-      case kind, timeout, maxAttempts, maxCrashes, backoff, maxBackoff, limit, limitPerKey, rate
+      case kind, timeout, processorTime, maxAttempts, maxCrashes, backoff, maxBackoff, limit, limitPerKey, rate
     }
 
     /// Describes a kind with the most usual of its defaults; the others stay nil.
@@ -46,7 +48,7 @@ public struct PluginDescription: Codable, Equatable, Sendable {
         return "\(name) of \(kind) is less than 1"
       }
       let times: [(String, Double?)] = [
-        ("timeout", timeout), ("backoff", backoff), ("maxBackoff", maxBackoff), ("rate.period", rate?.period),
+        ("timeout", timeout), ("processorTime", processorTime), ("backoff", backoff), ("maxBackoff", maxBackoff), ("rate.period", rate?.period),
       ]
       if let (name, _) = times.first(where: { $0.1.map { !($0 > 0 && $0.isFinite) } == true }) {
         return "\(name) of \(kind) is not a number of seconds above 0"

@@ -18,6 +18,21 @@ package enum ProcFile {
     return text[text.index(after: nameEnd)...].split(separator: " ")
   }
 
+  /// The number in the line that begins with a name, as in `VmHWM:    1234 kB`.
+  package static func number(_ name: String, in text: String) -> Int? {
+    for line in text.split(separator: "\n") where line.hasPrefix(name) {
+      let words = line.split(whereSeparator: \.isWhitespace)
+      return words.count > 1 ? Int(words[1]) : nil
+    }
+    return nil
+  }
+
+  /// The IDs of the process's threads.
+  package static func threads(_ pid: Int32) -> [Int32] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? []
+    return names.compactMap { Int32($0) }
+  }
+
   /// Whether the process runs: a dead one that was not waited for (state Z in proc(5)) does not.
   package static func isAlive(_ pid: Int32) -> Bool {
     guard let state = statFields(pid)?.first else { return false }

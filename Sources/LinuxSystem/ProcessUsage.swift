@@ -23,9 +23,18 @@ package enum ProcessUsage {
 
   /// The most memory that this program had resident, in KiB. Source: proc_pid_status(5), `VmHWM`.
   private static var ownPeak: Int? {
-    let lines = KernelFile.text("/proc/self/status")?.split(separator: "\n") ?? []
-    let words = lines.first { $0.hasPrefix("VmHWM:") }?.split(whereSeparator: \.isWhitespace) ?? []
-    return words.count > 1 ? Int(words[1]) : nil
+    ProcFile.number("VmHWM:", in: KernelFile.text("/proc/self/status") ?? "")
+  }
+
+  /// The most memory that a process had resident since its start or since the last call, in bytes; nil when there is no
+  /// such process.
+  ///
+  /// Source: proc_pid_status(5), `VmHWM`, in KiB; proc_pid_clear_refs(5), which sets it back. Where the kernel does not
+  /// let it be set back, it is that since the start.
+  package static func takePeakBytes(of pid: Int32) -> Int? {
+    guard let peak = ProcFile.number("VmHWM:", in: ProcFile.text(pid, "status") ?? "") else { return nil }
+    try? KernelFile.write("5", to: "/proc/\(pid)/clear_refs")
+    return peak << 10
   }
 
   /// Seconds of processor time since its start, of all its threads, in user and system mode; `nil` when there is no

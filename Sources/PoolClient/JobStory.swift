@@ -23,9 +23,11 @@ public enum JobStory {
   ///   - status: of the pool that runs on the store, if one does.
   ///   - run: who runs it.
   ///   - obstacle: what the pool says that keeps the job from being handed out.
+  ///   - use: what the pool says that its last attempt has used.
   ///   - reader: for whom commands are written.
   public static func lines(
-    _ job: Job, status: PoolStatus?, run: JobRun? = nil, obstacle: JobObstacle? = nil, reader: AdviceReader = .plain
+    _ job: Job, status: PoolStatus?, run: JobRun? = nil, obstacle: JobObstacle? = nil, use: ResourceUse? = nil,
+    reader: AdviceReader = .plain
   ) -> [String] {
     let uri = job.objectID.uriString
     let pools = status.map { [$0] + ($0.others ?? []) } ?? []
@@ -33,6 +35,7 @@ public enum JobStory {
     var lines = ["\(uri)", "kind       \(job.kind), queue \(job.queue), priority \(job.priority)"]
     lines.append("state      " + state(job, runner) + (runner.host.map { " on \($0)" } ?? ""))
     lines.append("attempts   \(job.attempt) ended, \(job.crashes) crashes")
+    if let use { lines.append("used       \(use.text)") }
     if let done = runner.worker?.progressDone, let total = runner.worker?.progressTotal, total > 0 {
       lines.append("progress   \(done) of \(total)")
     } else if job.progressTotal > 0 {

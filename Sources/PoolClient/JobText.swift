@@ -122,7 +122,10 @@ public enum JobText {
   /// - Parameters:
   ///   - run: who runs it.
   ///   - waits: why jobs wait: a job that waits then has `waitsFor` and `waits`, a word and a text.
-  public static func json(_ job: Job, run: JobRun? = nil, waits: JobWaits? = nil) -> JSONValue {
+  ///   - use: what its last attempt has used; nil leaves it out.
+  public static func json(
+    _ job: Job, run: JobRun? = nil, waits: JobWaits? = nil, use: ResourceUse? = nil
+  ) -> JSONValue {
     let pid = job.state == .available ? run?.pid : nil
     let members = [
       JSONMember("job", .string(job.objectID.uriString)), JSONMember("state", .string(state(job, run))),
@@ -133,7 +136,7 @@ public enum JobText {
     }
     let host = pid == nil ? nil : run?.host.map { JSONMember("host", .string($0)) }
     return .object(
-      members + (host.map { [$0] } ?? []) + (wait ?? [])
+      members + (host.map { [$0] } ?? []) + (wait ?? []) + (use.map { [JSONMember("use", $0.json)] } ?? [])
         + JobField.all.compactMap { field in field.show.map { JSONMember(field.name, $0(job)) } })
   }
 }

@@ -317,6 +317,9 @@ public struct StatusReply: Codable, Equatable, Sendable {
   public var unknown: [UnknownName]?
   /// The answer to `explain`; nil when nothing stands in the way, or the job is not ready.
   public var obstacle: JobObstacle?
+  /// Also an answer to `explain`: what the job has used in its last attempt, if that took a tenth of a second or longer
+  /// and is one of the last 1000 such attempts of this pool. Nil otherwise.
+  public var use: ResourceUse?
   /// The answer to `explain` without jobs; nil for other requests.
   public var obstacles: PoolObstacles?
   /// Whether the pool has as many clients as it can have: it has done nothing about the request and closes the

@@ -45,6 +45,8 @@ public enum StatusText {
     lines += summary(status, layout)
     lines += [""] + workers(status, layout: layout)
     if status.backlog?.isEmpty == false { lines += [""] + backlog(status, layout) }
+    let kinds = kinds(status, layout)
+    if !kinds.isEmpty { lines += [""] + kinds }
     let advice = advice(status, layout, reader)
     if !advice.isEmpty { lines += ["", layout.styled("what to do", .strong)] + advice }
     let problems = problems(status, layout)
@@ -153,6 +155,24 @@ public enum StatusText {
       table.add(["all others", ""] + states.map { String(otherJobs[$0] ?? 0) })
     }
     return table.lines(layout)
+  }
+
+  /// What the jobs of each kind have used, the kind with the most processor time first; empty before it was measured.
+  static func kinds(_ status: PoolStatus, _ layout: TextLayout) -> [String] {
+    var table = TextTable([
+      .text("kind"), .number("attempts", worth: 3), .number("CPU", worth: 5), .number("CPU each", worth: 4),
+      .number("memory", worth: 4), .number("read", worth: 2), .number("written", worth: 2),
+    ])
+    let kinds = (status.kinds ?? []).compactMap { kind in kind.use.map { (kind, $0) } }
+    for (kind, use) in kinds.sorted(by: { ($1.1.processorTime, $0.0.kind) < ($0.1.processorTime, $1.0.kind) }) {
+      let attempts = kind.running.counts.reduce(0, +)
+      table.add([
+        TerminalText.escaped(kind.kind), String(attempts), shortTime(use.processorTime),
+        attempts > 0 ? shortTime(use.processorTime / Double(attempts)) : "", use.peakMemory.map(size) ?? "",
+        use.bytesRead.map(size) ?? "", use.bytesWritten.map(size) ?? "",
+      ])
+    }
+    return table.isEmpty ? [] : table.lines(layout)
   }
 
   /// A time of a job: `0.4 ms`, `12 ms`, `3.5 s`, `4 min 2 s`.

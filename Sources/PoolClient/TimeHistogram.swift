@@ -66,6 +66,8 @@ extension PoolStatus {
     /// Jobs that would begin now if a worker of their kind were free: no limit, rate or pause holds them back. Nil
     /// where there are none.
     public var couldBegin: Int?
+    /// What its jobs have used; nil before it was measured.
+    public var use: ResourceUse?
 
     package init(
       kind: String, waiting: TimeHistogram = .init(), running: TimeHistogram = .init(),

@@ -71,6 +71,22 @@ package enum PrometheusText {
     text.add(
       "oldest_waiting_job_seconds", type: "gauge", help: "For how long the job has waited that waits longest, by kind.",
       kinds.compactMap { kind in kind.oldestWaiting.map { (["kind": kind.kind], $0) } })
+    func used(_ value: (ResourceUse) -> Double?) -> [([String: String], Double)] {
+      kinds.compactMap { kind in kind.use.flatMap(value).map { (["kind": kind.kind], $0) } }
+    }
+    text.add(
+      "job_cpu_seconds_total", type: "counter", help: "Processor time of jobs since the start of the pool, by kind.",
+      used(\.processorTime))
+    text.add(
+      "job_peak_memory_bytes", type: "gauge",
+      help: "The most memory that a worker had resident while it ran jobs of the kind, since the start of the pool.",
+      used { $0.peakMemory.map(Double.init) })
+    text.add(
+      "job_read_bytes_total", type: "counter", help: "Bytes that jobs have read from disks, by kind.",
+      used { $0.bytesRead.map(Double.init) })
+    text.add(
+      "job_written_bytes_total", type: "counter", help: "Bytes that jobs have written to files, by kind.",
+      used { $0.bytesWritten.map(Double.init) })
     text.addHistograms(
       "job_wait_duration_seconds", "From when a job could begin to when it did, by kind.",
       kinds.map { ($0.kind, $0.waiting) })

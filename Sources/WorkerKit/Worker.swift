@@ -154,6 +154,18 @@ public protocol Worker: SendableMetatype {
   /// store cannot be written does not count. Set it for kinds that wait for something outside; without it such a job
   /// holds its worker until a person cancels it.
   static var timeout: Double? { get }
+  /// Seconds of processor time that one attempt may use, with the programs that it starts. Default nil: as much as it
+  /// needs. `--job-cpu` of the pool comes before it. A job that uses more is not asked to stop: it is killed with its
+  /// process, up to half a second later, and the attempt has failed with the type "processor-time".
+  ///
+  /// ```swift
+  /// struct Layout: Worker {
+  ///   static let kind = "layout"
+  ///   static let processorTime: Double? = 30  // documents that take longer are broken
+  ///   func run(_ job: Job, in context: NSManagedObjectContext) throws {}
+  /// }
+  /// ```
+  static var processorTime: Double? { get }
   /// Attempts that may throw before a job is dead, where the job itself names none. Default nil: 20, as ``RetryPolicy``
   /// says. 1 never tries again. Raise it where trouble may last longer than a week.
   ///
@@ -327,6 +339,8 @@ extension Worker {
   public static var version: String { "1.0" }
   /// The default: no limit of time.
   public static var timeout: Double? { nil }
+  /// The default: no limit of processor time.
+  public static var processorTime: Double? { nil }
   /// The default: that of `RetryPolicy`.
   public static var maxAttempts: Int? { nil }
   /// The default: that of `RetryPolicy`.

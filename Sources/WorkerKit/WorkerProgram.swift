@@ -52,6 +52,7 @@ struct WorkerProgram {
   private static func kind(_ worker: any Worker.Type) -> PluginDescription.Kind {
     var kind = PluginDescription.Kind(
       kind: worker.kind, timeout: worker.timeout, maxAttempts: worker.maxAttempts, limit: worker.limit)
+    kind.processorTime = worker.processorTime
     kind.maxCrashes = worker.maxCrashes
     kind.backoff = worker.backoff
     kind.maxBackoff = worker.maxBackoff

@@ -27,6 +27,13 @@ struct JobStatistics {
     kinds[job.kind, default: KindTimes()].waiting.add(wallClock - readyAt)
   }
 
+  /// Jobs of the kind have used this.
+  mutating func noteUse(_ use: ResourceUse, of kind: String) {
+    var sum = kinds[kind]?.use ?? ResourceUse()
+    sum.add(use)
+    kinds[kind, default: KindTimes()].use = sum
+  }
+
   /// An attempt ends now. One whose beginning the worker did not report has taken no time.
   mutating func noteEnd(of entry: HeldJob, _ counter: WritableKeyPath<KindCounters, Int>, now: Double) {
     kinds[entry.job.kind, default: KindTimes()].running.add(now - (entry.begunAt ?? now))

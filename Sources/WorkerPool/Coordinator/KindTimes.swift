@@ -7,4 +7,6 @@ struct KindTimes: Equatable, Sendable {
   /// From when a job began to when the pool heard of its end.
   var running = TimeHistogram()
   var counters = KindCounters()
+  /// What its jobs have used; nil before it was measured.
+  var use: ResourceUse?
 }

@@ -9,6 +9,8 @@ final class ChildProcess {
   private(set) var pid: pid_t = 0
   /// The most memory that it had resident, in bytes; nil while it lives, and where the kernel does not tell.
   private(set) var peakMemory: Int?
+  /// What it and those that it had waited for have used; nil as for `peakMemory`.
+  private(set) var resources: ProcessResources?
   private var process: Descriptor?
   private let loop: EventLoop
   private let starter: ProcessStarter
@@ -152,7 +154,10 @@ final class ChildProcess {
     if let process { loop.unwatch(process.number) }
     for reader in output { reader?.finish() }
     self.onDeath = nil
-    if waited == pid { peakMemory = ProcessUsage.peakBytes(of: usage) }
+    if waited == pid {
+      peakMemory = ProcessUsage.peakBytes(of: usage)
+      resources = ProcessResources(of: usage)
+    }
     onDeath(waited == pid ? Death(waitStatus: status) : .untold)
   }
 }

@@ -49,6 +49,9 @@ struct Obituary: Equatable, Sendable {
   var pid: Int32
   var death: Death
   var cause: Cause
+  /// What it had used in its whole life, and the most memory that it had; nil where the kernel does not tell.
+  var resources: ProcessResources?
+  var peakMemory: Int?
   /// The last lines of its standard error.
   var lastLines: [String]
   /// Its stacks, where the pool has asked for them before it ended the process.

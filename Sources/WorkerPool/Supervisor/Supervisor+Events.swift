@@ -143,6 +143,8 @@ extension Supervisor {
     leaveMemoryGroup(of: worker)
     var obituary = Obituary(pid: worker.pid, death: death, cause: worker.causeOfEnd, lastLines: worker.lastLines)
     obituary.stack = worker.stack.lines
+    obituary.resources = worker.process?.resources
+    obituary.peakMemory = worker.process?.peakMemory
     if death != .exited(code: 0) {
       obituary.fullMemory = Obituary.FullMemory(
         peak: worker.process?.peakMemory, limit: worker.memoryGroup == nil ? configuration.limits.memory : nil)

@@ -36,18 +36,15 @@ let jobsCommand = CommandDescription(
   if let jobName {
     let uri = try arguments.jobURI(jobName)
     // A pool that cannot say what keeps the job waiting leaves that out.
-    let obstacle =
-      status == nil
-      ? nil
-      : try? arguments.pool().request(
-        StatusRequest(.explain, jobs: [uri]), within: 10
-      ).obstacle
+    let answer =
+      status == nil ? nil : try? arguments.pool().request(StatusRequest(.explain, jobs: [uri]), within: 10)
     let isFound = try reader.job(uri) { job, run in
       if arguments.has("json") {
-        Output.line(JobText.json(job, run: run, waits: reader.waits).text)
+        Output.line(JobText.json(job, run: run, waits: reader.waits, use: answer?.use).text)
       } else {
-        JobStory.lines(job, status: status, run: run, obstacle: obstacle, reader: arguments.adviceReader)
-          .forEach(Output.line)
+        JobStory.lines(
+          job, status: status, run: run, obstacle: answer?.obstacle, use: answer?.use, reader: arguments.adviceReader
+        ).forEach(Output.line)
       }
     }
     if !isFound { Output.error("workerpool jobs: there is no job \(jobName)\n") }

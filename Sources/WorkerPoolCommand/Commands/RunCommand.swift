@@ -72,6 +72,10 @@ private let jobOptions = [
   CommandOption(
     name: "rate", value: "KIND=N/SECONDS", help: "start at most N jobs of a kind in SECONDS; may be repeated",
     defaultText: "the plugin's own", isRepeating: true),
+  CommandOption(
+    name: "job-cpu", value: "KIND=SECONDS",
+    help: "the most processor time that an attempt of a job of a kind may use; may be repeated",
+    defaultText: "the plugin's own", isRepeating: true),
 ]
 
 /// How long jobs stay in the store.
@@ -327,6 +331,12 @@ private func applyRules(_ arguments: ParsedArguments, to configuration: inout Po
     }
     let jobs = try ParsedArguments.int(parts[0], what: "--rate \(kind)", in: 1...1_000_000)
     configuration.kindRates[kind] = JobRate(jobs: jobs, period: period)
+  }
+  for (kind, value) in try arguments.pairs("job-cpu") {
+    guard let seconds = Double(value), seconds > 0, seconds <= 366 * 86_400 else {
+      throw UsageError("--job-cpu \(kind) must be a number of seconds above 0, not \"\(value)\"")
+    }
+    configuration.kindProcessorTimes[kind] = seconds
   }
   let days = 0.0...36_600.0
   if let age = try arguments.number("keep", in: days) { configuration.retention.finished = age * 86_400 }

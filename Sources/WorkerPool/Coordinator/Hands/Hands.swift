@@ -107,6 +107,9 @@ struct Hands: Codable {
     workers[id]?.noteBegin(now: now)
   }
 
+  /// A job in hand has used more processor time than it may.
+  mutating func noteOverrun(of job: JobKey) { jobs[job]?.hasOverrun = true }
+
   mutating func setProgress(of job: JobKey, done: Int, total: Int) {
     jobs[job]?.progress = .init(done: done, total: total)
   }

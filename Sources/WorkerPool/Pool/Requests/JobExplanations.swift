@@ -1,5 +1,6 @@
 import Jobs
 import LinuxSystem
+import PoolClient
 
 /// Tells clients why a ready job is not handed out, and who holds its place.
 final class JobExplanations {
@@ -8,7 +9,9 @@ final class JobExplanations {
 
   private let core: PoolCore
   private let supervisor: Supervisor
-  private var tickets = Tickets<StatusServer.Client>()
+  private var tickets = Tickets<(client: StatusServer.Client, job: JobKey)>()
+  /// What a job has used in its last attempt, if that was measured.
+  var use: (JobKey) -> ResourceUse? = { _ in nil }
 
   init(_ core: PoolCore, _ supervisor: Supervisor) {
     self.core = core
@@ -20,7 +23,7 @@ final class JobExplanations {
     guard jobs.count == 1 else {
       return client.reply(StatusReply(ok: false, error: "explain takes one job"))
     }
-    core.source.readReady(jobs[0], ticket: tickets.issue(to: client))
+    core.source.readReady(jobs[0], ticket: tickets.issue(to: (client, jobs[0])))
   }
 
   /// Answers with what keeps the pool, kinds, queues and limit keys.
@@ -49,9 +52,11 @@ final class JobExplanations {
 
   /// The store has read the row; nil for a job that is not ready, or not there.
   func read(_ ticket: Int, _ job: WindowJob?) {
-    guard let client = tickets.redeem(ticket) else { return }
-    let obstacle = job.flatMap { job in core.coordinator.obstacle(to: job).map { describe($0, job) } }
-    client.reply(StatusReply(obstacle: obstacle))
+    guard let (client, key) = tickets.redeem(ticket) else { return }
+    var reply = StatusReply()
+    reply.obstacle = job.flatMap { job in core.coordinator.obstacle(to: job).map { describe($0, job) } }
+    reply.use = use(key)
+    client.reply(reply)
   }
 
   private func describe(_ obstacle: Obstacle, _ job: WindowJob) -> JobObstacle {

@@ -66,6 +66,7 @@ final class NameCheck {
     guard !kinds.isEmpty, supervisor.unknownPlugins.isEmpty else { return }
     let options = [
       ("--limit", core.configuration.kindLimits.keys.sorted()), ("--rate", core.configuration.kindRates.keys.sorted()),
+      ("--job-cpu", core.configuration.kindProcessorTimes.keys.sorted()),
     ]
     for (option, names) in options {
       for kind in names {

@@ -152,7 +152,10 @@ final class StatusCollector {
         crashed: counters.crashed, timedOut: counters.timedOut),
       restarts: supervisor.restarts, rates: history.rates(now: Clock.now), problems: problems.all)
     status.kinds = coordinator.statistics.kinds.sorted { $0.key < $1.key }.map { kind, times in
-      PoolStatus.Kind(kind: kind, waiting: times.waiting, running: times.running, counters: times.counters)
+      var kind = PoolStatus.Kind(
+        kind: kind, waiting: times.waiting, running: times.running, counters: times.counters)
+      kind.use = times.use
+      return kind
     }
     for (kind, count) in core.coordinator.demandByKind().sorted(by: { $0.key < $1.key }) where count > 0 {
       status.set(kind: kind, \.couldBegin, to: count)

@@ -53,6 +53,7 @@ extension WorkerService {
       failing.formUnion(jobs)
     }
     endedInTurn[id, default: []] += jobs
+    usage.ended(jobs, by: id)
     core.coordinator.workerSaid(.settle(outcome, uri, run: run), id)
   }
 

@@ -19,6 +19,7 @@ final class WorkerService {
   /// Failed jobs whose rows the pool writes now.
   var failing: Set<JobKey> = []
   let failures: FailureLog
+  let usage: UsageMeter
   /// Jobs whose attempt has ended in this turn, by worker.
   var endedInTurn: [WorkerID: [JobKey]] = [:]
   /// The names of the plugins that run a kind.
@@ -38,9 +39,11 @@ final class WorkerService {
     self.checkpoints = checkpoints
     self.output = output
     failures = FailureLog(core)
+    usage = UsageMeter(core, supervisor)
     heartbeat = HeartbeatTimer(core, supervisor, sockets)
     supervisor.delegate = self
     sockets.delegate = self
+    status.explanations.use = { [usage] in usage.use(of: $0) }
   }
 
   /// Ends a turn of the loop: sets timers and writes to the sockets.
@@ -124,6 +127,7 @@ extension WorkerService: SupervisorDelegate {
     leave(core.coordinator.hands.workers[id]?.held ?? [], id)
     for job in core.coordinator.hands.workers[id]?.begun ?? [] { endedInTurn[id, default: []].append(job) }
     core.coordinator.now = Clock.now
+    usage.died(id, obituary)
     core.coordinator.workerDied(id, obituary)
     leavingRows[id] = nil
     core.coordinator.ledger?.remove(worker: id.number)
@@ -147,6 +151,10 @@ extension WorkerService: SupervisorDelegate {
               rate: configuration.kindRates[kind.kind] ?? kind.rate)
           )
         }, uniquingKeysWith: { first, _ in first }))
+    usage.limits = Dictionary(
+      kinds.compactMap { kind in
+        (configuration.kindProcessorTimes[kind.kind] ?? kind.processorTime).map { (kind.kind, $0) }
+      }, uniquingKeysWith: { first, _ in first })
     survivors.countUncountedCrashes(of: supervisor.hasAskedAll ? nil : Set(kinds.map(\.kind)))
   }
 
@@ -183,6 +191,7 @@ extension WorkerService: WorkerServerDelegate {
     core.coordinator.ledger?.add(worker: id.number, ProcessIdentity(of: worker.pid))
     if worker.plugin.description.settledByPool == true { leavingRows[id] = worker.pid }
     supervisor.cameUp(id)
+    usage.cameUp(id, pid: worker.pid)
     core.coordinator.workerCameUp(id, kinds: kinds)
   }
 
@@ -191,9 +200,10 @@ extension WorkerService: WorkerServerDelegate {
     switch message {
     case .hello(let version, let kinds) where core.coordinator.hands.workers[id] == nil:
       greet(id, version: version, kinds: kinds)
-    case .begin:
+    case .begin(let uris):
       core.coordinator.statistics.wallClock = Date().timeIntervalSinceReferenceDate
       core.coordinator.workerSaid(message, id)
+      if !usage.limits.isEmpty { usage.began(core.coordinator.inHand(uris, of: id), by: id) }
     case .progress:
       core.coordinator.workerSaid(message, id)
       checkpoints.walWasWritten()
@@ -207,7 +217,9 @@ extension WorkerService: WorkerServerDelegate {
       ended(jobs, message, id)
     case .settle(let outcome, let uri, let run): settle(outcome, uri, run: run, id)
     case .returned(let uris):
-      leave(core.coordinator.inHand(uris, of: id), id)
+      let jobs = core.coordinator.inHand(uris, of: id)
+      usage.ended(jobs, by: id)
+      leave(jobs, id)
       core.coordinator.workerSaid(message, id)
     case .failed(let uri):
       let jobs = core.coordinator.inHand([uri], of: id)
@@ -230,6 +242,7 @@ extension WorkerService: WorkerServerDelegate {
 
   private func ended(_ jobs: [JobKey], _ message: WorkerMessage, _ id: WorkerID) {
     endedInTurn[id, default: []] += jobs
+    usage.ended(jobs, by: id)
     leave(jobs, id)
     core.coordinator.workerSaid(message, id)
     status.publish(ended: jobs)
