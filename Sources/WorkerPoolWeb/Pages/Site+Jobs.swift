@@ -210,6 +210,7 @@ extension Site {
     let key = job.objectID.key ?? 0
     let state = JobText.state(job, run)
     let worker = status?.workers.first { $0.running.contains(job.objectID.uriString) }
+    let answer = explanation(of: job, status, run)
     return HTML([
       tag("h1") {
         "p\(key) "
@@ -221,9 +222,9 @@ extension Site {
       },
       tag("p") {
         tag("span", .class("quiet")) { "next: " }
-        next(job, status, run)
+        next(job, status, run, answer)
       },
-      facts(job, run, worker),
+      facts(job, run, worker, answer?.use),
       attempts(job, run),
       list("Objects", job.objectURIs), list("Results", job.resultURIs), list("After", job.options.after),
       block("Parameters", job.shownParameters.map(ReadableJSON.text)),
@@ -232,14 +233,8 @@ extension Site {
   }
 
   /// What comes next for the job, with a command only where no button does the same.
-  private func next(_ job: Job, _ status: PoolStatus?, _ run: JobRun?) -> String {
-    var obstacle: JobObstacle?
-    if status != nil, run == nil, job.state == .available {
-      // The page is worth showing without the pool's answer.
-      obstacle = try? StatusClient(queue: queue)
-        .request(StatusRequest(.explain, jobs: [job.objectID.uriString]), within: 1).obstacle
-    }
-    let next = JobStory.next(job, status: status, run: run, obstacle: obstacle)
+  private func next(_ job: Job, _ status: PoolStatus?, _ run: JobRun?, _ answer: StatusReply?) -> String {
+    let next = JobStory.next(job, status: status, run: run, obstacle: answer?.obstacle)
     return (visitor.isReadOnly ? next.text : next.sentence).text(for: .plain)
   }
 
@@ -259,7 +254,14 @@ extension Site {
       })
   }
 
-  private func facts(_ job: Job, _ run: JobRun?, _ worker: PoolStatus.Worker?) -> HTML {
+  /// What the pool says of a job that does not run. The page is worth showing without its answer.
+  private func explanation(of job: Job, _ status: PoolStatus?, _ run: JobRun?) -> StatusReply? {
+    guard status != nil, run == nil else { return nil }
+    return try? StatusClient(queue: queue)
+      .request(StatusRequest(.explain, jobs: [job.objectID.uriString]), within: 1)
+  }
+
+  private func facts(_ job: Job, _ run: JobRun?, _ worker: PoolStatus.Worker?, _ use: ResourceUse?) -> HTML {
     var rows: [(String, HTML)] = [
       ("queue", link(job.queue, Address("jobs", query: ["queue": job.queue]))),
       ("priority", HTML(String(job.priority))),
@@ -281,6 +283,7 @@ extension Site {
     } else if job.progressTotal > 0 {
       rows.append(("progress", progress(job.progressDone, job.progressTotal)))
     }
+    if let use { rows.append(("used", HTML(use.text))) }
     if let date = job.runAt { rows.append(("runs after", When.age(date))) }
     if let date = job.finishedAt { rows.append(("ended", When.age(date))) }
     if let batch = job.batch { rows.append(("batch", link(batch, Address("jobs", query: ["batch": batch])))) }

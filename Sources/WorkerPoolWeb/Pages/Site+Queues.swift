@@ -1,3 +1,4 @@
+import Foundation
 import Jobs
 import PoolClient
 
@@ -24,6 +25,7 @@ extension Site {
         tag("h1") { "Kinds" },
         groups(status, names: kindNames, what: "kind", paused: Set(status.pausedKinds), by: \.kind),
         rest(status),
+        processorPlot(status),
         plugins(status),
       ]))
   }
@@ -96,7 +98,29 @@ extension Site {
     }
   }
 
-  private static let columnsOfKinds = ["oldest waits", "mean wait", "mean run", "done per min", "done", "failed"]
+  /// Kinds that the plot shows: those that have used most.
+  private static let plottedKinds = 5
+
+  /// The processor time that kinds have used in the last minutes; nothing before any was measured.
+  private func processorPlot(_ status: PoolStatus) -> HTML {
+    let kinds = (status.kinds ?? []).filter { $0.use != nil }
+      .sorted { ($0.use?.processorTime ?? 0, $1.kind) > ($1.use?.processorTime ?? 0, $0.kind) }
+    guard !kinds.isEmpty else { return .nothing }
+    let (grid, recent) = (Period.fiveMinutes.grid(until: Date()), monitor.recent)
+    let series = kinds.prefix(Self.plottedKinds).map { kind in
+      Plot.Series(name: kind.kind, values: recent.processorTime(of: kind.kind, grid))
+    }
+    let plot = Plot(
+      title: "Processor time by kind", unit: "seconds in \(grid.stepTitle)",
+      note: "Of the kinds that have used most, counted when their jobs end.", shape: .bars, times: grid.times,
+      step: grid.step, series: series, text: { $0 == 0 ? "0" : StatusText.shortTime($0) })
+    return tag("div", .class("plots")) { plot.html }
+  }
+
+  private static let columnsOfKinds = [
+    "oldest waits", "mean wait", "mean run", "done per min", "done", "failed", "processor time", "memory at most", "read",
+    "written",
+  ]
 
   /// What is known of a kind: since the pool was started, but for the first.
   private func values(_ kind: PoolStatus.Kind?, _ status: PoolStatus) -> [String] {
@@ -110,6 +134,8 @@ extension Site {
       kind.oldestWaiting.map(StatusText.shortTime) ?? "", mean(kind.waiting), mean(kind.running),
       StatusText.decimal(Double(counters.done) / max(1, status.age / 60)), Count.number(counters.done),
       Count.number(counters.failed + counters.crashed + counters.timedOut),
+      kind.use.map { StatusText.shortTime($0.processorTime) } ?? "", kind.use?.peakMemory.map(StatusText.size) ?? "",
+      kind.use?.bytesRead.map(StatusText.size) ?? "", kind.use?.bytesWritten.map(StatusText.size) ?? "",
     ]
   }
 

@@ -8,6 +8,8 @@ struct RecentGauges: Sendable {
   struct Sample: Sendable {
     var date: Date
     var gauges: HistoryGauges
+    /// The processor time that jobs of each kind have used since the pool was started.
+    var processorTimes: [String: Double] = [:]
   }
 
   /// In their order.
@@ -26,8 +28,32 @@ struct RecentGauges: Sendable {
     meter.note(status, at: moment)
     // Without a count of the jobs there is no depth to remember.
     guard status.jobs != nil else { return }
-    samples.append(Sample(date: date, gauges: HistoryGauges(status, processors: meter.total)))
+    let times = (status.kinds ?? []).compactMap { kind in kind.use.map { (kind.kind, $0.processorTime) } }
+    samples.append(
+      Sample(
+        date: date, gauges: HistoryGauges(status, processors: meter.total),
+        processorTimes: Dictionary(times, uniquingKeysWith: { first, _ in first })))
     samples.removeAll { $0.date < date - Self.length }
+  }
+
+  /// The processor time of the jobs of a kind that ended in each interval of a grid, in seconds; nil where the pool was
+  /// not asked. Between two samples it grows evenly.
+  func processorTime(of kind: String, _ grid: TimeGrid) -> [Double?] {
+    func time(at date: Date) -> Double? {
+      guard let index = samples.firstIndex(where: { $0.date >= date }) else { return nil }
+      let later = samples[index]
+      guard later.date > date else { return later.processorTimes[kind] ?? 0 }
+      guard index > 0 else { return nil }
+      let earlier = samples[index - 1]
+      let part = date.timeIntervalSince(earlier.date) / later.date.timeIntervalSince(earlier.date)
+      let start = earlier.processorTimes[kind] ?? 0
+      return start + part * ((later.processorTimes[kind] ?? 0) - start)
+    }
+    return grid.times.map { date in
+      guard let start = time(at: date), let end = time(at: date + grid.step) else { return nil }
+      // A new pool counts from zero.
+      return max(0, end - start)
+    }
   }
 
   /// The intervals of a grid with the gauges that plots show: what the pool has kept in its store, and for the last
