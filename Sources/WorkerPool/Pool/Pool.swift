@@ -97,11 +97,13 @@ public enum Pool {
       configuration.workers = handover.workerCount ?? configuration.workers
       configuration.fixedWorkers = handover.fixedWorkers ?? configuration.fixedWorkers
       configuration.handover = handover
+      // The former program would have gone on, too.
+      configuration.storeTimeout = nil
       StoreLock.inherit(handover.storeLock)
     }
     if configuration.handlesSignals { OpenFileLimit.raise() }
-    // Before anything is made: a start that is refused leaves nothing behind.
-    if let shortage = OpenFileLimit.shortageOfPool {
+    // Before anything is made: a start that is refused leaves nothing behind. One that takes over has the descriptors.
+    if configuration.handover == nil, let shortage = OpenFileLimit.shortageOfPool {
       throw StartError.tooFewOpenFiles(needed: shortage.needed, limit: shortage.limit)
     }
     if !configuration.place.isServer {

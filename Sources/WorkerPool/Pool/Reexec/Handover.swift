@@ -12,7 +12,8 @@ import WorkerProtocol
 /// The document lies in a file in memory. The environment variable ``variable`` names its descriptor, and whether the
 /// program has to go on with the pool or only to say whether it could.
 struct Handover: Codable {
-  /// The edition of this document: of its members, and of what they contain.
+  /// The edition of this document: of its members, of what they contain, and of what the workers were told, such as the
+  /// version of their protocol. Change it with any of these.
   static let version = 1
   static let variable = "WORKERPOOL_HANDOVER"
 

@@ -2,6 +2,7 @@ import Foundation
 import Jobs
 import LinuxSystem
 import PoolClient
+import WorkerProtocol
 
 /// The answer of a program that is asked whether it could take over a running pool, with the options of that pool.
 enum HandoverCheck {
@@ -29,6 +30,8 @@ enum HandoverCheck {
     } catch {
       throw Pool.StartError.store(path: configuration.store, reason: ErrorText.text(error))
     }
+    try OutputFiles.check(configuration)
+    if let path = configuration.recording { try ConversationRecorder.check(path: path) }
     try PluginPresence.require(in: configuration.pluginDirectories)
     print(answer)
   }

@@ -96,6 +96,8 @@ final class Reexec {
     self.attempt = nil
     if attempt.restsSince != nil { release() }
     refuse(attempt.client, reason)
+    // The end of a turn sends the reply and hands out jobs.
+    core.loop.inNextTurn {}
   }
 
   private func release() {
@@ -130,7 +132,6 @@ final class Reexec {
     }
     core.loop.timers.cancel(attempt.timer)
     self.attempt?.restsSince = Clock.now
-    core.coordinator.isHeld = true
     supervisor.hold()
     lookAgain()
   }
@@ -147,6 +148,8 @@ final class Reexec {
   func endTurn() {
     guard let attempt, let since = attempt.restsSince else { return }
     if core.isStopping { return fail("the pool is stopping") }
+    // While workers finish that cannot be handed over, the others get jobs.
+    core.coordinator.isHeld = supervisor.workers.values.allSatisfy(\.survivesReexec)
     guard let obstacle = obstacle(after: Clock.now - since) else { return replace(attempt) }
     if Clock.now - since >= attempt.deadline {
       fail("the pool has not come to rest within \(Clock.text(attempt.deadline)): \(obstacle)")
