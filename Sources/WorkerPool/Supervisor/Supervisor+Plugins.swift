@@ -105,10 +105,10 @@ extension Supervisor {
     delegate?.pluginsChanged(usablePlugins)
     for worker in workers.values {
       guard let plugin = news.plugins.first(where: { $0.name == worker.plugin.name }) else { continue }
-      // A process that the program before this one had started stays, unless its plugin has changed meanwhile.
-      if !worker.isAdopted || worker.plugin != plugin { worker.isOutdated = true }
-      worker.isAdopted = false
+      // Its processes stay, unless the plugin has changed since the program before this one found it.
+      if !adoptedPlugins.contains(plugin.name) || worker.plugin != plugin { worker.isOutdated = true }
     }
+    adoptedPlugins.subtract(news.plugins.map(\.name))
     drainForgotten()
     rebalance()
     endIfNothingCanBeStarted()

@@ -58,6 +58,8 @@ final class Supervisor {
   weak var delegate: SupervisorDelegate?
 
   var plugins: [Plugin] = []
+  /// Those that the program before this one has found, and this one has not found again yet.
+  var adoptedPlugins: Set<String> = []
   /// Why plugins cannot be used or were given up, by name.
   var failures: [String: StartFailure] = [:]
   var policies: [String: RestartPolicy] = [:]

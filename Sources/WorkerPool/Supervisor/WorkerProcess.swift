@@ -26,8 +26,6 @@ final class WorkerProcess {
   var replaces: WorkerID?
   /// It was started before plugins were reloaded.
   var isOutdated = false
-  /// The program before this one had started it, and its plugin has not been found again yet.
-  var isAdopted = false
   /// Lines of output since a moment, for those that write too many.
   var outputSecond = 0.0
   var outputLines = 0
@@ -59,7 +57,7 @@ final class WorkerProcess {
     startedAt = handed.startedAt
     (upSince, drainingSince) = (handed.upSince, handed.drainingSince)
     (hasWorked, jobsDone, jobLimit) = (handed.hasWorked, handed.jobsDone, handed.jobLimit)
-    (replaces, isOutdated, isAdopted) = (handed.replaces, handed.isOutdated, true)
+    (replaces, isOutdated) = (handed.replaces, handed.isOutdated)
     lastLines = handed.lastLines
     memoryGroup = handed.memoryGroup
   }

@@ -31,6 +31,7 @@ extension WorkerService {
     var indices: [WorkerID: [JobKey: Int]] = [:]
     var adopted: Set<Int32> = []
     supervisor.plugins = handover.plugins
+    supervisor.adoptedPlugins = Set(handover.plugins.map(\.name))
     supervisor.hasHadPlugins = !handover.plugins.isEmpty
     supervisor.lastNumber = handover.lastWorker
     for worker in handover.workers {
