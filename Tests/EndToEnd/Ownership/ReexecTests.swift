@@ -88,8 +88,9 @@ import WorkerPool
     unlink(plugin)
     let script = """
       #!/bin/bash
-      if [ "$1" = describe ]; then '\(Built.path("test-worker"))' describe | sed 's/"survivesReexec":true,*//'; exit; fi
-      exec -a "$0" '\(Built.path("test-worker"))' "$@"
+      worker() { exec -a "$name" '\(Built.path("test-worker"))' "$@"; }
+      name=$0
+      if [ "$1" = describe ]; then worker describe | sed 's/"survivesReexec":true,*//'; else worker "$@"; fi
 
       """
     try Data(script.utf8).write(to: URL(fileURLWithPath: plugin))
