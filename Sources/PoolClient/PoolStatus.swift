@@ -1,4 +1,5 @@
 import Jobs
+import WorkerProtocol
 
 /// The status of a pool: its jobs, workers and plugins, and what is wrong. `workerpool status --json` prints the same.
 ///
@@ -150,8 +151,11 @@ public struct PoolStatus: Codable, Equatable, Sendable {
     public var queue: String
     /// Seconds since the pool came.
     public var age: Double
+    /// The version of workerpool that the pool is of, as in ``PoolStatus/version``; nil for one that did not tell.
+    public var version: String?
 
-    package init(name: String, pid: Int32, queue: String, age: Double) {
+    package init(name: String, pid: Int32, queue: String, age: Double, version: String? = nil) {
+      self.version = version
       self.name = name
       self.pid = pid
       self.queue = queue
@@ -166,6 +170,9 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   public var others: [PoolStatus]?
   /// The process ID of the pool, on its host.
   public var pid: Int32
+  /// The version of workerpool that the pool is of, with the commit if its build was told: that of the program that
+  /// runs, and not of a file that has taken its place since. Nil for a pool that does not tell.
+  public var version: String?
   /// The path of the store, absolute.
   public var store: String
   /// The path of the model, absolute.
@@ -250,6 +257,7 @@ public struct PoolStatus: Codable, Equatable, Sendable {
     lockHolders: [LockHolder]? = nil, storeFailure: String? = nil, survivors: [Survivor]? = nil
   ) {
     self.pid = pid
+    version = Release.text
     self.store = store
     self.model = model
     self.phase = phase

@@ -56,7 +56,7 @@ public enum StatusText {
 
   /// `pool 4711, running; started 2 h 5 min ago`.
   static func title(_ status: PoolStatus) -> String {
-    "pool \(status.pid), \(status.phase); started \(duration(status.age)) ago\(pauses(status))"
+    "pool \(status.pid), \(status.phase); \(status.version.map { "version \($0), " } ?? "")started \(duration(status.age)) ago\(pauses(status))"
   }
 
   /// The numbers of the pool: a line for each subject, its name first.
@@ -75,8 +75,9 @@ public enum StatusText {
     }
     for host in (status.hosts ?? []).sorted(by: { ($0.name, $0.queue) < ($1.name, $1.queue) }) {
       lines.append(
-        "host      \(TerminalText.escaped(host.name)): pool \(host.pid) on \(TerminalText.escaped(host.queue)), for "
-          + duration(host.age) + work(of: host, status))
+        "host      \(TerminalText.escaped(host.name)): pool \(host.pid) on \(TerminalText.escaped(host.queue)), "
+          + (host.version.map { "version \(TerminalText.escaped($0)), " } ?? "version not known, ")
+          + "for \(duration(host.age))" + work(of: host, status))
     }
     if let bytes = status.walBytes { lines.append("store     a write-ahead log of \(size(bytes))") }
     for reader in status.walReaders ?? [] {

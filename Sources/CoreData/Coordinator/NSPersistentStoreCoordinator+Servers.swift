@@ -12,4 +12,13 @@ extension NSPersistentStoreCoordinator {
   package final var serverDate: Date? {
     objectStores.lazy.compactMap { ($0 as? any ConnectedStore)?.serverDate }.first
   }
+
+  /// Those of the advisory locks that a session with the server of a store holds; none without a server.
+  ///
+  /// - Throws: an `NSError` if the server cannot be reached.
+  package final func heldLocks(among numbers: [Int64]) throws -> Set<Int64> {
+    try objectStores.reduce(into: []) {
+      $0.formUnion(try ($1 as? any ConnectedStore)?.heldLocks(among: numbers) ?? [])
+    }
+  }
 }

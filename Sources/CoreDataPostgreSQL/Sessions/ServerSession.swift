@@ -171,6 +171,18 @@ package final class ServerLockHold: @unchecked Sendable {
 extension ServerStore {
   var serverDate: Date? { database.serverDate }
 
+  /// A shared lock that is granted, and ends with its statement, shows that no session holds the lock.
+  func heldLocks(among numbers: [Int64]) throws -> Set<Int64> {
+    try CoreDataErrors.fromServer("Looking at locks of \(address.serverDescription)") {
+      try database.read { connection, _ in
+        try Set(
+          numbers.filter { number in
+            try connection.execute("SELECT pg_try_advisory_xact_lock_shared(\(raw: number))").bytes(0, 0)?[0] != 1
+          })
+      }
+    }
+  }
+
   /// The log reaches the disk in its order, so one commit that waits for that brings all before it there. It has to
   /// write something: the server does not wait for a transaction that wrote nothing.
   ///

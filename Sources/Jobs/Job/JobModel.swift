@@ -59,12 +59,24 @@ public enum JobModelError: Error, Hashable, Sendable, CustomStringConvertible {
   /// A newer version of workerpool has changed the pool's tables in that file.
   case storeIsNewer(String)
 
+  /// The pool's tables in that file are of a version which this one cannot bring up to date.
+  case storeIsTooOld(String, version: Int)
+  /// Pools that do not understand this version of the pool's tables run on that store.
+  case olderPoolsRun(String, version: Int, pools: [String])
+
   /// A sentence that names the entity or the configuration.
   public var description: String {
     switch self {
     case .entityExists(let name): "the model has an entity \(name), a name that the pool needs for itself"
     case .storeIsNewer(let path):
       "a newer version of workerpool has worked on the jobs in \(path): update this program"
+    case .storeIsTooOld(let path, let version):
+      "the pool's tables in \(path) are of version \(version), and this version of workerpool upgrades tables of "
+        + "version \(JobStore.oldestVersion) or later: run the jobs with the version that wrote them"
+    case .olderPoolsRun(let path, let version, let pools):
+      "the pool's tables in \(path) are of version \(version), and pools that run there do not understand version "
+        + "\(JobStore.version): install this version of workerpool on their hosts, and stop them; nothing is changed "
+        + "before. They are: \(pools.joined(separator: "; "))"
     case .noConfiguration(let name, let configurations):
       "the model has no configuration \(name); it has \(configurations.sorted().joined(separator: ", "))"
     }

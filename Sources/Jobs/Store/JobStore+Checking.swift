@@ -2,10 +2,12 @@ import CoreData
 
 /// The version of a store, and rows that were changed by hand.
 extension JobStore {
-  private static let versionName = "version"
+  static let versionName = "version"
   /// The version of stores that this version of workerpool writes. A change of their format gets the next number, and a
   /// test with a store of the version before.
-  static let version = 4
+  public static let version = 4
+  /// The oldest version of stores that this version of workerpool brings up to date.
+  static let oldestVersion = 3
 
   /// Checks the version of the store, and notes this version in a new store and one of an earlier version. Mends jobs
   /// whose rows were changed by hand so that `finishedAt` does not fit the state: the pool would not find them. Saves.

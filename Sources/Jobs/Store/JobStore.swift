@@ -62,20 +62,30 @@ public final class JobStore: Sendable {
   /// Opens the pool's store in the file, or in a schema of its own beside the app's, on a coordinator of a merged
   /// model; one that is not there is created, an older one is brought up to date.
   ///
-  /// - Throws: ``JobModelError/storeIsNewer(_:)``, or an `NSError` of Core Data.
+  /// - Throws: ``JobModelError/storeIsNewer(_:)``, ``JobModelError/storeIsTooOld(_:version:)`` and
+  ///   ``JobModelError/olderPoolsRun(_:version:pools:)``, which change nothing, or an `NSError` of Core Data.
   @discardableResult
   public static func addPoolStore(
     to coordinator: NSPersistentStoreCoordinator, at url: URL, options: [AnyHashable: Any] = [:]
   ) throws -> NSPersistentStore {
     var options = options
     options[NSPersistentStoreTablePrefixOption] = JobModel.tablePrefix
-    do {
-      return try coordinator.addPersistentStore(
+    func open(_ migration: AllowedMigration) throws -> NSPersistentStore {
+      try coordinator.addPersistentStore(
         ofType: StorePlace.storeType(at: url), configurationName: JobModel.poolConfiguration, at: url,
-        options: options, allowing: .additions)
+        options: options, allowing: migration)
+    }
+    // Pools of other hosts may run at a server: they are asked before anything is added.
+    do {
+      return try open(url.isFileURL ? .additions : .none)
     } catch let error as NSError where error.code == NSPersistentStoreIncompatibleVersionHashError {
-      // What older versions lack is added, so the store has something that this version does not know.
-      throw JobModelError.storeIsNewer(StorePlace(url).description)
+      let versions = StoreVersions(at: url, options)
+      try versions.requireUpgrade()
+      do {
+        return try open(.additions)
+      } catch let error as NSError where error.code == NSPersistentStoreIncompatibleVersionHashError {
+        throw versions.refusal ?? error
+      }
     }
   }
 

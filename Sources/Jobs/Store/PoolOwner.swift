@@ -1,4 +1,5 @@
 import CoreData
+import WorkerProtocol
 
 /// The pool that runs on a store, or ran there last. By it the next pool finds what this one has left.
 public struct PoolOwner: Hashable, Sendable {
@@ -12,14 +13,27 @@ public struct PoolOwner: Hashable, Sendable {
   public var ledger: String
   /// Among pools that share a store the identity of its ``PoolMember``: when that is forgotten, so is the owner.
   public var member: Int64?
+  /// The version of workerpool that the pool is of, as `workerpool --version` prints it; nil for pools that did not tell.
+  public var version: String?
+  /// The newest version of the pool's tables that the pool understands; nil for pools that did not tell.
+  public var tables: Int?
 
   /// A pool, and where it keeps its files.
-  public init(pid: Int32, queue: String, pool: String, ledger: String, member: Int64? = nil) {
+  ///
+  /// - Parameters:
+  ///   - version: that of workerpool; by default this program's.
+  ///   - tables: the newest version of the pool's tables that the pool understands; by default this program's.
+  public init(
+    pid: Int32, queue: String, pool: String, ledger: String, member: Int64? = nil, version: String? = Release.text,
+    tables: Int? = JobStore.version
+  ) {
     self.pid = pid
     self.queue = queue
     self.pool = pool
     self.ledger = ledger
     self.member = member
+    self.version = version
+    self.tables = tables
   }
 
   /// The name of the setting; in a store that several pools share, each has its own.
@@ -39,14 +53,15 @@ public struct PoolOwner: Hashable, Sendable {
     return try context.fetch(request).compactMap(PoolOwner.init)
   }
 
-  private init?(_ setting: PoolSetting) {
+  init?(_ setting: PoolSetting) {
     guard let text = setting.value, let json = try? JSONParser.parse(text),
       let queue = json["queue"]?.stringValue, let pool = json["pool"]?.stringValue,
       let ledger = json["ledger"]?.stringValue
     else { return nil }
     self.init(
       pid: Int32(clamping: json["pid"]?.intValue ?? 0), queue: queue, pool: pool, ledger: ledger,
-      member: json["member"]?.stringValue.flatMap { Int64($0) })
+      member: json["member"]?.stringValue.flatMap { Int64($0) },
+      version: json["version"]?.stringValue, tables: json["tables"]?.intValue)
   }
 
   /// Makes it the owner, or one of those that share the store, without saving.
@@ -55,7 +70,10 @@ public struct PoolOwner: Hashable, Sendable {
       [
         JSONMember("pid", .number(pid)), JSONMember("queue", .string(queue)), JSONMember("pool", .string(pool)),
         JSONMember("ledger", .string(ledger)),
-      ] + (member.map { [JSONMember("member", .string("\($0)"))] } ?? []))
+        member.map { JSONMember("member", .string("\($0)")) },
+        version.map { JSONMember("version", .string($0)) },
+        tables.map { JSONMember("tables", .number($0)) },
+      ].compactMap(\.self))
     try PoolSetting.set(Self.settingName(isShared ? pool : nil), json.text, in: context)
   }
 

@@ -20,6 +20,8 @@ struct StoreOverview: Equatable, Sendable {
   var wal = WALStatus()
   /// The pools that share the store; nil for a SQLite file.
   var members: [PoolMember]?
+  /// The versions of workerpool that these pools are of, by their identities, as far as they tell.
+  var versions: [Int64: String] = [:]
   /// The file systems without room.
   var fullDisks: [PoolStatus.FullDisk] = []
 
@@ -44,7 +46,12 @@ extension StoreJobSource {
         overview.stuck = counted.stuck
       }
       if let times = try? store.times(of: ended, in: countingContext) { overview.times = times }
-      if store.isShared { overview.members = try? store.members(in: countingContext) }
+      if store.isShared {
+        overview.members = try? store.members(in: countingContext)
+        for owner in (try? PoolOwner.all(in: countingContext)) ?? [] {
+          if let member = owner.member { overview.versions[member] = owner.version }
+        }
+      }
       countingContext.reset()
       overview.rejectedFiles = try? intake.rejected.count()
       overview.wal = walStatus

@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import WorkerProtocol
 
 @testable import WorkerPool
 
@@ -33,7 +34,7 @@ import Testing
     let lines = screen.lines(status(workers: 12), layout: narrow, rows: 24, now: now)
     #expect(lines.count <= 24)
     #expect(lines.allSatisfy { $0.count <= 80 }, "\(lines.filter { $0.count > 80 })")
-    #expect(lines[0] == "pool 4711, running; started 2 h 1 min ago; 12:34:56 UTC")
+    #expect(lines[0] == "pool 4711, running; version \(Release.text), started 2 h 1 min ago; 12:34:56 UTC")
     for number in 1...12 { #expect(lines.contains { $0.hasPrefix("\(number) ") }, "worker \(number) in \(lines)") }
     #expect(lines.contains { $0.contains("████·") && $0.contains("50 %") && $0.hasSuffix("p2") }, "\(lines)")
     #expect(

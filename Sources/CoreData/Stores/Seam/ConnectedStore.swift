@@ -11,9 +11,13 @@ package protocol ConnectedStore: ObjectStore {
 
   /// The time by the clock of the store's server; nil for a store without one, or one that was never reached.
   var serverDate: Date? { get }
+
+  /// Those of the server's advisory locks that a session holds; none for a store without a server.
+  func heldLocks(among numbers: [Int64]) throws -> Set<Int64>
 }
 
 extension ConnectedStore {
   package func synchronizeCommits() {}
   package var serverDate: Date? { nil }
+  package func heldLocks(among numbers: [Int64]) -> Set<Int64> { [] }
 }

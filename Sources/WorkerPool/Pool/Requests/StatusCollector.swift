@@ -234,7 +234,9 @@ extension PoolStatus {
       WALReader(pid: pid, command: "", age: Clock.now - since)
     }
     hosts = overview.members?.map {
-      Host(name: $0.host, pid: $0.pid, queue: $0.queue, age: max(0, -$0.startedAt.timeIntervalSinceNow))
+      Host(
+        name: $0.host, pid: $0.pid, queue: $0.queue, age: max(0, -$0.startedAt.timeIntervalSinceNow),
+        version: overview.versions[$0.identity])
     }
     backlog = overview.backlog
     backlogRest = overview.backlogRest

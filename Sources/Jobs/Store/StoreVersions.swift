@@ -1,0 +1,66 @@
+import CoreData
+
+/// What a pool's store of another version tells before it is brought up to date: the version of its tables, and which
+/// pools run there.
+struct StoreVersions {
+  private let place: String
+  /// The version of the tables; nil if they do not tell.
+  private var version: Int?
+  /// Pools at a server that run and do not understand this version of the tables, as text.
+  private var olderPools: [String] = []
+
+  /// - Parameter options: those with which the pool's store is opened.
+  init(at url: URL, _ options: [AnyHashable: Any]) {
+    place = StorePlace(url).description
+    // Reads only what all versions have. A store that cannot be read so does not tell, and opening it tells why.
+    try? read(url, options)
+  }
+
+  private mutating func read(_ url: URL, _ options: [AnyHashable: Any]) throws {
+    let model = JobModel.make()
+    let names = url.isFileURL ? [PoolSetting.entityName] : [PoolSetting.entityName, PoolMember.entityName]
+    let configuration = "Versions"
+    model.setEntities(model.entities.filter { names.contains($0.name ?? "") }, forConfigurationName: configuration)
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+    let readOnly: [AnyHashable: Any] = [
+      NSReadOnlyPersistentStoreOption: true, NSIgnorePersistentStoreVersioningOption: true,
+      NSPersistentStoreMustExistOption: true,
+    ]
+    let store = try coordinator.addPersistentStore(
+      ofType: StorePlace.storeType(at: url), configurationName: configuration, at: url,
+      options: options.merging(readOnly) { $1 })
+    // Nobody else has this store.
+    defer { try? coordinator.remove(store) }
+    let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+    context.persistentStoreCoordinator = coordinator
+    try context.performAndWait {
+      version = try PoolSetting.find(JobStore.versionName, in: context)?.value.flatMap { Int($0) }
+      if url.isFileURL { return }
+      let members = try PoolMember.all(in: context).filter { $0.goneAt == nil }
+      // Of a pool that was killed there is only the row.
+      let living = try coordinator.heldLocks(among: members.map(\.identity))
+      let owners = try PoolOwner.all(in: context)
+      olderPools = members.filter { living.contains($0.identity) }.compactMap { member in
+        let owner = owners.first { $0.member == member.identity }
+        if let tables = owner?.tables ?? version, tables >= JobStore.version { return nil }
+        return "process \(member.pid) of \(member.host), queue directory \(member.queue)"
+          + (owner?.version.map { ", workerpool \($0)" } ?? "")
+      }
+    }
+  }
+
+  /// Throws if the tables cannot be brought up to date, or if a pool that runs would not understand them then.
+  func requireUpgrade() throws {
+    guard let version else { return }
+    if version < JobStore.oldestVersion { throw JobModelError.storeIsTooOld(place, version: version) }
+    if version < JobStore.version, !olderPools.isEmpty {
+      throw JobModelError.olderPoolsRun(place, version: version, pools: olderPools.sorted())
+    }
+  }
+
+  /// Why a store that additions do not bring to this version is refused; nil for a store that has no newer version. What
+  /// older versions lack is added, so a newer store has something that this version does not know.
+  var refusal: JobModelError? {
+    if let version, version < JobStore.version { nil } else { .storeIsNewer(place) }
+  }
+}
