@@ -145,6 +145,13 @@ extension ServerStore {
         "\(address.description) is damaged, or was changed by another program: its metadata cannot be read; restore it "
           + "from a backup")
     }
+    let layout = (metadata[ServerLayout.versionKey] as? NSNumber)?.intValue ?? ServerLayout.version
+    guard layout <= ServerLayout.version else {
+      throw CoreDataErrors.error(
+        .persistentStoreIncompatibleSchema,
+        "\(address.description) is laid out by a newer version of this framework (layout \(layout), this program knows "
+          + "\(ServerLayout.version)): update this program")
+    }
     metadata[NSStoreUUIDKey] = identifier
     return (identifier, metadata)
   }

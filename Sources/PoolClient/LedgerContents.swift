@@ -124,17 +124,26 @@ package struct LedgerContents: Sendable {
     } catch {
       throw Unreadable(path: path, reason: "it \(error)")
     }
+    var version = LedgerLayout.version
     let contents: LedgerContents? = data.withUnsafeBytes { bytes in
       // A new ledger has its whole size before it has its first bytes.
       guard bytes.count >= LedgerLayout.offset(ofEntry: LedgerLayout.firstCapacity),
         (bytes.count - LedgerLayout.headerSize) % LedgerLayout.entrySize == 0,
-        bytes.load(fromByteOffset: LedgerLayout.Header.magic, as: UInt64.self) == LedgerLayout.magic,
-        bytes.load(fromByteOffset: LedgerLayout.Header.version, as: UInt32.self) == LedgerLayout.version,
+        bytes.load(fromByteOffset: LedgerLayout.Header.magic, as: UInt64.self) == LedgerLayout.magic
+      else { return nil }
+      version = bytes.load(fromByteOffset: LedgerLayout.Header.version, as: UInt32.self)
+      guard version == LedgerLayout.version,
         bytes.load(fromByteOffset: LedgerLayout.Header.entrySize, as: UInt32.self) == UInt32(LedgerLayout.entrySize)
       else { return nil }
       return LedgerContents(bytes)
     }
-    guard let contents else { throw Unreadable(path: path, reason: "it is damaged, or from another version") }
+    guard let contents else {
+      throw Unreadable(
+        path: path,
+        reason: version == LedgerLayout.version
+          ? "it is damaged"
+          : "it is of version \(version), and this pool reads version \(LedgerLayout.version)")
+    }
     self = contents
   }
 

@@ -14,11 +14,13 @@ final class RunningPool {
 
   /// Starts a pool and waits until it says that it runs.
   ///
-  /// - Parameter prefix: a program with arguments that runs the pool, and is replaced by it.
+  /// - Parameters:
+  ///   - prefix: a program with arguments that runs the pool, and is replaced by it.
+  ///   - program: the `workerpool` of another version.
   init(
     _ place: TestPlace, store: String, model: String?, plugins: String, workers: Int = 2, record: String? = nil,
     options: [String] = [], environment: [String: String] = [:], queue name: String = "queue", bundled: Bool = false,
-    behind prefix: [String] = []
+    behind prefix: [String] = [], program: String = Built.path("workerpool")
   ) throws {
     self.store = store
     self.model = model ?? store
@@ -34,7 +36,7 @@ final class RunningPool {
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     let pipe = Pipe()
     log = LineReader(pipe.fileHandleForReading)
-    let words = prefix + [Built.path("workerpool")] + arguments
+    let words = prefix + [program] + arguments
     process.executableURL = URL(fileURLWithPath: words[0])
     process.arguments = Array(words.dropFirst())
     process.standardInput = FileHandle.nullDevice

@@ -3,6 +3,11 @@
 ///
 /// Names are kept quoted, as SQL needs them; those of tables with their schema.
 struct ServerLayout: PropertyColumns {
+  /// The version of the layout, which a store of a later one has in its metadata: programs that know only earlier ones
+  /// refuse it. It grows when they would misread the store, or damage it.
+  static let version = 1
+  static let versionKey = "NSStoreLayoutVersion"
+
   let numbering: EntityNumbering
   let address: ServerAddress
   private(set) var tables: [EntityTable] = []

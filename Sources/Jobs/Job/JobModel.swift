@@ -17,6 +17,11 @@ public enum JobModel {
   public static let poolConfiguration = "Pool"
   /// The prefix of the names of the pool's tables.
   public static let tablePrefix = "WP"
+  /// The version of the pool's tables that this version of workerpool writes. A change of their format gets the next
+  /// number, and a test with a store of the version before.
+  public static let tablesVersion = 4
+  /// The oldest version of the tables that this version of workerpool brings up to date.
+  static let oldestTablesVersion = 3
 
   /// A new model of the pool's entities alone, in the configuration ``poolConfiguration``.
   public static func make() -> NSManagedObjectModel { EmbeddedModel.pool.makeModel() }
@@ -72,10 +77,10 @@ public enum JobModelError: Error, Hashable, Sendable, CustomStringConvertible {
       "a newer version of workerpool has worked on the jobs in \(path): update this program"
     case .storeIsTooOld(let path, let version):
       "the pool's tables in \(path) are of version \(version), and this version of workerpool upgrades tables of "
-        + "version \(JobStore.oldestVersion) or later: run the jobs with the version that wrote them"
+        + "version \(JobModel.oldestTablesVersion) or later: run the jobs with the version that wrote them"
     case .olderPoolsRun(let path, let version, let pools):
       "the pool's tables in \(path) are of version \(version), and pools that run there do not understand version "
-        + "\(JobStore.version): install this version of workerpool on their hosts, and stop them; nothing is changed "
+        + "\(JobModel.tablesVersion): install this version of workerpool on their hosts, and stop them; nothing is changed "
         + "before. They are: \(pools.joined(separator: "; "))"
     case .noConfiguration(let name, let configurations):
       "the model has no configuration \(name); it has \(configurations.sorted().joined(separator: ", "))"

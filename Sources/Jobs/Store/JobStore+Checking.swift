@@ -3,11 +3,6 @@ import CoreData
 /// The version of a store, and rows that were changed by hand.
 extension JobStore {
   static let versionName = "version"
-  /// The version of stores that this version of workerpool writes. A change of their format gets the next number, and a
-  /// test with a store of the version before.
-  public static let version = 4
-  /// The oldest version of stores that this version of workerpool brings up to date.
-  static let oldestVersion = 3
 
   /// Checks the version of the store, and notes this version in a new store and one of an earlier version. Mends jobs
   /// whose rows were changed by hand so that `finishedAt` does not fit the state: the pool would not find them. Saves.
@@ -16,12 +11,12 @@ extension JobStore {
   /// - Throws: ``JobModelError/storeIsNewer(_:)``, which changes nothing; what a fetch or a save throws.
   public func check(in context: NSManagedObjectContext) throws {
     let version = try PoolSetting.find(Self.versionName, in: context)?.value.flatMap { Int($0) }
-    if let version, version > Self.version {
+    if let version, version > JobModel.tablesVersion {
       throw JobModelError.storeIsNewer(StorePlace(url).description)
     }
     try fitTimesToStates(in: context)
-    guard version != Self.version else { return }
-    try PoolSetting.set(Self.versionName, "\(Self.version)", in: context)
+    guard version != JobModel.tablesVersion else { return }
+    try PoolSetting.set(Self.versionName, "\(JobModel.tablesVersion)", in: context)
     do {
       try context.save()
     } catch let error as NSError where Self.isConflict(error) {

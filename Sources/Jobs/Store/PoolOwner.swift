@@ -25,7 +25,7 @@ public struct PoolOwner: Hashable, Sendable {
   ///   - tables: the newest version of the pool's tables that the pool understands; by default this program's.
   public init(
     pid: Int32, queue: String, pool: String, ledger: String, member: Int64? = nil, version: String? = Release.text,
-    tables: Int? = JobStore.version
+    tables: Int? = JobModel.tablesVersion
   ) {
     self.pid = pid
     self.queue = queue

@@ -42,7 +42,7 @@ struct StoreVersions {
       let owners = try PoolOwner.all(in: context)
       olderPools = members.filter { living.contains($0.identity) }.compactMap { member in
         let owner = owners.first { $0.member == member.identity }
-        if let tables = owner?.tables ?? version, tables >= JobStore.version { return nil }
+        if let tables = owner?.tables ?? version, tables >= JobModel.tablesVersion { return nil }
         return "process \(member.pid) of \(member.host), queue directory \(member.queue)"
           + (owner?.version.map { ", workerpool \($0)" } ?? "")
       }
@@ -52,8 +52,8 @@ struct StoreVersions {
   /// Throws if the tables cannot be brought up to date, or if a pool that runs would not understand them then.
   func requireUpgrade() throws {
     guard let version else { return }
-    if version < JobStore.oldestVersion { throw JobModelError.storeIsTooOld(place, version: version) }
-    if version < JobStore.version, !olderPools.isEmpty {
+    if version < JobModel.oldestTablesVersion { throw JobModelError.storeIsTooOld(place, version: version) }
+    if version < JobModel.tablesVersion, !olderPools.isEmpty {
       throw JobModelError.olderPoolsRun(place, version: version, pools: olderPools.sorted())
     }
   }
@@ -61,6 +61,6 @@ struct StoreVersions {
   /// Why a store that additions do not bring to this version is refused; nil for a store that has no newer version. What
   /// older versions lack is added, so a newer store has something that this version does not know.
   var refusal: JobModelError? {
-    if let version, version < JobStore.version { nil } else { .storeIsNewer(place) }
+    if let version, version < JobModel.tablesVersion { nil } else { .storeIsNewer(place) }
   }
 }

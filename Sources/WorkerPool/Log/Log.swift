@@ -114,6 +114,7 @@ public struct Log: Sendable {
         case .userID(let number): .number(number)
         case .user(let name): .string(name)
         case .webUser(let name): .string(name)
+        case .version(let version): .string(version)
         }
       members.append(JSONMember(field.name, value))
     }

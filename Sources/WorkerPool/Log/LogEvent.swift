@@ -133,6 +133,8 @@ public enum LogField: Equatable, Sendable {
   case user(String)
   /// Who was logged in at a web program, as that program says; empty for somebody without a name.
   case webUser(String)
+  /// The version of workerpool that writes the log.
+  case version(String)
 
   /// Its name in JSON.
   var name: String {
@@ -147,6 +149,7 @@ public enum LogField: Equatable, Sendable {
     case .userID: "userID"
     case .user: "user"
     case .webUser: "webUser"
+    case .version: "version"
     }
   }
 }

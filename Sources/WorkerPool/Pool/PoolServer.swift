@@ -141,7 +141,8 @@ final class PoolServer {
       .poolStarted,
       "running on \(configuration.queue), \(configuration.workers) worker\(configuration.workers == 1 ? "" : "s")",
       .pid(getpid()),
-      .path(configuration.queue))
+      .path(configuration.queue),
+      .version(Release.text))
   }
 
   // MARK: What comes from the store and from the queue directory

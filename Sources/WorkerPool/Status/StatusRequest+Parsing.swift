@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import WorkerProtocol
 
 /// Why a line of the status socket is not a request.
 struct StatusRequestError: Error, Equatable {
@@ -33,7 +34,8 @@ extension StatusRequest {
       request = try JSONDecoder().decode(StatusRequest.self, from: Data(line.utf8))
     } catch {
       let commands = Command.allCases.map(\.rawValue).joined(separator: ", ")
-      throw StatusRequestError(reason: "not a request; the commands are \(commands)")
+      throw StatusRequestError(
+        reason: "not a request of workerpool \(Release.text), which runs here; its commands are \(commands)")
     }
     if let count = request.count, !counts.contains(count) {
       throw StatusRequestError(reason: "count must be from \(counts.lowerBound) to \(counts.upperBound)")

@@ -73,14 +73,19 @@ final class HostPools {
   ///   - poolAddress: where this pool finds the server, if that is not the place of all pools.
   ///   - prefix: a program with arguments that runs the pool.
   ///   - environment: further variables of the pool and its workers.
+  ///   - program: the `workerpool` of another version.
+  ///   - plugins: another directory of plugins.
   func start(
     _ host: String, workers: Int = 1, options: [String] = [], counts: Bool = true, at poolAddress: String? = nil,
-    behind prefix: [String] = [], environment: [String: String] = [:]
+    behind prefix: [String] = [], environment: [String: String] = [:],
+    program: String = Built.path("workerpool"), plugins: String? = nil
   ) throws -> RunningPool {
     let pool = try RunningPool(
-      place, store: poolAddress.map { "\($0)&schema=\(schema)" } ?? store, model: model, plugins: plugins,
+      place, store: poolAddress.map { "\($0)&schema=\(schema)" } ?? store, model: model,
+      plugins: plugins ?? self.plugins,
       workers: workers, options: options,
-      environment: environment.merging(counts ? ["TEST_WORKER_COUNTS": "1"] : [:]) { $1 }, queue: host, behind: prefix)
+      environment: environment.merging(counts ? ["TEST_WORKER_COUNTS": "1"] : [:]) { $1 }, queue: host, behind: prefix,
+      program: program)
     try recordEnds()
     return pool
   }
