@@ -93,7 +93,7 @@ import Testing
     // When its jobs come over some seconds
     let start = Date()
     let terminal = try Terminal(["demo", "--seconds", "4", place.path("texts")])
-    let first = terminal.read { $0.contains("running; started") }
+    let first = terminal.read { $0.contains("running; version") }
     // Then the pool's status is shown meanwhile, and drawn over
     #expect(first.contains("the first jobs are submitted"), "\(first)")
     #expect(terminal.wait() == 0)
