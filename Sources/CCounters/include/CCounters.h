@@ -1,8 +1,8 @@
 #ifndef CCOUNTERS_H
 #define CCOUNTERS_H
 
-/// The number of calls of malloc(3) and its relatives since this process began, by all threads and libraries. Zero under
-/// a sanitizer, which has its own allocator.
+/// The number of calls of malloc(3) and its relatives since the first call of this function, by all threads and libraries.
+/// Zero under a sanitizer, which has its own allocator.
 unsigned long ccounters_allocations(void);
 
 enum ccounters_event { ccounters_cycles, ccounters_instructions };
