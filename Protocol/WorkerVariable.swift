@@ -22,6 +22,8 @@ public enum WorkerVariable: String, CaseIterable, Sendable {
   case orphanDeadline = "WORKERPOOL_ORPHAN_DEADLINE"
   /// The file by whose lock the pool's processes take turns at writing.
   case writeTurn = "WORKERPOOL_WRITE_TURN"
+  /// Kinds of jobs whose changes are kept with their saves, with commas between them; not set for none.
+  case keepChanges = "WORKERPOOL_KEEP_CHANGES"
 }
 
 extension [String: String] {

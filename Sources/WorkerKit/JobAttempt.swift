@@ -19,6 +19,7 @@ final class JobAttempt: @unchecked Sendable {
   private(set) var work = 0.0
   private var observers: [any NSObjectProtocol] = []
   private var lastReport: ContinuousClock.Instant?
+  private lazy var keptChanges = KeptChanges(self)
 
   private static let key = "WorkerKit.attempt"
 
@@ -28,8 +29,9 @@ final class JobAttempt: @unchecked Sendable {
     context.userInfo[Self.key] = Unowned(attempt: self)
     let center = NotificationCenter.default
     observers = [
-      center.addObserver(forName: .NSManagedObjectContextWillSave, object: context, queue: nil) { [unowned context] _ in
+      center.addObserver(forName: .NSManagedObjectContextWillSave, object: context, queue: nil) { [unowned self] _ in
         JobMergePolicy.guardJobs(in: context)
+        if let job = jobs.first, runner.keptKinds.contains(job.kind) { keptChanges.willSave(job) }
       },
       center.addObserver(forName: .NSManagedObjectContextDidSave, object: context, queue: nil) { [unowned self] in
         didSave($0)
@@ -101,6 +103,7 @@ final class JobAttempt: @unchecked Sendable {
 
   /// Notes which jobs the save committed, and tells the coordinator of the app's objects that it changed.
   private func didSave(_ notification: Notification) {
+    if !runner.keptKinds.isEmpty { keptChanges.didSave() }
     var hasNewJobs = false
     for (change, key) in Self.changes {
       guard let objects = notification.userInfo?[key] as? Set<NSManagedObject> else { continue }

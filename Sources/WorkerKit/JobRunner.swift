@@ -10,15 +10,18 @@ final class JobRunner: @unchecked Sendable {
   let connection: WorkerConnection
   private let workers: [String: any Worker.Type]
   private let mayGroup: Bool
+  /// Kinds of jobs whose changes are kept with their saves. Such jobs share no transactions.
+  let keptKinds: Set<String>
   private var pace: JobPace
   /// Seconds in which the jobs that ended last ran themselves.
   private var work = 0.0
 
-  init(workers: [any Worker.Type], store: JobStore, connection: WorkerConnection) {
+  init(workers: [any Worker.Type], store: JobStore, connection: WorkerConnection, keptKinds: Set<String>) {
     self.store = store
     self.connection = connection
     self.workers = Dictionary(workers.map { ($0.kind, $0) }, uniquingKeysWith: { first, _ in first })
-    mayGroup = workers.allSatisfy { $0.sharesTransactions }
+    self.keptKinds = keptKinds
+    mayGroup = workers.allSatisfy { $0.sharesTransactions && !keptKinds.contains($0.kind) }
     pace = JobPace(savesExclusively: !store.isShared)
   }
 

@@ -12,15 +12,16 @@ package final class JobTrial {
   private let runner: JobRunner
   private let pool: Connection
 
+  /// - Parameter keptKinds: kinds of jobs whose changes are kept.
   /// - Throws: `SystemCallError` when there are no descriptors left.
-  package init(workers: [any Worker.Type], store: JobStore) throws {
+  package init(workers: [any Worker.Type], store: JobStore, keptKinds: Set<String> = []) throws {
     let ends = try UnixSocket.pair()
     pool = ends.near
     // The connection closes its end itself.
     connection = try WorkerConnection(
       descriptor: fcntl(ends.far.number, F_DUPFD_CLOEXEC, 0), signals: nil, kinds: workers.map { $0.kind },
       orphanDeadline: 0)
-    runner = JobRunner(workers: workers, store: store, connection: connection)
+    runner = JobRunner(workers: workers, store: store, connection: connection, keptKinds: keptKinds)
   }
 
   /// Runs one attempt of a job that is available in the store. Its row says afterwards how it ended.

@@ -15,6 +15,8 @@ struct WorkerEnvironment {
   let storeFile: FileID?
   /// Seconds that a job may go on after the pool's death.
   let orphanDeadline: Double
+  /// Kinds of jobs whose changes are kept.
+  let keptKinds: Set<String>
 
   /// `nil` when the process was not started by a pool.
   init?(_ environment: [String: String]) {
@@ -27,6 +29,7 @@ struct WorkerEnvironment {
     writeTurn = environment[.writeTurn]
     storeFile = environment[.storeID].flatMap { FileID($0) }
     orphanDeadline = environment[.orphanDeadline].flatMap(Double.init) ?? 300
+    keptKinds = Set(environment[.keepChanges]?.split(separator: ",").map(String.init) ?? [])
   }
 
   /// Opens the app's store and the pool's in the shared file, on a coordinator of this process.

@@ -89,7 +89,8 @@ struct WorkerProgram {
         descriptor: UnixSocket.inherited(environment.connection), signals: signals, kinds: workers.map { $0.kind },
         orphanDeadline: environment.orphanDeadline)
       connection.interruptStatements = { [coordinator = store.coordinator] in coordinator.interruptStatements() }
-      let runner = JobRunner(workers: workers, store: store, connection: connection)
+      let runner = JobRunner(
+        workers: workers, store: store, connection: connection, keptKinds: environment.keptKinds)
       // Jobs get a thread with a stack like the main thread's; the main thread listens.
       do throws(SystemCallError) {
         try BackgroundThread.start("jobs") { runner.run() }

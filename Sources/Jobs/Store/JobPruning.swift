@@ -77,6 +77,7 @@ public final class JobPruning {
     }
     last = (deleted.compactMap(\.objectID.key), before)
     try store.countInHistory(deleted: deleted, at: now, in: context)
+    try JobStore.forgetChanges(of: deleted, in: context)
     awaited.keepAwaited(amongDeleted: deleted, in: context)
     return deleted.count
   }

@@ -13,6 +13,7 @@ extension JobStore {
     let stay = try awaited?.keys(among: jobs, in: context) ?? []
     let deleted = jobs.filter { $0.objectID.key.map(stay.contains) != true }
     try countInHistory(deleted: deleted, at: now, in: context)
+    try Self.forgetChanges(of: deleted, in: context)
     for job in deleted { context.delete(job) }
     awaited?.keepAwaited(amongDeleted: deleted, in: context)
     return stay.count

@@ -84,6 +84,12 @@ public struct PoolConfiguration: Sendable {
   ///
   /// Workers get the values, and who may read the store's file can read them there.
   public var redactedNames: Set<String> = []
+  /// Kinds of jobs whose changes to the app's objects are kept beside the jobs, so that people can see and undo them:
+  /// `workerpool jobs show --changes`, `workerpool undo`. Default: none. `--keep-changes`.
+  ///
+  /// A save of such a job writes one more row, with the values that were there before, and the plugin's jobs share no
+  /// transactions. The rows go with their jobs.
+  public var keptKinds: Set<String> = []
   /// Which jobs tell people of failed and dead jobs, and of kinds that are stalled. Default: none. `--hook`. They are
   /// kept in the store; the pool that begins last decides. See `JobHook`.
   ///
@@ -217,6 +223,7 @@ public struct PoolConfiguration: Sendable {
     environment[.protocolEdition] = ProtocolVersion.edition
     environment[.connection] = "\(Program.inheritedDescriptor)"
     environment[.writeTurn] = QueueLayout(root: queue).writeTurn
+    if !keptKinds.isEmpty { environment[.keepChanges] = keptKinds.sorted().joined(separator: ",") }
     environment[.queue] = URL(fileURLWithPath: queue).path
     environment[.jobs] = QueueLayout(root: queue).jobs
     environment[.store] = place.absolute.text

@@ -18,6 +18,8 @@ let jobsCommand = CommandDescription(
     CommandOption(
       name: "columns", value: "NAMES",
       help: "the columns of the table, by the names of --json: job,kind,queue,parameters"),
+    CommandOption(
+      name: "changes", help: "with show: also the objects that the job inserted, updated and deleted, by attempt"),
     CommandOption(name: "watch", help: "on a terminal: go on showing as many as fit, newer each second; q quits"),
     CommandOption(name: "json", help: "print a JSON object on each line, with parameters and errors"),
     CommonOptions.store, CommonOptions.queue, CommonOptions.local,
@@ -30,6 +32,9 @@ let jobsCommand = CommandDescription(
   let jobName = try arguments.shown("a job: p17", of: "jobs")
   let order = try arguments.word("sort", among: JobOrder.allCases.map(\.rawValue)).flatMap(JobOrder.init) ?? .newest
   let columns = try columns(arguments)
+  guard jobName != nil || !arguments.has("changes") else {
+    throw UsageError("--changes goes with one job: workerpool jobs show p17 --changes")
+  }
   let reader = try StoreReader(poolStore: try arguments.storePath())
   let status = JobFilterOptions.noteWaits(arguments, in: reader)
   if reader.isShared, let status { reader.note(status) }
@@ -39,12 +44,16 @@ let jobsCommand = CommandDescription(
     let answer =
       status == nil ? nil : try? arguments.pool().request(StatusRequest(.explain, jobs: [uri]), within: 10)
     let isFound = try reader.job(uri) { job, run in
+      let changes = arguments.has("changes") ? try JobEffects(job) : nil
       if arguments.has("json") {
-        Output.line(JobText.json(job, run: run, waits: reader.waits, use: answer?.use).text)
+        let members = JobText.json(job, run: run, waits: reader.waits, use: answer?.use).objectValue ?? []
+        Output.line(JSONValue.object(members + (changes?.members ?? [])).text)
       } else {
         JobStory.lines(
           job, status: status, run: run, obstacle: answer?.obstacle, use: answer?.use, reader: arguments.adviceReader
         ).forEach(Output.line)
+        guard let changes else { return }
+        (["", "what it changed"] + changes.lines(kind: job.kind).map { "  \($0)" }).forEach(Output.line)
       }
     }
     if !isFound { Output.error("workerpool jobs: there is no job \(jobName)\n") }

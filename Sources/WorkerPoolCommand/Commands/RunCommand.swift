@@ -89,6 +89,11 @@ private let retentionOptions = [
   CommandOption(
     name: "keep-count", value: "N", help: "keep the last N succeeded and the last N cancelled jobs",
     defaultText: text(defaults.retention.count)),
+  CommandOption(
+    name: "keep-changes", value: "KIND,KIND",
+    help: "keep what jobs of these kinds change in the app's objects, for `jobs show --changes` and `undo`; may be "
+      + "repeated",
+    isRepeating: true),
 ]
 
 /// What other users may do.
@@ -304,6 +309,7 @@ private func configuration(_ arguments: ParsedArguments) throws -> PoolConfigura
   _ = try mask(arguments)
   configuration.allowsGroup = arguments.has("allow-group")
   configuration.redactedNames = try redactedNames(arguments)
+  configuration.keptKinds = try keptKinds(arguments)
   do throws(JobHookError) {
     for text in arguments.strings("hook") { configuration.hooks.append(try JobHook(text)) }
   } catch {
@@ -375,6 +381,16 @@ private func redactedNames(_ arguments: ParsedArguments) throws(UsageError) -> S
     throw UsageError("--redact must be names with commas between them, as in password,token")
   }
   return Set(names)
+}
+
+private func keptKinds(_ arguments: ParsedArguments) throws(UsageError) -> Set<String> {
+  let kinds = arguments.strings("keep-changes").flatMap { text in
+    text.split(separator: ",", omittingEmptySubsequences: false).map { $0.trimmingCharacters(in: .whitespaces) }
+  }
+  guard kinds.allSatisfy(JobRequest.isName) else {
+    throw UsageError("--keep-changes must be kinds with commas between them, as in import,index")
+  }
+  return Set(kinds)
 }
 
 private func confinedNeeds(_ arguments: ParsedArguments) throws(UsageError) -> PluginDescription.Needs {

@@ -28,15 +28,19 @@ private let jobOptions: [CommandOption] =
     CommandOption(name: "sort", value: "KEYS", help: "in this order, as in \"name,-createdAt\""),
     CommandOption(name: "chunk", value: "K", help: "objects of one job", defaultText: "1"),
     CommonOptions.store, CommonOptions.model,
-    CommandOption(name: "parameters", value: "JSON", help: "the parameters: a JSON object, or @FILE"),
-    CommandOption(
-      name: "set", value: "NAME=VALUE",
-      help: "one parameter, read as JSON if it is JSON, else a string; may be repeated",
-      isRepeating: true),
-  ] + JobField.all.compactMap(\.commandOption)
+  ] + parameterOptions + JobField.all.compactMap(\.commandOption)
+
+/// What every command that makes a job takes.
+let parameterOptions = [
+  CommandOption(name: "parameters", value: "JSON", help: "the parameters: a JSON object, or @FILE"),
+  CommandOption(
+    name: "set", value: "NAME=VALUE",
+    help: "one parameter, read as JSON if it is JSON, else a string; may be repeated",
+    isRepeating: true),
+]
 
 @Sendable private func submit(_ arguments: ParsedArguments) throws -> ExitCode {
-  let request = try request(arguments)
+  let request = try jobRequest(arguments)
   let jobs: [JobRequest]
   if let entity = arguments.string("entity") {
     guard request.objects.isEmpty else { throw UsageError("URIs and --entity cannot be given together") }
@@ -70,7 +74,8 @@ func checkNames(of request: JobRequest, _ arguments: ParsedArguments) throws {
   }
 }
 
-private func request(_ arguments: ParsedArguments) throws -> JobRequest {
+/// The job that the arguments ask for: its kind and the URIs of its objects as operands, and options.
+func jobRequest(_ arguments: ParsedArguments) throws -> JobRequest {
   var request = JobRequest(kind: arguments.operands[0], objects: Array(arguments.operands.dropFirst()))
   guard JobRequest.isName(request.kind) else { throw UsageError("\"\(request.kind)\" cannot be the name of a kind") }
   if let stranger = request.objects.first(where: { ObjectURI($0) == nil }) {

@@ -229,6 +229,7 @@ extension Site {
       list("Objects", job.objectURIs), list("Results", job.resultURIs), list("After", job.options.after),
       block("Parameters", job.shownParameters.map(ReadableJSON.text)),
       block("Output", job.shownOutput.map(ReadableJSON.text)),
+      block("Changes", changes(job)),
     ])
   }
 
@@ -347,6 +348,12 @@ extension Site {
           ]),
       ])
     }
+  }
+
+  /// What the pool has kept of the job's changes. The page is worth showing without them.
+  private func changes(_ job: Job) -> String? {
+    guard let changes = try? JobEffects(job), !changes.saves.isEmpty else { return nil }
+    return changes.lines(kind: job.kind).joined(separator: "\n")
   }
 
   private func list(_ title: String, _ uris: [String]) -> HTML {

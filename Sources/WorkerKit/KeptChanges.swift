@@ -1,0 +1,53 @@
+import CoreData
+
+/// Keeps what a job's saves change, in the same transactions, so that people can see it and undo it. One job runs in
+/// the context.
+///
+/// What an object's own `willSave()` sets comes later than this, and is not kept.
+///
+/// `@unchecked Sendable`: used on the context's queue only, as the attempt is.
+final class KeptChanges: @unchecked Sendable {
+  private unowned let attempt: JobAttempt
+  /// The number of the next save.
+  private var number: Int?
+  /// The row of a save that has not succeeded yet: it may be tried again.
+  private var row: PoolSetting?
+
+  init(_ attempt: JobAttempt) { self.attempt = attempt }
+
+  func willSave(_ job: Job) {
+    guard let key = job.objectID.key else { return }
+    let context = attempt.context
+    let store = attempt.runner.store
+    // The job's own row may count the attempt already.
+    let attemptNumber = job.state == .succeeded ? max(1, job.attemptNumber - 1) : job.attemptNumber
+    var save: JobSave
+    do {
+      let changes = try ObjectChange.pending(in: context, of: store.appIdentifier)
+      guard !changes.isEmpty else { return dropRow() }
+      save = JobSave(attempt: attemptNumber, date: store.now, changes: changes)
+    } catch {
+      // Whatever keeps the changes from being read must not be taken for no changes.
+      save = JobSave(attempt: attemptNumber, date: store.now, changes: [], omission: FailureText.text(error))
+    }
+    do {
+      let number = try self.number ?? JobStore.nextSave(of: key, in: context)
+      self.number = number
+      row = JobStore.keep(save, number: number, of: key, in: row, context)
+    } catch {
+      complain("the changes of \(job.objectID.uriString) are not kept: \(FailureText.text(error))")
+    }
+  }
+
+  /// The changes of the save before it failed are gone.
+  private func dropRow() {
+    if let row { attempt.context.delete(row) }
+    row = nil
+  }
+
+  func didSave() {
+    guard row != nil else { return }
+    row = nil
+    number = number.map { $0 + 1 }
+  }
+}
