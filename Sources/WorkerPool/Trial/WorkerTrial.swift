@@ -1,0 +1,180 @@
+import Foundation
+import Glibc
+import Jobs
+import LinuxSystem
+import PoolClient
+import WorkerProtocol
+
+/// One worker process that runs one job, without a pool: nothing else is handed to it. For jobs that a person tries on
+/// a copy of the store.
+package struct WorkerTrial {
+  /// How the process left the job. The job's row says more.
+  package enum Outcome: Equatable {
+    /// Its row says how it ended.
+    case ended
+    /// The worker gave it back without an attempt.
+    case returned
+    /// The process died while the job ran.
+    case died(String)
+    /// The caller wanted no more.
+    case interrupted
+  }
+
+  private let configuration: PoolConfiguration
+
+  /// - Parameter configuration: says where the store, its model, the queue directory and the plugins are; the store is
+  ///   a file that is there.
+  package init(_ configuration: PoolConfiguration) {
+    var configuration = configuration
+    configuration.storeFile = FileID(path: configuration.store)
+    self.configuration = configuration
+  }
+
+  /// Seconds that a plugin gets to describe itself, or to say hello.
+  private static let patience = 20.0
+  /// Seconds that the process gets to end after the job.
+  private static let grace = 5.0
+
+  // MARK: The plugin
+
+  /// The plugin that runs a kind: its name and its program.
+  ///
+  /// - Throws: ``TrialError``.
+  package func plugin(for kind: String) throws -> (name: String, path: String) {
+    var (kinds, names): (Set<String>, Set<String>) = ([], [])
+    for directory in configuration.pluginDirectories {
+      for (name, path) in (PluginListings.files(in: directory) ?? [:]).sorted(by: { $0.key < $1.key }) {
+        // The first directory that has a name wins.
+        guard names.insert(name).inserted, let description = describe(path) else { continue }
+        guard description.kinds.contains(where: { $0.kind == kind }) else {
+          kinds.formUnion(description.kinds.map(\.kind))
+          continue
+        }
+        if description.settledByPool == true { throw TrialError.settledByPool(kind, plugin: name) }
+        return (name, path)
+      }
+    }
+    throw TrialError.noPlugin(kind, known: kinds.sorted(), directories: configuration.pluginDirectories)
+  }
+
+  /// Nil for a file that does not describe itself.
+  private func describe(_ path: String) -> PluginDescription? {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: path)
+    process.arguments = ["describe"]
+    process.environment = configuration.workerEnvironment.filter { $0.key != WorkerVariable.connection.rawValue }
+    process.standardInput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    let output = Pipe()
+    process.standardOutput = output
+    // A file that cannot be started is no plugin; the pool's log tells why.
+    guard (try? process.run()) != nil else { return nil }
+    let timer = DispatchWorkItem { process.terminate() }
+    DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience, execute: timer)
+    let text = output.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    timer.cancel()
+    return try? PluginDescription(json: String(decoding: text, as: UTF8.self))
+  }
+
+  // MARK: The process
+
+  /// Runs the job in a process of the program, which ends before this returns, with all of its process group.
+  ///
+  /// - Parameters:
+  ///   - log: the file for what the process prints.
+  ///   - isInterrupted: asked several times a second.
+  ///   - progress: called with what the job reports of its progress.
+  /// - Throws: ``TrialError`` when it does not come up, and failed system calls.
+  package func run(
+    _ job: ObjectURI, in program: String, log: String, isInterrupted: () -> Bool,
+    progress: (_ done: Int, _ total: Int) -> Void
+  ) throws -> Outcome {
+    let output = try Descriptor(
+      open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600), "open", path: log)
+    var process = Program(path: program, environment: configuration.workerEnvironment)
+    process.isSubreaper = true
+    process.pidVariable = WorkerVariable.pid.rawValue
+    let (connection, pid) = try start(process, output)
+    var isRunning = true
+    defer { if isRunning { OwnChildren.end(pid) } }
+    let deadline = Clock.now + Self.patience
+    var hasBegun = false
+    while true {
+      if isInterrupted() { return .interrupted }
+      guard hasBegun || Clock.now < deadline else { throw TrialError.silent(program) }
+      var watched = pollfd(fd: connection.descriptor, events: Int16(POLLIN), revents: 0)
+      guard connection.hasMore || poll(&watched, 1, 200) > 0 else { continue }
+      let received = try connection.receive()
+      let lines =
+        switch received {
+        case .lines(let lines), .closed(let lines): lines
+        }
+      for line in lines {
+        switch try WorkerMessage(line: line) {
+        case .hello(let version, _):
+          guard ProtocolVersion.supported.contains(version) else { throw TrialError.version(version) }
+          say([.welcome(version: version), .run([job])], connection)
+          hasBegun = true
+        case .progress(_, let done, let total): progress(done, total)
+        case .done, .failed:
+          say([.drain], connection)
+          awaitEnd(of: pid)
+          return .ended
+        case .returned: return .returned
+        default: break
+        }
+      }
+      guard case .closed = received else { continue }
+      awaitEnd(of: pid)
+      isRunning = false
+      let death = Death(waitStatus: OwnChildren.end(pid)).description
+      guard hasBegun else { throw TrialError.neverCame(program, death) }
+      return .died(death)
+    }
+  }
+
+  /// The child gets its end of the connection; this process keeps none of it.
+  private func start(_ process: Program, _ output: Descriptor) throws -> (Connection, pid_t) {
+    let ends = try UnixSocket.pair()
+    return (ends.near, try process.start(output: output, errors: output, inherited: ends.far))
+  }
+
+  private func say(_ messages: [CoordinatorMessage], _ connection: Connection) {
+    connection.send { bytes in for message in messages { message.append(to: &bytes) } }
+    // A few bytes: the socket takes them, or the process is gone, which the next reading tells.
+    _ = connection.flush()
+  }
+
+  /// Waits until the process has ended by itself, for some seconds.
+  private func awaitEnd(of pid: pid_t) {
+    // Without the descriptor it is killed at once, which does no harm: its work is done.
+    guard let process = try? Descriptor.ofProcess(pid) else { return }
+    var watched = pollfd(fd: process.number, events: Int16(POLLIN), revents: 0)
+    _ = poll(&watched, 1, Int32(Self.grace * 1000))
+  }
+}
+
+/// Why a job cannot be tried.
+package enum TrialError: Error, Hashable, CustomStringConvertible {
+  case noPlugin(String, known: [String], directories: [String])
+  case settledByPool(String, plugin: String)
+  case silent(String)
+  case version(Int)
+  case neverCame(String, String)
+
+  package var description: String {
+    switch self {
+    case .noPlugin(let kind, let known, let directories):
+      let places = directories.joined(separator: ", ")
+      let hint = Spelling.hint(to: kind, among: known, otherwise: "they run \(known.joined(separator: ", "))")
+      return "no plugin in \(places) runs the kind \(kind)\(hint); --plugins names another directory"
+    case .settledByPool(let kind, let plugin):
+      return "jobs of the kind \(kind) cannot be tried: the plugin \(plugin) lets the pool write their ends "
+        + "(settledByPool); run a pool on a copy of the store: see `workerpool copy` and the task backup of maintain"
+    case .silent(let program): return "\(program) did not say hello"
+    case .version(let version): return "the plugin speaks version \(version) of the protocol"
+    case .neverCame(let program, let death): return "\(program) \(death) before it said hello"
+    }
+  }
+}
