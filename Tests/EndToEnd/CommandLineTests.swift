@@ -7,8 +7,8 @@ import WorkerProtocol
     let overview = try workerpool("--help")
     #expect(overview.code == 0)
     let commands = [
-      "run", "submit", "status", "jobs", "periodic", "workers", "fetch", "logs", "retry", "cancel", "delete", "pause",
-      "resume", "scale", "reload", "reexec", "stop", "systemd-unit", "demo",
+      "run", "submit", "status", "jobs", "periodic", "workers", "fetch", "logs", "retry", "cancel", "delete", "undo",
+      "try", "pause", "resume", "scale", "reload", "reexec", "stop", "systemd-unit", "demo",
     ]
     for command in commands {
       #expect(overview.output.contains("  \(command) "))
