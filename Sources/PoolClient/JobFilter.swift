@@ -1,7 +1,7 @@
 import CoreData
 import Jobs
 
-/// Chooses jobs by their state, kind, queue, batch, a text, or a predicate. A job is chosen if all that is set fits.
+/// Chooses jobs by their state, kind, queue, batch, tag, time, a text, or a predicate. A job is chosen if all that is set fits.
 ///
 /// ```swift
 /// import PoolClient
@@ -14,7 +14,7 @@ import Jobs
 /// try reader.jobs(filter, limit: 20) { job, _ in print(job.objectID.uriString, job.failures.last?.message ?? "") }
 /// ```
 ///
-/// States are found by an index; `search` and `predicate` look at each job that the rest leaves.
+/// States and times are found by an index; `tag`, `search` and `predicate` look at each job that the rest leaves.
 public struct JobFilter: Hashable, Sendable {
   /// Only jobs in this state; nil, the default, for all. `available` includes the jobs that run: set `isRunning` to
   /// tell them apart, or use `stateName`.
@@ -31,6 +31,13 @@ public struct JobFilter: Hashable, Sendable {
   public var queue: String?
   /// Only jobs of this batch, written exactly; nil, the default, for all.
   public var batch: String?
+  /// Only jobs with this tag, written exactly; nil, the default, for all. Tags have no index: each job that the rest of
+  /// the filter leaves is looked at.
+  public var tag: String?
+  /// Only jobs that came at this time or later; nil, the default, for all.
+  public var from: Date?
+  /// Only jobs that came before this time; nil, the default, for all.
+  public var to: Date?
   /// In the syntax of `NSPredicate(format:)`, over the attributes of `PoolJob`; nil, the default, for all. A text that
   /// cannot be read, or names another attribute, makes the reading throw ``ObjectQueryError``.
   public var predicate: String?
@@ -109,6 +116,9 @@ public struct JobFilter: Hashable, Sendable {
       if !running.isEmpty { conditions.append(NSPredicate(format: "NOT self IN %@", running)) }
     }
     if let states { conditions.append(NSCompoundPredicate(orPredicateWithSubpredicates: states.map(\.predicate))) }
+    if let from { conditions.append(NSPredicate(format: "createdAt >= %@", from as NSDate)) }
+    if let to { conditions.append(NSPredicate(format: "createdAt < %@", to as NSDate)) }
+    if let tag { conditions.append(JobOptions.predicate(tag: tag)) }
     for (what, name) in names { conditions.append(NSPredicate(format: "%K == %@", what.rawValue, name)) }
     if let predicate {
       if let name = secrets.first(where: { predicate.lowercased().contains($0) }) {

@@ -372,10 +372,28 @@ public final class StoreReader {
   /// - Parameter runs: who runs what now.
   package func condition(_ filter: JobFilter, _ runs: [JobKey: JobRun]) throws -> NSPredicate? {
     if keepsSecrets { context.forgetRedaction() }
-    return try filter.condition(
+    let condition = try filter.condition(
       running: runs.keys.compactMap(objectID(job:)), waits: waits, objectID: objectID(job:),
       besides: keepsSecrets && !context.redaction().names.isEmpty ? ["parameters", "output"] : [])
+    let parts = try [condition].compactMap(\.self) + keyBounds(from: filter.from, to: filter.to)
+    return parts.isEmpty ? nil : NSCompoundPredicate(andPredicateWithSubpredicates: parts)
   }
+
+  /// Times of arrival have no index, but keys nearly have their order: a job is saved a little after it was made, and
+  /// the clocks of several hosts differ.
+  private func keyBounds(from: Date?, to: Date?) throws -> [NSPredicate] {
+    func bound(_ format: String, _ date: Date?) throws -> NSPredicate? {
+      guard let date else { return nil }
+      let key = try JobStore.key(cameAt: date, in: context, objectID: objectID(job:))
+      return objectID(job: key).map { NSPredicate(format: format, $0) }
+    }
+    return [
+      try bound("self >= %@", from.map { $0 - Self.disorder }), try bound("self < %@", to.map { $0 + Self.disorder }),
+    ].compactMap(\.self)
+  }
+
+  /// Seconds by which a job may have come earlier or later than its neighbours.
+  private static let disorder = 3600.0
 
   private func objectID(job key: JobKey) -> NSManagedObjectID? { coordinator.objectID(for: jobURIs[key]) }
 

@@ -242,6 +242,7 @@ import WorkerPool
       "unique-by": "kind,parameters", "unique-period": "3600",
       "max-attempts": "7", "backoff": "2", "max-backoff": "30.5", "timeout": "1.5", "limit-key": "disk", "limit": "3",
       "after": "x-coredata://A/PoolJob/p1", "batch": "night", "after-batch": "day", "when-failed": "run",
+      "tag": "spring sale",
     ]
     #expect(Set(options.keys) == Set(JobField.all.filter { $0.option != nil }.map(\.optionName)))
     // When all options are given
@@ -258,7 +259,7 @@ import WorkerPool
     #expect(job.timeout == 1.5 && job.limitKey == "disk" && job.batch == "night" && job.options.uniqueFor == 60)
     #expect(job.options.backoff == 2 && job.options.maxBackoff == 30.5 && job.options.limit == 3)
     #expect(job.options.after == ["x-coredata://A/PoolJob/p1"] && job.options.afterBatch == "day")
-    #expect(job.options.whenFailed == .run)
+    #expect(job.options.whenFailed == .run && job.options.tags == ["spring sale"])
     #expect(job.uniqueBy == [.kind, .parameters])
     // The period takes the place of --unique-for.
     try FileManager.default.removeItem(atPath: incoming + "/" + name)
@@ -275,7 +276,7 @@ import WorkerPool
       (["--priority", "x"], #"--priority must be a whole number from -32768 to 32767, not "x""#),
       (["--timeout", "1e9"], #"--timeout must be a number of seconds above 0 and at most 2592000, not "1e9""#),
       (["--job-queue", "a b"], #"--job-queue must be a name of 1 to 100"#),
-      (["--run-at", "soon"], "--run-at must be a time"),
+      (["--tag", "a,b"], "--tag must be an array of tags"), (["--run-at", "soon"], "--run-at must be a time"),
       (["--after", "p1"], #"--after needs a job's URI, not "p1""#), (["--when-failed", "no"], "--when-failed must be"),
     ])
   func aValueThatTheFileCouldNotHaveIsRefused(arguments: [String], message: String) throws {

@@ -24,6 +24,7 @@ import Testing
     request.options.after = ["x-coredata://A/PoolJob/p1"]
     request.options.afterBatch = "day"
     request.options.whenFailed = .run
+    request.options.tags = ["customer:17", "spring sale"]
     return request
   }
 
@@ -113,7 +114,9 @@ import Testing
     ("timeout", "1e9", "\"timeout\" must be a number of seconds above 0 and at most 2592000"), ("timeout", ".5", nil),
     ("priority", "+5", nil),
     ("runAt", "tomorrow", "\"runAt\" must be a time such as"), ("queue", "a b", "\"queue\" must be a name"),
-    ("whenFailed", "run", nil), ("whenFailed", "no", "\"whenFailed\" must be \"wait\", \"cancel\" or \"run\""),
+    ("whenFailed", "run", nil), ("tags", "spring sale", nil),
+    ("tags", "a,b", "\"tags\" must be an array of tags, each 1 to 100 bytes"),
+    ("whenFailed", "no", "\"whenFailed\" must be \"wait\", \"cancel\" or \"run\""),
     ("unique", "17", nil), ("uniqueBy", "kind,parameters", nil),
     ("uniqueBy", "kind,args", "\"uniqueBy\" must be an array of some of \"kind\", \"queue\""),
   ]) func anOptionIsReadAsTheMemberOfAJobFileIs(name: String, text: String, problem: String?) throws {

@@ -60,6 +60,40 @@ public struct JobOptions: Hashable, Sendable {
   /// ```
   public var whenFailed = FailureRule.wait
 
+  /// Short texts by which people find and count the job: a customer, a release, a campaign. At most ``mostTags``, each
+  /// once, as ``isTag(_:)`` says. Default: none. They change nothing about when the job runs.
+  ///
+  /// ```swift
+  /// var request = JobRequest(kind: "export")
+  /// request.options.tags = ["customer:17", "spring sale"]  // `workerpool jobs --tag customer:17` lists it
+  /// ```
+  public var tags: [String] = []
+
+  /// The most tags of a job.
+  public static let mostTags = 16
+
+  /// Whether the text can be a tag: 1 to 100 bytes without control characters, commas, quotation marks and backslashes.
+  public static func isTag(_ text: String) -> Bool {
+    (1...100).contains(text.utf8.count)
+      && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && !"\",\\".utf8.contains($0) }
+  }
+
+  /// Matches jobs with the tag; ones with any tag for nil. There is no index of tags: it looks at each job that other
+  /// conditions leave.
+  package static func predicate(tag: String?) -> NSPredicate {
+    guard let tag else { return NSPredicate(format: "options CONTAINS %@", #""tags":["#) }
+    // A tag has no character that JSON escapes, and no comma. So only an element of an array stands so between its
+    // neighbours, and the other arrays of the options have URIs.
+    let quoted = "\"\(tag)\""
+    let forms = ["[\(quoted)]", "[\(quoted),", ",\(quoted),", ",\(quoted)]"].map {
+      NSPredicate(format: "options CONTAINS %@", $0)
+    }
+    return NSCompoundPredicate(
+      andPredicateWithSubpredicates: [
+        NSPredicate(format: "options CONTAINS %@", quoted), NSCompoundPredicate(orPredicateWithSubpredicates: forms),
+      ])
+  }
+
   /// The most jobs that one job can wait for by name; a batch may be larger.
   public static let mostAfter = 1000
 

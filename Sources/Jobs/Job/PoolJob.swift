@@ -52,6 +52,14 @@ extension PoolJob {
     set { optionsText = newValue.text }
   }
 
+  /// The tags by which people find and count the job, in the order in which its producer gave them; parsed with each
+  /// call. A worker may read them, and cannot change them.
+  ///
+  /// ```swift
+  /// for job in try context.fetch(Job.fetchRequest()) { print(job.kind, job.tags.joined(separator: ", ")) }
+  /// ```
+  public var tags: [String] { options.tags }
+
   /// URIs of the objects that the plugin names as its result; empty for none. Read it when the job has succeeded.
   ///
   /// ```swift

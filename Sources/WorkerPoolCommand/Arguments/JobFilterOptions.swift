@@ -9,6 +9,9 @@ enum JobFilterOptions {
     CommandOption(name: "kind", value: "KIND", help: "only jobs of this kind"),
     CommandOption(name: "job-queue", value: "NAME", help: "only jobs that wait in this queue"),
     CommandOption(name: "batch", value: "NAME", help: "only jobs of this batch"),
+    CommandOption(name: "tag", value: "TAG", help: "only jobs with this tag"),
+    CommandOption(name: "from", value: "TIME", help: "only jobs that came then or later: 2026-01-01T00:00:00Z"),
+    CommandOption(name: "to", value: "TIME", help: "only jobs that came before"),
     CommandOption(
       name: "error", value: "ERROR", help: "only jobs with this last error, as `workerpool failures` shows it"),
     CommandOption(
@@ -37,9 +40,18 @@ enum JobFilterOptions {
     filter.kind = arguments.string("kind")
     filter.queue = arguments.string("job-queue")
     filter.batch = arguments.string("batch")
+    filter.tag = arguments.string("tag")
+    filter.from = try time(arguments, "from")
+    filter.to = try time(arguments, "to")
     filter.error = arguments.string("error")
     filter.wait = try arguments.word("waits-for", among: JobWait.allCases.map(\.rawValue)).flatMap(JobWait.init)
     filter.predicate = arguments.string("where")
     return filter
+  }
+
+  private static func time(_ arguments: ParsedArguments, _ name: String) throws(UsageError) -> Date? {
+    guard let text = arguments.string(name) else { return nil }
+    if let date = Timestamp.date(text) { return date }
+    throw UsageError("--\(name): \"\(text)\" is no time; write it as 2026-01-01T00:00:00Z")
   }
 }

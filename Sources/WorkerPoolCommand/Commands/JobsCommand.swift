@@ -20,6 +20,7 @@ let jobsCommand = CommandDescription(
       help: "the columns of the table, by the names of --json: job,kind,queue,parameters"),
     CommandOption(
       name: "changes", help: "with show: also the objects that the job inserted, updated and deleted, by attempt"),
+      name: "group-by", value: "tag", help: "count the jobs of each tag by state instead of listing jobs"),
     CommandOption(name: "watch", help: "on a terminal: go on showing as many as fit, newer each second; q quits"),
     CommandOption(name: "json", help: "print a JSON object on each line, with parameters and errors"),
     CommonOptions.store, CommonOptions.queue, CommonOptions.local,
@@ -58,6 +59,19 @@ let jobsCommand = CommandDescription(
     }
     if !isFound { Output.error("workerpool jobs: there is no job \(jobName)\n") }
     return isFound ? .success : .failure
+  }
+  if try arguments.word("group-by", among: ["tag"]) != nil {
+    let tags = try reader.tags(filter)
+    let shown = tags.prefix(limit == 0 ? tags.count : limit)
+    if arguments.has("json") {
+      for tag in shown { Output.line(tag.json.text) }
+    } else {
+      let lines = tags.isEmpty ? ["no jobs with tags"] : TagCounts.table(Array(shown)).lines(Output.layout)
+      lines.forEach(Output.line)
+      let missing = tags.count - shown.count
+      if missing > 0 { Output.line("\(Plural.text(missing, "more tag")); --limit 0 shows all") }
+    }
+    return .success
   }
   if arguments.has("json") {
     try reader.jobs(filter, order: order, limit: limit) { job, run in

@@ -112,7 +112,13 @@ extension JobField {
       option: Option(
         "RULE", "what happens when one of the jobs before it is dead or cancelled: wait, cancel or run",
         default: JobOptions.FailureRule.wait.rawValue), get: { $0.whenFailed == .wait ? nil : $0.whenFailed },
-      set: { $0.whenFailed = $1 }), .passing("submission", .name, get: { $0.submission }, set: { $0.submission = $1 }),
+      set: { $0.whenFailed = $1 }),
+    .options(
+      "tags", .tags,
+      option: Option(
+        "TAG", "a tag, by which people find and count jobs; may be repeated", name: "tag", isRepeating: true),
+      get: { $0.tags.isEmpty ? nil : $0.tags }, set: { $0.tags = $1 }, show: { .array($0.tags.map(JSONValue.string)) }),
+    .passing("submission", .name, get: { $0.submission }, set: { $0.submission = $1 }),
   ]
 
   private static let writtenByPool: [JobField] = [

@@ -122,9 +122,12 @@ extension JobField {
   }
 
   /// A field that a producer asks for and the options of a job keep.
+  ///
+  /// - Parameter show: the field of a job in the store; nil for one that is shown among the options only.
   static func options<Value>(
     _ name: String, _ form: JobFieldForm<Value>, isForPeriodicJobs: Bool = true, option: Option? = nil,
-    get: @escaping @Sendable (JobOptions) -> Value?, set: @escaping @Sendable (inout JobOptions, Value) -> Void
+    get: @escaping @Sendable (JobOptions) -> Value?, set: @escaping @Sendable (inout JobOptions, Value) -> Void,
+    show: (@Sendable (PoolJob) -> JSONValue)? = nil
   ) -> JobField {
     var field = requested(
       name, form, isForPeriodicJobs: isForPeriodicJobs, option: option, get: { get($0.options) },
@@ -132,6 +135,7 @@ extension JobField {
     field.optionsMember = OptionsMember(
       read: { value, options in if let value = form.decode(value) { set(&options, value) } },
       write: { options in get(options).flatMap { try? form.encode($0) } })
+    field.show = show
     return field
   }
 

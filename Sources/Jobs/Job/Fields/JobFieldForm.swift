@@ -9,7 +9,7 @@ struct JobFieldForm<Value: Sendable>: Sendable {
   let decode: @Sendable (JSONValue) -> Value?
   let encode: @Sendable (Value) throws(JSONError) -> JSONValue
   /// What is wrong with a value of the right type; nil for nothing, and an empty text where ``expected`` says it all.
-  private let problem: @Sendable (JSONValue, Value) -> String?
+  fileprivate let problem: @Sendable (JSONValue, Value) -> String?
   /// The JSON of a text on the command line.
   let argument: @Sendable (String) -> JSONValue
 
@@ -170,6 +170,18 @@ extension JobFieldForm<[String]> {
   /// URIs of objects.
   static var objects: JobFieldForm {
     list("an array of object URIs such as \"x-coredata://STORE/Document/p42\"", "none") { ObjectURI($0) != nil }
+  }
+
+  /// Tags of a job.
+  static var tags: JobFieldForm {
+    let form = list(
+      "an array of tags, each 1 to 100 bytes without control characters, commas, quotation marks and backslashes",
+      "none", where: JobOptions.isTag, atMost: JobOptions.mostTags, otherwise: "keep the rest in its parameters")
+    return JobFieldForm(
+      form.expected, decode: form.decode, encode: form.encode,
+      problem: { json, tags in
+        form.problem(json, tags) ?? (Set(tags).count < tags.count ? "it has a tag twice" : nil)
+      })
   }
 
   /// Jobs that must succeed before this one.
