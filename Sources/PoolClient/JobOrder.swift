@@ -16,7 +16,7 @@ public enum JobOrder: String, CaseIterable, Sendable {
   case newest, oldest, priority, attempts, crashes, started, finished
 
   /// What the fetch request sorts by.
-  var descriptors: [NSSortDescriptor] {
+  package var descriptors: [NSSortDescriptor] {
     let newest = NSSortDescriptor(key: "objectID", ascending: false)
     return switch self {
     case .newest: [newest]

@@ -15,8 +15,29 @@ function localize(root) {
     if (time.classList.contains("moment")) time.textContent = text;
     else time.title = text;
   }
+  // The fields of times: the server writes and reads UTC.
+  for (const field of root.querySelectorAll("input[type=datetime-local]")) {
+    const zone = field.parentElement.querySelector("span");
+    zone.textContent = zone.textContent.replace(" (UTC)", "");
+    const date = new Date(field.getAttribute("value") + "Z");
+    if (isNaN(date)) continue;
+    field.setAttribute("value", local(date));
+  }
+}
+
+// A time as such a field has it, in the time zone of the browser.
+function local(date) {
+  return new Date(date - date.getTimezoneOffset() * 60000).toISOString().slice(0, 19);
 }
 localize(document);
+
+document.addEventListener("formdata", ({ target, formData }) => {
+  if (!target.querySelector("input[type=datetime-local]")) return;
+  for (const name of ["from", "to"]) {
+    const date = new Date(formData.get(name) || "");
+    if (!isNaN(date)) formData.set(name, date.toISOString().replace(".000Z", "Z"));
+  }
+});
 
 (() => {
   const main = document.querySelector("main[data-live]");

@@ -3,87 +3,59 @@ import Jobs
 import PoolClient
 
 extension Site {
-  func jobs(_ filter: JobFilter, before: Int64?) throws -> Layout.Page {
+  func jobs(_ list: JobList) throws -> Layout.Page {
+    let filter = list.filter
     let jobReader = try openJobReader()
     noteWaits(in: jobReader)
     let page: JobReader.Page
     do {
-      page = try jobReader.page(filter, before: before)
+      page = try jobReader.page(list)
     } catch let error as ObjectQueryError {
-      return refused(filter, PageError(text: "The condition cannot be used: \(error).", advice: nil), status: 400)
+      return refused(list, PageError(text: "The condition cannot be used: \(error).", advice: nil), status: 400)
     } catch let error as PageError where !error.passes {
-      return refused(filter, error, status: 503)
+      return refused(list, error, status: 503)
     }
     return Layout.Page(
       title: "Jobs", part: "Jobs",
       content: HTML([
         tag("h1") { "Jobs" },
-        form(filter),
+        form(list),
         tag("p", .class("quiet"), .id("count")) {
           page.count >= JobReader.countedAtMost
             ? "\(Count.number(JobReader.countedAtMost)) jobs or more" : Count.text(page.count, "job")
-          before.map { ", those before p\($0)" } ?? ""
-          filter.search == nil
-            ? "" : "; a text is searched in the newest \(Count.number(Int(JobReader.searched))) jobs"
+          list.before.map { ", those before p\($0)" } ?? ""
+          list.skipped > 0 ? ", those after the first \(Count.number(list.skipped))" : ""
+          bounds(of: list)
         },
+        recent(list, now: Date()),
         page.count > 0 ? bulk(filter) : .nothing,
         page.rows.isEmpty ? .nothing : chosen(),
-        page.rows.isEmpty ? try nothing(filter, jobReader) : table(page.rows),
-        pages(filter, before: before, next: page.next),
+        page.rows.isEmpty ? try nothing(filter, jobReader) : table(page.rows, list),
+        pages(list, next: page.next),
       ]))
   }
 
+  /// What has no index is looked for in a part of the jobs, so that the page is quick however many there are.
+  private func bounds(of list: JobList) -> String {
+    let part = "the newest \(Count.number(Int(JobReader.searched))) jobs"
+    switch (list.filter.search != nil, !list.hasIndex) {
+    case (true, _): return "; a text is searched in \(part)"
+    case (_, true): return "; sorted are \(part)"
+    default: return ""
+    }
+  }
+
   /// The filter as it was filled in, and what is wrong with it.
-  private func refused(_ filter: JobFilter, _ error: PageError, status: UInt32) -> Layout.Page {
+  private func refused(_ list: JobList, _ error: PageError, status: UInt32) -> Layout.Page {
     Layout.Page(
       title: "Jobs", part: "Jobs",
-      content: HTML([tag("h1") { "Jobs" }, form(filter), problem(error.text, error.advice)]), isLive: false,
+      content: HTML([tag("h1") { "Jobs" }, form(list), problem(error.text, error.advice)]), isLive: false,
       status: status)
   }
 
   private func nothing(_ filter: JobFilter, _ jobReader: JobReader) throws -> HTML {
     let hints = filter.isEverything ? [] : try jobReader.reader.unknownNames(in: filter)
     return message((["No job fits"] + hints).joined(separator: "; "))
-  }
-
-  private func form(_ filter: JobFilter) -> HTML {
-    tag("form", Attribute("method", "get"), .action(Address("jobs")), .class("filter"), .id("filter")) {
-      tag("label") {
-        tag("span") { "State" }
-        tag("select", .name("state")) {
-          tag("option", .value("")) { "all" }
-          for state in StateMark.order {
-            tag("option", with: [.value(state)] + (state == filter.stateName ? [Attribute("selected")] : [])) { state }
-          }
-        }
-      }
-      tag("label") {
-        tag("span") { "Waits for" }
-        tag("select", .name("waits-for")) {
-          tag("option", .value("")) { "anything" }
-          for wait in JobWait.allCases {
-            tag("option", with: [.value(wait.rawValue)] + (wait == filter.wait ? [Attribute("selected")] : [])) {
-              wait.title
-            }
-          }
-        }
-      }
-      field("Kind", name: "kind", value: filter.kind)
-      field("Queue", name: "queue", value: filter.queue)
-      field("Batch", name: "batch", value: filter.batch)
-      if let error = filter.error { field("Error", name: "error", value: error) }
-      tag("div", .class("wide")) {
-        field(
-          "Search", name: "search", value: filter.search, type: "search",
-          more: [Attribute("placeholder", "p17, or any text")])
-      }
-      tag("div", .class("wide")) {
-        field(
-          "Condition", name: "where", value: filter.predicate,
-          more: [Attribute("placeholder", "attempt > 2 AND priority < 0")])
-      }
-      tag("div") { tag("button", .class("first")) { "Show" } }
-    }
   }
 
   /// What can be done with all jobs that fit; each button first shows how many they are.
@@ -117,7 +89,7 @@ extension Site {
 
   private static let chosenForm = "chosen"
 
-  private func table(_ rows: [JobReader.Row]) -> HTML {
+  private func table(_ rows: [JobReader.Row], _ list: JobList) -> HTML {
     let now = Date()
     return tag("div", .class("sheet"), Attribute("tabindex", "0")) {
       tag("table", .class("cards"), .id("jobs")) {
@@ -125,8 +97,11 @@ extension Site {
           tag("tr") {
             if !visitor.isReadOnly { tag("th") { tag("span", .class("unseen")) { "Checked" } } }
             for name in ["Job", "State", "Kind", "Queue"] { tag("th") { name } }
-            for name in ["Attempts", "Came", "Took"] { tag("th", .class("number")) { name } }
-            tag("th") { "Last error" }
+            heading("Attempts", sorts: .attempts, list)
+            heading("Came", sorts: list.order == .newest ? .oldest : .newest, list)
+            heading("Ended", sorts: .finished, list)
+            tag("th", .class("number")) { "Took" }
+            for name in ["Parameters", "Last error"] { tag("th") { name } }
           }
         }
         tag("tbody") {
@@ -145,11 +120,20 @@ extension Site {
                 if let waits = row.waits { tag("div", .class("waits")) { waits } }
                 if let progress = row.progress, row.state == "running" { self.progress(progress.done, progress.total) }
               }
-              tag("td", Attribute("data-label", "kind")) { row.kind }
+              tag("td", Attribute("data-label", "kind")) {
+                row.kind
+                tags(row.tags)
+              }
               tag("td", Attribute("data-label", "queue")) { row.queue }
               tag("td", .class("number"), Attribute("data-label", "attempts")) { attempts(row) }
               tag("td", .class("number"), Attribute("data-label", "came")) { When.age(row.createdAt, now: now) }
+              tag("td", .class("number"), Attribute("data-label", "ended")) {
+                row.finishedAt.map { When.age($0, now: now) } ?? .nothing
+              }
               tag("td", .class("number"), Attribute("data-label", "took")) { took(row, now) }
+              tag("td", .class("parameters whole")) {
+                if let parameters = row.parameters { tag("code") { parameters } }
+              }
               tag("td", .class("error whole")) { row.error.map { String($0.prefix(160)) } ?? "" }
             }
           }
@@ -178,13 +162,44 @@ extension Site {
     }
   }
 
-  private func pages(_ filter: JobFilter, before: Int64?, next: Int64?) -> HTML {
-    guard before != nil || next != nil else { return .nothing }
+  private func pages(_ list: JobList, next: JobList?) -> HTML {
+    guard !list.isFirstPage || next != nil else { return .nothing }
+    let isByArrival = list.order == .newest
     return tag("nav", .class("actions"), Attribute("aria-label", "Pages of the list")) {
-      if before != nil { tag("a", .class("button"), .href(filter.address())) { "Newest" } }
-      if let next {
-        tag("a", .class("button"), .href(filter.address(before: next)), Attribute("rel", "next")) { "Older" }
+      if !list.isFirstPage {
+        tag("a", .class("button"), .href(JobList(filter: list.filter, order: list.order).address)) {
+          isByArrival ? "Newest" : "First"
+        }
       }
+      if let next {
+        tag("a", .class("button"), .href(next.address), Attribute("rel", "next")) { isByArrival ? "Older" : "Next" }
+      }
+    }
+  }
+
+  /// The heading of a column by which the list can be sorted: a link, and a mark where it is sorted so. Another click
+  /// leads back to the newest.
+  private func heading(_ name: String, sorts order: JobOrder, _ list: JobList) -> HTML {
+    let isOfArrival = order == .newest || order == .oldest
+    let isSorted = isOfArrival ? [.newest, .oldest].contains(list.order) : list.order == order
+    let isAscending = list.order == .oldest
+    return tag(
+      "th",
+      with: [.class("number")] + (isSorted ? [Attribute("aria-sort", isAscending ? "ascending" : "descending")] : [])
+    ) {
+      if list.filter.error == nil {
+        link(name, JobList(filter: list.filter, order: isSorted && !isOfArrival ? .newest : order).address)
+      } else {
+        name
+      }
+    }
+  }
+
+  /// Links to the jobs with the same tags.
+  func tags(_ tags: [String]) -> HTML {
+    guard !tags.isEmpty else { return .nothing }
+    return tag("div", .class("tags")) {
+      for name in tags { link(name, Address("jobs", query: ["tag": name])) }
     }
   }
 
@@ -288,6 +303,7 @@ extension Site {
     if let date = job.runAt { rows.append(("runs after", When.age(date))) }
     if let date = job.finishedAt { rows.append(("ended", When.age(date))) }
     if let batch = job.batch { rows.append(("batch", link(batch, Address("jobs", query: ["batch": batch])))) }
+    if !job.tags.isEmpty { rows.append(("tags", tags(job.tags))) }
     if let text = job.uniqueKey { rows.append(("unique key", HTML(text))) }
     if let text = job.limitKey { rows.append(("limit key", HTML(text))) }
     if let seconds = job.timeout { rows.append(("timeout", HTML("\(StatusText.duration(seconds)) for each attempt"))) }

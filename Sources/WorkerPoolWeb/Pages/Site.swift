@@ -105,7 +105,7 @@ final class Site {
       if let search = request.query["search"], let key = ObjectURI.key(name: search) ?? jobKey(uri: search) {
         return try job(key)
       }
-      return try jobs(JobFilter(request.query), before: request.query["before"].flatMap(Int64.init))
+      return try jobs(JobList(request.query))
     case ("jobs", 2):
       guard let key = ObjectURI.key(name: parts[1]) else { return nil }
       return try job(key)

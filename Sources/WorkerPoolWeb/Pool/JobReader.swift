@@ -31,13 +31,16 @@ final class JobReader {
     var error: String?
     /// Why it waits; nil for a job that does not.
     var waits: String?
+    /// The beginning of the parameters, as people are shown them; nil for none.
+    var parameters: String?
+    var tags: [String] = []
   }
 
   /// A part of a list.
   struct Page: Sendable {
     var rows: [Row] = []
-    /// There are older ones, before this key.
-    var next: Int64?
+    /// The list as it goes on; nil at its end.
+    var next: JobList?
     /// How many jobs fit; ``countedAtMost`` stands for that many or more.
     var count = 0
   }
@@ -47,26 +50,26 @@ final class JobReader {
   /// Jobs are counted no further.
   static let countedAtMost = 10_000
 
-  /// The jobs that fit, newest first.
-  ///
-  /// - Parameter before: the key of the last job of the page before.
-  func page(_ filter: JobFilter, before: Int64?) throws -> Page {
-    if filter.error != nil { return try pageOfError(filter, before: before) }
+  /// The jobs of a page.
+  func page(_ list: JobList) throws -> Page {
+    if list.filter.error != nil { return try pageOfError(list) }
     var page = Page()
-    let filter = try bounded(filter)
+    let filter = try bounded(list.filter, isSorted: !list.hasIndex)
     try within(Self.longest) {
       try reader.perform { context, objectID in
         let runs = try reader.runs()
         let condition = try reader.condition(filter, runs)
         let request = Job.fetchRequest()
-        request.predicate = Self.and(condition, before.flatMap(objectID).map { NSPredicate(format: "self < %@", $0) })
-        request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: false)]
+        request.predicate = Self.and(
+          condition, list.before.flatMap(objectID).map { NSPredicate(format: "self < %@", $0) })
+        request.sortDescriptors = list.order.descriptors
         request.fetchLimit = Self.pageSize + 1
-        request.propertiesToFetch = Job.shortAttributes + ["errors"]
+        request.fetchOffset = list.skipped
+        request.propertiesToFetch = Self.shownAttributes
         let jobs = try context.fetch(request)
         page.rows = jobs.prefix(Self.pageSize).map { row($0, runs[$0.objectID.key ?? 0]) }
-        if jobs.count > Self.pageSize { page.next = page.rows.last?.key }
-        if before == nil, page.next == nil {
+        page.next = Self.next(of: list, after: page.rows, ifThereAreMore: jobs.count > Self.pageSize)
+        if list.isFirstPage, page.next == nil {
           page.count = page.rows.count
           return
         }
@@ -79,25 +82,33 @@ final class JobReader {
     return page
   }
 
+  private static let shownAttributes = Job.shortAttributes + ["errors", "parameters"]
+
+  private static func next(of list: JobList, after rows: [Row], ifThereAreMore isPart: Bool) -> JobList? {
+    guard isPart else { return nil }
+    var next = list
+    if list.order == .newest { next.before = rows.last?.key } else { next.skipped += rows.count }
+    return next
+  }
+
   /// The jobs that fit a filter by an error, of which no statement knows.
-  private func pageOfError(_ filter: JobFilter, before: Int64?) throws -> Page {
+  private func pageOfError(_ list: JobList) throws -> Page {
     var page = Page()
-    let filter = try bounded(filter)
+    let filter = try bounded(list.filter)
     try within(Self.longest) {
-      let newest = try before.map { $0 - 1 } ?? reader.newestKey()
+      let newest = try list.before.map { $0 - 1 } ?? reader.newestKey()
       let keys = try reader.keys(filter, upTo: newest, limit: Self.pageSize + 1)
       try reader.perform { context, objectID in
         let runs = try reader.runs()
         let request = Job.fetchRequest()
         request.predicate = NSPredicate(format: "self IN %@", keys.prefix(Self.pageSize).compactMap(objectID))
-        request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: false)]
-        request.propertiesToFetch = Job.shortAttributes + ["errors"]
+        request.sortDescriptors = list.order.descriptors
+        request.propertiesToFetch = Self.shownAttributes
         page.rows = try context.fetch(request).map { row($0, runs[$0.objectID.key ?? 0]) }
       }
-      if keys.count > Self.pageSize { page.next = keys[Self.pageSize - 1] }
-      let isWhole = before == nil && page.next == nil
+      page.next = Self.next(of: list, after: page.rows, ifThereAreMore: keys.count > Self.pageSize)
       page.count =
-        isWhole
+        list.isFirstPage && page.next == nil
         ? keys.count : try reader.keys(filter, upTo: try reader.newestKey(), limit: Self.countedAtMost).count
     }
     return page
@@ -117,9 +128,9 @@ final class JobReader {
     return try within(Self.longest) { try reader.counts(filter) }
   }
 
-  /// The filter, which searches a text in the newest jobs only: it has no index.
-  func bounded(_ filter: JobFilter) throws -> JobFilter {
-    guard filter.search != nil else { return filter }
+  /// The filter, which searches a text in the newest jobs only: it has no index. Neither have most orders.
+  func bounded(_ filter: JobFilter, isSorted: Bool = false) throws -> JobFilter {
+    guard filter.search != nil || isSorted else { return filter }
     var filter = filter
     filter.after = max(0, try reader.newestKey() - Self.searched)
     return filter
@@ -149,7 +160,10 @@ final class JobReader {
   /// Seconds to find the next jobs of a change.
   static let longestChange = 60.0
 
-  /// Jobs that are searched for a text: the newest.
+  /// Characters of a job's parameters that are shown in a list.
+  private static let shownParameters = 120
+
+  /// Jobs that are searched for a text, or sorted without an index: the newest.
   static let searched: Int64 = 50_000
 
   /// The kinds of some jobs, by key.
@@ -176,6 +190,7 @@ final class JobReader {
       attempts: job.attempt, crashes: job.crashes, createdAt: job.createdAt, startedAt: run?.since ?? job.startedAt,
       finishedAt: job.finishedAt, runAt: job.runAt,
       progress: job.progressTotal > 0 ? (job.progressDone, job.progressTotal) : nil,
-      error: failure.map { "\($0.type): \($0.message)" }, waits: reader.waits.text(job, run: run))
+      error: failure.map { "\($0.type): \($0.message)" }, waits: reader.waits.text(job, run: run),
+      parameters: job.shownParameters.map { String($0.prefix(Self.shownParameters)) }, tags: job.tags)
   }
 }
