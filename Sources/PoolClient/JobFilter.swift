@@ -61,6 +61,9 @@ public struct JobFilter: Hashable, Sendable {
   /// Whether it leaves no job out.
   public var isEverything: Bool { self == JobFilter() }
 
+  /// Jobs that are searched for a text where an answer must be quick: the newest.
+  package static let searched: Int64 = 50_000
+
   /// The names of all states by which a person chooses.
   public static let stateNames = [JobText.runningName] + JobState.allCases.map(\.name)
 

@@ -44,6 +44,9 @@ public struct StatusScreen: Sendable {
   /// The first line that is shown below the title.
   public private(set) var offset = 0
 
+  /// Whether it explains its keys, in place of the status. Default false.
+  public var showsKeys = false
+
   private var meter = ProcessorMeter()
   private let reader: AdviceReader
 
@@ -64,6 +67,7 @@ public struct StatusScreen: Sendable {
   ///
   /// Workers come before what takes more room than it is worth on a low terminal.
   public mutating func lines(_ status: PoolStatus, layout: TextLayout, rows: Int, now: Date) -> [String] {
+    if showsKeys { return ScreenHelp.lines(Self.keys, layout: layout, rows: rows) }
     var sorted = status
     sorted.workers = workers(status)
     let busy = status.workers.filter { !$0.running.isEmpty }.count
@@ -106,6 +110,13 @@ public struct StatusScreen: Sendable {
 
   private func keys(_ count: Int, _ rows: Int) -> String {
     let part = count > rows ? "lines \(offset + 1) to \(min(count, offset + rows)) of \(count), arrows scroll; " : ""
-    return "q quits; " + part + "sorted by \(order.name): n b m c d"
+    return "q quits; " + part + "sorted by \(order.name); ? help"
   }
+
+  private static let keys: [(String, String)] =
+    Order.allCases.map { (String($0.rawValue), "sorts the workers by \($0.name)") } + [
+      ("up, down, k, j", "scroll by a line"), ("page up, page down, space", "scroll by a screen"),
+      ("home", "leads to the top"), ("Ctrl-Z", "lets the shell have the terminal; `fg` leads back"),
+      ("?", "shows and hides this"), ("q, Ctrl-C", "quits"),
+    ]
 }

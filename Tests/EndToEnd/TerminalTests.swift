@@ -142,6 +142,34 @@ import Testing
     #expect(String(decoding: last.output, as: UTF8.self).contains("pool \(pool.pid) does not answer any more"))
   }
 
+  @Test(.timeLimit(.minutes(20)))
+  func watchedJobsAreFilteredAndOpenedByKeys() throws {
+    let items = try ItemPool()
+    let pool = try items.start()
+    try items.submit("misbehave", "--set", "how=throw", "--max-attempts", "1", "--tag", "red")
+    try items.submit("add")
+    try pool.wait { $0.jobs?["dead"] == 1 && $0.jobs?["succeeded"] == 1 }
+    let terminal = try Terminal(["jobs", "--watch", "--queue", items.queue])
+    #expect(terminal.read { $0.contains("? help") }.contains("newest first"))
+    // The keys come at once, as from a paste: letters of a text are no commands.
+    terminal.type("/tag=red\n")
+    #expect(terminal.read { $0.contains("; only tag=red") }.contains("> p1"))
+    terminal.type("\n")
+    #expect(terminal.read { $0.contains("Esc leads back") }.contains("what happened"))
+    terminal.type("?")
+    #expect(terminal.read { $0.contains("any key leads back") }.contains("opens the selected job"))
+    terminal.type("q")
+    #expect(terminal.wait() == 0)
+    #expect(!terminal.isRaw)
+    let status = try Terminal(["status", "--watch", "--interval", "0.05", "--queue", items.queue])
+    _ = status.read { $0.contains("? help") }
+    status.type("?")
+    #expect(status.read { $0.contains("any key leads back") }.contains("sorts the workers by memory"))
+    status.type("q")
+    #expect(status.wait() == 0)
+    try pool.stop()
+  }
+
   /// As `top` and editors do it: the shell that shows up meanwhile has the terminal as it was.
   @Test(.timeLimit(.minutes(20)), arguments: [true, false])
   func aWatchedStatusGivesTheTerminalToTheShellWhileItIsStopped(byKey: Bool) throws {

@@ -21,7 +21,9 @@ let jobsCommand = CommandDescription(
     CommandOption(
       name: "changes", help: "with show: also the objects that the job inserted, updated and deleted, by attempt"),
       name: "group-by", value: "tag", help: "count the jobs of each tag by state instead of listing jobs"),
-    CommandOption(name: "watch", help: "on a terminal: go on showing as many as fit, newer each second; q quits"),
+    CommandOption(
+      name: "watch",
+      help: "on a terminal: go on showing them, newer each second; arrows select, Enter opens, / filters, ? explains"),
     CommandOption(name: "json", help: "print a JSON object on each line, with parameters and errors"),
     CommonOptions.store, CommonOptions.queue, CommonOptions.local,
   ] + JobFilterOptions.all,
@@ -129,21 +131,50 @@ private func table(of reader: StoreReader, _ filter: JobFilter, _ order: JobOrde
   return table
 }
 
-/// Shows the first jobs, as many as fit, until somebody quits.
+/// Shows jobs until somebody quits.
 private func watch(
   _ reader: StoreReader, _ filter: JobFilter, _ order: JobOrder, _ arguments: ParsedArguments, on screen: Screen
 ) throws {
+  var content = JobsScreen(filter, order: order)
   while true {
     let start = Clock.now
-    JobFilterOptions.noteWaits(arguments, in: reader)
-    let layout = Output.layout
-    // The header and the line of keys.
-    let count = max(1, screen.size.rows - 2)
-    let table = try table(of: reader, filter, order, limit: count)
-    let lines = table.isEmpty ? ["no jobs"] : table.lines(layout)
-    let clock = Timestamp.text(Date()).dropFirst(11).prefix(8)
-    screen.show(lines + [layout.styled(layout.cut("\(order.rawValue) first; \(clock) UTC; q quits"), .weak)])
+    let status = JobFilterOptions.noteWaits(arguments, in: reader)
+    if let uri = content.openedURI {
+      var lines: [String] = []
+      let isFound = try reader.job(uri) { job, run in
+        lines = JobStory.lines(job, status: status, run: run, reader: arguments.adviceReader)
+      }
+      content.show(story: isFound ? lines : ["the job has been deleted"])
+    } else {
+      try read(reader, order, into: &content, rows: screen.size.rows)
+    }
     // An order without an index reads all jobs: that may not keep a processor busy.
-    if screen.nextEvent(within: max(1, 5 * (Clock.now - start))) == .quit { return }
+    let next = Clock.now + max(1, 5 * (Clock.now - start))
+    var mustRead = false
+    repeat {
+      let rows = screen.size.rows
+      let clock = Timestamp.text(Date()).dropFirst(11).prefix(8)
+      screen.show(content.lines(layout: Output.layout, rows: rows, clock: String(clock)))
+      screen.isTyping = content.isTyping
+      let event = screen.nextEvent(within: content.isTyping ? 60 : max(0, next - Clock.now))
+      if event == .quit { return }
+      mustRead = content.handle(event, rows: rows)
+    } while !mustRead && (Clock.now < next || content.isTyping)
   }
+}
+
+/// Reads the jobs of a list that is watched.
+private func read(_ reader: StoreReader, _ order: JobOrder, into content: inout JobsScreen, rows: Int) throws {
+  var filter = content.filter
+  // A person waits for the next key.
+  if filter.search != nil { filter.after = max(0, try reader.newestKey() - JobFilter.searched) }
+  var uris: [String] = []
+  var table = JobText.table(hasHosts: reader.isShared)
+  try reader.jobs(filter, order: order, limit: content.limit(rows: rows)) { job, run in
+    uris.append(job.objectID.uriString)
+    JobText.add(job, run: run, waits: reader.waits, hasHosts: reader.isShared, to: &table)
+  }
+  var layout = Output.layout
+  layout.columns = layout.columns.map { max(1, $0 - JobsScreen.markWidth) }
+  content.show(jobs: uris, table: table.lines(layout))
 }

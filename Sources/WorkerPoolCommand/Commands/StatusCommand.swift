@@ -18,7 +18,9 @@ let statusCommand = CommandDescription(
     CommandOption(name: "prometheus", help: "print metrics in the text format of Prometheus"),
     CommandOption(
       name: "watch",
-      help: "go on showing it until the pool stops; on a terminal: q quits, arrows scroll, n b m c d sort the workers"),
+      help:
+        "go on showing it until the pool stops; on a terminal: q quits, arrows scroll, n b m c d sort the workers, ? explains the keys"
+    ),
     CommandOption(name: "interval", value: "SECONDS", help: "with --watch: time between two updates", defaultText: "1"),
   ],
   run: status)
@@ -89,17 +91,23 @@ private func watch(
     repeat {
       let rows = screen.size.rows
       screen.show(content.lines(status, layout: Output.layout, rows: rows, now: Date()))
-      switch screen.nextEvent(within: max(0, next - Clock.now)) {
+      let event = screen.nextEvent(within: max(0, next - Clock.now))
+      if content.showsKeys, event != .redraw, event != .quit {
+        content.showsKeys = false
+        continue
+      }
+      switch event {
       case .quit:
         screen.close()
         return .success
+      case .key("?"): content.showsKeys = true
       case .up: content.scroll(by: -1)
       case .down: content.scroll(by: 1)
       case .pageUp: content.scroll(by: 2 - rows)
       case .pageDown: content.scroll(by: rows - 2)
       case .home: content.scroll(by: -Int(Int32.max))
       case .key(let key): content.order = StatusScreen.Order(rawValue: key) ?? content.order
-      case .redraw: break
+      case .redraw, .enter, .escape, .backspace: break
       }
     } while Clock.now < next
     do {

@@ -9,21 +9,15 @@ import Synchronization
 /// Keys come one by one and without an echo. The terminal is as before when the screen closes, and when a signal ends
 /// the process. Used from the main thread, one at a time.
 final class Screen {
-  /// What a person, or the terminal, wants.
-  enum Event: Equatable {
-    case key(Character)
-    case up, down, pageUp, pageDown, home
-    /// `q`, Ctrl-C, Ctrl-D, or the end of the input.
-    case quit
-    /// Nothing happened in time, or the terminal has another size.
-    case redraw
-  }
-
   private static let saved = Mutex<termios?>(nil)
   /// Whether SIGTSTP asks for a pause, and whether SIGCONT has ended one.
   private static let mustPause = Atomic(false)
   private static let goesOn = Atomic(false)
   private var input: [UInt8] = []
+  /// Whether a text is typed: all letters are keys then, and none is a command.
+  var isTyping = false
+  /// Seconds after which an Esc is a key, and not the beginning of what another key sends.
+  private static let escapeTime = 0.05
   private let hasKeys: Bool
 
   /// Opens the screen; nil where standard output cannot be drawn over. Without a terminal as standard input it has no
@@ -105,14 +99,19 @@ final class Screen {
   }
 
   /// Waits `seconds` at most for something to happen.
-  func nextEvent(within seconds: Double) -> Event {
+  func nextEvent(within seconds: Double) -> ScreenEvent {
     if let event = parsed() { return event }
     let end = Clock.now + seconds
     while true {
       if obeySignals() { return .redraw }
-      let secondsLeft = max(0, end - Clock.now)
+      let isEscape = input == [0x1B]
+      let secondsLeft = isEscape ? Self.escapeTime : max(0, end - Clock.now)
       var ready = pollfd(fd: hasKeys ? STDIN_FILENO : -1, events: Int16(POLLIN), revents: 0)
       let count = poll(&ready, 1, Int32((secondsLeft * 1000).rounded(.up)))
+      if isEscape, count == 0 {
+        input = []
+        return .escape
+      }
       // A signal: the size may have changed.
       if count <= 0 {
         _ = obeySignals()
@@ -128,24 +127,30 @@ final class Screen {
   }
 
   /// What the keys of terminals send (ECMA-48 and xterm).
-  private static let sequences: [(text: String, event: Event)] = [
+  private static let sequences: [(text: String, event: ScreenEvent)] = [
     ("\u{1B}[A", .up), ("\u{1B}[B", .down), ("\u{1B}[5~", .pageUp), ("\u{1B}[6~", .pageDown), ("\u{1B}[H", .home),
     ("\u{1B}OA", .up), ("\u{1B}OB", .down), ("\u{1B}OH", .home), ("\u{1B}[1~", .home),
   ]
 
   /// The first event of what was typed; unknown sequences are passed over.
-  private func parsed() -> Event? {
+  private func parsed() -> ScreenEvent? {
     while let first = input.first {
       if first == 0x1B {
         if let sequence = Self.sequences.first(where: { input.starts(with: $0.text.utf8) }) {
           input.removeFirst(sequence.text.utf8.count)
           return sequence.event
         }
-        input.removeAll()
+        if input.count > 1 { input.removeAll() }
         return nil
+      }
+      if isTyping, first >= 0x20, first != 0x7F {
+        guard let letter = typedLetter(first) else { return nil }
+        return .key(letter)
       }
       input.removeFirst()
       switch first {
+      case 0x0A, 0x0D: return .enter
+      case 0x08, 0x7F: return .backspace
       case UInt8(ascii: "q"), UInt8(ascii: "Q"), 3, 4: return .quit
       case 0x1A:
         // Ctrl-Z, which the terminal leaves to this program.
@@ -159,5 +164,13 @@ final class Screen {
       }
     }
     return nil
+  }
+
+  /// Takes a letter in UTF-8, which begins with this byte; nil as long as a part of it has not come.
+  private func typedLetter(_ first: UInt8) -> Character? {
+    let length = first < 0xC0 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4
+    guard input.count >= length else { return nil }
+    defer { input.removeFirst(length) }
+    return String(decoding: input.prefix(length), as: UTF8.self).first
   }
 }

@@ -164,7 +164,7 @@ final class JobReader {
   private static let shownParameters = 120
 
   /// Jobs that are searched for a text, or sorted without an index: the newest.
-  static let searched: Int64 = 50_000
+  static let searched = JobFilter.searched
 
   /// The kinds of some jobs, by key.
   func kinds(of keys: [Int64]) throws -> [Int64: String] {
