@@ -12,7 +12,8 @@ extension JobStore {
   private static func settings(_ prefix: String, limit: Int = 0) -> NSFetchRequest<PoolSetting> {
     let request = PoolSetting.fetchRequest()
     // "0" follows "/".
-    request.predicate = NSPredicate(format: "name >= %@ AND name < %@", prefix, prefix.dropLast() + "0")
+    let end = String(prefix.dropLast()) + "0"
+    request.predicate = NSPredicate(format: "name >= %@ AND name < %@", prefix, end)
     request.sortDescriptors = [NSSortDescriptor(key: "name", ascending: true)]
     request.fetchLimit = limit
     return request

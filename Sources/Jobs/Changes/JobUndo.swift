@@ -198,8 +198,8 @@ private struct UndoneChanges {
   // MARK: The way back
 
   private mutating func restore(_ change: ObjectChange) throws {
-    guard let entity = context.persistentStoreCoordinator?.objectID(forURI: change.object)?.entity else { return }
-    let object = NSManagedObject(entity: entity, insertInto: context)
+    guard let name = context.persistentStoreCoordinator?.objectID(forURI: change.object)?.entity.name else { return }
+    let object = NSEntityDescription.insertNewObject(forEntityName: name, into: context)
     try context.obtainPermanentIDs(for: [object])
     restored[change.object] = object
     lines.append("insert \(object.objectID.uriString), which was \(change.object)")
