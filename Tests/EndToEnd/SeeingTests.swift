@@ -56,7 +56,7 @@ import WorkerPool
     // Its stacks, for a person who asks: they come through the pool's log into the worker's last lines.
     kill(worker.pid, SIGQUIT)
     try pool.wait {
-      $0.workers.contains { $0.lastLines.contains { $0.hasPrefix("thread ") || $0.contains("worker-test(") } }
+      $0.workers.contains { $0.lastLines.contains { $0.hasPrefix("thread ") || $0.hasPrefix("  at ") } }
     }
 
     stop.release()

@@ -203,6 +203,9 @@ import WorkerProtocol
     let row = try pool.row(job)
     #expect(row.state == .dead)
     #expect(row.failures.map(\.type) == ["timeout"])
+    // The job waits in poll(2) when its time is over.
+    let stack = row.failures.last?.stack ?? []
+    #expect(stack.contains { $0.contains("Late") }, "\(stack)")
     try pool.end()
   }
 

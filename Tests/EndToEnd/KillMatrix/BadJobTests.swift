@@ -32,7 +32,12 @@ import Testing
     let story = try pool.command("jobs", "--json").output
     #expect(reasons.contains(where: story.contains), "\(story)")
     // A process that could still do so has said where it was before it was killed.
-    if how == "freeze" { #expect(story.contains("thread ") || story.contains("worker-test("), "\(story)") }
+    if how == "freeze" { #expect(story.contains("thread "), "\(story)") }
+    if how == "loop" {
+      #expect(story.contains("loopsWithoutEnd"), "\(story)")
+      let text = try pool.command("jobs", "show", "p2").output
+      #expect(text.contains("where it was:") && text.contains("loopsWithoutEnd"), "\(text)")
+    }
     let rows = try items.rows()
     #expect(rows.contains(how == "loop" ? "3|2|0" : "3|1|1"), "\(rows)")
     try pool.stop()

@@ -20,7 +20,19 @@ struct Misbehave: TestKind {
     switch how {
     case "exit": exit(0)
     case "abort": abort()
-    case "loop": while true {}
+    case "loop": Self.loopsWithoutEnd()
+    case "burn":
+      let end = Self.processorSeconds + 0.5
+      Self.work(until: { Self.processorSeconds >= end })
+    case "fill":
+      // The kernel writes into it, as below; and it takes long enough to be measured.
+      let zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC)
+      let bytes = malloc(192 << 20)
+      for part in 0..<192 { read(zeros, bytes.map { $0 + part << 20 }, 1 << 20) }
+      close(zeros)
+      let end = ContinuousClock.now + .milliseconds(200)
+      Self.work(until: { ContinuousClock.now >= end })
+      free(bytes)
     case "freeze":
       kill(getpid(), SIGSTOP)
       while true { pause() }
@@ -61,6 +73,18 @@ struct Misbehave: TestKind {
     default: return false
     }
     return true
+  }
+
+  /// Where a stack shows that the job hangs.
+  @inline(never) private static func loopsWithoutEnd() { while true {} }
+
+  /// Keeps a processor busy.
+  private static func work(until isOver: () -> Bool) { while !isOver() {} }
+
+  private static var processorSeconds: Double {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
   /// The process's sockets: its connection to the pool.

@@ -315,6 +315,36 @@ func obituary(_ cause: Obituary.Cause = .itself) -> Obituary {
     #expect(scene.effects().contains(.settle([1], .timedOut(obituary(.timedOut), seconds: 10))))
   }
 
+  /// While a worker prints its stacks, the job that took too long may end, and the next one begin.
+  @Test func aJobThatBeginsWhileItsWorkerIsBeingKilledIsNotToBlame() {
+    var scene = Scene()
+    let worker = scene.worker(credit: 2)
+    scene.coordinator.becameReady([job(1, timeout: 10), job(2, timeout: 10)])
+    scene.coordinator.workerSaid(.begin([uri(1)]), worker)
+    scene.coordinator.now += 10 + Coordinator.stopGrace
+    scene.coordinator.deadlinePassed()
+    #expect(scene.effects().contains(.killTimedOut(worker)))
+    scene.coordinator.workerSaid(.done([uri(1)]), worker)
+    scene.coordinator.workerSaid(.begin([uri(2)]), worker)
+    scene.coordinator.workerDied(worker, obituary(.timedOut))
+    let settled = scene.effects().contains { if case .settle = $0 { true } else { false } }
+    #expect(!settled)
+    let next = scene.worker(credit: 1)
+    #expect(scene.runs() == [next: [uri(2)]])
+  }
+
+  @Test func aJobThatUsedTooMuchProcessorTimeIsSettledSo() {
+    var scene = Scene()
+    let worker = scene.worker(credit: 1)
+    scene.coordinator.becameReady([job(1)])
+    scene.coordinator.workerSaid(.begin([uri(1)]), worker)
+    scene.coordinator.hands.noteOverrun(of: 1)
+    let end = obituary(.usedTooMuch(seconds: 3))
+    scene.coordinator.workerDied(worker, end)
+    #expect(scene.effects().contains(.settle([1], .timedOut(end, seconds: 0))))
+    #expect(scene.coordinator.statistics.counters.timedOut == 1)
+  }
+
   /// What the next pool would find, at each step.
   @Test func theLedgerFollowsEachJob() throws {
     let path = temporaryURL("ledger").path

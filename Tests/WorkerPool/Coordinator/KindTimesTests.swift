@@ -1,3 +1,5 @@
+import Glibc
+import LinuxSystem
 import PoolClient
 import Testing
 import WorkerProtocol
@@ -38,6 +40,27 @@ import WorkerProtocol
     let mail = scene.coordinator.statistics.kinds["mail"]
     #expect(mail?.waiting.counts.reduce(0, +) == 0, "nobody knows since when it could begin")
     #expect(mail?.running.sum == 32 && mail?.counters.crashed == 1)
+  }
+
+  @Test func whatJobsUseIsAddedUpByKind() {
+    var statistics = JobStatistics()
+    var use = ResourceUse()
+    use.processorTime = 4
+    (use.peakMemory, use.bytesRead, use.bytesWritten) = (100, 10, nil)
+    statistics.noteUse(use.share(0.25), of: "index")
+    statistics.noteUse(use.share(0.5), of: "index")
+    let sum = statistics.kinds["index"]?.use
+    #expect(sum?.processorTime == 3 && sum?.peakMemory == 100 && sum?.bytesRead == 7 && sum?.bytesWritten == nil)
+    #expect(statistics.kinds["mail"] == nil)
+  }
+
+  @Test func aProcessHasUsedWhatItsCountersHaveGrownBy() throws {
+    var start = ProcessResources(of: rusage())
+    var end = start
+    (start.processorSeconds, start.bytesRead, start.bytesWritten) = (1, 100, 7)
+    (end.processorSeconds, end.bytesRead, end.bytesWritten) = (1.5, 300, nil)
+    let use = ResourceUse(from: start, to: end, peak: 9)
+    #expect(use.processorTime == 0.5 && use.bytesRead == 200 && use.bytesWritten == nil && use.peakMemory == 9)
   }
 
   @Test func jobsThatComeBackUnbegunAreNoAttempts() {

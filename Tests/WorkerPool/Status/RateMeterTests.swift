@@ -151,6 +151,10 @@ import Testing
     for seconds in [-1.0, 2] { ran.waiting.add(seconds) }
     ran.counters.done = 3
     ran.counters.timedOut = 1
+    var use = ResourceUse()
+    use.processorTime = 12.5
+    (use.peakMemory, use.bytesRead) = (3 << 20, 4096)
+    ran.use = use
     status.kinds = [ran, PoolStatus.Kind(kind: "mail", oldestWaiting: 90.5)]
     // When they are written
     let families = try PrometheusParser(PrometheusText.text(status)).families
@@ -168,5 +172,13 @@ import Testing
     #expect(samples("oldest_waiting_job_seconds", "mail").map(\.value) == [90.5])
     #expect(samples("oldest_waiting_job_seconds", "in\"dex").isEmpty)
     #expect(samples("attempts_total", "in\"dex").map(\.value) == [3, 0, 0, 1])
+    #expect(samples("job_cpu_seconds_total", "in\"dex").map(\.value) == [12.5])
+    #expect(samples("job_peak_memory_bytes", "in\"dex").map(\.value) == [Double(3 << 20)])
+    #expect(samples("job_read_bytes_total", "in\"dex").map(\.value) == [4096])
+    #expect(samples("job_written_bytes_total", "in\"dex").isEmpty, "the kernel did not tell")
+    #expect(samples("job_cpu_seconds_total", "mail").isEmpty)
+    // The status for people has the same.
+    let text = StatusText.lines(status).joined(separator: "\n")
+    #expect(text.contains("12.5 s") && text.contains("3 MiB") && text.contains("4 KiB"), "\(text)")
   }
 }
