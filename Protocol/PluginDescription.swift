@@ -48,7 +48,8 @@ public struct PluginDescription: Codable, Equatable, Sendable {
         return "\(name) of \(kind) is less than 1"
       }
       let times: [(String, Double?)] = [
-        ("timeout", timeout), ("processorTime", processorTime), ("backoff", backoff), ("maxBackoff", maxBackoff), ("rate.period", rate?.period),
+        ("timeout", timeout), ("processorTime", processorTime), ("backoff", backoff), ("maxBackoff", maxBackoff),
+        ("rate.period", rate?.period),
       ]
       if let (name, _) = times.first(where: { $0.1.map { !($0 > 0 && $0.isFinite) } == true }) {
         return "\(name) of \(kind) is not a number of seconds above 0"

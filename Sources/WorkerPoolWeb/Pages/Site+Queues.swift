@@ -118,8 +118,8 @@ extension Site {
   }
 
   private static let columnsOfKinds = [
-    "oldest waits", "mean wait", "mean run", "done per min", "done", "failed", "processor time", "memory at most", "read",
-    "written",
+    "oldest waits", "mean wait", "mean run", "done per min", "done", "failed", "processor time", "memory at most",
+    "read", "written",
   ]
 
   /// What is known of a kind: since the pool was started, but for the first.

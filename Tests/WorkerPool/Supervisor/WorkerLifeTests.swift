@@ -12,28 +12,29 @@ private let shortage = SystemCallError("spawn", path: "worker", number: EAGAIN)
 
 /// One event of each kind, in the order of the table.
 private let events: [(name: String, event: Event)] = [
-  ("started", .started), ("noStart", .couldNotStart(shortage)), ("hello", .hello),
+  ("started", .started), ("fails", .couldNotStart(shortage)), ("hi", .hello),
   ("refused", .refused(.wrongVersion([9]))), ("leaves", .disconnected), ("retire", .retire), ("keep", .keep),
   ("drain", .drain), ("idle", .idle), ("stop", .terminate), ("hung", .hung(seconds: 30)),
-  ("overran", .overran(.timedOut)), ("kill", .kill(.timedOut)), ("time", .deadline), ("exited", .exited(.exited(code: 1))),
+  ("over", .overran(.timedOut)), ("kill", .kill(.timedOut)), ("time", .deadline),
+  ("exited", .exited(.exited(code: 1))),
 ]
 
 /// The state that follows on each event; a dot where the event is ignored.
 private let table = """
-           started  noStart hello refused leaves  retire   keep drain    idle     stop     hung   overran kill   time   exited
-  spawning greeting gone    .     .       .       .        .    unwanted .        unwanted .      gone    gone   gone   .
-  unwanted ending   gone    .     .       .       .        .    .        .        .        .      gone    gone   gone   .
-  greeting .        .       up    refused .       .        .    ending   .        ending   .      killed  killed silent gone
-  refused  .        .       .     .       .       .        .    .        .        ending   .      killed  killed killed gone
-  silent   .        .       .     .       .       .        .    .        .        .        .      .       .      .      gone
-  up       .        .       .     .       severed retiring .    draining .        ending   ending ending  killed .      gone
-  retiring .        .       .     .       severed .        up   draining .        ending   ending ending  killed .      gone
-  draining .        .       .     .       closing .        .    .        draining ending   ending ending  killed ending gone
-  closing  .        .       .     .       .       .        .    .        .        ending   ending ending  killed killed gone
-  severed  .        .       .     .       .       .        .    .        .        ending   ending ending  killed killed gone
-  ending   .        .       .     .       .       .        .    .        .        .        .      killed  killed killed gone
-  killed   .        .       .     .       .       .        .    .        .        .        .      .       .      .      gone
-  gone     .        .       .     .       .       .        .    .        .        .        .      .       .      .      .
+           started  fails hi refused leaves  retire   keep drain    idle     stop     hung   over   kill   time   exited
+  spawning greeting gone  .  .       .       .        .    unwanted .        unwanted .      gone   gone   gone   .
+  unwanted ending   gone  .  .       .       .        .    .        .        .        .      gone   gone   gone   .
+  greeting .        .     up refused .       .        .    ending   .        ending   .      killed killed silent gone
+  refused  .        .     .  .       .       .        .    .        .        ending   .      killed killed killed gone
+  silent   .        .     .  .       .       .        .    .        .        .        .      .      .      .      gone
+  up       .        .     .  .       severed retiring .    draining .        ending   ending ending killed .      gone
+  retiring .        .     .  .       severed .        up   draining .        ending   ending ending killed .      gone
+  draining .        .     .  .       closing .        .    .        draining ending   ending ending killed ending gone
+  closing  .        .     .  .       .       .        .    .        .        ending   ending ending killed killed gone
+  severed  .        .     .  .       .       .        .    .        .        ending   ending ending killed killed gone
+  ending   .        .     .  .       .       .        .    .        .        .        .      killed killed killed gone
+  killed   .        .     .  .       .       .        .    .        .        .        .      .      .      .      gone
+  gone     .        .     .  .       .       .        .    .        .        .        .      .      .      .      .
   """
 
 /// What leads to each state.

@@ -77,7 +77,9 @@ final class WorkerService {
         .jobCrashed, "\(names) crashed: process \(obituary.pid) \(obituary.reason)", .pid(obituary.pid), .jobs(uris))
     case .timedOut(let obituary, let seconds):
       var reason = "took longer than \(Clock.text(seconds))"
-      if case .usedTooMuch(let limit) = obituary.cause { reason = "used more than \(Clock.text(limit)) of processor time" }
+      if case .usedTooMuch(let limit) = obituary.cause {
+        reason = "used more than \(Clock.text(limit)) of processor time"
+      }
       core.log(.jobTimedOut, "\(names) \(reason)", .pid(obituary.pid), .jobs(uris))
     case .cancelled:
       core.log(.jobCancelled, "\(names) did not stop when it was cancelled, and ended with its process", .jobs(uris))
