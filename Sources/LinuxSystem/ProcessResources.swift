@@ -8,7 +8,7 @@ package struct ProcessResources: Equatable, Sendable {
   package var bytesRead: Int?
   package var bytesWritten: Int?
 
-  /// Nil when there is no such process. Costs some 30 microseconds.
+  /// Nil when there is no such process.
   ///
   /// Source: proc_pid_stat(5), `cutime` and `cstime`; proc_pid_io(5), `read_bytes` and `write_bytes`.
   package init?(of pid: Int32) {

@@ -20,7 +20,7 @@ final class WorkerSignals {
     // Output after the supervisor's death has no reader, and must not end the job in hand.
     signal(SIGPIPE, SIG_IGN)
     // Asked for by the pool before it kills a process that hangs: where each thread is, on standard error.
-    guard csystem_print_stacks_on(SIGQUIT) == 0 else { throw SystemCallError("sigaction") }
+    try StackFrame.printStacks(on: SIGQUIT)
     var set = sigset_t()
     sigemptyset(&set)
     sigaddset(&set, SIGTERM)

@@ -75,8 +75,8 @@ struct Misbehave: TestKind {
     return true
   }
 
-  /// Where a stack shows that the job hangs.
-  @inline(never) private static func loopsWithoutEnd() { while true {} }
+  /// Where a stack shows that the job hangs. The call keeps an optimiser from leaving the loop out.
+  @inline(never) private static func loopsWithoutEnd() { while getpid() > 0 {} }
 
   /// Keeps a processor busy.
   private static func work(until isOver: () -> Bool) { while !isOver() {} }

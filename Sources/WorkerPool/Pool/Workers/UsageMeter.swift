@@ -5,8 +5,8 @@ import PoolClient
 /// Measures what jobs use, by kind and for the jobs that ran last, and finds those that use more processor time than
 /// their kind may.
 ///
-/// It asks the kernel about a worker's process, so it measures workers in all languages. That takes some fifty
-/// microseconds, which short jobs must not pay: a process is asked when a job ends and the last time is a while ago, and
+/// It asks the kernel about a worker's process, so it measures workers in all languages. That takes some two
+/// hundred microseconds, which short jobs must not pay: a process is asked when a job ends and the last time is a while ago, and
 /// the jobs that have ended since share what was used, by the time that they ran. A job that ran for long has its own
 /// measure.
 final class UsageMeter {
@@ -43,7 +43,7 @@ final class UsageMeter {
 
   /// Seconds between two questions about one process, and what each worker of the pool adds to them.
   private static let interval = 0.1
-  private static let intervalPerWorker = 0.001
+  private static let intervalPerWorker = 0.004
   /// Jobs whose use is kept.
   static let kept = 1000
   /// Seconds between two looks at jobs with a limit.
@@ -138,7 +138,9 @@ final class UsageMeter {
   func began(_ jobs: [JobKey], by id: WorkerID) {
     guard !limits.isEmpty, let pid = accounts[id]?.pid else { return }
     for job in jobs {
-      guard let kind = core.coordinator.hands.jobs[job]?.job.kind, let limit = limits[kind] else { continue }
+      // A worker that says so again gets no more time.
+      guard limited[job]?.worker != id, let kind = core.coordinator.hands.jobs[job]?.job.kind, let limit = limits[kind]
+      else { continue }
       limited[job] = Limited(worker: id, pid: pid, limit: limit)
     }
     look()
