@@ -172,6 +172,20 @@ extension JobStore {
     return interval
   }
 
+  /// How many jobs ended in that state between two times, by kind and queue.
+  ///
+  /// - Complexity: the rows of these jobs, which an index finds.
+  package static func endedJobs(
+    _ state: JobState, from start: Date, to end: Date, in context: NSManagedObjectContext
+  ) throws -> [JobBacklog] {
+    try context.fetch(PoolJob.counts(by: ["kind", "queue"], where: condition(state, start, end))).compactMap { row in
+      guard let kind = row["kind"] as? String, let queue = row["queue"] as? String,
+        let count = (row["count"] as? NSNumber)?.intValue
+      else { return nil }
+      return JobBacklog(state: state.name, kind: kind, queue: queue, count: count)
+    }
+  }
+
   /// A request for the jobs with failed attempts that are unfinished, or ended at a time or later.
   ///
   /// - Complexity: a pass over the index of jobs that failed, and the rows of those that it finds.

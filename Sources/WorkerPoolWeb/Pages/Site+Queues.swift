@@ -54,6 +54,10 @@ extension Site {
     let isOfKinds = what == "kind"
     let times = Dictionary((status.kinds ?? []).map { ($0.kind, $0) }, uniquingKeysWith: { first, _ in first })
     let obstacles = limits(of: what)
+    // The table is worth showing where the store cannot be read, or not in time.
+    let activity = (try? openJobReader()).flatMap { jobReader in
+      try? self.activity.groups(status.backlog ?? [], by: name, in: jobReader)
+    }
     return tag("div", .class("sheet"), Attribute("tabindex", "0")) {
       tag("table", .class("cards")) {
         tag("thead") {
@@ -62,7 +66,10 @@ extension Site {
             for state in Self.shown { tag("th", .class("number")) { state } }
             if isOfKinds {
               for column in Self.columnsOfKinds { tag("th", .class("number")) { column } }
+            } else {
+              for column in Self.columnsOfQueues { tag("th", .class("number")) { column } }
             }
+            tag("th") { "Last \(GroupActivity.minutes) min" }
             tag("th") { "State" }
             tag("th") {}
           }
@@ -84,7 +91,12 @@ extension Site {
                 for (column, text) in zip(Self.columnsOfKinds, values(times[name], status)) {
                   tag("td", .class("number"), Attribute("data-label", column)) { text }
                 }
+              } else {
+                for (column, text) in zip(Self.columnsOfQueues, values(activity?[name])) {
+                  tag("td", .class("number"), Attribute("data-label", column)) { text }
+                }
               }
+              tag("td") { activity?[name].map { Sparkline.html($0, of: name) } ?? .nothing }
               tag("td") { paused.contains(name) ? StateMark.html("paused") : HTML(obstacles[name] ?? "") }
               tag("td") {
                 paused.contains(name)
@@ -121,6 +133,17 @@ extension Site {
     "oldest waits", "mean wait", "mean run", "done per min", "done", "failed", "processor time", "memory at most",
     "read", "written",
   ]
+
+  private static let columnsOfQueues = ["next waits", "done per min", "died"]
+
+  /// What is known of a queue: how long the next job waits, and what ended in the last minutes.
+  private func values(_ group: GroupActivity.Group?) -> [String] {
+    guard let group else { return Self.columnsOfQueues.map { _ in "" } }
+    return [
+      group.nextWaits.map { StatusText.shortTime(max(0, Date().timeIntervalSince($0))) } ?? "",
+      StatusText.decimal(group.rate), Count.number(group.deaths),
+    ]
+  }
 
   /// What is known of a kind: since the pool was started, but for the first.
   private func values(_ kind: PoolStatus.Kind?, _ status: PoolStatus) -> [String] {

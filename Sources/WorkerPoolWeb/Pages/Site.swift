@@ -15,6 +15,7 @@ final class Site {
   private var jobReader: JobReader?
   var finished = FinishedJobs()
   var failures = CurrentFailures()
+  var activity = GroupActivity()
   private let notices: Notices
   /// Who sees the page that is made now.
   private(set) var visitor = Visitor(session: "", formKey: "", role: .look, name: nil)

@@ -156,7 +156,7 @@ final class JobReader {
   }
 
   /// Seconds that a page's statements get.
-  private static let longest = 10.0
+  static let longest = 10.0
   /// Seconds to find the next jobs of a change.
   static let longestChange = 60.0
 
