@@ -454,6 +454,9 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// It runs on the context's queue. In a child context it runs after the save into the parent, when the store has
   /// nothing of it yet.
   ///
+  /// A save that fails does not call it. Work that must not be lost with the process does not belong here: the process
+  /// may end between the save and the call. Submit a job in the same save instead, or read the history.
+  ///
   /// Source: Apple's documentation of `didSave()`.
   open func didSave() {}
 
@@ -463,6 +466,20 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   ///
   /// It runs on the context's queue, and again if a deletion that was undone is made anew. See `didSave()` for an
   /// example.
+  ///
+  /// ```swift
+  /// final class Album: NSManagedObject {
+  ///   @ManagedAttribute("photoCount", default: 0) var photoCount: Int
+  ///
+  ///   override func prepareForDeletion() {
+  ///     super.prepareForDeletion()
+  ///     print("deletes an album of", photoCount)  // values can still be read
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// A batch deletion makes no objects, so it does not call the method: work that has to happen for each deleted row
+  /// belongs into a reader of the history.
   ///
   /// Source: Apple's documentation of `prepareForDeletion()`.
   open func prepareForDeletion() {}
@@ -481,10 +498,34 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   ///   }
   /// }
   /// ```
+  ///
+  /// It runs on the context's queue. Release here what refers to the object's values; whatever stays keeps showing the
+  /// former ones. Do not change properties: the changes would be dropped at once.
   open func willTurnIntoFault() {}
 
   /// Called after the object dropped its values in a refresh: for caches that depend on them. Reading a property here
   /// fills it again. The default does nothing.
+  ///
+  /// ```swift
+  /// final class Chapter: NSManagedObject {
+  ///   @ManagedAttribute("text") var text: String?
+  ///   private var cachedWords: Int?
+  ///
+  ///   var words: Int {
+  ///     if let cachedWords { return cachedWords }
+  ///     let words = text?.split(separator: " ").count ?? 0
+  ///     cachedWords = words
+  ///     return words
+  ///   }
+  ///
+  ///   override func didTurnIntoFault() {
+  ///     super.didTurnIntoFault()
+  ///     cachedWords = nil
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// It runs on the context's queue. Otherwise the cache shows the value from before the refresh.
   open func didTurnIntoFault() {}
 
   /// The property's value, which fires a fault: numbers as NSNumber, to-many relationships as an NSMutableSet or

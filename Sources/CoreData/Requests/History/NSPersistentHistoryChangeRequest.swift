@@ -46,6 +46,18 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   let place: Place
 
   /// The form of the result. Default: `.transactionsAndChanges` for reading, `.statusOnly` for deleting.
+  ///
+  /// ```swift
+  /// let request = NSPersistentHistoryChangeRequest.fetchHistory(after: lastToken)
+  /// request.resultType = .transactionsOnly  // who has saved when; the changes are not read
+  /// let result = try context.execute(request) as? NSPersistentHistoryResult
+  /// for transaction in result?.result as? [NSPersistentHistoryTransaction] ?? [] {
+  ///   print(transaction.timestamp, transaction.author ?? "")
+  /// }
+  /// ```
+  ///
+  /// Ask for counts or IDs where they are enough: each change is an object in memory. A type that does not fit the cast
+  /// gives nil.
   open var resultType: NSPersistentHistoryResultType
 
   /// The token that the request was made with; nil for a request made with a date.
@@ -143,6 +155,9 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   /// let passed = lastToken  // the oldest of the tokens that readers keep
   /// try context.execute(NSPersistentHistoryChangeRequest.deleteHistory(before: passed))
   /// ```
+  ///
+  /// It is one transaction, and other writers wait for it. Otherwise the history grows with each save. Any queue may make
+  /// the request; execute it on the context's queue.
   open class func deleteHistory(before token: NSPersistentHistoryToken?) -> NSPersistentHistoryChangeRequest {
     Self.make(.delete, .token(token))
   }
