@@ -156,8 +156,8 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   /// try context.execute(NSPersistentHistoryChangeRequest.deleteHistory(before: passed))
   /// ```
   ///
-  /// It is one transaction, and other writers wait for it. Otherwise the history grows with each save. Any queue may make
-  /// the request; execute it on the context's queue.
+  /// It is one transaction, and other writers wait for it. Otherwise the history grows with each save. Any thread may
+  /// make the request; execute it on the context's queue.
   open class func deleteHistory(before token: NSPersistentHistoryToken?) -> NSPersistentHistoryChangeRequest {
     Self.make(.delete, .token(token))
   }
