@@ -20,6 +20,7 @@ let jobsCommand = CommandDescription(
       help: "the columns of the table, by the names of --json: job,kind,queue,parameters"),
     CommandOption(
       name: "changes", help: "with show: also the objects that the job inserted, updated and deleted, by attempt"),
+    CommandOption(
       name: "group-by", value: "tag", help: "count the jobs of each tag by state instead of listing jobs"),
     CommandOption(
       name: "watch",
