@@ -3,7 +3,7 @@ import Jobs
 
 /// What a job changed in the app's objects, save by save.
 package struct JobEffects {
-  package let saves: [JobSave]
+  package private(set) var saves: [JobSave]
   /// When a person undid all of it; nil if nobody did.
   package let undoneAt: Date?
 
@@ -17,6 +17,15 @@ package struct JobEffects {
     undoneAt = try JobStore.undoneAt(key, in: context)
   }
 
+  /// Takes what the app's store has in its persistent history, if the pool has kept nothing.
+  ///
+  /// - Parameter reader: reads the app's store.
+  package mutating func addHistory(of job: Job, from reader: StoreReader) throws {
+    guard saves.isEmpty, let key = job.objectID.key else { return }
+    let date = job.createdAt
+    try reader.perform { context, _ in saves = try JobSave.history(of: key, since: date, in: context) ?? [] }
+  }
+
   /// Changes that are shown to people; JSON has all.
   package static let shown = 200
 
@@ -25,7 +34,10 @@ package struct JobEffects {
   /// - Parameter kind: that of the job.
   package func lines(kind: String) -> [String] {
     guard !saves.isEmpty else {
-      return ["none are kept: a pool with --keep-changes \(kind) keeps those of jobs that run from then on"]
+      return [
+        "none are known: a pool with --keep-changes \(kind) keeps those of jobs that run from then on, and so does the "
+          + "persistent history of the app's store, if it has one"
+      ]
     }
     var lines: [String] = []
     var left = Self.shown
@@ -39,7 +51,11 @@ package struct JobEffects {
     return lines.map(TerminalText.escaped)
   }
 
-  private func summary(_ save: JobSave) -> String { save.omission ?? Plural.text(save.changes.count, "change") }
+  private func summary(_ save: JobSave) -> String {
+    let others = save.others.prefix(5).joined(separator: ", ") + (save.others.count > 5 ? ", …" : "")
+    let text = save.omission ?? Plural.text(save.changes.count, "change")
+    return others.isEmpty ? text : "\(text), in one transaction with \(others)"
+  }
 
   /// The same for programs: an array of saves.
   package var json: JSONValue {
@@ -49,7 +65,8 @@ package struct JobEffects {
           [
             JSONMember("attempt", .number(save.attempt)), JSONMember("date", .string(Timestamp.text(save.date))),
             JSONMember("changes", .array(save.changes.map(\.json))),
-          ] + (save.omission.map { [JSONMember("omission", .string($0))] } ?? []))
+          ] + (save.others.isEmpty ? [] : [JSONMember("others", .array(save.others.map(JSONValue.string)))])
+            + (save.omission.map { [JSONMember("omission", .string($0))] } ?? []))
       })
   }
 

@@ -26,6 +26,7 @@ final class JobAttempt: @unchecked Sendable {
   init(_ runner: JobRunner, context: NSManagedObjectContext) {
     self.runner = runner
     self.context = context
+    context.transactionAuthorPasses = true
     context.userInfo[Self.key] = Unowned(attempt: self)
     let center = NotificationCenter.default
     observers = [
@@ -72,6 +73,9 @@ final class JobAttempt: @unchecked Sendable {
     lastReport = nil
     let startedAt = runner.store.now
     if let timeout = job.timeout ?? worker.timeout, let uri { runner.connection.setDeadline(timeout, for: uri) }
+    if let uri {
+      context.transactionAuthor = JobAuthor.adding(uri.key, job.attemptNumber, to: context.transactionAuthor)
+    }
     let start = Clock.now
     defer { work += Clock.now - start }
     try runner.connection.inPlugin { try worker.init().run(job, in: context) }

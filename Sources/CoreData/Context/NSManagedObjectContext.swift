@@ -76,6 +76,9 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// child's saves are recorded under the author of the topmost context. Without `NSPersistentHistoryTrackingKey` it
   /// has no effect.
   open var transactionAuthor: String?
+  /// Whether ``transactionAuthor`` names one transaction or few, and is not worth a row among the names that the history
+  /// of a SQLite file keeps for ever.
+  package final var transactionAuthorPasses = false
 
   /// The policy that resolves conflicts with other saves, an `NSMergePolicy`. Default: `NSErrorMergePolicy`, with which
   /// a conflict makes `save()` throw 133020 or 133021.

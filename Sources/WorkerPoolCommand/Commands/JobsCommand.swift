@@ -48,7 +48,11 @@ let jobsCommand = CommandDescription(
     let answer =
       status == nil ? nil : try? arguments.pool().request(StatusRequest(.explain, jobs: [uri]), within: 10)
     let isFound = try reader.job(uri) { job, run in
-      let changes = arguments.has("changes") ? try JobEffects(job) : nil
+      var changes = arguments.has("changes") ? try JobEffects(job) : nil
+      // Without a model the app's store cannot be read, nor its history.
+      if changes?.saves.isEmpty == true, let app = try? appReader(arguments) {
+        try changes?.addHistory(of: job, from: app)
+      }
       if arguments.has("json") {
         let members = JobText.json(job, run: run, waits: reader.waits, use: answer?.use).objectValue ?? []
         Output.line(JSONValue.object(members + (changes?.members ?? [])).text)
@@ -95,6 +99,11 @@ let jobsCommand = CommandDescription(
   Output.line("no jobs")
   for sentence in try reader.unknownNames(in: filter) { Output.error(sentence + "\n") }
   return .success
+}
+
+private func appReader(_ arguments: ParsedArguments) throws -> StoreReader {
+  let store = try arguments.storePath()
+  return try StoreReader(store: store, model: arguments.has("store") ? nil : try arguments.modelPath())
 }
 
 /// The columns that the arguments name; nil for the usual ones.

@@ -21,7 +21,7 @@ import Testing
     #expect(shown.output.contains("updated \(items.items[0]): value\n"), "\(shown)")
     let json = try run(
       Built.path("workerpool"), ["jobs", "show", "p1", "--changes", "--json", "--queue", pool.queue])
-    let saves = try #require(try JSONParser.parse(json.output)["changes"]?.arrayValue)
+    let saves = try #require(JSONParser.parse(json.output)["changes"]?.arrayValue)
     #expect(saves.count == 1 && saves[0]["changes"]?.arrayValue?[0]["change"]?.stringValue == "inserted", "\(json)")
     let web = try RunningWeb(queue: pool.queue)
     let page = try web.client().get("/jobs/p2").body

@@ -197,6 +197,7 @@ final class StoreChanges {
 extension ChangeOrigin {
   init(_ context: NSManagedObjectContext) {
     self.init(author: context.transactionAuthor, contextName: context.name)
+    authorPasses = context.transactionAuthorPasses
   }
 }
 

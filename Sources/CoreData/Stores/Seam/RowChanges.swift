@@ -102,6 +102,8 @@ package struct MemberChange {
 package struct ChangeOrigin {
   package let author: String?
   package let contextName: String?
+  /// Whether the author's name goes with the transaction: it is in no other one, or in few.
+  var authorPasses = false
 }
 
 // MARK: The store's answers

@@ -16,15 +16,23 @@ struct HistoryTransactions {
   /// Writes a transaction of this moment and process. Returns its key.
   func begin(_ origin: ChangeOrigin) throws -> Int64 {
     let transaction = try lastKey(HistoryTables.Number.transaction, "TRANSACTION") + 1
-    let names = [origin.author, Self.bundleIdentifier ?? Self.processName, origin.contextName, Self.processName]
+    // A name that passes stands in the transaction's row, where readers look for what has no reference: as in files
+    // without a table of names. There it would stay when the transaction is deleted.
+    let passes = origin.authorPasses && tables.hasStrings
+    let names = [
+      passes ? nil : origin.author, Self.bundleIdentifier ?? Self.processName, origin.contextName, Self.processName,
+    ]
     let suffix = tables.hasStrings ? "TS" : ""
     let columns = ["AUTHOR", "BUNDLEID", "CONTEXTNAME", "PROCESSID"].map { "Z\($0)\(suffix)" }
     let references: [SQL] = try names.map { "\(bind: try reference($0))" }
+    let authorColumn = passes ? ", ZAUTHOR" : ""
+    let author: SQL = passes ? ", \(bind: origin.author.map { .text($0) } ?? .null)" : ""
     try connection.run(
       """
-      INSERT INTO \(raw: tables.transactions) (Z_PK, Z_ENT, ZTIMESTAMP, \(raw: columns.joined(separator: ", "))) \
+      INSERT INTO \(raw: tables.transactions) (Z_PK, Z_ENT, ZTIMESTAMP, \
+      \(raw: columns.joined(separator: ", "))\(raw: authorColumn)) \
       VALUES (\(bind: .integer(transaction)), \(raw: HistoryTables.Number.transaction), \
-      \(bind: .real(Date().timeIntervalSinceReferenceDate)), \(references.joined(", ")))
+      \(bind: .real(Date().timeIntervalSinceReferenceDate)), \(references.joined(", "))\(author))
       """)
     try setLastKey(transaction, HistoryTables.Number.transaction)
     return transaction
