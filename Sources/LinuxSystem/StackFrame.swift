@@ -30,6 +30,8 @@ package enum StackFrame {
   }
 
   /// The line with the name of its Swift function for people; another line as it is.
+  ///
+  /// Not for the pool and other servers: a short name that a worker has made up can stand for one of any length.
   package static func demangled(_ line: String) -> String {
     guard line.hasPrefix(start), let end = line.range(of: " + ", options: .backwards)?.lowerBound else { return line }
     let name = line[line.index(line.startIndex, offsetBy: start.count)..<end]

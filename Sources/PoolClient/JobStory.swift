@@ -159,7 +159,7 @@ public enum JobStory {
         return ["  \(time)  attempt \(failure.attempt): \(failure.type): \(failure.message)\(process)"]
           + failure.standardErrorBesideMessage.map { "  \(time)    | \($0)" }
           + (failure.stack.isEmpty ? [] : ["  \(time)    where it was:"])
-          + failure.stack.map { "  \(time)    | \($0)" }
+          + failure.stack.map { "  \(time)    | \(StackFrame.demangled($0))" }
       }
     }
   }

@@ -164,6 +164,6 @@ final class ChildProcess {
 
 /// A line that a child wrote.
 struct OutputLine: Equatable, Sendable {
-  var text: String
+  let text: String
   let isError: Bool
 }

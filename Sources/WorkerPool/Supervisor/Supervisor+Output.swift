@@ -6,8 +6,6 @@ extension Supervisor {
   static let outputLinesPerSecond = 200
 
   func heard(_ line: OutputLine, from worker: WorkerProcess) {
-    var line = line
-    line.text = StackFrame.demangled(line.text)
     if line.isError {
       if worker.life.isPrintingStacks {
         worker.stack.add(line.text)
