@@ -19,27 +19,13 @@ extension StoreBenchmarks {
   }
 
   private static func insertEach(_ options: Options, _ values: [PersonValues]) throws -> Figure {
-    try compare("insert one object, save: one commit each", options, rows: values.count) {
-      let stack = try Stack()
-      let context = stack.context()
-      return try context.performAndWait {
-        try Use.of {
-          for value in values {
-            Person(context: context).take(value)
-            try context.save()
-          }
-        }
-      }
-    } plain: {
-      let stack = try Stack()
-      let sqlite = PlainSQLite(stack.path)
+    let title = "insert one object, save: one commit each"
+    return try compareInserting(title, options, values, savesEach: true) { sqlite in
       let insert = sqlite.prepare(insertSQL)
       defer { sqlite3_finalize(insert) }
-      return Use.of {
-        for (index, value) in values.enumerated() {
-          bind(value, key: Int64(index + 1), to: insert)
-          sqlite.commit(insert)
-        }
+      for (index, value) in values.enumerated() {
+        bind(value, key: Int64(index + 1), to: insert)
+        sqlite.commit(insert)
       }
     }
   }

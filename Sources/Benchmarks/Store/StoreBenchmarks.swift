@@ -48,21 +48,33 @@ enum StoreBenchmarks {
 
   private static func insert(_ options: Options) throws -> Figure {
     let values = (0..<options.rows).map(PersonValues.init)
-    return try compare("insert and save", options) {
+    return try compareInserting("insert and save", options, values, savesEach: false) { insertPlain($0, values) }
+  }
+
+  /// Inserts people into new stores.
+  ///
+  /// - Parameters:
+  ///   - savesEach: whether each object is saved by itself, and not all together.
+  ///   - plain: the same in C.
+  static func compareInserting(
+    _ title: String, _ options: Options, _ values: [PersonValues], savesEach: Bool, plain: (PlainSQLite) -> Void
+  ) throws -> Figure {
+    try compare(title, options, rows: values.count) {
       let stack = try Stack()
       let context = stack.context()
       return try context.performAndWait {
         try Use.of {
           for value in values {
             Person(context: context).take(value)
+            if savesEach { try context.save() }
           }
-          try context.save()
+          if !savesEach { try context.save() }
         }
       }
     } plain: {
       let stack = try Stack()
       let sqlite = PlainSQLite(stack.path)
-      return Use.of { insertPlain(sqlite, values) }
+      return Use.of { plain(sqlite) }
     }
   }
 
