@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import WorkerPool
 
 /// What jobs changed, as people see it, and undo it beside a running pool; and jobs on a copy of the store.
 @Suite(.serialized) struct UndoTests {
@@ -21,7 +22,8 @@ import Testing
     #expect(shown.output.contains("updated \(items.items[0]): value\n"), "\(shown)")
     let json = try run(
       Built.path("workerpool"), ["jobs", "show", "p1", "--changes", "--json", "--queue", pool.queue])
-    let saves = try #require(JSONParser.parse(json.output)["changes"]?.arrayValue)
+    let parsed = try JSONParser.parse(json.output)
+    let saves = try #require(parsed["changes"]?.arrayValue)
     #expect(saves.count == 1 && saves[0]["changes"]?.arrayValue?[0]["change"]?.stringValue == "inserted", "\(json)")
     let web = try RunningWeb(queue: pool.queue)
     let page = try web.client().get("/jobs/p2").body
