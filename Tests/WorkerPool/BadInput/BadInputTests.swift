@@ -124,7 +124,7 @@ import WorkerProtocol
   @Test(arguments: [
     (#"{"command":"stop","deadlne":5}"#, #"did you mean "deadline"?"#),
     (#"{"command":"scale","count":100000}"#, "0 to 1000"),
-    (#"{"command":"stop","deadline":-1}"#, "deadline must be"), (#"{"command":"dance"}"#, "the commands are status"),
+    (#"{"command":"stop","deadline":-1}"#, "deadline must be"), (#"{"command":"dance"}"#, "its commands are status"),
     ("[]", "a request is a JSON object"), ("{", "one JSON object on a line"),
     (#"{"command":"pause","queue":"no such"}"#, "queue must be 1 to 100 letters"),
     (#"{"command":"resume","kind":""}"#, "kind must be 1 to 100 letters"),
