@@ -74,7 +74,7 @@ public enum JobText {
   /// How a job has ended: one line, and below it its results and output. Called on the queue of its context.
   ///
   /// The first line has the job's URI and state. The first results and the first lines of output follow:
-  /// ``json(_:run:waits:)`` has all.
+  /// ``json(_:run:waits:use:)`` has all.
   public static func end(_ job: Job) -> [String] {
     var first = "\(job.objectID.uriString) \(job.state.name)"
     if job.state == .dead, let failure = job.failures.last { first += ": \(failure.type): \(failure.message)" }
@@ -102,7 +102,7 @@ public enum JobText {
     job.progressTotal > 0 ? "\(job.progressDone)/\(job.progressTotal)" : ""
   }
 
-  /// The names in ``json(_:run:waits:)``.
+  /// The names in ``json(_:run:waits:use:)``.
   package static let columns =
     ["job", "state", "pid", "host", "waitsFor", "waits"] + JobField.all.filter { $0.show != nil }.map(\.name)
 
