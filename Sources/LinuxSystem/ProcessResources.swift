@@ -1,7 +1,7 @@
 import Glibc
 
 /// What a process has used since its start, with those of its children that have ended and were waited for.
-package struct ProcessResources: Equatable, Sendable {
+package struct ProcessResources: Codable, Equatable, Sendable {
   /// Seconds in user and system mode, of all threads.
   package var processorSeconds: Double
   /// Bytes that were read from disks and written to files; nil where the kernel does not tell.

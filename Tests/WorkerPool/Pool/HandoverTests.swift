@@ -26,7 +26,7 @@ import WorkerProtocol
     return hands
   }
 
-  private func handover(_ hands: Hands) -> Handover {
+  private func handover(_ hands: Hands) throws -> Handover {
     let description = PluginDescription(
       name: "test", version: "1", protocolVersions: [2], kinds: [.init(kind: "index", timeout: 60)])
     let plugin = Plugin(name: "test", path: "/plugins/worker-test", description: description)
@@ -38,14 +38,17 @@ import WorkerProtocol
     var buffers = Connection.Buffers()
     buffers.unread = Array("DO".utf8)
     buffers.unsent = Array("PING\n".utf8)
+    let usage = UsageMeter.Handed(
+      askedAt: 100, resources: try #require(ProcessResources(of: getpid())),
+      ended: [.init(kind: "index", seconds: 4)], bases: [1: 1.5])
     return Handover(
       queue: "/queue", store: "/app.sqlite", locks: PoolLocks(queue: 5, store: 6), statusSocket: 7, workerCount: 3,
       fixedWorkers: nil, lastWorker: 9, hasOtherChildren: false, plugins: [plugin],
-      workers: [.init(process: process, socket: 12, buffers: buffers, leavesRows: true)], hands: hands)
+      workers: [.init(process: process, socket: 12, buffers: buffers, leavesRows: true, usage: usage)], hands: hands)
   }
 
   @Test func allThatIsHandedOverIsReadAgain() throws {
-    let written = handover(hands)
+    let written = try handover(hands)
     let file = try written.file()
     #expect(fcntl(file.number, F_GETFD) == FD_CLOEXEC)
     let text = FileHandle(fileDescriptor: file.number, closeOnDealloc: false).readDataToEndOfFile()
@@ -53,6 +56,7 @@ import WorkerProtocol
     #expect(read.plugins == written.plugins)
     #expect(read.workers.map(\.process) == written.workers.map(\.process))
     #expect(read.workers.map(\.buffers) == written.workers.map(\.buffers))
+    #expect(read.workers.map(\.usage) == written.workers.map(\.usage))
     #expect(read.descriptors == [5, 6, 7, 12, 11] && read.processes == [4711] && read.workerCount == 3)
     #expect(Set(read.sheets.keys) == [1, 2] && read.sheets == written.sheets)
     // The jobs go on where they were, and those of a worker that is gone are left out.
@@ -70,7 +74,7 @@ import WorkerProtocol
   }
 
   @Test func anotherEditionIsRefusedByItsNumber() throws {
-    var document = handover(Hands())
+    var document = try handover(Hands())
     document.version = Handover.version + 1
     let error = #expect(throws: Handover.Unreadable.self) { try Handover(try JSONEncoder().encode(document)) }
     #expect(error?.description.contains("edition \(Handover.version + 1)") == true)

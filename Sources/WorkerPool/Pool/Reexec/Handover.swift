@@ -14,7 +14,7 @@ import WorkerProtocol
 struct Handover: Codable {
   /// The edition of this document: of its members, of what they contain, and of what the workers were told, such as the
   /// version of their protocol. Change it with any of these.
-  static let version = 1
+  static let version = 2
   static let variable = "WORKERPOOL_HANDOVER"
 
   /// A worker with its conversation.
@@ -24,6 +24,8 @@ struct Handover: Codable {
     let buffers: Connection.Buffers
     /// Whether it leaves the rows of its jobs to the pool.
     let leavesRows: Bool
+    /// What it has used; nil where the kernel did not tell.
+    let usage: UsageMeter.Handed?
   }
 
   var version = Self.version
@@ -123,14 +125,27 @@ struct Handover: Codable {
   /// The request to this process, once; nil for a pool that begins. All descriptors that come with it are
   /// close-on-exec from then on.
   ///
-  /// - Throws: ``Unreadable`` where the pool's former program has gone already.
-  static func takeRequest() throws -> Request? {
+  /// - Throws: ``Unreadable`` where the pool's former program has gone already, and where the variable does not come
+  ///   from a pool.
+  static func takeRequest() throws(Unreadable) -> Request? {
     guard let text = ProcessInfo.processInfo.environment[variable] else { return nil }
     unsetenv(variable)
     let words = text.split(separator: ":")
-    guard words.count == 2, let number = Int32(words[1]) else { return nil }
+    // Anything but a file in memory, such as a terminal, could keep this process waiting.
+    var status = stat()
+    guard words.count == 2, ["check", "take"].contains(words[0]), let number = Int32(words[1]),
+      fstat(number, &status) == 0, status.st_mode & S_IFMT == S_IFREG
+    else {
+      throw Unreadable(
+        description: "the environment variable \(variable) is \"\(text)\"; only a pool may set it, for the program "
+          + "that takes its place: start this one without it")
+    }
     let file = FileHandle(fileDescriptor: number, closeOnDealloc: true)
-    let handover = Result { () throws(Unreadable) in try Handover(file.readDataToEndOfFile()) }
+    let handover = Result { () throws(Unreadable) in
+      do { return try Handover(try file.readToEnd() ?? Data()) } catch let error as Unreadable { throw error } catch {
+        throw Unreadable(description: "what the running pool hands over cannot be read: \(error)")
+      }
+    }
     if words[0] == "check" { return .check(handover) }
     let document = try handover.get()
     for descriptor in document.descriptors { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }

@@ -15,7 +15,7 @@ final class UsageMeter {
     let pid: Int32
     var askedAt: Double
     var resources: ProcessResources
-    var ended: [(kind: String, seconds: Double)] = []
+    var ended: [Handed.Ended] = []
 
     init(pid: Int32, askedAt: Double, resources: ProcessResources) {
       self.pid = pid
@@ -27,9 +27,24 @@ final class UsageMeter {
       if let index = ended.firstIndex(where: { $0.kind == kind }) {
         ended[index].seconds += seconds
       } else {
-        ended.append((kind, seconds))
+        ended.append(Handed.Ended(kind: kind, seconds: seconds))
       }
     }
+  }
+
+  /// A worker process, as another program needs it to go on measuring.
+  struct Handed: Codable, Equatable {
+    /// Jobs of one kind that have ended since the process was last asked, and how long they ran.
+    struct Ended: Codable, Equatable {
+      let kind: String
+      var seconds: Double
+    }
+
+    let askedAt: Double
+    let resources: ProcessResources
+    let ended: [Ended]
+    /// What the worker had used when jobs with a limit were first seen.
+    let bases: [JobKey: Double]
   }
 
   /// A job whose processor time is limited.
@@ -73,6 +88,24 @@ final class UsageMeter {
     guard let resources = ProcessResources(of: pid) else { return }
     _ = ProcessUsage.takePeakBytes(of: pid)
     accounts[id] = Account(pid: pid, askedAt: core.coordinator.now, resources: resources)
+  }
+
+  /// What another program needs to go on; nil for a process that could not be asked.
+  func handed(_ id: WorkerID) -> Handed? {
+    guard let account = accounts[id] else { return nil }
+    let bases = limited.filter { $0.value.worker == id }.compactMapValues(\.base)
+    return Handed(askedAt: account.askedAt, resources: account.resources, ended: account.ended, bases: bases)
+  }
+
+  /// Goes on with a worker of the program before this one. Called when the coordinator has its jobs, and the limits are
+  /// known.
+  func adopt(_ id: WorkerID, pid: Int32, _ handed: Handed?) {
+    guard let handed else { return cameUp(id, pid: pid) }
+    let account = Account(pid: pid, askedAt: handed.askedAt, resources: handed.resources)
+    account.ended = handed.ended
+    accounts[id] = account
+    began(Array(core.coordinator.hands.workers[id]?.begun ?? []), by: id)
+    for (job, base) in handed.bases { limited[job]?.base = base }
   }
 
   /// These jobs leave the worker's hand now; the coordinator still has them.
@@ -119,7 +152,9 @@ final class UsageMeter {
     let use = ResourceUse(from: account.resources, to: resources, peak: peak)
     let seconds = account.ended.reduce(0) { $0 + $1.seconds }
     guard seconds > 0 else { return }
-    for (kind, part) in account.ended { core.coordinator.statistics.noteUse(use.share(part / seconds), of: kind) }
+    for part in account.ended {
+      core.coordinator.statistics.noteUse(use.share(part.seconds / seconds), of: part.kind)
+    }
     // A job that ran beside others for most of that time has a measure of its own.
     if let longest, longest.seconds >= Self.interval { keep(use.share(longest.seconds / seconds), of: longest.job) }
   }

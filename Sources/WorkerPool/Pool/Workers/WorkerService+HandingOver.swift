@@ -19,7 +19,8 @@ extension WorkerService {
     supervisor.workers.values.compactMap { worker in
       guard let process = worker.handed, let (socket, buffers) = sockets.buffers(of: worker.id) else { return nil }
       return Handover.Worker(
-        process: process, socket: socket, buffers: buffers, leavesRows: leavingRows[worker.id] != nil)
+        process: process, socket: socket, buffers: buffers, leavesRows: leavingRows[worker.id] != nil,
+        usage: usage.handed(worker.id))
     }
   }
 
@@ -52,6 +53,9 @@ extension WorkerService {
     }
     core.coordinator.adopt(handover.hands, indices)
     pluginsChanged(supervisor.usablePlugins)
+    for worker in handover.workers where adopted.contains(worker.process.child.pid) {
+      usage.adopt(worker.process.id, pid: worker.process.child.pid, worker.usage)
+    }
     core.log(
       .note,
       "this program has taken the place of another one; workers that go on: \(adopted.count), jobs in their hands: "
