@@ -157,13 +157,20 @@ private func pause(_ arguments: ParsedArguments, _ command: StatusRequest.Comman
   let program = arguments.string("program").map { URL(fileURLWithPath: $0).path }
   let pool = try arguments.pool()
   let before = try pool.request(StatusRequest(.status, local: true)).status
+  let begun = Clock.now
   // The new program has a minute to answer.
   let patience = StatusClient.patience + 60 + (deadline ?? 30)
   let reply = try send(StatusRequest(.reexec, deadline: deadline, program: program), to: pool, within: patience)
   // The new program answers on the same socket, as soon as it has opened the store.
-  guard let before, let after = try arguments.pool().request(StatusRequest(.status, local: true)).status,
-    after.pid == before.pid, after.age < before.age
-  else { throw PoolRefusal(reason: "the pool has not replaced its program; `workerpool logs` says why") }
+  var (after, asked): (PoolStatus?, Double)
+  repeat {
+    asked = Clock.now
+    after = try arguments.pool().request(StatusRequest(.status, local: true)).status
+    // Where the answer took longer than the program runs, its age does not tell which one it is.
+  } while after.map { $0.age >= asked - begun && $0.age < Clock.now - begun } == true
+  guard let before, let after, after.pid == before.pid, after.age < asked - begun else {
+    throw PoolRefusal(reason: "the pool has not replaced its program; `workerpool logs` says why")
+  }
   Output.line(
     "process \(after.pid) runs the new program; \(Plural.text(reply.count ?? 0, "job")) in the hands of workers went on"
   )
