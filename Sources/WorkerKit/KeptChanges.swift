@@ -8,7 +8,7 @@ import CoreData
 /// `@unchecked Sendable`: used on the context's queue only, as the attempt is.
 final class KeptChanges: @unchecked Sendable {
   private unowned let attempt: JobAttempt
-  /// The number of the next save.
+  /// The number of the next save; nil before one has succeeded.
   private var number: Int?
   /// The row of a save that has not succeeded yet: it may be tried again.
   private var row: PoolSetting?
@@ -19,6 +19,8 @@ final class KeptChanges: @unchecked Sendable {
     guard let key = job.objectID.key else { return }
     let context = attempt.context
     let store = attempt.runner.store
+    // A job that catches the error of a save may roll it back, and the row with it.
+    if let row, !row.isInserted || row.managedObjectContext !== context { self.row = nil }
     // The job's own row may count the attempt already.
     let attemptNumber = job.state == .succeeded ? max(1, job.attemptNumber - 1) : job.attemptNumber
     var save: JobSave
@@ -31,9 +33,9 @@ final class KeptChanges: @unchecked Sendable {
       save = JobSave(attempt: attemptNumber, date: store.now, changes: [], omission: FailureText.text(error))
     }
     do {
-      let number = try self.number ?? JobStore.nextSave(of: key, in: context)
-      self.number = number
-      row = JobStore.keep(save, number: number, of: key, in: row, context)
+      let row = try row ?? JobStore.addSave(number, of: key, in: context)
+      self.row = row
+      row.value = save.text
     } catch {
       complain("the changes of \(job.objectID.uriString) are not kept: \(FailureText.text(error))")
     }
@@ -46,8 +48,8 @@ final class KeptChanges: @unchecked Sendable {
   }
 
   func didSave() {
-    guard row != nil else { return }
-    row = nil
-    number = number.map { $0 + 1 }
+    guard let row else { return }
+    number = JobStore.saveNumber(row).map { $0 + 1 }
+    self.row = nil
   }
 }

@@ -28,6 +28,12 @@ import WorkerProtocol
         try job.save(checkpoint: Data("one".utf8))
         objects[0].setValue("two", forKey: "name")
         context.delete(objects[1])
+      case "roll back":
+        try job.save(checkpoint: Data("one".utf8))
+        objects[0].setValue(String(repeating: "x", count: 30), forKey: "name")
+        #expect(throws: (any Error).self) { try context.save() }
+        context.rollback()
+        objects[0].setValue("right", forKey: "name")
       case "link": objects[0].setValue(NSSet(array: Array(objects.dropFirst())), forKey: "tags")
       default: throw PermanentFailure("unknown")
       }
@@ -70,7 +76,9 @@ import WorkerProtocol
     let (tags, tagged) = (relationship("tags", to: tag, most: 0), relationship("books", to: book, most: 0))
     (books.inverseRelationship, writer.inverseRelationship) = (writer, books)
     (tags.inverseRelationship, tagged.inverseRelationship) = (tagged, tags)
-    author.properties = [attribute("name", .stringAttributeType), attribute("born", .dateAttributeType), books]
+    let name = attribute("name", .stringAttributeType)
+    name.setValidationPredicates([NSPredicate(format: "length < 20")], withValidationWarnings: ["it is too long"])
+    author.properties = [name, attribute("born", .dateAttributeType), books]
     book.properties = [attribute("title", .stringAttributeType), writer, tags]
     tag.properties = [attribute("word", .stringAttributeType), tagged]
     let model = NSManagedObjectModel()
@@ -203,6 +211,41 @@ import WorkerProtocol
     _ = try undo.run(job)
     #expect(try name(author) == "old")
     #expect(try count("Book") == 2)
+  }
+
+  @Test func whatIsSavedAfterARolledBackSaveIsKept() throws {
+    let (author, _) = try makeAuthor()
+    let job = try run("roll back", [author])
+    #expect(try saves(job).flatMap(\.changes).map(\.after) == [["name": .string("right")]])
+    _ = try undo.run(job)
+    #expect(try name(author) == "old")
+  }
+
+  @Test func aJobThatWasUndoneRunsAgainAsOftenAsItIsRetried() throws {
+    // Given a job with two saves that has failed after them, and is undone
+    let (author, books) = try makeAuthor()
+    let job = try run("steps", [author, books[0]])
+    func retry() throws {
+      try perform { context in
+        let row = try #require(try store.jobs(keys: [job], in: context).first)
+        row.state = .dead
+        try row.markRetried()
+        try context.save()
+      }
+      _ = try trial.run(try #require(store.objectID(job: job)?.objectURI), stop: nil)
+    }
+    _ = try undo.run(job)
+    // When it runs two more times, then each save is kept, after those before it
+    for count in [2, 4] {
+      try perform { context in
+        let book = try #require(try context.fetch(NSFetchRequest<NSManagedObject>(entityName: "Book")).first)
+        let row = try #require(try store.jobs(keys: [job], in: context).first)
+        row.objectsText = "\(author.uriString)\n\(book.objectID.uriString)"
+        try context.save()
+      }
+      try retry()
+      #expect(try saves(job).count == count)
+    }
   }
 
   @Test func ofManyMembersOnlyThoseThatTheJobAddedGo() throws {

@@ -21,7 +21,11 @@ extension JobStore {
 
   /// The saves of a job whose changes are kept, in their order.
   package static func saves(of key: JobKey, in context: NSManagedObjectContext) throws -> [JobSave] {
-    try context.fetch(settings(prefix(key))).compactMap { $0.value.flatMap(JobSave.init(text:)) }
+    try context.fetch(settings(prefix(key))).map { row in
+      JobSave(text: row.value ?? "")
+        // One that is left out would be undone by halves.
+        ?? JobSave(attempt: 0, date: .distantPast, changes: [], omission: "the setting \(row.name) cannot be read")
+    }
   }
 
   /// When the changes of a job were undone; nil if they were not.
@@ -37,26 +41,29 @@ extension JobStore {
     setting.value = "\(date.timeIntervalSinceReferenceDate)"
   }
 
-  /// The number of the next save of a job. What a person has undone is forgotten then: the next attempt begins anew.
-  package static func nextSave(of key: JobKey, in context: NSManagedObjectContext) throws -> Int {
-    let rows = try context.fetch(settings(prefix(key)))
-    guard let mark = try PoolSetting.find("\(undone)\(key)", in: context) else { return rows.count + 1 }
-    for row in rows + [mark] { context.delete(row) }
-    return rows.count + 1
-  }
-
-  /// Keeps the changes of a save in the same transaction, without saving. Called again before the save, with the row
-  /// of the call before, it keeps the later changes.
+  /// Adds a row for a save of a job, without saving and without its ``JobSave/text``, which becomes its value. What a
+  /// person has undone is forgotten then: the next attempt begins anew.
   ///
-  /// - Parameter number: that of the save, from 1.
-  package static func keep(
-    _ save: JobSave, number: Int, of key: JobKey, in row: PoolSetting?, _ context: NSManagedObjectContext
-  ) -> PoolSetting {
-    let setting = row ?? PoolSetting(context: context)
+  /// - Parameter number: the number of the save; nil for the one after the last.
+  package static func addSave(_ number: Int?, of key: JobKey, in context: NSManagedObjectContext) throws -> PoolSetting
+  {
+    let number = try number ?? nextSave(of: key, in: context)
+    let setting = PoolSetting(context: context)
     // Numbers of as many digits sort as texts do.
     setting.name = prefix(key) + String(repeating: "0", count: max(0, 8 - "\(number)".count)) + "\(number)"
-    setting.value = save.text
     return setting
+  }
+
+  /// The number of the save that a row keeps.
+  package static func saveNumber(_ row: PoolSetting) -> Int? { row.name.split(separator: "/").last.flatMap { Int($0) } }
+
+  private static func nextSave(of key: JobKey, in context: NSManagedObjectContext) throws -> Int {
+    let rows = try context.fetch(settings(prefix(key)))
+    if let mark = try PoolSetting.find("\(undone)\(key)", in: context) {
+      for row in rows + [mark] { context.delete(row) }
+    }
+    // A name that is deleted now is not used again: earlier ones may be missing.
+    return (rows.compactMap(saveNumber).max() ?? 0) + 1
   }
 
   /// Forgets what jobs that are deleted have changed, without saving.

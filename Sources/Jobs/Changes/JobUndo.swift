@@ -155,7 +155,9 @@ private struct UndoneChanges {
     let value = object.value(forKey: name)
     guard change.what == .updated, (property as? NSRelationshipDescription)?.isToMany == true else {
       guard let relationship = property as? NSRelationshipDescription else {
-        return KeptValue.json(value, of: property) == left
+        let json = KeptValue.json(value, of: property)
+        // SQLite stores NaN as NULL (https://sqlite.org/floatingpoint.html).
+        return json == left || (json == .null && KeptValue.isNaN(left, of: property))
       }
       return uris(value, relationship) == Set(strings(left).map(current))
     }

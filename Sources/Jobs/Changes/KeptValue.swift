@@ -85,6 +85,12 @@ enum KeptValue {
     value.isFinite ? .number("\(value)") : .string("\(value)")
   }
 
+  /// Whether a kept value is not a number.
+  static func isNaN(_ json: JSONValue, of property: NSPropertyDescription) -> Bool {
+    let type = (property as? NSAttributeDescription)?.attributeType
+    return (type == .floatAttributeType || type == .doubleAttributeType) && double(json)?.isNaN == true
+  }
+
   private static func double(_ json: JSONValue) -> Double? { json.doubleValue ?? json.stringValue.flatMap(Double.init) }
 }
 

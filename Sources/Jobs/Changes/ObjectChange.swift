@@ -84,11 +84,13 @@ extension JobSave {
   package init?(text: String) {
     // Nobody but `text` writes them: a text that cannot be read is one of a later version.
     guard let json = try? JSONParser.parse(text), let attempt = json["attempt"]?.intValue,
-      let seconds = json["date"]?.doubleValue, let changes = json["changes"]?.arrayValue
+      let seconds = json["date"]?.doubleValue, let array = json["changes"]?.arrayValue
     else { return nil }
+    let changes = array.compactMap(ObjectChange.init(kept:))
+    guard changes.count == array.count else { return nil }
     self.init(
-      attempt: attempt, date: Date(timeIntervalSinceReferenceDate: seconds),
-      changes: changes.compactMap(ObjectChange.init(kept:)), omission: json["omission"]?.stringValue)
+      attempt: attempt, date: Date(timeIntervalSinceReferenceDate: seconds), changes: changes,
+      omission: json["omission"]?.stringValue)
   }
 }
 
