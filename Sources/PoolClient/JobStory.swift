@@ -99,7 +99,7 @@ public enum JobStory {
     let options = job.options.json
     return JobField.all.filter { $0.option != nil && !told.contains($0.name) }.compactMap { field in
       let value = field.show?(job) ?? options[field.name] ?? .null
-      return value == .null
+      return value == .null || value == .array([])
         ? nil
         : "\(field.name) ".padding(toLength: max(11, field.name.count + 1), withPad: " ", startingAt: 0) + value.text
     }
