@@ -54,7 +54,7 @@ struct Submitter {
         Output.error("the pool does not accept the submission: \(reason)\n")
         return .failure
       case .unknown(let reason) where waits:
-        progress.show("\(Plural.text(jobs.count, "job")) submitted; waiting for a pool to take them: \(reason)")
+        progress.show("\(Plural.text(jobs.count, "job")) in a file; waiting for a pool to take it: \(reason)")
         Thread.sleep(forTimeInterval: 0.5)
       case .unknown(let reason):
         tellOfFile(file, jobs.count, reason)
