@@ -40,15 +40,7 @@ extension Supervisor {
   func adopt(_ handed: HandedWorker, _ plugin: Plugin) throws(SystemCallError) {
     let worker = WorkerProcess(handed, plugin, helloTimeout: configuration.helloTimeout)
     worker.process = try ChildProcess(
-      handed.child, loop: loop, starter: starter,
-      onLine: { [weak self, weak worker] line in
-        guard let self, let worker else { return }
-        heard(line, from: worker)
-      },
-      onDeath: { [weak self, weak worker] death in
-        guard let self, let worker else { return }
-        apply(.exited(worker.memoryGroup?.cause(of: death) ?? death), to: worker)
-      })
+      handed.child, loop: loop, starter: starter, onLine: lineListener(of: worker), onDeath: deathListener(of: worker))
     workers[worker.id] = worker
     lastNumber = max(lastNumber, worker.id.number)
   }

@@ -31,20 +31,29 @@ extension Supervisor {
           guard let self, let worker else { return }
           apply(error.map(WorkerLife.Event.couldNotStart) ?? .started, to: worker)
         },
-        onLine: { [weak self, weak worker] line in
-          guard let self, let worker else { return }
-          heard(line, from: worker)
-        },
-        onDeath: { [weak self, weak worker] death in
-          guard let self, let worker else { return }
-          apply(.exited(worker.memoryGroup?.cause(of: death) ?? death), to: worker)
-        })
+        onLine: lineListener(of: worker), onDeath: deathListener(of: worker))
     } catch {
       leaveMemoryGroup(of: worker)
       return couldNotSpawn(plugin, error)
     }
     workers[id] = worker
     setDeadline(of: worker, .hello)
+  }
+
+  /// Gets each line that the worker's process writes, for as long as both exist.
+  func lineListener(of worker: WorkerProcess) -> (OutputLine) -> Void {
+    { [weak self, weak worker] line in
+      guard let self, let worker else { return }
+      heard(line, from: worker)
+    }
+  }
+
+  /// Gets the end of the worker's process, for as long as both exist.
+  func deathListener(of worker: WorkerProcess) -> (Death) -> Void {
+    { [weak self, weak worker] death in
+      guard let self, let worker else { return }
+      apply(.exited(worker.memoryGroup?.cause(of: death) ?? death), to: worker)
+    }
   }
 
   /// The plugin's file system does not answer: others get its slot until it does.
