@@ -89,8 +89,7 @@ import WorkerProtocol
       echo started >> '\(pid)'
       sleep 1000
       """
-    let file = try items.place.write(script, to: "plugins/worker-zombie")
-    #expect(chmod(file, 0o755) == 0)
+    try items.place.write(script, to: "plugins/worker-zombie", mode: 0o755)
     let pool = try items.start()
     try pool.wait { status in status.plugins.count == 2 && status.workers.contains { $0.phase == "up" } }
     let first = try #require(try pool.status().workers.first)

@@ -10,10 +10,8 @@ import WorkerPool
   private func pool(
     _ place: TestPlace, script: String, _ settings: String = "", options: [String] = [], behind prefix: [String] = []
   ) throws -> RunningPool {
-    let path = try place.write("#!/bin/sh\n" + script, to: "script.sh")
-    #expect(chmod(path, 0o755) == 0)
-    try place.write(#"{"commands": {"script": {"path": "\#(path)"\#(settings)}}}"#, to: "queue/exec.json")
-    #expect(chmod(place.path("queue/exec.json"), 0o600) == 0)
+    let path = try place.write("#!/bin/sh\n" + script, to: "script.sh", mode: 0o755)
+    try place.write(#"{"commands": {"script": {"path": "\#(path)"\#(settings)}}}"#, to: "queue/exec.json", mode: 0o600)
     return try RunningPool(
       place, store: place.path("items.sqlite"), model: try ISOCodesModel.write(into: place),
       plugins: try place.plugins("worker-exec", "worker-import"), workers: 2, options: options,
@@ -126,10 +124,7 @@ import WorkerPool
     let pool = try pool(place, script: "echo done")
     let file = place.path("queue/exec.json")
     let right = #""right": {"path": "\#(place.path("script.sh"))"}"#
-    func write(_ text: String) throws {
-      try place.write(text, to: "queue/exec.json")
-      #expect(chmod(file, 0o600) == 0)
-    }
+    func write(_ text: String) throws { try place.write(text, to: "queue/exec.json", mode: 0o600) }
     try write(#"{"commands": {\#(right), "wrong": {"path": "script.sh"}}}"#)
     // When jobs name them, and others begin while the file is half written and while there is none
     try pool.submit("exec", "--set", "command=right")

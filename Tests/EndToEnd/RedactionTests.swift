@@ -5,11 +5,10 @@ import Testing
 @Suite(.serialized) struct RedactionTests {
   @Test(.timeLimit(.minutes(20))) func hiddenValuesAreShownNowhereAndCannotBeFound() throws {
     let place = try TestPlace()
-    let script = try place.write("#!/bin/sh\necho \"{\\\"token\\\": \\\"$1\\\", \\\"rows\\\": 3}\"\n", to: "script.sh")
-    #expect(chmod(script, 0o755) == 0)
+    let script = try place.write(
+      "#!/bin/sh\necho \"{\\\"token\\\": \\\"$1\\\", \\\"rows\\\": 3}\"\n", to: "script.sh", mode: 0o755)
     try place.write(
-      #"{"commands": {"script": {"path": "\#(script)", "jobArguments": true}}}"#, to: "queue/exec.json")
-    #expect(chmod(place.path("queue/exec.json"), 0o600) == 0)
+      #"{"commands": {"script": {"path": "\#(script)", "jobArguments": true}}}"#, to: "queue/exec.json", mode: 0o600)
     let pool = try RunningPool(
       place, store: place.path("items.sqlite"), model: try ISOCodesModel.write(into: place),
       plugins: try place.plugins("worker-exec"), options: ["--redact", "token,Arguments"])

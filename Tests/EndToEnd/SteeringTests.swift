@@ -110,8 +110,7 @@ import WorkerPool
     let items = try ItemPool()
     let pool = try items.start()
     let token = String(repeating: "a", count: 32)
-    let tokens = try items.place.write("\(token) operate Anna \u{202E}Meier\n", to: "tokens")
-    #expect(chmod(tokens, 0o600) == 0)
+    let tokens = try items.place.write("\(token) operate Anna \u{202E}Meier\n", to: "tokens", mode: 0o600)
     let user = "user \(geteuid()) (\(try run("/usr/bin/id", ["-un"]).lines[0]))"
     // The pool looks the name up beside its loop.
     try waitUntil("the pool knows the name of its user") {

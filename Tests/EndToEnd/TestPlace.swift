@@ -15,12 +15,13 @@ final class TestPlace {
 
   func path(_ name: String) -> String { url.appendingPathComponent(name).path }
 
-  /// Writes a text file and returns its path.
+  /// Writes a text file, with this mode if there is one, and returns its path.
   @discardableResult
-  func write(_ text: String, to name: String) throws -> String {
+  func write(_ text: String, to name: String, mode: mode_t? = nil) throws -> String {
     let file = url.appendingPathComponent(name)
     try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
     try Data(text.utf8).write(to: file)
+    if let mode { try #require(chmod(file.path, mode) == 0) }
     return file.path
   }
 

@@ -144,10 +144,8 @@ import WorkerPool
     let lines = place.path("lines")
     let script = try place.write(
       "#!/bin/sh\necho ran >> '\(lines)'\necho $$ > '\(stop.path).arrived'\nread go < '\(stop.path).go'\n",
-      to: "script.sh")
-    #expect(chmod(script, 0o755) == 0)
-    try place.write(#"{"commands": {"script": {"path": "\#(script)"}}}"#, to: "queue/exec.json")
-    #expect(chmod(place.path("queue/exec.json"), 0o600) == 0)
+      to: "script.sh", mode: 0o755)
+    try place.write(#"{"commands": {"script": {"path": "\#(script)"}}}"#, to: "queue/exec.json", mode: 0o600)
     let pool = try RunningPool(
       place, store: place.path("items.sqlite"), model: try ISOCodesModel.write(into: place),
       plugins: try place.plugins("worker-exec"), workers: 1)

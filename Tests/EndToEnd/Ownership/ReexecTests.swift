@@ -57,10 +57,7 @@ import WorkerPool
     try pool.wait { running($0) == 1 }
     let before = try pool.status()
     let program = items.place.path("new-program")
-    if let text {
-      try items.place.write(text, to: "new-program")
-      try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
-    }
+    if let text { try items.place.write(text, to: "new-program", mode: 0o755) }
     let refused = try pool.command("reexec", "--program", program)
     #expect(refused.code == 1)
     let reason =
@@ -84,8 +81,7 @@ import WorkerPool
   @Test(.timeLimit(.minutes(20)))
   func aWorkerThatCannotBeHandedOverFinishesItsJob() throws {
     let items = try ItemPool(items: 2)
-    let plugin = items.plugins + "/worker-test"
-    unlink(plugin)
+    unlink(items.plugins + "/worker-test")
     let script = """
       #!/bin/bash
       worker() { exec -a "$name" '\(Built.path("test-worker"))' "$@"; }
@@ -93,8 +89,7 @@ import WorkerPool
       if [ "$1" = describe ]; then worker describe | sed 's/"survivesReexec":true,*//'; else worker "$@"; fi
 
       """
-    try Data(script.utf8).write(to: URL(fileURLWithPath: plugin))
-    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: plugin)
+    try items.place.write(script, to: "plugins/worker-test", mode: 0o755)
     let pool = try items.start()
     try submitWaiting(items, items.items.prefix(1))
     try pool.wait { running($0) == 1 }
@@ -114,16 +109,13 @@ import WorkerPool
 
   /// A new program that stops at the moment when it takes the process over, before it has done anything.
   private func stoppingProgram(_ items: ItemPool) throws -> String {
-    let program = items.place.path("stopping")
     try items.place.write(
       """
       #!/bin/sh
       case "$WORKERPOOL_HANDOVER" in take:*) : > '\(items.place.path("arrived"))'; kill -STOP $$;; esac
       exec '\(Built.path("workerpool"))' "$@"
 
-      """, to: "stopping")
-    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
-    return program
+      """, to: "stopping", mode: 0o755)
   }
 
   private func replaceAndStop(_ items: ItemPool, _ pool: RunningPool) throws {

@@ -116,8 +116,7 @@ struct PythonAtServerTests {
     let worker = try #require(page.blocks.first { $0.file == "server/worker-shout" })
     let hosts = try HostPools(at: server.address(), model: Self.writeModel)
     try FileManager.default.createDirectory(atPath: hosts.plugins, withIntermediateDirectories: true)
-    let path = try hosts.place.write(worker.text, to: "plugins/worker-shout")
-    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: path)
+    try hosts.place.write(worker.text, to: "plugins/worker-shout", mode: 0o755)
     return (hosts, try hosts.start("a", workers: 2, counts: false))
   }
 

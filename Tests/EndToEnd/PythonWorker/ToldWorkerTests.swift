@@ -132,9 +132,7 @@ import WorkerPool
         of: "        say(\"BEGIN \" + uri)\n",
         with: "        say(\"BEGIN \" + uri)\n        say(f\"SETTLE succeeded {uri} 1\")\n        continue\n")
     try FileManager.default.removeItem(atPath: items.plugins + "/worker-told")
-    try items.place.write(script, to: "told.py")
-    try FileManager.default.copyItem(atPath: items.place.path("told.py"), toPath: items.plugins + "/worker-told")
-    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: items.plugins + "/worker-told")
+    try items.place.write(script, to: "plugins/worker-told", mode: 0o755)
     let pool = try items.start()
     try submit(pool, items, mode: "none")
     try pool.wait { $0.jobs?["dead"] == 1 }
