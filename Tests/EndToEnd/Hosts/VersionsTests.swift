@@ -53,6 +53,7 @@ struct VersionsTests {
     #expect(try pool.command("reload").code == 0)
     // Former workers finish what they have begun.
     try pool.wait { $0.workers.filter { $0.phase == "up" && !workers.contains($0.pid ?? 0) }.count == 3 }
+    try hosts.waitForEffects(90)
     try hosts.checkEffects(0..<90)
     #expect(try String(contentsOfFile: hosts.lines, encoding: .utf8).split(separator: "\n").count == 90)
     try pool.stop()
