@@ -22,11 +22,11 @@ import Testing
     }
     // It does not listen yet: it is asked again, and not said to be none.
     let first = try workerpool("status", "--queue", items.queue)
-    #expect(first.code == 0 && first.output.contains(", opening; started "), "\(first)")
+    #expect(first.code == 0 && first.output.contains(", opening; version "), "\(first)")
     let line = try #require(pool.line(with: "is not open after 1 s"))
     #expect(line.contains("process \(holder.pid) (sqlite3) has it locked"), "\(line)")
     let status = try workerpool("status", "--queue", items.queue)
-    #expect(status.output.contains(", opening; started "), "\(status.output)\(status.errors)")
+    #expect(status.output.contains(", opening; version "), "\(status.output)\(status.errors)")
     #expect(status.output.contains("process \(holder.pid) (sqlite3) has it locked"))
     #expect(status.output.contains("let the process that has it locked end"))
     let pause = try workerpool("pause", "--queue", items.queue)

@@ -189,6 +189,8 @@ import WorkerPool
     try pool.wait { $0.jobs?["dead"] == 1 }
     try place.write("alpha_2,name\nCC,There now\n", to: "late.csv")
     #expect(try pool.command("retry", "p1").output == "1 of 1 job will run again\n")
+    // The pool counts its jobs now and then.
+    try pool.wait { $0.jobs?["dead"] ?? 0 == 0 }
     try pool.waitForJobs(1)
     #expect(try sqlite(pool.store, "SELECT ZNAME FROM ZCOUNTRY") == "There now")
     // What has succeeded cannot be retried.

@@ -66,7 +66,7 @@ final class FailoverCluster {
   private func configuration(_ file: String, of host: String) throws -> String {
     let block = try #require(DocumentationPage(path: Self.page).blocks.first { $0.file == file })
     return [
-      ("NAME", host), ("ADDRESS", network.address(host)), ("10.0.0.", "\(network.net)."),
+      ("THIS-HOST", host), ("ADDRESS", network.address(host)), ("10.0.0.", "\(network.net)."),
       ("/var/lib/postgresql/15", "\(directory)/\(host)"), ("/var/lib/etcd", "\(directory)/\(host)/etcd"),
       ("/var/run/postgresql", "\(directory)/\(host)"), ("scram-sha-256", "trust"),
       ("/usr/lib/postgresql/15/bin", PostgreSQLServer.programs ?? ""),
