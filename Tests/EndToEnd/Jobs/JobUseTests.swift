@@ -36,17 +36,24 @@ import WorkerPool
     try items.checkNothingIsLeft(of: pool, value: 2)
   }
 
-  @Test(.timeLimit(.minutes(20)))
-  func aJobThatUsesMoreProcessorTimeThanItsKindMayFails() throws {
+  /// - Parameter isReplaced: whether the pool's program is replaced while the job runs.
+  @Test(.timeLimit(.minutes(20)), arguments: [false, true])
+  func aJobThatUsesMoreProcessorTimeThanItsKindMayFails(isReplaced: Bool) throws {
     let items = try ItemPool()
-    let pool = try items.start(options: ["--job-cpu", "misbehave=0.3"])
+    // A limit that the job has not reached when the program is replaced.
+    let limit = isReplaced ? "3" : "0.3"
+    let pool = try items.start(options: ["--job-cpu", "misbehave=\(limit)"])
     try items.submit("misbehave", "--set", "how=loop")
+    if isReplaced {
+      try pool.wait { $0.workers.contains { !$0.running.isEmpty } }
+      #expect(try pool.command("reexec").output.contains("1 job in the hands of workers went on"))
+    }
     // Its second attempt does not loop.
     try pool.waitForJobs(1)
     let job = try JSONParser.parse(try pool.command("jobs", "show", "p1", "--json").output)
     let error = try #require(job["errors"]?.arrayValue?.first)
     #expect(error["type"]?.stringValue == "processor-time")
-    #expect(error["message"]?.stringValue == "used more than 0.3 s of processor time")
+    #expect(error["message"]?.stringValue == "used more than \(limit) s of processor time")
     let stack = error["stack"]?.arrayValue?.compactMap(\.stringValue) ?? []
     #expect(stack.contains { $0.contains("loopsWithoutEnd") }, "\(stack)")
     #expect(try pool.status().counters.timedOut == 1)

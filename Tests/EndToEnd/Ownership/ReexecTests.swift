@@ -127,6 +127,17 @@ import WorkerPool
     }
   }
 
+  /// A variable that a pool sets for the program in its place, in the environment of a pool that takes over nothing.
+  @Test(arguments: ["take:77", "check:77", "take:0", "take:", "anything"])
+  func aHandOverThatIsNoneIsRefused(value: String) throws {
+    let place = try TestPlace()
+    let words = ["run", "--store", place.path("a.sqlite"), "--queue", place.path("queue")]
+    let finished = try run(
+      "/usr/bin/env", ["WORKERPOOL_HANDOVER=\(value)", Built.path("workerpool")] + words, in: place.url.path)
+    #expect(finished.code == 1 && finished.errors.contains("start this one without it"), "\(finished)")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: place.url.path).isEmpty)
+  }
+
   /// When the process dies between the two programs, its workers are what a killed pool leaves.
   @Test(.timeLimit(.minutes(20)), arguments: [false, true])
   func aKillCostsNoJob(afterwards: Bool) throws {

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Jobs
 import LinuxSystem
 import PoolClient
@@ -10,7 +11,8 @@ enum HandoverCheck {
   static let answer = "workerpool takes over"
 
   /// Makes sure that the pool could go on with this program: what it hands over can be read, its options and its model
-  /// can be used, and the store needs no change for which it must be stopped. Changes nothing.
+  /// can be used, the store needs no change for which it must be stopped, and there is room for a new ledger. Leaves
+  /// nothing changed.
   ///
   /// - Throws: what is in the way.
   static func run(_ handed: Result<Handover, Handover.Unreadable>, _ configuration: PoolConfiguration) throws {
@@ -33,6 +35,14 @@ enum HandoverCheck {
     try OutputFiles.check(configuration)
     if let path = configuration.recording { try ConversationRecorder.check(path: path) }
     try PluginPresence.require(in: configuration.pluginDirectories)
+    try requireRoom(QueueLayout(root: configuration.queue).run + "/handover.new")
     print(answer)
+  }
+
+  /// Makes a ledger's file, and removes it: on a full disk the pool would end when its own cannot be made.
+  private static func requireRoom(_ path: String) throws(FileError) {
+    unlink(path)
+    defer { unlink(path) }
+    _ = try LedgerFile(path: path, size: LedgerLayout.offset(ofEntry: LedgerLayout.firstCapacity))
   }
 }
