@@ -182,6 +182,13 @@ final class StatusServer {
     for client in observers { send(reply, to: client) }
   }
 
+  /// Whether clients other than this one wait for the reply to a request. Observers wait for more than that.
+  func hasRequests(but asking: Client) -> Bool {
+    clients.values.contains {
+      $0 !== asking && !$0.isObserving && (!$0.isAnswered || $0.connection.hasMore || $0.hasSentMore)
+    }
+  }
+
   /// Writes what waits, as far as the sockets take it.
   func flush() {
     let descriptors = unflushed

@@ -17,6 +17,8 @@ final class Reexec {
   static let patience = 30.0
   /// Seconds after which work in the store that can be done again is not waited for.
   private static let storePatience = 5.0
+  /// Seconds after which clients that wait for a reply lose their connection. Nothing is handed out meanwhile.
+  private static let replyPatience = 0.5
   /// Seconds between two looks whether the pool is at rest.
   private static let pause = 0.02
 
@@ -150,17 +152,19 @@ final class Reexec {
     if core.isStopping { return fail("the pool is stopping") }
     // While workers finish that cannot be handed over, the others get jobs.
     core.coordinator.isHeld = supervisor.workers.values.allSatisfy(\.survivesReexec)
-    guard let obstacle = obstacle(after: Clock.now - since) else { return replace(attempt) }
+    guard let obstacle = obstacle(attempt, after: Clock.now - since) else { return replace(attempt) }
     if Clock.now - since >= attempt.deadline {
       fail("the pool has not come to rest within \(Clock.text(attempt.deadline)): \(obstacle)")
     }
   }
 
-  private func obstacle(after seconds: Double) -> String? {
+  private func obstacle(_ attempt: Attempt, after seconds: Double) -> String? {
     if let obstacle = supervisor.obstacleToHandingOver ?? workers.obstacleToHandingOver { return obstacle }
     if !core.coordinator.settling.isEmpty { return "the ends of jobs are being written" }
     if !core.withheld.isEmpty { return "jobs are being deleted" }
     if core.source.isBusy, seconds < Self.storePatience { return "the store is being read or written" }
+    // Their connections end with this program.
+    if seconds < Self.replyPatience, workers.status.hasRequests(but: attempt.client) { return "requests are answered" }
     // The thread could not end, and the process would hang in execve(2).
     return core.loop.blocking.subject.map { "\($0) has not answered" }
   }

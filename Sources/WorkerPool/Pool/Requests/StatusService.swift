@@ -72,6 +72,9 @@ final class StatusService {
   /// The socket on which requests come.
   var listeningSocket: Int32? { server?.descriptor }
 
+  /// Whether clients other than this one wait for the reply to a request.
+  func hasRequests(but asking: StatusServer.Client) -> Bool { server?.hasRequests(but: asking) ?? false }
+
   /// Makes the socket again if it was removed or replaced. Returns whether that was needed.
   func listenAgainIfNeeded() throws(SystemCallError) -> Bool { try server?.listenAgainIfNeeded() ?? false }
 
