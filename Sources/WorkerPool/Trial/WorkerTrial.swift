@@ -1,3 +1,4 @@
+import CSystem
 import Foundation
 import Glibc
 import Jobs
@@ -27,6 +28,8 @@ package struct WorkerTrial {
   package init(_ configuration: PoolConfiguration) {
     var configuration = configuration
     configuration.storeFile = FileID(path: configuration.store)
+    // Without the caller nobody looks at the copy.
+    configuration.orphanDeadline = 0
     self.configuration = configuration
   }
 
@@ -37,57 +40,75 @@ package struct WorkerTrial {
 
   // MARK: The plugin
 
-  /// The plugin that runs a kind: its name and its program.
+  /// A plugin that runs a kind: its name, its program, and the kind's own timeout in seconds.
+  package typealias Plugin = (name: String, path: String, timeout: Double?)
+
+  /// The plugin that runs a kind.
   ///
-  /// - Throws: ``TrialError``.
-  package func plugin(for kind: String) throws -> (name: String, path: String) {
+  /// - Parameter isInterrupted: asked several times a second.
+  /// - Throws: ``TrialError``; `CancellationError` when the caller wants no more.
+  package func plugin(for kind: String, isInterrupted: () -> Bool) throws -> Plugin {
     var (kinds, names): (Set<String>, Set<String>) = ([], [])
     for directory in configuration.pluginDirectories {
       for (name, path) in (PluginListings.files(in: directory) ?? [:]).sorted(by: { $0.key < $1.key }) {
         // The first directory that has a name wins.
-        guard names.insert(name).inserted, let description = describe(path) else { continue }
-        guard description.kinds.contains(where: { $0.kind == kind }) else {
+        guard names.insert(name).inserted, let description = try describe(path, isInterrupted) else {
+          continue
+        }
+        guard let found = description.kinds.first(where: { $0.kind == kind }) else {
           kinds.formUnion(description.kinds.map(\.kind))
           continue
         }
         if description.settledByPool == true { throw TrialError.settledByPool(kind, plugin: name) }
-        return (name, path)
+        return (name, path, found.timeout)
       }
     }
     throw TrialError.noPlugin(kind, known: kinds.sorted(), directories: configuration.pluginDirectories)
   }
 
   /// Nil for a file that does not describe itself.
-  private func describe(_ path: String) -> PluginDescription? {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: path)
-    process.arguments = ["describe"]
-    process.environment = configuration.workerEnvironment.filter { $0.key != WorkerVariable.connection.rawValue }
-    process.standardInput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
-    let output = Pipe()
-    process.standardOutput = output
-    // A file that cannot be started is no plugin; the pool's log tells why.
-    guard (try? process.run()) != nil else { return nil }
-    let timer = DispatchWorkItem { process.terminate() }
-    DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience, execute: timer)
-    let text = output.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    timer.cancel()
+  private func describe(_ path: String, _ isInterrupted: () -> Bool) throws -> PluginDescription? {
+    let environment = configuration.workerEnvironment.filter { $0.key != WorkerVariable.connection.rawValue }
+    let program = Program(path: path, arguments: ["describe"], environment: environment)
+    guard let (output, pid) = try start(program) else { return nil }
+    // It may ignore a gentler signal, and what it has started may hold its output.
+    defer { OwnChildren.end(pid) }
+    let deadline = Clock.now + Self.patience
+    var text: [UInt8] = []
+    var part = [UInt8](repeating: 0, count: 16_384)
+    while Clock.now < deadline, text.count <= PluginProbe.outputLimit {
+      if isInterrupted() { throw CancellationError() }
+      var watched = pollfd(fd: output.number, events: Int16(POLLIN), revents: 0)
+      guard poll(&watched, 1, 200) > 0 else { continue }
+      let count = read(output.number, &part, part.count)
+      guard count > 0 else { break }
+      text += part[..<count]
+    }
     return try? PluginDescription(json: String(decoding: text, as: UTF8.self))
+  }
+
+  /// A process with the end of its output; this process keeps nothing else of it. Nil for a file that cannot be
+  /// started, which is no plugin; the pool's log tells why.
+  private func start(_ program: Program) throws -> (Descriptor, pid_t)? {
+    let output = try PipeEnds()
+    let nothing = try Descriptor(open("/dev/null", O_WRONLY | O_CLOEXEC), "open", path: "/dev/null")
+    guard let pid = try? program.start(output: output.writing, errors: nothing) else { return nil }
+    return (output.reading, pid)
   }
 
   // MARK: The process
 
-  /// Runs the job in a process of the program, which ends before this returns, with all of its process group.
+  /// Runs the job in a process of the program, which ends before this returns, with all that it has started: this
+  /// process has no children afterwards.
   ///
   /// - Parameters:
+  ///   - timeout: seconds after which the job should stop; one that does not is killed, as in a pool.
   ///   - log: the file for what the process prints.
   ///   - isInterrupted: asked several times a second.
   ///   - progress: called with what the job reports of its progress.
   /// - Throws: ``TrialError`` when it does not come up, and failed system calls.
   package func run(
-    _ job: ObjectURI, in program: String, log: String, isInterrupted: () -> Bool,
+    _ job: ObjectURI, in program: String, timeout: Double?, log: String, isInterrupted: () -> Bool,
     progress: (_ done: Int, _ total: Int) -> Void
   ) throws -> Outcome {
     let output = try Descriptor(
@@ -95,13 +116,20 @@ package struct WorkerTrial {
     var process = Program(path: program, environment: configuration.workerEnvironment)
     process.isSubreaper = true
     process.pidVariable = WorkerVariable.pid.rawValue
+    // Orphans that have left its process group come to this process.
+    _ = csystem_become_subreaper()
     let (connection, pid) = try start(process, output)
+    defer { OwnChildren.endAll() }
     var isRunning = true
     defer { if isRunning { OwnChildren.end(pid) } }
+    var jobEnd: Double?
     let deadline = Clock.now + Self.patience
     var hasBegun = false
     while true {
       if isInterrupted() { return .interrupted }
+      if let timeout, let jobEnd, Clock.now >= jobEnd {
+        return .died("did not stop its job, which took longer than \(Clock.text(timeout)), and was killed")
+      }
       guard hasBegun || Clock.now < deadline else { throw TrialError.silent(program) }
       var watched = pollfd(fd: connection.descriptor, events: Int16(POLLIN), revents: 0)
       guard connection.hasMore || poll(&watched, 1, 200) > 0 else { continue }
@@ -116,6 +144,7 @@ package struct WorkerTrial {
           guard ProtocolVersion.supported.contains(version) else { throw TrialError.version(version) }
           say([.welcome(version: version), .run([job])], connection)
           hasBegun = true
+        case .begin: jobEnd = timeout.map { Clock.now + $0 + Coordinator.stopGrace }
         case .progress(_, let done, let total): progress(done, total)
         case .done, .failed:
           say([.drain], connection)

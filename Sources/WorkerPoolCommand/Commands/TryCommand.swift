@@ -47,29 +47,35 @@ let tryCommand = CommandDescription(
   Interruption.catchSignals()
   // The copy is as private as a pool's files.
   umask(0o077)
-  let trial = try TrialPlace(copying: place, model: try arguments.modelPath(), arguments)
-  defer { trial.remove() }
-  return try trial.run(arguments)
+  do {
+    let trial = try TrialPlace(copying: place, model: try arguments.modelPath(), arguments)
+    defer { trial.remove() }
+    return try trial.run(arguments)
+  } catch is CancellationError {
+    Output.error("workerpool try: interrupted before the job ran\n")
+    return .failure
+  }
 }
 
 /// A temporary directory with a copy of a store and a queue directory.
 private struct TrialPlace {
   private let directory: URL
+  /// Locked while this process lives.
+  private let lock: Descriptor
   private let original: StorePlace
   private var configuration: PoolConfiguration
   private var log: String { directory.appendingPathComponent("log").path }
 
   init(copying place: StorePlace, model: String?, _ arguments: ParsedArguments) throws {
     original = place
-    directory = FileManager.default.temporaryDirectory
-      .appendingPathComponent("workerpool-try-\(UUID().uuidString.prefix(8).lowercased())")
+    Self.removeAbandoned()
+    (directory, lock) = try Self.makeDirectory()
     let store = directory.appendingPathComponent("store.sqlite")
     let queue = directory.appendingPathComponent("queue").path
     configuration = PoolConfiguration(store: store.path, model: model ?? store.path, queue: queue, workers: 1)
     configuration.pluginDirectories = arguments.strings("plugins") + configuration.pluginDirectories
     configuration.passedVariables = Set(arguments.strings("env"))
     do {
-      try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
       try QueueLayout(root: queue).create()
       // What jobs of the kind exec may start.
       let commands = arguments.queue + "/exec.json"
@@ -85,6 +91,35 @@ private struct TrialPlace {
     }
   }
 
+  private static let namePrefix = "workerpool-try-"
+
+  /// A new directory, which is locked as a ``LockedFile`` is.
+  private static func makeDirectory() throws -> (URL, Descriptor) {
+    while true {
+      let directory = FileManager.default.temporaryDirectory
+        .appendingPathComponent(namePrefix + UUID().uuidString.prefix(8).lowercased())
+      try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+      // Another process may take it for abandoned before it is locked.
+      let number = open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      if number < 0, errno == ENOENT { continue }
+      let lock = try Descriptor(number, "open", path: directory.path)
+      if flock(lock.number, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK, FileID(path: directory.path) != nil {
+        return (directory, lock)
+      }
+    }
+  }
+
+  /// Removes what killed processes of this user have left.
+  private static func removeAbandoned() {
+    let place = FileManager.default.temporaryDirectory.path
+    LockedFile.removeAbandoned(in: place, where: { $0.hasPrefix(namePrefix) }) { path in
+      var status = stat()
+      guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid() else { return }
+      // What cannot be removed stays.
+      try? FileManager.default.removeItem(atPath: path)
+    }
+  }
+
   // What cannot be removed stays in the system's temporary directory.
   func remove() { try? FileManager.default.removeItem(at: directory) }
 
@@ -93,16 +128,16 @@ private struct TrialPlace {
       url: StorePlace(configuration.store).url, model: try ModelLoader.load(configuration.model),
       options: [NSPersistentStoreMustExistOption: true])
     let context = store.makeContext(name: "try")
-    let (job, kind) = try context.performAndWait { () -> (NSManagedObjectID, String) in
+    let (job, kind, timeout) = try context.performAndWait { () -> (NSManagedObjectID, String, Double?) in
       let job = try makeJob(arguments, store, context)
       try context.save()
-      return (job.objectID, job.kind)
+      return (job.objectID, job.kind, job.timeout)
     }
     guard let uri = job.objectURI else { throw UsageError("the job was not saved") }
     var configuration = configuration
     configuration.keptKinds = [kind]
     let trial = WorkerTrial(configuration)
-    let plugin = try trial.plugin(for: kind)
+    let plugin = try trial.plugin(for: kind, isInterrupted: { Interruption.isRequested })
     Output.error(
       "running \(uri.name), a job of the kind \(kind), in \(plugin.path) on a copy of \(original); "
         + "its effects outside of the store are real\n"
@@ -110,8 +145,10 @@ private struct TrialPlace {
           ? "the command of a job of the kind exec runs as in a pool: only the store is a copy\n" : ""))
     var progress = ProgressLine()
     defer { progress.clear() }
-    let outcome = try trial.run(uri, in: plugin.path, log: log, isInterrupted: { Interruption.isRequested }) {
-      done, total in
+    let outcome = try trial.run(
+      uri, in: plugin.path, timeout: timeout ?? plugin.timeout, log: log,
+      isInterrupted: { Interruption.isRequested }
+    ) { done, total in
       progress.show("\(done) of \(total) done", done: done, of: total)
     }
     progress.clear()
@@ -170,7 +207,7 @@ private struct TrialPlace {
   ) throws {
     let effects = try JobEffects(job)
     // There is no file when the process has not begun.
-    let printed = ((try? String(contentsOfFile: log, encoding: .utf8)) ?? "").split(separator: "\n").map(String.init)
+    let printed = (KernelFile.text(log) ?? "").split(separator: "\n").map(String.init)
     guard !arguments.has("json") else {
       let members = JobText.json(job).objectValue ?? []
       let more = [

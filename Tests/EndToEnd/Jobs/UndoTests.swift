@@ -83,6 +83,10 @@ import WorkerPool
     #expect(crashed.code == 1 && crashed.output.contains("while the job ran"), "\(crashed)")
     let unknown = try tried("nonsuch")
     #expect(unknown.code == 1 && unknown.errors.contains("runs the kind nonsuch"), "\(unknown)")
+    // What a killed process has left goes with the next one.
+    let left = temporary + "/workerpool-try-left"
+    try FileManager.default.createDirectory(atPath: left, withIntermediateDirectories: true)
+    #expect(try tried("nothing", items.items[0]).code == 0)
     // And the store is as it was, and no copy is left.
     #expect(try value(items) == "1")
     #expect(try sqlite(items.store, "SELECT count(*) FROM WPPOOLJOB") == "1")
