@@ -105,7 +105,7 @@ import Testing
     (#"{"cron": "0 3 * * *", "job": {"knd": "a"}}"#, "did you mean \"kind\"?"),
     (#"{"crom": "0 3 * * *", "job": {"kind": "a"}}"#, "have no \"crom\"; did you mean \"cron\"?"),
     (#"{"cron": "0 3 * * *", "catchup": "all", "job": {"kind": "a"}}"#, "did you mean \"catchUp\"?"),
-    (#"{"cron": "0 3 * * *", "catchUp": "some", "job": {"kind": "a"}}"#, "cannot be \"some\""),
+    (#"{"cron": "0 3 * * *", "catchUp": "some", "job": {"kind": "a"}}"#, "is none of the known words"),
     (#"{"cron": "0 3 * * *", "timeZone": "Berlin", "job": {"kind": "a"}}"#, "not a time zone"),
     (#"{"cron": "0 3 * * *", "job": {"kind": "a", "runAt": "2026-01-01"}}"#, "cannot have \"runAt\""),
     ("{", "periodic/nightly.json: "),

@@ -31,6 +31,12 @@ import Testing
         == "\"key\" is missing in the parameters")
   }
 
+  @Test func anErrorDoesNotRepeatAValue() throws {
+    #expect(
+      try error(#"{"task": "{\"password\": \"secret\"}"}"#) { _ = try $0.requiredChoice("task", Task.self) }
+        == "\"task\" in the parameters is none of the known words; it is check or vacuum")
+  }
+
   @Test func aServersURLWithOneSlashIsNoDirectory() {
     for text in ["postgres:/x", "postgresql:/user@host/database"] {
       let error = #expect(throws: StorePlaceError.self) { try StorePlace(text).check() }

@@ -128,7 +128,8 @@ public struct JSONFields {
     if let choice = Choice(rawValue: text) { return choice }
     let words = Choice.allCases.map(\.rawValue)
     let hint = Spelling.hint(to: text, among: words, .quotes, otherwise: "it is \(words.joined(separator: " or "))")
-    throw JSONFieldError("\"\(name)\" in \(objectName) cannot be \"\(text)\"\(hint)")
+    // Without the value: errors of jobs are kept and shown, and a value may be one that --redact hides.
+    throw JSONFieldError("\"\(name)\" in \(objectName) is none of the known words\(hint)")
   }
 
   /// The format of a file: the member "format", or else the ending of the file's name.
