@@ -44,11 +44,10 @@ extension Site {
 
   private static let shown = ["running", "available", "scheduled", "retryable", "blocked"]
 
-  /// A line for each queue or kind with its unfinished jobs.
+  /// A line for each queue or kind with unfinished jobs, or with jobs that ended lately.
   private func groups(
     _ status: PoolStatus, names: Set<String>, what: String, paused: Set<String>, by name: (JobBacklog) -> String
   ) -> HTML {
-    guard !names.isEmpty else { return message("No unfinished jobs.") }
     let backlog = Dictionary(grouping: status.backlog ?? [], by: name)
     let sizes = backlog.mapValues { $0.reduce(0) { $0 + $1.count } }
     let isOfKinds = what == "kind"
@@ -58,8 +57,11 @@ extension Site {
     let activity = (try? openJobReader()).flatMap { jobReader in
       try? self.activity.groups(status.backlog ?? [], by: name, in: jobReader)
     }
+    // What ended lately is shown where nothing waits, too.
+    let names = names.union(activity?.keys.map(\.self) ?? [])
+    guard !names.isEmpty else { return message("No unfinished jobs, and none that ended lately.") }
     return tag("div", .class("sheet"), Attribute("tabindex", "0")) {
-      tag("table", .class("cards")) {
+      tag("table", .class("cards dense")) {
         tag("thead") {
           tag("tr") {
             tag("th") { what == "queue" ? "Queue" : "Kind" }
@@ -97,7 +99,9 @@ extension Site {
                 }
               }
               tag("td") { activity?[name].map { Sparkline.html($0, of: name) } ?? .nothing }
-              tag("td") { paused.contains(name) ? StateMark.html("paused") : HTML(obstacles[name] ?? "") }
+              tag("td", .class("name")) {
+                paused.contains(name) ? StateMark.html("paused") : HTML(obstacles[name] ?? "")
+              }
               tag("td") {
                 paused.contains(name)
                   ? forms.button("Resume", to: Address("resume"), fields: [(what, name)], label: "Resume \(name)")
