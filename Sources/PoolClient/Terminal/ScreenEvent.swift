@@ -12,10 +12,12 @@ package enum ScreenEvent: Equatable, Sendable {
 enum ScreenHelp {
   /// The lines, `rows` of them at most.
   static func lines(_ keys: [(keys: String, meaning: String)], layout: TextLayout, rows: Int) -> [String] {
-    let width = keys.map(\.keys.count).max() ?? 0
+    let longest = keys.map(\.keys.count).max() ?? 0
+    // On a narrow terminal a column of its own for the meanings would have room for a word in each line.
+    let width = layout.columns.map { $0 < longest + 30 } == true ? 0 : longest
     let lines = keys.flatMap { names, meaning in
       layout.wrapped(
-        "  \(names)\(String(repeating: " ", count: width - names.count))  \(meaning)", indentation: width + 4)
+        "  \(names)\(String(repeating: " ", count: max(0, width - names.count)))  \(meaning)", indentation: width + 4)
     }
     return ([layout.styled("keys", .strong)] + lines).prefix(max(0, rows - 1))
       + [layout.styled(layout.cut("any key leads back; q quits"), .weak)]
