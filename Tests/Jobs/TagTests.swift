@@ -35,6 +35,12 @@ import Testing
     }
   }
 
+  @Test func aTagHasNoCharacterThatControlsATerminalOrTheDirectionOfText() {
+    for tag in ["a", "très cher", "日本", String(repeating: "a", count: 100)] { #expect(JobOptions.isTag(tag)) }
+    let wrong = ["", "a,b", "a\"b", "a\\b", "a\u{7F}", "a\u{85}b", "a\u{202E}b", String(repeating: "é", count: 51)]
+    for tag in wrong { #expect(!JobOptions.isTag(tag), "\(tag.debugDescription)") }
+  }
+
   @Test(arguments: JobStoreKind.allCases) func aTimeOfArrivalBecomesAKey(kind: JobStoreKind) throws {
     try withStore(kind) { store, context in
       let start = Date.thisSecond

@@ -75,7 +75,11 @@ public struct JobOptions: Hashable, Sendable {
   /// Whether the text can be a tag: 1 to 100 bytes without control characters, commas, quotation marks and backslashes.
   public static func isTag(_ text: String) -> Bool {
     (1...100).contains(text.utf8.count)
-      && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && !"\",\\".utf8.contains($0) }
+      && text.unicodeScalars.allSatisfy { scalar in
+        let properties = scalar.properties
+        return properties.generalCategory != .control && !properties.isBidiControl
+          && !"\",\\".unicodeScalars.contains(scalar)
+      }
   }
 
   /// Matches jobs with the tag; ones with any tag for nil. There is no index of tags: it looks at each job that other
