@@ -118,8 +118,8 @@ public struct PluginDescription: Codable, Equatable, Sendable {
   /// Whether the pool writes the rows of its jobs where a process asks for it, and a file with each job before it runs;
   /// `nil`: no.
   public var settledByPool: Bool?
-  /// Whether its processes go on when the pool's program is replaced in place (`workerpool reexec`): the kernel's signal
-  /// of the pool's death means something to them only if their parent has changed; `nil`: no.
+  /// Whether its processes go on when the pool's program is replaced in place (`workerpool reexec`): they take the
+  /// kernel's signal of the pool's death for one only if their parent has changed; `nil`: no.
   public var survivesReexec: Bool?
   /// What its processes need where the pool confines them; `nil`: nothing but the store and the queue directory.
   public var needs: Needs?
