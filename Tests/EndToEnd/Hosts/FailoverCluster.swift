@@ -191,7 +191,9 @@ final class FailoverCluster {
     let others = Self.nodes.filter { $0 != leader }
     switch fault {
     case .switchOver:
-      let standby = try #require(try state()?.members.first { $0.role == "sync_standby" || $0.role == "replica" }?.name)
+      // Patroni gives the lead to no other standby.
+      let role = isSynchronous ? "sync_standby" : "replica"
+      let standby = try #require(try state()?.members.first { $0.role == role }?.name)
       let order = #"{"leader": "\#(leader)", "candidate": "\#(standby)"}"#
       let answer = String(decoding: try #require(try ask([leader], "switchover", post: order)), as: UTF8.self)
       try #require(answer.contains("Successfully"), "\(answer)")
