@@ -21,27 +21,39 @@ package enum SHA256Variant: SHA2Variant {
 
   package static func process(_ block: UnsafePointer<UInt8>, into hash: inout [UInt32]) {
     withUnsafeTemporaryAllocation(of: UInt32.self, capacity: roundConstants.count) { schedule in
-      for position in 0..<16 {
+      var position = 0
+      while position < 16 {
         let place = UnsafeRawPointer(block) + position * MemoryLayout<UInt32>.size
         schedule[position] = UInt32(bigEndian: place.loadUnaligned(as: UInt32.self))
+        position += 1
       }
-      for position in 16..<roundConstants.count {
+      while position < roundConstants.count {
         let early = schedule[position - 15]
         let late = schedule[position - 2]
         let first = rotated(early, 7) ^ rotated(early, 18) ^ early >> 3
         let second = rotated(late, 17) ^ rotated(late, 19) ^ late >> 10
         schedule[position] = schedule[position - 16] &+ first &+ schedule[position - 7] &+ second
+        position += 1
       }
       var (a, b, c, d) = (hash[0], hash[1], hash[2], hash[3])
       var (e, f, g, h) = (hash[4], hash[5], hash[6], hash[7])
-      for position in 0..<roundConstants.count {
+      position = 0
+      while position < roundConstants.count {
         let sum1 = rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)
         let first = h &+ sum1 &+ ((e & f) ^ (~e & g)) &+ roundConstants[position] &+ schedule[position]
         let sum0 = rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)
         let second = sum0 &+ ((a & b) ^ (a & c) ^ (b & c))
         (h, g, f, e, d, c, b, a) = (g, f, e, d &+ first, c, b, a, first &+ second)
+        position += 1
       }
-      for (position, word) in [a, b, c, d, e, f, g, h].enumerated() { hash[position] &+= word }
+      hash[0] &+= a
+      hash[1] &+= b
+      hash[2] &+= c
+      hash[3] &+= d
+      hash[4] &+= e
+      hash[5] &+= f
+      hash[6] &+= g
+      hash[7] &+= h
     }
   }
 
@@ -82,27 +94,39 @@ package enum SHA512Variant: SHA2Variant {
 
   package static func process(_ block: UnsafePointer<UInt8>, into hash: inout [UInt64]) {
     withUnsafeTemporaryAllocation(of: UInt64.self, capacity: roundConstants.count) { schedule in
-      for position in 0..<16 {
+      var position = 0
+      while position < 16 {
         let place = UnsafeRawPointer(block) + position * MemoryLayout<UInt64>.size
         schedule[position] = UInt64(bigEndian: place.loadUnaligned(as: UInt64.self))
+        position += 1
       }
-      for position in 16..<roundConstants.count {
+      while position < roundConstants.count {
         let early = schedule[position - 15]
         let late = schedule[position - 2]
         let first = rotated(early, 1) ^ rotated(early, 8) ^ early >> 7
         let second = rotated(late, 19) ^ rotated(late, 61) ^ late >> 6
         schedule[position] = schedule[position - 16] &+ first &+ schedule[position - 7] &+ second
+        position += 1
       }
       var (a, b, c, d) = (hash[0], hash[1], hash[2], hash[3])
       var (e, f, g, h) = (hash[4], hash[5], hash[6], hash[7])
-      for position in 0..<roundConstants.count {
+      position = 0
+      while position < roundConstants.count {
         let sum1 = rotated(e, 14) ^ rotated(e, 18) ^ rotated(e, 41)
         let first = h &+ sum1 &+ ((e & f) ^ (~e & g)) &+ roundConstants[position] &+ schedule[position]
         let sum0 = rotated(a, 28) ^ rotated(a, 34) ^ rotated(a, 39)
         let second = sum0 &+ ((a & b) ^ (a & c) ^ (b & c))
         (h, g, f, e, d, c, b, a) = (g, f, e, d &+ first, c, b, a, first &+ second)
+        position += 1
       }
-      for (position, word) in [a, b, c, d, e, f, g, h].enumerated() { hash[position] &+= word }
+      hash[0] &+= a
+      hash[1] &+= b
+      hash[2] &+= c
+      hash[3] &+= d
+      hash[4] &+= e
+      hash[5] &+= f
+      hash[6] &+= g
+      hash[7] &+= h
     }
   }
 

@@ -252,6 +252,15 @@ extension NSEntityDescription {
   /// False once a coordinator uses the entity's model.
   var isEditable: Bool { lookup.load() == nil }
 
+  /// What a frozen entity keeps of a hash: it is asked for at each opening of a store.
+  var keptVersionHash: Data? {
+    get { lookup.load()?.versionHash.load()?.data }
+    set {
+      guard let newValue else { return }
+      _ = lookup.load()?.versionHash.storeIfNil(VersionHash(newValue))
+    }
+  }
+
   /// The lookup tables: kept once the model is frozen, built for each call before.
   private var currentLookup: EntityLookup { lookup.load() ?? EntityLookup(self) }
 
@@ -296,6 +305,7 @@ private final class EntityLookup: Sendable {
   let attributesByName: [String: NSAttributeDescription]
   let relationshipsByName: [String: NSRelationshipDescription]
   let ancestors: Set<ObjectIdentifier>
+  let versionHash = AtomicLazyReference<VersionHash>()
 
   init(_ entity: NSEntityDescription) {
     let line = Array(sequence(first: entity, next: \.parent))
@@ -315,6 +325,13 @@ private final class EntityLookup: Sendable {
     attributesByName = propertiesByName.compactMapValues { $0 as? NSAttributeDescription }
     relationshipsByName = propertiesByName.compactMapValues { $0 as? NSRelationshipDescription }
   }
+}
+
+/// A version hash, as an object that can be stored atomically.
+private final class VersionHash: Sendable {
+  let data: Data
+
+  init(_ data: Data) { self.data = data }
 }
 
 /// A reference to an entity that does not keep it alive: nil once the entity is gone.

@@ -91,15 +91,16 @@ struct PredicateGroups {
     var open: [(beginning: Int?, isPredicate: Bool)] = []
     for (index, token) in tokens.enumerated() {
       let previous = index > 0 ? tokens[index - 1] : nil
-      switch token.kind {
-      case .symbol("("): open.append((previous?.isCallable ?? false ? nil : index, false))
-      case .symbol("["), .symbol("{"): open.append((nil, false))
-      case .symbol(")"), .symbol("]"), .symbol("}"):
+      let symbol = if case .symbol(let symbol) = token.kind { symbol } else { "" }
+      switch symbol {
+      case "(": open.append((previous?.isCallable ?? false ? nil : index, false))
+      case "[", "{": open.append((nil, false))
+      case ")", "]", "}":
         guard let group = open.popLast(), group.isPredicate, let beginning = group.beginning else { continue }
         beginnings.insert(beginning)
         if !open.isEmpty { open[open.count - 1].isPredicate = true }
       default:
-        if token.makesPredicate, previous?.kind != .symbol("."), !open.isEmpty {
+        if !open.isEmpty, token.makesPredicate, previous?.kind != .symbol(".") {
           open[open.count - 1].isPredicate = true
         }
       }
@@ -122,10 +123,14 @@ extension FormatToken {
   /// Whether it stands in predicates, and in values only inside of brackets.
   fileprivate var makesPredicate: Bool {
     if case .symbol(let symbol) = kind {
-      return ["=", "==", "!=", "<>", "<", ">", "<=", "=<", ">=", "=>", "&&", "||", "!"].contains(symbol)
+      return Self.predicateSymbols.contains(symbol)
     }
     return keyword.map(Self.predicateKeywords.contains) ?? false
   }
+
+  private static let predicateSymbols: Set<String> = [
+    "=", "==", "!=", "<>", "<", ">", "<=", "=<", ">=", "=>", "&&", "||", "!",
+  ]
 
   private static let predicateKeywords: Set<FormatKeyword> = [
     .and, .or, .not, .in, .between, .contains, .beginsWith, .endsWith, .like, .matches, .any, .some, .all, .none,

@@ -7,8 +7,14 @@ extension NSEntityDescription {
   /// the derivation counts. The hashes equal Apple's in all stores compared so far; of derivations only
   /// `relationship.@count` was among them.
   ///
-  /// Complexity: proportional to the number of properties; computed at each call.
-  public var versionHash: Data { versionHash { _ in true } }
+  /// Complexity: proportional to the number of properties; computed once when a coordinator uses the model, at each call
+  /// before.
+  public var versionHash: Data {
+    if let keptVersionHash { return keptVersionHash }
+    let hash = versionHash { _ in true }
+    keptVersionHash = hash
+    return hash
+  }
 
   /// The hash that the entity had before it got its derived attributes.
   var versionHashWithoutDerivations: Data { versionHash { !($0 is NSDerivedAttributeDescription) } }
@@ -69,7 +75,6 @@ extension NSDerivedAttributeDescription {
 
 extension NSManagedObjectModel {
   /// The `versionHash` of every entity, by name: what a store's metadata keeps under `NSStoreModelVersionHashesKey`.
-  /// Computed at each call.
   public var entityVersionHashesByName: [String: Data] { entitiesByName.mapValues(\.versionHash) }
 
   /// A checksum over all version hashes, base64 text: two models with the same checksum can open the same stores.
