@@ -130,7 +130,7 @@ let package = Package(
       name: "increment-worker", dependencies: ["CoreData", "WorkerKit"], path: "Tests/Support/IncrementWorker"),
     .executableTarget(name: "hasty-producer", dependencies: ["PoolClient"], path: "Tests/Support/HastyProducer"),
     .executableTarget(name: "fake-worker", dependencies: ["WorkerProtocol"], path: "Tests/Support/FakeWorker"),
-    .target(name: "PostgreSQLServers", path: "Tests/Support/PostgreSQLServers"),
+    .target(name: "PostgreSQLServers", dependencies: ["CPostgreSQL"], path: "Tests/Support/PostgreSQLServers"),
     .target(name: "TestFiles", dependencies: ["PostgreSQLServers"], path: "Tests/Support/TestFiles"),
     .target(
       name: "CoreDataTestSupport", dependencies: ["CoreData", "CSQLite", "LibraryStore", "TestFiles"],

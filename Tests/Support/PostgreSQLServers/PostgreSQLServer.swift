@@ -115,17 +115,17 @@ public final class PostgreSQLServer: Sendable {
     return fields?.last?.split(separator: " ").dropFirst().first.flatMap { pid_t($0) }
   }
 
-  /// Runs a script with `psql`.
+  /// Runs statements, as `psql -Atc` does.
   ///
-  /// - Returns: what it prints.
+  /// - Returns: the rows of all results, a line each, the values divided by `|`.
   @discardableResult
   public func psql(_ script: String) throws -> String { try PostgreSQLServer.psql(script, at: address()) }
 
-  /// A script that `psql` did not run to its end, and what it said.
+  /// Statements that were not run to their end, and what the server said.
   public struct ScriptFailure: Error {
-    /// In SQL, or what else `psql` reads.
+    /// What was to be run.
     public let script: String
-    /// The text on its standard error.
+    /// The server's message, or libpq's.
     public let complaint: String
   }
 
@@ -138,26 +138,11 @@ public final class PostgreSQLServer: Sendable {
     try psql("SELECT pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = '\(table)'::regclass ORDER BY 1")
   }
 
-  /// Runs a script with `psql` at an address of libpq.
+  /// Runs statements at an address of libpq, as `psql -Atc` does.
   public static func psql(_ script: String, at address: String) throws -> String {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["psql", "-X", "-v", "ON_ERROR_STOP=1", address, "-Atc", script]
-    let (output, errors) = (Pipe(), Pipe())
-    process.standardOutput = output
-    process.standardError = errors
-    process.standardInput = FileHandle.nullDevice
-    try process.run()
-    let limit = process.killLater()
-    defer { limit.cancel() }
-    // One after the other: what psql says of errors fits into a pipe.
-    let data = try output.fileHandleForReading.readToEnd() ?? Data()
-    let complaint = try errors.fileHandleForReading.readToEnd() ?? Data()
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else {
-      throw ScriptFailure(script: script, complaint: String(decoding: complaint, as: UTF8.self))
-    }
-    return String(decoding: data, as: UTF8.self).trimmingCharacters(in: .newlines)
+    let session = Session(address)
+    defer { session.close() }
+    return try session.run(script)
   }
 
   /// Stops the server and removes its directory.
