@@ -1,4 +1,5 @@
 import CSQLite
+import TestFiles
 import Testing
 
 @testable import CoreData
@@ -6,7 +7,7 @@ import Testing
 /// A save writes many rows with one statement, and leaves what a save row by row leaves.
 @Suite struct GroupedSaveTests {
   @Test(
-    arguments: 0..<10,
+    arguments: 0..<tries(15, inDebug: 5),
     [
       NSMergePolicyType.errorMergePolicyType, .mergeByPropertyObjectTrumpMergePolicyType,
       .mergeByPropertyStoreTrumpMergePolicyType,

@@ -1,3 +1,4 @@
+import TestFiles
 import Testing
 
 @testable import CoreData
@@ -84,7 +85,7 @@ import Testing
     }
   }
 
-  @Test(arguments: StoreKind.allCases, 0..<4)
+  @Test(arguments: StoreKind.allCases, 0..<tries(6, inDebug: 2))
   func aStoreHasWhatWasSaved(kind: StoreKind, seed: Int) throws {
     let history = try History(kind, seed: seed)
     for step in 0..<60 {
@@ -119,7 +120,7 @@ import Testing
   // MARK: Damaged files
 
   /// A file with bytes that were changed, removed, doubled or swapped is read or refused, and stops nobody.
-  @Test(arguments: [StoreKind.binary, .xml], 0..<4)
+  @Test(arguments: [StoreKind.binary, .xml], 0..<tries(6, inDebug: 2))
   func aDamagedFileIsReadOrRefused(kind: StoreKind, seed: Int) throws {
     let history = try History(kind, seed: seed)
     for _ in 0..<20 { try history.change() }

@@ -88,11 +88,11 @@ import Testing
   func damaged(store: String) throws {
     let former = try archive(ofStore: store)
     // Others in each run: `.ci/fuzz model` tries them for hours.
-    for count in stride(from: Int.random(in: 0..<40), to: former.count, by: 40) {
+    for count in stride(from: Int.random(in: 0..<160), to: former.count, by: 160) {
       #expect(throws: (any Error).self) { try ArchivedModel.read(former.prefix(count), into: NSManagedObjectModel()) }
     }
     var random = SystemRandomNumberGenerator()
-    for place in stride(from: 8 + Int.random(in: 0..<60), to: former.count, by: 60) {
+    for place in stride(from: 8 + Int.random(in: 0..<240), to: former.count, by: 240) {
       var changed = former
       changed[place] = UInt8.random(in: 0...255, using: &random)
       let model = NSManagedObjectModel()

@@ -1,4 +1,5 @@
 import CoreData
+import TestFiles
 import Testing
 
 /// A table that only follows the delegate's calls always shows the controller's results, whatever changes.
@@ -34,7 +35,7 @@ import Testing
       testDescription: "a window", sort: [("pages", true), ("title", true)], section: "pages", limit: 7, offset: 2),
   ]
 
-  @Test(arguments: listings.indices, 0..<8)
+  @Test(arguments: listings.indices, 0..<tries(12, inDebug: 3))
   func aTableShowsWhatTheControllerHas(listing: Int, seed: Int) throws {
     let history = try ListingHistory(Self.listings[listing], seed: seed * 100 + listing)
     try history.context.performAndWait {

@@ -80,7 +80,9 @@ private struct DeclaredNames {
     var isDeprecated = false
     for (number, line) in lines.enumerated() {
       if line.contains("@available(*, deprecated") { isDeprecated = true }
-      guard let first = line.first(where: { $0 != " " }), first.isLowercase || first == "@",
+      // By bytes: most lines are comments, and characters take long in a debug build.
+      guard let first = line.utf8.first(where: { $0 != UInt8(ascii: " ") }),
+        first == UInt8(ascii: "@") || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first),
         let match = line.wholeMatch(of: declaration)
       else { continue }
       let (indentation, kind, name) = (match.1.count, String(match.3), String(match.4))

@@ -31,13 +31,14 @@ import Testing
     let code: String
     let documentation: String
     /// What the code names: most codes are not in most files, and a regular expression takes its time.
-    let words: Set<Substring>
+    let words: Set<String>
+    private static let wordEnds = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "_")).inverted
 
     init(_ text: String) {
       var code = ""
       var documentation = ""
-      for line in text.split(separator: "\n") {
-        let comment = line.firstRange(of: "//")
+      for line in text.components(separatedBy: "\n") {
+        let comment = line.range(of: "//")
         code += line[..<(comment?.lowerBound ?? line.endIndex)] + "\n"
         if let comment, line[comment.upperBound...].hasPrefix("/ ") {
           documentation += line[comment.upperBound...].dropFirst(2) + " "
@@ -45,7 +46,7 @@ import Testing
       }
       self.code = code
       self.documentation = documentation
-      words = Set(code.split { !$0.isLetter && !$0.isNumber && $0 != "_" })
+      words = Set(code.components(separatedBy: Self.wordEnds))
     }
   }
 
