@@ -126,9 +126,6 @@ let package = Package(
     .executableTarget(
       name: "worker-maintain", dependencies: ["CoreData", "PoolClient", "StoreTools", "WorkerKit", "WorkerProtocol"],
       path: "Workers/Maintain"),
-    .executableTarget(
-      name: "increment-worker", dependencies: ["CoreData", "WorkerKit"], path: "Tests/Support/IncrementWorker"),
-    .executableTarget(name: "hasty-producer", dependencies: ["PoolClient"], path: "Tests/Support/HastyProducer"),
     .executableTarget(name: "fake-worker", dependencies: ["WorkerProtocol"], path: "Tests/Support/FakeWorker"),
     .target(name: "PostgreSQLServers", dependencies: ["CPostgreSQL"], path: "Tests/Support/PostgreSQLServers"),
     .target(name: "TestFiles", dependencies: ["PostgreSQLServers"], path: "Tests/Support/TestFiles"),
@@ -213,6 +210,16 @@ let package = Package(
     .testTarget(
       name: "WorkersTests", dependencies: ["CoreData", "Jobs", "worker-import", "worker-export", "TestFiles"],
       path: "Tests/Workers", swiftSettings: unoptimised),
+  ]
+)
+
+// The tests that kill programs, servers and hosts take as long to compile as all tests of the pool, and run only against
+// optimised programs: WORKERPOOL_END_TO_END=1 adds them.
+if Context.environment["WORKERPOOL_END_TO_END"] != nil {
+  package.targets += [
+    .executableTarget(
+      name: "increment-worker", dependencies: ["CoreData", "WorkerKit"], path: "Tests/Support/IncrementWorker"),
+    .executableTarget(name: "hasty-producer", dependencies: ["PoolClient"], path: "Tests/Support/HastyProducer"),
     .testTarget(
       name: "EndToEndTests",
       dependencies: [
@@ -221,4 +228,4 @@ let package = Package(
         "fake-worker", "hasty-producer", "Benchmarks", "TestFiles",
       ], path: "Tests/EndToEnd", swiftSettings: unoptimised),
   ]
-)
+}
