@@ -42,7 +42,7 @@ struct Session {
     }
     var lines: [String] = []
     var failure: PostgreSQLServer.ScriptFailure?
-    while let result = libpq.PQgetResult(connection) {
+    while try answers(script), let result = libpq.PQgetResult(connection) {
       defer { libpq.PQclear(result) }
       switch libpq.PQresultStatus(result) {
       case PGRES_TUPLES_OK:
@@ -56,6 +56,18 @@ struct Session {
     }
     if let failure { throw failure }
     return lines.joined(separator: "\n").trimmingCharacters(in: .newlines)
+  }
+
+  /// Waits for the next result, so that a server that stands still ends its test and not the run of all tests.
+  private func answers(_ script: String) throws -> Bool {
+    let libpq = Self.libpq
+    while libpq.PQisBusy(connection) == 1 {
+      var socket = pollfd(fd: libpq.PQsocket(connection), events: Int16(POLLIN), revents: 0)
+      guard poll(&socket, 1, Int32(TestLimit.seconds * 1000)) > 0, libpq.PQconsumeInput(connection) == 1 else {
+        throw failure(script)
+      }
+    }
+    return true
   }
 
   private func failure(_ script: String) -> PostgreSQLServer.ScriptFailure {
