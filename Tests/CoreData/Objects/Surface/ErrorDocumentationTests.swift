@@ -71,12 +71,10 @@ import Testing
 
   /// The files that name the code outside of comparisons.
   private static func files(raising code: Code, in sources: [String: Source]) throws -> [String] {
-    let name = Substring(code.name)
-    let constant = Substring(code.constant)
     // No \b behind it: by Unicode's rules no word ends before the dot of `.name.rawValue`.
     let use = try Regex("([^\\w) ]|[^=] |[^=!]= |Code)\\.\(code.name)(?!\\w)")
     return sources.filter { _, source in
-      source.words.contains(constant) || source.words.contains(name) && source.code.contains(use)
+      source.words.contains(code.constant) || source.words.contains(code.name) && source.code.contains(use)
     }.map(\.key).sorted()
   }
 
