@@ -1,5 +1,10 @@
 extension CoreDataErrors {
-  /// The meaning of a code: the description of an error that has no message of its own.
+  /// The meaning of a code: for the errors of validation, and the description of an error that has no message of its
+  /// own.
+  ///
+  /// The texts begin in lower case, since validation puts them behind the name of the property ("Book.title: a value is
+  /// required"); `error(_:_:_:)` makes a sentence of them. The default is for numbers that are none of Core Data's,
+  /// such as a program's own warning of a validation predicate.
   static func explanation(_ code: CocoaError.Code) -> String {
     switch code {
     case .managedObjectValidation: "the value is not valid"

@@ -1,6 +1,21 @@
 /// Makes the `NSError`s that Core Data throws.
+///
+/// All code of the package that throws an error with a code of Core Data makes it here, for one reason each: the domain
+/// is Apple's, the code stands as a `CocoaError.Code` and is searched for by tests, and each error has a sentence.
+/// Swift error types inside of the module (`RowConflicts`, `RejectedRows`, `SQLiteError`, …) are converted before they
+/// leave it.
+///
+/// The sentence says what happened, to what, and what to do. It has names of entities, properties, files and IDs, and
+/// no values of objects: logs of errors must not spread what a store keeps.
 package enum CoreDataErrors {
   /// An error with the code; without a message its description is the code's explanation.
+  ///
+  /// Callers pass a message, since they know the place, the entity or the file that the code is about.
+  ///
+  /// - Parameters:
+  ///   - code: a code of Core Data.
+  ///   - message: a whole sentence for the description; nil for the code's explanation.
+  ///   - info: more entries of the user info. The description is set here.
   package static func error(_ code: CocoaError.Code, _ message: String? = nil, _ info: [String: Any] = [:]) -> NSError {
     var info = info
     let explanation = explanation(code)
@@ -10,12 +25,20 @@ package enum CoreDataErrors {
   }
 
   /// The error for a place that can be read and holds no store.
+  ///
+  /// It is the 134080 that a caller may answer by making a store. A file that cannot be read, or belongs to another
+  /// program, has the same code and no mark: making a store there could destroy something.
   package static func noStore(_ message: String) -> NSError { error(.persistentStoreOpen, message, [noStoreKey: true]) }
 
+  /// The mark of `noStore(_:)`, in the user info since an `NSError` has no other place. It is no part of the public
+  /// surface: `isForMissingStore` reads it.
   fileprivate static let noStoreKey = "NSPersistentStoreIsMissing"
 
   /// One error that stands for all: a single error itself, or a 1560 that lists them under `NSDetailedErrorsKey`. Nil
   /// for an empty array.
+  ///
+  /// Validation calls it at each level: for the elements of a composite attribute, the properties of an object, and the
+  /// objects of a save. Each call takes the lists of the level below apart, so that the result is flat as Apple's is.
   static func combined(_ errors: [any Error]) -> (any Error)? {
     // A caller that threw an error type of its own catches that type again: no bridging to NSError.
     if errors.count <= 1 { return errors.first }
@@ -26,6 +49,7 @@ package enum CoreDataErrors {
 }
 
 extension NSError {
-  /// Whether the place could be read and holds no store. All other errors leave open what is there.
+  /// Whether the place could be read and holds no store. All other errors leave open what is there. The pool asks it
+  /// before it makes a store of its own.
   package var isForMissingStore: Bool { userInfo[CoreDataErrors.noStoreKey] != nil }
 }
