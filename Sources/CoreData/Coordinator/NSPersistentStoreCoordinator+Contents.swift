@@ -1,13 +1,14 @@
 /// Copying the contents of stores to stores of other classes.
 extension NSPersistentStoreCoordinator {
-  /// An entity whose objects were copied.
+  /// An entity whose objects were copied, for the report of the command that copies a store.
   package struct CopiedEntity: Equatable, Sendable {
     package let name: String
     /// The number of its objects, those of subentities left out.
     package let count: Int
   }
 
-  /// How far a copy is, in objects.
+  /// How far a copy is, in objects. Both steps go from 0 to the same number: each row is written once and compared
+  /// once.
   package enum CopyProgress: Equatable, Sendable {
     case writing(Int, of: Int)
     case comparing(Int, of: Int)
@@ -16,15 +17,27 @@ extension NSPersistentStoreCoordinator {
   /// Copies all objects of this coordinator's stores to those of another one, with their keys, then compares all
   /// values. Entities and properties that the other models lack are left out.
   ///
+  /// The command that moves a pool from a file to a server uses it, so what matters is that nothing is lost or half
+  /// there:
+  ///
+  /// - one query generation of the source, so that all rows are of one moment while others go on writing;
+  /// - one transaction at the destination, so that a killed process leaves it empty, and a second run may begin;
+  /// - a comparison of what the destination then reads with the same generation, so that a value which another database
+  ///   holds otherwise is an error now, and no surprise later.
+  ///
   /// The stores of both belong together by their configurations. Those of the destination are in one file or database,
   /// are empty, and are written in one transaction: after an error, or a killed process, they are empty as before. What
   /// others write to the source meanwhile is not copied; history is not copied.
   ///
-  /// - Parameter progress: called on the calling thread now and then. What it throws ends the copy.
+  /// It reads each row twice and keeps about a thousand in memory (`StoreCopy.rowsAtOnce`), besides the keys of all.
+  ///
+  /// - Parameters:
+  ///   - other: the coordinator whose stores get the objects.
+  ///   - progress: called on the calling thread now and then. What it throws ends the copy.
   /// - Returns: the entities, store by store.
-  /// - Throws: 134060 (`persistentStoreOperation`) if a store of the destination is missing or not empty, or if the
+  /// - Throws: 134070 (`persistentStoreOperation`) if a store of the destination is missing or not empty, or if the
   ///   comparison finds a difference, after the transaction; 134190 if no mapping can be inferred; errors of the
-  /// stores.
+  ///   stores.
   package func copyContents(
     to other: NSPersistentStoreCoordinator, progress: (CopyProgress) throws -> Void = { _ in }
   ) throws -> [CopiedEntity] {
@@ -57,6 +70,15 @@ extension NSPersistentStoreCoordinator {
   /// place is a server's: after an error nothing of it is there, not even the stores that it has made. The body does
   /// all of it on the calling thread.
   ///
+  /// For a file the body just runs, with no options, since SQLite's transaction belongs to one connection and cannot
+  /// contain the making of the file. The body has to pass the options on to each store that it opens at the place: they
+  /// name the connection with the open transaction.
+  ///
+  /// - Parameters:
+  ///   - storeType: the type of the stores at the place.
+  ///   - url: the place.
+  ///   - body: opens and fills the stores; gets the options for that.
+  /// - Returns: the body's result; nil if the class of stores never ran the body.
   /// - Throws: `StoreLockTaken` while another program does so at the same place; errors of the body and the store.
   package static func inOneTransaction<T>(
     ofType storeType: String, at url: URL, _ body: (_ options: [AnyHashable: Any]) throws -> T
@@ -66,6 +88,10 @@ extension NSPersistentStoreCoordinator {
     return result
   }
 
+  /// Writes all copies in one transaction of the destination.
+  ///
+  /// The emptiness is tested inside of the transaction, not before it: otherwise another program could insert a row
+  /// between the test and the copy, and the copy would join it.
   private static func write(_ copies: inout [StoreCopy], _ progress: (CopyProgress) throws -> Void) throws {
     guard let scope = copies.first?.destination.writeScope else { return }
     let total = copies.reduce(0) { $0 + $1.rowCount }

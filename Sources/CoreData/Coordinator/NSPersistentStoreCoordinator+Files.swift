@@ -2,19 +2,35 @@
 extension NSPersistentStoreCoordinator {
   // MARK: Destroying
 
-  /// Empties a store's file and removes the files beside it. The file itself stays, with nothing in it, and others that
-  /// have it open find an empty database. If it is open in this coordinator, it is removed from it first and may be
-  /// added again.
+  /// Empties a store's place. If the store is open in this coordinator, it is removed from it and may be added again.
   ///
   /// ```swift
   /// try coordinator.destroyPersistentStore(at: url, type: .sqlite)
   /// try coordinator.addPersistentStore(type: .sqlite, at: url)
   /// ```
   ///
-  /// Waits for a running writer; throws 134090 after `NSPersistentStoreTimeoutOption`. Without a file, a SQLite store
-  /// gets an empty one, and nothing else happens. Stores in the same file under another
-  /// `NSPersistentStoreTablePrefixOption` are destroyed too. Removing the file of an open store by other means, as with
-  /// `FileManager`, leaves its processes with a file that nobody else sees.
+  /// Use it to begin anew, in tests and after an error of the kind "made with another model". To delete objects and
+  /// keep the store, use `NSBatchDeleteRequest`.
+  ///
+  /// What it does depends on the type. A SQLite file stays, with nothing in it, and the files beside it go; others that
+  /// have it open find an empty database. A binary or XML file is removed. At a PostgreSQL server the schema of the
+  /// store is dropped with all that is in it. Of a SQLite store in memory at `/dev/null/NAME` the name is forgotten.
+  ///
+  /// It waits for a running writer of a SQLite file, and throws 134090 after `NSPersistentStoreTimeoutOption`. Without
+  /// a file, a SQLite store gets an empty one, and nothing else happens. Stores in the same file under another
+  /// `NSPersistentStoreTablePrefixOption` are destroyed too. History and metadata go with the rows.
+  ///
+  /// What happens otherwise: removing the file of an open SQLite store by other means, as with `FileManager`, leaves
+  /// its processes with a file that nobody else sees, and a log that a new file of that name may be mixed up with.
+  ///
+  /// Any thread may call it. Contexts that have objects of the store should be reset before.
+  ///
+  /// - Parameters:
+  ///   - url: the place of the store.
+  ///   - storeType: the type of the store there, which is not read from the file.
+  ///   - options: the options that the store was opened with: the time limit, and at a server the connection's.
+  /// - Throws: 134000 for an unknown type, 134080 if the file or the server cannot be reached, 134090 if it stays
+  ///   locked.
   ///
   /// Source: https://www.sqlite.org/howtocorrupt.html on removing a database that is open.
   public final func destroyPersistentStore(
@@ -23,6 +39,9 @@ extension NSPersistentStoreCoordinator {
     try Self.storeClass(storeType).destroy(at: url, options) { try removeStores(at: url) }
   }
 
+  /// Removes this coordinator's stores at the place, whatever path leads there. The store's class calls it when the
+  /// file has no content any more: before that, an error would leave a coordinator without the store and a file that
+  /// still has it.
   private func removeStores(at url: URL) throws {
     for store in objectStores where url.isSamePlace(as: store.url) { try remove(store) }
   }
@@ -44,11 +63,28 @@ extension NSPersistentStoreCoordinator {
   /// try coordinator.replacePersistentStore(at: backup, withPersistentStoreFrom: url, type: .sqlite)  // backs up
   /// ```
   ///
-  /// Programs use it to back up and to restore. Contexts are not told: reset those of a store that was replaced. A
-  /// store at a PostgreSQL server refuses it with 134070.
+  /// Programs use it to back up and to restore. The source may be open and in use: a SQLite file is copied by SQLite's
+  /// backup, in one state, with what its log has and with the files of its external data. Copying the file itself
+  /// misses what is only in the log. `StoreMaintenance` of the module `StoreTools` backs up in steps, which holds up
+  /// writers less.
   ///
-  /// - Throws: 134000 for an unknown type, 134080 if the source cannot be opened or holds no store, 134090 if one of
-  ///   the files stays locked.
+  /// Contexts are not told: reset those of a store that was replaced. A binary or XML store that is open must be
+  /// removed from its coordinator first; it reads its file once, and its next save would throw 134030.
+  ///
+  /// It costs the reading and writing of the whole file. Any thread may call it.
+  ///
+  /// - Parameters:
+  ///   - destinationURL: the place that gets the copy.
+  ///   - destinationOptions: options for the destination, such as the time limit.
+  ///   - sourceURL: the place of the store to copy.
+  ///   - sourceOptions: options for the source, such as its table prefix.
+  ///   - storeType: the type of both stores.
+  /// - Throws: 134000 for an unknown type, 134070 for stores in memory, at a PostgreSQL server, and of an app's own
+  ///   class, 134080 if the source cannot be opened or holds no store, 134090 if one of the files stays locked.
+  ///
+  /// Source: Apple's documentation of
+  /// `replacePersistentStore(at:destinationOptions:withPersistentStoreFrom:sourceOptions:ofType:)`;
+  /// https://www.sqlite.org/backup.html.
   public final func replacePersistentStore(
     at destinationURL: URL, destinationOptions: [AnyHashable: Any]? = nil, withPersistentStoreFrom sourceURL: URL,
     sourceOptions: [AnyHashable: Any]? = nil, ofType storeType: String
@@ -76,13 +112,6 @@ extension NSPersistentStoreCoordinator {
   /// Copies a store to another place, opens the copy and removes the original from the coordinator; the original's file
   /// stays.
   ///
-  /// The copy has a UUID of its own, so all its objects have new IDs: `NSPersistentStoreCoordinatorStoresDidChange`
-  /// lists them. Reset the contexts. History is not copied. A store at the new place is replaced; if this coordinator
-  /// has it open, it is removed from it. A binary or XML file there is replaced in one step, once the copy is complete;
-  /// a file of another type may be empty or incomplete after an error.
-  ///
-  /// Throws 134070 for another coordinator's store and for its own place.
-  ///
   /// ```swift
   /// if let store = coordinator.persistentStore(for: url) {
   ///   let copy = url.deletingPathExtension().appendingPathExtension("xml")
@@ -90,8 +119,28 @@ extension NSPersistentStoreCoordinator {
   /// }
   /// ```
   ///
-  /// It also changes the type of a store. Between SQLite files the pages are copied and keys stay; between other types
-  /// each object is read and written.
+  /// It moves a store, and it changes a store's type. For a backup that the program does not go on to use, take
+  /// `replacePersistentStore`, which keeps the UUID. For a store of another model, open it with the options of
+  /// migration: this method has nothing to do with models.
+  ///
+  /// The copy has a UUID of its own, so all its objects have new IDs: `NSPersistentStoreCoordinatorStoresDidChange`
+  /// lists them. Reset the contexts. History is not copied. A store at the new place is replaced; if this coordinator
+  /// has it open, it is removed from it. A binary or XML file there is replaced in one step, once the copy is complete;
+  /// a file of another type may be empty or incomplete after an error.
+  ///
+  /// Between SQLite files the pages are copied and keys stay; between other types each object is read and written, all
+  /// of them in one transaction and in memory. It runs on the caller's thread; others may read the original meanwhile.
+  ///
+  /// - Parameters:
+  ///   - store: an open store of this coordinator.
+  ///   - storeURL: the place of the copy.
+  ///   - options: the options to open the copy with; those of the original are not taken over.
+  ///   - storeType: the type of the copy.
+  /// - Returns: the copy, which is open in this coordinator.
+  /// - Throws: 134070 for another coordinator's store and for its own place, 134000 for an unknown type, and what
+  ///   opening and writing the copy throws. The original is then still open.
+  ///
+  /// Source: Apple's documentation of `migratePersistentStore(_:to:options:withType:)`.
   @discardableResult
   public final func migratePersistentStore(
     _ store: NSPersistentStore, to storeURL: URL, options: [AnyHashable: Any]? = nil, withType storeType: String
@@ -126,6 +175,9 @@ extension NSPersistentStoreCoordinator {
 
   /// A copy of a store, opened, with all objects' IDs. It takes the place of what is there. A store of the same class
   /// keeps its keys.
+  ///
+  /// A store of this coordinator may have the new place open. It is closed when the copy needs the file, or at the end
+  /// at the latest: as long as the copy may fail, the program keeps what it had.
   private func copy(
     _ old: any ObjectStore, to opening: StoreOpening, _ kind: any PlacedStore.Type
   ) throws -> (store: any ObjectStore, ids: [RenamedID]) {
@@ -138,6 +190,8 @@ extension NSPersistentStoreCoordinator {
     return copied
   }
 
+  /// Copies by the class's own way, if both stores are of one class and it has such a way, else row by row through the
+  /// seam.
   private func fill(
     from old: any ObjectStore, to opening: StoreOpening, as kind: any PlacedStore.Type, closing: () throws -> Void
   ) throws -> (store: any ObjectStore, ids: [RenamedID]) {
@@ -155,8 +209,11 @@ extension NSPersistentStoreCoordinator {
     }
   }
 
+  /// An object's ID in the original and in the copy, for the notification.
   private typealias RenamedID = (old: NSManagedObjectID, new: NSManagedObjectID)
 
+  /// The IDs of all objects of a copy that kept the keys: only the store's part of them differs. Each hierarchy of
+  /// entities is asked once, by its root.
   private func renamedIDs(from old: any ObjectStore, to new: any ObjectStore) throws -> [RenamedID] {
     var ids: [RenamedID] = []
     for case let root? in new.storedEntities.byNumber where !(root.entity.superentity.map(new.holds) ?? false) {
@@ -169,7 +226,15 @@ extension NSPersistentStoreCoordinator {
     return ids
   }
 
-  /// Apple's method to move a store, which is not possible while it is open. True only if it is at the place already.
+  /// Apple's method to move a store, which is not possible while it is open: it moves no file here.
+  ///
+  /// Use `migratePersistentStore(_:to:options:type:)` to move the content, or remove the store, move its file and the
+  /// files beside it, and add it again.
+  ///
+  /// - Parameters:
+  ///   - url: the place where the store should be.
+  ///   - store: a store of this coordinator.
+  /// - Returns: true only if the store is at the place already.
   public final func setURL(_ url: URL, for store: NSPersistentStore) -> Bool {
     url.isSamePlace(as: store.url)
   }

@@ -6,10 +6,23 @@ extension NSPersistentStoreCoordinator {
   /// lastToken = coordinator.currentPersistentHistoryToken(fromStores: nil)
   /// ```
   ///
-  /// A program that has just read all objects keeps it, to fetch only newer history later. It costs a query for each
-  /// store. A store that cannot be read is left out. Any thread.
+  /// A program that has just read all objects keeps it, to fetch only newer history later. Take the token before the
+  /// first fetch, not after it: what is saved in between is then in the history a second time, which does no harm,
+  /// while the other order misses it.
+  ///
+  /// ```text
+  /// this program               another process
+  /// fetches all objects
+  ///                            saves, transaction 18
+  /// takes the token: 18        (nobody ever hears of 18)
+  /// ```
+  ///
+  /// It costs a query for each store. A store that cannot be read is left out. Any thread.
   ///
   /// - Parameter stores: `NSPersistentStore`s; nil for all stores of this coordinator.
+  /// - Returns: a token that `NSPersistentHistoryChangeRequest.fetchHistory(after:)` takes. It may be archived.
+  ///
+  /// Source: Apple's documentation of `currentPersistentHistoryToken(fromStores:)`.
   public final func currentPersistentHistoryToken(fromStores stores: [Any]?) -> NSPersistentHistoryToken? {
     let requestedStores = objectStores(among: stores?.compactMap { $0 as? NSPersistentStore })
     var numbers: [String: Int64] = [:]
@@ -20,6 +33,11 @@ extension NSPersistentStoreCoordinator {
     return numbers.isEmpty ? nil : NSPersistentHistoryToken(numbers)
   }
 
+  /// Carries out a request about history, for the stores that keep one.
+  ///
+  /// A coordinator may have stores with and without a history, such as a cache in memory beside a file. Those without
+  /// are left out; only if none is left is the request an error (134091), since an empty answer would say that nothing
+  /// has happened.
   final func history(_ request: NSPersistentHistoryChangeRequest) throws -> NSPersistentHistoryResult {
     let affected = objectStores(among: request.affectedStores)
     let stores = affected.compactMap { $0 as? any HistoryStore }.filter(\.keepsHistory)
@@ -36,6 +54,12 @@ extension NSPersistentStoreCoordinator {
 
   // MARK: Reading
 
+  /// Reads the transactions after the request's place, from all stores.
+  ///
+  /// A store reads in the order of its own numbers. Those of several stores have nothing to do with each other, so
+  /// transactions of several stores come in the order of their times. The fetch request of a history request is
+  /// evaluated here, on the objects, and not in SQL: histories are read from where the last reading ended, which is
+  /// mostly close to the end.
   private func fetchHistory(
     _ request: NSPersistentHistoryChangeRequest, _ stores: [any HistoryStore]
   ) throws -> NSPersistentHistoryResult {
@@ -64,6 +88,8 @@ extension NSPersistentStoreCoordinator {
     return NSPersistentHistoryResult(result(transactions, request.resultType), request.resultType)
   }
 
+  /// The value that the request's type of result asks for. Counts and IDs are of changes, whichever transactions they
+  /// belong to.
   private func result(_ transactions: [NSPersistentHistoryTransaction], _ type: NSPersistentHistoryResultType) -> Any {
     let changes = transactions.lazy.flatMap { $0.changes ?? [] }
     switch type {
@@ -81,6 +107,8 @@ extension NSPersistentStoreCoordinator {
 
   // MARK: Deleting
 
+  /// Deletes what is older than the request's place, store by store, each in a transaction of its own. An error leaves
+  /// the stores before it without that history, which a second call does not mind.
   private func deleteHistory(
     _ request: NSPersistentHistoryChangeRequest, _ stores: [any HistoryStore]
   ) throws -> NSPersistentHistoryResult {

@@ -2,6 +2,19 @@
 extension NSPersistentStoreCoordinator {
   /// The metadata of a store, with its UUID (`NSStoreUUIDKey`), its type and its model's version hashes. Empty before
   /// the store is open. It reads no file: changes of other processes show after `NSPersistentStore.loadMetadata()`.
+  ///
+  /// ```swift
+  /// if let store = coordinator.persistentStores.first {
+  ///   print(coordinator.metadata(for: store)[NSStoreUUIDKey] as? String ?? "")
+  /// }
+  /// ```
+  ///
+  /// Metadata suits a few values about the store as a whole, such as the time of the last import. It is read and
+  /// written as one property list; anything that grows belongs into objects. Any thread.
+  ///
+  /// - Parameter store: an open store of this coordinator.
+  ///
+  /// Source: Apple's documentation of `metadata(for:)`.
   public final func metadata(for store: NSPersistentStore) -> [String: Any] { store.metadata ?? [:] }
 
   /// Replaces an open store's metadata; version hashes, type and UUID stay. The next save to the store writes it, also
@@ -18,6 +31,17 @@ extension NSPersistentStoreCoordinator {
   ///
   /// Values must be those of a property list: strings, numbers, dates, data, arrays and dictionaries of these. Keys
   /// that begin with "NSStore", "NSPersistence" or "_NS" belong to the store.
+  ///
+  /// It replaces all of the program's entries: begin with `metadata(for:)`, as the example does, to keep the others.
+  /// The metadata is part of the save's transaction, so it is there exactly if the objects of that save are. Two
+  /// processes that set it do not conflict: the last save wins, with the entries that its process knew. A program that
+  /// ends before a save loses what it set. Any thread.
+  ///
+  /// - Parameters:
+  ///   - metadata: the new entries; nil removes the program's.
+  ///   - store: an open store of this coordinator, not a read-only one, whose metadata no save writes.
+  ///
+  /// Source: Apple's documentation of `setMetadata(_:for:)`.
   public final func setMetadata(_ metadata: [String: Any]?, for store: NSPersistentStore) {
     lock.withLock { store.metadata = NSPersistentStore.merging(metadata ?? [:], into: store.metadata ?? [:]) }
   }
@@ -29,9 +53,21 @@ extension NSPersistentStoreCoordinator {
   /// print(model.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
   /// ```
   ///
-  /// That tells whether opening the store would need a migration. The file is not changed.
+  /// That tells whether opening the store would need a migration: a program can warn before one that takes long, make a
+  /// backup, or refuse. Whether the file changes between this call and the opening is not guarded against.
   ///
-  /// - Throws: 134080 if the file cannot be opened or holds no store, 134000 for an unknown type.
+  /// A SQLite file and its log are read by a connection of its own, which costs about as much as opening the file does;
+  /// of a binary or XML file all of it is read. The file is not changed. Any thread.
+  ///
+  /// - Parameters:
+  ///   - storeType: the type of the store.
+  ///   - url: the place of the store.
+  ///   - options: the options that the store was opened with, such as its table prefix.
+  /// - Returns: the metadata, with the UUID under `NSStoreUUIDKey` and the hashes under `NSStoreModelVersionHashesKey`.
+  /// - Throws: 134080 if the file cannot be opened or holds no store, 134010 if it is of another type, 134000 for an
+  ///   unknown type, 134070 for a store in memory.
+  ///
+  /// Source: Apple's documentation of `metadataForPersistentStore(ofType:at:options:)`.
   public class func metadataForPersistentStore(
     ofType storeType: String, at url: URL, options: [AnyHashable: Any]? = nil
   ) throws -> [String: Any] {
@@ -67,15 +103,24 @@ extension NSPersistentStoreCoordinator {
   /// The model that a store keeps in its file: that of the coordinator that created or migrated it last. A program that
   /// has nothing but the file opens it so.
   ///
-  /// The model may be changed until a coordinator uses it. Apple's framework keeps this method to itself. Only SQLite
-  /// stores keep their model, and not those of frameworks before 2015.
-  ///
   /// ```swift
   /// let model = try NSPersistentStoreCoordinator.cachedModelForPersistentStore(at: url)
   /// let container = NSPersistentContainer(name: "Unknown", managedObjectModel: model)
   /// print(container.managedObjectModel.entities.compactMap(\.name))
   /// ```
   ///
+  /// Use it for tools that show or convert any store, such as the pool's commands. A program with a model of its own
+  /// opens the store with that: the copy may be older, and names classes that this program need not have.
+  ///
+  /// The model may be changed until a coordinator uses it. Apple's framework keeps this method to itself. Only SQLite
+  /// stores keep their model, and not those of frameworks before 2015.
+  ///
+  /// It reads and decodes one row of the file. Any thread.
+  ///
+  /// - Parameters:
+  ///   - url: the place of a SQLite store.
+  ///   - options: the options that the store was opened with, such as its table prefix.
+  /// - Returns: a model of its own for each call.
   /// - Throws: 134080 if the file cannot be opened, holds no store or keeps no model; 134020 if what it keeps is
   ///   damaged or is not the model of its content.
   public class func cachedModelForPersistentStore(

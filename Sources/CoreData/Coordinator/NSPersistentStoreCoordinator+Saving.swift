@@ -1,6 +1,7 @@
 /// Saves rows to the stores that hold them.
 extension NSPersistentStoreCoordinator {
-  /// The store for a new object of the entity: the first writable one that holds it.
+  /// The store for a new object of the entity: the first writable one that holds it, in the order in which the stores
+  /// were added. `NSManagedObjectContext.assign(_:to:)` overrules it for one object. Nil makes the save throw 134030.
   final func store(forInserted entity: NSEntityDescription) -> (any ObjectStore)? {
     objectStores.first { !$0.isReadOnly && $0.holds(entity) }
   }
@@ -8,11 +9,36 @@ extension NSPersistentStoreCoordinator {
   /// Writes each change into its store: all stores of one file in one transaction. Nothing is committed before
   /// everything is written.
   ///
+  /// The order, for a context that saves to two files and an incremental store:
+  ///
+  ///     lock scopes A and B                 no other save of this coordinator writes there
+  ///       BEGIN IMMEDIATE in A, then in B   no other process writes there
+  ///         check                           what `check(inNextSave:)` has registered
+  ///         write the rows of A and B
+  ///         prepareToCommit of A and B      what may fail and can be taken back: a new file beside the old one
+  ///         write to the incremental store  it cannot be taken back: last
+  ///       COMMIT B, COMMIT A
+  ///       apply                             the caches get the rows, before the locks are released
+  ///     unlock
+  ///
   /// Stores that cannot take back what they wrote come last: if another one fails before, they are untouched, and if
   /// the first of them fails, the others are rolled back. If a later one fails, those before it are saved, and the
   /// others have nothing.
   ///
+  /// `apply` runs under the locks, for the caches:
+  ///
+  ///     this save              another context's save of the same row
+  ///     commits version 4
+  ///                            waits for the lock
+  ///     cache: version 4
+  ///     unlocks
+  ///                            commits version 5, cache: version 5
+  ///
+  /// Without the lock, version 4 could enter the cache after version 5, and a context that fills a fault would read it
+  /// as the current row.
+  ///
   /// - Parameters:
+  ///   - changes: the rows of each store. A store occurs once.
   ///   - check: is called in the transaction while no other writer can commit what the save concerns: before the rows
   ///     are written, or after it where only written rows are locked. An error that it throws ends the transaction.
   ///   - apply: gets the stores' answers, in the order of the changes, before anybody else can write.
@@ -41,7 +67,9 @@ extension NSPersistentStoreCoordinator {
     }
   }
 
-  /// Writes metadata that was set since the last save, in a save without rows.
+  /// Writes metadata that was set since the last save, in a save without rows. A context without changes calls it, so
+  /// that `setMetadata(_:for:)` and `save()` are enough to keep a value. It touches no store whose metadata is saved
+  /// already.
   final func saveMetadata(_ origin: ChangeOrigin) throws {
     let stores = objectStores.filter { $0.openMetadata.isUnsaved && !$0.isReadOnly }
     if stores.isEmpty { return }
@@ -49,6 +77,10 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// Writes the changes in the open transactions of the scopes. Returns the answers in the order of the changes.
+  ///
+  /// The check comes before the rows where a transaction locks out all writers, since a SQLite file without a
+  /// write-ahead log may lock out the readers of the check once its pages are written. At a server, where a transaction
+  /// locks only rows that it has written, it comes after them: see `NSManagedObjectContext.check(inNextSave:)`.
   private func write(
     _ changes: [(store: any ObjectStore, rows: RowChanges)], _ scopes: [any WriteScope], _ check: () throws -> Void
   ) throws -> [SavedRows] {
@@ -80,6 +112,15 @@ extension NSPersistentStoreCoordinator {
 
   /// The write scopes of the stores, each once and in the same order everywhere, so that two saves to the same files do
   /// not deadlock.
+  ///
+  /// The order is that of the names, which are equal in all processes. Scopes in memory belong to one process, so their
+  /// addresses do.
+  ///
+  ///     process 1: files a, b      process 2: files b, a
+  ///     locks a
+  ///                                waits for a
+  ///     locks b, saves, unlocks
+  ///                                locks a, then b
   private func writeScopes(of stores: [any ObjectStore]) -> [any WriteScope] {
     var scopes: [any WriteScope] = []
     for store in stores where !scopes.contains(where: { $0 === store.writeScope }) { scopes.append(store.writeScope) }
@@ -89,13 +130,15 @@ extension NSPersistentStoreCoordinator {
     }
   }
 
-  /// Runs the body while it has all scopes to itself.
+  /// Runs the body while it has all scopes to itself. Recursion nests the closures that a scope's lock takes; an array
+  /// of scopes cannot be held otherwise without a way to unlock them one by one after an error.
   private func locking(_ scopes: ArraySlice<any WriteScope>, _ body: () throws -> Void) throws {
     guard let scope = scopes.first else { return try body() }
     try scope.exclusively { try locking(scopes.dropFirst(), body) }
   }
 
-  /// Runs the body in nested transactions, one for each scope.
+  /// Runs the body in nested transactions, one for each scope. An error that leaves the body rolls back each of them on
+  /// its way out.
   private func writing(_ scopes: ArraySlice<any WriteScope>, _ body: () throws -> Void) throws {
     guard let scope = scopes.first else { return try body() }
     try scope.transaction("Saving") { try writing(scopes.dropFirst(), body) }
@@ -108,9 +151,12 @@ extension NSPersistentStoreCoordinator {
   /// ```
   ///
   /// It tells whether a save can succeed before work starts that needs it. It waits for its turn and for locks as a
-  /// save does, and costs a few microseconds. A full disk is only noticed when something is written. Any thread.
+  /// save does, and costs a few microseconds for a file and a round trip for a server. It promises nothing about later:
+  /// another process may lock the store after it, the connection may be lost, and a full disk is only noticed when
+  /// something is written. Any thread.
   ///
-  /// - Throws: the errors of a save: a store is locked, read-only, or its file cannot be used.
+  /// - Throws: the errors of a save: a store is locked (134090), was opened read-only, or its file or server cannot be
+  ///   used (134080).
   public final func checkWritable() throws {
     for scope in writeScopes(of: objectStores) {
       try scope.transaction("Writing") {}
@@ -118,7 +164,8 @@ extension NSPersistentStoreCoordinator {
   }
 }
 
-/// The error for a save of which some stores have their part and cannot take it back, while the others have nothing.
+/// The error for a save of which some stores have their part and cannot take it back, while the others have nothing. It
+/// stays inside of the module: contexts make a 134040 of it.
 ///
 /// `@unchecked Sendable`: thrown and caught by the thread that saves.
 struct IncompleteSave: Error, @unchecked Sendable {

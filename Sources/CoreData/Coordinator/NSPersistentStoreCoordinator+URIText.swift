@@ -1,9 +1,15 @@
 extension NSPersistentStoreCoordinator {
   /// The ID of a URI as text, as `managedObjectID(forURIRepresentation:)` gives it; nil if the text is no URI.
   ///
-  /// It serves programs that have the text in a C buffer; otherwise `objectID(forURI:)` takes a string.
+  /// It serves programs that have the text in a C buffer; otherwise `objectID(forURI:)` takes a string, without making
+  /// a URL. It reads nothing from the stores. Any thread.
   ///
-  /// - Parameter length: the number of bytes, without an ending zero.
+  /// - Parameters:
+  ///   - utf8String: the text; it need not end with a zero.
+  ///   - length: the number of bytes, without an ending zero.
+  /// - Returns: the ID; nil if the text is no URI, or its store is not open here or has no such entity.
+  ///
+  /// Source: Apple's documentation of `managedObjectID(fromUTF8String:length:)`.
   public final func managedObjectID(fromUTF8String utf8String: UnsafePointer<CChar>, length: Int) -> NSManagedObjectID?
   {
     let text = String(decoding: UnsafeRawBufferPointer(start: utf8String, count: length), as: UTF8.self)

@@ -19,18 +19,33 @@ package import ObjectIdentity
 /// delete files, and to resolve URIs. All of it may be done on any thread. What happens otherwise: a context without a
 /// coordinator throws 134070 when it fetches.
 ///
+/// Which threads may do what, and who waits:
+///
+/// - Fetches of several contexts run at the same time, each on a connection of its own to the file: eight at most, see
+///   `NSPersistentStoreConnectionPoolMaxSizeKey`.
+/// - Saves take turns for each file, and for each store in memory. Fetches from a file in WAL mode do not wait for
+///   them.
+/// - Adding and removing stores waits for the coordinator's lock. While a store is migrated, other threads that ask the
+///   coordinator for its stores wait: migrate before contexts are in use, or by `NSMigrationManager` into another file.
+///
 /// Source: Apple's documentation of `NSPersistentStoreCoordinator`.
 ///
 /// `@unchecked Sendable`: `lock` protects the list of stores; stores and their databases do their own locking.
 open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
-  /// The model of all stores; each holds the entities of its configuration. It cannot be changed once it is here.
+  /// The model of all stores; each holds the entities of its configuration. It cannot be changed once it is here:
+  /// setting a property of an entity in it traps. Any thread may read it.
   public let managedObjectModel: NSManagedObjectModel
-  /// A name for messages and debugging. Set it before other threads use the coordinator. Default: nil.
+  /// A name for debugging. Set it before other threads use the coordinator. Default: nil. The framework does not read
+  /// it.
   open var name: String?
+  /// Protects the lists of stores and the metadata's replacement. It is recursive, since stores that are being opened
+  /// ask their coordinator for its stores.
   final let lock = NSRecursiveLock()
   private var stores: [any ObjectStore] = []
-  /// Removed stores, since objects and IDs may still refer to their entities.
+  /// Removed stores, since objects and IDs may still refer to their entities. They are closed and keep little; a
+  /// program that adds and removes stores without end collects them until the coordinator is freed.
   private var removedStores: [any ObjectStore] = []
+  /// For the program's own blocks, and for stores that are added asynchronously. Contexts never use it.
   private let queue = DispatchQueue(label: "NSPersistentStoreCoordinator")
 
   /// A coordinator without stores.
@@ -42,7 +57,11 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   ///
   /// Changing the model afterwards traps: make a copy of it for another coordinator.
   ///
+  /// Making one costs little: no file is touched. A model that several coordinators use is shared by them.
+  ///
   /// - Parameter model: the model of all its stores. It cannot be changed from now on.
+  ///
+  /// Source: Apple's documentation of `init(managedObjectModel:)`.
   public required init(managedObjectModel model: NSManagedObjectModel) {
     managedObjectModel = model
     super.init()
@@ -53,8 +72,11 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     queue.setSpecific(key: Self.queueKey, value: ObjectIdentifier(self))
   }
 
-  /// A coordinator of a model without entities. It serves for calls about files alone, such as
-  /// `destroyPersistentStore(at:type:options:)`.
+  /// A coordinator of a model without entities. It serves for calls about files alone:
+  ///
+  /// ```swift
+  /// try NSPersistentStoreCoordinator().destroyPersistentStore(at: url, type: .sqlite)
+  /// ```
   public override convenience init() { self.init(managedObjectModel: NSManagedObjectModel()) }
 
   deinit {
@@ -68,8 +90,19 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   // MARK: Stores
 
   /// The stores that are open, in the order in which they were added. May be read on any thread.
+  ///
+  /// ```swift
+  /// for store in coordinator.persistentStores { print(store.type, store.url?.path ?? "") }
+  /// ```
+  ///
+  /// New objects go to the first writable store of the list that holds their entity. Reading it makes an array, and
+  /// waits while a store is added, migrated or removed.
+  ///
+  /// Source: Apple's documentation of `persistentStores`.
   open var persistentStores: [NSPersistentStore] { objectStores }
 
+  /// The same, as the seam has them. Each call takes the lock once, so callers that look at several stores keep the
+  /// array.
   final var objectStores: [any ObjectStore] { lock.withLock { stores } }
 
   /// This coordinator's stores among the given ones; all for nil.
@@ -85,11 +118,28 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// ```swift
   /// if let store = coordinator.persistentStore(for: url) { try coordinator.remove(store) }
   /// ```
+  ///
+  /// It compares files and not texts, so it asks the file system. Any thread.
+  ///
+  /// - Parameter url: the place of the store, with or without links in its path.
+  ///
+  /// Source: Apple's documentation of `persistentStore(for:)`.
   open func persistentStore(for url: URL) -> NSPersistentStore? {
     persistentStores.first { $0.url == url } ?? persistentStores.first { url.isSamePlace(as: $0.url) }
   }
 
   /// Where a store is; `file:///dev/null` for one that was opened without a URL.
+  ///
+  /// ```swift
+  /// if let store = book.objectID.persistentStore { print(coordinator.url(for: store).path) }
+  /// ```
+  ///
+  /// It is the URL with which the store was opened: a file that was moved since is not followed.
+  /// `NSPersistentStore.url` is the same as an optional. Any thread.
+  ///
+  /// - Parameter store: a store, of this coordinator or another.
+  ///
+  /// Source: Apple's documentation of `url(for:)`.
   open func url(for store: NSPersistentStore) -> URL { store.url ?? URL(fileURLWithPath: "/dev/null") }
 
   /// Opens a store, or creates one if there is none.
@@ -112,6 +162,9 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// migration takes time in proportion to the rows, on the calling thread. Call it on any thread;
   /// `NSPersistentStoreCoordinatorStoresDidChange` is posted there.
   ///
+  /// What happens otherwise: a context that was used before has found nothing, and does not look again by itself: fetch
+  /// anew. A URL of another process's file is no error, and both may write.
+  ///
   /// - Parameters:
   ///   - storeType: `NSSQLiteStoreType`, `NSInMemoryStoreType`, `NSBinaryStoreType`, `NSXMLStoreType`,
   ///     `NSPostgreSQLStoreType`, or a type that was registered with `registerStoreClass(_:forStoreType:)`.
@@ -119,6 +172,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   ///   - storeURL: the place of the store; nil for a store in memory.
   ///   - options: values by the keys that `NSPersistentStore.swift` declares, such as
   ///     `NSReadOnlyPersistentStoreOption`.
+  /// - Returns: the store, which is the last one of `persistentStores` now.
   /// - Throws: 134000 for an unknown type; 134010 if the file holds something else; 134020 if its tables do not fit
   ///   what its metadata say; 134080 if the file cannot be opened, is open in this coordinator already, or the model
   ///   lacks the configuration; 134090 if another process kept it locked; 134100 if it was made with another model and
@@ -138,7 +192,17 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   /// Opens a store, or creates one if there is none.
   ///
-  /// - Parameter migration: what may be done with a store of another model, whatever the options say.
+  /// The pool's commands use it: they decide about migration by an option of their own, and not by what a description
+  /// says. A migration that needs more than the store's file (stages, a mapping model) comes first, while no connection
+  /// to the file is open here. All of it is under the lock, so that two threads that add the same file do not both
+  /// migrate it.
+  ///
+  /// - Parameters:
+  ///   - storeType: the type of the store.
+  ///   - configuration: the configuration of the model whose entities it holds; nil for all.
+  ///   - storeURL: its place; nil for a store in memory.
+  ///   - options: values by the keys of `NSPersistentStore.swift`.
+  ///   - migration: what may be done with a store of another model, whatever the options say.
   package final func addPersistentStore(
     ofType storeType: String, configurationName configuration: String?, at storeURL: URL?,
     options: [AnyHashable: Any]? = nil, allowing migration: AllowedMigration
@@ -157,6 +221,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     return store
   }
 
+  /// What a class of stores needs to know to open one. The other stores are in it for those of one file, which share a
+  /// database: they write in one transaction, and two databases on one file in one process would wait for each other.
   final func opening(
     _ type: String, configuration: String?, at url: URL?, options: [AnyHashable: Any]?,
     allowing migration: AllowedMigration? = nil
@@ -168,7 +234,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
       coordinator: self)
   }
 
-  /// Adds an opened store to this coordinator.
+  /// Adds an opened store to this coordinator. If its commits cannot be observed as its options ask, it is closed
+  /// again: a program that relies on notifications must not run without them.
   final func adopt(_ store: any ObjectStore) throws -> NSPersistentStore {
     try lock.withLock {
       store.persistentStoreCoordinator = self
@@ -185,6 +252,10 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   }
 
   /// The entities of a store: those of the configuration, and the ones below them that its file already has.
+  ///
+  /// A file may have rows of subentities that the configuration does not name, in the table of the superentity that it
+  /// names: one that was made for all entities, for example. The file's hashes list them. Left out, they would be rows
+  /// of an unknown entity.
   private func entities(
     for type: String, configuration: String?, at url: URL?, options: [AnyHashable: Any]?
   ) throws -> [NSEntityDescription] {
@@ -256,7 +327,17 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// `NSPersistentStoreCoordinatorWillRemoveStore` is posted before and `NSPersistentStoreCoordinatorStoresDidChange`
   /// after, on the caller's thread. The file stays.
   ///
+  /// What happens otherwise: in a context that still has objects of the store, a fault reads as one whose row is
+  /// missing, which deletes the object in the context; `existingObject(with:)` throws 133000, and a save throws 134030.
+  /// Adding the store again does not revive these objects: they refer to the store that was removed.
+  ///
+  /// It closes the connections, which waits for a statement that runs, and for the last connection to a SQLite file
+  /// copies the log into the file. Any thread.
+  ///
+  /// - Parameter store: an open store of this coordinator.
   /// - Throws: 134070 for another coordinator's store.
+  ///
+  /// Source: Apple's documentation of `remove(_:)`.
   open func remove(_ store: NSPersistentStore) throws {
     guard let objectStore = objectStores.first(where: { $0 === store }) else {
       throw CoreDataErrors.error(.persistentStoreOperation, "The store is not one of this coordinator.")
@@ -288,6 +369,11 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// ```
   ///
   /// It ends a fetch that takes too long, of whatever context. Stores in memory, binary and XML stores do not notice.
+  ///
+  /// Statements at a PostgreSQL server are cancelled there. The fetch throws 134180 with SQLite's code 9
+  /// (SQLITE_INTERRUPT), and 134070 at a server; a context may be used on, and the next fetch is not affected.
+  ///
+  /// Source: https://www.sqlite.org/c3ref/interrupt.html.
   public final func interruptStatements() {
     for store in objectStores { (store as? any ConnectedStore)?.interrupt() }
   }
@@ -311,6 +397,15 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   ///
   /// URIs of permanent IDs are valid in every process that has the store open, also after a restart. Those of temporary
   /// IDs are nil here. It reads nothing. Any thread.
+  ///
+  /// Keep URIs, not IDs, in files and messages: they are texts, and they survive the process. A URI names the store by
+  /// its UUID, so a copy of the store by `migratePersistentStore` has other URIs, and a copy of the file the same ones.
+  /// Use `existingObject(with:)` on the ID where the row may be gone: an ID is no proof of a row.
+  ///
+  /// - Parameter url: what `NSManagedObjectID.uriRepresentation()` gave.
+  /// - Returns: an ID that is equal to that of the object; nil if this coordinator has no store with the UUID.
+  ///
+  /// Source: Apple's documentation of `managedObjectID(forURIRepresentation:)`.
   open func managedObjectID(forURIRepresentation url: URL) -> NSManagedObjectID? {
     objectID(forURI: url.absoluteString)
   }
@@ -322,17 +417,27 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// let id = coordinator.objectID(forURI: book.objectID.uriString)
   /// print(id == book.objectID)  // true
   /// ```
+  ///
+  /// Programs that read many URIs, such as a message for each row, save the making of a `URL`, which takes longer than
+  /// all the rest.
+  ///
+  /// - Parameter text: a URI that `NSManagedObjectID.uriString` or `uriRepresentation().absoluteString` gave.
   public final func objectID(forURI text: String) -> NSManagedObjectID? {
     ObjectURI(text).flatMap(objectID(for:)) ?? ObjectReferenceURI(text).flatMap(objectID(for:))
   }
 
-  /// The ID of a URI; nil if its store is not open here or has no such entity.
+  /// The ID of a URI that is taken apart already; nil if its store is not open here or has no such entity. The pool
+  /// reads URIs from sockets as `ObjectURI`s.
+  ///
+  /// A store whose keys have names of its own (`KeyNames`) is left out: the number in such a URI is no key.
   package final func objectID(for uri: ObjectURI) -> NSManagedObjectID? {
     guard let storedEntity = storedEntity(uri.entity, inStore: uri.store), storedEntity.storeReference?.names == nil
     else { return nil }
     return NSManagedObjectID(storedEntity: storedEntity, key: uri.key)
   }
 
+  /// The ID of a URI whose last part is a reference of an app's own store: text, UUID or number, for which the store
+  /// keeps a key.
   private func objectID(for uri: ObjectReferenceURI) -> NSManagedObjectID? {
     guard let storedEntity = storedEntity(uri.entity, inStore: uri.store),
       let key = storedEntity.storeReference?.names?.key(name: uri.name[...], storedEntity.number)
@@ -357,6 +462,14 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   ///   }
   /// }
   /// ```
+  ///
+  /// Any thread may call it; it returns at once. Use it to keep the order of work that several threads ask for, for
+  /// example removing a store and adding it again. It protects nothing by itself: `addPersistentStore` on another
+  /// thread does not wait for these blocks.
+  ///
+  /// - Parameter block: runs once. Errors have to be handled inside.
+  ///
+  /// Source: Apple's documentation of `perform(_:)`.
   open func perform(_ block: @escaping () -> Void) {
     // `nonisolated(unsafe)`: Apple's signature leaves it to the caller what the block captures.
     nonisolated(unsafe) let block = block
@@ -364,6 +477,13 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   }
 
   /// Runs the block on the coordinator's queue and waits for it; inline if the caller is on the queue.
+  ///
+  /// It is the form that subclasses override; the generic form below is for results and errors. Blocks that were passed
+  /// to `perform(_:)` before run first. A block that waits for a thread which waits for this queue never ends.
+  ///
+  /// - Parameter block: runs once, before the method returns.
+  ///
+  /// Source: Apple's documentation of `performAndWait(_:)`.
   open func performAndWait(_ block: () -> Void) { runAndWait(block) }
 
   /// Runs the block on the coordinator's queue and waits for it; inline if the caller is on the queue. Contexts do not
@@ -375,6 +495,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// }
   /// ```
   ///
+  /// - Parameter block: runs once, before the method returns.
   /// - Returns: the block's result.
   /// - Throws: the block's error.
   public final func performAndWait<T>(_ block: () throws -> T) rethrows -> T { try runAndWait(block) }
@@ -393,6 +514,10 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   ///
   /// The task is suspended until the block has run. Do not wait for this task in a block on the same queue: both would
   /// wait for each other for ever.
+  ///
+  /// - Parameter block: runs once, on the queue; cancelling the task does not stop it.
+  /// - Returns: the block's result.
+  /// - Throws: the block's error.
   nonisolated(nonsending) public final func perform<T, Failure: Error>(
     _ block: @escaping () throws(Failure) -> T
   ) async throws(Failure) -> T {
@@ -404,7 +529,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     return try outcome.result.get()
   }
 
-  /// Marks a coordinator's queue.
+  /// Marks a coordinator's queue, so that a block on it may call `performAndWait(_:)` inline. The value names the
+  /// coordinator: a block on another coordinator's queue has to wait.
   private static let queueKey = DispatchSpecificKey<ObjectIdentifier>()
 
   // MARK: Migration
@@ -421,15 +547,36 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// tables of the old model, whose space is not free until then, and indexes, without which some fetches take longer.
   /// Without anything left it returns at once.
   ///
+  /// Each piece is a transaction that locks out other writers while it lasts; dropping a large table takes time in
+  /// proportion to its pages. Call it while the program is idle, or piece by piece with
+  /// `finishDeferredLightweightMigrationTask()` between other work. A program that never calls it loses space, and time
+  /// in some fetches, and nothing else.
+  ///
   /// - Throws: an error of the file. What is done stays done, and another call goes on.
+  ///
+  /// Source: Apple's documentation of `finishDeferredLightweightMigration()`.
   public final func finishDeferredLightweightMigration() throws {
     for store in deferringStores { while try store.finishDeferredMigrationTask() {} }
   }
 
-  /// Does one piece of what migrations have left for later. While the metadata of a store have
-  /// ``NSPersistentStoreDeferredLightweightMigrationOptionKey``, more is left.
+  /// Does one piece of what migrations have left for later: of the first store that has any. While the metadata of a
+  /// store have `NSPersistentStoreDeferredLightweightMigrationOptionKey`, more is left.
   ///
-  /// - Throws: an error of the file.
+  /// ```swift
+  /// func hasMore(_ coordinator: NSPersistentStoreCoordinator) -> Bool {
+  ///   coordinator.persistentStores.contains {
+  ///     $0.metadata[NSPersistentStoreDeferredLightweightMigrationOptionKey] != nil
+  ///   }
+  /// }
+  /// while hasMore(coordinator) { try coordinator.finishDeferredLightweightMigrationTask() }
+  /// ```
+  ///
+  /// Use it where the program has short pauses, and `finishDeferredLightweightMigration()` where it has a thread for
+  /// it. Any thread.
+  ///
+  /// - Throws: an error of the file. The piece is then undone, and the next call tries it again.
+  ///
+  /// Source: Apple's documentation of `finishDeferredLightweightMigrationTask()`.
   public final func finishDeferredLightweightMigrationTask() throws {
     for store in deferringStores where try store.finishDeferredMigrationTask() { return }
   }
@@ -437,7 +584,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   private var deferringStores: [any DeferringStore] { objectStores.compactMap { $0 as? any DeferringStore } }
 }
 
-/// What a block returned or threw on a queue, on its way to the caller.
+/// What a block returned or threw on a queue, on its way to the caller. Coordinators and contexts use it: a `Result`
+/// alone would have to be `Sendable`, and Apple's signatures leave it to the caller what crosses the queue.
 ///
 /// `@unchecked Sendable`: the queue makes it, and then only the caller uses it.
 struct BlockOutcome<T, Failure: Error>: @unchecked Sendable {

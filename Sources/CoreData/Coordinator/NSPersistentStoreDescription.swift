@@ -8,12 +8,28 @@
 /// container.persistentStoreDescriptions = [description]
 /// ```
 ///
+/// Use it with a container, or with `addPersistentStore(with:completionHandler:)`. A coordinator's other methods take
+/// the same settings as a dictionary of options, with other defaults: no migration, and a time limit of 30 seconds.
+///
+/// Fill it in before the store is opened. Changing it later has no effect on the open store, and a description may be
+/// used again for another coordinator. Two descriptions of one container must not lead to the same file, unless
+/// `NSPersistentStoreTablePrefixOption` gives each its own tables: the second one fails to open (134080).
+///
 /// Source: Apple's documentation of `NSPersistentStoreDescription`.
 ///
 /// `@unchecked Sendable`: it is filled in before it is passed to a container or a coordinator, and only read from then
 /// on.
 open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendable {
   /// The type under which the store's class is registered. Default: `NSSQLiteStoreType`.
+  ///
+  /// ```swift
+  /// let description = NSPersistentStoreDescription(url: url)
+  /// description.type = NSInMemoryStoreType
+  /// ```
+  ///
+  /// An unknown type makes opening throw 134000. The type is not guessed from the file's name.
+  ///
+  /// Source: Apple's documentation of `type`.
   open var type: String = NSSQLiteStoreType
   /// The configuration of the model whose entities the store holds; nil for all entities. Default: nil.
   ///
@@ -22,10 +38,18 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   /// books.configuration = "Books"
   /// container.persistentStoreDescriptions = [books]
   /// ```
+  ///
+  /// Use configurations to keep some entities in another store, such as a cache that may be thrown away. Relationships
+  /// cannot lead from one store to the other. A name that the model lacks makes opening throw 134080.
   open var configuration: String?
-  /// Where the store is. `file:///dev/null` is a store in memory.
+  /// Where the store is. `file:///dev/null` is a store in memory, `file:///dev/null/NAME` one that the coordinators of
+  /// the process share under that name; a `postgresql:` URL is a store at a server, with the type
+  /// `NSPostgreSQLStoreType`.
+  ///
+  /// The file is created if it is missing, and a container creates its folder too. Default: the URL of the initialiser.
   open var url: URL?
-  /// The options that were set, by their keys.
+  /// The options that were set, by their keys: by `setOption(_:forKey:)`, and by `isReadOnly`, `timeout` and the
+  /// pragmas, which are options as well. The two switches of migration are added when the store is opened.
   open private(set) var options: [String: NSObject] = [:]
   /// Whether adding the store returns at once and opens it later, on the coordinator's queue. Default: false. The
   /// handler is then called on that queue; fetches before it find no store, and saves throw 134030. Use it where a
@@ -39,6 +63,10 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   ///   print(description.url?.path ?? "", error.map { "cannot be opened: \($0)" } ?? "is open")  // on another thread
   /// }
   /// ```
+  ///
+  /// Stores of one container that are added asynchronously open one after the other, in their order.
+  ///
+  /// Source: Apple's documentation of `shouldAddStoreAsynchronously`.
   open var shouldAddStoreAsynchronously = false
   /// Whether opening a store of another model version migrates it, in place; otherwise it throws 134100. Default: true.
   /// With persistent stores that several programs share, migrate in one of them, after a backup, and set false in the
@@ -52,28 +80,53 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   ///   if let error { print("not opened: \(error)") }  // 134100 for a store of another model
   /// }
   /// ```
+  ///
+  /// A migration takes time in proportion to the rows and, for most changes, the space of the file a second time.
+  ///
+  /// Source: Apple's documentation of `shouldMigrateStoreAutomatically`.
   open var shouldMigrateStoreAutomatically = true
   /// Whether a migration infers its mapping where the program's bundles have no mapping model; with false it throws
   /// 134140 there. Default: true.
+  ///
+  /// ```swift
+  /// let description = NSPersistentStoreDescription(url: url)
+  /// description.shouldInferMappingModelAutomatically = false  // only the program's own mapping models
+  /// ```
+  ///
+  /// Set false where a mapping model moves values that an inferred mapping would lose: the program then fails to open
+  /// the store if the mapping model is missing from its bundle, instead of losing them.
+  ///
+  /// Source: Apple's documentation of `shouldInferMappingModelAutomatically`.
   open var shouldInferMappingModelAutomatically = true
 
   /// The place in iCloud to which Apple's framework mirrors the store. Without effect, except that an
   /// `NSPersistentCloudKitContainer` keeps a history of such a store. Default: nil.
   open var cloudKitContainerOptions: NSPersistentCloudKitContainerOptions?
 
-  /// A store in memory, until `url` is set.
+  /// A description of a SQLite store in memory, until `url` is set. It suits tests: the store takes batch requests,
+  /// unlike the type `NSInMemoryStoreType`, and is gone with its coordinator.
+  ///
+  /// ```swift
+  /// let container = NSPersistentContainer(name: "Test", managedObjectModel: model)
+  /// container.persistentStoreDescriptions = [NSPersistentStoreDescription()]
+  /// ```
+  ///
+  /// A store in memory has one connection, so contexts wait for each other's fetches.
   public override init() {
     url = URL(fileURLWithPath: "/dev/null")
     super.init()
   }
 
-  /// A store in a file.
+  /// A description of a SQLite store in a file.
+  ///
+  /// - Parameter url: the file; it need not exist.
   public init(url: URL) {
     self.url = url
     super.init()
   }
 
-  /// The options, with those that other properties stand for.
+  /// The options, with those that other properties stand for. An option that was set by its key wins, so that
+  /// `setOption(_:forKey:)` has the last word whichever was called first.
   var allOptions: [String: NSObject] {
     let propertyOptions: [String: NSObject] = [
       NSPersistentStoreTimeoutOption: NSNumber(value: timeout),
@@ -90,6 +143,15 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   /// let description = NSPersistentStoreDescription(url: url)
   /// description.setOption(1000 as NSNumber, forKey: NSPersistentStoreRowCacheOption)
   /// ```
+  ///
+  /// The names of the options are constants of this module whose names end in `Option` or `Key`. An unknown name is
+  /// kept and ignored.
+  ///
+  /// - Parameters:
+  ///   - option: the value, mostly an `NSNumber`; nil removes the option.
+  ///   - key: the option's name.
+  ///
+  /// Source: Apple's documentation of `setOption(_:forKey:)`.
   open func setOption(_ option: NSObject?, forKey key: String) { options[key] = option }
 
   /// Whether the store is opened without writing. Default: false. Saves to it throw 134030, and a missing file is an
@@ -99,6 +161,11 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   /// let description = NSPersistentStoreDescription(url: url)
   /// description.isReadOnly = true
   /// ```
+  ///
+  /// An older model version is not migrated then: opening throws 134100. Others may write to the file, and the contexts
+  /// see what they write.
+  ///
+  /// Source: Apple's documentation of `isReadOnly`.
   open var isReadOnly: Bool {
     get { (options[NSReadOnlyPersistentStoreOption] as? NSNumber)?.boolValue ?? false }
     set { options[NSReadOnlyPersistentStoreOption] = NSNumber(value: newValue) }
@@ -111,12 +178,18 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   /// let description = NSPersistentStoreDescription(url: url)
   /// description.timeout = 5  // a user is waiting
   /// ```
+  ///
+  /// It is no limit for the statement itself: a fetch of a minute does not fail. `interruptStatements()` of the
+  /// coordinator ends such a fetch.
+  ///
+  /// Source: Apple's documentation of `timeout`.
   open var timeout: TimeInterval {
     get { (options[NSPersistentStoreTimeoutOption] as? NSNumber)?.doubleValue ?? 240 }
     set { options[NSPersistentStoreTimeoutOption] = NSNumber(value: newValue) }
   }
 
-  /// The pragmas of each SQLite connection, by name: those that `setValue(_:forPragmaNamed:)` has set.
+  /// The pragmas of each SQLite connection, by name: those that `setValue(_:forPragmaNamed:)` has set. Empty by
+  /// default, although connections run pragmas of the framework's own.
   open var sqlitePragmas: [String: NSObject] {
     (options[NSSQLitePragmasOption] as? NSDictionary).map { dictionary in
       Dictionary(
@@ -139,6 +212,10 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   /// writer's cache grow for large transactions. A pragma whose name or value has other characters than letters,
   /// digits, `_` and `-` is ignored.
   ///
+  /// - Parameters:
+  ///   - value: a text or a number; nil removes the pragma.
+  ///   - name: the pragma's name, in lower case.
+  ///
   /// Source: https://www.sqlite.org/pragma.html
   open func setValue(_ value: NSObject?, forPragmaNamed name: String) {
     var pragmas = sqlitePragmas
@@ -146,7 +223,10 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
     options[NSSQLitePragmasOption] = NSDictionary(dictionary: pragmas)
   }
 
-  /// A copy that can be changed without changing this description.
+  /// A copy that can be changed without changing this description. Values of options are shared.
+  ///
+  /// - Parameter zone: ignored.
+  /// - Returns: an `NSPersistentStoreDescription`.
   open func copy(with zone: NSZone? = nil) -> Any {
     let copy = NSPersistentStoreDescription()
     copy.type = type

@@ -20,18 +20,32 @@ public let NSPostgreSQLStoreType = "PostgreSQL"
 
 extension NSPersistentStore.StoreType {
   /// A schema of a PostgreSQL database. It takes batch requests, keeps history and can be used by many machines.
+  ///
+  /// ```swift
+  /// import CoreDataPostgreSQL
+  ///
+  /// let server = URL(string: "postgresql://user@host/database?schema=app")!
+  /// try coordinator.addPersistentStore(type: .postgreSQL, at: server)
+  /// ```
+  ///
+  /// The same type as `NSPostgreSQLStoreType`, which says what its URL may contain.
   public static var postgreSQL: NSPersistentStore.StoreType {
     NSPersistentStore.StoreType(rawValue: NSPostgreSQLStoreType)
   }
 }
 
-/// What another module of the package has: a class of stores.
+/// What another module of the package has: a class of stores. The modules `CoreDataPostgreSQL` and `CoreData` know each
+/// other by it without depending on each other in both directions.
 package protocol StoreModule {
   static var storeClass: any PlacedStore.Type { get }
 }
 
 /// The class of stores at a server, if the module `CoreDataPostgreSQL` is part of the program. That module's type is
 /// found by its mangled name, so that no code of it must have run before.
+///
+/// A call that registers the class would have to be made by each program, before its first coordinator. The mangled
+/// name consists of the lengths and names of module and type, and `O` for an enumeration: renaming either of them needs
+/// the same change here, which the tests of the server's store notice.
 var serverStoreClass: (any PlacedStore.Type)? {
   (_typeByName("18CoreDataPostgreSQL12ServerModuleO") as? any StoreModule.Type)?.storeClass
 }

@@ -4,6 +4,10 @@ internal import Synchronization
 ///
 /// The classes of this framework are in `builtInStores`. Programs add their own with
 /// `registerStoreClass(_:forStoreType:)`.
+///
+/// It is one for the process, as Apple's registry is: a program registers a class once, and containers that it does not
+/// make itself find it. Classes are only looked up when a store is opened or a file is asked about, so a lock around a
+/// dictionary is fast enough.
 final class StoreTypes: Sendable {
   static let shared = StoreTypes()
 
@@ -20,11 +24,14 @@ final class StoreTypes: Sendable {
 
   var all: [String: any PlacedStore.Type] { classes.withLock { $0 } }
 
-  /// Replaces the class of a type; nil removes the type.
+  /// Replaces the class of a type; nil removes the type. Stores that are open keep their class.
   func set(_ kind: (any PlacedStore.Type)?, _ type: String) { classes.withLock { $0[type] = kind } }
 
   /// The class for stores of a type at a place. Throws 134000 for an unknown type, and for a place at a server with the
   /// type of a store in a file.
+  ///
+  /// The second case is a program that takes a URL from its user and leaves the type at SQLite: without the test it
+  /// would make a file of the URL's path. The sentence names the import that is missing.
   func find(_ type: String, at url: URL? = nil) throws -> any PlacedStore.Type {
     let all = all
     let isAtServer = ["postgresql", "postgres"].contains(url?.scheme)
@@ -44,6 +51,9 @@ final class StoreTypes: Sendable {
   }
 
   /// The first class, by type name, that can read the file. Throws 134080 if none can.
+  ///
+  /// Built-in classes come first, then all registered ones. `NSPersistentStore`'s own class methods call it, which are
+  /// given no type.
   func find(reading url: URL) throws -> any PlacedStore.Type {
     let kinds = builtInStores + all.sorted(on: { $0.key }).map(\.value)
     if let kind = kinds.first(where: { (try? $0.metadata(at: url, nil)) != nil }) { return kind }
@@ -53,25 +63,47 @@ final class StoreTypes: Sendable {
 }
 
 extension NSPersistentStoreCoordinator {
+  /// The class of a type: see `StoreTypes.find(_:at:)`.
   static func storeClass(_ storeType: String, at url: URL? = nil) throws -> any PlacedStore.Type {
     try StoreTypes.shared.find(storeType, at: url)
   }
 
   /// The classes of stores by type name. Any thread.
+  ///
+  /// ```swift
+  /// print(NSPersistentStoreCoordinator.registeredStoreTypes.keys.sorted())  // Binary, InMemory, SQLite, XML
+  /// ```
+  ///
+  /// "PostgreSQL" is among them if the program contains the module `CoreDataPostgreSQL`. The classes of the framework
+  /// have no public names; only their type names are of use.
+  ///
+  /// Source: Apple's documentation of `registeredStoreTypes`.
   public class var registeredStoreTypes: [String: NSPersistentStore.Type] {
     StoreTypes.shared.all.mapValues { $0 as NSPersistentStore.Type }
   }
 
   /// Registers a class of stores under a type name, for all coordinators of the process. Any thread.
   ///
+  /// ```swift
+  /// final class LedgerStore: NSAtomicStore, @unchecked Sendable {
+  ///   override func load() throws {}
+  /// }
+  /// NSPersistentStoreCoordinator.registerStoreClass(LedgerStore.self, forStoreType: "Ledger")
+  /// ```
+  ///
   /// The page on a store of one's own shows a complete class. Register it before the first coordinator opens such a
   /// store; a class that is registered under the name of a built-in type takes its place.
+  ///
+  /// What happens otherwise: opening a store of a type that is not registered throws 134000. Registering a second class
+  /// under the same name replaces the first one for stores that are opened afterwards.
   ///
   /// - Parameters:
   ///   - storeClass: a subclass of `NSAtomicStore` or `NSIncrementalStore`; nil removes the type. Traps for any other
   ///     class.
   ///   - storeType: the type name for `addPersistentStore(ofType:configurationName:at:options:)` and
   ///     `NSPersistentStoreDescription.type`.
+  ///
+  /// Source: Apple's documentation of `registerStoreClass(_:forStoreType:)`.
   public class func registerStoreClass(_ storeClass: AnyClass?, forStoreType storeType: String) {
     guard let storeClass else { return StoreTypes.shared.set(nil, storeType) }
     guard let kind = storeClass as? any PlacedStore.Type else {
@@ -82,7 +114,11 @@ extension NSPersistentStoreCoordinator {
     StoreTypes.shared.set(kind, storeType)
   }
 
-  /// Registers a class of stores, in the spelling of newer code.
+  /// Registers a class of stores, in the spelling of newer code: see `registerStoreClass(_:forStoreType:)`.
+  ///
+  /// - Parameters:
+  ///   - storeClass: a subclass of `NSAtomicStore` or `NSIncrementalStore`; nil removes the type.
+  ///   - type: a type of the program's own, such as `NSPersistentStore.StoreType(rawValue: "Ledger")`.
   public class func registerStoreClass(_ storeClass: AnyClass?, type: NSPersistentStore.StoreType) {
     registerStoreClass(storeClass, forStoreType: type.rawValue)
   }

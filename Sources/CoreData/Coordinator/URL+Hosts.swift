@@ -10,6 +10,10 @@ extension URL {
   /// `postgresql://me@/app?host=one,two,::1&port=5432,5433,&target_session_attrs=read-write`. Characters that no URL
   /// may have are percent-encoded; all else stays as it is.
   ///
+  /// Use it for a text that a person or a configuration file gives, where a second host may stand. For a URL with one
+  /// host it is `URL(string:)`, except that characters which no URL may have do not make it nil.
+  ///
+  /// - Parameter text: begins with `postgresql://` or `postgres://`.
   /// - Returns: nil for a text that is no URL of PostgreSQL.
   ///
   /// Source: https://www.postgresql.org/docs/15/libpq-connect.html, "Connection URIs".
@@ -49,7 +53,8 @@ extension URL {
     }
   }
 
-  /// A host without the brackets of an IPv6 address, and its port; nil if a bracket is not closed.
+  /// A host without the brackets of an IPv6 address, and its port; nil if a bracket is not closed. libpq takes the
+  /// address without brackets in its parameter `host`, and with them in front of a port.
   private static func parts(_ host: Substring) -> (name: Substring, port: Substring)? {
     guard host.hasPrefix("[") else {
       let name = host.prefix { $0 != ":" }

@@ -29,7 +29,7 @@ public let NSPersistentStoreRebuildFromUbiquitousContentOption = "NSPersistentSt
 @available(*, deprecated, message: "iCloud no longer shares stores.")
 public let NSPersistentStoreUbiquitousTransitionTypeKey = "NSPersistentStoreUbiquitousTransitionTypeKey"
 
-/// What happened to a store in iCloud. Raw values are Apple's.
+/// What happened to a store in iCloud, in notifications that only Apple's framework posted. Raw values are Apple's.
 @available(*, deprecated, message: "iCloud no longer shares stores.")
 public enum NSPersistentStoreUbiquitousTransitionType: UInt, Sendable {
   /// An account was added.
@@ -43,7 +43,8 @@ public enum NSPersistentStoreUbiquitousTransitionType: UInt, Sendable {
 }
 
 extension Notification.Name {
-  /// Changes came from iCloud. Never posted here.
+  /// Changes came from iCloud. Only Apple's framework posted it, until iCloud stopped sharing stores; observe
+  /// `NSPersistentStoreRemoteChange` for what other processes save.
   @available(*, deprecated, message: "iCloud no longer shares stores.")
   public static let NSPersistentStoreDidImportUbiquitousContentChanges = Notification.Name(
     "com.apple.coredata.ubiquity.importer.didfinishimport")
