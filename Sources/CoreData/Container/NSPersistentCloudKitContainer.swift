@@ -3,12 +3,29 @@ internal import Synchronization
 /// A container that Apple's framework mirrors to iCloud. Linux has no CloudKit: here it is a local container, and says
 /// so once on standard error when stores are loaded.
 ///
+/// ```swift
+/// let container = NSPersistentCloudKitContainer(name: "Library", managedObjectModel: model)
+/// container.loadPersistentStores { description, error in
+///   if let error { fatalError("\(description.url?.path ?? "") cannot be opened: \(error)") }
+/// }
+/// ```
+///
+/// It serves programs whose code is the same on a Mac and on Linux, for example a server that reads a file which a Mac
+/// mirrors. New code for Linux alone takes `NSPersistentContainer`. To send changes elsewhere, read the persistent
+/// history.
+///
 /// Stores keep a history if the description asks for CloudKit, as on Apple's platforms.
 ///
 /// Source: Apple's documentation of `NSPersistentCloudKitContainer`.
 open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Sendable {
+  /// For the process, not for each container: a server may make many.
   private static let hasSaidSo = Atomic(false)
 
+  /// Opens the stores as `NSPersistentContainer` does, with a history where the description names a container in
+  /// iCloud. An explicit value of `NSPersistentHistoryTrackingKey` in the description stays.
+  ///
+  /// - Parameter block: called once for each description: see
+  ///   `NSPersistentContainer.loadPersistentStores(completionHandler:)`.
   open override func loadPersistentStores(
     completionHandler block: @escaping (NSPersistentStoreDescription, (any Error)?) -> Void
   ) {
@@ -24,19 +41,32 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
     super.loadPersistentStores(completionHandler: block)
   }
 
-  /// Does nothing: there is no schema in iCloud.
+  /// Makes the schema in iCloud, on Apple's platforms. Does nothing here, and throws nothing: there is no schema in
+  /// iCloud. Apple advises to call it in a development build only.
+  ///
+  /// - Parameter options: without effect.
   open func initializeCloudKitSchema(options: NSPersistentCloudKitContainerSchemaInitializationOptions = []) throws {}
 
-  /// True: the local store takes every change.
+  /// Whether the object may be changed by this person, as the shares of iCloud allow it. Here it is true: the local
+  /// store takes every change.
+  ///
+  /// - Parameter objectID: any ID; it is not looked at.
   open func canUpdateRecord(forManagedObjectWith objectID: NSManagedObjectID) -> Bool { true }
 
-  /// True: the local store takes every deletion.
+  /// Whether the object may be deleted by this person, as the shares of iCloud allow it. Here it is true: the local
+  /// store takes every deletion.
+  ///
+  /// - Parameter objectID: any ID; it is not looked at.
   open func canDeleteRecord(forManagedObjectWith objectID: NSManagedObjectID) -> Bool { true }
 
-  /// True for a store that may be written.
+  /// Whether objects may be added to and changed in the store. True for a store that may be written, false for a
+  /// read-only one.
+  ///
+  /// - Parameter store: a store of this container.
   open func canModifyManagedObjects(in store: NSPersistentStore) -> Bool { !store.isReadOnly }
 
-  /// The name of the notification that Apple's framework posts about its work with iCloud. Never posted here.
+  /// The name of the notification that Apple's framework posts about its work with iCloud. A local container has no
+  /// such work, so an observer here waits without end.
   public static let eventChangedNotification = Notification.Name(
     "NSPersistentCloudKitContainerEventChangedNotification")
 

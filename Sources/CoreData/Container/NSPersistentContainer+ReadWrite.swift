@@ -18,6 +18,10 @@ extension NSPersistentContainer {
   /// Each call makes a context, and several calls run at the same time. Changes that the block makes are lost with the
   /// context. Cancelling the task does not stop a block that runs.
   ///
+  /// It costs what a new context and the block's fetches cost. Rows that another context of the container has read come
+  /// from the coordinator's row cache.
+  ///
+  /// - Parameter block: reads, on the context's queue. It should not wait for another context.
   /// - Returns: the block's result.
   /// - Throws: the block's error, and `CancellationError` if the task is cancelled before the call.
   nonisolated(nonsending) public final func read<Value: Sendable>(

@@ -31,11 +31,25 @@
 /// `@unchecked Sendable`: its parts are constant, except for the descriptions, which are set before the stores are
 /// loaded.
 open class NSPersistentContainer: NSObject, @unchecked Sendable {
-  /// The name of the container, of its model file and of its default store file.
+  /// The name of the container, of its model file and of its default store file. It is not the name of the contexts:
+  /// `viewContext` is called "viewContext", and others have no name until the program gives them one.
   public let name: String
-  /// The model of all contexts and stores of the container. It is immutable from the container's creation on.
+  /// The model of all contexts and stores of the container. It is immutable from the container's creation on: a program
+  /// that builds a model finishes it before, and takes a copy for a variation.
+  ///
+  /// ```swift
+  /// for entity in container.managedObjectModel.entities { print(entity.name ?? "", entity.properties.count) }
+  /// ```
   public let managedObjectModel: NSManagedObjectModel
   /// The coordinator of all contexts of the container. It has no stores before `loadPersistentStores`.
+  ///
+  /// ```swift
+  /// let uri = book.objectID.uriRepresentation()
+  /// let id = container.persistentStoreCoordinator.managedObjectID(forURIRepresentation: uri)
+  /// print(id == book.objectID)  // true
+  /// ```
+  ///
+  /// Use it for URIs, metadata and files. Fetches and saves go through a context.
   public let persistentStoreCoordinator: NSPersistentStoreCoordinator
   /// The main-queue context. As on Apple's platforms it does not merge other contexts' saves by itself: set
   /// `automaticallyMergesChangesFromParent`.
@@ -62,6 +76,11 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   /// description.setOption(true as NSNumber, forKey: NSPersistentHistoryTrackingKey)
   /// container.persistentStoreDescriptions = [description]
   /// ```
+  ///
+  /// An empty list opens nothing, and the container then has no store: each save with changes throws 134030. Several
+  /// descriptions open in their order, and new objects go to the first writable one with their entity.
+  ///
+  /// Source: Apple's documentation of `persistentStoreDescriptions`.
   open var persistentStoreDescriptions: [NSPersistentStoreDescription]
 
   /// A container for the model with this name, compiled or as source, among the program's resources: those of the main
@@ -74,6 +93,14 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   ///
   /// `ModelCompilerPlugin` puts the models of a target into its resource bundle. It takes the first model of that name
   /// that can be read; give the model itself, with `init(name:managedObjectModel:)`, where two bundles have the name.
+  ///
+  /// The model is read and made immutable, and no store is opened: call `loadPersistentStores`. A program that makes
+  /// several containers of one name reads the model each time, and then has several models with the same classes; keep
+  /// the model and pass it to `init(name:managedObjectModel:)` instead.
+  ///
+  /// - Parameter name: the file's name without its extension, and the container's name.
+  ///
+  /// Source: Apple's documentation of `init(name:)`.
   public convenience init(name: String) {
     let urls = Bundle.ofProgram.flatMap { bundle in
       NSManagedObjectModel.fileTypes.compactMap { bundle.url(forResource: name, withExtension: $0) }
@@ -96,6 +123,10 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   /// ```
   ///
   /// Use it for a model that the program builds or chooses itself, and for tests.
+  ///
+  /// - Parameters:
+  ///   - name: the container's name, and that of the default store file.
+  ///   - model: the model of all contexts and stores.
   ///
   /// Source: Apple's documentation of `init(name:managedObjectModel:)`.
   public init(name: String, managedObjectModel model: NSManagedObjectModel) {
@@ -120,6 +151,13 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   ///   override class func defaultDirectoryURL() -> URL { URL(fileURLWithPath: "/var/lib/library") }
   /// }
   /// ```
+  ///
+  /// On Linux that is `~/.local/share` (XDG_DATA_HOME, if that is set), which a service without a home directory does
+  /// not have. Such a program overrides this method, or gives each description a URL.
+  ///
+  /// - Returns: a folder that need not exist.
+  ///
+  /// Source: Apple's documentation of `defaultDirectoryURL()`.
   open class func defaultDirectoryURL() -> URL {
     FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first
       ?? URL(fileURLWithPath: NSTemporaryDirectory())
@@ -147,6 +185,9 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   /// Call it once, before any context is used: a fetch without a store finds nothing, and a save with changes throws
   /// 134030. Any thread may call it; a description with `shouldAddStoreAsynchronously` keeps a migration off that
   /// thread.
+  ///
+  /// - Parameter block: gets each description, and the error if its store was not opened. A program without the store
+  ///   mostly cannot go on: end it there, or show the error and load again after the person has acted.
   ///
   /// Source: Apple's documentation of `loadPersistentStores(completionHandler:)`.
   open func loadPersistentStores(
@@ -181,6 +222,8 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   /// Making one costs little: it has no rows and no connection before it fetches. Work that shares one context also
   /// shares its unsaved changes: a save of one part saves the other, and a rollback undoes both.
   ///
+  /// - Returns: a context without a name, a parent and an undo manager.
+  ///
   /// Source: Apple's documentation of `newBackgroundContext()`.
   open func newBackgroundContext() -> NSManagedObjectContext {
     let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
@@ -208,6 +251,8 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   /// It returns at once, and any thread may call it. The block has to handle its errors itself: use the asynchronous
   /// form to throw them to the caller.
   ///
+  /// - Parameter block: runs once, later. The context lives until the block has ended, and its objects with it.
+  ///
   /// Source: Apple's documentation of `performBackgroundTask(_:)`.
   open func performBackgroundTask(_ block: @escaping (NSManagedObjectContext) -> Void) {
     let context = newBackgroundContext()
@@ -227,6 +272,10 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   /// Each call makes a context, so objects are read anew, from the coordinator's row cache where that has them. Two
   /// tasks that change the same object are a conflict for the second save: set a merge policy in the block.
   ///
+  /// The calling task is suspended meanwhile and no thread waits. `write(mergePolicy:author:_:)` does the same, saves
+  /// at the end, and lets only `Sendable` results out.
+  ///
+  /// - Parameter block: runs once. Cancelling the task does not stop it.
   /// - Returns: the block's result.
   /// - Throws: the block's error, with its type.
   nonisolated(nonsending) public final func performBackgroundTask<T, Failure: Error>(

@@ -34,7 +34,7 @@
 /// `@unchecked Sendable`: only the context's queue uses it, which ConcurrencyDebug checks; constants and `perform…` are
 /// safe anywhere.
 open class NSManagedObjectContext: NSObject, @unchecked Sendable {
-  /// The queue of a context.
+  /// The queue of a context, in the spelling of newer code: see `init(_:)`.
   public enum ConcurrencyType: Sendable {
     /// The main queue, for user interfaces and for programs that do everything on the main thread.
     case mainQueue
@@ -45,7 +45,9 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
   // MARK: Settings
 
-  /// The kind of queue that the context belongs to.
+  /// The kind of queue that the context belongs to. It never changes. Any thread may read it.
+  ///
+  /// Source: Apple's documentation of `concurrencyType`.
   public let concurrencyType: NSManagedObjectContextConcurrencyType
 
   /// A name, shown in the messages of ConcurrencyDebug and of errors, and recorded as `contextName` of each transaction
@@ -63,6 +65,11 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// ```swift
   /// context.userInfo["importID"] = 17
   /// ```
+  ///
+  /// Use it for what helpers of the program need to know about the context that they are given. What belongs to an
+  /// object goes into a property of its class.
+  ///
+  /// Source: Apple's documentation of `userInfo`.
   open lazy var userInfo = NSMutableDictionary()
 
   /// The author of the context's saves and batch requests in persistent history. Default: nil.
@@ -75,9 +82,14 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// A program that reads the history can thus pass over its own transactions. It counts from the next save on; a
   /// child's saves are recorded under the author of the topmost context. Without `NSPersistentHistoryTrackingKey` it
   /// has no effect.
+  ///
+  /// Source: Apple's documentation of `transactionAuthor`.
   open var transactionAuthor: String?
-  /// Whether ``transactionAuthor`` names one transaction or few, and is not worth a row among the names that the history
-  /// of a SQLite file keeps for ever.
+  /// Whether `transactionAuthor` names one transaction or few, and is not worth a row among the names that the history
+  /// of a SQLite file keeps without end.
+  ///
+  /// A worker sets it, whose author is the name of a job: a million jobs would leave a million names. Such a name goes
+  /// into the transaction's own row, which goes when the history is deleted.
   package final var transactionAuthorPasses = false
 
   /// The policy that resolves conflicts with other saves, an `NSMergePolicy`. Default: `NSErrorMergePolicy`, with which
@@ -116,6 +128,11 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   ///
   /// A row is missing if another process deleted it, or if the ID was never saved. Use `existingObject(with:)` where
   /// the program has to know: it throws 133000.
+  ///
+  /// What happens otherwise, with the default: the object is among `deletedObjects`, `hasChanges` is true although the
+  /// program changed nothing, and the next save removes it from the context without a statement.
+  ///
+  /// Source: Apple's documentation of `shouldDeleteInaccessibleFaults`.
   open var shouldDeleteInaccessibleFaults = true
 
   /// Decides about a fault that cannot be filled: true gives it nil values, false ends the process with a sentence,
@@ -137,7 +154,14 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// `inaccessibleFaultError` tells which. An override that returns true for an unreadable file lets the program
   /// continue: the object reads as nil and is not deleted, and the next save throws the error unless the context is
   /// rolled back or reset first.
+  ///
   /// - Parameter property: the relationship that was read; nil for the object itself.
+  /// - Parameters:
+  ///   - fault: the object that was used.
+  ///   - oid: its ID.
+  /// - Returns: true to go on with nil values, false to end the process.
+  ///
+  /// Source: Apple's documentation of `shouldHandleInaccessibleFault(_:for:triggeredByProperty:)`.
   open func shouldHandleInaccessibleFault(
     _ fault: NSManagedObject, for oid: NSManagedObjectID, triggeredByProperty property: NSPropertyDescription?
   ) -> Bool {
@@ -146,6 +170,9 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
   /// The reason why `shouldHandleInaccessibleFault` is called; nil for a missing row, and outside of that call. An
   /// addition to Apple's API.
+  ///
+  /// It is the store's error, such as 134180 for a damaged file, or 134080 for a connection to a server that is lost.
+  /// Read it on the context's queue, in an override of that method.
   public final var inaccessibleFaultError: (any Error)? { inaccessible.current }
 
   /// Whether delete rules apply at the end of the event in which an object was deleted, or only with the save. Default:
@@ -160,6 +187,9 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   ///
   /// With false, related objects look untouched until the save: a deletion that is taken back before has no effect on
   /// them.
+  ///
+  /// Set it where a program deletes and takes back in many steps before it saves, and must not see effects in between.
+  /// Source: Apple's documentation of `propagatesDeletesAtEndOfEvent`.
   open var propagatesDeletesAtEndOfEvent = true
 
   /// Whether clean objects stay registered when the program holds no reference to them. Default: false.
@@ -172,6 +202,10 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// With true a later fetch finds the objects with their values, and the context's memory grows until `reset()`. With
   /// false an object without changes that nobody holds is dropped, a little later than on Apple's platforms: when the
   /// number of objects has doubled, and not below 4,096.
+  ///
+  /// Hold the objects that matter in a property of the program instead, where they are few.
+  ///
+  /// Source: Apple's documentation of `retainsRegisteredObjects`.
   open var retainsRegisteredObjects: Bool {
     get { graph.keepsUnheld }
     set { graph.keepsUnheld = newValue }
@@ -191,6 +225,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// noticed whatever the interval is: a context compares the cache with the file at the start of each `perform` block.
   ///
   /// Ages are recorded from the first positive value on; a row of unknown age is read again.
+  ///
+  /// Source: Apple's documentation of `stalenessInterval`.
   @exclusivity(unchecked) open var stalenessInterval: TimeInterval = -1
 
   /// The manager that records changes so that they can be undone; nil records nothing. Default: nil.
@@ -205,6 +241,11 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// A save does not empty the stack: undoing a saved insertion deletes the object again. `rollback()` and `reset()`
   /// remove this context's registrations, and so does setting another manager. It costs time with each event, and
   /// memory for the former values, so leave it nil for imports.
+  ///
+  /// Set it on the context's queue. One manager may serve several contexts of one queue; each of them registers its own
+  /// changes.
+  ///
+  /// Source: Apple's documentation of `undoManager`.
   open var undoManager: UndoManager? {
     get { undoTracking?.manager }
     set { setUndoManager(newValue) }
@@ -233,45 +274,60 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
   // MARK: The parts of the context, on its queue
 
-  /// The objects' reference to this context.
+  /// The objects' reference to this context. It outlives the context: an object that the program still holds then asks
+  /// it in vain, instead of reading freed memory.
   final let reference = ContextReference(nil)
   /// The objects by ID. They are freed before the coordinator, to whose stores their IDs refer.
   final let graph: RegisteredObjects
   final var coordinator: NSPersistentStoreCoordinator?
   final var parentContext: NSManagedObjectContext?
-  /// The permanent IDs of temporary ones.
+  /// The permanent IDs of temporary ones: those that this context's objects got, and those that it waits for from its
+  /// parent.
   final let permanentIDs = PermanentIDs()
-  /// Keeps the permanent IDs in the parent for which this context may ask.
+  /// Keeps the permanent IDs in the parent for which this context may ask. The parent holds it weakly: when this
+  /// context is freed, or replaces it in a reset, the parent may forget.
   final var childOfParent: PermanentIDs.Child?
-  /// The unsaved changes, and those that observers do not know yet.
+  /// The unsaved changes, and those that observers do not know yet. It is set up once, so that each change of an object
+  /// finds it without a test.
   final let changes = PendingChanges()
-  /// Changes between `willChangeValue` and `didChangeValue`.
+  /// Changes between `willChangeValue` and `didChangeValue`, which handwritten accessors call.
   final let manualChanges = ManualChanges()
   /// The state of the stores that reads see.
+  ///
+  /// Each read of a fault looks at it. The exclusivity of the accesses is not checked: no method of it calls the
+  /// program's code, and only the context's queue uses it.
   @exclusivity(unchecked) final var reading = StoreReading()
-  /// The errors of unreadable faults.
+  /// The errors of unreadable faults: the one that is being decided about, and the one that forbids a save.
   final var inaccessible = InaccessibleFaults()
+  /// The connection to the undo manager; nil without one, which is what most contexts have.
   final var undoTracking: UndoTracking?
   /// The new objects of the last merge, which stay until the next event ends although nobody may hold them yet.
   final var heldAfterMerge: [NSManagedObject] = []
-  /// The fetched results that follow this context.
+  /// The fetched results that follow this context. A merge asks them for objects that it has to register.
   final var followers = ContextFollowers()
+  /// Merges other saves while it exists: see `automaticallyMergesChangesFromParent`.
   private final var parentObservation: ParentObservation?
+  /// The model's entities for classes, as far as they were asked for: `Book(context:)` asks for each new object.
   final var entitiesByClass: [ObjectIdentifier: NSEntityDescription] = [:]
-  /// The last class whose entity was asked for.
+  /// The last class whose entity was asked for. Programs mostly make many objects of one class in a row.
   final var lastClass: (type: ObjectIdentifier, entity: NSEntityDescription)?
-  /// The sets of the save that is running.
+  /// The sets of the save that is running; nil at other times. The end of the event and the save report the same
+  /// objects.
   final var notificationSets: NotificationSets?
 
   // MARK: Queue
 
+  /// The context's own serial queue, or the main queue. A confinement context has the main queue's name here and never
+  /// uses it.
   let queue: DispatchQueue
   /// The turns of a private queue. The main queue's blocks take none.
   final let turns = QueueTurns()
   /// The only thread that may use a confinement context; nil for contexts with a queue.
   final let confinementThread: Thread?
-  /// Whether the end of an event is being posted.
+  /// Whether the end of an event is being posted: an observer that calls `processPendingChanges()` must not post again
+  /// in the middle.
   final var isProcessing = false
+  /// Whether the end of this turn of the main queue will end the event already.
   final var isEndOfEventScheduled = false
 
   // MARK: Making
@@ -288,6 +344,9 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   ///
   /// The merge policy is the error policy, and the context merges no saves by itself. A fetch without coordinator and
   /// parent throws 134070, and a save with changes 134030.
+  ///
+  /// - Parameter concurrencyType: `.privateQueueConcurrencyType` for work in the background,
+  ///   `.mainQueueConcurrencyType` for a user interface.
   ///
   /// Source: Apple's documentation of `init(concurrencyType:)`.
   public init(concurrencyType: NSManagedObjectContextConcurrencyType) {
@@ -312,6 +371,10 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// let context = NSManagedObjectContext(.privateQueue)
   /// context.persistentStoreCoordinator = coordinator
   /// ```
+  ///
+  /// - Parameter concurrencyType: `.privateQueue` for work in the background, `.mainQueue` for a user interface.
+  ///
+  /// Source: Apple's documentation of `init(_:)`.
   public convenience init(_ concurrencyType: ConcurrencyType) {
     self.init(concurrencyType: concurrencyType == .mainQueue ? .mainQueueConcurrencyType : .privateQueueConcurrencyType)
   }
@@ -332,6 +395,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// ```
   ///
   /// The context keeps the coordinator, and so its stores, alive.
+  ///
+  /// Source: Apple's documentation of `persistentStoreCoordinator`.
   open var persistentStoreCoordinator: NSPersistentStoreCoordinator? {
     get { coordinator ?? parentContext?.persistentStoreCoordinator }
     set { coordinator = newValue }
@@ -393,6 +458,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// The block has to handle the errors of `save()`: nobody else hears of them. Changes that the block does not save
   /// stay in the context: the next save writes them.
   ///
+  /// - Parameter block: runs once, later.
+  ///
   /// Source: Apple's documentation of `perform(_:)`.
   open func perform(_ block: @escaping () -> Void) { enqueue(block) }
 
@@ -413,6 +480,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// Any thread may call it. Use it in synchronous code that needs the result at once. In a task prefer the
   /// asynchronous `perform(schedule:_:)`: a blocked thread is one fewer for other tasks. Blocks that were enqueued
   /// before run first; a context whose queue is idle runs the block on the calling thread at once.
+  ///
+  /// - Parameter block: runs once, before the method returns.
   ///
   /// Source: Apple's documentation of `performAndWait(_:)`.
   open func performAndWait(_ block: () -> Void) { runAndWait(block) }
@@ -435,6 +504,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   ///
   /// Call it on the context's queue. It writes nothing: the save makes the row.
   ///
+  /// - Parameter object: an object of an entity that this context's model has.
+  ///
   /// Source: Apple's documentation of `insert(_:)`.
   open func insert(_ object: NSManagedObject) { insertObject(object) }
 
@@ -454,6 +525,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   ///
   /// Call it on the context's queue. Delete rules read the to-many relationships that have the rule Cascade or Nullify:
   /// a query for each that was not read before.
+  ///
+  /// - Parameter object: an object of this context.
   ///
   /// Source: Apple's documentation of `delete(_:)`.
   open func delete(_ object: NSManagedObject) { deleteObject(object) }
@@ -475,6 +548,11 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   ///
   /// Call it on the context's queue. Use `refreshAllObjects()` for all objects, and `reset()` where no object is needed
   /// any more.
+  ///
+  /// - Parameters:
+  ///   - object: an object of this context.
+  ///   - flag: whether an object with changes keeps them, on top of what the store has now. With false they are lost
+  ///     without an error.
   ///
   /// Source: Apple's documentation of `refresh(_:mergeChanges:)`.
   open func refresh(_ object: NSManagedObject, mergeChanges flag: Bool) { refreshObject(object, keepsChanges: flag) }
@@ -531,6 +609,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// The context does so itself at the end of each `perform` block, of each turn of the main queue, and with a save:
   /// then no override is called. `performAndWait` does not, so call this where observers, or a fetched results
   /// controller, must know before the next save. Does nothing while it is running.
+  ///
+  /// Source: Apple's documentation of `processPendingChanges()`.
   open func processPendingChanges() { processEvent() }
 
   // MARK: Requests
@@ -549,6 +629,12 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   ///   }
   /// }
   /// ```
+  ///
+  /// Programs call the typed `fetch(_:)`; this one is the place to override.
+  ///
+  /// - Parameter request: any request.
+  /// - Returns: managed objects, object IDs, dictionaries, or one number, as the request's `resultType` says.
+  /// - Throws: see `fetch(_:)`.
   open func fetch(_ request: NSFetchRequest<any NSFetchRequestResult>) throws -> [Any] { try fetchAll(request) }
 
   /// Executes a batch insertion, update or deletion, or a request about history, and returns its result. An
@@ -573,8 +659,17 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// A batch request takes one transaction and makes no objects, so it is the way to change many rows; a save is the
   /// way where hooks, validation and other contexts count.
   ///
+  /// A batch request that fails has written nothing. Objects whose rows it changed are found out of date by the next
+  /// save: their changes are conflicts with the rows that the request wrote.
+  ///
+  /// - Parameter request: `NSBatchInsertRequest`, `NSBatchUpdateRequest`, `NSBatchDeleteRequest`,
+  ///   `NSPersistentHistoryChangeRequest`, `NSAsynchronousFetchRequest` or `NSSaveChangesRequest`. For a fetch, call
+  ///   `fetch(_:)`.
+  /// - Returns: the result object that belongs to the request, such as `NSBatchUpdateResult`.
   /// - Throws: 134091 for a request that the stores do not support, 134070 without a coordinator, for an unknown entity
   ///   or property and for a value that does not fit, 134030 if the store was opened read-only, and the stores' errors.
+  ///
+  /// Source: Apple's documentation of `execute(_:)`.
   @discardableResult
   open func execute(_ request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult {
     try executeRequest(request)
@@ -628,6 +723,11 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// ```swift
   /// for case let book as Book in context.insertedObjects where book.title == nil { book.title = "Untitled" }
   /// ```
+  ///
+  /// It includes objects that a merge of another save has not brought: those are saved already. Use it on the context's
+  /// queue.
+  ///
+  /// Source: Apple's documentation of `insertedObjects`.
   open var insertedObjects: Set<NSManagedObject> {
     checkQueue()
     return Set(changes.inserted.items)
@@ -638,6 +738,12 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// ```swift
   /// for object in context.updatedObjects { print(object.objectID, object.changedValues().keys.sorted()) }
   /// ```
+  ///
+  /// An object that is new is not among them, however often it was changed.
+  /// `NSManagedObject.hasPersistentChangedValues` tells whether a value differs from the stored one. Each access makes
+  /// a set. Use it on the context's queue.
+  ///
+  /// Source: Apple's documentation of `updatedObjects`.
   open var updatedObjects: Set<NSManagedObject> {
     checkQueue()
     return Set(changes.updated.items)
@@ -649,6 +755,11 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// ```swift
   /// print("the save deletes", context.deletedObjects.map(\.objectID.uriString).sorted())
   /// ```
+  ///
+  /// Objects whose rows others deleted are among them too, if a merge or a use of the object has noticed it; the save
+  /// writes nothing for these. Each access makes a set. Use it on the context's queue.
+  ///
+  /// Source: Apple's documentation of `deletedObjects`.
   open var deletedObjects: Set<NSManagedObject> {
     checkQueue()
     return Set(changes.deleted.items)
@@ -660,6 +771,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// ```swift
   /// if context.hasChanges { try context.save() }
   /// ```
+  ///
+  /// Source: Apple's documentation of `hasChanges`.
   open var hasChanges: Bool {
     checkQueue()
     return !changes.isEmpty
@@ -667,6 +780,14 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
   /// The objects that something holds or that have changes. It drops all others first, so it costs a step for each
   /// object of the context.
+  ///
+  /// ```swift
+  /// print(context.registeredObjects.count, "objects, of which", context.updatedObjects.count, "are changed")
+  /// ```
+  ///
+  /// The set holds its objects: let it go before the memory is to become free. Use it on the context's queue.
+  ///
+  /// Source: Apple's documentation of `registeredObjects`.
   open var registeredObjects: Set<NSManagedObject> {
     checkQueue()
     heldAfterMerge = []
@@ -674,9 +795,11 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     return Set(graph.all)
   }
 
-  /// For messages.
+  /// The context's name in quotes, for messages.
   final var label: String { name.map { "\"\($0)\"" } ?? "without a name" }
 
+  /// Traps on the wrong queue, if ConcurrencyDebug is on. Without it the call is a test of one constant, which every
+  /// public method and property of the context can afford.
   @inline(__always)
   final func checkQueue() {
     if ConcurrencyDebug.isEnabled { ConcurrencyDebug.check(self) }
@@ -684,6 +807,12 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 }
 
 /// The kind of queue that a context belongs to. Raw values are Apple's.
+///
+/// ```swift
+/// let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+/// ```
+///
+/// Source: Apple's documentation of `NSManagedObjectContextConcurrencyType`.
 public enum NSManagedObjectContextConcurrencyType: UInt, Sendable {
   /// Only the thread that created the context may use it, without `perform(_:)`. Deprecated by Apple; kept for old
   /// programs.
