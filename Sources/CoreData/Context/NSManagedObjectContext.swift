@@ -155,10 +155,10 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// continue: the object reads as nil and is not deleted, and the next save throws the error unless the context is
   /// rolled back or reset first.
   ///
-  /// - Parameter property: the relationship that was read; nil for the object itself.
   /// - Parameters:
   ///   - fault: the object that was used.
   ///   - oid: its ID.
+  ///   - property: the relationship that was read; nil for the object itself.
   /// - Returns: true to go on with nil values, false to end the process.
   ///
   /// Source: Apple's documentation of `shouldHandleInaccessibleFault(_:for:triggeredByProperty:)`.
@@ -189,6 +189,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// them.
   ///
   /// Set it where a program deletes and takes back in many steps before it saves, and must not see effects in between.
+  ///
   /// Source: Apple's documentation of `propagatesDeletesAtEndOfEvent`.
   open var propagatesDeletesAtEndOfEvent = true
 
@@ -274,8 +275,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
   // MARK: The parts of the context, on its queue
 
-  /// The objects' reference to this context. It outlives the context: an object that the program still holds then asks
-  /// it in vain, instead of reading freed memory.
+  /// The objects' reference to this context. It outlives the context: an object that the program still holds then
+  /// finds no context in it, instead of reading freed memory.
   final let reference = ContextReference(nil)
   /// The objects by ID. They are freed before the coordinator, to whose stores their IDs refer.
   final let graph: RegisteredObjects
@@ -317,8 +318,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
   // MARK: Queue
 
-  /// The context's own serial queue, or the main queue. A confinement context has the main queue's name here and never
-  /// uses it.
+  /// The context's own serial queue, or the main queue. A confinement context has the main queue here and never uses it.
   let queue: DispatchQueue
   /// The turns of a private queue. The main queue's blocks take none.
   final let turns = QueueTurns()
@@ -724,7 +724,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// for case let book as Book in context.insertedObjects where book.title == nil { book.title = "Untitled" }
   /// ```
   ///
-  /// It includes objects that a merge of another save has not brought: those are saved already. Use it on the context's
+  /// Objects that a merge brought from another save are saved already, and not among them. Use it on the context's
   /// queue.
   ///
   /// Source: Apple's documentation of `insertedObjects`.
