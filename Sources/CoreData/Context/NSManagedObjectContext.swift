@@ -318,7 +318,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
   // MARK: Queue
 
-  /// The context's own serial queue, or the main queue. A confinement context has the main queue here and never uses it.
+  /// The context's own serial queue, or the main queue, which a confinement context has too and never uses.
   let queue: DispatchQueue
   /// The turns of a private queue. The main queue's blocks take none.
   final let turns = QueueTurns()

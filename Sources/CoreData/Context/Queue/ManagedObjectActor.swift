@@ -43,7 +43,12 @@ public protocol ManagedObjectActor: Actor {
 }
 
 extension ManagedObjectActor {
-  /// The executor in the form that Swift's runtime asks for.
+  /// The executor in the form that Swift's runtime asks for. Programs do not call it.
+  ///
+  /// The runtime asks for it at each hop to the actor and keeps only an unowned reference. So it is tested here that
+  /// somebody else holds the executor: one that a computed property makes would be freed before the job runs.
+  ///
+  /// Source: https://developer.apple.com/documentation/swift/actor/unownedexecutor.
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
     var executor = executor
     require(
@@ -54,6 +59,8 @@ extension ManagedObjectActor {
 
   /// The actor's context. Only use it in the actor's own code: it is `Sendable`, like all contexts, so the compiler
   /// lets it leave the actor.
+  ///
+  /// Pass `objectID`s and values out of the actor; pass the context nowhere.
   public var context: NSManagedObjectContext { executor.context }
 
   /// The objects, IDs or dictionaries that the request asks for: `NSManagedObjectContext.fetch(_:)`, whose errors it
@@ -75,6 +82,10 @@ extension ManagedObjectActor {
   ///
   /// It costs what the context's method costs. Only the actor's own code can use the objects; callers outside may fetch
   /// object IDs.
+  ///
+  /// - Parameter request: any request whose results are of its type.
+  /// - Returns: the results; objects among them belong to the actor.
+  /// - Throws: the errors of `NSManagedObjectContext.fetch(_:)`, such as 134070 for an entity that the model lacks.
   public func fetch<ResultType: NSFetchRequestResult>(_ request: NSFetchRequest<ResultType>) throws -> [ResultType] {
     try context.fetch(request)
   }
@@ -93,7 +104,14 @@ extension ManagedObjectActor {
   /// }
   /// ```
   ///
-  /// - Throws: 133000 if the object has no row, 134070 if it is of another class, and the stores' errors.
+  /// Object IDs are how callers name objects to the actor. An object that the context has costs nothing; another one
+  /// comes from the row cache or from one query.
+  ///
+  /// - Parameters:
+  ///   - id: the ID of an object of a store that the actor's context has.
+  ///   - type: the class that the caller expects.
+  /// - Returns: the actor's own instance of the object.
+  /// - Throws: 133000 if the object has no row, 134060 if it is of another class, and the stores' errors.
   public func object<Object: NSManagedObject>(_ id: NSManagedObjectID, as type: Object.Type) throws -> Object {
     let object = try context.existingObject(with: id)
     guard let object = object as? Object else {

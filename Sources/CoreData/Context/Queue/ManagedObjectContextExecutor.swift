@@ -20,10 +20,14 @@
 ///
 /// Not part of Apple's API.
 public final class ManagedObjectContextExecutor: SerialExecutor {
+  /// The context whose queue runs the jobs. The executor keeps it, and so each enqueued job does.
   let context: NSManagedObjectContext
 
   /// An executor on the context's queue. Traps for a context of the main queue, whose objects belong to the main actor,
   /// and for a confinement context, which has no queue. Any thread may call it.
+  ///
+  /// - Parameter context: a private-queue context that nobody else uses, or whose other users know that the actor's
+  ///   code changes it.
   public init(_ context: NSManagedObjectContext) {
     require(
       context.concurrencyType == .privateQueueConcurrencyType,
@@ -32,7 +36,20 @@ public final class ManagedObjectContextExecutor: SerialExecutor {
     self.context = context
   }
 
-  /// Runs the job as a block of the context. The runtime calls it.
+  /// Runs the job as a block of the context. The runtime calls it, on any thread, for each stretch of the actor's code.
+  ///
+  /// Several actors of one context, and the program's own `perform` blocks, are in one order, that of the calls:
+  ///
+  /// ```text
+  /// task A                     task B                      the context's queue
+  /// await library.add("Emma")
+  ///                            context.perform { … }
+  ///                                                        add, up to its first await
+  ///                                                        the block
+  ///                                                        add, to its end
+  /// ```
+  ///
+  /// - Parameter job: the stretch of code; it runs once.
   public func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
     // The block holds the executor: the job may release the actor, which held it.
@@ -41,5 +58,7 @@ public final class ManagedObjectContextExecutor: SerialExecutor {
 
   /// Whether the current thread runs code of the context. The runtime asks for `assumeIsolated`, `assertIsolated` and
   /// `preconditionIsolated`.
+  ///
+  /// - Returns: true inside of the actor's code and of blocks of the context, false elsewhere; never nil.
   public func isIsolatingCurrentContext() -> Bool? { context.isOnItsQueue }
 }

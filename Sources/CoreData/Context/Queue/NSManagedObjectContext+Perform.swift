@@ -1,6 +1,12 @@
 /// Runs code on the context's queue.
 extension NSManagedObjectContext {
-  /// The time at which an asynchronous block starts.
+  /// The time at which the block of an asynchronous `perform` starts.
+  ///
+  /// ```swift
+  /// try await context.perform(schedule: .enqueued) { try context.save() }  // after all that was enqueued before
+  /// ```
+  ///
+  /// Source: Apple's documentation of `NSManagedObjectContext.ScheduledTaskType`.
   public enum ScheduledTaskType: Sendable {
     /// At once if the caller is on the context's queue, else when the queue gets to it.
     case immediate
@@ -9,6 +15,10 @@ extension NSManagedObjectContext {
   }
 
   /// Whether the current thread may use the context.
+  ///
+  /// A private queue is known by the chain of `perform` calls alone: libdispatch has no question "am I on this queue",
+  /// and a queue's specific value would not know of threads that lend their queues to each other (`QueueWait`). The
+  /// main queue may also be used outside of all blocks.
   final var isOnItsQueue: Bool {
     switch concurrencyType {
     case .confinementConcurrencyType: confinementThread === Thread.current
@@ -38,10 +48,23 @@ extension NSManagedObjectContext {
   /// Any thread may call it. A call from a block of the same context runs inline, also where the calling thread is in a
   /// block of another context by now. What the block changes stays unsaved until `save()`.
   ///
+  /// - Parameter block: runs once, before the method returns.
   /// - Returns: the block's result.
   /// - Throws: the block's error.
+  ///
+  /// Source: Apple's documentation of `performAndWait(_:)`.
   public final func performAndWait<T>(_ block: () throws -> T) rethrows -> T { try runAndWait(block) }
 
+  /// Runs the block when the current thread has the queue. From the cheapest way to the dearest:
+  ///
+  /// - The thread is in a block of this context already: inline.
+  /// - The main queue's context on the main queue: inline.
+  /// - The private queue is idle: on this thread, at the cost of a lock.
+  /// - The thread holds queues that the blocks in front may need: `QueueWait`, which lends them.
+  /// - Otherwise: `sync` on the queue, behind the blocks that are there.
+  ///
+  /// The event does not end after it, as on Apple's platforms: a fetch in a loop of `performAndWait` would post a
+  /// notification for each turn.
   @_semantics("optimize.sil.specialize.generic.never")  // a copy for each caller takes long to compile
   final func runAndWait<T>(_ block: () throws -> T) rethrows -> T {
     requireQueue()
@@ -66,12 +89,22 @@ extension NSManagedObjectContext {
     }
   }
 
+  /// Notes for the duration of the block that the thread has the context's queue, and that the row cache must be
+  /// compared with the file before its first use in the block.
   private func runInScope<T>(_ outer: PerformScope?, holdsMainQueue: Bool, _ block: () throws -> T) rethrows -> T {
     reading.needsCacheCheck = true
     return try PerformScope.run(self, outer: outer, holdsMainQueue: holdsMainQueue, block)
   }
 
   /// Runs the body on the queue later, as one of its turns.
+  ///
+  /// The announcement comes before the body is enqueued. Otherwise a thread could see an idle queue in between, and run
+  /// its block before one that was enqueued earlier:
+  ///
+  ///     thread A                     thread B
+  ///     queue.async { body }
+  ///                                  runIfIdle: nothing is announced, runs its block
+  ///     announce()                   (A's block comes second, although it was first)
   final func enqueueTurn(_ body: @escaping () -> Void) {
     // `nonisolated(unsafe)`: Apple's signature leaves it to the caller what a block captures.
     nonisolated(unsafe) let body = body
@@ -105,6 +138,10 @@ extension NSManagedObjectContext {
   /// Each call waits behind the blocks that the queue has already. Objects that the block fetched may be freed once it
   /// has returned, so fetch, change and save in one block.
   ///
+  /// - Parameters:
+  ///   - schedule: whether a call from a block of the same context runs at once (`.immediate`, the default) or behind
+  ///     the blocks that are enqueued.
+  ///   - block: runs once, on the context's queue.
   /// - Returns: the block's result.
   /// - Throws: the block's error. Changes that were made before it stay in the context: call `rollback()` in the block
   ///   where they must not be saved later.
@@ -123,12 +160,15 @@ extension NSManagedObjectContext {
     return try outcome.result.get()
   }
 
+  /// Traps for a confinement context, which has no queue to run a block on.
   private func requireQueue() {
     require(
       concurrencyType != .confinementConcurrencyType,
       "The context \(label) is confined to a thread and has no queue: use it directly on the thread that made it.")
   }
 
+  /// A turn of the queue: the block in its scope, then the end of the event, as Apple's `perform` does it. The cache is
+  /// checked once in each turn: rows that another process wrote before it are read anew.
   private func runTurn<T>(_ block: () -> T) -> T {
     PerformScope.run(self, outer: nil, holdsMainQueue: concurrencyType == .mainQueueConcurrencyType) {
       reading.needsCacheCheck = true

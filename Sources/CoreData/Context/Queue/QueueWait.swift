@@ -16,6 +16,11 @@
 ///
 /// `@unchecked Sendable`: the state is used under `lock`, and `work` by the thread that the state names.
 final class QueueWait: @unchecked Sendable {
+  /// What becomes of a wait. Its own thread, the queue's block and lending threads change it, each under the lock:
+  ///
+  ///     waiting -> lending -> waiting        it ran another one's work, and goes on waiting
+  ///     waiting -> taken   -> done           somebody else runs its work: the main queue, or a lending thread
+  ///     waiting -> begun   -> (end)          the queue has come to it and stands still: it runs its work itself
   private enum State {
     case waiting
     /// The thread runs the work of another one, `borrower`.
@@ -27,20 +32,26 @@ final class QueueWait: @unchecked Sendable {
     case done
   }
 
+  /// One lock for all waits of the process: partners are found among all of them, and waits are few.
   private static let lock = NSLock()
   // `nonisolated(unsafe)`: used under `lock`.
   nonisolated(unsafe) private static var all: [QueueWait] = []
 
   private let context: NSManagedObjectContext
+  /// The chain of the waiting thread: the queues that it holds and may lend.
   private let scope: PerformScope?
+  /// Whether the main queue waits for the thread, which then may lend it too.
   private let holdsMainQueue: Bool
   private var work: (() -> Void)?
   private var state = State.waiting
+  /// The wait whose work this thread is running; nil unless it lends.
   private var borrower: QueueWait?
   /// Whether the queue's turn came while the thread was lending.
   private var hasMissedTurn = false
-  /// Counts the changes of the state that concern the waiting thread.
+  /// Counts the changes of the state that concern the waiting thread. A semaphore keeps them: a signal that comes
+  /// before the thread waits is not lost.
   private let wake = DispatchSemaphore(value: 0)
+  /// Signalled when the thread has run its work, for the queue that stands still meanwhile.
   private let ended = DispatchSemaphore(value: 0)
 
   private init(_ context: NSManagedObjectContext, _ scope: PerformScope?, _ work: @escaping () -> Void) {
@@ -68,6 +79,18 @@ final class QueueWait: @unchecked Sendable {
 
   // MARK: The waiting thread
 
+  /// Enters the list, looks for a partner, queues up, and then does what the state asks for until the work has run.
+  ///
+  /// A partner is looked for before and after: the one who comes second finds the first.
+  ///
+  ///     thread 1 has P, wants C              thread 2 has C, wants P
+  ///     enters the list: no partner
+  ///     queues up for C, waits
+  ///                                          enters the list: thread 1 has P and waits below it
+  ///                                          lend: thread 1 is to run thread 2's work
+  ///     wakes, runs the work with P
+  ///     goes on waiting                      done: goes on, releases C
+  ///     the queue of C comes: runs its own
   private func run() {
     QueueWait.lock.withLock {
       QueueWait.all.append(self)
@@ -78,7 +101,8 @@ final class QueueWait: @unchecked Sendable {
     QueueWait.lock.withLock { QueueWait.all.removeAll { $0 === self } }
   }
 
-  /// Does what the state asks for. False at the end.
+  /// Does what the state asks for. False at the end. The state is read under the lock and acted on without it: a state
+  /// that concerns this thread is changed by nobody else until it has acted.
   private func goesOn() -> Bool {
     let (state, borrower) = QueueWait.lock.withLock { (self.state, self.borrower) }
     switch state {
@@ -96,6 +120,8 @@ final class QueueWait: @unchecked Sendable {
     }
   }
 
+  /// Goes back to waiting. The queue may have come by while this thread was lending, and found it busy: then it queues
+  /// up again.
   private func stopLending() {
     let queuesAgain = QueueWait.lock.withLock {
       state = .waiting
@@ -113,6 +139,7 @@ final class QueueWait: @unchecked Sendable {
     work = nil
   }
 
+  /// Tells the thread that its work has run elsewhere.
   private func finish() {
     QueueWait.lock.withLock { state = .done }
     wake.signal()
@@ -120,6 +147,10 @@ final class QueueWait: @unchecked Sendable {
 
   // MARK: The queue
 
+  /// Takes a place in the context's queue.
+  ///
+  /// The main queue runs the work itself, since only its thread may use its objects. A private queue stands still while
+  /// the waiting thread runs the work, which then has its own chain and thread-specific values.
   private func queueUp() {
     if context.concurrencyType == .mainQueueConcurrencyType {
       DispatchQueue.main.async {
@@ -136,6 +167,7 @@ final class QueueWait: @unchecked Sendable {
     }
   }
 
+  /// The queue's turn has come: true if the wait still wants it. A thread that lends cannot take it, and notes it.
   private func beginTurn(_ next: State) -> Bool {
     QueueWait.lock.withLock {
       if state == .lending { hasMissedTurn = true }
@@ -157,6 +189,7 @@ final class QueueWait: @unchecked Sendable {
     }
   }
 
+  /// Pairs two waits: this thread will run the other one's work. Under the lock.
   private func lend(to other: QueueWait) {
     state = .lending
     borrower = other
@@ -173,6 +206,7 @@ final class QueueWait: @unchecked Sendable {
     return holdsMainQueue && lender.context.isBelowMainQueue(upTo: branch)
   }
 
+  /// Whether this thread may use the context: it has its queue, or the main queue waits for it.
   private func holds(_ context: NSManagedObjectContext) -> Bool {
     if holdsMainQueue && context.concurrencyType == .mainQueueConcurrencyType { return true }
     return scope?.includes(context) ?? false
