@@ -1,16 +1,28 @@
 /// Gives `NSManagedObject` the initialiser that a metatype can call: `Self(entity:insertInto:)` in a protocol
 /// extension, `self.init(entity:insertInto:)` in a class function.
 ///
+/// ```swift
+/// let type: NSManagedObject.Type = Book.self  // known at run time only, for example
+/// let object = type.init(entity: type.entity(), insertInto: context)
+/// print(object is Book)  // true
+/// ```
+///
 /// On a class Swift allows that only for `required` initialisers, and those every subclass with a designated
 /// initialiser has to repeat. Apple's is neither. So the class has the plain initialiser, which subclasses override or
 /// not, and this protocol has one of the same name, which the compiler takes where it may not take the other.
+///
+/// Programs do not conform to it: `NSManagedObject` does, and its subclasses inherit that.
 public protocol ManagedObjectInitializable {}
 
 extension NSManagedObject: ManagedObjectInitializable {}
 
 extension ManagedObjectInitializable {
   /// Creates an object of the class that the model gives the entity, or of this one, as the class's own initialiser
-  /// does.
+  /// does. The initialiser of the class comes first where both could be meant.
+  ///
+  /// - Parameters:
+  ///   - entity: an entity of the context's model.
+  ///   - context: the context of the new object; nil for none.
   @_disfavoredOverload
   public init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
     // NSManagedObject alone conforms, and a class function of a subclass has that subclass here.

@@ -1,6 +1,8 @@
 /// Entities by class and name, and the creation of objects by an entity's name.
 extension NSManagedObjectContext {
-  /// The model's entity for a class, cached.
+  /// The model's entity for a class, cached: `Book(context:)` asks for it with each object. The model itself compares
+  /// names of classes, which takes longer than making the object. Nil if the model gives no entity the class; entities
+  /// of several models may share a class, so the context's own model decides.
   final func entity(for type: NSManagedObject.Type) -> NSEntityDescription? {
     let identifier = ObjectIdentifier(type)
     if let lastClass, lastClass.type == identifier { return lastClass.entity }
@@ -19,7 +21,16 @@ extension NSManagedObjectContext {
   /// ```
   ///
   /// Does nothing for an object that is not new, and for another coordinator's store. A relationship cannot lead to an
-  /// object of another store: the save throws 134030 then.
+  /// object of another store: the save throws 134030 then, so assign an object together with those that it refers to.
+  ///
+  /// Configurations divide entities between stores once and for all; this method divides objects of one entity. Call it
+  /// on the context's queue, before the save or `obtainPermanentIDs(for:)`. It costs nothing.
+  ///
+  /// - Parameters:
+  ///   - object: a new object of this context.
+  ///   - store: an open, writable store that holds the object's entity. With any other store the save throws.
+  ///
+  /// Source: Apple's documentation of `assign(_:to:)`.
   public final func assign(_ object: Any, to store: NSPersistentStore) {
     guard let object = object as? NSManagedObject, object.objectID.isTemporaryID,
       let objectStore = persistentStoreCoordinator?.objectStores(among: [store]).first
@@ -31,6 +42,20 @@ extension NSManagedObjectContext {
 extension NSEntityDescription {
   /// The entity of a name in the model of the context's coordinator; nil for an unknown name, and for a context without
   /// a coordinator.
+  ///
+  /// ```swift
+  /// if let entity = NSEntityDescription.entity(forEntityName: "Book", in: context) {
+  ///   print(entity.attributesByName.keys.sorted())
+  /// }
+  /// ```
+  ///
+  /// Where the class is known, `Book.entity()` needs no name. Any thread may call it.
+  ///
+  /// - Parameters:
+  ///   - entityName: the name in the model, not that of the class.
+  ///   - context: a context with a coordinator, directly or through its parent.
+  ///
+  /// Source: Apple's documentation of `entity(forEntityName:in:)`.
   public class func entity(forEntityName entityName: String, in context: NSManagedObjectContext) -> NSEntityDescription?
   {
     context.persistentStoreCoordinator?.managedObjectModel.entitiesByName[entityName]
@@ -46,6 +71,13 @@ extension NSEntityDescription {
   ///
   /// It serves where the class is not known at compile time; otherwise `Book(context:)` says the same with a type. Call
   /// it on the context's queue.
+  ///
+  /// - Parameters:
+  ///   - entityName: the name in the model, not that of the class.
+  ///   - context: the context that gets the object.
+  /// - Returns: an object of the entity's class, with the model's default values, after its `awakeFromInsert()`.
+  ///
+  /// Source: Apple's documentation of `insertNewObject(forEntityName:into:)`.
   @discardableResult
   public class func insertNewObject(forEntityName entityName: String, into context: NSManagedObjectContext)
     -> NSManagedObject

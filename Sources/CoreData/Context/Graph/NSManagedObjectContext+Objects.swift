@@ -18,6 +18,9 @@ extension NSManagedObjectContext {
   /// one query. A temporary ID means something only in the context of its new object and in contexts below it. Call it
   /// on the context's queue.
   ///
+  /// - Parameter objectID: the ID of an object of a store that this context's coordinator has open.
+  /// - Returns: this context's instance, the same for each call while the program holds it.
+  ///
   /// Source: Apple's documentation of `object(with:)`.
   public final func object(with objectID: NSManagedObjectID) -> NSManagedObject {
     checkQueue()
@@ -40,6 +43,8 @@ extension NSManagedObjectContext {
   /// An object whose values this context has is returned as it is, without asking the store: it may be gone there.
   /// Otherwise the row comes from the coordinator's cache or from one query. Call it on the context's queue.
   ///
+  /// - Parameter objectID: the ID of an object of a store that this context's coordinator has open.
+  /// - Returns: this context's instance, which is no fault.
   /// - Throws: 133000 if the object has no row, and the stores' errors.
   ///
   /// Source: Apple's documentation of `existingObject(with:)`.
@@ -69,6 +74,9 @@ extension NSManagedObjectContext {
   ///
   /// Use it to update only what a user interface shows.
   ///
+  /// - Parameter objectID: any ID, temporary or permanent.
+  /// - Returns: the context's instance; nil for one that nobody holds, which leaves the context by this call.
+  ///
   /// Source: Apple's documentation of `registeredObject(for:)`.
   public final func registeredObject(for objectID: NSManagedObjectID) -> NSManagedObject? {
     checkQueue()
@@ -76,6 +84,7 @@ extension NSManagedObjectContext {
     return graph.findHeld(currentID(objectID))
   }
 
+  /// The error for an object without a row. The ID is in the user info, since there is no object to show.
   private func missing(_ id: NSManagedObjectID) -> NSError {
     CoreDataErrors.error(
       .managedObjectReferentialIntegrity, "The object \(id.uriString) has no row in its store.",
@@ -83,6 +92,9 @@ extension NSManagedObjectContext {
   }
 
   /// Creates and registers the object of an ID.
+  ///
+  /// A temporary ID that this context did not make is that of an object which is new in the parent. It is noted, so
+  /// that this context learns the permanent ID that the object gets when the topmost context saves.
   final func register(_ id: NSManagedObjectID, snapshot: Snapshot? = nil) -> NSManagedObject {
     // The object is new in the parent.
     if id.key < 0 && parentContext != nil { permanentIDs.noteAwaited(id.key) }
@@ -92,11 +104,16 @@ extension NSManagedObjectContext {
   // MARK: Following relationships
 
   /// The object to which a to-one slot of `owner` refers.
+  ///
+  /// A snapshot holds a key and an entity's number, and no object: rows are shared by contexts, and each has its own
+  /// instance. Finding a registered object takes one look into the table; any other becomes a fault, without a query.
   final func object(for key: RelatedKey, from owner: NSManagedObject, slot: Int) -> NSManagedObject? {
     if let object = registered(key, from: owner, slot: slot) { return object }
     return objectID(for: key, from: owner).map { object(with: $0) }
   }
 
+  /// The object of a to-one slot if the context has it; nil otherwise. Code that keeps both ends of a relationship in
+  /// step uses it: an object that nobody has read needs no change.
   final func registered(_ key: RelatedKey, from owner: NSManagedObject, slot: Int) -> NSManagedObject? {
     if key.key < 0 { return graph.find(temporary: key.key) }
     guard let storedEntity = self.storedEntity(of: key, from: owner) else { return nil }
@@ -104,6 +121,9 @@ extension NSManagedObjectContext {
   }
 
   /// The ID for a related key.
+  ///
+  /// A temporary key may be that of a new object here, of one that has become permanent, or of a new object in a
+  /// context above, which is asked on its queue.
   final func objectID(for key: RelatedKey, from owner: NSManagedObject) -> NSManagedObjectID? {
     if key.key < 0 {
       if let object = graph.find(temporary: key.key) { return object.objectID }
@@ -114,7 +134,9 @@ extension NSManagedObjectContext {
     return self.storedEntity(of: key, from: owner).map { NSManagedObjectID(storedEntity: $0, key: key.key) }
   }
 
-  /// The entity in the owner's store; for a new owner in the store to which it would be saved.
+  /// The entity in the owner's store; for a new owner in the store to which it would be saved. A key without its store
+  /// says nothing, since each store numbers its rows and entities by itself; a relationship never leads to another
+  /// store.
   private func storedEntity(of key: RelatedKey, from owner: NSManagedObject) -> StoredEntity? {
     let number = Int(key.number)
     if let storedEntities = owner.storedEntity.collection { return storedEntities[number] }

@@ -14,7 +14,13 @@ extension NSManagedObjectContext {
   /// does. Each call is a writing transaction of its own in a SQLite file, so pass all objects at once. Call it on the
   /// context's queue.
   ///
+  /// The objects stay new: `isInserted` is true, and the save inserts their rows under these IDs. In a child context an
+  /// object that was saved into the parent gets its ID there.
+  ///
+  /// - Parameter objects: objects of this context; saved ones are passed over.
   /// - Throws: 134070 without a coordinator, 134030 if no store can take an object, and the stores' errors.
+  ///
+  /// Source: Apple's documentation of `obtainPermanentIDs(for:)`.
   public final func obtainPermanentIDs(for objects: [NSManagedObject]) throws {
     checkQueue()
     try obtainInParent(objects)
@@ -41,7 +47,8 @@ extension NSManagedObjectContext {
     if permanentIDs.isForChildren { root.permanentIDs.announce() }
   }
 
-  /// Objects that are new in the parent get their IDs there.
+  /// Objects that are new in the parent get their IDs there: this context saved them once, so the parent owns their
+  /// insertion.
   private func obtainInParent(_ objects: [NSManagedObject]) throws {
     guard let parentContext, permanentIDs.isAwaitingSome else { return }
     let keys = objects.filter { !$0.isInserted }.map(\.objectID.key).filter { permanentIDs.awaited.contains($0) }
@@ -53,12 +60,21 @@ extension NSManagedObjectContext {
   }
 
   /// Gives an object another ID. References to its temporary ID find it here.
+  ///
+  ///     book.author = author        the slot holds the author's temporary key, -7
+  ///     obtainPermanentIDs([author])
+  ///                                 permanentIDs: -7 -> p3; the slot keeps -7
+  ///     book.author                 finds p3 through permanentIDs
+  ///     save()                      the row of the book gets p3
   final func become(_ object: NSManagedObject, _ id: NSManagedObjectID) {
     if object.key < 0 { permanentIDs.note(object.key, became: id) }
     graph.rename(object, to: id)
   }
 
   /// Registers the objects of a save under their new IDs.
+  ///
+  /// `StoreChanges.apply` has replaced the temporary keys in the saved objects' slots already, so the table of them is
+  /// only kept for children, whose values may still have them.
   final func adoptPermanentIDs(of parts: [StoreChanges]) {
     rename(parts)
     // All saved objects now refer to permanent IDs.
@@ -72,6 +88,8 @@ extension NSManagedObjectContext {
     if permanentIDs.isForChildren { root.permanentIDs.announce() }
   }
 
+  /// Moves the objects of a save in the table from their temporary keys to the permanent ones, and notes the pairs for
+  /// children.
   private func rename(_ parts: [StoreChanges]) {
     let isForChildren = permanentIDs.isForChildren
     graph.gathering {
@@ -87,6 +105,19 @@ extension NSManagedObjectContext {
   }
 
   /// Adopts the permanent IDs that the parent's objects got since the last call.
+  ///
+  /// Nobody tells a child that the topmost context has saved: it may rest on another queue, and would be woken for
+  /// nothing. It asks when it next looks for an object, which costs one comparison of a counter unless IDs became
+  /// permanent:
+  ///
+  ///     child                              parent                        root
+  ///     saves a new book into the parent
+  ///                                        saves into the root
+  ///                                                                      saves: t1 becomes p17, count + 1
+  ///     object(with: t1)
+  ///       count differs: asks the parent
+  ///                                        asks the root, adopts p17
+  ///       adopts p17, renames its book
   final func adoptPermanentIDs() {
     guard let parentContext, permanentIDs.isAwaitingSome, permanentIDs.hasNews(from: root.permanentIDs) else { return }
     let keys = permanentIDs.awaited
@@ -109,14 +140,15 @@ extension NSManagedObjectContext {
     return parentContext.performAndWait { parentContext.permanentID(forKey: key) }
   }
 
-  /// The last context in the chain of parents.
+  /// The last context in the chain of parents. It has the counter that all contexts below it compare.
   private var root: NSManagedObjectContext {
     var context = self
     while let parent = context.parentContext { context = parent }
     return context
   }
 
-  /// The permanent ID, if the temporary one became permanent in this context or a parent; else the same ID.
+  /// The permanent ID, if the temporary one became permanent in this context or a parent; else the same ID. Programs
+  /// keep IDs of new objects over a save, and every method that takes an ID passes through here.
   final func currentID(_ id: NSManagedObjectID) -> NSManagedObjectID {
     guard id.isTemporaryID else { return id }
     if graph.find(temporary: id.key) != nil { return id }
@@ -126,7 +158,7 @@ extension NSManagedObjectContext {
   }
 
   /// The new object of this context for the URI of a temporary ID, until it is saved; also after it got its permanent
-  /// ID.
+  /// ID. Job requests that are made in the same save as the objects that they name use it.
   package final func newObject(forTemporaryURI uri: String) -> NSManagedObject? {
     checkQueue()
     guard let key = NSManagedObjectID.temporaryKey(uri: uri) else { return nil }

@@ -9,11 +9,19 @@ internal import Synchronization
 /// permanent since a child began to read, until that child is reset or gone.
 ///
 /// Used on the context's queue, except `addChild()` and the root's count, which other contexts of the chain use.
+///
+/// A slot of a snapshot that was read or set before keeps the temporary key, so the pair is kept until nothing can have
+/// it any more: until the context saves to its stores or is reset, and, if it has children, until those are reset or
+/// gone that may have read the key.
+///
+/// Children are divided into generations, so that a context with many short-lived children does not keep every key that
+/// ever became permanent: a child that began to read after a save has never seen the keys of that save.
 final class PermanentIDs {
   /// What a child holds as long as its values may refer to temporary keys.
   final class Child: Sendable {}
 
-  /// Children that began to read one after the other, and the keys that became permanent before others began.
+  /// Children that began to read one after the other, and the keys that became permanent before others began. A
+  /// generation is over when its child object is freed: all children of the generation share it.
   private struct Generation {
     weak var child: Child?
     var keys: [Int64] = []
@@ -23,7 +31,8 @@ final class PermanentIDs {
   private(set) var byKey: [Int64: NSManagedObjectID] = [:]
   /// The keys of those that no generation has yet.
   private var newKeys: [Int64] = []
-  /// From the oldest on. A key is of no use to children of later generations.
+  /// From the oldest on. A key is of no use to children of later generations. Children are made on any thread, hence
+  /// the mutex.
   private let generations = Mutex<[Generation]>([])
   /// The temporary keys of objects that are new in the parent.
   private(set) var awaited: Set<Int64> = []
@@ -32,7 +41,7 @@ final class PermanentIDs {
   /// In the root context: how often IDs became permanent in its chain.
   private let count = Atomic<Int>(0)
 
-  /// Whether there is a child, for which permanent IDs are kept.
+  /// Whether there is a child, for which permanent IDs are kept. Most contexts have none, and then nothing is noted.
   var isForChildren: Bool { generations.withLock { $0.contains { $0.child != nil } } }
 
   /// A context begins to read from this one, and holds the result until its next reset. Children may be created on any
@@ -49,6 +58,7 @@ final class PermanentIDs {
   @inline(__always)
   var isAwaitingSome: Bool { !awaited.isEmpty }
 
+  /// The permanent ID of a temporary key; nil if it is not known here.
   subscript(key: Int64) -> NSManagedObjectID? { byKey[key] }
 
   /// Records that the object with this temporary key is new in the parent.
@@ -81,6 +91,9 @@ final class PermanentIDs {
   // MARK: In a chain of contexts
 
   /// In the root context: tells the chain that IDs became permanent.
+  ///
+  /// `releasing`, with the `acquiring` load of `hasNews(from:)`: a child that sees the new count finds the IDs, which
+  /// it then asks for on the parent's queue.
   func announce() { count.add(1, ordering: .releasing) }
 
   /// Whether IDs became permanent in the chain since the last call.

@@ -7,21 +7,36 @@ internal import CSystem
 /// and comes back as a fault.
 ///
 /// Used on the context's queue.
+///
+/// The table holds each object, which is what keeps one instance for each ID. "Held weakly by the context", as Apple's
+/// documentation says, means here: an object to which only the table refers counts as gone. It is found out by the
+/// object's reference count, at two occasions:
+///
+/// - A fetch or a relationship finds the object. If only the table refers to it, its values are forgotten: it comes
+///   back as a fault, like a new instance would.
+/// - The table has twice as many objects as after the last search (`sweep`): then all abandoned ones are freed
+///   together.
+///
+/// A weak table would need a weak reference for each object, which makes retaining and releasing the object slower, and
+/// an access to its side table for each lookup.
 final class RegisteredObjects {
-  /// The objects' reference to their context.
+  /// The objects' reference to their context. An object belongs to this table exactly if it has this reference.
   let reference: ContextReference
   /// Whether stores that follow their objects are told of this context's objects.
   var tellsStores = true
-  /// The arrivals and departures of objects whose stores follow them; nil before the first.
+  /// The arrivals and departures of objects whose stores follow them; nil before the first. Only an app's own
+  /// incremental stores follow objects, so for all others this is one test.
   private var registrations: Registrations?
   /// Whether stores are told later, of many objects together.
   private var isGathering = false
   /// Whether clean objects stay without any other reference, and are not abandoned.
   var keepsUnheld = false
+  /// The table, by key and number of the root entity's table.
   private let objects = ObjectIndex<NSManagedObject>()
   /// The number of objects at which abandoned ones are searched next.
   private var sweepThreshold = leastSweepThreshold
   private static let leastSweepThreshold = 4096
+  /// The state of an object that is made for a row: a fault, which ConcurrencyDebug checks if it is on.
   private let firstState: NSManagedObject.State = ConcurrencyDebug.isEnabled ? [.fault, .isChecked] : .fault
 
   init(_ reference: ContextReference) { self.reference = reference }
@@ -40,10 +55,14 @@ final class RegisteredObjects {
 
   /// Gives freed memory back to the system after many objects left together. malloc(3) does not return small blocks by
   /// itself. The call takes less time than freeing the objects did.
+  ///
+  /// A process that imports in steps, each with a reset, would otherwise seem to use as much memory as its largest step
+  /// did.
   static func giveBackMemory(of count: Int) {
     if count >= leastCountToGiveBack { csystem_trim_heap() }
   }
 
+  /// The number of objects from which the call is worth its time.
   static let leastCountToGiveBack = 65_536
 
   var isEmpty: Bool { objects.count == 0 }
@@ -63,14 +82,17 @@ final class RegisteredObjects {
 
   // MARK: Finding
 
-  /// The object under a key of a table.
+  /// The object under a key of a table. It may be abandoned: the caller has to know that somebody holds it, or use
+  /// `reuse`.
   @inline(__always)
   func find(_ key: Int64, _ table: Int32) -> NSManagedObject? { objects.find(key, table) }
 
+  /// The object of an ID, under the same condition.
   @inline(__always)
   func find(_ id: NSManagedObjectID) -> NSManagedObject? { objects.find(id.key, id.storedEntity.table) }
 
-  /// The object with this key in its temporary ID.
+  /// The object with this key in its temporary ID. All new objects share one table number, since their keys are unique
+  /// in the process.
   @inline(__always)
   func find(temporary key: Int64) -> NSManagedObject? { objects.find(key, StoredEntity.temporaryTable) }
 
@@ -91,6 +113,7 @@ final class RegisteredObjects {
     return nil
   }
 
+  /// Whether the program could not tell if the object were gone: nobody holds it, and it has no changes.
   @inline(__always)
   private func isAbandoned(_ object: NSManagedObject, _ isUnheld: Bool) -> Bool {
     isUnheld && !keepsUnheld && !object.hasChanges
@@ -109,13 +132,13 @@ final class RegisteredObjects {
     return object
   }
 
-  /// Registers an object under its ID.
+  /// Registers an object under its ID: a new one, or one that comes back.
   func add(_ object: NSManagedObject) {
     object.reference = reference
     set(object, object.key, object.storedEntity)
   }
 
-  /// Gives an object another ID.
+  /// Gives an object another ID, also one that nobody else has registered.
   func rename(_ object: NSManagedObject, to id: NSManagedObjectID) {
     drop(object)
     object.become(id)
@@ -123,6 +146,9 @@ final class RegisteredObjects {
   }
 
   /// Registers objects again whose temporary IDs were replaced by permanent ones.
+  ///
+  /// A save renames each new object, so the references that the table holds are moved, and neither retained nor
+  /// released.
   ///
   /// - Parameter keys: the keys before, one for each object; those of temporary IDs are negative.
   func rename(_ objects: [NSManagedObject], from keys: some Sequence<Int64>) {
@@ -146,6 +172,7 @@ final class RegisteredObjects {
     object.state.insert(.gone)
   }
 
+  /// Puts the object into the table, and notes an arrival for a store that follows its objects.
   @inline(__always)
   private func set(_ object: NSManagedObject, _ key: Int64, _ storedEntity: StoredEntity) {
     let isArrival = storedEntity.isFollowed && objects.find(key, storedEntity.table) == nil
@@ -153,6 +180,7 @@ final class RegisteredObjects {
     if isArrival { noteArrival(of: object) }
   }
 
+  /// Takes the object out of the table, and notes a departure.
   private func drop(_ object: NSManagedObject) {
     let isDeparture = objects.remove(object.key, object.storedEntity.table) != nil
     if isDeparture { noteDeparture(of: object) }
@@ -185,7 +213,7 @@ final class RegisteredObjects {
 
   // MARK: Dropping abandoned objects
 
-  /// Drops abandoned objects.
+  /// Drops abandoned objects, and sets the number at which it is done again.
   func sweep() {
     guard !keepsUnheld else { return }
     if let registrations {
@@ -201,6 +229,8 @@ final class RegisteredObjects {
     adjustThreshold()
   }
 
+  /// Drops abandoned objects if the table has doubled. It comes before objects are added: those that a fetch is making
+  /// are held by nobody yet.
   @inline(__always)
   func sweepIfDue() {
     if objects.count >= sweepThreshold { sweep() }
@@ -213,6 +243,8 @@ final class RegisteredObjects {
     return try gathering(body)
   }
 
+  /// Twice the number that stayed: a search costs a step for each object, and so a constant for each object that is
+  /// added.
   private func adjustThreshold() { sweepThreshold = max(RegisteredObjects.leastSweepThreshold, objects.count * 2) }
 
   // MARK: Telling stores
@@ -230,6 +262,7 @@ final class RegisteredObjects {
     return try body()
   }
 
+  /// Not inlined: almost no program has a store that follows its objects.
   @inline(never)
   private func noteArrival(of object: NSManagedObject) {
     guard tellsStores else { return }
@@ -246,6 +279,7 @@ final class RegisteredObjects {
     tellUnlessGathering()
   }
 
+  /// Tells the stores now, unless a body gathers many objects for one call.
   private func tellUnlessGathering() {
     if !isGathering { registrations?.tell() }
   }

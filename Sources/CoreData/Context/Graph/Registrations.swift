@@ -2,10 +2,15 @@
 /// objects (`StoredEntities.isFollowed`).
 ///
 /// Used on the context's queue.
+///
+/// Apple's incremental stores count in `managedObjectContextDidRegisterObjects(with:)` and
+/// `managedObjectContextDidUnregisterObjects(with:)` how many contexts have an object, and drop cached rows of objects
+/// that none has. So calls have to come in pairs, and arrivals before departures.
 final class Registrations {
   private var arrivals: [NSManagedObjectID] = []
   private var departures: [NSManagedObjectID] = []
 
+  /// The caller knows that the object's store follows it.
   func noteArrival(of object: NSManagedObject) { arrivals.append(object.objectID) }
 
   /// Does nothing for an object whose store follows none.
@@ -23,6 +28,7 @@ final class Registrations {
     for ids in byStore(departures) { followingStore(of: ids)?.contextDidUnregister(ids) }
   }
 
+  /// The store of IDs that `byStore` has put together; nil if it was removed from its coordinator.
   private func followingStore(of ids: [NSManagedObjectID]) -> (any FollowingStore)? {
     ids[0].objectStore as? any FollowingStore
   }

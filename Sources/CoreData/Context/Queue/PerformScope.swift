@@ -50,8 +50,8 @@ final class PerformScope {
     return try withExtendedLifetime(scope) { try body() }
   }
 
-  /// The innermost scope of this thread. Each access to a checked object asks for it, so it is a key of pthreads. Values
-  /// of Swift's tasks would not do: a block of a queue is no part of a task.
+  /// The innermost scope of this thread. Each access to a checked object asks for it, so it is a key of pthreads.
+  /// Values of Swift's tasks would not do: a block of a queue is no part of a task.
   static var current: PerformScope? {
     pthread_getspecific(key).map { Unmanaged<PerformScope>.fromOpaque($0).takeUnretainedValue() }
   }
