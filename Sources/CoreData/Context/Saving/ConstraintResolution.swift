@@ -1,20 +1,46 @@
 /// Resolves the conflicts of one `NSMergePolicy.resolve(constraintConflicts:)`.
+///
+/// The rule in one table. "row" is a stored row that the save does not change, "changed" an object of the save with a
+/// row, "new" one without:
+///
+///     who has equal values   object-trump, overwrite               store-trump, rollback
+///     new, row               new takes over the row: an update     new is dropped; references lead to the row
+///     changed, row           changed keeps them, the row goes      changed gets its former values back
+///     new, new               the last one stays                    the first one stays
+///     changed, new           changed stays, new is dropped         the same
+///     changed, changed       the last one keeps them               the first one keeps them
+///
+/// A new object of another entity of the same table cannot take over the row: then the row is deleted, as for a changed
+/// one. Store-trump gives back the unique values alone, rollback all values of the object.
+///
+/// An object that is dropped may be referred to by others of the save. References are redirected once, at the end:
+/// several conflicts may drop one object after the other, and then all references lead to the last that stayed.
+///
+/// The conflicts of one save are resolved in their order, and the save is then tried again, with a new look at the
+/// rows. So a resolution that makes another constraint fail is met by the next attempt.
 struct ConstraintResolution {
   private let policy: NSMergePolicyType
   private var context: NSManagedObjectContext?
-  /// The objects that left the context, each with its replacement. Both are kept alive until the end.
+  /// The objects that left the context, each with its replacement. Both are kept alive until the end: their addresses
+  /// are the keys.
   private var replacements: [ObjectIdentifier: (old: NSManagedObject, new: NSManagedObject)] = [:]
   /// The replaced objects by the keys that refer to them.
   private var oldKeys: [RelatedKey: NSManagedObject] = [:]
 
+  /// The new objects that took over a row, with that row's values.
   private var takenOver: [(object: NSManagedObject, stored: Snapshot)] = []
 
   init(_ policy: NSMergePolicyType) { self.policy = policy }
 
+  /// Whether the policy prefers the context's objects to the stored rows.
   private var objectsWin: Bool {
     policy == .mergeByPropertyObjectTrumpMergePolicyType || policy == .overwriteMergePolicyType
   }
 
+  /// Resolves one conflict. It may be settled already, by an earlier one or by a subclass's code: then nothing happens.
+  ///
+  /// - Throws: the validation's error if the row that has to go may not be deleted (a Deny rule, for example). The
+  ///   context is then as it was, as far as this conflict goes.
   mutating func resolve(_ conflict: NSConstraintConflict) throws {
     let rivals = conflict.conflictingObjects.filter { isStillRival($0, conflict) }
     guard let context = rivals.first?.reference?.context else { return }
@@ -46,6 +72,7 @@ struct ConstraintResolution {
     }
   }
 
+  /// The object that stays: the last one if the context's objects win, as if they had been written one after the other.
   private func chosen(_ objects: [NSManagedObject]) -> NSManagedObject? { objectsWin ? objects.last : objects.first }
 
   /// Whether the object still has the values, since an earlier conflict or the policy's own code may have changed them.
@@ -80,6 +107,9 @@ struct ConstraintResolution {
   }
 
   /// Drops a new object. References to it lead to the winner.
+  ///
+  /// Its members of to-many relationships become the winner's: an import that meets an author twice, each time with
+  /// some books, ends with one author who has all of them.
   private mutating func replace(_ loser: NSManagedObject, by winner: NSManagedObject) {
     guard let context else { return }
     for (index, relationship) in loser.layout.toManys.enumerated() {
@@ -105,6 +135,7 @@ struct ConstraintResolution {
     takenOver.append((object, stored))
   }
 
+  /// Records that one object stands for another from now on.
   private mutating func note(_ old: NSManagedObject, _ new: NSManagedObject) {
     replacements[ObjectIdentifier(old)] = (old, new)
     oldKeys[old.objectID.relatedKey] = new
@@ -113,6 +144,10 @@ struct ConstraintResolution {
   // MARK: At the end
 
   /// Redirects all references to the remaining objects.
+  ///
+  /// To-many relationships hold objects, and to-one slots hold keys, so both are searched: the former in all objects of
+  /// the context, the latter in those that the save writes. Objects that the save does not write have no reference to a
+  /// new object.
   func finish() {
     guard let context, !replacements.isEmpty else { return }
     context.propagateDeletes()
@@ -136,6 +171,7 @@ struct ConstraintResolution {
     context.scheduleEndOfEvent()
   }
 
+  /// The object at the end of a chain of replacements. One that was noted as its own replacement only changed its key.
   private func last(_ object: NSManagedObject) -> NSManagedObject {
     guard let next = replacements[ObjectIdentifier(object)], next.new !== object else { return object }
     return last(next.new)
@@ -150,6 +186,10 @@ struct ConstraintResolution {
 
 extension NSManagedObjectContext {
   /// Makes a new object the object of a row, whose values it replaces.
+  ///
+  /// The object that represented the row before has left the context. The new one gets the row's ID and version, so
+  /// that the save writes an update with the usual check: if others change the row before the save, that is a version
+  /// conflict.
   fileprivate final func adopt(_ id: NSManagedObjectID, _ stored: Snapshot, _ object: NSManagedObject) {
     become(object, id)
     changes.updateInsteadOfInserting(object)
@@ -164,7 +204,8 @@ extension NSManagedObjectContext {
     for case let toMany? in object.toManys { toMany.forgetMembers() }
   }
 
-  /// Removes the row's former partners that the new object does not have.
+  /// Removes the row's former partners that the new object does not have: after the take-over their to-many
+  /// relationships must not contain it.
   fileprivate final func loosenFormerPartners(of object: NSManagedObject, _ stored: Snapshot) {
     guard let values = object.snapshot else { return }
     for slot in object.layout.toOneSlots where !stored.isEqual(values, slot: slot) {

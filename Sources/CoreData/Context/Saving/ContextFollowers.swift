@@ -1,10 +1,17 @@
-/// A list of a context's objects that also has to know changes of objects that the context does not have.
+/// A list of a context's objects that also has to know changes of objects that the context does not have: fetched
+/// results.
+///
+///     this context: shows unread books    another context
+///                                         makes a book unread that nobody here has read
+///     merges the save: the book is not registered, so the merge has nothing to report
+///     with a follower: the book is registered first, is refreshed, and enters the list
 protocol ContextFollower: AnyObject {
   /// The objects to register before a merge, so that it reports them: those that may now belong to the list.
   func objectsToMerge(updated: [NSManagedObjectID], deleted: [NSManagedObjectID]) -> [NSManagedObject]
 }
 
-/// The followers of one context, held weakly.
+/// The followers of one context, held weakly: a list that the program lets go stops following. Used on the context's
+/// queue.
 struct ContextFollowers {
   private struct Entry { weak var follower: (any ContextFollower)? }
 

@@ -1,26 +1,45 @@
 /// A conflict between objects with the same values of a uniqueness constraint.
 ///
+/// ```swift
+/// do { try context.save() } catch let error as NSError where error.code == NSManagedObjectConstraintMergeError {
+///   for conflict in error.userInfo[NSPersistentStoreSaveConflictsErrorKey] as? [NSConstraintConflict] ?? [] {
+///     print(conflict.constraint, "of", conflict.conflictingObjects.map(\.objectID.uriString))
+///     if let row = conflict.databaseObject { print("which is stored as", row.objectID.uriString) }
+///   }
+/// }
+/// ```
+///
 /// It is found when the store refuses a row, so after version conflicts and validation. A constraint holds for all rows
-/// of its entity's table, those of ancestors and siblings included, and for rows of other programs.
+/// of its entity's table, those of ancestors and siblings included, and for rows of other programs. Rows in which one
+/// of the values is nil do not conflict, as in SQL (https://www.sqlite.org/lang_createindex.html).
+///
+/// A merge policy gets it in `NSMergePolicy.resolve(constraintConflicts:)`, on the context's queue and in the middle of
+/// the save. `description` has no values, so that it may be logged; `constraintValues` has them.
 ///
 /// Source: Apple's documentation of `NSConstraintConflict`.
 open class NSConstraintConflict: NSObject {
-  /// The names of the properties that must be unique together.
+  /// The names of the properties that must be unique together, as the entity's `uniquenessConstraints` list them.
   public let constraint: [String]
-  /// The values that occur more than once, by property name.
+  /// The values that occur more than once, by property name; NSNull stands for nil, and an object ID for a related
+  /// object.
   public let constraintValues: [String: Any]
-  /// The object whose stored row has the values; nil if only objects of one save conflict.
+  /// The object whose stored row has the values; nil if only objects of one save conflict. It is this context's
+  /// instance, and has the row's values.
   public let databaseObject: NSManagedObject?
-  /// The row's values in the file, by property name; nil without a row.
+  /// The row's values in the file, by property name; nil without a row. They are those of the moment when the conflict
+  /// was found.
   public let databaseSnapshot: [String: Any]?
   /// The objects of the save that have the values, changed ones before new ones, without `databaseObject`.
   public let conflictingObjects: [NSManagedObject]
-  /// The last fetched or saved values of the conflicting objects; empty for new ones.
+  /// The last fetched or saved values of the conflicting objects, in the order of `conflictingObjects`; empty for new
+  /// ones.
   public let conflictingSnapshots: [[AnyHashable: Any]]
   /// The row of `databaseObject` when the conflict was found.
   private(set) var stored: Snapshot?
 
   /// Makes a conflict of objects with the same values of a constraint.
+  ///
+  /// The framework makes conflicts; programs do so to test a merge policy of their own.
   ///
   /// - Parameters:
   ///   - constraint: the names of the properties that must be unique together.
@@ -72,6 +91,7 @@ open class NSConstraintConflict: NSObject {
       + (databaseObject.map { " and the stored \($0.objectID)>" } ?? ">")
   }
 
+  /// What a person is told: which entity and which properties, and no values.
   private var sentence: String {
     let names = constraint.joined(separator: ", ")
     let entity = conflictingObjects.first?.layout.name ?? ""
@@ -81,6 +101,7 @@ open class NSConstraintConflict: NSObject {
     return "An object of \(entity) with the same \(names) exists already: \(stored)."
   }
 
+  /// The 133021 for conflicts that nobody resolved. It names three of them at most; the list under the key has all.
   static func error(_ conflicts: [NSConstraintConflict]) -> NSError {
     let objects = conflicts.flatMap(\.conflictingObjects)
     var sentences = conflicts.prefix(3).map(\.sentence)

@@ -1,6 +1,17 @@
 /// Applies an object's changes to the current row, after a save found that another one changed it.
 extension NSManagedObjectContext {
   /// Applies an object's changes to the current row, as far as the policy allows.
+  ///
+  /// There are three states of each property: `base`, as this context read it, `snapshot`, as it has it now, and
+  /// `stored`, as the row has it. A value that differs from the base was changed by that side:
+  ///
+  ///     base      here      stored     object-trump   store-trump   overwrite
+  ///     Emma      Emma      Emma 2     Emma 2         Emma 2        Emma
+  ///     Emma      Emma 3    Emma       Emma 3         Emma 3        Emma 3
+  ///     Emma      Emma 3    Emma 2     Emma 3         Emma 2        Emma 3
+  ///
+  /// The stored row becomes the base: the next attempt writes an update of that version. To-many relationships are kept
+  /// as sets of additions and removals, which need no merging.
   final func rebase(_ object: NSManagedObject, on stored: Snapshot, _ policy: NSMergePolicyType) {
     noteRefresh(of: object)
     let isGivenUp =
@@ -36,19 +47,20 @@ extension NSManagedObjectContext {
     object.state.insert(.ownsSnapshot)
   }
 
-  /// Forgets an object whose row is gone.
+  /// Forgets an object whose row is gone. Observers hear of a deletion, which it was for everybody else.
   final func dropMissing(_ object: NSManagedObject) {
     forgetAsDeleted(object)
     scheduleEndOfEvent()
   }
 
-  /// Makes the save write the object's row again under its old key.
+  /// Makes the save write the object's row again under its old key, so that references of other rows to it are right
+  /// again.
   final func insertAgain(_ object: NSManagedObject) {
     changes.insertAgain(object)
     object.committed = nil
   }
 
-  /// An object's row in the file, not from the cache; nil for none.
+  /// An object's row in the file, not from the cache, which may be what the conflict is about; nil for none.
   final func rowNow(of object: NSManagedObject) throws -> Snapshot? {
     guard !object.objectID.isTemporaryID, let store = object.objectID.objectStore else { return nil }
     return try store.row(object.objectID, in: nil)
@@ -69,6 +81,15 @@ extension NSManagedObjectContext {
   /// counts for the next save that writes to the object's store, and for none if that save writes nothing there. Reads
   /// the object's values; if its row is gone already, that is a conflict, too. Does nothing for a new object, and for
   /// one of another context.
+  ///
+  /// The call reads the object if it is a fault, and the save asks for the row's version: a statement for each object.
+  /// Call it on the context's queue. What happens otherwise: a save compares the versions of the rows that it writes,
+  /// and of no others, so the new book of the example would be saved with an author whose name somebody has changed in
+  /// between.
+  ///
+  /// - Parameter object: an object of this context that it does not change itself.
+  ///
+  /// Source: Apple's documentation of `detectConflicts(for:)`.
   public final func detectConflicts(for object: NSManagedObject) {
     checkQueue()
     guard graph.owns(object), !object.objectID.isTemporaryID else { return }
@@ -78,6 +99,9 @@ extension NSManagedObjectContext {
 
   /// Makes the next save fail with a conflict if the object's row is deleted by then. Other changes of the row do not
   /// matter: it is for a row that other processes write often. All else is as with `detectConflicts(for:)`.
+  ///
+  /// The intake of jobs uses it for the jobs that a new one waits for: they change their state all the time, and only
+  /// their removal would leave the new job waiting without end.
   package final func detectDeletion(of object: NSManagedObject) {
     checkQueue()
     guard graph.owns(object), !object.objectID.isTemporaryID else { return }
@@ -111,6 +135,7 @@ extension NSManagedObjectContext {
   }
 
   /// A policy that does not throw has accepted the conflict. There are no changes to merge, only values to adopt.
+  /// Without this the next attempt would find the same conflict again.
   final func acceptConflictChecks(_ conflicts: [Any]) {
     for case let conflict as NSMergeConflict in conflicts {
       let object = conflict.sourceObject

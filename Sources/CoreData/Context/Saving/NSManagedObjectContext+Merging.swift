@@ -23,6 +23,12 @@ extension NSManagedObjectContext {
   /// `NSManagedObjectContextDidMergeChangesObjectIDs`. It costs a query for each updated object with values whose row
   /// the coordinator has not cached.
   ///
+  /// What happens otherwise: without a merge, the objects here keep the values with which they were read, and the next
+  /// save of a change to one of them is a conflict (133020).
+  ///
+  /// - Parameter notification: of a context of any coordinator on the same stores. IDs of stores that this context's
+  ///   coordinator does not have open are passed over.
+  ///
   /// Source: Apple's documentation of `mergeChanges(fromContextDidSave:)`.
   public final func mergeChanges(fromContextDidSave notification: Notification) {
     checkQueue()
@@ -46,10 +52,11 @@ extension NSManagedObjectContext {
   /// `mergeChanges(fromContextDidSave:)`. A row that was written and not merged shows its old values in objects that
   /// have been read, and changing such an object is a conflict at the next save.
   ///
-  /// Source: Apple's documentation of `mergeChanges(fromRemoteContextSave:into:)`.
-  ///
   /// - Parameter changeNotificationData: arrays or sets of object IDs or their URIs, under `NSInsertedObjectIDsKey` or
   ///   `NSInsertedObjectsKey` and the like.
+  /// - Parameter contexts: the contexts to merge into, for example `[container.viewContext]`.
+  ///
+  /// Source: Apple's documentation of `mergeChanges(fromRemoteContextSave:into:)`.
   public class func mergeChanges(
     fromRemoteContextSave changeNotificationData: [AnyHashable: Any], into contexts: [NSManagedObjectContext]
   ) {
@@ -59,6 +66,18 @@ extension NSManagedObjectContext {
     }
   }
 
+  /// Merges a save, in this order: the rows leave the cache if another process wrote them; followers name the objects
+  /// that they want to hear of; insertions, updates and deletions are noted; the event ends; observers are told of the
+  /// merge.
+  ///
+  ///     other process      this coordinator's cache      this context
+  ///     commits version 5
+  ///                        has version 4
+  ///                                                      merge: forget the row
+  ///                                                      refresh: reads version 5 from the file
+  ///
+  /// The row is forgotten although the cache is compared with the file at each turn: in WAL mode a commit may be
+  /// announced, by an inotify event or a message, before a reader's connection sees it.
   final func merge(_ saved: SavedIDs) {
     reading.needsCacheCheck = true
     reading.advance()
@@ -76,6 +95,7 @@ extension NSManagedObjectContext {
     postDidMerge(saved, refreshed)
   }
 
+  /// Tells observers which IDs the merged save had.
   private func postDidMerge(_ saved: SavedIDs, _ refreshed: [NSManagedObjectID]) {
     var info: [AnyHashable: Any] = [:]
     for (key, ids) in [
@@ -86,6 +106,8 @@ extension NSManagedObjectContext {
     post(.NSManagedObjectContextDidMergeChangesObjectIDs, info)
   }
 
+  /// Registers the object that another context inserted, and returns it: the caller holds it until the next event ends,
+  /// since nobody else does yet.
   private func mergeInsertion(of id: NSManagedObjectID) -> NSManagedObject {
     if let object = registeredObject(for: id) {
       if object.isDeleted && object.state.contains(.gone) {
@@ -103,6 +125,9 @@ extension NSManagedObjectContext {
   }
 
   /// False if the context does not have the object, or the object keeps its own state.
+  ///
+  /// A fault stays a fault, without a query. An object with values gets the current ones: by forgetting and reading
+  /// them if it has no changes, else by putting its changes on top of the current row (`reread`).
   private func mergeUpdate(of id: NSManagedObjectID) -> Bool {
     guard let object = registeredObject(for: id), !object.isInserted, !object.isDeleted else { return false }
     let observed = object.willChangeAllObserved()
@@ -122,7 +147,8 @@ extension NSManagedObjectContext {
     return true
   }
 
-  /// The row is gone, so the next save has nothing to write.
+  /// The row is gone, so the next save has nothing to write. The object becomes a deleted one, which observers hear of
+  /// once.
   private func mergeDeletion(of id: NSManagedObjectID) {
     guard let object = registeredObject(for: id), !object.state.contains(.gone) else { return }
     let isToldAlready = object.isDeleted

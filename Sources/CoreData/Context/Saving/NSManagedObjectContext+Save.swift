@@ -1,5 +1,17 @@
 /// Saves to the stores, or into the parent.
 extension NSManagedObjectContext {
+  /// `save()` without a subclass's override. Its steps, and what may send it back:
+  ///
+  ///     processEvent                 delete rules; observers hear of the changes so far
+  ///     WillSave                     an observer may change more
+  ///     willSave() of each object    again for those that changed, 1,000 rounds at most
+  ///     validate                     all faults are collected
+  ///     propagateDeletes             validation may have changed more
+  ///     saveToStores                 write; on a conflict ask the policy and write again, 100 times at most
+  ///       or saveToParent            the parent's objects take the changes
+  ///     settle, didSave(), DidSave
+  ///
+  /// An error before the last line leaves the changes as they are. What hooks and policies did to them stays done.
   final func saveChanges() throws {
     checkQueue()
     guard hasChanges else { return try saveNothing() }
@@ -22,6 +34,8 @@ extension NSManagedObjectContext {
   }
 
   /// Ends a save that has no changes.
+  ///
+  /// Observers still hear of it, with empty sets: programs wait for `DidSave` after each `save()`.
   private func saveNothing() throws {
     if parentContext == nil { try coordinator?.saveMetadata(ChangeOrigin(self)) }
     postDidSave(SavedChanges(inserted: [], updated: [], deleted: []))
@@ -29,6 +43,11 @@ extension NSManagedObjectContext {
 
   /// Saves some of the changes to the stores, as they are: hooks and validation do not run, and merge policies are not
   /// asked. Throws 134030 for objects without such a change, and the stores' errors, after which all changes are left.
+  ///
+  /// `NSSaveChangesRequest` comes here. Apple's contexts pass such requests to stores, and a program that makes one
+  /// itself means exactly these objects.
+  ///
+  /// - Parameter requestedChanges: objects of this context that have these changes.
   final func save(only requestedChanges: SavedChanges) throws {
     checkQueue()
     guard let coordinator else {
@@ -59,6 +78,15 @@ extension NSManagedObjectContext {
     finish(parts)
   }
 
+  /// Hands the changes to the parent, which takes them over on its own queue while this one waits.
+  ///
+  ///     child                                 parent
+  ///     save()
+  ///       WillSave, willSave, validate
+  ///       parent.performAndWait ->            takes values, insertions and deletions; ends its event
+  ///       settles: its objects are clean
+  ///       DidSave
+  ///                                           save(), later: writes them to the stores
   private func saveToParent() throws -> SavedChanges {
     adoptPermanentIDs()
     let saved = changes.toSave
@@ -69,6 +97,9 @@ extension NSManagedObjectContext {
   }
 
   /// Calls `willSave()`, and again for objects that changed, until nothing changes.
+  ///
+  /// An object that sets a value of its own in `willSave()` without a test is changed in each round, hence the limit.
+  /// Hooks of classes that do not override the method are not called: `saveHooks` of the layout knows.
   private func callWillSave() throws {
     propagateDeletes()
     processEvent()
@@ -86,6 +117,8 @@ extension NSManagedObjectContext {
     throw CoreDataErrors.error(.persistentStoreSave, "willSave() methods change objects without end.")
   }
 
+  /// Validates what the save will write, deletions first, and throws all faults together. Only classes and entities
+  /// that have something to validate are asked.
   private func validate() throws {
     var errors: [any Error] = []
     func check(_ list: ChangedObjects, _ hook: SaveHooks, _ validate: (NSManagedObject) throws -> Void) {
@@ -103,7 +136,8 @@ extension NSManagedObjectContext {
 
   // MARK: To the stores
 
-  /// Returns the saved objects: a merge policy may have removed some.
+  /// Returns the saved objects: a merge policy may have removed some. If a part is saved for good and the rest is not,
+  /// the error is a 134040 around the reason.
   private func saveToStores() throws -> SavedChanges {
     var saved: [any ObjectStore] = []
     do {
@@ -122,6 +156,18 @@ extension NSManagedObjectContext {
     }
   }
 
+  /// Each round takes the changes anew, since a policy has changed them. `RowConflicts` and `RejectedRows` are what the
+  /// seam knows: places in lists of rows. They become conflicts of objects here, and the policy is asked.
+  ///
+  ///     this context                          another process
+  ///     BEGIN IMMEDIATE, write: row 17 has version 4, not 3
+  ///     ROLLBACK
+  ///                                           may commit more
+  ///     policy: put the changes on version 4
+  ///     BEGIN IMMEDIATE, write …
+  ///
+  /// Between two attempts no lock is held: the policy is the program's code, and may take its time.
+  ///
   /// - Parameter finished: gets the stores that have their part of the save for good although the others do not.
   private func saveToStores(noting finished: inout [any ObjectStore]) throws -> SavedChanges {
     guard let coordinator else {
@@ -164,6 +210,10 @@ extension NSManagedObjectContext {
   }
 
   /// Sorts the changes by store.
+  ///
+  /// Objects of one entity mostly follow each other and go to one store, so they are sorted in runs: the store is
+  /// looked up once for each run. Objects that are only checked go with the store that has changes; a store without
+  /// changes has no transaction in which they could be checked.
   private func changesByStore(_ current: SavedChanges) throws -> [StoreChanges] {
     var parts: [StoreChanges] = []
     func part(for object: NSManagedObject) throws -> StoreChanges {
@@ -209,7 +259,8 @@ extension NSManagedObjectContext {
     one.hasStoredEntity(of: other) && (one.key > 0 || !changes.hasAssignedStores)
   }
 
-  /// The store of an object, or the one to which it will be saved.
+  /// The store of an object, or the one to which it will be saved: the assigned one, or the first writable one with its
+  /// entity.
   final func store(of object: NSManagedObject) throws -> any ObjectStore {
     if !object.objectID.isTemporaryID {
       if let store = object.objectID.objectStore { return store }
@@ -233,6 +284,7 @@ extension NSManagedObjectContext {
 
   // MARK: Afterwards
 
+  /// Ends the save of all changes.
   private func finish(_ saved: SavedChanges) { finish(saved) { changes.settle() } }
 
   /// Ends the save of a part of the changes.
@@ -244,6 +296,8 @@ extension NSManagedObjectContext {
     }
   }
 
+  /// Clears the changes, lets deleted objects leave the context, calls `didSave()` and posts. From the first line on
+  /// the save counts as done: a `didSave()` that changes an object makes a change of the next save.
   private func finish(_ saved: SavedChanges, _ settle: () -> Void) {
     reading.advance()
     let hooks = changes.hooks
@@ -255,6 +309,8 @@ extension NSManagedObjectContext {
     postDidSave(saved)
   }
 
+  /// Posts the sets of objects, and the sets of IDs if there was a change. The sets of objects are those of the event
+  /// where both have the same objects, since a set of many objects takes time to make.
   private func postDidSave(_ saved: SavedChanges) {
     var objects = UserInfoKey.emptySets
     var ids: [AnyHashable: Any] = Dictionary(minimumCapacity: 3)

@@ -1,6 +1,16 @@
 /// Saves into the parent, which adopts a child's changes.
 extension NSManagedObjectContext {
-  /// Adopts a child's changes, on this context's queue while the child waits on its own.
+  /// Adopts a child's changes, on this context's queue while the child waits on its own. So both contexts' objects may
+  /// be used here, which is nowhere else the case.
+  ///
+  /// The order matters:
+  ///
+  /// - Deleted counterparts are looked for before anything changes: then the child's save fails, and both contexts are
+  ///   as before.
+  /// - New objects come before the values of others, which may refer to them.
+  /// - Values of relationships are set through the relationship, so that inverses here are kept, also for objects that
+  ///   this context has changed itself.
+  /// - Deletions come last, when nothing refers to the objects any more.
   final func takeOver(_ saved: SavedChanges, from child: NSManagedObjectContext) throws {
     let updated = saved.updated.map { (theirs: $0, mine: counterpart(of: $0)) }
     for (object, mine) in updated {
@@ -23,7 +33,8 @@ extension NSManagedObjectContext {
     return mine
   }
 
-  /// Registers a child's new object here, with the child's values.
+  /// Registers a child's new object here, with the child's values. Both contexts then share the snapshot: each makes a
+  /// copy before its next change.
   private func adopt(_ object: NSManagedObject) -> NSManagedObject {
     let id = object.objectID
     let mine = graph.find(id) ?? register(id)
@@ -44,7 +55,8 @@ extension NSManagedObjectContext {
     return mine
   }
 
-  /// Replaces temporary IDs that the child related by the permanent ones.
+  /// Replaces temporary IDs that the child related by the permanent ones, if the objects were saved since the child
+  /// read them.
   private func resolveTemporaries(of mine: NSManagedObject, knownTo child: NSManagedObjectContext) {
     guard let snapshot = mine.snapshot else { return }
     for slot in mine.layout.toOneSlots {
@@ -56,6 +68,7 @@ extension NSManagedObjectContext {
     }
   }
 
+  /// Sets the values that the child changed, and leaves the others: this context may have changed those itself.
   private func takeOverValues(of object: NSManagedObject, into mine: NSManagedObject) {
     noteUpdate(mine)
     guard let snapshot = object.snapshot, let base = object.committed else { return }
@@ -69,6 +82,7 @@ extension NSManagedObjectContext {
     }
   }
 
+  /// Applies the child's additions, removals and order to this context's to-many relationships.
   private func takeOverMembers(of object: NSManagedObject, into mine: NSManagedObject) {
     for (index, toMany) in object.toManys.enumerated() {
       guard let toMany, toMany.hasChanges else { continue }
@@ -81,6 +95,8 @@ extension NSManagedObjectContext {
     }
   }
 
+  /// The 133000 for an object that the child changed and the parent has deleted: the child's values have no place to
+  /// go.
   private func goneInParent(_ object: NSManagedObject) -> NSError {
     CoreDataErrors.error(
       .managedObjectReferentialIntegrity,
@@ -89,6 +105,9 @@ extension NSManagedObjectContext {
   }
 
   /// Marks the child's objects as clean; their values equal the parent's.
+  ///
+  /// Their version becomes 0, "not that of a row": when the child changes such an object again, its next save into the
+  /// parent takes the parent's version for the base.
   final func settleAfterParentSave(_ saved: SavedChanges) {
     for object in saved.inserted where object.objectID.isTemporaryID { permanentIDs.noteAwaited(object.objectID.key) }
     for object in saved.inserted + saved.updated {

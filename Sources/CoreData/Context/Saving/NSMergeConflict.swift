@@ -18,24 +18,31 @@
 /// }
 /// ```
 ///
+/// A merge policy gets it in `NSMergePolicy.resolve(optimisticLockingConflicts:)`, on the context's queue and in the
+/// middle of the save. To-many relationships are in no snapshot: they belong to the rows at the other end.
+///
 /// Source: Apple's documentation of `NSMergeConflict`.
 open class NSMergeConflict: NSObject {
-  /// The object that was to be saved.
+  /// The object that was to be saved. Its changed values are what the context wants to write.
   public let sourceObject: NSManagedObject
-  /// The values with which the object was last fetched or saved.
+  /// The values with which the object was last fetched or saved: what both sides started from. Nil if the object was
+  /// never read.
   public let objectSnapshot: [String: Any]?
-  /// The row as the coordinator has it.
+  /// The row as the coordinator has it. If another context of the coordinator saved, these are its values.
   public let cachedSnapshot: [String: Any]?
-  /// The row in the file, if it differs from the coordinator's; else nil.
+  /// The row in the file, if it differs from the coordinator's; else nil. If another process saved, these are its
+  /// values.
   public let persistedSnapshot: [String: Any]?
-  /// The row's current version; 0 if it was deleted.
+  /// The row's current version; 0 if it was deleted. Each save of a row adds one.
   public let newVersionNumber: Int
   /// The version with which the object was read.
   public let oldVersionNumber: Int
-  /// The row when the conflict was found.
+  /// The row when the conflict was found; nil if it was gone, and for conflicts that a program made.
   let stored: Snapshot?
 
   /// Makes a conflict between an object and its row.
+  ///
+  /// The framework makes conflicts; programs do so to test a merge policy of their own.
   ///
   /// - Parameters:
   ///   - srcObject: the object that the context saves.
@@ -56,6 +63,11 @@ open class NSMergeConflict: NSObject {
     stored = nil
   }
 
+  /// A conflict that a store has found.
+  ///
+  /// Apple's two kinds are told apart by the cache: if its row is the current one, this coordinator made the change (or
+  /// has read it), and there is nothing else in the file.
+  ///
   /// - Parameters:
   ///   - stored: the current row; nil for none.
   ///   - cached: the row in the coordinator's cache; nil for none.
@@ -76,6 +88,7 @@ open class NSMergeConflict: NSObject {
     }
   }
 
+  /// The 133020 for conflicts that nobody resolved. It names five objects at most; the list under the key has all.
   static func error(_ conflicts: [NSMergeConflict]) -> NSError {
     CoreDataErrors.error(
       .managedObjectMerge,

@@ -1,15 +1,21 @@
 /// The kinds of merge policies: what becomes of a save that meets rows that others have changed. Raw values are
 /// Apple's.
+///
+/// ```swift
+/// context.mergePolicy = NSMergePolicy(merge: .mergeByPropertyObjectTrumpMergePolicyType)
+/// ```
+///
+/// `NSManagedObjectContext.mergePolicy` says when to use which. Source: Apple's documentation of `NSMergePolicyType`.
 public enum NSMergePolicyType: UInt, Sendable {
-  /// The save fails.
+  /// The save fails, and nothing is written. For programs in which a person or the code decides about each conflict.
   case errorMergePolicyType = 0
-  /// Merges by property. If both sides changed one, the store's value stays.
+  /// Merges by property. If both sides changed one, the store's value stays, and the context's is lost.
   case mergeByPropertyStoreTrumpMergePolicyType = 1
-  /// Merges by property. If both sides changed one, the context's value is saved.
+  /// Merges by property. If both sides changed one, the context's value is saved, and the other side's is lost.
   case mergeByPropertyObjectTrumpMergePolicyType = 2
-  /// The context's object replaces the row.
+  /// The context's object replaces the row, also where only the other side changed a property.
   case overwriteMergePolicyType = 3
-  /// The context's changes are dropped.
+  /// The context's changes are dropped where they are in conflict; all other changes are saved.
   case rollbackMergePolicyType = 4
 }
 
@@ -46,6 +52,8 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
   public let mergeType: NSMergePolicyType
 
   /// Makes a policy of a type. The shared ones below do the same; a subclass calls it.
+  ///
+  /// - Parameter type: what the policy does with conflicts that the subclass has not resolved itself.
   public init(merge type: NSMergePolicyType) { mergeType = type }
 
   /// The save fails with 133020 or 133021, and its error lists the conflicts under
@@ -59,6 +67,8 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
   ///   context.rollback()  // and let the user repeat the change
   /// }
   /// ```
+  ///
+  /// Source: Apple's documentation of `error`.
   public class var error: NSMergePolicy { shared[0] }
   /// Changes are merged property by property; where both sides changed one, the store's value stays. A new object with
   /// unique values that a row has is dropped in favour of the row.
@@ -66,6 +76,11 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
   /// ```swift
   /// container.viewContext.mergePolicy = NSMergePolicy.mergeByPropertyStoreTrump
   /// ```
+  ///
+  /// Use it where what others saved counts more than what is edited here. The objects show the merged values after the
+  /// save.
+  ///
+  /// Source: Apple's documentation of `mergeByPropertyStoreTrump`.
   public class var mergeByPropertyStoreTrump: NSMergePolicy { shared[1] }
   /// Changes are merged property by property; where both sides changed one, the context's value is saved. A new object
   /// with unique values that a row has takes over the row: an upsert.
@@ -74,6 +89,11 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
   /// let importer = container.newBackgroundContext()
   /// importer.mergePolicy = NSMergePolicy.mergeByPropertyObjectTrump
   /// ```
+  ///
+  /// Use it for imports and for a background task that knows better. A row that was deleted meanwhile is still an
+  /// error: 133020.
+  ///
+  /// Source: Apple's documentation of `mergeByPropertyObjectTrump`.
   public class var mergeByPropertyObjectTrump: NSMergePolicy { shared[2] }
   /// The context's objects replace the rows with all their values, those that only the other side changed included. A
   /// row that was deleted meanwhile is written again.
@@ -82,6 +102,11 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
   /// context.mergePolicy = NSMergePolicy.overwrite
   /// try context.save()  // the row is as this context has it
   /// ```
+  ///
+  /// Use it where the context has the whole truth, such as a file that is loaded again. It undoes what others changed
+  /// in these objects, without a trace.
+  ///
+  /// Source: Apple's documentation of `overwrite`.
   public class var overwrite: NSMergePolicy { shared[3] }
   /// The context's changes are dropped where they are in conflict; the objects get the stored values. The other changes
   /// are saved.
@@ -90,6 +115,11 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
   /// context.mergePolicy = NSMergePolicy.rollback
   /// try context.save()
   /// ```
+  ///
+  /// Use it for work that is done again anyway, such as a cache that is filled. `save()` does not tell which changes
+  /// were dropped: compare the objects after it.
+  ///
+  /// Source: Apple's documentation of `rollback`.
   public class var rollback: NSMergePolicy { shared[4] }
 
   private static let shared: [NSMergePolicy] = [
@@ -109,6 +139,9 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
   /// }
   /// context.mergePolicy = CountingPolicy(merge: .mergeByPropertyObjectTrumpMergePolicyType)
   /// ```
+  ///
+  /// - Parameter list: the conflicts that one attempt to save has met, all of one kind.
+  /// - Throws: an error ends the save, which throws it as it is. The context keeps its changes.
   open func resolve(mergeConflicts list: [Any]) throws {
     let versions = list.compactMap { $0 as? NSMergeConflict }
     if !versions.isEmpty { try resolve(optimisticLockingConflicts: versions) }
@@ -122,6 +155,15 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
   /// If a row was deleted meanwhile, `rollback` and `mergeByPropertyStoreTrump` drop the object, `overwrite` writes it
   /// again, and the others throw, since there is nothing to merge with. If an object to be deleted has a row that was
   /// changed meanwhile, `rollback` and `mergeByPropertyStoreTrump` keep it, and the others delete it.
+  ///
+  /// An override that has changed the objects calls super with the conflicts that remain, or with all of them: for a
+  /// property that has the stored value now there is nothing left to merge. One that resolves a conflict without super
+  /// has to see to it that the next attempt does not meet it again.
+  ///
+  /// - Parameter list: the objects whose rows others have changed or deleted.
+  /// - Throws: 133020 with the conflicts. No object is changed then.
+  ///
+  /// Source: Apple's documentation of `resolve(optimisticLockingConflicts:)`.
   open func resolve(optimisticLockingConflicts list: [NSMergeConflict]) throws {
     guard mergeType != .errorMergePolicyType else { throw NSMergeConflict.error(list) }
     let rows = try list.map { try $0.stored ?? $0.sourceObject.reference?.context?.rowNow(of: $0.sourceObject) }
@@ -165,6 +207,11 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
   /// object is dropped, and references to it lead to the row's object. A stored object gets its former values back: the
   /// unique ones, or all. Of several objects of one save with the same values the last one wins with the first two
   /// policies and the first one with the others; one with a row wins over a new one.
+  ///
+  /// - Parameter list: the groups of objects with equal values, each with the row that has them, if there is one.
+  /// - Throws: 133021 with the conflicts, or a validation's error for a row that has to go and may not.
+  ///
+  /// Source: Apple's documentation of `resolve(constraintConflicts:)`.
   open func resolve(constraintConflicts list: [NSConstraintConflict]) throws {
     guard mergeType != .errorMergePolicyType else { throw NSConstraintConflict.error(list) }
     var resolution = ConstraintResolution(mergeType)

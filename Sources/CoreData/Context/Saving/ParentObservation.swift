@@ -1,4 +1,15 @@
-/// Merges other saves into a context as they happen, as long as this object lives.
+/// Merges other saves into a context as they happen, as long as this object lives:
+/// `automaticallyMergesChangesFromParent`.
+///
+/// It observes the saves of all contexts and picks those that concern its own, since a context may get its coordinator
+/// or parent after the switch was set. The IDs are read on the thread that saves, as the objects in the notification
+/// belong to it, and merged on the context's queue:
+///
+///     saving context               this context's queue
+///     posts DidSave
+///       reads the IDs
+///       perform { merge }
+///     goes on                      merges: a moment later
 final class ParentObservation {
   private let observation: NotificationObservation
 

@@ -1,4 +1,5 @@
-/// The IDs of a save's changes, read from a notification on the thread that posts it.
+/// The IDs of a save's changes, read from a notification on the thread that posts it. From then on nothing of the
+/// notification is needed, and the IDs may go to any queue.
 struct SavedIDs: Sendable {
   let inserted: [NSManagedObjectID]
   let updated: [NSManagedObjectID]
@@ -6,6 +7,8 @@ struct SavedIDs: Sendable {
   /// Whether the save was made through the same coordinator, whose cache has its rows.
   let isLocal: Bool
 
+  /// Reads the sets or arrays under the keys for objects or those for IDs, whichever the notification has: `DidSave`,
+  /// `DidSaveObjectIDs`, a history transaction, a batch request's result, or what a program has put together.
   init(_ info: [AnyHashable: Any], coordinator: NSPersistentStoreCoordinator?) {
     func ids(_ keys: [String]) -> [NSManagedObjectID] {
       for key in keys {
@@ -21,6 +24,7 @@ struct SavedIDs: Sendable {
 
   var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
 
+  /// The IDs of objects, IDs or URIs. Other values are passed over, as a message from elsewhere may have them.
   private static func ids(in value: Any, _ coordinator: NSPersistentStoreCoordinator?) -> [NSManagedObjectID] {
     let elements: [Any] =
       switch value {
@@ -38,7 +42,8 @@ struct SavedIDs: Sendable {
     }
   }
 
-  /// The coordinator's own ID: another coordinator on the same file has different ones.
+  /// The coordinator's own ID: another coordinator on the same file has different ones, which lead to its stores and
+  /// caches.
   private static func localized(_ id: NSManagedObjectID, _ coordinator: NSPersistentStoreCoordinator?)
     -> NSManagedObjectID?
   {

@@ -1,4 +1,8 @@
 /// The part of a context's save for one store: the objects, their rows, and the results for both.
+///
+/// It is the border between objects and the seam. On the way down objects become rows (`RowChanges`), on the way up the
+/// store's answer changes the objects, and its conflicts, which name places in the lists of rows, become conflicts of
+/// objects. The objects and rows of each kind have the same order.
 final class StoreChanges {
   let store: any ObjectStore
   private(set) var inserted: [NSManagedObject] = []
@@ -18,6 +22,7 @@ final class StoreChanges {
 
   // MARK: From objects to rows
 
+  /// Adds new objects. Their values are shared with the row, not copied: nobody changes them before the save has ended.
   func insert(_ objects: ArraySlice<NSManagedObject>) {
     inserted.append(contentsOf: objects)
     rows.inserted.append(
@@ -26,6 +31,12 @@ final class StoreChanges {
       })
   }
 
+  /// Adds changed objects, each with the row as it was read: a store writes the columns that differ, under the version
+  /// of the base. For SQLite:
+  ///
+  ///     UPDATE ZBOOK SET Z_OPT = ?, ZTITLE = ? WHERE Z_PK = ? AND Z_OPT = ?
+  ///
+  /// A row that has another version by then is not found, which is a conflict.
   func update(_ objects: ArraySlice<NSManagedObject>) {
     updated.append(contentsOf: objects)
     rows.updated.append(
@@ -36,6 +47,7 @@ final class StoreChanges {
       })
   }
 
+  /// Adds deleted objects. Those that never had a row, or whose row is gone, need no statement.
   func delete(_ objects: ArraySlice<NSManagedObject>) {
     // The others have no row.
     let stored = objects.filter { $0.key > 0 && !$0.state.contains(.gone) }
@@ -64,13 +76,15 @@ final class StoreChanges {
     object.snapshot?.version ?? object.batch?.values?.version
   }
 
+  /// The changes of the object's to-many relationships that the store has to be told: none for most objects.
   private static func memberChanges(of object: NSManagedObject) -> [MemberChange] {
     // Most objects were never asked for their members.
     if object.toManys.isEmpty { return [] }
     return object.toManys.compactMap { $0?.change }
   }
 
-  /// New objects that refer to each other must go to the same store.
+  /// New objects that refer to each other must go to the same store. A reference to a saved object of another store is
+  /// found when the relationship is set, or by the store.
   static func checkReferences(_ parts: [StoreChanges]) throws {
     var stores: [Int64: any ObjectStore] = [:]
     for part in parts {
@@ -93,6 +107,9 @@ final class StoreChanges {
   // MARK: From rows to objects
 
   /// Applies the store's answer to the objects: IDs, versions, clean state. Adds the rows to the cache.
+  ///
+  /// It runs while no other save of the coordinator can write (`NSPersistentStoreCoordinator.save`), so the cache gets
+  /// rows in the order of the commits. It does not fail: the transaction is over.
   func apply(_ saved: SavedRows) {
     var cached: [CachedRow] = []
     cached.reserveCapacity(inserted.count + updated.count)
@@ -127,6 +144,9 @@ final class StoreChanges {
   private typealias CachedRow = (key: Int64, table: Int32, snapshot: Snapshot)
 
   /// Makes a saved object clean. Returns its row for the cache; nil if the row is not known.
+  ///
+  /// Keys of new objects in the slots become those that the store has assigned. A row with derived attributes is not
+  /// cached: the store has computed their values, and nobody has read them.
   @inline(__always)
   private func settle(_ object: NSManagedObject, version: Int64, _ saved: SavedRows) -> CachedRow? {
     if !object.toManys.isEmpty {
@@ -157,6 +177,7 @@ final class StoreChanges {
 
   // MARK: From conflicts of rows to conflicts of objects
 
+  /// The object of a row, by its place in the save.
   func object(at place: RowChanges.Place) -> NSManagedObject {
     switch place {
     case .inserted(let index): inserted[index]
@@ -166,11 +187,15 @@ final class StoreChanges {
     }
   }
 
+  /// The store's conflicts as those of objects.
   func mergeConflicts(_ rowConflicts: RowConflicts) -> [NSMergeConflict] {
     rowConflicts.conflicts.map { NSMergeConflict(source: object(at: $0.place), stored: $0.stored, cached: $0.cached) }
   }
 
   /// The conflicts of unique values: among the objects of the save, and with current rows of the store.
+  ///
+  /// The rows that have the values already get an object of the context, filled with what was found: policies show and
+  /// change it.
   func constraintConflicts(_ rejected: RejectedRows, in context: NSManagedObjectContext) throws
     -> [NSConstraintConflict]
   {
@@ -202,7 +227,8 @@ extension ChangeOrigin {
 }
 
 extension ToMany {
-  /// The change that the store is told; nil without one.
+  /// The change that the store is told; nil without one. Members whose own to-one relationship tells the store already,
+  /// as in one to many, are left out; an order is sent in any case.
   fileprivate var change: MemberChange? {
     guard hasChanges else { return nil }
     var change = MemberChange(relationship: relationship)
