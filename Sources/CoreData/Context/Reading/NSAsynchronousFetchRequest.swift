@@ -13,9 +13,17 @@
 /// changes of that moment. An object that the context had keeps its values. An error of the fetch comes with the
 /// result, as `operationError`. A cancellation ends a statement that runs.
 ///
+/// Use it in a user interface that must go on while a large fetch runs. In a task, `fetch(_:)` in a background
+/// context's `perform` does the same with less: the results then belong to that context.
+///
+/// It costs what the fetch costs, and the adoption on the context's queue: a step for each result. What happens
+/// otherwise: the completion block is called for an error too, so a program that only looks at `finalResult` takes a
+/// failed fetch for one without results.
+///
 /// Source: Apple's documentation of `NSAsynchronousFetchRequest`.
 open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
-  /// The request that finds the objects.
+  /// The request that finds the objects. Its settings are read on the context's queue when the fetch begins; changes
+  /// after that have no effect.
   public let fetchRequest: NSFetchRequest<ResultType>
 
   /// Called once on the context's queue, after an error or a cancellation too.
@@ -27,6 +35,12 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
 
   /// Makes a request that reports its result to a block on the context's queue. Execute it with
   /// `NSManagedObjectContext.execute(_:)`, which throws 134070 for a context without a queue.
+  ///
+  /// - Parameters:
+  ///   - request: a fetch request with any type of result.
+  ///   - block: called once on the context's queue, with the results or an error.
+  ///
+  /// Source: Apple's documentation of `init(fetchRequest:completionBlock:)`.
   public init(
     fetchRequest request: NSFetchRequest<ResultType>,
     completionBlock block: ((NSAsynchronousFetchResult<ResultType>) -> Void)? = nil
@@ -37,6 +51,10 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
     affectedStores = request.affectedStores
   }
 
+  /// A copy with a copy of the fetch request, and the same completion block.
+  ///
+  /// - Parameter zone: ignored.
+  /// - Returns: an `NSAsynchronousFetchRequest` with the same type of results.
   open override func copy(with zone: NSZone? = nil) -> Any {
     // A fetch request's copy is of the same class.
     let request = fetchRequest.copy() as! NSFetchRequest<ResultType>
@@ -50,6 +68,8 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
 /// A running request, and later its results.
 ///
 /// Use it on its context's queue, except `cancel()`.
+///
+/// `NSManagedObjectContext.execute(_:)` returns it before anything is read.
 ///
 /// Source: Apple's documentation of `NSPersistentStoreAsynchronousResult`.
 open class NSPersistentStoreAsynchronousResult: NSPersistentStoreResult {
@@ -66,6 +86,7 @@ open class NSPersistentStoreAsynchronousResult: NSPersistentStoreResult {
   /// It changes on the context's queue, since Foundation's `Progress` on Linux is not safe on several threads.
   public let progress: Progress?
 
+  /// Counts the rows that were read, and stops the reading. The reading thread and any thread that cancels share it.
   final let control: FetchControl
 
   init(_ context: NSManagedObjectContext, estimatedResultCount: Int) {
@@ -86,6 +107,11 @@ open class NSPersistentStoreAsynchronousResult: NSPersistentStoreResult {
   /// }
   /// (try context.execute(request) as? NSAsynchronousFetchResult<Book>)?.cancel()
   /// ```
+  ///
+  /// It does not wait: the completion block is called a moment later, with `NSUserCancelledError` as `operationError`
+  /// and without results. A statement of SQLite ends at once, and a cancelled one at a server when the server answers.
+  ///
+  /// Source: Apple's documentation of `cancel()`.
   open func cancel() { control.cancel() }
 }
 
@@ -97,7 +123,10 @@ open class NSAsynchronousFetchResult<ResultType>: NSPersistentStoreAsynchronousR
   /// The request that is running or complete.
   public let fetchRequest: NSAsynchronousFetchRequest<ResultType>
 
-  /// The results; nil until all are there, and after an error.
+  /// The results; nil until all are there, and after an error. Objects belong to the context that executed the request,
+  /// so use them on its queue.
+  ///
+  /// Source: Apple's documentation of `finalResult`.
   open internal(set) var finalResult: [ResultType]?
 
   init(_ request: NSAsynchronousFetchRequest<ResultType>, _ context: NSManagedObjectContext) {

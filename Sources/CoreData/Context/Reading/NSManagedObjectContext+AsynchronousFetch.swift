@@ -3,6 +3,8 @@
 /// Another context on the same coordinator, or with the same parent, reads the rows. This context adopts them on its
 /// queue. Rows are shared and never written, so nothing is copied.
 extension NSAsynchronousFetchRequest: AsynchronousRequest {
+  /// Starts the fetch and returns its result object at once. On the context's queue an error in the request is thrown
+  /// to the caller; from another thread, where nobody can catch it any more, it goes to the completion block.
   final func start(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
     guard context.concurrencyType != .confinementConcurrencyType else {
       throw CoreDataErrors.error(
@@ -27,6 +29,15 @@ extension NSAsynchronousFetchRequest: AsynchronousRequest {
   }
 
   /// Starts the reading thread. On the context's queue.
+  ///
+  ///     the context's queue                     reading thread
+  ///     begin: pins the generation,
+  ///       notes the caches' epochs
+  ///     goes on with other blocks               fetches into a context of its own
+  ///       shows the progress                    every 256 rows: a block for the progress
+  ///     complete: takes over the rows,
+  ///       applies the unsaved changes of now
+  ///     the completion block
   private func begin(_ result: NSAsynchronousFetchResult<ResultType>, in context: NSManagedObjectContext) throws {
     let fetch = try AsynchronousFetch(fetchRequest.settings, affectedStores, in: context, result.control)
     let running = Running(request: self, result: result, fetch: fetch)
@@ -51,6 +62,8 @@ extension NSAsynchronousFetchRequest: AsynchronousRequest {
     let result: NSAsynchronousFetchResult<ResultType>
     let fetch: AsynchronousFetch
 
+    /// On the context's queue: adopts what was read, or notes the error, and calls the program's block. The reading is
+    /// over, so nothing reports progress any more.
     func complete(_ read: Result<[ResultType], any Error>) {
       result.control.report = nil
       // A progress calls its handler on its own queue, perhaps later.
@@ -79,6 +92,9 @@ private struct Carried<T>: @unchecked Sendable {
 }
 
 /// One asynchronous fetch: its reader, and the adoption of the read rows by the context.
+///
+/// The reader is a whole context, since a fetch needs a table of objects, a queue and a generation, and all of these
+/// exist there. It is freed with the fetch; its rows stay, since snapshots are shared.
 private final class AsynchronousFetch {
   private let context: NSManagedObjectContext
   private let reader: NSManagedObjectContext
@@ -86,6 +102,9 @@ private final class AsynchronousFetch {
   private let affectedStores: [NSPersistentStore]?
   /// Whether everything that matches is read, because changes of the context may remove results from the window.
   private let isWhole: Bool
+  /// The state of the stores' row caches when the fetch began. If one differs at the end, rows were saved meanwhile:
+  /// those that the reader has may be older than what this context has seen, so objects become faults and are read
+  /// again.
   private let epochs: [ObjectIdentifier: Int]
 
   init(
@@ -117,6 +136,8 @@ private final class AsynchronousFetch {
 
   // MARK: On another thread
 
+  /// Reads the results with the reader's own objects. Of a fetch with unsaved changes that count, all matches are read:
+  /// the window of limit and offset can only be cut when the changes are applied.
   func read<T>(as type: T.Type) throws -> [T] {
     let request = NSFetchRequest<T>(settings)
     request.affectedStores = affectedStores
@@ -133,6 +154,8 @@ private final class AsynchronousFetch {
 
   // MARK: On the context's queue
 
+  /// Makes this context's objects of what was read. Dictionaries, counts and mostly IDs are values and stay as they
+  /// are.
   func takeOver<T>(_ read: [T]) throws -> [T] {
     guard
       settings.resultType == .managedObjectResultType || (isWhole && settings.resultType == .managedObjectIDResultType)

@@ -20,7 +20,12 @@ extension NSManagedObjectContext {
   /// relationships are not listed, their time is contained. A child context explains its parent's fetch. Call it on the
   /// context's queue.
   ///
+  /// - Parameter request: the request as the program fetches it; it is not changed.
+  /// - Returns: the statements with their plans, for each store that works with statements: none for stores in memory
+  ///   and for binary and XML stores.
   /// - Throws: what `fetch(_:)` throws, and the database's error if it cannot explain the statement.
+  ///
+  /// Source: https://www.sqlite.org/eqp.html; https://www.postgresql.org/docs/15/using-explain.html.
   public final func explain<T>(_ request: NSFetchRequest<T>) throws -> FetchExplanation {
     if let parentContext { return try parentContext.performAndWait { try parentContext.explain(request) } }
     checkQueue()

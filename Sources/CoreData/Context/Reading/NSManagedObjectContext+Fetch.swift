@@ -23,6 +23,8 @@ extension NSManagedObjectContext {
   /// has too, but they keep their own values and changes: call `refresh(_:mergeChanges:)`, or set
   /// `shouldRefreshRefetchedObjects`, where the stored values are needed.
   ///
+  /// - Parameter request: the request; it is not changed, except that a request by an entity's name gets the entity.
+  /// - Returns: the results in the request's order, as an array of their own: it does not change when objects do.
   /// - Throws: 134070 if the context has no coordinator, the model lacks the entity, the results are not of type `T`,
   ///   the request's settings contradict each other, or a SQL store cannot put the predicate or a sort descriptor into
   ///   SQL; the stores' errors.
@@ -49,17 +51,25 @@ extension NSManagedObjectContext {
   }
 
   /// The objects, IDs, dictionaries or count that the request asks for, where the program expects untyped values.
-  /// Throws as the typed `fetch(_:)`, except that results of another class than `T` are no error.
+  /// Programs need it for code from the time before typed requests; it is taken only where the result is used as
+  /// `[Any]`.
+  ///
+  /// - Parameter request: any request.
+  /// - Returns: the results, of whatever class they are.
+  /// - Throws: as the typed `fetch(_:)`, except that results of another class than `T` are no error.
   @_disfavoredOverload
   public final func fetch<T>(_ request: NSFetchRequest<T>) throws -> [Any] {
     try (self as any AllFetching).fetch(NSFetchRequest<any NSFetchRequestResult>(request))
   }
 
   /// `fetch(_:)` for all types of results, without a subclass's override.
+  ///
+  /// The override of a subclass calls it as `super.fetch(_:)`.
   final func fetchAll(_ request: NSFetchRequest<any NSFetchRequestResult>) throws -> [Any] {
     try results(of: request).all
   }
 
+  /// The results, with the request's entity noted if all went well.
   private func results<T>(of request: NSFetchRequest<T>) throws -> FetchResults {
     let results = try results(of: request.settings, request.affectedStores)
     noteEntity(of: request)
@@ -79,6 +89,16 @@ extension NSManagedObjectContext {
   /// event, so that deleted objects take those along that delete rules name. Call it on the context's queue. Throws as
   /// `fetch(_:)` does.
   ///
+  /// ```text
+  /// no unsaved changes, one store      SELECT count(*) FROM ZBOOK WHERE …
+  /// unsaved changes that count         SELECT Z_PK … of all matches, corrected, then counted
+  /// ```
+  ///
+  /// What happens otherwise: `fetch(_:).count` makes each object to count it.
+  ///
+  /// - Parameter request: a request with any type of result; properties to fetch and to prefetch do not matter.
+  /// - Returns: the number of results that `fetch(_:)` would have.
+  ///
   /// Source: Apple's documentation of `count(for:)`.
   public final func count<T>(for request: NSFetchRequest<T>) throws -> Int {
     if hasChanges { processEvent() }
@@ -95,6 +115,8 @@ extension NSManagedObjectContext {
     return try results(of: ids, request.affectedStores).all.count
   }
 
+  /// The results of a request's settings. All fetches of the context pass through here, also those of controllers and
+  /// of asynchronous fetches.
   private func results(of settings: FetchSettings, _ affectedStores: [NSPersistentStore]?) throws
     -> FetchResults
   {
@@ -132,6 +154,8 @@ extension NSManagedObjectContext {
 
   /// Fills a fault. A fetch that promises values throws what keeps them from being read, where an access could only end
   /// the process.
+  ///
+  /// `returnsObjectsAsFaults = false` asks for it.
   private func fill(_ object: NSManagedObject) throws {
     if object.isFault, object.snapshot == nil, !object.isInserted, !object.state.contains(.gone) {
       object.batch?.fill(in: self)
@@ -141,6 +165,10 @@ extension NSManagedObjectContext {
   }
 
   /// The results of an asynchronous fetch, corrected by the context's current changes.
+  ///
+  /// - Parameters:
+  ///   - read: the objects, in the order in which they were read.
+  ///   - isWhole: whether all matches were read, so that offset and limit are still to be applied.
   final func settle(_ read: [NSManagedObject], _ settings: FetchSettings, isWhole: Bool) throws -> [NSManagedObject] {
     var objects = read
     if settings.includesPendingChanges && hasChanges {
@@ -154,6 +182,16 @@ extension NSManagedObjectContext {
 
   // MARK: Objects
 
+  /// The objects of a fetch: stored ones, corrected by the unsaved changes.
+  ///
+  /// Three ways, from the cheapest:
+  ///
+  ///     one store, nothing unsaved counts     the statement has limit and offset; the rows become objects
+  ///     unsaved changes, or several stores    all matches; corrected and sorted here; then limit and offset
+  ///     a parent                              the parent's results, by their IDs; corrected by the changes here
+  ///
+  /// Limit and offset cannot be in the statement once changes count: the tenth row may be deleted here, and an eleventh
+  /// is needed then.
   private func foundObjects(
     _ settings: FetchSettings, _ entity: NSEntityDescription, _ affectedStores: [NSPersistentStore]?,
     includesValues: Bool
@@ -187,6 +225,8 @@ extension NSManagedObjectContext {
     return FoundObjects(Array(settings.fetchLimit > 0 ? window.prefix(settings.fetchLimit) : window))
   }
 
+  /// The objects of rows of one or several stores. Results of several stores are each in order and are merged by
+  /// sorting again.
   private func storedObjects(
     _ fetch: RowFetch, _ stores: [any ObjectStore], _ includesValues: Bool
   ) throws -> FoundObjects {
@@ -201,6 +241,8 @@ extension NSManagedObjectContext {
     }
   }
 
+  /// The objects of a store's rows: registered ones as they are, others made with their rows. It is the loop that each
+  /// fetched row runs through.
   private func storedObjects(_ fetch: RowFetch, _ store: any ObjectStore) throws -> FoundObjects {
     if try !store.understands(fetch) { return FoundObjects(try filteredInMemory(fetch, store)) }
     if fetch.properties != nil { return FoundObjects(try partialFaults(fetch, store)) }
@@ -237,6 +279,9 @@ extension NSManagedObjectContext {
   }
 
   /// Tests conditions in memory that the store cannot evaluate: blocks, transient properties.
+  ///
+  /// The store gives all rows of the entity. Stores in memory need it for predicates with blocks; a SQL store refuses
+  /// them instead (134070), since reading a whole table would be a trap.
   private func filteredInMemory(_ fetch: RowFetch, _ store: any ObjectStore) throws -> [NSManagedObject] {
     var wholeFetch = fetch
     (wholeFetch.predicate, wholeFetch.sortDescriptors, wholeFetch.properties) = (nil, [], nil)
@@ -248,6 +293,11 @@ extension NSManagedObjectContext {
   }
 
   /// Removes results that no longer match, adds those that do now, and sorts again if anything changed.
+  ///
+  ///     results of the store   unsaved here             corrected
+  ///     Emma                   Emma is deleted          Persuasion, if it matches
+  ///     Persuasion             Persuasion is changed    Sanditon
+  ///                            Sanditon is new
   private func correct(
     _ results: [NSManagedObject], _ settings: FetchSettings, _ entity: NSEntityDescription
   ) -> [NSManagedObject] {
@@ -267,6 +317,7 @@ extension NSManagedObjectContext {
 
   // MARK: Dictionaries
 
+  /// Rows as dictionaries. They are the stored ones: unsaved changes have no part in columns, groups and aggregates.
   private func dictionaries(
     _ settings: FetchSettings, _ entity: NSEntityDescription, _ affectedStores: [NSPersistentStore]?
   ) throws -> [NSDictionary] {
@@ -280,6 +331,8 @@ extension NSManagedObjectContext {
 
   // MARK: Pieces
 
+  /// The entity that the request names. A request may carry one of another model of the same name: stores look it up by
+  /// its name.
   final func entity(of settings: FetchSettings) throws -> NSEntityDescription {
     if let entity = settings.entity { return entity }
     let name = settings.entityName ?? ""
@@ -293,6 +346,7 @@ extension NSManagedObjectContext {
     request.note(executed: NSEntityDescription.entity(forEntityName: name, in: self))
   }
 
+  /// The stores that a fetch asks: those that hold the entity, among the request's `affectedStores`.
   final func stores(holding entity: NSEntityDescription, _ affected: [NSPersistentStore]?) throws -> [any ObjectStore] {
     guard let coordinator = persistentStoreCoordinator else {
       throw CoreDataErrors.error(.persistentStoreOperation, "The context \(label) has no coordinator to fetch from.")
@@ -300,6 +354,7 @@ extension NSManagedObjectContext {
     return coordinator.objectStores(among: affected).filter { $0.holds(entity) }
   }
 
+  /// The fetch in the seam's terms, with the generation that the context's reads see.
   final func storeFetch(_ settings: FetchSettings, _ entity: NSEntityDescription) throws -> RowFetch {
     var fetch = RowFetch(settings, of: entity)
     fetch.generation = try readGeneration()
@@ -309,6 +364,9 @@ extension NSManagedObjectContext {
 }
 
 /// The objects of a fetch, and their class if all were made by it for one entity.
+///
+/// The result array of a fetch has the type of the request. Whether each object is of the class is known without
+/// looking at them, if the fetch made all of them for one entity.
 private struct FoundObjects {
   private(set) var objects: [NSManagedObject]
   /// The entity of the last object that was made.
@@ -317,6 +375,7 @@ private struct FoundObjects {
   private var entityIdentity: ObjectIdentifier?
   private var isOfSeveral: Bool
 
+  /// Objects of which nothing is known.
   init(_ objects: [NSManagedObject]) {
     self.objects = objects
     isOfSeveral = !objects.isEmpty

@@ -1,6 +1,14 @@
 /// Handles faults that cannot be filled, since reading a property cannot throw.
 extension NSManagedObjectContext {
   /// Gives an object without a readable row nil values, or ends the process.
+  ///
+  ///     the row is missing     another process deleted it: the object becomes a deleted one with nil values
+  ///     the row is unreadable  the disk fails, the server is gone: the process ends, or, if an override says so,
+  ///                            the object reads as nil, and the next save throws the error
+  ///
+  /// In the second case the object must not look deleted: the next save would delete a row that is only out of reach.
+  ///
+  /// - Parameter error: the reason why the row could not be read; nil if there is none.
   final func fillInaccessible(_ object: NSManagedObject, _ error: (any Error)?) {
     let id = object.objectID
     guard isHandled(object, error, triggeredBy: nil) else {
@@ -23,6 +31,7 @@ extension NSManagedObjectContext {
     }
   }
 
+  /// Asks the context's method, which a program may override, and remembers an error that it let pass.
   private func isHandled(
     _ object: NSManagedObject, _ error: (any Error)?, triggeredBy property: NSPropertyDescription?
   ) -> Bool {

@@ -2,6 +2,18 @@
 extension NSManagedObjectContext {
   /// The generation that the context's reads see: nil for the newest state, `current` if the next read pins it, or the
   /// pinned state. A child reads what its parent reads.
+  ///
+  /// ```swift
+  /// try context.setQueryGenerationFrom(.current)
+  /// print(context.queryGenerationToken == .current)  // true: nothing was read yet
+  /// _ = try context.count(for: NSFetchRequest<Book>(entityName: "Book"))
+  /// print(context.queryGenerationToken == .current)  // false: it names the pinned state now
+  /// ```
+  ///
+  /// Pass a pinned token to `setQueryGenerationFrom(_:)` of other contexts of the coordinator that have to see the same
+  /// state. Read it on the context's queue.
+  ///
+  /// Source: Apple's documentation of `queryGenerationToken`.
   public final var queryGenerationToken: NSQueryGenerationToken? {
     checkQueue()
     if let parentContext { return parentContext.performAndWait { parentContext.queryGenerationToken } }
@@ -28,6 +40,17 @@ extension NSManagedObjectContext {
   /// states: a save between them shows in the second. Call it on the context's queue. The pin is made by the next read,
   /// not by this call.
   ///
+  /// ```text
+  /// this context                      another process
+  /// setQueryGenerationFrom(.current)
+  /// fetches 3 books: pinned
+  ///                                   saves a fourth book
+  /// fetches 3 books
+  /// save(), or merge, or reset
+  /// fetches 4 books: pinned again
+  /// ```
+  ///
+  /// - Parameter generation: `.current`, the token of a pinned context of the same coordinator, or nil.
   /// - Throws: 134070 for a child context, and for a token of another coordinator.
   ///
   /// Source: Apple's documentation.
@@ -44,7 +67,7 @@ extension NSManagedObjectContext {
     reading.token = generation
   }
 
-  /// The state of the stores to read; nil for the newest.
+  /// The state of the stores to read; nil for the newest. Each read asks for it, so that the first one pins.
   final func readGeneration() throws -> QueryGeneration? {
     guard reading.token != nil else { return nil }
     return try reading.pin(coordinator)
@@ -52,6 +75,9 @@ extension NSManagedObjectContext {
 }
 
 /// The state of the stores that a context's reads see, and the control of those reads.
+///
+/// A pinned state lives as long as a token names it: `QueryGeneration` holds a read transaction for each store.
+/// Replacing the token lets it go.
 struct StoreReading {
   /// `queryGenerationToken` of a context without parent.
   var token: NSQueryGenerationToken?
@@ -70,6 +96,8 @@ struct StoreReading {
   }
 
   /// Makes the next read of a pinned context pin the newest state.
+  ///
+  /// A context that has saved must see what it has saved, and one that has merged what it was told of.
   mutating func advance() {
     if token != nil { token = .current }
   }

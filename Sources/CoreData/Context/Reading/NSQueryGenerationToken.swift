@@ -16,16 +16,20 @@
 /// `@unchecked Sendable`: immutable.
 public final class NSQueryGenerationToken: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
   /// The state of the stores when a context with this token first reads.
+  ///
+  /// It names no state by itself, and may be kept and archived. Source: Apple's documentation of `current`.
   public class var current: NSQueryGenerationToken { shared }
 
   private static let shared = NSQueryGenerationToken(nil)
 
-  /// Nil in `current`.
+  /// The pinned state, which this token keeps readable; nil in `current`.
   let generation: QueryGeneration?
 
   init(_ generation: QueryGeneration?) { self.generation = generation }
 
   /// The token itself, which never changes.
+  ///
+  /// - Parameter zone: ignored.
   public func copy(with zone: NSZone? = nil) -> Any { self }
 
   /// True: an archive holds one Boolean.
@@ -42,6 +46,8 @@ public final class NSQueryGenerationToken: NSObject, NSCopying, NSSecureCoding, 
   public func encode(with coder: NSCoder) { coder.encode(generation == nil, forKey: "isCurrent") }
 
   /// Reads an archived token: `current`, or nil for any other, which meant something in its process only.
+  ///
+  /// - Parameter coder: an archive with a token.
   public init?(coder: NSCoder) {
     guard coder.decodeBool(forKey: "isCurrent") else { return nil }
     generation = nil

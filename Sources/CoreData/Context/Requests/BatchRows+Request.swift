@@ -1,6 +1,10 @@
 /// The rows of a batch insertion, from its dictionaries or from a handler that fills the same dictionary or object
 /// repeatedly.
 extension BatchRows {
+  /// The merge policy of the context decides about unique values that exist already, as on Apple's platforms: a batch
+  /// insertion has no objects that a policy could change, so the policy's type becomes what the statement does (`INSERT
+  /// … ON CONFLICT`).
+  ///
   /// - Parameter store: gets the rows; relationships can refer to its objects.
   init(
     _ request: NSBatchInsertRequest, _ entity: NSEntityDescription, _ context: NSManagedObjectContext,
@@ -12,8 +16,12 @@ extension BatchRows {
       next: Self.source(request, entity.layout, store))
   }
 
+  /// Fills a row and marks the slots that it sets; false at the end. An error of it ends the insertion, and nothing is
+  /// written.
   private typealias Source = (Snapshot, inout [Bool]) throws -> Bool
 
+  /// The source of rows: an array of dictionaries, or one of the two kinds of handlers. A handler gets the same
+  /// dictionary or object each time, so that a million rows need no million objects.
   private static func source(
     _ request: NSBatchInsertRequest, _ layout: EntityLayout, _ store: any ObjectStore
   ) -> Source {
@@ -35,6 +43,8 @@ extension BatchRows {
     }
   }
 
+  /// Rows from a handler that fills an object. The object has no context: it is emptied before each call, and its
+  /// values are copied into the row after it. What a program keeps of it is overwritten by the next row.
   private static func objects(_ handler: @escaping (NSManagedObject) -> Bool, _ layout: EntityLayout) -> Source {
     let object = layout.objectClass.init(unborn: layout.entity)
     return { row, named in
@@ -60,6 +70,7 @@ extension BatchRows {
     }
   }
 
+  /// The 134070 for a request that cannot be carried out.
   fileprivate static func failure(_ message: String) -> NSError {
     CoreDataErrors.error(.persistentStoreOperation, message)
   }
@@ -77,6 +88,8 @@ extension BatchRows.OnDuplicate {
 }
 
 extension Snapshot {
+  /// Sets a value by the name of an attribute or a to-one relationship. Values of exactly the type are stored without a
+  /// detour; numbers, texts and dates of other classes are converted as `setValue(_:forKey:)` does.
   fileprivate func set(
     _ value: Any, forKey key: String, _ named: inout [Bool], _ store: any ObjectStore
   ) throws {

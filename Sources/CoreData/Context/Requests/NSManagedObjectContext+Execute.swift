@@ -1,11 +1,13 @@
-/// A request to save some of a context's changes.
+/// A request to save some of a context's changes: `NSSaveChangesRequest`, whose folder stands above this one.
 protocol SavingRequest: NSPersistentStoreRequest {
   var changes: SavedChanges { get }
 }
 
 /// Requests that stores execute as a whole.
 extension NSManagedObjectContext {
-  /// `execute(_:)` without a subclass's override.
+  /// `execute(_:)` without a subclass's override. An asynchronous fetch may be started on any thread, so it comes
+  /// before the queue is checked. A child passes the request up as it is: batch requests and history know no unsaved
+  /// changes.
   final func executeRequest(_ request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult {
     if let request = request as? any AsynchronousRequest { return try request.start(in: self) }
     checkQueue()

@@ -1,6 +1,7 @@
 /// New rows that are written without objects: for a process that takes in many and uses none of them.
 extension NSPersistentStoreCoordinator {
-  /// Whether ``insert(_:by:)`` can write rows of the entity.
+  /// Whether `insert(_:by:)` can write rows of the entity. Stores in memory and those of a program's own classes
+  /// cannot; the caller then makes objects.
   package final func takesNewRows(of entity: NSEntityDescription) -> Bool {
     store(forInserted: entity) is any BatchStore
   }
@@ -8,7 +9,15 @@ extension NSPersistentStoreCoordinator {
   /// Inserts rows of entities of one store in one transaction, in their order. Call it on the queue of the context,
   /// which learns nothing of them.
   ///
+  /// The intake of jobs uses it: a file with 100,000 jobs becomes as many rows, and objects for them would be made,
+  /// registered, validated and dropped. Compared with a batch insertion request, several entities are in one
+  /// transaction, and values are set by place and type instead of by name.
+  ///
   /// Values are not validated, apart from those that must be there.
+  ///
+  /// - Parameters:
+  ///   - rows: the rows of each entity, in the order in which they are written.
+  ///   - context: the context whose author and name the history records.
   /// - Returns: the IDs of the rows of each element that asks for them.
   /// - Throws: 133021 if another row has the same unique values; the store's errors. Nothing is written then.
   package final func insert(_ rows: [NewRows], by context: NSManagedObjectContext) throws -> [[NSManagedObjectID]] {
@@ -34,13 +43,15 @@ extension NSPersistentStoreCoordinator {
   }
 }
 
-/// New rows of one entity.
+/// New rows of one entity: how many, and what fills each.
 package struct NewRows {
   fileprivate let entity: NSEntityDescription
   fileprivate let count: Int
   fileprivate let keepsIDs: Bool
   fileprivate let fill: (NewRow, Int) throws -> Void
 
+  /// The rows are filled one by one while they are written, so none of them is kept.
+  ///
   /// - Parameters:
   ///   - keepsIDs: whether the IDs of the rows are wanted.
   ///   - fill: sets the values of the row with that number. What it does not set has the model's default.
@@ -66,11 +77,11 @@ extension BatchRows {
   }
 }
 
-/// A row that is being filled.
+/// A row that is being filled. Use it in the call that got it only: the next row has the same memory.
 package struct NewRow {
   fileprivate let values: Snapshot
 
-  /// An attribute's place in the rows of its entity.
+  /// An attribute's place in the rows of its entity. It is looked up by name once, and not for each row.
   package struct Place {
     fileprivate let slot: Int
     fileprivate let kind: SlotKind

@@ -2,7 +2,23 @@
 extension NSPersistentStoreCoordinator {
   /// Executes a request on behalf of a context: gives the results of a fetch, an empty array for a save, or the result
   /// object of another request.
-  /// Throws 134091 for an unknown kind of request, and the stores' errors. Contexts call it; on the context's queue.
+  ///
+  /// ```swift
+  /// let request = NSFetchRequest<any NSFetchRequestResult>(entityName: "Book")
+  /// let books = try coordinator.execute(request, with: context) as? [Book]
+  /// print(books?.count ?? 0)
+  /// ```
+  ///
+  /// Programs call the context's `fetch(_:)` and `execute(_:)`, which give typed results; this method is there because
+  /// Apple's coordinator has it. Call it on the context's queue.
+  ///
+  /// - Parameters:
+  ///   - request: any request, except for an asynchronous fetch.
+  ///   - context: the context whose objects, author and merge policy count.
+  /// - Returns: an array for a fetch or a save, otherwise an `NSPersistentStoreResult`.
+  /// - Throws: 134091 for an unknown kind of request, and the stores' errors.
+  ///
+  /// Source: Apple's documentation of `execute(_:with:)`.
   public final func execute(_ request: NSPersistentStoreRequest, with context: NSManagedObjectContext) throws -> Any {
     if let fetch = request as? any AnyFetchRequest {
       return try context.fetch(NSFetchRequest<any NSFetchRequestResult>(settingsOf: fetch)) as [Any]
@@ -14,6 +30,8 @@ extension NSPersistentStoreCoordinator {
     return try result(of: request, for: context)
   }
 
+  /// Carries out a request that concerns stores as a whole. The classes are few and Apple's, so a switch over them is
+  /// the plainest way; a program's subclass of `NSPersistentStoreRequest` is none of them.
   final func result(
     of request: NSPersistentStoreRequest, for context: NSManagedObjectContext
   ) throws -> NSPersistentStoreResult {
@@ -28,6 +46,7 @@ extension NSPersistentStoreCoordinator {
     }
   }
 
+  /// Writes the rows into the first store that takes them: rows without objects are assigned to no other store.
   private func insert(
     _ request: NSBatchInsertRequest, for context: NSManagedObjectContext
   ) throws -> NSBatchInsertResult {
@@ -44,6 +63,8 @@ extension NSPersistentStoreCoordinator {
     return NSBatchInsertResult(try store.insert(rows, by: ChangeOrigin(context)), request.resultType)
   }
 
+  /// Updates in each store that holds the entity. Each store's part is a transaction of its own: an error in the second
+  /// store leaves the first one's changes.
   private func update(
     _ request: NSBatchUpdateRequest, for context: NSManagedObjectContext
   ) throws -> NSBatchUpdateResult {
@@ -56,6 +77,7 @@ extension NSPersistentStoreCoordinator {
     return NSBatchUpdateResult(rows, request.resultType)
   }
 
+  /// Deletes in each store that holds the entity, under the same rule.
   private func delete(
     _ request: NSBatchDeleteRequest, for context: NSManagedObjectContext
   ) throws -> NSBatchDeleteResult {
@@ -71,12 +93,16 @@ extension NSPersistentStoreCoordinator {
     return NSBatchDeleteResult(rows, request.resultType)
   }
 
+  /// The entity of a request: the given one, or the one of the name in this coordinator's model.
   private func entity(_ entity: NSEntityDescription?, _ name: String) throws -> NSEntityDescription {
     if let entity = entity ?? managedObjectModel.entitiesByName[name] { return entity }
     throw CoreDataErrors.error(.persistentStoreOperation, "The model has no entity named \"\(name)\".")
   }
 
-  /// The stores that execute a batch request.
+  /// The stores that execute a batch request: the writable ones among those that hold the entity.
+  ///
+  /// A store that cannot take the request makes it fail, instead of being left out: a deletion that misses a store
+  /// would be taken for done.
   private func stores(
     for request: NSPersistentStoreRequest, _ entity: NSEntityDescription
   ) throws -> [any BatchStore] {
@@ -97,7 +123,8 @@ extension NSPersistentStoreCoordinator {
 }
 
 extension NSBatchUpdateRequest {
-  /// The request with IDs in place of objects.
+  /// The request with IDs in place of objects: stores know no objects, and a value may be one, directly or as a
+  /// constant expression.
   fileprivate var withoutObjects: NSBatchUpdateRequest {
     func identified(_ value: Any) -> Any {
       switch value {
