@@ -1,6 +1,10 @@
 extension NSManagedObjectContext {
   /// Posts a notification about this context and its typed message. Foundation on Linux does not convert one to the
   /// other.
+  ///
+  /// The notification goes out first, on this thread and before the method returns, as it always did. The message
+  /// follows on the main actor for a main-queue context, and asynchronously for a private-queue context; a confinement
+  /// context has no messages.
   final func post(_ name: Notification.Name, _ info: [AnyHashable: Any] = [:]) {
     let notification = Notification(name: name, object: self, userInfo: info.isEmpty ? nil : info)
     NotificationCenter.default.post(notification)
@@ -11,6 +15,15 @@ extension NSManagedObjectContext {
     }
   }
 
+  /// Posts the message on the main actor: now, or in the main queue's next turn if this thread is one that the main
+  /// queue waits for.
+  ///
+  ///     main queue                          thread with the queue of a private context P
+  ///     P.performAndWait: waits             waits for a context above, and lends P
+  ///                                         runs the main queue's block, which saves a main-queue context:
+  ///                                           not the main actor's thread, so the message is enqueued
+  ///     goes on
+  ///     the message arrives
   private func postOnMainActor(_ notification: Notification) {
     // `nonisolated(unsafe)`: this is the main queue, or the main queue waits for it, and only the main queue uses the
     // notification.
@@ -38,6 +51,7 @@ extension NSManagedObjectContext {
     if let message { NotificationCenter.default.post(message, subject: self) }
   }
 
+  /// Posts the messages that a private-queue context has: those with IDs, which may go to any thread.
   private func postAsynchronously(_ notification: Notification) {
     switch notification.name {
     case DidSaveObjectIDsAsyncMessage.name:
@@ -60,7 +74,8 @@ extension NSManagedObjectContext {
 }
 
 extension NSManagedObjectContext {
-  /// The context that posted the notification, if both name and kind match; nil otherwise.
+  /// The context that posted the notification, if both name and kind match; nil otherwise. A message of the other kind
+  /// is none: its objects would be used on the wrong queue.
   static func sender(
     of notification: Notification, _ name: Notification.Name, _ kind: NSManagedObjectContextConcurrencyType
   ) -> NSManagedObjectContext? {

@@ -10,6 +10,17 @@ extension NotificationCenter {
   ///
   /// Each iterator gets those that are posted while it exists, and keeps those that nobody has taken yet, without a
   /// bound. An iteration ends when its task is cancelled.
+  ///
+  /// A task that is slower than the notifications collects them: take what is needed out of each and go on. What
+  /// happens otherwise: an iterator that is made after the first notification has missed it, so begin the iteration
+  /// before whatever posts.
+  ///
+  /// - Parameters:
+  ///   - name: the notification's name.
+  ///   - object: the poster; nil for all.
+  /// - Returns: a sequence; it observes nothing before it is iterated.
+  ///
+  /// Source: Apple's documentation of `notifications(named:object:)`.
   public func notifications(named name: Notification.Name, object: (any AnyObject & Sendable)? = nil) -> Notifications {
     Notifications(center: self, name: name, object: object)
   }
@@ -28,6 +39,10 @@ extension NotificationCenter {
     }
 
     /// Begins to collect notifications.
+    ///
+    /// The observation ends with the iterator.
+    ///
+    /// - Returns: an iterator for one task.
     public func makeAsyncIterator() -> Iterator {
       let (stream, continuation) = AsyncStream<Notification>.makeStream()
       let observation = NotificationObservation(of: name, from: object, in: center) { notification in
@@ -43,7 +58,9 @@ extension NotificationCenter {
       fileprivate var base: AsyncStream<Notification>.Iterator
       fileprivate let observation: NotificationObservation
 
-      /// The next notification; nil when the task is cancelled.
+      /// The next notification; nil when the task is cancelled. It suspends until there is one.
+      ///
+      /// The notification comes from the poster's thread as it is: objects in it still belong to their context's queue.
       public mutating func next() async -> Notification? { await base.next() }
 
       /// The next notification, for the code of an actor; nil when the task is cancelled.

@@ -10,6 +10,11 @@ final class NotificationObservation: @unchecked Sendable {
   private let center: NotificationCenter
   private var token: (any NSObjectProtocol)?
 
+  /// Observes from now on.
+  ///
+  /// - Parameters:
+  ///   - object: the poster; nil for all.
+  ///   - block: called on the poster's thread. It should not hold the owner of this object.
   init(
     of name: Notification.Name, from object: Any?, in center: NotificationCenter = .default,
     _ block: @escaping @Sendable (Notification) -> Void

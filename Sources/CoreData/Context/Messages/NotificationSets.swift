@@ -1,5 +1,7 @@
 /// The keys in the user info of the notifications, boxed once.
 ///
+/// A save of one object needs seven of them, and boxing a text takes an allocation.
+///
 /// `nonisolated(unsafe)`: strings in boxes and empty sets, which never change.
 enum UserInfoKey {
   nonisolated(unsafe) static let inserted: AnyHashable = NSInsertedObjectsKey
@@ -23,9 +25,12 @@ enum UserInfoKey {
 /// The sets of objects in the notifications of one save: a set is made once, and shared by those with equal lists.
 ///
 /// A save mostly reports the same objects twice: as the changes of the event that it ends, and as saved.
+///
+/// It is a value in the context while a save runs, and a new one for each other post.
 struct NotificationSets {
   private var sets: [(objects: [NSManagedObject], set: Set<NSManagedObject>)] = []
 
+  /// The set of the objects: the one that was made for an equal list, or a new one.
   mutating func set(of objects: [NSManagedObject]) -> Set<NSManagedObject> {
     if let shared = sets.first(where: { NotificationSets.areSame($0.objects, objects) }) {
       return shared.set

@@ -7,6 +7,11 @@
 /// }
 /// ```
 ///
+/// Four messages conform to it: after a save and after a merge, each for both kinds of contexts. Programs use those;
+/// the protocol only gives them their common properties. IDs may be kept and passed to other queues, so this is the
+/// message for code that follows a context from elsewhere; `DidSaveMessage` has the objects, for code on the main
+/// actor.
+///
 /// Source: Apple's documentation of `NSManagedObjectContext.DidSaveObjectIDsMessage` and its like.
 public protocol ManagedObjectIDsMessage {
   /// The values of the message, which the properties below give one by one.
@@ -14,17 +19,18 @@ public protocol ManagedObjectIDsMessage {
 }
 
 extension ManagedObjectIDsMessage {
-  /// The context that posted the message.
+  /// The context that posted the message. Use it on its queue only.
   public var context: NSManagedObjectContext { content.context }
   /// The IDs of the save's new objects, permanent unless the context has a parent.
   public var insertedIDs: Set<NSManagedObjectID> { content.ids(.insertedObjectIDs) }
-  /// The IDs of the objects whose rows the save changed.
+  /// The IDs of the objects whose rows the save changed. For a merge: of the save that was merged, whether or not this
+  /// context has the objects.
   public var updatedIDs: Set<NSManagedObjectID> { content.ids(.updatedObjectIDs) }
   /// The IDs of the objects whose rows the save deleted.
   public var deletedIDs: Set<NSManagedObjectID> { content.ids(.deletedObjectIDs) }
-  /// The IDs of the refreshed objects; empty after a save.
+  /// The IDs of the objects that the merge gave new values; empty after a save.
   public var refreshedIDs: Set<NSManagedObjectID> { content.ids(.refreshedObjectIDs) }
-  /// The IDs of the invalidated objects; empty after a save.
+  /// The IDs of the invalidated objects, which only Apple's framework reports; always empty here.
   public var invalidatedIDs: Set<NSManagedObjectID> { content.ids(.invalidatedObjectIDs) }
   /// The place in the stores' histories at that time; nil if no store has a history, and in a context with a parent.
   public var historyToken: NSPersistentHistoryToken? { content.historyToken }
@@ -34,6 +40,8 @@ extension ManagedObjectIDsMessage {
 
 extension NSManagedObjectContext {
   /// The values of all these messages.
+  ///
+  /// It is made from the notification when the message is posted, and takes the IDs out of it when somebody asks.
   public struct ObjectIDsMessageContent: Sendable {
     let context: NSManagedObjectContext
     let historyToken: NSPersistentHistoryToken?
@@ -56,12 +64,25 @@ extension NSManagedObjectContext {
       userInfo[key.rawValue] as? Set<NSManagedObjectID> ?? []
     }
 
+    /// The notification back, for `makeNotification(_:)`.
     func notification(_ name: Notification.Name) -> Notification {
       Notification(name: name, object: context, userInfo: userInfo)
     }
   }
 
   /// Posted after a main-queue context saved, with the IDs of the saved objects.
+  ///
+  /// ```swift
+  /// @MainActor func follow(_ context: NSManagedObjectContext) -> NotificationCenter.ObservationToken {
+  ///   NotificationCenter.default.addObserver(of: context, for: .didSaveObjectIDs) { message in
+  ///     print(message.insertedIDs.map(\.uriString))
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// It is delivered on the main actor, during the save. A save without changes posts none.
+  ///
+  /// Source: Apple's documentation of `NSManagedObjectContext.DidSaveObjectIDsMessage`.
   public struct DidSaveObjectIDsMessage: NotificationCenter.MainActorMessage, ManagedObjectIDsMessage {
     /// The kind of object that posts the message.
     public typealias Subject = NSManagedObjectContext
@@ -82,6 +103,16 @@ extension NSManagedObjectContext {
   }
 
   /// Posted after a private-queue context saved, with the IDs of the saved objects.
+  ///
+  /// ```swift
+  /// for await message in NotificationCenter.default.messages(of: context, for: .didSaveObjectIDsAsync) {
+  ///   for id in message.deletedIDs { print("gone:", id.uriString) }
+  /// }
+  /// ```
+  ///
+  /// It is delivered a moment after the save, in the observer's task. A save without changes posts none.
+  ///
+  /// Source: Apple's documentation of `NSManagedObjectContext.DidSaveObjectIDsAsyncMessage`.
   public struct DidSaveObjectIDsAsyncMessage: NotificationCenter.AsyncMessage, ManagedObjectIDsMessage {
     /// The kind of object that posts the message.
     public typealias Subject = NSManagedObjectContext
@@ -102,6 +133,10 @@ extension NSManagedObjectContext {
   }
 
   /// Posted after a main-queue context merged another save, with the IDs of the objects of that save.
+  ///
+  /// It is delivered on the main actor, after `ObjectsDidChangeMessage` of the same merge.
+  ///
+  /// Source: Apple's documentation of `NSManagedObjectContext.DidMergeChangesMessage`.
   public struct DidMergeChangesMessage: NotificationCenter.MainActorMessage, ManagedObjectIDsMessage {
     /// The kind of object that posts the message.
     public typealias Subject = NSManagedObjectContext
@@ -122,6 +157,14 @@ extension NSManagedObjectContext {
   }
 
   /// Posted after a private-queue context merged another save, with the IDs of the objects of that save.
+  ///
+  /// ```swift
+  /// for await message in NotificationCenter.default.messages(of: context, for: .didMergeChangesAsync) {
+  ///   print(message.refreshedIDs.count, "objects have new values")
+  /// }
+  /// ```
+  ///
+  /// Source: Apple's documentation of `NSManagedObjectContext.DidMergeChangesAsyncMessage`.
   public struct DidMergeChangesAsyncMessage: NotificationCenter.AsyncMessage, ManagedObjectIDsMessage {
     /// The kind of object that posts the message.
     public typealias Subject = NSManagedObjectContext

@@ -12,6 +12,19 @@
 /// Source: Apple's documentation of `NSManagedObjectContext.ObjectsDidChangeMessage` and its like.
 extension NSManagedObjectContext {
   /// Posted before a main-queue context saves.
+  ///
+  /// ```swift
+  /// @MainActor func stamp(_ context: NSManagedObjectContext) -> NotificationCenter.ObservationToken {
+  ///   NotificationCenter.default.addObserver(of: context, for: .willSave) { message in
+  ///     for case let book as Book in message.context.insertedObjects { book.title = book.title ?? "Untitled" }
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// It is delivered on the main actor, before `willSave()` of the objects: changes that the observer makes are saved
+  /// too. If the main queue waits for the thread that saves, it arrives after the save.
+  ///
+  /// Source: Apple's documentation of `NSManagedObjectContext.WillSaveMessage`.
   public struct WillSaveMessage: NotificationCenter.MainActorMessage {
     /// The kind of object that posts the message.
     public typealias Subject = NSManagedObjectContext
@@ -33,6 +46,11 @@ extension NSManagedObjectContext {
   }
 
   /// Posted after a main-queue context saved.
+  ///
+  /// It is delivered on the main actor, during the save, with sets that are empty if nothing changed. The objects are
+  /// for the main actor; pass IDs on.
+  ///
+  /// Source: Apple's documentation of `NSManagedObjectContext.DidSaveMessage`.
   public struct DidSaveMessage: NotificationCenter.MainActorMessage {
     /// The kind of object that posts the message.
     public typealias Subject = NSManagedObjectContext
@@ -49,7 +67,7 @@ extension NSManagedObjectContext {
 
     /// The new objects, saved now. Use them on the main actor only.
     public var inserted: Set<NSManagedObject> { notification.objects(.insertedObjects) }
-    /// The objects whose changes are saved now.
+    /// The objects whose changes are saved now, without new and deleted ones. Use them on the main actor only.
     public var updated: Set<NSManagedObject> { notification.objects(.updatedObjects) }
     /// The objects whose rows are deleted now. They belong to no context any more; values that were read stay readable.
     public var deleted: Set<NSManagedObject> { notification.objects(.deletedObjects) }
@@ -68,6 +86,19 @@ extension NSManagedObjectContext {
   }
 
   /// Posted at the end of each event that changed objects of a main-queue context.
+  ///
+  /// ```swift
+  /// @MainActor func redraw(_ context: NSManagedObjectContext) -> NotificationCenter.ObservationToken {
+  ///   NotificationCenter.default.addObserver(of: context, for: .objectsDidChange) { message in
+  ///     print(message.updated.union(message.refreshed).count, "objects to draw again")
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// Updated objects were changed by code of this context, refreshed ones by a refresh or a merge: a user interface
+  /// treats both alike. It is delivered on the main actor, when the event ends.
+  ///
+  /// Source: Apple's documentation of `NSManagedObjectContext.ObjectsDidChangeMessage`.
   public struct ObjectsDidChangeMessage: NotificationCenter.MainActorMessage {
     /// The kind of object that posts the message.
     public typealias Subject = NSManagedObjectContext
@@ -86,9 +117,10 @@ extension NSManagedObjectContext {
     public var deleted: Set<NSManagedObject> { notification.objects(.deletedObjects) }
     /// The objects whose values a refresh or a merge replaced.
     public var refreshed: Set<NSManagedObject> { notification.objects(.refreshedObjects) }
-    /// The objects that became unusable.
+    /// The objects that became unusable, which only Apple's framework reports one by one; always empty here. See
+    /// `invalidatedAll`.
     public var invalidated: Set<NSManagedObject> { notification.objects(.invalidatedObjects) }
-    /// True after a reset of the context, nil otherwise.
+    /// True after a reset of the context, nil otherwise. All objects are unusable then: fetch again.
     public var invalidatedAll: Bool? { notification.userInfo?[NSInvalidatedAllObjectsKey].map { _ in true } }
 
     /// nil for a notification of another name, or from a context on another queue.
