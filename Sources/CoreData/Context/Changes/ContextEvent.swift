@@ -1,4 +1,8 @@
 /// The changes since observers were last told: the content of the next `NSManagedObjectContextObjectsDidChange`.
+///
+/// It differs from the unsaved changes in both directions: a change of an earlier event is still unsaved, and a refresh
+/// is reported without being one. Undo and `changedValuesForCurrentEvent()` need the values at the beginning of the
+/// event, which it keeps only where the last saved ones are others.
 struct ContextEvent {
   var inserted = MemberList()
   var updated = MemberList()
@@ -10,7 +14,7 @@ struct ContextEvent {
   var invalidatedAll: [NSManagedObjectID]?
   /// The values of objects at the beginning of the event, if these are not the last saved ones.
   var starts: [ObjectIdentifier: Snapshot] = [:]
-  /// The event is being posted; new changes belong to the next one.
+  /// Whether the event is being posted; new changes belong to the next one.
   private(set) var isOver = false
   /// The to-many relationships at the beginning of the event, if they are not the last saved ones. Known once the event
   /// is over.
@@ -21,6 +25,7 @@ struct ContextEvent {
       && revived.isEmpty
   }
 
+  /// Whether the object changed in this event.
   mutating func has(_ object: NSManagedObject) -> Bool {
     prepareQuestions()
     return updated.contains(object) || inserted.contains(object) || deleted.contains(object) || revived.contains(object)
@@ -33,12 +38,15 @@ struct ContextEvent {
     deleted.completeIndex()
   }
 
-  /// The values of a changed object at the beginning of the event; nil if they did not change.
+  /// The values of a changed object at the beginning of the event; nil if they did not change. A new object began with
+  /// the model's default values.
   func start(of object: NSManagedObject) -> Snapshot? {
     starts[ObjectIdentifier(object)] ?? (inserted.contains(object) ? object.layout.defaults : object.committed)
   }
 
   /// Keeps the object's values from the beginning of the event, unless the last saved ones are equal.
+  ///
+  /// Called before the first change of an object in an event, and so once for each object and event.
   mutating func keepStart(of object: NSManagedObject) {
     guard starts[ObjectIdentifier(object)] == nil else { return }
     let ownsSnapshot = object.state.contains(.ownsSnapshot)
@@ -50,6 +58,8 @@ struct ContextEvent {
   // MARK: At its end
 
   /// Ends the event: later changes of its objects belong to the next one.
+  ///
+  /// Revived objects are told as inserted: observers heard of their deletion, and must show them again.
   mutating func end() {
     isOver = true
     for object in revived.items {

@@ -1,6 +1,8 @@
 /// Inserts, changes and deletes objects.
 extension NSManagedObjectContext {
-  /// `insert(_:)` without a subclass's override.
+  /// `insert(_:)` without a subclass's override. The cases, in this order: a deleted object is taken back; an object of
+  /// this context stays as it is; an object of another context is a programmer's mistake; an object that refers to
+  /// others brings them; any other is enlisted.
   final func insertObject(_ object: NSManagedObject) {
     checkQueue()
     if object.isDeleted, graph.owns(object) { return undelete(object) }
@@ -16,7 +18,8 @@ extension NSManagedObjectContext {
     object.awakeFromInsert()
   }
 
-  /// Registers and records a new object.
+  /// Registers and records a new object. An object that comes with values of its own keeps them; one that was never
+  /// touched gets the defaults, in a snapshot that it owns.
   final func enlist(_ object: NSManagedObject) {
     graph.sweepIfDue()
     object.ensureKey()
@@ -33,6 +36,7 @@ extension NSManagedObjectContext {
     if isNew { changes.insert(new: object) } else { changes.insert(object) }
   }
 
+  /// Takes back a deletion: of an object with a row, which may have other changes too, or of a new one.
   private func undelete(_ object: NSManagedObject) {
     if changes.takeBackDeletion(of: object) { return noteUpdate(object) }
     changes.takeBackDeletion(ofNew: object)
@@ -40,6 +44,9 @@ extension NSManagedObjectContext {
   }
 
   /// `delete(_:)` without a subclass's override.
+  ///
+  /// `prepareForDeletion()` is the program's code and may delete the object itself, so the state is asked again after
+  /// it.
   final func deleteObject(_ object: NSManagedObject) {
     checkQueue()
     require(
@@ -53,7 +60,8 @@ extension NSManagedObjectContext {
     markDeleted(object)
   }
 
-  /// Removes the object from the lists of changes and notes that its delete rules must still be applied.
+  /// Removes the object from the lists of changes and notes that its delete rules must still be applied. It is marked
+  /// at once, and its partners follow at the end of the event, as Apple documents it.
   final func markDeleted(_ object: NSManagedObject) {
     guard !object.isDeleted else { return }
     changes.delete(object)
@@ -61,6 +69,9 @@ extension NSManagedObjectContext {
   }
 
   /// Called at each change of an object; only the first of an event counts.
+  ///
+  /// It is on the way of each property that is set, so the case that nothing is to be noted comes first and costs one
+  /// test of bits.
   final func noteUpdate(_ object: NSManagedObject) {
     if PendingChanges.isUpdateNoted(object) { return }
     checkQueue()
@@ -74,13 +85,15 @@ extension NSManagedObjectContext {
     scheduleEndOfEvent()
   }
 
-  /// Removes an object from the context along with its changes. It belongs to no context any more.
+  /// Removes an object from the context along with its changes. It belongs to no context any more, and keeps the values
+  /// that it has.
   final func forget(_ object: NSManagedObject) {
     changes.forget(object)
     graph.release(object)
   }
 
-  /// Removes an object from the context and reports it to observers as deleted.
+  /// Removes an object from the context and reports it to observers as deleted: for new objects after a rollback, and
+  /// objects whose row is gone.
   final func forgetAsDeleted(_ object: NSManagedObject) {
     forget(object)
     changes.noteDeletion(ofForgotten: object)

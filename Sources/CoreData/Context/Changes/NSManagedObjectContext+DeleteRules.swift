@@ -1,12 +1,21 @@
 /// Applies delete rules: the effects of a deletion on related objects.
 extension NSManagedObjectContext {
   /// Applies the delete rules of deleted objects until no more objects follow.
+  ///
+  ///     delete(author)           author
+  ///     author.books: cascade    -> its books are deleted, and their rules are applied next
+  ///     book.shelf: nullify      -> the shelf's books lose the book
+  ///     book.loans: deny         -> nothing here: validation refuses the save while there is a loan
+  ///
+  /// A list and no recursion: a cascade may be as deep as there are objects.
   final func propagateDeletes() {
     while case let objects = changes.takeUnpropagated(), !objects.isEmpty {
       for object in objects where object.isDeleted { propagateDelete(of: object) }
     }
   }
 
+  /// Applies the rules of one object's relationships. To-many relationships are read for the rules that need their
+  /// members, and for no others.
   private func propagateDelete(of object: NSManagedObject) {
     defer { changes.didPropagate(object) }
     guard object.layout.hasRelationships else { return }
@@ -24,6 +33,7 @@ extension NSManagedObjectContext {
     }
   }
 
+  /// Applies one rule to one related object. Not inlined, since it is in two loops that mostly find nothing.
   @inline(never)
   private func apply(_ relationship: NSRelationshipDescription, from object: NSManagedObject, to other: NSManagedObject)
   {

@@ -2,6 +2,14 @@
 extension NSManagedObjectContext {
   /// Inserts an object along with all loose ones that it refers to, over any number of steps. `awakeFromInsert()` runs
   /// when all of them are in the context.
+  ///
+  ///     let author = Author(entity: …, insertInto: nil)      loose
+  ///     let book = Book(entity: …, insertInto: nil)          loose
+  ///     book.author = author                                 the book holds the author by a `LooseReference`
+  ///     context.insert(book)                                 the book, and the author with it
+  ///
+  /// A breadth-first walk: chains of a million objects need no stack. Objects get their keys when they are enlisted,
+  /// and only then can slots refer to them.
   final func insertLoose(_ first: NSManagedObject) {
     var arrivals: [NSManagedObject] = []
     var waiting = [first]
@@ -22,6 +30,8 @@ extension NSManagedObjectContext {
     for object in arrivals { object.awakeFromInsert() }
   }
 
+  /// Follows to-one relationships: the partner's key goes into the slot, and the partner is inserted too if it is
+  /// loose.
   @inline(never)
   private func follow(_ loose: LooseReference, of object: NSManagedObject, _ waiting: inout [NSManagedObject]) {
     manualChanges.add(loose.manualChanges)
@@ -37,6 +47,7 @@ extension NSManagedObjectContext {
     }
   }
 
+  /// Follows to-many relationships. Members whose deletion was saved meanwhile are left out.
   @inline(never)
   private func follow(_ toMany: ToMany, of object: NSManagedObject, _ waiting: inout [NSManagedObject]) {
     for member in toMany.added.items {

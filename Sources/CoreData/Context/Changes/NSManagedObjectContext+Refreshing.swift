@@ -1,6 +1,7 @@
 /// Returns to the stored state: refresh, reset, roll back.
 extension NSManagedObjectContext {
-  /// `refresh(_:mergeChanges:)` without a subclass's override.
+  /// `refresh(_:mergeChanges:)` without a subclass's override. A new object with `keepsChanges` has no row to read, and
+  /// a deleted one no use for values: nothing happens to them.
   final func refreshObject(_ object: NSManagedObject, keepsChanges flag: Bool) {
     checkQueue()
     guard graph.owns(object), !object.isDeleted, !(flag && object.isInserted) else { return }
@@ -17,7 +18,8 @@ extension NSManagedObjectContext {
     observed?.finish()
   }
 
-  /// Drops an object's values and changes.
+  /// Drops an object's values and changes. A row that a batch request has superseded stays with it: Apple's contexts
+  /// show the former values until the staleness interval or a merge says otherwise.
   private func turnIntoFault(_ object: NSManagedObject) {
     let row = supersededRow(of: object)
     object.turnIntoFault()
@@ -35,6 +37,12 @@ extension NSManagedObjectContext {
   }
 
   /// Applies the object's changes to its current row.
+  ///
+  ///     read      here        the row now      afterwards
+  ///     Emma      Emma 2      Emma 3           Emma 2, on top of the new row
+  ///     474       474         500              500
+  ///
+  /// What cannot be read stays as it is: the next save finds out whether there is a conflict.
   final func reread(_ object: NSManagedObject) {
     for case let toMany? in object.toManys { toMany.unload() }
     guard let snapshot = object.snapshot,
@@ -68,6 +76,12 @@ extension NSManagedObjectContext {
   ///
   /// Use it to see what others have saved, without losing changes as `reset()` does: the next use of each object reads
   /// its row. Observers hear of all registered objects under `NSRefreshedObjectsKey` when the event ends.
+  ///
+  /// Call it on the context's queue. It reads nothing by itself, except the rows of objects with changes: one query for
+  /// each that the coordinator has not cached. A context that merges saves needs it only for what comes from elsewhere,
+  /// such as another process's writes without history.
+  ///
+  /// Source: Apple's documentation of `refreshAllObjects()`.
   public final func refreshAllObjects() {
     checkQueue()
     reading.needsCacheCheck = true
@@ -85,7 +99,8 @@ extension NSManagedObjectContext {
     scheduleEndOfEvent()
   }
 
-  /// `reset()` without a subclass's override.
+  /// `reset()` without a subclass's override. The memory goes back to the system after the last object has been freed,
+  /// so the list of them must be gone by then: hence two functions.
   final func forgetEverything() {
     checkQueue()
     let count = graph.count
@@ -93,6 +108,8 @@ extension NSManagedObjectContext {
     RegisteredObjects.giveBackMemory(of: count)
   }
 
+  /// Forgets all objects, changes and registrations, tells observers, and begins as a new context would, which reads
+  /// the newest state.
   private func forgetAll() {
     // Objects that nobody holds count as gone already.
     graph.sweep()
@@ -110,7 +127,8 @@ extension NSManagedObjectContext {
     postObjectsDidChange()
   }
 
-  /// `rollback()` without a subclass's override.
+  /// `rollback()` without a subclass's override. Objects get back the values of `committed`, the snapshot with which
+  /// they were read: nothing is asked of the store, so it works without one.
   final func revertChanges() {
     checkQueue()
     forgetWhatChangesLedTo()

@@ -11,6 +11,14 @@
 ///
 /// No access to a list overlaps another one, which is therefore not checked: changing a list calls nothing that comes
 /// back here.
+///
+/// The states of an object, and what moves it from one to another:
+///
+///     clean    -- set a property -->     updated    -- save -->  clean
+///     clean    -- delete -->             deleted    -- save -->  no context
+///     updated  -- delete -->             deleted    -- insert -> updated
+///     (none)   -- insert -->             inserted   -- save -->  clean
+///     inserted -- delete -->             (no list)  -- end of the event -> no context
 final class PendingChanges {
   @exclusivity(unchecked) private(set) var inserted = ChangedObjects()
   @exclusivity(unchecked) private(set) var updated = ChangedObjects()
@@ -19,7 +27,7 @@ final class PendingChanges {
   @exclusivity(unchecked) private(set) var hooks: SaveHooks = []
   /// The changes since observers were last notified.
   @exclusivity(unchecked) private(set) var event = ContextEvent()
-  /// The event that is being posted to observers.
+  /// The event that is being posted to observers, who may ask for its values.
   private var postedEvent: ContextEvent?
   /// Deleted objects whose delete rules are not applied yet.
   @exclusivity(unchecked) private var unpropagated: [NSManagedObject] = []
@@ -27,9 +35,9 @@ final class PendingChanges {
   @exclusivity(unchecked) private var dropped: [NSManagedObject] = []
   /// The stores that new objects were assigned to.
   @exclusivity(unchecked) private var assignedStores: [ObjectIdentifier: any ObjectStore] = [:]
-  /// Unchanged objects whose rows the next save checks for other changes.
+  /// Unchanged objects whose rows the next save checks for other changes: `detectConflicts(for:)`.
   private(set) var checked: [NSManagedObject] = []
-  /// Unchanged objects whose rows must be there at the next save, changed or not.
+  /// Unchanged objects whose rows must be there at the next save, changed or not: `detectDeletion(of:)`.
   private(set) var required: [ObjectIdentifier: NSManagedObject] = [:]
   /// What the next save runs in its transaction.
   private(set) var saveChecks: [() throws -> Void] = []
@@ -37,21 +45,21 @@ final class PendingChanges {
   /// Whether there is nothing to save.
   var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
 
-  /// The objects that a save would take now.
+  /// The objects that a save would take now. The arrays are shared, not copied, until the lists change.
   var toSave: SavedChanges {
     SavedChanges(inserted: inserted.items, updated: updated.items, deleted: deleted.items)
   }
 
   // MARK: Changes of one object
 
-  /// Records a new object.
+  /// Records a new object, or one that is new again: an object whose deletion was saved and then undone.
   func insert(_ object: NSManagedObject) {
     if object.isUpdated { withdrawUpdate(of: object) }
     noteInserted(object)
     event.inserted.insert(object)
   }
 
-  /// Records a new object that has never been in a context.
+  /// Records a new object that has never been in a context, so it is in no list and need not be searched in any.
   func insert(new object: NSManagedObject) {
     noteInserted(object)
     event.inserted.append(unlisted: object)
@@ -70,6 +78,11 @@ final class PendingChanges {
   }
 
   /// Records that an object is about to change. Only the first change of an event counts.
+  ///
+  ///     in this event     isNoted   the lists
+  ///     first change      no        updated, and the event's updated objects; its start is kept
+  ///     another change    yes       nothing changes
+  ///     a new object      -         only the event is told, if it is not that of the insertion
   func update(_ object: NSManagedObject) {
     let isNoted = object.state.contains(.isNoted)
     if !isNoted { event.keepStart(of: object) }
@@ -87,6 +100,8 @@ final class PendingChanges {
   }
 
   /// Records a deleted object. The end of the event, or the save, applies its delete rules.
+  ///
+  /// What observers are told depends on what they know: an object that came and went within one event is not mentioned.
   func delete(_ object: NSManagedObject) {
     // Earlier events may have changed it: their result is the state at the beginning of this one.
     let isNoted = object.state.contains(.isNoted)
@@ -112,6 +127,8 @@ final class PendingChanges {
   }
 
   /// Records that an object's row is missing: the next save does not write it.
+  ///
+  /// The object is in the list of deleted ones all the same, so that `isDeleted` is true and the next save lets it go.
   func deleteMissing(_ object: NSManagedObject) {
     inserted.remove(object)
     object.state.remove(.inserted)
@@ -129,6 +146,7 @@ final class PendingChanges {
     event.refreshed.remove(object)
   }
 
+  /// Removes the object from the updated ones, if it is there.
   private func withdrawUpdate(of object: NSManagedObject) {
     updated.remove(object)
     object.state.remove(.updated)
@@ -137,6 +155,8 @@ final class PendingChanges {
   // MARK: Taking back
 
   /// Reverts the deletion of an object with a row; false if it has none.
+  ///
+  /// Its delete rules may have been applied already: what they did to others stays.
   func takeBackDeletion(of object: NSManagedObject) -> Bool {
     guard deleted.remove(object) else { return false }
     object.state.remove(.deleted)
@@ -157,6 +177,8 @@ final class PendingChanges {
   }
 
   /// Removes an object from the unsaved changes: it equals its row, or will.
+  ///
+  /// Not for new objects, which have no row.
   func withdraw(_ object: NSManagedObject) {
     withdrawUpdate(of: object)
     deleted.remove(object)
@@ -181,12 +203,15 @@ final class PendingChanges {
   }
 
   /// Drops everything about an object that is about to leave the context.
+  ///
+  /// The event forgets it too, so observers hear nothing more of it: see `noteDeletion(ofForgotten:)`.
   func forget(_ object: NSManagedObject) {
     inserted.remove(object)
     unlist(object)
     object.state.subtract([.inserted, .isNoted])
   }
 
+  /// Removes an object from all lists but that of the inserted ones.
   private func unlist(_ object: NSManagedObject) {
     withdraw(object)
     unpropagated.removeAll { $0 === object }
@@ -219,6 +244,8 @@ final class PendingChanges {
   }
 
   /// Records that an object's delete rules were applied. A new object is then gone.
+  ///
+  /// It leaves the context after observers heard of it, at the end of the event.
   func didPropagate(_ object: NSManagedObject) {
     if !deleted.contains(object) { dropped.append(object) }
   }
@@ -232,6 +259,8 @@ final class PendingChanges {
   // MARK: Events
 
   /// Ends the event and begins the next.
+  ///
+  /// The ended event gets the state of to-many relationships at its beginning, for those who ask while it is posted.
   func endEvent() -> ContextEvent {
     var ended = event
     event = ContextEvent()
@@ -241,6 +270,8 @@ final class PendingChanges {
 
   /// Runs a body that reports an event to observers. They may ask for its values, and their changes belong to the next
   /// event.
+  ///
+  /// Events may be nested: an observer that saves posts another one.
   func posting(_ ended: ContextEvent, _ post: () -> Void) {
     let outer = postedEvent
     postedEvent = ended
@@ -256,7 +287,8 @@ final class PendingChanges {
 
   // MARK: Saves
 
-  /// Assigns a new object to a store.
+  /// Assigns a new object to a store. The object's address is the key: new objects stay in the context until the save
+  /// or the reset, which clears the table.
   func assign(_ object: NSManagedObject, to store: any ObjectStore) { assignedStores[ObjectIdentifier(object)] = store }
 
   /// The store to which a new object was assigned; nil for none.
@@ -287,6 +319,8 @@ final class PendingChanges {
   func addSaveCheck(_ body: @escaping () throws -> Void) { saveChecks.append(body) }
 
   /// Clears the changes after a save.
+  ///
+  /// The lists are emptied at once, instead of object by object.
   func settle() {
     // Objects of an event that has not ended stay noted.
     let noted: NSManagedObject.State = event.isEmpty ? .isNoted : []
@@ -309,6 +343,9 @@ final class PendingChanges {
   }
 
   /// Reverts all changes. Returns the changed objects, which still have their values: new ones, and those with a row.
+  ///
+  /// The event is dropped: what has happened in it did not happen for observers. The caller tells them of deleted and
+  /// refreshed objects instead.
   func takeBack() -> (new: [NSManagedObject], stored: [NSManagedObject]) {
     let new = inserted.items + unpropagated.filter { !deleted.contains($0) }
     let stored = updated.items + deleted.items
@@ -327,6 +364,7 @@ final class PendingChanges {
     event = ContextEvent()
   }
 
+  /// Empties everything that belongs to one save.
   private func removeAll() {
     inserted.removeAll()
     updated.removeAll()
@@ -339,7 +377,7 @@ final class PendingChanges {
   }
 }
 
-/// The objects of one save.
+/// The objects of one save: what was written, or is about to be.
 struct SavedChanges {
   let inserted: [NSManagedObject]
   let updated: [NSManagedObject]

@@ -1,4 +1,8 @@
 /// The changes of an event: enough to return to its beginning, however often objects were saved since.
+///
+/// It has objects and values, not IDs: an object that was deleted and saved has no row, and undoing its deletion
+/// inserts it again. Undoing registers a step in turn, made in the same way from the event in which it happens, so
+/// there is no second kind of step for redoing.
 struct UndoStep {
   /// Attributes and to-one relationships of one object.
   struct Values {
@@ -21,13 +25,18 @@ struct UndoStep {
     let order: [NSManagedObject]?
   }
 
+  /// The new objects: undoing deletes them.
   private(set) var inserted: [NSManagedObject]
+  /// The deleted objects: undoing revives them.
   private(set) var deleted: [NSManagedObject]
   private(set) var values: [Values] = []
   private(set) var members: [Members] = []
 
+  /// Whether there is nothing to undo: an event may consist of merges and refreshes alone.
   var isEmpty: Bool { inserted.isEmpty && deleted.isEmpty && values.isEmpty && members.isEmpty }
 
+  /// Reads the step out of an event that is about to end. The context's objects still have the values after the event;
+  /// the event has those before it, where they differ from the saved ones.
   init(_ event: ContextEvent, in context: NSManagedObjectContext) {
     // Merged changes are in the event too, but have none of these states.
     inserted = (event.inserted.items + event.revived.items).filter { $0.isInserted || event.revived.contains($0) }
@@ -36,6 +45,8 @@ struct UndoStep {
     for object in deleted { add(object, event.start(of: object), context) }
   }
 
+  /// Adds what changed of one object. Of a deleted one all to-one relationships are kept: its values stay as they are
+  /// while its partners are saved and get other IDs.
   private mutating func add(_ object: NSManagedObject, _ start: Snapshot?, _ context: NSManagedObjectContext) {
     if let snapshot = object.snapshot {
       // A deleted object does not learn the IDs that its partners get meanwhile.

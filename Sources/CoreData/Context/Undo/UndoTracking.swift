@@ -1,9 +1,22 @@
 /// Connects a context to its undo manager. Used on the context's queue.
+///
+///     the program                     the context                        the manager
+///     book.title = "Emma"             the event notes the former title
+///     (end of the event)              register: one step                 a group with the step
+///     undo()                          ends the event                     calls the step
+///                                     apply: sets the former title
+///                                     register: the opposite step        on the stack for redo
+///
+/// A manager may be used by hand as well, with groups over several events. It posts a checkpoint before it opens and
+/// closes a group: the context then ends its event, so that each change is in the group in which it happened.
 final class UndoTracking {
+  /// The program's manager, which may serve other contexts and other code too.
   let manager: UndoManager
   private weak var context: NSManagedObjectContext?
+  /// Ends the event when the manager is about to open or close a group.
   private let checkpoint: NotificationObservation
-  /// Whether changes are being undone or redone.
+  /// Whether changes are being undone or redone: delete rules then do not cascade, since the step knows what the
+  /// deletion took along.
   var isApplying = false
   /// Whether the context is saving: all events of one save form one group.
   var isSaving = false {
@@ -13,6 +26,7 @@ final class UndoTracking {
   /// `@unchecked Sendable`: the manager posts where it is used, on the context's queue.
   private struct Reference: @unchecked Sendable { weak var context: NSManagedObjectContext? }
 
+  /// Observes the manager's checkpoints from now on.
   init(_ manager: UndoManager, of context: NSManagedObjectContext) {
     self.manager = manager
     self.context = context
@@ -46,20 +60,41 @@ extension NSManagedObjectContext {
   /// context.undo()  // the former title
   /// context.redo()  // "Emma" again
   /// ```
+  ///
+  /// Each event is a group: what a `perform` block or a turn of the main queue has changed is undone together.
+  /// `undoManager?.beginUndoGrouping()` puts several events into one. Objects whose insertion is undone are deleted,
+  /// those whose deletion is undone come back with their values and relationships, and both get
+  /// `awakeFromSnapshotEvents(_:)`.
+  ///
+  /// What happens otherwise: changes of other contexts and processes are not undone. If one of them has changed the
+  /// same row in between, the save after the undoing is a conflict.
+  ///
+  /// Source: Apple's documentation of `undo()`.
   public final func undo() {
     checkQueue()
     processEvent()
     undoManager?.undo()
   }
 
-  /// Redoes the changes that were undone last, if nothing was changed since. Does nothing without an undo manager. Call
-  /// it on the context's queue.
+  /// Redoes the changes that were undone last, if nothing was changed since: it ends the event and calls the undo
+  /// manager. Does nothing without an undo manager. Call it on the context's queue.
+  ///
+  /// ```swift
+  /// context.undo()
+  /// if context.undoManager?.canRedo ?? false { context.redo() }
+  /// ```
+  ///
+  /// A change after the undoing empties the manager's stack for redoing, as in every editor.
+  ///
+  /// Source: Apple's documentation of `redo()`.
   public final func redo() {
     checkQueue()
     processEvent()
     undoManager?.redo()
   }
 
+  /// Connects another manager, or none. The changes of the event so far go to the former one, and are then removed from
+  /// it with all that this context had registered there: a manager must not call a context that no longer expects it.
   final func setUndoManager(_ manager: UndoManager?) {
     guard manager !== undoTracking?.manager else { return }
     // Earlier changes belong to the earlier manager, or to none.
@@ -87,16 +122,21 @@ extension NSManagedObjectContext {
     wake(step)
   }
 
+  /// Whether the object belongs to this context and has a row, or will have one. Steps hold objects for long: a reset
+  /// or another context's deletion may have come in between.
   private func isUsable(_ object: NSManagedObject) -> Bool {
     graph.owns(object) && object.state.isDisjoint(with: [.gone, .deleted])
   }
 
+  /// Sets the former values. Relationships are set through the relationship, with the objects and not the keys of that
+  /// time.
   private func apply(_ change: UndoStep.Values) {
     let object = change.object
     for slot in change.slots { object.set(slot: slot, from: change.before) }
     for (slot, other) in change.related { object.setRelated(other.flatMap { isUsable($0) ? $0 : nil }, slot: slot) }
   }
 
+  /// Takes back additions and removals of members, and the order if all members are there.
   private func apply(_ change: UndoStep.Members) {
     let object = change.object
     for member in change.came { object.removeMember(member, of: change.index) }
@@ -124,7 +164,8 @@ extension NSManagedObjectContext {
     scheduleEndOfEvent()
   }
 
-  /// An object that equals its row again need not be saved.
+  /// An object that equals its row again need not be saved. `hasChanges` becomes false then, so a document window shows
+  /// that nothing is unsaved.
   private func settleAfterUndo(_ object: NSManagedObject) {
     guard object.isUpdated, isUsable(object) else { return }
     // Members that were added and removed again are only known to be unchanged once the members are read.
@@ -139,6 +180,7 @@ extension NSManagedObjectContext {
     changes.withdraw(object)
   }
 
+  /// Tells the objects what has happened to them: `awakeFromSnapshotEvents(_:)`, once each.
   private func wake(_ step: UndoStep) {
     for object in step.inserted { object.awake(.undoInsertion) }
     for object in step.deleted { object.awake(.undoDeletion) }
