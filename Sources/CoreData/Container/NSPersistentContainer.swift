@@ -34,6 +34,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   /// The name of the container, of its model file and of its default store file. It is not the name of the contexts:
   /// `viewContext` is called "viewContext", and others have no name until the program gives them one.
   public let name: String
+
   /// The model of all contexts and stores of the container. It is immutable from the container's creation on: a program
   /// that builds a model finishes it before, and takes a copy for a variation.
   ///
@@ -41,6 +42,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   /// for entity in container.managedObjectModel.entities { print(entity.name ?? "", entity.properties.count) }
   /// ```
   public let managedObjectModel: NSManagedObjectModel
+
   /// The coordinator of all contexts of the container. It has no stores before `loadPersistentStores`.
   ///
   /// ```swift
@@ -51,6 +53,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   ///
   /// Use it for URIs, metadata and files. Fetches and saves go through a context.
   public let persistentStoreCoordinator: NSPersistentStoreCoordinator
+
   /// The main-queue context. As on Apple's platforms it does not merge other contexts' saves by itself: set
   /// `automaticallyMergesChangesFromParent`.
   ///
@@ -68,6 +71,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   /// Source: Apple's documentation of `viewContext`.
   open var viewContext: NSManagedObjectContext { mainContext }
   private let mainContext: NSManagedObjectContext
+
   /// The stores to load. Default: one SQLite file `NAME.sqlite` in `defaultDirectoryURL()`. Set it before
   /// `loadPersistentStores`; later changes have no effect on stores that are open.
   ///

@@ -85,6 +85,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   ///
   /// Source: Apple's documentation of `transactionAuthor`.
   open var transactionAuthor: String?
+
   /// Whether `transactionAuthor` names one transaction or few, and is not worth a row among the names that the history
   /// of a SQLite file keeps without end.
   ///
@@ -293,6 +294,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   final let changes = PendingChanges()
   /// Changes between `willChangeValue` and `didChangeValue`, which handwritten accessors call.
   final let manualChanges = ManualChanges()
+
   /// The state of the stores that reads see.
   ///
   /// Each read of a fault looks at it. The exclusivity of the accesses is not checked: no method of it calls the

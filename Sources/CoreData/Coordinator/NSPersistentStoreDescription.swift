@@ -31,6 +31,7 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   ///
   /// Source: Apple's documentation of `type`.
   open var type: String = NSSQLiteStoreType
+
   /// The configuration of the model whose entities the store holds; nil for all entities. Default: nil.
   ///
   /// ```swift
@@ -42,6 +43,7 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   /// Use configurations to keep some entities in another store, such as a cache that may be thrown away. Relationships
   /// cannot lead from one store to the other. A name that the model lacks makes opening throw 134080.
   open var configuration: String?
+
   /// Where the store is. `file:///dev/null` is a store in memory, `file:///dev/null/NAME` one that the coordinators of
   /// the process share under that name; a `postgresql:` URL is a store at a server, with the type
   /// `NSPostgreSQLStoreType`.
@@ -51,6 +53,7 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   /// The options that were set, by their keys: by `setOption(_:forKey:)`, and by `isReadOnly`, `timeout` and the
   /// pragmas, which are options as well. The two switches of migration are added when the store is opened.
   open private(set) var options: [String: NSObject] = [:]
+
   /// Whether adding the store returns at once and opens it later, on the coordinator's queue. Default: false. The
   /// handler is then called on that queue; fetches before it find no store, and saves throw 134030. Use it where a
   /// migration would block the main thread.
@@ -68,6 +71,7 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   ///
   /// Source: Apple's documentation of `shouldAddStoreAsynchronously`.
   open var shouldAddStoreAsynchronously = false
+
   /// Whether opening a store of another model version migrates it, in place; otherwise it throws 134100. Default: true.
   /// With persistent stores that several programs share, migrate in one of them, after a backup, and set false in the
   /// others.
@@ -85,6 +89,7 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   ///
   /// Source: Apple's documentation of `shouldMigrateStoreAutomatically`.
   open var shouldMigrateStoreAutomatically = true
+
   /// Whether a migration infers its mapping where the program's bundles have no mapping model; with false it throws
   /// 134140 there. Default: true.
   ///

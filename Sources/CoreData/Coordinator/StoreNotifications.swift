@@ -55,6 +55,7 @@ public let NSAddedPersistentStoresKey = "added"
 /// An array of `NSPersistentStore`: the stores that were removed. They are closed, and their
 /// `persistentStoreCoordinator` is nil already. In the user info of `NSPersistentStoreCoordinatorStoresDidChange`.
 public let NSRemovedPersistentStoresKey = "removed"
+
 /// An array of three: the old store, the new store, and an array of the IDs of all objects, each old one followed by
 /// the new one. In the user info of `NSPersistentStoreCoordinatorStoresDidChange` after a store was migrated to another
 /// place.

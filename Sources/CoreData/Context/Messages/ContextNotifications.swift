@@ -7,16 +7,19 @@
 ///
 /// Source: Apple's documentation of `NSInsertedObjectsKey`.
 public let NSInsertedObjectsKey = "inserted"
+
 /// The changed objects, a `Set<NSManagedObject>`. A new object that was changed is not among them, and neither is one
 /// whose values a merge or a refresh replaced.
 ///
 /// Source: Apple's documentation of `NSUpdatedObjectsKey`.
 public let NSUpdatedObjectsKey = "updated"
+
 /// The deleted objects, a `Set<NSManagedObject>`. After a save they belong to no context any more; values that were
 /// read stay readable.
 ///
 /// Source: Apple's documentation of `NSDeletedObjectsKey`.
 public let NSDeletedObjectsKey = "deleted"
+
 /// The objects whose values a refresh, a merge, a rollback or a merge policy replaced, a `Set<NSManagedObject>`. Only
 /// `NSManagedObjectContextObjectsDidChange` has it. A user interface reads these objects again as it does updated ones.
 ///
@@ -25,11 +28,13 @@ public let NSRefreshedObjectsKey = "refreshed"
 /// The objects that became unusable, a `Set<NSManagedObject>`. Only notifications of Apple's framework have it; here a
 /// single object is never invalidated. A reset invalidates all objects: see `NSInvalidatedAllObjectsKey`.
 public let NSInvalidatedObjectsKey = "invalidated"
+
 /// After a reset: the IDs of the objects that the context had, an `[NSManagedObjectID]`. The objects themselves are
 /// unusable by then, so a user interface drops what it shows and fetches again.
 ///
 /// Source: Apple's documentation of `NSInvalidatedAllObjectsKey`.
 public let NSInvalidatedAllObjectsKey = "invalidatedAll"
+
 /// The IDs of new objects, a `Set<NSManagedObjectID>`: in `NSManagedObjectContextDidSaveObjectIDs`, in
 /// `NSManagedObjectContextDidMergeChangesObjectIDs`, and in the dictionaries that programs make for
 /// `mergeChanges(fromRemoteContextSave:into:)`.
@@ -52,6 +57,7 @@ public let NSUpdatedObjectIDsKey = "updated_objectIDs"
 ///
 /// Source: Apple's documentation of `NSDeletedObjectIDsKey`.
 public let NSDeletedObjectIDsKey = "deleted_objectIDs"
+
 /// The IDs of the objects that a merge refreshed, a `Set<NSManagedObjectID>`: those of the updated objects that the
 /// context has. Only `NSManagedObjectContextDidMergeChangesObjectIDs` has it.
 ///
@@ -60,6 +66,7 @@ public let NSRefreshedObjectIDsKey = "refreshed_objectIDs"
 /// The IDs of objects that became unusable, a `Set<NSManagedObjectID>`. Only notifications of Apple's framework have
 /// it: see `NSInvalidatedObjectsKey`.
 public let NSInvalidatedObjectIDsKey = "invalidated_objectIDs"
+
 /// The `NSQueryGenerationToken` that a pinned context's reads see after its save, in `NSManagedObjectContextDidSave`.
 /// Absent if the context is not pinned. Give it to other contexts that should see this save and nothing later.
 ///
@@ -91,6 +98,7 @@ extension Notification.Name {
   /// Source: Apple's documentation of `NSManagedObjectContextObjectsDidChange`.
   public static let NSManagedObjectContextObjectsDidChange = Notification.Name(
     "NSObjectsChangedInManagingContextNotification")
+
   /// Posted before a save that has changes, on the context's queue, before `willSave()` of the objects and before
   /// validation: changes that an observer makes are saved too. It has no user info: `insertedObjects` and the like of
   /// the context tell what will be saved.
@@ -100,6 +108,7 @@ extension Notification.Name {
   ///
   /// Source: Apple's documentation of `NSManagedObjectContextWillSave`.
   public static let NSManagedObjectContextWillSave = Notification.Name("NSManagingContextWillSaveChangesNotification")
+
   /// Posted after a save, on the context's queue: sets of objects, which are empty if nothing changed. If a store keeps
   /// a history, the token of its end is under "newChangeToken".
   ///
@@ -123,6 +132,7 @@ extension Notification.Name {
   ///
   /// Source: Apple's documentation of `NSManagedObjectContextDidSave`.
   public static let NSManagedObjectContextDidSave = Notification.Name("NSManagingContextDidSaveChangesNotification")
+
   /// Posted after a save that had changes, on the context's queue: sets of object IDs, which may be passed to other
   /// queues. Those of a child's new objects are temporary.
   ///
@@ -130,6 +140,7 @@ extension Notification.Name {
   /// `NSManagedObjectContextDidSaveObjectIDs`.
   public static let NSManagedObjectContextDidSaveObjectIDs = Notification.Name(
     "_NSManagedObjectContextDidSaveObjectIDsNotification")
+
   /// Posted after another save was merged and `NSManagedObjectContextObjectsDidChange` was posted, on the context's
   /// queue: sets of the IDs of that save, whether or not the context has their objects.
   ///

@@ -70,6 +70,7 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
   ///
   /// Source: Apple's documentation of `error`.
   public class var error: NSMergePolicy { shared[0] }
+
   /// Changes are merged property by property; where both sides changed one, the store's value stays. A new object with
   /// unique values that a row has is dropped in favour of the row.
   ///
@@ -82,6 +83,7 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
   ///
   /// Source: Apple's documentation of `mergeByPropertyStoreTrump`.
   public class var mergeByPropertyStoreTrump: NSMergePolicy { shared[1] }
+
   /// Changes are merged property by property; where both sides changed one, the context's value is saved. A new object
   /// with unique values that a row has takes over the row: an upsert.
   ///
@@ -95,6 +97,7 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
   ///
   /// Source: Apple's documentation of `mergeByPropertyObjectTrump`.
   public class var mergeByPropertyObjectTrump: NSMergePolicy { shared[2] }
+
   /// The context's objects replace the rows with all their values, those that only the other side changed included. A
   /// row that was deleted meanwhile is written again.
   ///
@@ -108,6 +111,7 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
   ///
   /// Source: Apple's documentation of `overwrite`.
   public class var overwrite: NSMergePolicy { shared[3] }
+
   /// The context's changes are dropped where they are in conflict; the objects get the stored values. The other changes
   /// are saved.
   ///
