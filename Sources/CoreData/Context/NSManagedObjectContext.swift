@@ -787,7 +787,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// print(context.registeredObjects.count, "objects, of which", context.updatedObjects.count, "are changed")
   /// ```
   ///
-  /// The set holds its objects: let it go before the memory is to become free. Use it on the context's queue.
+  /// The set holds its objects: release it where the memory must become free. Use it on the context's queue.
   ///
   /// Source: Apple's documentation of `registeredObjects`.
   open var registeredObjects: Set<NSManagedObject> {

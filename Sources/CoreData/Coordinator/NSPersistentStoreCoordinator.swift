@@ -400,7 +400,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   ///
   /// Keep URIs, not IDs, in files and messages: they are texts, and they survive the process. A URI names the store by
   /// its UUID, so a copy of the store by `migratePersistentStore` has other URIs, and a copy of the file the same ones.
-  /// Use `existingObject(with:)` on the ID where the row may be gone: an ID is no proof of a row.
+  /// Use `existingObject(with:)` on the ID where the row may be gone: an ID does not prove that there is a row.
   ///
   /// - Parameter url: what `NSManagedObjectID.uriRepresentation()` gave.
   /// - Returns: an ID that is equal to that of the object; nil if this coordinator has no store with the UUID.
@@ -513,7 +513,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// ```
   ///
   /// The task is suspended until the block has run. Do not wait for this task in a block on the same queue: both would
-  /// wait for each other for ever.
+  /// wait for each other without end.
   ///
   /// - Parameter block: runs once, on the queue; cancelling the task does not stop it.
   /// - Returns: the block's result.

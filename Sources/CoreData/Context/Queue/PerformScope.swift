@@ -51,7 +51,7 @@ final class PerformScope {
   }
 
   /// The innermost scope of this thread. Each access to a checked object asks for it, so it is a key of pthreads.
-  /// Values of Swift's tasks would not do: a block of a queue is no part of a task.
+  /// Values of Swift's tasks would not do: a block of a queue does not run in a task.
   static var current: PerformScope? {
     pthread_getspecific(key).map { Unmanaged<PerformScope>.fromOpaque($0).takeUnretainedValue() }
   }

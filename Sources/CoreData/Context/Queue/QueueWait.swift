@@ -2,7 +2,7 @@
 ///
 /// A context reads and saves through its parent, on the parent's queue. If a thread that has the parent's queue waits
 /// for the child, a block that runs on the child's queue, or waits there in front, may need the parent: both would wait
-/// for ever. So the waiting thread lends the parent's queue to that block:
+/// without end. So the waiting thread lends the parent's queue to that block:
 ///
 ///     thread with the parent's queue     queue of the child
 ///     child.performAndWait: waits        a merge reads an object of the parent: waits
@@ -87,7 +87,7 @@ final class QueueWait: @unchecked Sendable {
   ///     enters the list: no partner
   ///     queues up for C, waits
   ///                                          enters the list: thread 1 has P and waits below it
-  ///                                          lend: thread 1 is to run thread 2's work
+  ///                                          lend: thread 1 runs thread 2's work next
   ///     wakes, runs the work with P
   ///     goes on waiting                      done: goes on, releases C
   ///     the queue of C comes: runs its own
