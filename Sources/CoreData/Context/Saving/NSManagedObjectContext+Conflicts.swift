@@ -47,7 +47,7 @@ extension NSManagedObjectContext {
     object.state.insert(.ownsSnapshot)
   }
 
-  /// Forgets an object whose row is gone. Observers hear of a deletion, which it was for everybody else.
+  /// Forgets an object whose row is gone. Observers hear that it was deleted.
   final func dropMissing(_ object: NSManagedObject) {
     forgetAsDeleted(object)
     scheduleEndOfEvent()

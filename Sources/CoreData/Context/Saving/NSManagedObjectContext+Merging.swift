@@ -23,8 +23,8 @@ extension NSManagedObjectContext {
   /// `NSManagedObjectContextDidMergeChangesObjectIDs`. It costs a query for each updated object with values whose row
   /// the coordinator has not cached.
   ///
-  /// What happens otherwise: without a merge, the objects here keep the values with which they were read, and the next
-  /// save of a change to one of them is a conflict (133020).
+  /// What happens otherwise: without a merge, the objects here keep the values with which they were read, and saving a
+  /// change to one that the other save has changed is a conflict (133020).
   ///
   /// - Parameter notification: of a context of any coordinator on the same stores. IDs of stores that this context's
   ///   coordinator does not have open are passed over.
