@@ -121,8 +121,8 @@ extension NSPersistentStoreCoordinator {
   ///   - url: the place of a SQLite store.
   ///   - options: the options that the store was opened with, such as its table prefix.
   /// - Returns: a model of its own for each call.
-  /// - Throws: 134080 if the file cannot be opened, holds no store or keeps no model; 134020 if what it keeps is
-  ///   damaged or is not the model of its content.
+  /// - Throws: 134080 if the file cannot be opened, holds no store or keeps no model; 134010 if it is no SQLite file;
+  ///   134020 if what it keeps is damaged or is not the model of its content.
   public class func cachedModelForPersistentStore(
     at url: URL, options: [AnyHashable: Any]? = nil
   ) throws -> NSManagedObjectModel {

@@ -150,13 +150,13 @@ extension NSPersistentStoreCoordinator {
   /// try coordinator.checkWritable()  // throws 134090 here, not after an hour of work
   /// ```
   ///
-  /// It tells whether a save can succeed before work starts that needs it. It waits for its turn and for locks as a
-  /// save does, and costs a few microseconds for a file and a round trip for a server. It promises nothing about later:
-  /// another process may lock the store after it, the connection may be lost, and a full disk is only noticed when
-  /// something is written. Any thread.
+  /// It tells whether a store is free to be written before work starts that ends with a save. It waits for its turn and
+  /// for locks as a save does, and costs a few microseconds for a file and a round trip for a server. It promises
+  /// nothing about later: another process may lock the store after it, the connection may be lost, and a full disk is
+  /// only noticed when something is written. `NSPersistentStore.isReadOnly` tells about stores that were opened
+  /// read-only. Any thread.
   ///
-  /// - Throws: the errors of a save: a store is locked (134090), was opened read-only, or its file or server cannot be
-  ///   used (134080).
+  /// - Throws: a store is locked (134090), or its file or server cannot be used (134080).
   public final func checkWritable() throws {
     for scope in writeScopes(of: objectStores) {
       try scope.transaction("Writing") {}
