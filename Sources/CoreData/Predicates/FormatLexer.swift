@@ -1,21 +1,52 @@
 /// A token of a predicate's text: a word, a number, a string or a sign.
+///
+/// Keywords and infix operators are looked up once, when the token is made, since the parser asks each token several
+/// times. `position` goes into error messages.
+///
+/// ```text
+/// pages >= 0x64 AND author.name BEGINSWITH[c] %@
+///
+/// pages        .word            0x64       .integer(100)
+/// >=           .symbol          AND        .word, keyword .and
+/// author       .word            .          .symbol
+/// name         .word            BEGINSWITH .word, keyword .beginsWith
+/// [ c ]        .symbol .word .symbol
+/// %@           .argument(.object)          (then .end)
+/// ```
 struct FormatToken {
   enum Kind: Equatable {
+    /// A name of letters, digits and underscores. It may be a keyword: then `keyword` says which, and the parser
+    /// decides by the place whether it is one. `FIRST` is a key at the start of a path and an index inside of brackets.
     case word(String)
     /// `#name`: a key, even if the word is reserved.
+    ///
+    /// A property that is called "in" is written `#in`, and `canonicalFormat` prints it so.
     case escapedWord(String)
     /// A function's name with its colons, `add:to:`, right before its parenthesis.
+    ///
+    /// The colons belong to the name, which no other token has. A name without colons, `sum(`, is a word before a
+    /// parenthesis.
     case functionName(String)
     /// `@count` and other collection operators.
+    ///
+    /// It includes the `@`. The parser refuses an operator that does not exist, at its place in the text.
     case operatorKey(String)
+    /// The name after `$`, without it.
     case variable(String)
+    /// Decimal, or with the prefix 0x, 0o or 0b. A minus is a token of its own; the parser joins it with the number. So
+    /// the smallest `Int64`, whose digits do not fit, becomes a double.
     case integer(Int64)
+    /// A number with a fraction or an exponent, and a whole number with more digits than `Int64` holds.
     case real(Double)
+    /// The content of a text in single or double quotes, with its escapes resolved.
     case string(String)
     /// `<00ff>`, as which data prints.
     case data(Data)
+    /// A `%…`, which stands for the next argument.
     case argument(FormatSpecifier)
+    /// One of the signs that `symbol()` knows, the longest that fits.
     case symbol(String)
+    /// Behind the last token, so that looking ahead needs no check for the end.
     case end
   }
 
@@ -25,6 +56,8 @@ struct FormatToken {
   /// The meaning of a reserved word; nil for other tokens.
   let keyword: FormatKeyword?
   /// The function of an arithmetic operator with its precedence; a higher level binds tighter.
+  ///
+  /// The precedences are C's, which Apple does not document for predicates: see `FormatParser`.
   let infix: (function: PredicateFunction, level: Int)?
 
   init(kind: Kind, position: Int) {
@@ -52,6 +85,12 @@ struct FormatToken {
 }
 
 /// The reserved words, in any case.
+///
+/// A word is reserved where the grammar expects an expression. After a dot each of them is a key: `author.first` and
+/// `rules.in` need no `#`. `FIRST`, `LAST` and `SIZE` are reserved inside of brackets only. `FETCH` is no keyword: it
+/// is a word before a parenthesis, so a property may have this name.
+///
+/// Source: Predicate Programming Guide, "Reserved Words".
 enum FormatKeyword: String {
   case and = "AND"
   case or = "OR"
@@ -90,11 +129,34 @@ enum FormatKeyword: String {
 }
 
 /// Splits a predicate's text into tokens.
+///
+/// All tokens are made before the parser starts, for two reasons: the arguments can be fetched for all specifiers at
+/// once, which a C list requires, and `PredicateGroups` can look through the parentheses. The text is an array of
+/// Unicode scalars, since the grammar looks at single characters and ahead by a few; `Character` would join a quote
+/// with a combining mark behind it.
+///
+/// ```text
+/// token    = word | "#" name | "@" name | "$" name | "%" specifier
+///          | number | string | data | symbol
+/// word     = name [ ":" { name ":" } ]      the colons only if "(" follows: add:to:(
+/// name     = letter { letter | digit }      a letter is also _, and what Unicode calls ID_Start
+/// number   = digits [ "." digits ] [ e [sign] digits ] | 0x hex | 0o octal | 0b binary
+/// string   = "'" { character | escape } "'" | '"' { character | escape } '"'
+/// escape   = "\" ( n | r | t | xHH | uHHHH | UHHHHHHHH | any other character, for itself )
+/// data     = "<" hex hex { hex hex } ">"
+/// symbol   = && || == =< => != <> <= >= << >> ** := or one of (){}[],.+-*/&|^~<>=!
+/// ```
+///
+/// It takes time proportional to the text. Each error says the column and what was expected there.
 struct FormatLexer {
   private let format: String
   private let text: [Unicode.Scalar]
   private var position = 0
 
+  /// The last token is always `.end`.
+  ///
+  /// - Throws: `PredicateSyntaxError` for a text with a string that is not closed, a number such as `12ab`, a sign that
+  ///   the grammar does not have, or a `%` without a known conversion.
   static func tokens(of format: String) throws -> [FormatToken] {
     var lexer = FormatLexer(format: format, text: Array(format.unicodeScalars))
     var tokens: [FormatToken] = []
@@ -107,6 +169,7 @@ struct FormatLexer {
     self.text = text
   }
 
+  /// The next token, after any whitespace. The first character decides its kind, except for `<`, which may begin data.
   private mutating func next() throws -> FormatToken {
     while let character = peek(), isSpace(character) { position += 1 }
     let start = position
@@ -140,6 +203,10 @@ struct FormatLexer {
 
   private func isDigit(_ scalar: Unicode.Scalar) -> Bool { scalar >= "0" && scalar <= "9" }
 
+  /// ASCII is decided by comparisons, since looking up Unicode's properties takes longer and almost all texts are
+  /// ASCII. Names in other scripts follow Unicode's rules for identifiers.
+  ///
+  /// Source: https://www.unicode.org/reports/tr31/, "Default Identifiers".
   private func isNameStart(_ scalar: Unicode.Scalar) -> Bool {
     scalar.isASCII
       ? (scalar >= "a" && scalar <= "z") || (scalar >= "A" && scalar <= "Z") || scalar == "_"
@@ -168,6 +235,11 @@ struct FormatLexer {
     return readName()
   }
 
+  /// A word, or a function's name with its colons.
+  ///
+  /// Whether the colons belong to the word is known only behind them: `add:to:(a, b)` is a function, and in `TERNARY(p,
+  /// a:b)` the colon is an error. So this reads on as far as the name may go and returns to the end of the first word
+  /// if no parenthesis follows. A colon before `=` is the assignment operator.
   private mutating func word() -> FormatToken.Kind {
     let start = position
     let word = readName()
@@ -185,6 +257,8 @@ struct FormatLexer {
     return .word(word)
   }
 
+  /// The text up to the closing quote. The other kind of quote is an ordinary character inside of it, and so are `%@`,
+  /// `%K` and `%%`: nothing is substituted inside of quotes, which is why text from users belongs into arguments.
   private mutating func quoted(by quote: Unicode.Scalar) throws -> String {
     let start = position
     position += 1
@@ -201,6 +275,9 @@ struct FormatLexer {
     throw failure("Expected the closing \(quote) of the string that begins at column \(start + 1)")
   }
 
+  /// The character that an escape means. Those that `canonicalFormat` prints (quote, backslash, line feed, carriage
+  /// return, tab) are read here, so that a text survives printing and parsing. The backslashes of a LIKE or MATCHES
+  /// pattern in quotes must be doubled: `MATCHES '\\d+'`.
   private mutating func escaped(start: Int) throws -> Unicode.Scalar {
     guard let character = peek() else { throw failure("Expected a character after \\") }
     position += 1
@@ -220,6 +297,9 @@ struct FormatLexer {
     }
   }
 
+  /// A number without a sign. A point needs a digit behind it, so `pages.1` is not a number and `1.` leaves the point
+  /// to the parser; an `e` needs a digit too. A letter right behind a number is an error, and not a second token,
+  /// because `12pages` is a typing error in any case.
   private mutating func number() throws -> FormatToken.Kind {
     let start = position
     if peek() == "0", let radix = peek(1).flatMap(radix) {
@@ -250,6 +330,8 @@ struct FormatLexer {
     return .real(value)
   }
 
+  /// The base that the letter after a leading 0 means; nil for other letters. A plain leading 0 has no meaning: `010`
+  /// is ten.
   private func radix(_ letter: Unicode.Scalar) -> Int? {
     switch letter {
     case "x", "X": 16
@@ -264,6 +346,10 @@ struct FormatLexer {
   }
 
   /// Nil if what follows is something else, such as a comparison.
+  ///
+  /// Data prints as `<00ff>`, and `<` is also the comparison, so this looks ahead: only an even number of hexadecimal
+  /// digits, more than none, right between the two signs is data. Put a space behind `<` where a number follows in a
+  /// text that also has `>`. Empty data is the symbol `<>`, which the parser takes for data where it expects a value.
   private mutating func data() -> FormatToken.Kind? {
     var end = position + 1
     while end < text.count, text[end].properties.isASCIIHexDigit { end += 1 }
@@ -274,6 +360,8 @@ struct FormatLexer {
     return .data(Data(bytes))
   }
 
+  /// A conversion such as `%@` or `%5.2lf`. Flags, width and precision are read and have no meaning, as there is no
+  /// text to pad; the length letters decide between 32 and 64 bits.
   private mutating func specifier() throws -> FormatSpecifier {
     let start = position
     position += 1
@@ -290,6 +378,8 @@ struct FormatLexer {
     return specifier
   }
 
+  /// The longest sign that begins here. Two characters are tried first, so that `<=` is not read as `<` and `=`; three
+  /// never belong together. A sign that is none of the grammar's, such as `;` or a lone `:`, is an error.
   private mutating func symbol() throws -> String {
     if let first = peek(), let second = peek(1) {
       switch (first, second) {

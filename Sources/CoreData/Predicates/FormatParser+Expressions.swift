@@ -1,18 +1,26 @@
 extension FormatParser {
-  /// An expression, not a predicate.
+  /// An expression where a parenthesis could hold a predicate too: a member of a list, an argument of a function, and
+  /// the whole text of `NSExpression(format:)`. A predicate there is an error at its first token.
   mutating func expression() throws -> NSExpression {
     let start = position
     return try asExpression(either(), at: start)
   }
 
-  /// One side of a comparison.
+  /// One side of a comparison, an index, or the value of an assignment. AND and OR end it.
   mutating func operand() throws -> NSExpression {
     let start = position
     return try asExpression(operation(), at: start)
   }
 
+  /// An assignment, set operations or arithmetic. Every cycle of the grammar passes through here, so this is where the
+  /// depth of the recursion is counted.
   mutating func operation() throws -> Node { try nested { try $0.assignmentOrSets() } }
 
+  /// The loosest operators. Set operations have one level and associate to the left: `a UNION b MINUS c` is `(a UNION
+  /// b) MINUS c`.
+  ///
+  /// Each result goes through `asExpression`, although it is known to be an expression: that is where the depth of the
+  /// tree is checked, and each operation makes the tree one level deeper.
   private mutating func assignmentOrSets() throws -> Node {
     let start = position
     let first = try binary(level: 0)
@@ -45,6 +53,16 @@ extension FormatParser {
   }
 
   /// An operation whose operators have at least the precedence `level`. Operators of one level associate to the left.
+  ///
+  /// Precedence climbing: the right side is read with the next higher level, so it takes only operators that bind
+  /// tighter. `1 + 2 * 3 + 4` gives
+  ///
+  /// ```text
+  /// add:to:( add:to:(1, multiply:by:(2, 3)), 4)
+  /// ```
+  ///
+  /// A single operand is returned as the node that it is, which may be a predicate in parentheses; only an operator
+  /// behind it requires a value.
   private mutating func binary(level: Int) throws -> Node {
     let start = position
     var node = try unary()
@@ -57,6 +75,8 @@ extension FormatParser {
     return node
   }
 
+  /// Signs before an operand. They are collected in a loop and applied from the inside, so that `- - - a` needs no
+  /// recursion.
   private mutating func unary() throws -> Node {
     var signs: [PredicateFunction] = []
     while true {
@@ -79,6 +99,9 @@ extension FormatParser {
   }
 
   /// The negated operand. The sign of a number literal becomes part of the constant.
+  ///
+  /// So `-5` is a constant, as in Apple's trees, and a comparison with it can use an index. The negation of anything
+  /// else is the function `negate:`, which prints as a minus again.
   private func negated(_ operand: NSExpression) -> NSExpression {
     switch operand.constant {
     case let number as Int64 where number != .min: NSExpression(forConstantValue: -number)
@@ -87,12 +110,19 @@ extension FormatParser {
     }
   }
 
+  /// An operator as a call of its function: `a + b` is `add:to:(a, b)`, and both texts give equal trees.
   func call(_ function: PredicateFunction, _ arguments: [NSExpression]) -> Node {
     .expression(NSExpression(forFunction: function.rawValue, arguments: arguments))
   }
 
   // MARK: Key paths and indexes
 
+  /// Keys and indexes behind a value. Keys that follow each other become one key path, `author.name`, and not a path of
+  /// a path, so that SQL generation sees it whole.
+  ///
+  /// A variable behind a dot, `$object.$key`, is a path that is known only when the variable has a value. It is kept as
+  /// `FUNCTION($object, "valueForKeyPath:", $key)`, which `withSubstitutionVariables(_:)` turns into a plain path
+  /// again.
   private mutating func postfix() throws -> Node {
     let start = position
     var node = try primary()
@@ -115,6 +145,7 @@ extension FormatParser {
     }
   }
 
+  /// The keys behind a dot. Reserved words are keys here. `%K` gives as many keys as its argument has.
   private mutating func keyPathStep() throws -> [String] {
     switch current {
     case .word(let name), .escapedWord(let name), .operatorKey(let name):
@@ -126,6 +157,9 @@ extension FormatParser {
     }
   }
 
+  /// The keys of the argument of `%K`: "author.name" gives two. The argument is never parsed as text of the format:
+  /// each part between dots is one key, whatever characters it has. So a name from a user cannot change the predicate,
+  /// but it can name any property: check it against the entity first.
   mutating func keyPathArgument() throws -> [String] {
     let value = try nextArgument()
     guard case .string(let text) = PredicateValue(value), !text.isEmpty else {
@@ -144,6 +178,8 @@ extension FormatParser {
     }
   }
 
+  /// What stands in brackets: a symbol, or an expression whose value is a number or the key of a dictionary. It is
+  /// evaluated in memory only; SQL generation refuses it.
   private mutating func subscriptIndex() throws -> NSExpression {
     for (word, symbol) in [(FormatKeyword.first, IndexSymbol.first), (.last, .last), (.size, .size)] where take(word) {
       return NSExpression(forConstantValue: symbol)
@@ -153,6 +189,8 @@ extension FormatParser {
 
   /// The node as a part of a larger one, or as the whole. Chains of operators make deep trees without recursion of the
   /// parser, so each part is measured here.
+  ///
+  /// - Parameter start: where the node began, for the error.
   func asExpression(_ node: Node, at start: Int) throws -> NSExpression {
     guard case .expression(let expression) = node else {
       throw failure("Expected a value, not a predicate", at: start)
@@ -169,6 +207,9 @@ extension NSExpression {
   }
 
   /// The key path that a call of `valueForKeyPath:` with a constant spells; nil for other expressions.
+  ///
+  /// Templates of models write key paths in this form, and substitution makes it of `$object.$key`. SQL generation asks
+  /// for it, so that both become columns.
   final var calledKeyPath: NSExpression? {
     guard case .function(let name, let operand?, let arguments) = node, PredicateMethod.keyPathSelectors.contains(name),
       case .string(let text) = PredicateValue(arguments.first?.constant)
@@ -177,6 +218,9 @@ extension NSExpression {
   }
 
   /// The value at further keys of this expression's value.
+  ///
+  /// `SELF.name` is the same as `name`, and a path continues: so equal paths are equal trees, however they were
+  /// written.
   func appending(_ keys: [String]) -> NSExpression {
     switch node {
     case .evaluatedObject: NSExpression(node: .keyPath(operand: nil, path: KeyPathComponents(keys: keys)))
