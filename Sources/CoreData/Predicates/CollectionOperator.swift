@@ -1,6 +1,24 @@
 /// The operators of key paths: `pages.@count`, `items.@sum.price`.
 ///
-/// Source: Key-Value Coding Programming Guide, "Using Collection Operators".
+/// The keys before the operator lead to a collection, the keys behind it are read from each member, and the operator
+/// makes one value of the results.
+///
+/// ```text
+/// books.@count                        3
+/// books.@sum.pages                    nil counts as 0
+/// books.@avg.pages                    the sum divided by the number of members, nil included
+/// books.@max.pages                    nil is skipped
+/// books.@unionOfObjects.title         ["Emma", "Emma", "Persuasion"]
+/// books.@distinctUnionOfObjects.title ["Emma", "Persuasion"]
+/// authors.@unionOfArrays.awards       the members of all the collections in one
+/// ```
+///
+/// In SQL an operator becomes a subquery with an aggregate, `(SELECT COUNT(*) FROM ZBOOK t1 WHERE t1.ZAUTHOR =
+/// t0.Z_PK)`; those that join several collections exist in memory only. The functions `sum:` and `average:` differ from
+/// `@sum` and `@avg`: `average:` does not count nil.
+///
+/// Source: Key-Value Coding Programming Guide, "Using Collection Operators"; `@avg` divides by the number of all
+/// members there too.
 enum CollectionOperator: String, CaseIterable {
   case count = "@count"
   case sum = "@sum"
@@ -15,6 +33,13 @@ enum CollectionOperator: String, CaseIterable {
 
   /// The value of an operator over `object`; `path` follows the operator. An unknown operator traps, as Apple's raises
   /// an exception.
+  ///
+  /// The parser of formats refuses unknown operators already, so this traps only for key paths that a program built,
+  /// for example `value(forKeyPath: "books.@first")`.
+  ///
+  /// - Parameters:
+  ///   - object: the collection; `@count` of anything else is nil, other operators see no members.
+  ///   - path: the keys behind the operator, mostly one.
   static func value(of name: String, over object: Any, path: [String]) -> Any? {
     guard let operation = CollectionOperator(rawValue: name) else { fatalError(unknown(name)) }
     let members = NSExpression.members(of: object)
@@ -36,6 +61,8 @@ enum CollectionOperator: String, CaseIterable {
 
   /// Sums and averages count nil as 0; the other operators skip it. The sum and the average of no values are 0, their
   /// minimum and maximum are nil.
+  ///
+  /// Values that are no numbers count in sums as SQLite counts them: see `PredicateValue.summand`.
   func value(of values: [Any?]) -> Any? {
     switch self {
     case .count: values.count

@@ -1,16 +1,37 @@
 /// A comparison with everything that can be prepared once: folded constants, compiled patterns, and the members of a
 /// constant collection as a hash set.
+///
+/// A predicate is evaluated for many objects, and its right side is mostly a constant. `NSComparisonPredicate` makes
+/// this in its initialiser, on one thread, and only reads it afterwards; SQL generation uses it for comparisons of two
+/// constants, so that both give the same answer.
+///
+/// ```text
+/// title LIKE[c] "Em*"    like: the pattern of "em*"      holds("Emma") folds the left side only
+/// title MATCHES "E.*"    expression: \A(?:E.*)\z          compiled once
+/// pages IN {1, 2, 3}     members: a set                   O(1) for each object
+/// pages > limit          nothing: both sides are read for each object
+/// ```
 struct Comparison {
+  /// The operator; with the options it is all that a comparison without constants has.
   let type: NSComparisonPredicate.Operator
   let options: NSComparisonPredicate.Options
 
   /// The right side if it is a constant; `holds` then ignores its second argument.
+  ///
+  /// A constant is folded by the options here. MATCHES is the exception: in a pattern `\S` and `\s` differ, so its case
+  /// is left to the regular expression.
   private let constant: PredicateValue?
+  /// For IN with a constant collection: its members, folded, for a look-up instead of a walk.
   private let members: Set<PredicateValue>?
+  /// The pattern of LIKE if it is a constant text.
   private let like: LikePattern?
+  /// The regular expression of MATCHES if it is a constant text; nil for an invalid one, which matches nothing in
+  /// memory. A fetch in SQL throws 134070 for it.
   private let expression: NSRegularExpression?
+  /// Which sides are constants, for values that come from rows.
   private let affinity: Affinity
 
+  /// Whether the caller may leave the right side unevaluated and pass `.null`.
   var hasConstantRight: Bool { constant != nil }
 
   /// A comparison whose right side is not known before `holds`.
@@ -20,6 +41,8 @@ struct Comparison {
     (constant, members, like, expression, affinity) = (nil, nil, nil, nil, Affinity())
   }
 
+  /// Prepares a comparison of two expressions. An aggregate of constants counts as a constant; a key path, a variable
+  /// or a function does not, even if its value never changes.
   init(
     type: NSComparisonPredicate.Operator, options: NSComparisonPredicate.Options, left: NSExpression,
     right: NSExpression
@@ -48,6 +71,14 @@ struct Comparison {
   }
 
   /// Whether the comparison holds. Values that cannot be compared are unequal and have no order.
+  ///
+  /// For ANY and ALL the caller calls it once for each member. Operators on texts are false if a side is no text; order
+  /// operators are false if the sides have no order; only `!=` is true for values of different kinds.
+  ///
+  /// ```text
+  /// nil == nil    true       nil != 3     true      nil < 3      false
+  /// 1 == 1.0      true       "1" == 1     false     (in a row:   a column of texts compares 1 as "1")
+  /// ```
   ///
   /// - Parameter inRow: whether the values are those of a row, whose columns convert constants as SQL does.
   func holds(_ left: PredicateValue, _ right: PredicateValue, inRow: Bool = false) -> Bool {
@@ -80,15 +111,18 @@ struct Comparison {
     }
   }
 
+  /// For `<=` and `>=`, which values without an order never meet.
   private func isOneOf(_ orders: [ComparisonResult], _ left: PredicateValue, _ right: PredicateValue) -> Bool {
     left.order(to: right).map(orders.contains) ?? false
   }
 
+  /// Runs a test of two texts; false if a side is something else.
   private func strings(_ left: PredicateValue, _ right: PredicateValue, _ test: (String, String) -> Bool) -> Bool {
     guard case .string(let left) = left, case .string(let right) = right else { return false }
     return test(left, right)
   }
 
+  /// Both bounds belong to the range. The first has to be the lower one: `5 BETWEEN {9, 1}` is false, as in SQL.
   private func isBetween(_ value: PredicateValue, _ bounds: PredicateValue, _ affinity: Affinity) -> Bool {
     guard case .collection(let members) = bounds, members.count == 2 else { return false }
     let orders: [[ComparisonResult]] = [[.orderedDescending, .orderedSame], [.orderedAscending, .orderedSame]]
@@ -99,6 +133,7 @@ struct Comparison {
     }
   }
 
+  /// IN, and CONTAINS with the sides exchanged. A text on the right means a part of that text: `"a" IN "cat"`.
   private func isMember(_ value: PredicateValue, of collection: PredicateValue, _ affinity: Affinity) -> Bool {
     if let members, type == .in { return (affinity.members ?? members).contains(value) }
     switch collection {
@@ -126,7 +161,22 @@ struct Comparison {
 extension Comparison {
   /// Tells which sides of a comparison are constants. A column of text compares a constant number as text, and a column
   /// of numbers compares a constant text as a number.
+  ///
+  /// SQLite converts by the type of the column and not by that of the value, and Apple's programs rely on it, since
+  /// text fields give texts: `NSPredicate(format: "pages == %@", field.text)`. A store in memory and the evaluation on
+  /// objects have to find the same rows, so they convert in the same way.
+  ///
+  /// ```text
+  /// title == 9            column of texts:    9 becomes "9"
+  /// pages == "9"          column of numbers:  "9" becomes 9;  "nine" stays a text and equals nothing
+  /// title IN {9, "x"}     each member by itself
+  /// title == pages        two columns: nothing is converted
+  /// 9 == "9"              two constants: nothing is converted
+  /// ```
+  ///
+  /// Source: https://www.sqlite.org/datatype3.html, "Type Conversions Prior To Comparison".
   struct Affinity {
+    /// At most one of the two is true: two constants need no row, and are compared as they are.
     private(set) var isLeftConstant = false
     private(set) var isRightConstant = false
     /// For each member of `{a, 1}` on a side whether it is constant; nil if that side is something else.
@@ -154,6 +204,7 @@ extension Comparison {
       if case .aggregate(let members) = expression.node { members.map(\.isIndependent) } else { nil }
     }
 
+    /// With the sides exchanged, for CONTAINS, which is IN the other way round.
     var mirrored: Affinity {
       var copy = self
       (copy.isLeftConstant, copy.isRightConstant) = (isRightConstant, isLeftConstant)
@@ -161,6 +212,7 @@ extension Comparison {
       return copy
     }
 
+    /// Converts the constant side, if there is one, to what the column on the other side compares.
     func apply(_ left: inout PredicateValue, _ right: inout PredicateValue) {
       if isRightConstant {
         right = right.constant(comparedWith: left)

@@ -1,5 +1,12 @@
 /// Primary expressions: literals, arguments, key paths, calls, and text in parentheses or braces.
+///
+/// Each function begins at the first token of its expression and ends behind the last one. Those that take a word have
+/// read it already and get its place for errors.
 extension FormatParser {
+  /// The tightest level: a value without operators before or behind it.
+  ///
+  /// Two tokens mean something else here than between values: `<>` is empty data, and `<null>` is `NSNull`. Both are
+  /// forms in which constants print.
   mutating func primary() throws -> Node {
     switch current {
     case .integer(let value): return constant(value)
@@ -35,11 +42,18 @@ extension FormatParser {
     }
   }
 
+  /// The current token as a constant.
   private mutating func constant(_ value: Any?) -> Node {
     advance()
     return .expression(NSExpression(forConstantValue: value))
   }
 
+  /// The value of a `%…`.
+  ///
+  /// `%@` takes everything. A predicate or an expression among the arguments becomes part of the tree and is not a
+  /// constant: `NSPredicate(format: "%@ AND pages > 3", other)`. The numeric specifiers refuse what is not a number,
+  /// because a Swift array has no types that the compiler could check; a text passes, and is compared as `==` compares
+  /// texts.
   private mutating func argument(_ specifier: FormatSpecifier) throws -> Node {
     if specifier == .keyPath {
       return .expression(
@@ -62,6 +76,19 @@ extension FormatParser {
     return constant(value)
   }
 
+  /// What a word means at the start of an expression: a literal, a call, or the first key of a path.
+  ///
+  /// ```text
+  /// NULL, nil            a constant without a value
+  /// YES, true, NO        1 and 0 as Bool
+  /// SELF                 the evaluated object
+  /// ANYKEY               kept, with the value nil
+  /// CAST(x, "type")      a call with two arguments
+  /// sum(x), sum:(x)      a predefined function, in any case
+  /// FETCH(r, c, YES)     a fetch request expression
+  /// name                 a key
+  /// IN, AND, …           an error that says how to write a key of this name
+  /// ```
   private mutating func word(_ word: String) throws -> Node {
     let start = position
     let keyword = keyword
@@ -84,6 +111,8 @@ extension FormatParser {
     return .expression(NSExpression(node: .keyPath(operand: nil, path: KeyPathComponents(keys: [word]))))
   }
 
+  /// A call of one of `PredicateFunction`. The names are looked up without regard to case, and their last colon may be
+  /// left out, as people write `sum(pages)` and Apple prints `sum:(pages)`.
   private mutating func predefined(_ name: String, at start: Int) throws -> Node {
     guard let function = PredicateFunction(formatName: name) else {
       throw failure("There is no function \"\(name)\"", at: start)
@@ -98,6 +127,7 @@ extension FormatParser {
     return call(function, arguments)
   }
 
+  /// The arguments of a call with a fixed number of them.
   private mutating func arguments(count: Int, of name: String) throws -> [NSExpression] {
     let start = position
     try expect("(")
@@ -107,6 +137,9 @@ extension FormatParser {
   }
 
   /// Constant dates, UUIDs and URLs print as casts, so casts of constants become constants again.
+  ///
+  /// Only the casts that printing makes are computed here: a number to a date, a text to a UUID or a URL.
+  /// `CAST("2026-01-31", "NSDate")` stays a call, since the text could be meant for a column.
   private func cast(_ arguments: [NSExpression]) -> Node {
     guard let type = arguments[1].constant as? String else { return call(.cast, arguments) }
     let isConstant =
@@ -121,6 +154,11 @@ extension FormatParser {
     return .expression(NSExpression(forConstantValue: value))
   }
 
+  /// `FUNCTION(operand, "selector:", argument, …)`: a method of the operand's value.
+  ///
+  /// The name is checked when the text is read, and so is the number of arguments, one for each colon. So text from a
+  /// user can call only what `PredicateMethod` lists. The methods of a variable are not known before it has a value:
+  /// `FUNCTION($manager, "destinationInstancesForEntityMappingNamed:sourceInstances:", …)` in mapping models.
   private mutating func functionCall() throws -> Node {
     let start = position
     try expect("(")
@@ -140,6 +178,8 @@ extension FormatParser {
   }
 
   /// `FETCH(request, context, YES)`: the number of objects, or with NO the objects.
+  ///
+  /// Request and context are variables or `%@` arguments, since no text can spell either.
   private mutating func fetchCall() throws -> Node {
     let start = position
     let parts = try arguments(count: 3, of: "FETCH")
@@ -150,6 +190,8 @@ extension FormatParser {
       NSFetchRequestExpression.expression(forFetch: parts[0], context: parts[1], countOnly: countOnly))
   }
 
+  /// `SUBQUERY(collection, $member, predicate)`. The predicate is read by the same parser, so it has the rest of the
+  /// arguments and its depth counts.
   private mutating func subquery() throws -> Node {
     try expect("(")
     let collection = try expression()
@@ -162,6 +204,7 @@ extension FormatParser {
     return .expression(NSExpression(forSubquery: collection, usingIteratorVariable: name, predicate: predicate))
   }
 
+  /// `TERNARY(predicate, value, otherwise)`. A predicate comes first, which no other call has.
   private mutating func ternary() throws -> Node {
     try expect("(")
     let predicate = try predicate()
@@ -174,6 +217,8 @@ extension FormatParser {
       NSExpression(forConditional: predicate, trueExpression: chosen, falseExpression: otherwise))
   }
 
+  /// Expressions with commas between them, up to the closing sign, which is read too. An empty list is one; a trailing
+  /// comma is an error.
   private mutating func list(until end: String) throws -> [NSExpression] {
     var members: [NSExpression] = []
     if take(end) { return members }

@@ -15,9 +15,25 @@
 /// `NSPredicate(format:)` makes it from text; a cast with `as? NSComparisonPredicate` gives its parts to code that
 /// looks into predicates, such as a store of one's own.
 ///
+/// Any thread may evaluate it. Evaluation on a managed object reads the object and may fire its fault: do it on the
+/// queue of the object's context. In a fetch from an SQL store the predicate becomes a condition of the statement; what
+/// SQL cannot express makes the fetch throw 134070, whose description names the part.
+///
 /// Source: https://developer.apple.com/documentation/foundation/nscomparisonpredicate
 open class NSComparisonPredicate: NSPredicate {
   /// The comparison of strings. Without options it is by bytes. Raw values are Apple's.
+  ///
+  /// In a format they are letters in brackets behind the operator, `title BEGINSWITH[cd] "é"`. They apply to both
+  /// sides, and to operators on texts, `==`, `!=`, the orders, IN and BETWEEN. In SQL an option costs the use of an
+  /// index: `title ==[c] %@` becomes `cd_fold(ZTITLE, 1) = ?`, which reads every row. Where such comparisons are
+  /// frequent, store the folded text in a derived attribute `canonical:(title)` with an index, and compare with that.
+  ///
+  /// ```swift
+  /// let found = NSComparisonPredicate(
+  ///   leftExpression: NSExpression(forKeyPath: "title"), rightExpression: NSExpression(forConstantValue: "EMMA"),
+  ///   modifier: .direct, type: .equalTo, options: [.caseInsensitive, .diacriticInsensitive])
+  /// print(found.canonicalFormat)  // title ==[cd] "EMMA"
+  /// ```
   public struct Options: OptionSet, Hashable, Sendable {
     /// The options as Apple's bits.
     public let rawValue: UInt
@@ -25,52 +41,115 @@ open class NSComparisonPredicate: NSPredicate {
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
     /// `[c]`: Unicode case folding.
+    ///
+    /// By full mappings, so "ß" equals "SS" and "Σ" equals "ς". Turkish rules are not applied: "I" equals "i" on every
+    /// machine.
     public static let caseInsensitive = Options(rawValue: 1)
     /// `[d]`: ignores accents and other combining marks.
+    ///
+    /// The text is decomposed and its combining marks are dropped: "é" equals "e", and "ø", which has no decomposition,
+    /// does not equal "o".
     public static let diacriticInsensitive = Options(rawValue: 2)
     /// `[n]`: promises normalised strings, which are compared by bytes.
+    ///
+    /// Nothing is checked or normalised, and it adds nothing to a comparison without options, which is by bytes
+    /// already.
     public static let normalized = Options(rawValue: 4)
     /// `[l]`: by the locale. Accepted and without effect, since comparisons here use no locale.
     public static let localeSensitive = Options(rawValue: 8)
   }
 
   /// The part that a collection on the left takes. Raw values are Apple's.
+  ///
+  /// It applies to the left side only: `"Emma" == ANY books.title` is not possible, and is written `"Emma" IN
+  /// books.title`. NONE is no modifier of its own: a format makes NOT ANY of it.
   public enum Modifier: UInt, Sendable {
     /// The left value is compared as a whole.
+    ///
+    /// A to-many key path on the left is an error in SQL (134070) for all operators but CONTAINS; in memory it is a
+    /// set, which equals an equal set.
     case direct = 0
     /// `ALL`: every member must compare true; an empty collection does.
+    ///
+    /// In SQL it asks for a member that fails: `NOT (EXISTS (SELECT 1 FROM ZBOOK t1 WHERE t1.ZAUTHOR = t0.Z_PK AND
+    /// …))`.
     case all = 1
     /// `ANY`, `SOME`: one member must compare true.
+    ///
+    /// In SQL: `EXISTS (SELECT 1 FROM ZBOOK t1 WHERE t1.ZAUTHOR = t0.Z_PK AND (t1.ZPAGES > ?))`. Two ANYs may mean two
+    /// members; SUBQUERY puts two conditions on one.
     case any = 2
   }
 
-  /// The comparison itself. Nil has no order, and no string operator is true for it. Raw values are Apple's.
+  /// The comparison itself. Raw values are Apple's.
+  ///
+  /// Nil has no order, and no string operator is true for it. Each case shows its form in a SQLite store, where a
+  /// constant is a parameter and a column that has an index can be searched with `=`, `<`, `IN` and BEGINSWITH. The
+  /// functions `cd_…` are this framework's own: they run the code that compares in memory, once for each row.
   public enum Operator: UInt, Sendable {
     /// `<`
+    ///
+    /// SQL: `ZPAGES < ?`. Texts are ordered by their bytes, so "Z" is less than "a". Saved objects of one entity are
+    /// ordered by their keys.
     case lessThan = 0
     /// `<=`
+    ///
+    /// Also written `=<`. SQL: `ZPAGES <= ?`.
     case lessThanOrEqualTo = 1
     /// `>`
+    ///
+    /// SQL: `ZPAGES > ?`.
     case greaterThan = 2
     /// `>=`
+    ///
+    /// Also written `=>`. SQL: `ZPAGES >= ?`.
     case greaterThanOrEqualTo = 3
     /// `==`; also true for two nil values.
+    ///
+    /// Also written `=`. SQL: `ZTITLE = ?`, with nil `ZTITLE IS NULL`, and of two columns `ZTITLE IS ZSUBTITLE`. An
+    /// object compares by its key: `ZAUTHOR = ?`.
     case equalTo = 4
     /// `!=`. In a fetch from SQLite a nil value does not match, in memory it does.
+    ///
+    /// Also written `<>`. SQL: `ZTITLE <> ?`, with nil `ZTITLE IS NOT NULL`; below NOT, ALL and NONE `ZTITLE IS NOT ?`,
+    /// so that the negation keeps the rows without a value. To find such rows too, write `title != "Emma" OR title ==
+    /// nil`.
     case notEqualTo = 5
     /// `MATCHES`: the whole string matches a regular expression in ICU's syntax.
+    ///
+    /// SQL: `cd_matches(ZTITLE, ?, 0)`, which reads every row. An invalid pattern matches nothing in memory and makes a
+    /// fetch from SQL throw 134070. A pattern such as `(a+)+$` can take seconds for one text: do not take patterns from
+    /// strangers.
     case matches = 6
     /// `LIKE`: the whole string matches a pattern with `*`, `?` and backslash.
+    ///
+    /// `*` stands for any characters, `?` for one, and a backslash makes the next character literal. SQL:
+    /// `cd_like(ZTITLE, ?, 256)`. Prefer BEGINSWITH to `LIKE "Em*"`: it can use an index.
     case like = 7
     /// `BEGINSWITH`
+    ///
+    /// The left text begins with the right one. No text begins with the empty one, as with Apple's predicates. SQL
+    /// without options: a range, `ZTITLE >= ? AND ZTITLE < ?`, which an index serves; with options `cd_begins(ZTITLE,
+    /// ?, 257)`.
     case beginsWith = 8
     /// `ENDSWITH`
+    ///
+    /// The left text ends with the right one; none ends with the empty one. SQL: `cd_ends(ZTITLE, ?, 256)`.
     case endsWith = 9
     /// `IN`: the left value is a member of the right collection, or part of the right string.
+    ///
+    /// SQL: `ZTITLE IN (?, ?)`. From 501 texts or integers on the list is one parameter, `IN (SELECT value FROM
+    /// json_each(?))`. A nil among the members finds rows without a value. With a to-many key path on the right it is
+    /// an EXISTS.
     case `in` = 10
     /// `CONTAINS`: the right value is a member of the left collection, or part of the left string.
+    ///
+    /// SQL on a text: `instr(ZTITLE, ?) > 0`, with options `cd_contains(ZTITLE, ?, 257)`; on a to-many key path an
+    /// EXISTS. No text contains the empty one.
     case contains = 99
     /// `BETWEEN`: the left value lies between the two members on the right, or equals one.
+    ///
+    /// The lower bound comes first. SQL: `(ZPAGES >= ?) AND (ZPAGES <= ?)`.
     case between = 100
   }
 
@@ -89,6 +168,16 @@ open class NSComparisonPredicate: NSPredicate {
 
   /// A comparison of two expressions. A constant right side is prepared once: a pattern is compiled, a collection
   /// hashed.
+  ///
+  /// The options of operators that compare no texts are kept and without effect. Nothing is thrown here: a pattern that
+  /// is no regular expression, or a BETWEEN without two bounds, never matches.
+  ///
+  /// - Parameters:
+  ///   - leftExpression: the side that a modifier takes apart.
+  ///   - rightExpression: the side that is prepared if it is a constant.
+  ///   - modifier: `.direct`, or ANY or ALL for a collection on the left.
+  ///   - type: the operator.
+  ///   - options: how texts are compared; by bytes without any.
   public init(
     leftExpression: NSExpression, rightExpression: NSExpression, modifier: Modifier, type: Operator,
     options: Options = []
@@ -104,10 +193,13 @@ open class NSComparisonPredicate: NSPredicate {
     super.init(block: { _, _ in false })
   }
 
+  /// Whether the comparison holds for an object: a managed object, a dictionary, or anything whose properties can be
+  /// read by name. Traps if the predicate has a variable.
   open override func evaluate(with object: Any?) -> Bool {
     holds(in: EvaluationContext(object: object, variables: [:]))
   }
 
+  /// The same with values for variables, by name without `$`. A variable without a value traps.
   open override func evaluate(with object: Any?, substitutionVariables bindings: [String: Any]?) -> Bool {
     holds(in: EvaluationContext(object: object, variables: bindings ?? [:]))
   }
@@ -130,6 +222,8 @@ open class NSComparisonPredicate: NSPredicate {
 
   open override func copy(with zone: NSZone? = nil) -> Any { self }
 
+  /// Evaluates both sides, then compares; the right side first, and not at all if it is a constant. Compound predicates
+  /// call this directly, so that object and variables are looked at once for the whole tree.
   final func holds(in context: EvaluationContext) -> Bool {
     let right = comparison.hasConstantRight ? .null : rightExpression.predicateValue(in: context)
     let left = leftExpression.predicateValue(in: context)

@@ -1,5 +1,13 @@
+/// Evaluation in memory. The tree is walked once for each object, with no state besides the context.
+///
+/// There are two ways in. `value(in:)` gives values as `Any?`, for expressions whose value is wanted, and for the inner
+/// parts of a tree. `predicateValue(in:)` gives the form that comparisons use, and reads attributes of managed objects
+/// straight from their snapshots, without a box for each value. Both give the same value.
 extension NSExpression {
   /// The expression's value; nil for no value.
+  ///
+  /// Arguments of a function are evaluated from left to right; of TERNARY only the chosen side is. SUBQUERY evaluates
+  /// its predicate once for each member with a changed copy of the context, so nested ones see the outer variables.
   final func value(in context: EvaluationContext) -> Any? {
     switch node {
     case .constant(let value): value is NSNull ? nil : value
@@ -28,6 +36,9 @@ extension NSExpression {
   }
 
   /// The expression's value in the form that comparisons use.
+  ///
+  /// The two first cases are what nearly all comparisons have on their left: a key path of a managed object, and
+  /// `SELF`.
   final func predicateValue(in context: EvaluationContext) -> PredicateValue {
     switch (node, context.managedObject) {
     case (.keyPath(nil, let path), let object?): object.predicateValue(at: path.keys[...])
@@ -37,6 +48,9 @@ extension NSExpression {
   }
 
   /// The value of a constant expression; nil if the value depends on the evaluated object or on variables.
+  ///
+  /// `Comparison` prepares such a side once. A list with anything but constants in it is not one, even if its members
+  /// are independent of the object.
   final var constantPredicateValue: PredicateValue? {
     switch node {
     case .constant(let value): return PredicateValue(value)
@@ -52,6 +66,10 @@ extension NSExpression {
   }
 
   /// Whether the expression has the same value for every object.
+  ///
+  /// SQL generation computes such an expression in memory and binds the result; so `pages > 100 * 3` can use an index.
+  /// A variable, a closure, a fetch and TERNARY count as dependent. `now()` is independent: one fetch has one time.
+  /// `random()` is not, since each row would have to get a number of its own.
   final var isIndependent: Bool {
     switch node {
     case .constant: true
@@ -66,10 +84,14 @@ extension NSExpression {
   }
 
   /// The members of a collection; none for nil and for values that are not collections.
+  ///
+  /// A dictionary has its values as members.
   static func members(of value: Any?) -> [Any?] {
     if case .collection(let members) = PredicateValue(value) { members } else { [] }
   }
 
+  /// UNION, INTERSECT or MINUS. The right side is hashed, so the time is proportional to the number of members. UNION
+  /// drops duplicates; the other two keep those of the left side, which only an array has.
   private static func combine(_ left: Any?, _ right: Any?, _ operation: SetOperation) -> MemberValues {
     let left = members(of: left)
     let right = members(of: right)
@@ -86,6 +108,10 @@ extension NSExpression {
 
 extension NSPredicate {
   /// Evaluates the predicate as a part of another predicate or expression.
+  ///
+  /// The two classes of this module take the context as it is. Foundation's predicates, with blocks or made by the
+  /// program's own calls of `NSCompoundPredicate`, only have `evaluate(with:substitutionVariables:)`, which makes a new
+  /// context.
   final func isTrue(in context: EvaluationContext) -> Bool {
     switch self {
     case let comparison as NSComparisonPredicate: comparison.holds(in: context)

@@ -1,3 +1,8 @@
+/// The parts of an expression, for code that looks into predicates: a store of one's own that turns them into another
+/// query language, or a user interface that shows them.
+///
+/// Each property has a value for some kinds only. Apple's raises an exception for the others; here they give nil or an
+/// empty text, so switch over `expressionType` first.
 extension NSExpression {
   /// The kind of the expression, which decides which of the following properties have a value.
   ///
@@ -6,6 +11,9 @@ extension NSExpression {
   /// let argument = total.arguments?.first
   /// if total.expressionType == .function { print(total.function, argument?.keyPath ?? "") }  // sum: pages
   /// ```
+  ///
+  /// `a + b` is a function like `add:to:(a, b)`. An expression of a class of one's own has the type of the initialiser
+  /// that made it.
   public var expressionType: ExpressionType {
     switch node {
     case .constant: .constantValue
@@ -25,6 +33,9 @@ extension NSExpression {
   }
 
   /// The value of a constant, a number as `NSNumber`. Nil for other expressions, where Apple raises an exception.
+  ///
+  /// A managed object or an object ID comes back as it was given. Inside of arrays numbers are `NSNumber` too, and nil
+  /// is `NSNull`.
   public var constantValue: Any? { FoundationValue.of(constant) }
 
   /// The value of a constant as it was given; nil for other expressions.
@@ -33,16 +44,23 @@ extension NSExpression {
   }
 
   /// The path of a key-path expression; "" for other expressions.
+  ///
+  /// It is the text as it was given, with its collection operator: "books.@sum.pages". A path behind a variable,
+  /// `$book.title`, is "title"; `operand` is the variable.
   public var keyPath: String {
     if case .keyPath(_, let path) = node { path.text } else { "" }
   }
 
   /// The name of a function such as "sum:"; "" for other expressions.
+  ///
+  /// An infix operator has its function's name: "multiply:by:" for `a * b`.
   public var function: String {
     if case .function(let name, _, _) = node { name } else { "" }
   }
 
   /// The name of a variable without its `$`; "" for other expressions.
+  ///
+  /// Also the name that an assignment sets, and the iterator of a subquery: "book" for `SUBQUERY(books, $book, …)`.
   public var variable: String {
     switch node {
     case .variable(let name), .assignment(let name, _), .subquery(_, let name, _): name
@@ -51,6 +69,8 @@ extension NSExpression {
   }
 
   /// The expression from which a key path or a function starts; by default the evaluated object.
+  ///
+  /// For `FUNCTION(title, "length")` it is `title`; predefined functions have none and give `SELF`.
   public var operand: NSExpression {
     switch node {
     case .keyPath(let operand?, _), .function(_, let operand?, _): operand
@@ -59,6 +79,8 @@ extension NSExpression {
   }
 
   /// The arguments of a function or a block; nil for other expressions.
+  ///
+  /// The receiver of a method is not among them.
   public var arguments: [NSExpression]? {
     switch node {
     case .function(_, _, let arguments), .block(_, let arguments): arguments
@@ -67,6 +89,11 @@ extension NSExpression {
   }
 
   /// The members of an aggregate as expressions, or the collection expression of a subquery; nil for others.
+  ///
+  /// ```swift
+  /// let list = NSExpression(forAggregate: [1, NSExpression(forKeyPath: "pages")])
+  /// for case let member as NSExpression in list.collection as? [Any] ?? [] { print(member.expressionType) }
+  /// ```
   public var collection: Any? {
     switch node {
     case .aggregate(let members): members
@@ -76,6 +103,8 @@ extension NSExpression {
   }
 
   /// The predicate of a subquery or a conditional; nil for other expressions.
+  ///
+  /// In a subquery's predicate the members are `$variable`, not `SELF`.
   public var predicate: NSPredicate? {
     switch node {
     case .subquery(_, _, let predicate), .conditional(let predicate, _, _): predicate
@@ -84,6 +113,9 @@ extension NSExpression {
   }
 
   /// The left side of a set expression; nil for other expressions.
+  ///
+  /// Set expressions are those with `UNION`, `INTERSECT` and `MINUS`; the sides of a comparison are in
+  /// `NSComparisonPredicate`.
   public var left: NSExpression? {
     if case .set(_, let left, _) = node { left } else { nil }
   }

@@ -1,5 +1,23 @@
+/// Printing: what `description` and `canonicalFormat` give.
+///
+/// Invariant, which tests and fuzzing check: the parser reads every printed text back as an equal tree, except for
+/// closures and for constants that are objects. So a text can be kept in a file, and two expressions can be compared by
+/// their texts.
+///
+/// ```text
+/// add:to:(a, multiply:by:(b, 2))      a + (b * 2)
+/// from:subtract:(a, b) < 3            a - b < 3
+/// keyPath ["in", "title"]             #in.title
+/// "say \"hi\""                        "say \"hi\""
+/// Date                                CAST(700000000.000000, "NSDate")
+/// UUID                                CAST("6F9619FF-8B86-D011-B42D-00C04FC964FF", "NSUUID")
+/// Data([0, 255])                      <00ff>
+/// ["a", nil]                          {"a", <null>}
+/// ```
 extension NSExpression {
   /// The expression in the syntax of a format.
+  ///
+  /// It recurses over the tree, whose depth the parser bounds; a program can build a deeper one.
   final var printed: String {
     switch node {
     case .constant(let value): return NSExpression.printed(constant: value)
@@ -30,6 +48,9 @@ extension NSExpression {
   private func list(_ expressions: [NSExpression]) -> String { expressions.map(\.printed).joined(separator: ", ") }
 
   /// The expression as an operand: in parentheses if it is an operation itself.
+  ///
+  /// Parentheses stand around every operation inside of another, even where precedence would not need them: the text
+  /// then does not depend on precedences, which Apple does not document.
   private var printedOperand: String {
     switch node {
     case .set, .assignment: return "(\(printed))"
@@ -40,6 +61,8 @@ extension NSExpression {
     }
   }
 
+  /// A function in the form in which it is mostly written: an infix operator, an index, a sign, a cast, a method, or a
+  /// call by name. With another number of arguments than usual it is a call by name.
   private func printedFunction(_ name: String, _ operand: NSExpression?, _ arguments: [NSExpression]) -> String {
     // Computed where it is used: to print each argument twice takes time exponential in the depth of the tree.
     var list: String { self.list(arguments) }
@@ -65,10 +88,13 @@ extension NSExpression {
     }
   }
 
+  /// A key, with `#` where the parser would take it for a keyword: at the start of a path only.
   private static func printed(key: String, isFirst: Bool) -> String {
     isFirst && FormatKeyword(rawValue: key.uppercased()) != nil ? "#" + key : key
   }
 
+  /// A constant in the syntax of a format. Dates have six digits after the point, so two that differ by less than a
+  /// microsecond print alike. An object ID prints its description, which is not read back.
   private static func printed(constant value: Any?) -> String {
     switch PredicateValue(value) {
     case .null: return value == nil ? "nil" : "<null>"
@@ -88,10 +114,14 @@ extension NSExpression {
   }
 
   /// Whole numbers print as integers, like `NSNumber` on Apple's platforms.
+  ///
+  /// Fractions, and numbers from 10^15 on, print as Swift prints a `Double`. NaN and the infinities do so too, which is
+  /// not read back.
   static func printed(_ number: Double) -> String {
     number.magnitude < 1e15 && number == number.rounded() ? String(Int64(number)) : "\(number)"
   }
 
+  /// The text in double quotes, with the escapes that the lexer knows. Other control characters stand for themselves.
   private static func quoted(_ text: String) -> String {
     let escaped = text.escaped { scalar in
       switch scalar {

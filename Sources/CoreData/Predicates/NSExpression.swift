@@ -25,11 +25,11 @@ open class NSExpression: NSObject, NSCopying {
     case constantValue = 0
     /// `SELF`
     case evaluatedObject = 1
-    /// `$name`, bound when the expression is evaluated; also `$name := value`.
+    /// `$name`, bound when the expression is evaluated.
     case variable = 2
     /// A key path: `team.name`.
     case keyPath = 3
-    /// A predefined function: `sum(amount)`, `a + b`.
+    /// A predefined function: `sum:(amount)`, `a + b`. So is an assignment, `$name := value`.
     case function = 4
     /// The members of either of two collections.
     case unionSet = 5
@@ -51,10 +51,11 @@ open class NSExpression: NSObject, NSCopying {
     case fetchRequest = 50
   }
 
-  /// The body of a block expression. It gets the evaluated object, the arguments' values (`NSNull` for nil) and the
-  /// variables.
+  /// The body of a block expression. It gets the evaluated object, the arguments' values (numbers as `NSNumber`,
+  /// `NSNull` for nil) and the variables by name. It returns the value; `NSNull` stands for nil.
   public typealias Block = (Any?, [Any], NSMutableDictionary?) -> Any
 
+  /// The only state, and immutable: that makes an expression safe on any thread as long as its constants are.
   let node: ExpressionNode
 
   /// The kind of a block expression, for subclasses that are another kind.
@@ -72,6 +73,12 @@ open class NSExpression: NSObject, NSCopying {
   /// let limit = NSExpression(forConstantValue: 500)
   /// let titles = NSExpression(forConstantValue: ["Emma", "Persuasion"])  // one collection
   /// ```
+  ///
+  /// In SQL a constant is bound as a parameter, so expressions that differ in their constants only share one prepared
+  /// statement.
+  ///
+  /// - Parameter value: a number, text, date, UUID, URL, data, managed object or its ID, or a collection of these; nil
+  ///   for none. A mutable value is kept as it is: do not change it afterwards.
   public convenience init(forConstantValue value: Any?) {
     self.init(node: .constant(value.map { KeyValueReading.unwrapped($0) ?? NSNull() }))
   }
@@ -83,7 +90,13 @@ open class NSExpression: NSObject, NSCopying {
   /// print(name.expressionValue(with: book, context: nil) ?? "")
   /// ```
   ///
-  /// An unknown key traps when the expression is evaluated in memory; a fetch that has one throws 134070.
+  /// The path may cross to-one relationships, where a nil on the way gives nil, and a to-many one, where the value is a
+  /// collection of the members' values. A key that the object does not have gives nil in memory, where Apple's raises
+  /// an exception; a fetch from SQL that has one throws 134070. An unknown collection operator traps when it is
+  /// evaluated.
+  ///
+  /// - Parameter keyPath: keys with dots between them, which may include one collection operator: see Apple's "Using
+  ///   Collection Operators".
   public convenience init(forKeyPath keyPath: String) {
     self.init(node: .keyPath(operand: nil, path: KeyPathComponents(keyPath)))
   }
@@ -91,6 +104,15 @@ open class NSExpression: NSObject, NSCopying {
   /// The value at a key path of modelled properties.
   ///
   /// Traps if the path has no name: see `ManagedKeyPathTable`.
+  ///
+  /// ```swift
+  /// let pages = NSExpression(forKeyPath: \Book.pages)
+  /// let writer = NSExpression(forKeyPath: \Book.author?.name)
+  /// print(writer.keyPath)  // author.name
+  /// ```
+  ///
+  /// The compiler checks the properties, which a text would leave to the fetch. The name is looked up once for each key
+  /// path of the program.
   public convenience init<Root, Value>(forKeyPath keyPath: KeyPath<Root, Value>) {
     guard let name = keyPath._kvcKeyPathString else {
       fatalError("NSExpression(forKeyPath:): \(keyPath) has no name; use the string form.")
@@ -104,6 +126,10 @@ open class NSExpression: NSObject, NSCopying {
   /// let request = NSFetchRequest<Book>(entityName: "Book")
   /// request.predicate = NSPredicate(format: "pages > $LIMIT").withSubstitutionVariables(["LIMIT": 500])
   /// ```
+  ///
+  /// - Parameter name: the name without `$`. `expressionValue(with:context:)`, `evaluate(with:substitutionVariables:)`
+  ///   and `withSubstitutionVariables(_:)` give it a value. A fetch whose predicate has a variable left throws 134070;
+  ///   evaluation in memory traps.
   public convenience init(forVariable name: String) {
     self.init(node: .variable(name))
   }
@@ -117,6 +143,15 @@ open class NSExpression: NSObject, NSCopying {
   ///
   /// `arguments` holds expressions; any other value becomes a constant. The names are those of Apple's
   /// `init(forFunction:arguments:)`; an unknown name traps.
+  ///
+  /// Statistical functions (`sum:`, `count:`, `min:`, `max:`, `average:`, `median:`, `stddev:`, `mode:`) take one
+  /// collection, or in a dictionary fetch with `propertiesToGroupBy` the rows of a group. Operators have names too:
+  /// `add:to:`, `from:subtract:`, `multiply:by:`, `divide:by:`, `modulus:by:`. A missing or nil argument gives nil.
+  /// `random`, `mode:` and indexes cannot be computed in SQL (134070); `now()` is evaluated once for the whole fetch.
+  ///
+  /// - Parameters:
+  ///   - name: with its colons, one for each argument: "raise:toPower:".
+  ///   - arguments: the arguments in the order of the name.
   public convenience init(forFunction name: String, arguments: [Any]) {
     guard PredicateFunction(rawValue: name) != nil else {
       fatalError("NSExpression(forFunction:arguments:): there is no function \"\(name)\".")
@@ -134,6 +169,15 @@ open class NSExpression: NSObject, NSCopying {
   ///   forFunction: NSExpression(forKeyPath: "title"), selectorName: "uppercaseString", arguments: nil)
   /// print(upper.expressionValue(with: book, context: nil) ?? "")
   /// ```
+  ///
+  /// In SQL a method becomes a call of `cd_method`, which runs the same code for each row and cannot use an index. A
+  /// PostgreSQL store has no such function: the fetch throws 134070.
+  ///
+  /// - Parameters:
+  ///   - target: the receiver. A nil receiver gives nil; a receiver without such a method traps when it is evaluated.
+  ///   - name: Apple's selector with its colons.
+  ///   - arguments: one for each colon. An argument that the method cannot use, such as an index outside of the text,
+  ///     gives nil.
   public convenience init(forFunction target: NSExpression, selectorName name: String, arguments: [Any]?) {
     guard PredicateFunction(rawValue: name) != nil || PredicateMethod.exists(name, of: target) else {
       fatalError("NSExpression(forFunction:selectorName:arguments:): there is no method \"\(name)\" here.")
@@ -147,16 +191,29 @@ open class NSExpression: NSObject, NSCopying {
   /// ```swift
   /// let both = NSExpression(forAggregate: [NSExpression(forKeyPath: "title"), "Emma"])
   /// ```
+  ///
+  /// It is used on the right of IN and BETWEEN, whose bounds may be columns: `pages BETWEEN {minimum, maximum}`. A list
+  /// of constants alone is better passed as one constant, which is looked up as a set.
   public convenience init(forAggregate subexpressions: [Any]) {
     self.init(node: .aggregate(subexpressions.map(NSExpression.wrapping)))
   }
 
-  /// The members of either collection. Not supported in fetches from SQLite over relationships.
+  /// The members of either collection, each once. Not supported in fetches from SQL stores over relationships (134070).
+  ///
+  /// ```swift
+  /// let books = NSExpression(forKeyPath: "books")
+  /// let all = NSExpression(forUnionSet: books, with: NSExpression(forConstantValue: Set([book])))
+  /// print((all.expressionValue(with: author, context: nil) as? Set<Book>)?.count ?? 0)
+  /// ```
+  ///
+  /// The value is a set; members are equal as predicates compare them. A side that is nil or no collection has no
+  /// members. Two constants are combined in memory, so they may be a part of any fetch.
   public convenience init(forUnionSet left: NSExpression, with right: NSExpression) {
     self.init(node: .set(.union, left, right))
   }
 
-  /// The members of both collections. Not supported in fetches from SQLite over relationships.
+  /// The members of both collections. Not supported in fetches from SQL stores over relationships (134070): use
+  /// `SUBQUERY(books, $b, $b IN %@)`.
   public convenience init(forIntersectSet left: NSExpression, with right: NSExpression) {
     self.init(node: .set(.intersect, left, right))
   }
@@ -195,6 +252,16 @@ open class NSExpression: NSObject, NSCopying {
   }
 
   /// The first expression if the predicate holds, else the second.
+  ///
+  /// ```swift
+  /// let size = NSExpression(
+  ///   forConditional: NSPredicate(format: "pages > 500"), trueExpression: NSExpression(forConstantValue: "long"),
+  ///   falseExpression: NSExpression(forConstantValue: "short"))
+  /// print(size.expressionValue(with: book, context: nil) ?? "")
+  /// ```
+  ///
+  /// In SQL it becomes `CASE WHEN … THEN … ELSE … END`, whose two values have to be of one kind: a text and a number
+  /// throw 134070. A format writes it `TERNARY(pages > 500, "long", "short")`.
   public convenience init(
     forConditional predicate: NSPredicate, trueExpression: NSExpression, falseExpression: NSExpression
   ) {
@@ -215,11 +282,15 @@ open class NSExpression: NSObject, NSCopying {
   }
 
   /// The evaluated object itself: `SELF`.
+  ///
+  /// It is the left side of `SELF IN %@`, which finds objects by themselves or their IDs. In SQL it is the row's key.
   open class func expressionForEvaluatedObject() -> NSExpression {
     NSExpression(node: .evaluatedObject)
   }
 
   /// `ANYKEY`, which formats accept. Its value is nil.
+  ///
+  /// Apple's documentation says no more of it either; Spotlight's queries use it. SQL generation refuses it (134070).
   open class func expressionForAnyKey() -> NSExpression {
     NSExpression(node: .anyKey)
   }

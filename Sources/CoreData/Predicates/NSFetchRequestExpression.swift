@@ -1,16 +1,29 @@
 /// An expression whose value is the result of a fetch or its count, for `SELF IN` and comparisons of counts.
 ///
-/// Each evaluation fetches, but a fetch whose predicate has it only once.
+/// ```swift
+/// let read = NSFetchRequest<Book>(entityName: "Book")
+/// read.predicate = NSPredicate(format: "isRead == YES")
+/// let request = NSFetchRequest<Book>(entityName: "Book")
+/// request.predicate = NSPredicate(format: "NOT SELF IN FETCH(%@, %@, NO)", read, context)
+/// ```
+///
+/// In a fetch from an SQL store it is evaluated once, before the statement, and its result is bound to it: objects
+/// become their keys. Evaluated in memory, in a filter of an array, it fetches once for each object. Where a condition
+/// through a relationship can say the same, that is one statement instead of two.
 ///
 /// Source: Apple's documentation of `NSFetchRequestExpression`.
 public final class NSFetchRequestExpression: NSExpression {
   /// The expression whose value is the `NSFetchRequest`.
+  ///
+  /// Mostly a constant; in mapping models a call of the migration manager.
   public let requestExpression: NSExpression
   /// The expression whose value is the `NSManagedObjectContext` that fetches, on its queue.
   public let contextExpression: NSExpression
   /// Whether the value is the number of objects.
   public let isCountOnlyRequest: Bool
 
+  /// The class is a block expression for all code that walks trees, so that Predicates does not depend on contexts; the
+  /// context answers through `FetchEvaluating`.
   override var typeOfBlock: ExpressionType { .fetchRequest }
 
   private init(_ request: NSExpression, _ context: NSExpression, countOnly: Bool) {
@@ -49,6 +62,8 @@ public final class NSFetchRequestExpression: NSExpression {
       && isCountOnlyRequest == other.isCountOnlyRequest
   }
 
+  /// Asks the context. The closure of a block expression cannot throw, so a wrong kind of value or a fetch that fails
+  /// traps.
   private static func value(_ values: [Any], _ countOnly: Bool) -> Any {
     guard values.count == 2, let context = values[1] as? any FetchEvaluating,
       let value = context.value(ofFetch: values[0], countOnly: countOnly)
@@ -58,6 +73,8 @@ public final class NSFetchRequestExpression: NSExpression {
 }
 
 /// Evaluates fetch request expressions: a context.
+///
+/// It lets this folder call contexts, which stand above it: `NSManagedObjectContext` conforms.
 protocol FetchEvaluating {
   /// The objects or their number; nil if the value is not a fetch request.
   func value(ofFetch request: Any, countOnly: Bool) -> Any?
