@@ -1,6 +1,10 @@
 /// The kind of a predicate, Foundation's own classes included.
+///
+/// Whatever walks a predicate switches over it: SQL generation, the evaluation on rows in memory, archiving, printing,
+/// substitution. Foundation's classes on Linux have no common way to tell them apart, so `kind` does it once.
 package enum PredicateKind {
   case comparison(NSComparisonPredicate)
+  /// AND, OR or NOT of the parts; a NOT has one. An AND without parts is true, an OR without parts false.
   case compound(NSCompoundPredicate.LogicalType, [NSPredicate])
   case truth(Bool)
   /// A closure, whose content is unknown.
@@ -8,6 +12,10 @@ package enum PredicateKind {
 }
 
 extension NSPredicate {
+  /// The predicate's kind. It costs a few casts, so ask once and switch.
+  ///
+  /// Foundation's own constant predicates have no public class; they are recognised by comparing, after the classes of
+  /// this module, whose `isEqual` is known.
   package final var kind: PredicateKind {
     switch self {
     case let comparison as NSComparisonPredicate: .comparison(comparison)
@@ -21,6 +29,10 @@ extension NSPredicate {
 
   /// The parts of a chain of ANDs or ORs, however they are grouped: those of compounds of the same kind among the parts
   /// are parts of the chain.
+  ///
+  /// A program that adds condition after condition, `p = NSCompoundPredicate(andPredicateWithSubpredicates: [p,
+  /// next])`, builds a tree as deep as it is long. A list instead of recursion flattens it without needing a deep
+  /// stack, and SQL gets one flat condition.
   static func chain(of type: NSCompoundPredicate.LogicalType, _ parts: [NSPredicate]) -> [NSPredicate] {
     var remainingParts = Array(parts.reversed())
     var flat: [NSPredicate] = []
@@ -62,6 +74,11 @@ extension NSPredicate {
 }
 
 extension NSExpression {
+  /// The expression with values in place of variables; itself if it has none of them, so that unchanged parts of a tree
+  /// are shared.
+  ///
+  /// A value that is an expression takes the variable's place as it is. A SUBQUERY hides its own variable from its
+  /// predicate.
   fileprivate final func substituting(_ variables: [String: Any]) -> NSExpression {
     if let fetch = self as? NSFetchRequestExpression {
       return NSFetchRequestExpression.expression(
@@ -98,6 +115,10 @@ extension NSExpression {
   }
 
   /// The compound with its parts replaced; itself if no part changed.
+  ///
+  /// - Parameters:
+  ///   - parts: the parts in which variables are replaced.
+  ///   - make: puts the new parts together, in the same order.
   private func rebuilt(
     _ parts: [NSExpression], _ variables: [String: Any], _ make: ([NSExpression]) -> ExpressionNode
   ) -> NSExpression {

@@ -11,6 +11,16 @@ extension PredicateFormatInitializable {
   /// subscripts, type checks, predicates inside predicates. A request with nil fetches all objects, so check it, or
   /// make the request with `NSFetchRequest(where:sortedBy:)`, which throws. `String.count` counts UTF-16 units here.
   ///
+  /// The compiler checks properties and types, which a format leaves to the fetch. Closures over local variables
+  /// capture their values when the macro is evaluated:
+  ///
+  /// ```swift
+  /// let minimum = 300
+  /// let request = NSFetchRequest<Author>(entityName: "Author")
+  /// request.predicate = NSPredicate(
+  ///   #Predicate<Author> { author in author.name != nil && author.name == "Jane Austen" && minimum > 3 })
+  /// ```
+  ///
   /// Source: https://developer.apple.com/documentation/foundation/nspredicate/init(_:)
   public init?<Input: NSObject>(_ predicate: Predicate<Input>) {
     // Apple's initialiser gives nil and no reason.
@@ -23,14 +33,33 @@ extension PredicateFormatInitializable {
 
 /// Converts the macro's expressions to predicates. Each expression says what it becomes; one that has no counterpart
 /// throws.
+///
+/// The macro builds a tree of generic types, `Conjunction<Comparison<KeyPath<…>, Value<Int>>, …>`. Each of these types
+/// gets an extension that conforms to `ConvertiblePredicateExpression`, in `PredicateConversion+Conditions.swift` and
+/// `+Values.swift`; the conversion itself only holds what variables mean.
+///
+/// ```text
+/// #Predicate<Book> { $0.pages > 300 && $0.isRead }
+/// Conjunction(Comparison(KeyPath(Variable, \.pages), Value(300)), KeyPath(Variable, \.isRead))
+/// pages > 300 AND isRead == 1
+/// ```
+///
+/// A condition and a value are different things for `NSPredicate`, and one thing for the macro, so `predicate(_:)` and
+/// `value(_:)` convert between them: `isRead` alone becomes `isRead == 1`, and a condition that is compared, `($0.pages
+/// > 3) == true`, becomes `TERNARY(pages > 3, 1, 0) == 1`.
 struct PredicateConversion {
   /// The counterpart of an expression.
   enum Result {
+    /// Something that can be compared.
     case value(NSExpression)
+    /// A condition.
     case truth(NSPredicate)
+    /// Nil: a literal, or an optional constant without a value.
     case nothing
   }
 
+  /// A part of the macro's tree that no `NSPredicate` has. `NSFetchRequest(where:sortedBy:)` passes it on with its
+  /// description; `NSPredicate(_:)` gives nil for it, as Apple's does.
   struct Unsupported: Error, CustomStringConvertible {
     let what: String
     var description: String { "\(what) has no counterpart in NSPredicate" }
@@ -43,19 +72,26 @@ struct PredicateConversion {
     return try conversion.predicate(predicate.expression)
   }
 
+  /// What the variables of the macro's closures stand for: the outermost for `SELF`, those of `contains(where:)` and
+  /// the like for `$member1` and so on, those of optional chaining for the unwrapped expression.
   private var variables: [PredicateExpressions.VariableID: NSExpression] = [:]
   private var iterators = 0
 
+  /// Called by an expression that has a closure, before it converts the closure's body. Variables have unique IDs, so a
+  /// binding never has to be undone.
   mutating func bind<T>(_ variable: PredicateExpressions.Variable<T>, to expression: NSExpression) {
     variables[variable.key] = expression
   }
 
+  /// What a variable stands for. A predicate that is evaluated inside of another one has variables of its own, which
+  /// nothing binds.
   func binding<T>(_ variable: PredicateExpressions.Variable<T>) throws -> NSExpression {
     guard let bound = variables[variable.key] else { throw Unsupported(what: "A variable of another predicate") }
     return bound
   }
 
-  /// Binds the variable of a closure to `$name` and returns the name.
+  /// Binds the variable of a closure to `$name` and returns the name. The names are numbered, because nested SUBQUERYs
+  /// see each other's variables.
   mutating func iterator<T>(_ variable: PredicateExpressions.Variable<T>) -> String {
     iterators += 1
     let name = "member\(iterators)"
@@ -65,6 +101,8 @@ struct PredicateConversion {
 
   // MARK: Parts
 
+  /// The counterpart of any expression; a type without a conformance, such as a regular expression or a type check, is
+  /// named in the error.
   mutating func convert(_ expression: any PredicateExpression) throws -> Result {
     guard let convertible = expression as? any ConvertiblePredicateExpression else {
       throw Unsupported(what: "\(type(of: expression))")
@@ -72,6 +110,8 @@ struct PredicateConversion {
     return try convertible.convert(&self)
   }
 
+  /// The expression as a condition. A Boolean value is compared with true; a constant one becomes TRUEPREDICATE or
+  /// FALSEPREDICATE, which needs no column.
   mutating func predicate(_ expression: any PredicateExpression) throws -> NSPredicate {
     switch try convert(expression) {
     case .truth(let predicate): return predicate
@@ -82,6 +122,7 @@ struct PredicateConversion {
     }
   }
 
+  /// The expression as a side of a comparison.
   mutating func value(_ expression: any PredicateExpression) throws -> NSExpression {
     switch try convert(expression) {
     case .value(let value): return value
@@ -93,6 +134,7 @@ struct PredicateConversion {
     }
   }
 
+  /// A comparison without a modifier, which the macro has no way to express.
   static func comparison(
     _ left: NSExpression, _ type: NSComparisonPredicate.Operator, _ right: NSExpression,
     options: NSComparisonPredicate.Options = []
@@ -118,7 +160,8 @@ struct PredicateConversion {
     }
   }
 
-  /// A comparison with 0 of the number of members that meet a condition.
+  /// The members of a sequence that meet a condition, or with `isNegated` those that do not: a SUBQUERY.
+  /// `contains(where:)` and `allSatisfy` compare its count with 0.
   mutating func members<Element>(
     of sequence: any PredicateExpression, _ variable: PredicateExpressions.Variable<Element>,
     _ test: any PredicateExpression, isNegated: Bool = false

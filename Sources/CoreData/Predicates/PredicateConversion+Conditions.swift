@@ -1,17 +1,20 @@
 // Comparisons, strings, collections and ranges of Foundation's predicate macro.
 
+/// `a && b`: `a AND b`.
 extension PredicateExpressions.Conjunction: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     .truth(PredicateConversion.compound(.and, [try conversion.predicate(lhs), try conversion.predicate(rhs)]))
   }
 }
 
+/// `a || b`: `a OR b`.
 extension PredicateExpressions.Disjunction: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     .truth(PredicateConversion.compound(.or, [try conversion.predicate(lhs), try conversion.predicate(rhs)]))
   }
 }
 
+/// `!a`: `NOT a`. In SQL a NOT keeps rows for which the inner comparison meets a nil, as in memory.
 extension PredicateExpressions.Negation: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     .truth(PredicateConversion.compound(.not, [try conversion.predicate(wrapped)]))
@@ -20,18 +23,23 @@ extension PredicateExpressions.Negation: ConvertiblePredicateExpression {
 
 // MARK: Comparisons
 
+/// `$0.title == "Emma"`: `title == "Emma"`. Nil on a side finds objects without a value.
 extension PredicateExpressions.Equal: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     .truth(PredicateConversion.comparison(try conversion.value(lhs), .equalTo, try conversion.value(rhs)))
   }
 }
 
+/// `$0.title != "Emma"`: `title != "Emma"`, which in a fetch from SQL omits rows whose title is nil. Swift's own
+/// evaluation of the macro would include them.
 extension PredicateExpressions.NotEqual: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     .truth(PredicateConversion.comparison(try conversion.value(lhs), .notEqualTo, try conversion.value(rhs)))
   }
 }
 
+/// `<`, `<=`, `>` and `>=`. The macro has them for values that are not optional; a nil that a forced unwrapping let
+/// through has no order, so the comparison is false.
 extension PredicateExpressions.Comparison: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     let type: NSComparisonPredicate.Operator =
@@ -48,6 +56,8 @@ extension PredicateExpressions.Comparison: ConvertiblePredicateExpression {
 
 // MARK: Strings
 
+/// `$0.title.contains("mm")`: `title CONTAINS "mm"`, by bytes. For other collections than texts the macro asks for a
+/// run of members, which no store can search.
 extension PredicateExpressions.CollectionContainsCollection: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     guard Base.Output.self == String.self else {
@@ -57,6 +67,7 @@ extension PredicateExpressions.CollectionContainsCollection: ConvertiblePredicat
   }
 }
 
+/// `$0.title.starts(with: "Em")`: `title BEGINSWITH "Em"`. Unlike Swift's method it is false for an empty prefix.
 extension PredicateExpressions.SequenceStartsWith: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     guard Base.Output.self == String.self else {
@@ -68,18 +79,22 @@ extension PredicateExpressions.SequenceStartsWith: ConvertiblePredicateExpressio
 
 // MARK: Collections
 
+/// `["Emma", "Persuasion"].contains($0.title)`: `title IN {"Emma", "Persuasion"}`.
 extension PredicateExpressions.SequenceContains: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     .truth(PredicateConversion.comparison(try conversion.value(element), .in, try conversion.value(sequence)))
   }
 }
 
+/// `$0.books.filter { $0.pages > 500 }`: `SUBQUERY(books, $member1, $member1.pages > 500)`, mostly followed by `count`.
 extension PredicateExpressions.Filter: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     .value(try conversion.members(of: sequence, variable, filter))
   }
 }
 
+/// `$0.books.contains { $0.pages > 500 }`: `SUBQUERY(books, $member1, $member1.pages > 500).@count > 0`. A SUBQUERY and
+/// not ANY, since the closure may hold several conditions on one member.
 extension PredicateExpressions.SequenceContainsWhere: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     let count = PredicateConversion.path(try conversion.members(of: sequence, variable, test), "@count")
@@ -87,6 +102,8 @@ extension PredicateExpressions.SequenceContainsWhere: ConvertiblePredicateExpres
   }
 }
 
+/// `$0.books.allSatisfy { $0.isRead }`: `SUBQUERY(books, $member1, NOT $member1.isRead == 1).@count == 0`, which is
+/// true without members, as in Swift.
 extension PredicateExpressions.SequenceAllSatisfy: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     let count = PredicateConversion.path(
@@ -95,12 +112,14 @@ extension PredicateExpressions.SequenceAllSatisfy: ConvertiblePredicateExpressio
   }
 }
 
+/// `$0.scores.min()`: `min:(scores)`; nil without members.
 extension PredicateExpressions.SequenceMinimum: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     PredicateConversion.function(.minimum, try conversion.value(elements))
   }
 }
 
+/// `$0.scores.max()`: `max:(scores)`; nil without members.
 extension PredicateExpressions.SequenceMaximum: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     PredicateConversion.function(.maximum, try conversion.value(elements))
@@ -110,6 +129,8 @@ extension PredicateExpressions.SequenceMaximum: ConvertiblePredicateExpression {
 // MARK: Ranges
 
 /// A range with constant bounds.
+///
+/// A range is a generic type, so a cast to each kind of bound would be needed; this protocol gives the bounds of any.
 private protocol ConstantRange {
   var lower: Any? { get }
   var upper: Any? { get }
@@ -147,6 +168,8 @@ extension PartialRangeThrough: ConstantRange {
 }
 
 /// A range with expressions as bounds.
+///
+/// `$0.minimum..<$0.maximum` in a closure: the macro keeps the two bounds as expressions, while `1..<9` is a constant.
 private protocol ExpressionRange {
   var bounds: (lower: any PredicateExpression, upper: any PredicateExpression) { get }
   var includesUpper: Bool { get }
@@ -162,6 +185,10 @@ extension PredicateExpressions.ClosedRange: ExpressionRange {
   fileprivate var includesUpper: Bool { true }
 }
 
+/// `(100..<500).contains($0.pages)`: `pages >= 100 AND pages < 500`. BETWEEN would include the upper bound, so the two
+/// comparisons stand apart; an index serves both.
+///
+/// A partial range gives one comparison. A range of another type, such as one of the program's own, has no counterpart.
 extension PredicateExpressions.RangeExpressionContains: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     let element = try conversion.value(element)

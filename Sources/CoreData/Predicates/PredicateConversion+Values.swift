@@ -1,11 +1,16 @@
 // Variables, key paths, constants, arithmetic and optionals of Foundation's predicate macro.
 
+/// `$0`: what the variable is bound to, `SELF` in the outermost closure.
 extension PredicateExpressions.Variable: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     .value(try conversion.binding(self))
   }
 }
 
+/// `$0.title`: the key `title`; `$0.author?.name` comes here twice and becomes `author.name`.
+///
+/// Names come from `ManagedKeyPathTable`. Two properties of Swift's own have no name and a counterpart nevertheless:
+/// `count`, which is `@count` of a collection and `length:` of a text, and `isEmpty`, which compares it with 0.
 extension PredicateExpressions.KeyPath: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     if let name = (keyPath as AnyKeyPath)._kvcKeyPathString {
@@ -35,18 +40,22 @@ extension AnyKeyPath {
   }
 }
 
+/// A constant, and what the closure captured. An optional without a value becomes nil.
 extension PredicateExpressions.Value: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     KeyValueReading.unwrapped(value).map { .value(NSExpression(forConstantValue: $0)) } ?? .nothing
   }
 }
 
+/// `nil`, as in `$0.title == nil`.
 extension PredicateExpressions.NilLiteral: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result { .nothing }
 }
 
 // MARK: Arithmetic
 
+/// `+`, `-` and `*`. An overflow of integers goes on with doubles in memory and in SQLite, where Swift's operators
+/// trap.
 extension PredicateExpressions.Arithmetic: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     let (left, right) = (try conversion.value(lhs), try conversion.value(rhs))
@@ -59,12 +68,15 @@ extension PredicateExpressions.Arithmetic: ConvertiblePredicateExpression {
   }
 }
 
+/// `/` of floating-point numbers. A division by zero gives nil, so no comparison with it holds.
 extension PredicateExpressions.FloatDivision: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     PredicateConversion.function(.divide, try conversion.value(lhs), try conversion.value(rhs))
   }
 }
 
+/// `/` of integers: the quotient, cut as in Swift. `divide:by:` of two integers gives an integer already; `trunc:`
+/// covers a value that is stored as a fraction.
 extension PredicateExpressions.IntDivision: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     guard
@@ -75,12 +87,14 @@ extension PredicateExpressions.IntDivision: ConvertiblePredicateExpression {
   }
 }
 
+/// `%`: the remainder, with the sign of the dividend.
 extension PredicateExpressions.IntRemainder: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     PredicateConversion.function(.modulus, try conversion.value(lhs), try conversion.value(rhs))
   }
 }
 
+/// `-x` is a product with -1, which an SQL store computes with its own operator.
 extension PredicateExpressions.UnaryMinus: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     PredicateConversion.function(.multiply, try conversion.value(wrapped), NSExpression(forConstantValue: -1))
@@ -89,6 +103,8 @@ extension PredicateExpressions.UnaryMinus: ConvertiblePredicateExpression {
 
 // MARK: Optionals and choices
 
+/// `$0.author?.name`: the closure behind the `?` is converted with its variable bound to the expression before it, so a
+/// path of keys results.
 extension PredicateExpressions.OptionalFlatMap: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     // A key path through nil gives nil, and comparing nil is false, as in the macro.
@@ -97,12 +113,14 @@ extension PredicateExpressions.OptionalFlatMap: ConvertiblePredicateExpression {
   }
 }
 
+/// `$0.title!`: the value itself. Where Swift would trap on nil, the nil is compared like any other.
 extension PredicateExpressions.ForcedUnwrap: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     try conversion.convert(inner)
   }
 }
 
+/// `$0.title ?? ""`: `TERNARY(title != nil, title, "")`. In SQL it is a CASE, which no index serves.
 extension PredicateExpressions.NilCoalesce: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     let left = try conversion.value(lhs)
@@ -112,6 +130,8 @@ extension PredicateExpressions.NilCoalesce: ConvertiblePredicateExpression {
   }
 }
 
+/// `a ? b : c`. With values it is a TERNARY. With conditions it is `(a AND b) OR (NOT a AND c)`, which keeps the parts
+/// where the SQL generator can use an index for them; the condition stands in the tree twice.
 extension PredicateExpressions.Conditional: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     let condition = try conversion.predicate(test)
