@@ -1,5 +1,14 @@
 extension PredicateFunction {
   /// The function's value; nil if an argument is missing, nil or of a kind that the function does not accept.
+  ///
+  /// The same code runs for expressions in memory, in SQLite's `cd_call` and its aggregates `cd_median`, `cd_stddev`
+  /// and `cd_decimal_sum`, and for derived attributes of stores in memory.
+  ///
+  /// Arguments are not checked before: each function takes what it can use and gives nil for the rest, so no predicate
+  /// can trap by the data that it meets.
+  ///
+  /// - Parameter arguments: the values in the function's order. One argument of a statistical function is its
+  ///   collection, several are its members.
   func value(of arguments: [Any?]) -> Any? {
     let first = arguments.first ?? nil
     let second = arguments.count > 1 ? arguments[1] : nil
@@ -30,10 +39,13 @@ extension PredicateFunction {
     }
   }
 
+  /// The text of an argument; nil for other kinds, which then make the function's value nil.
   private func string(_ value: Any?) -> String? {
     if case .string(let text) = PredicateValue(value) { text } else { nil }
   }
 
+  /// The members that a statistical function works on: `sum:(pages)` of a single number is that number, of nil it is
+  /// the sum of nothing.
   private func collection(_ value: Any?) -> [Any?] {
     switch PredicateValue(value) {
     case .null: []
@@ -42,6 +54,9 @@ extension PredicateFunction {
     }
   }
 
+  /// The functions of many values. Minimum and maximum return a member as it is, so a date stays a date; a sum of
+  /// integers or decimals is exact; the others compute with doubles. `average:` of dates is a number of seconds here; a
+  /// dictionary fetch with a date as the result type turns it into a date.
   private func statistic(of values: [Any?]) -> Any? {
     let numbers = values.compactMap { PredicateValue($0).double }
     switch self {
@@ -71,6 +86,8 @@ extension PredicateFunction {
     }
   }
 
+  /// The functions of whole numbers. Nothing traps: the remainder of the smallest integer by -1, which overflows, is 0,
+  /// and Swift's shifts take any distance.
   private func integerResult(_ first: Any?, _ second: Any?) -> Any? {
     guard let a = PredicateArithmetic.integer(first) else { return nil }
     if self == .onesComplement { return ~a }
@@ -86,6 +103,7 @@ extension PredicateFunction {
     }
   }
 
+  /// The functions of doubles. NaN becomes nil, since SQLite has no NaN: it stores NULL. An infinity stays.
   private func realResult(_ first: Any?, _ second: Any?) -> Any? {
     guard let a = PredicateValue(first).double else { return nil }
     let result: Double? =
@@ -100,6 +118,7 @@ extension PredicateFunction {
     return result.flatMap { $0.isNaN ? nil : $0 }
   }
 
+  /// Rounding. Integers are not converted to doubles, which would lose digits above 2^53.
   private func rounded(_ value: Any?) -> Any? {
     if case .integer(let number) = PredicateValue(value) {
       return self == .absolute ? number.magnitude <= UInt64(Int64.max) ? abs(number) : nil : number
@@ -114,6 +133,8 @@ extension PredicateFunction {
   }
 
   /// `collection[index]`, `collection[FIRST]`, `[LAST]`, `[SIZE]`, `dictionary["key"]`.
+  ///
+  /// An index outside of the collection gives nil. The order of a set is arbitrary, so only `SIZE` makes sense for one.
   private func element(of value: Any?, at index: Any?) -> Any? {
     let members = collection(value)
     if !(index is IndexSymbol), let dictionary = value as? [AnyHashable: Any] {
@@ -132,6 +153,8 @@ extension PredicateFunction {
 }
 
 /// The symbolic indexes of `collection[FIRST]`.
+///
+/// The parser keeps it as a constant, and printing recognises it; a text "FIRST" in brackets is a key of a dictionary.
 enum IndexSymbol: String {
   case first = "FIRST"
   case last = "LAST"
@@ -142,7 +165,21 @@ enum IndexSymbol: String {
 ///
 /// Unlike Apple's it also casts a text in ISO 8601's form to a date, `CAST("2026-01-31T08:00:00Z", "NSDate")`, so that
 /// text that a user typed can name one.
+///
+/// The types are names, as Apple has them; Swift's names are accepted too.
+///
+/// ```text
+/// to NSNumber          a date as its seconds since 2001, a text that is a number as a whole
+/// to NSDecimalNumber   numbers and texts, with all digits of a text
+/// to NSString          numbers, UUIDs and URLs; not dates, which would need a format
+/// to NSDate            seconds since 2001, and texts in ISO 8601
+/// to NSUUID, NSURL     texts
+/// ```
+///
+/// In SQL a cast between forms that are stored alike costs nothing (a URL is stored as its text); others become
+/// `cd_call('castObject:toType:', …)`.
 enum PredicateCast {
+  /// An unknown type gives nil. SQL generation refuses it, and the parser accepts it.
   static func cast(_ value: Any?, to type: String) -> Any? {
     let value = PredicateValue(value)
     switch type {
@@ -189,6 +226,13 @@ enum PredicateCast {
   }
 
   /// A day (its midnight in UTC), or a moment with its offset from UTC; nil for other texts.
+  ///
+  /// ```text
+  /// 2026-01-31                     midnight in UTC
+  /// 2026-01-31T08:00:00Z           2026-01-31T08:00:00.25+01:00
+  /// ```
+  ///
+  /// Source: ISO 8601, the forms that RFC 3339 keeps; also `+0100` and `+01`.
   private static func date(_ text: String) -> Date? {
     // Foundation accepts a date with text after it, reads 31 February as 3 March and 25:00 as the next day. So form and
     // ranges are checked here.

@@ -1,12 +1,23 @@
+/// The methods of Apple's classes that predicates and mapping models call, each with the result that the Objective-C
+/// method gives. The groups are those of the classes: NSString, its path methods and NSURL, NSNumber, NSDecimalNumber,
+/// NSDate, the collections, and what is left.
+///
+/// To add one, write its selector, the kinds, and a closure from the values in the order receiver, arguments. It is
+/// then available in formats, in memory and in SQLite. The closure must not trap for any value of its kinds, must give
+/// the same result each time except for the clock, and must not depend on a locale.
 extension PredicateMethod {
+  /// All methods, in the order in which `method(_:of:)` searches them.
   static let all: [PredicateMethod] = texts + paths + numbers + decimals + dates + collections + others
 
+  /// A value as the type that its kind promises. The fallbacks are never reached, since kinds are checked before.
   private static func text(_ value: Any) -> String {
     if case .string(let text) = PredicateValue(value) { text } else { "" }
   }
 
+  /// For the path methods, which Swift's String does not have.
   private static func foundation(_ value: Any) -> NSString { NSString(string: text(value)) }
 
+  /// An index. A fraction is cut, and a number beyond 64 bits is 0.
   private static func integer(_ value: Any) -> Int { PredicateArithmetic.integer(value).map(Int.init) ?? 0 }
 
   private static func seconds(_ value: Any) -> Double {
@@ -15,6 +26,7 @@ extension PredicateMethod {
 
   private static func date(_ seconds: Double) -> Date { Date(timeIntervalSinceReferenceDate: seconds) }
 
+  /// -1, 0 or 1 for two numbers or two dates, as `NSComparisonResult` has them; nil for NaN.
   private static func order(_ one: Any, _ other: Any) -> Int? {
     PredicateValue(one).order(to: PredicateValue(other))?.rawValue
   }
@@ -24,6 +36,8 @@ extension PredicateMethod {
     { ordering.compare(text($0[0]), text($0[1])).rawValue }
   }
 
+  /// NSString. Lengths and indexes count UTF-16 units; an index in the middle of a character gives half of it, which
+  /// becomes the replacement character, since a Swift text cannot hold it. The localized variants use no locale.
   private static let texts: [PredicateMethod] = [
     PredicateMethod("length", of: .text, gives: .integer) { text($0[0]).utf16.count },
     PredicateMethod("uppercaseString", of: .text, gives: .text) { text($0[0]).uppercased() },
@@ -74,6 +88,7 @@ extension PredicateMethod {
     PredicateMethod("boolValue", of: .text, gives: .integer) { LeadingNumber(text($0[0])).boolean },
   ]
 
+  /// NSString's path methods and NSURL. A URL that has no host or scheme gives nil.
   private static let paths: [PredicateMethod] = [
     PredicateMethod("lastPathComponent", of: .text, gives: .text) { foundation($0[0]).lastPathComponent },
     PredicateMethod("pathExtension", of: .text, gives: .text) { foundation($0[0]).pathExtension },
@@ -94,6 +109,8 @@ extension PredicateMethod {
     PredicateMethod("pathExtension", of: .url, gives: .text) { ($0[0] as? URL)?.pathExtension },
   ]
 
+  /// NSNumber. The integer methods cut fractions and do not wrap around: `shortValue` of 70000 is 70000, where C would
+  /// give another number.
   private static let numbers: [PredicateMethod] =
     ["intValue", "integerValue", "longValue", "longLongValue", "shortValue", "charValue", "unsignedIntegerValue"].map {
       PredicateMethod($0, of: .number, gives: .integer) { PredicateArithmetic.integer($0[0]) }
@@ -106,6 +123,7 @@ extension PredicateMethod {
       PredicateMethod("isEqualToNumber:", of: .number, [.number], gives: .integer) { order($0[0], $0[1]) == 0 },
     ]
 
+  /// NSDecimalNumber: the same arithmetic as the operators, so 0.1 plus 0.2 is 0.3 if both are decimals.
   private static let decimals: [PredicateMethod] = [
     PredicateMethod("decimalNumberByAdding:", of: .number, [.number], gives: .number) {
       PredicateArithmetic.add($0[0], $0[1])
@@ -121,6 +139,8 @@ extension PredicateMethod {
     },
   ]
 
+  /// NSDate. `timeIntervalSinceNow` differs from call to call: compare the date itself with a constant where an index
+  /// should serve.
   private static let dates: [PredicateMethod] = [
     PredicateMethod("dateByAddingTimeInterval:", of: .date, [.number], gives: .date) {
       date(seconds($0[0]) + PredicateArithmetic.double($0[1]))
@@ -135,6 +155,8 @@ extension PredicateMethod {
     PredicateMethod("compare:", of: .date, [.date], gives: .integer) { order($0[0], $0[1]) },
   ]
 
+  /// NSArray, NSSet, NSOrderedSet and NSDictionary. `firstObject` and `anyObject` of a set give an arbitrary member.
+  /// Members may be nil, which `componentsJoinedByString:` prints as `<null>`.
   private static let collections: [PredicateMethod] = [
     PredicateMethod("count", of: .collection, gives: .integer) { NSExpression.members(of: $0[0]).count },
     PredicateMethod("firstObject", of: .collection, gives: .any) { NSExpression.members(of: $0[0]).first ?? nil },
@@ -167,6 +189,7 @@ extension PredicateMethod {
     PredicateMethod("allValues", of: .collection, gives: .collection) { NSExpression.members(of: $0[0]) },
   ]
 
+  /// NSData, NSUUID and NSObject.
   private static let others: [PredicateMethod] = [
     PredicateMethod("length", of: .data, gives: .integer) { ($0[0] as? Data)?.count },
     PredicateMethod("UUIDString", of: .uuid, gives: .text) { ($0[0] as? UUID)?.uuidString },
@@ -181,10 +204,13 @@ extension PredicateMethod {
 /// The number at the start of a text, as `NSString` reads one: 42 in " 42 km", 0 in "km".
 ///
 /// Foundation's own methods trap on Linux if a text begins with a character outside of the Basic Multilingual Plane.
+///
+/// `intValue` and its kin never fail in Objective-C, so predicates with them must find a number in any text.
 private struct LeadingNumber {
   private let sign: Substring
   private let unsignedText: Substring
 
+  /// Skips whitespace and takes one sign. "--5" has a sign and no digits, so it is 0.
   init(_ text: String) {
     let trimmed = text.drop(while: \.isWhitespace)
     sign = trimmed.prefix { $0 == "-" || $0 == "+" }.prefix(1)
@@ -198,6 +224,8 @@ private struct LeadingNumber {
     return Int64(sign + digits) ?? (sign == "-" ? .min : .max)
   }
 
+  /// The longest beginning that is a number. The characters that may belong to one are collected first, and shortened
+  /// until they are: "1e" is 1, "1.5.2" is 1.5.
   var double: Double {
     var end = unsignedText.prefix {
       ("0"..."9").contains($0) || $0 == "." || $0 == "e" || $0 == "E" || $0 == "-" || $0 == "+"

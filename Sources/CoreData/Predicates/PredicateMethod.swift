@@ -3,8 +3,16 @@
 /// Linux has no Objective-C methods, so each one that exists is listed here, by Apple's selector. A value of nil
 /// answers with nil, as in Objective-C. An argument that the method cannot use, such as an index outside of the text,
 /// gives nil too, where Apple's raises an exception.
+///
+/// A method is the same in memory and in SQLite, where it is called as `cd_method('uppercaseString', 't', ZNAME)`: the
+/// second argument has the kinds of the values, since SQLite hands a date over as a number and a UUID as bytes. The
+/// kinds of receiver and arguments are checked before `body` runs, so it may take them for granted.
+///
+/// The list is closed, and the parser checks it: text from a user cannot run other code.
 struct PredicateMethod: Sendable {
   /// The kind of a receiver, an argument or a result. Raw values name the kind in SQL.
+  ///
+  /// `number` accepts `integer` and `decimal` too, and `any` accepts everything.
   enum Kind: Character, Sendable {
     case text = "t"
     case number = "n"
@@ -18,9 +26,13 @@ struct PredicateMethod: Sendable {
     case any = "a"
   }
 
+  /// Apple's name with its colons. Several methods may share it: `length` is one of texts and one of data.
   let selector: String
+  /// The kind of value that has the method.
   let receiver: Kind
+  /// One for each colon.
   let arguments: [Kind]
+  /// SQL needs it to compare the result. A method that gives a collection or `any` can be called in memory only.
   let result: Kind
   /// Computes the result from the receiver and the arguments, which are of the right kinds.
   let body: @Sendable ([Any]) -> Any?
@@ -37,6 +49,8 @@ struct PredicateMethod: Sendable {
   }
 
   /// The methods by selector: one for each kind of receiver that has it.
+  ///
+  /// Built at the first use; the list does not change.
   private static let bySelector = Dictionary(grouping: all, by: \.selector)
 
   /// Whether any value has a method of the name.
@@ -49,6 +63,8 @@ struct PredicateMethod: Sendable {
   }
 
   /// The method of a receiver; nil if values of this kind do not have it.
+  ///
+  /// A method of the exact kind goes before one that only accepts it: `description` of `any` is the last resort.
   static func method(_ selector: String, of receiver: Kind) -> PredicateMethod? {
     let methods = bySelector[selector] ?? []
     return methods.first { $0.receiver == receiver } ?? methods.first { $0.receiver.accepts(receiver) }
@@ -59,6 +75,8 @@ struct PredicateMethod: Sendable {
 
   /// The result for a receiver that may be nil. Traps if the receiver does not have the method, as Apple's raises an
   /// exception.
+  ///
+  /// - Parameter values: the receiver, then the arguments.
   static func call(_ selector: String, _ values: [Any?]) -> Any? {
     guard let receiver = values.first ?? nil, let kind = Kind(of: receiver) else { return nil }
     guard let method = method(selector, of: kind) else {
@@ -68,6 +86,8 @@ struct PredicateMethod: Sendable {
   }
 
   /// The result; nil if a value is nil or of another kind.
+  ///
+  /// - Parameter values: the receiver, then the arguments, as many as the method has.
   func value(_ values: [Any?]) -> Any? {
     let kinds = [receiver] + arguments
     let present = values.compactMap { $0.flatMap(KeyValueReading.unwrapped) }
@@ -80,6 +100,8 @@ struct PredicateMethod: Sendable {
 
 extension PredicateMethod.Kind {
   /// The kind of a value; nil for nil.
+  ///
+  /// It follows `PredicateValue`, so an `NSNumber` and an `Int64` are of one kind.
   init?(of value: Any) {
     switch PredicateValue(value) {
     case .null: return nil
