@@ -1,4 +1,11 @@
+/// Equality, order and hash of the kinds. They agree with SQLite's comparison of the stored forms, since the same
+/// predicate may be evaluated in either place.
+///
+/// Source: https://www.sqlite.org/datatype3.html, "Sort Order"; SQLite also orders numbers before texts and texts
+/// before blobs, which predicates do not.
 extension PredicateValue: Hashable {
+  /// Numbers of different kinds are equal if neither is less. Two NaN are unequal, two nil are equal. An `opaque` value
+  /// equals nothing, not even itself.
   static func == (left: PredicateValue, right: PredicateValue) -> Bool {
     switch (left, right) {
     case (.null, .null): true
@@ -14,6 +21,8 @@ extension PredicateValue: Hashable {
     }
   }
 
+  /// Equal values have equal hashes: all numbers hash as doubles, so that 1, 1.0 and a decimal 1 meet. Collections hash
+  /// alike, since they may be in any order; sets of collections are rare.
   func hash(into hasher: inout Hasher) {
     switch self {
     case .null, .opaque, .collection: hasher.combine(0)
@@ -28,6 +37,9 @@ extension PredicateValue: Hashable {
 
   /// The order of two values. Nil if they have none: values of different kinds, nil, collections, and objects that are
   /// unsaved or of different entities.
+  ///
+  /// A decimal and a double compare as doubles, which is how SQLite would compare the stored numbers. Saved objects of
+  /// one entity are ordered by their keys.
   func order(to other: PredicateValue) -> ComparisonResult? {
     switch (self, other) {
     case (.integer(let a), .integer(let b)): PredicateValue.order(a, b)
@@ -49,6 +61,8 @@ extension PredicateValue: Hashable {
     }
   }
 
+  /// The order of two objects: that which the class defines itself, such as history tokens, or that of the rows' keys,
+  /// which is the order in which they were given out. It lets a fetch continue after an object: `self > %@`.
   private static func order(ofKeys a: AnyObject, _ b: AnyObject) -> ComparisonResult? {
     if let a = a as? any OrderedValue { return a.order(to: b) }
     guard let a = (a as? any PersistentKeyed)?.persistentKey, let b = (b as? any PersistentKeyed)?.persistentKey,
@@ -57,11 +71,17 @@ extension PredicateValue: Hashable {
     return order(a.key, b.key)
   }
 
+  /// Nil for NaN, which is neither less, nor greater, nor equal.
   static func order<T: Comparable>(_ a: T, _ b: T) -> ComparisonResult? {
     a < b ? .orderedAscending : a > b ? .orderedDescending : a == b ? .orderedSame : nil
   }
 
   /// Exact: the integer is not converted to a double, which could not hold it.
+  ///
+  /// 2^63 is the least double that no `Int64` reaches, and -2^63 is one that it does. Between them the double's whole
+  /// part is exact, and decides unless it is equal; then the fraction does.
+  ///
+  /// Source: `sqlite3IntFloatCompare` in SQLite's vdbeaux.c follows the same reasoning.
   static func order(_ a: Int64, _ b: Double) -> ComparisonResult? {
     if b.isNaN { return nil }
     if b >= 9_223_372_036_854_775_808.0 { return .orderedAscending }
@@ -70,6 +90,7 @@ extension PredicateValue: Hashable {
     return a == whole ? order(0.0, b - b.rounded(.towardZero)) : order(a, whole)
   }
 
+  /// The order with both sides exchanged.
   static func reversed(_ result: ComparisonResult) -> ComparisonResult {
     switch result {
     case .orderedAscending: .orderedDescending
@@ -85,6 +106,8 @@ extension PredicateValue: Hashable {
   }
 
   /// Whether both have the same members equally often, in any order, since a set has no order.
+  ///
+  /// Complexity: proportional to the number of members, unless they are collections themselves.
   private static func isSameCollection(_ a: [Any?], _ b: [Any?]) -> Bool {
     guard a.count == b.count else { return false }
     var counts: [PredicateValue: Int] = [:]

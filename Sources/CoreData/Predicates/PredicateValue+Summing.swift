@@ -4,6 +4,13 @@ extension PredicateValue {
   ///
   /// So counts `sum` of a SQLite file, where a UUID is 16 bytes and a URL a text.
   /// Source: https://www.sqlite.org/lang_aggfunc.html#sumunc
+  ///
+  /// ```text
+  /// "12 km"    12.0        "km"      0.0        "12"       12 (an integer)
+  /// Date       its seconds since 2001           Data       the number that its bytes spell, or 0
+  /// ```
+  ///
+  /// An integer remains one, so a sum of integers is exact; a Bool is an integer.
   var summand: Any? {
     switch self {
     case .integer(let value): value
@@ -19,15 +26,21 @@ extension PredicateValue {
 
 /// The number that a text begins with, as SQLite converts a text to a number.
 ///
+/// SQLite's `SUM` converts each value so, and predicates in memory have to give the same sum. `Double(_:)` alone would
+/// not do: it accepts nothing but the number, and reads "nan", "inf" and hexadecimal forms, which SQLite reads as 0.
+///
 /// Source: https://www.sqlite.org/lang_expr.html#castexpr
 private enum NumericPrefix {
   /// An integer if the whole text is one, between spaces, and fits into 64 bits.
+  ///
+  /// "7" is the integer 7, "7.0" and "7 km" are doubles. So the sum of texts is exact as long as all of them are whole.
   static func of(_ text: some Collection<UInt8>) -> Any {
     let number = prefix(of: text)
     if number.isWhole, let integer = Int64(number.digits) { return integer }
     return number.value
   }
 
+  /// The part of a text that was read as a number.
   struct Prefix {
     /// The sign, digits, point and exponent.
     let digits: String
@@ -37,6 +50,8 @@ private enum NumericPrefix {
     var value: Double { Double(digits) ?? 0 }
   }
 
+  /// Reads spaces, a sign, digits, a point with digits, an exponent, in this order, each of them optional except for at
+  /// least one digit. Works on bytes, since a UUID is no text.
   static func prefix(of bytes: some Collection<UInt8>) -> Prefix {
     var unreadBytes = bytes.drop(while: isSpace)[...]
     var number: [UInt8] = []

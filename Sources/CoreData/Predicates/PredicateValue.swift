@@ -1,24 +1,49 @@
 /// A value in the form that predicates compare: the content of an `Any?`, reduced to a few kinds.
 ///
+/// Values come as Swift's types, as Foundation's classes, in optionals and in `AnyHashable`; comparing them pair by
+/// pair would need a case for each pair. Here each value is read once, and comparisons, orders, hashes and sums are
+/// defined on the kinds alone. SQL generation binds the same kinds.
+///
+/// ```text
+/// Int, Int16, Bool, NSNumber of an integer    integer        Double, Float          real
+/// Decimal, NSDecimalNumber                    decimal        String, NSString       string
+/// Date, NSDate                                date           UUID, NSUUID           uuid
+/// URL, NSURL                                  url            Data, NSData           data
+/// Array, Set, NSSet, any Sequence             collection     NSDictionary           collection of its values
+/// NSManagedObject, NSManagedObjectID          object (its ID)
+/// other objects and Hashable values           object         other values           opaque
+/// ```
+///
 /// Numbers of all types compare by value, strings by their bytes, as SQLite does. Values of different kinds are unequal
-/// and have no order.
+/// and have no order. A constant is converted to the type of a column before this comparison: see
+/// `Comparison.Affinity`.
 enum PredicateValue {
+  /// No value: nil, and `NSNull`. Two of them are equal.
   case null
+  /// A whole number or a Bool. Unsigned numbers beyond `Int64` become `real`.
   case integer(Int64)
+  /// A number that was made from a floating-point value, even if it is whole.
   case real(Double)
+  /// Exact, as long as it meets no double.
   case decimal(Decimal)
+  /// Compared by the bytes of its UTF-8, without normalisation.
   case string(String)
   /// Seconds since 2001-01-01 00:00 UTC.
   case date(Double)
+  /// Ordered like blobs in SQLite, by bytes.
   case data(Data)
+  /// Ordered by its 16 bytes, as SQLite orders the blob that a store keeps.
   case uuid(UUID)
+  /// The absolute text. A URL never equals the text, since their columns are of different types.
   case url(String)
+  /// The members are read only when one is compared, as most collections are searched for one value.
   case collection([Any?])
   /// A managed object is represented by its object ID, so that both are equal.
   case object(NSObject)
   /// A value that equals nothing.
   case opaque
 
+  /// Reads any value. It never fails: what has no kind of its own is `opaque`.
   init(_ value: Any?) {
     guard let value else {
       self = .null
@@ -27,6 +52,7 @@ enum PredicateValue {
     self = PredicateValue.read(value)
   }
 
+  /// The kind of a value. The order of the tests is that of frequency; each is cheaper than those behind it.
   private static func read(_ value: Any) -> PredicateValue {
     // Compare the type pointers of common types first: a dynamic cast tries every bridge.
     let type = type(of: value)
@@ -40,6 +66,8 @@ enum PredicateValue {
     return readOther(value)
   }
 
+  /// The kind of an object of a class. A managed object is replaced by its ID, which does not fire a fault. Objects
+  /// that stand for others, such as the rows of a store in memory, give their `identity`.
   private static func readObject(_ value: NSObject) -> PredicateValue {
     switch value {
     case let value as NSManagedObject: .object(value.objectID)
@@ -60,6 +88,10 @@ enum PredicateValue {
   }
 
   /// `objCType` tells whether a number was created from a floating-point value.
+  ///
+  /// An `NSNumber` of 3.0 stays a double, so that `3 / 2` and `3.0 / 2` differ as the program meant them.
+  ///
+  /// Source: https://developer.apple.com/documentation/foundation/nsnumber, "objCType".
   private static func readNumber(_ number: NSNumber) -> PredicateValue {
     if let decimal = number as? NSDecimalNumber { return .decimal(decimal.decimalValue) }
     switch UInt8(bitPattern: number.objCType.pointee) {
@@ -71,6 +103,8 @@ enum PredicateValue {
     }
   }
 
+  /// The kind of a value that is neither common nor an object: these casts take the longest. `[Any]` goes before `any
+  /// Sequence`, and texts before sequences, since a `Substring` is both.
   private static func readOther(_ value: Any) -> PredicateValue {
     switch value {
     case let value as MemberValues: return .collection(value.values)
@@ -92,12 +126,15 @@ enum PredicateValue {
     }
   }
 
+  /// A Swift value that is only `Hashable`, such as an enumeration of the program: it can be equal to another one, and
+  /// has no order.
   private static func read(hashable: AnyHashable) -> PredicateValue {
     let base = hashable.base
     if base is any Sequence, let sequence = base as? any Sequence { return .collection(collect(sequence)) }
     return (base as? NSObject).map(readObject) ?? .object(HashableBox(hashable))
   }
 
+  /// The members of a sequence of any type. One that can be walked only once is used up.
   private static func collect(_ sequence: any Sequence) -> [Any?] {
     var members: [Any?] = []
     for member in sequence { members.append(member) }
@@ -120,6 +157,9 @@ enum PredicateValue {
 }
 
 /// Opens an optional inside `Any`.
+///
+/// `as? T` of an `Any` that holds `Optional<T>` fails in some contexts and succeeds in others; asking the optional
+/// itself always works, at any depth.
 protocol OptionalValue {
   static var wrappedType: Any.Type { get }
   var wrapped: Any? { get }

@@ -3,7 +3,22 @@
 /// Without options a comparison is binary: by the bytes of UTF-8, which is also the order of code points. `[c]` folds
 /// case by Unicode's full mappings ("ß" equals "SS", "Σ" equals "ς"), `[d]` drops combining marks; both treat
 /// composed and decomposed characters as equal. No locale is used, so every machine gives the same answer.
+///
+/// The same functions compare in memory, in SQLite (as `cd_fold`, `cd_begins` and so on) and on the rows of stores in
+/// memory. That is why they avoid Foundation's comparisons, which depend on the version of ICU and on a locale: the
+/// order of an index in a file must not change with the machine.
+///
+/// ```text
+///             plain     [c]       [d]       [cd]
+/// "Éa"        Éa        éa        Ea        ea
+/// "STRASSE"   STRASSE   strasse   STRASSE   strasse
+/// "Straße"    Straße    strasse   Straße    strasse
+/// ```
+///
+/// Source: https://www.unicode.org/reports/tr21/ (case mappings), https://www.unicode.org/reports/tr15/
+/// (normalisation).
 package enum StringMatching {
+  /// `[n]` and `[l]` have no effect on a comparison: see there.
   package typealias Options = NSComparisonPredicate.Options
 
   /// Whether the strings have the same bytes. Swift's `==` would call canonically equivalent strings equal.
@@ -12,6 +27,11 @@ package enum StringMatching {
   }
 
   /// The order of the bytes.
+  ///
+  /// It is SQLite's BINARY collation, which SQL stores use for columns and indexes. A text that is a beginning of the
+  /// other one comes first.
+  ///
+  /// Source: https://www.sqlite.org/datatype3.html, "Collating Sequences".
   static func order(_ a: String, _ b: String) -> ComparisonResult {
     var a = a
     var b = b
@@ -38,6 +58,9 @@ package enum StringMatching {
   }
 
   /// Whether `text` contains `part`. No string contains the empty string.
+  ///
+  /// `memchr` finds the candidates for the first byte, `memcmp` decides. A match in the middle of a character is not
+  /// possible, since UTF-8 is self-synchronising.
   static func contains(_ text: String, _ part: String) -> Bool {
     var text = text
     var part = part
@@ -59,6 +82,12 @@ package enum StringMatching {
   }
 
   /// The form that two strings share if they are equal under `options`. Compare the forms with the functions above.
+  ///
+  /// Decomposed first, so that marks are characters of their own and can be dropped, and composed at the end, so that
+  /// equal texts have equal bytes. ASCII needs neither; most texts take that path.
+  ///
+  /// Folding a text twice gives the same as once. Constants are folded once for each predicate, and SQL functions are
+  /// told so by a bit (`SQLFunctions.isFolded`).
   package static func folded(_ text: String, _ options: Options) -> String {
     let ignoresCase = options.contains(.caseInsensitive)
     let ignoresMarks = options.contains(.diacriticInsensitive)
@@ -77,6 +106,8 @@ package enum StringMatching {
   }
 
   /// What one character of a decomposed text becomes in the folded form, before that is composed again.
+  ///
+  /// PostgreSQL's stored functions are made from tables that this fills, so that the server folds as memory does.
   package static func folded(_ scalar: Unicode.Scalar, _ options: Options) -> String {
     if options.contains(.diacriticInsensitive), scalar.properties.canonicalCombiningClass != .notReordered { return "" }
     guard options.contains(.caseInsensitive) else { return String(scalar) }
@@ -85,6 +116,7 @@ package enum StringMatching {
     return String(result)
   }
 
+  /// Lower case by setting a bit; the text itself if it has no capital letters.
   private static func asciiLowercased(_ text: String) -> String {
     if !text.utf8.contains(where: { $0 >= 0x41 && $0 <= 0x5A }) { return text }
     return String(unsafeUninitializedCapacity: text.utf8.count) { buffer in

@@ -2,6 +2,22 @@
 ///
 /// The localized orders use no locale: letters without marks first, then marks, then case with lower before upper, then
 /// code points. `localizedStandardCompare:` also compares digits as numbers.
+///
+/// In SQLite each order but `binary` is a collation of the connection, `ORDER BY t0.ZTITLE COLLATE
+/// CD_LOCALIZED_STANDARD ASC`. An index of the model is in binary order, so it serves a sort without a selector only;
+/// the others sort the rows that the fetch found.
+///
+/// ```text
+/// binary                     "Zoo" "apple" "file10" "file9" "Äpfel"
+/// caseInsensitive            "apple" "file10" "file9" "Zoo" "Äpfel"
+/// localized                  "Äpfel" "apple" "file10" "file9" "Zoo"
+/// localizedStandard          "Äpfel" "apple" "file9" "file10" "Zoo"
+/// ```
+///
+/// Invariant: the order is total and the same on every machine, because SQLite may keep it in temporary b-trees and
+/// compares results of one run with another.
+///
+/// Source: https://www.sqlite.org/c3ref/create_collation.html, which lists what a collation has to fulfil.
 enum StringOrdering: String, CaseIterable {
   case binary = "compare:"
   case caseInsensitive = "caseInsensitiveCompare:"
@@ -9,10 +25,13 @@ enum StringOrdering: String, CaseIterable {
   case localizedCaseInsensitive = "localizedCaseInsensitiveCompare:"
   case localizedStandard = "localizedStandardCompare:"
 
+  /// Nil for a selector that is none of the five; callers take `binary` then.
   init?(selector: Selector) {
     self.init(rawValue: selector.name)
   }
 
+  /// The order of two texts. The localized orders compare without marks and case first, and look at the finer
+  /// differences only if that gives no difference: "resume", "Resume", "résumé", then "resumes".
   func compare(_ a: String, _ b: String) -> ComparisonResult {
     switch self {
     case .binary: StringMatching.order(a, b)
@@ -24,10 +43,12 @@ enum StringOrdering: String, CaseIterable {
     }
   }
 
+  /// The binary order of the folded texts.
   private func order(_ a: String, _ b: String, _ options: StringMatching.Options) -> ComparisonResult {
     StringMatching.order(StringMatching.folded(a, options), StringMatching.folded(b, options))
   }
 
+  /// The result, or if it is "same" that of the next finer comparison.
   private func first(_ result: ComparisonResult, _ otherwise: () -> ComparisonResult) -> ComparisonResult {
     result == .orderedSame ? otherwise() : result
   }
@@ -39,6 +60,8 @@ enum StringOrdering: String, CaseIterable {
     }
   }
 
+  /// The order without marks and case in which runs of digits count as numbers: "file9" before "file10". Leading zeros
+  /// do not count here; the finer comparison puts "file09" and "file9" in a fixed order.
   private func numeric(_ a: String, _ b: String) -> ComparisonResult {
     let options: StringMatching.Options = [.caseInsensitive, .diacriticInsensitive]
     var left = Substring(StringMatching.folded(a, options)).unicodeScalars

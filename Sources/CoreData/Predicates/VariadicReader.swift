@@ -1,7 +1,13 @@
 internal import CSystem
 
 /// Reads the values of a C argument list, of which Swift only has the pointer.
+///
+/// A `va_list` can be read in C only, one argument after the other, each with its type. So the kinds of all arguments
+/// are handed to a C function (`csystem_read_arguments`), which fills one 64-bit word for each: 'p' for a pointer, 'i'
+/// for an int, 'l' for a long, 'd' for a double. They are copied, not read in place: a list that Swift made may be used
+/// again by its owner.
 enum VariadicReader {
+  /// - Returns: a value for each specifier: `Int64`, `Double`, `String` or an object; nil for a null pointer.
   static func values(of list: CVaListPointer, for specifiers: [FormatSpecifier]) -> [Any?] {
     var kinds = specifiers.map { specifier -> CChar in
       switch specifier {
