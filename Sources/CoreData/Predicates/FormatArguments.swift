@@ -42,8 +42,8 @@ enum FormatSpecifier: Equatable {
 enum FormatArguments {
   /// Swift values, as `NSPredicate(format:_:)` and `argumentArray:` pass them. Nil is an argument like any other.
   case list([Any?])
-  /// A C argument list, as `withVaList` makes it. It can be read once, from the front, and only with the types that
-  /// were put in.
+  /// A C argument list, as `withVaList` makes it. It is read from the front, and only the types that were put in can be
+  /// taken out.
   case pointer(CVaListPointer)
 
   /// One value for each specifier, in order; fewer if there are fewer arguments.

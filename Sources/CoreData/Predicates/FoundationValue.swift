@@ -2,9 +2,14 @@
 ///
 /// Evaluation uses Swift's numbers, and `as? Int` of an `Int64` in `Any` fails. An `NSNumber` casts to each type that
 /// can hold its value.
+///
+/// The rule of the module: inside, numbers are Swift's; whatever leaves through `Any` is converted here once. It
+/// concerns `value(forKey:)`, `expressionValue(with:context:)`, dictionary results and constants of expressions.
 enum FoundationValue {
   /// Numbers become `NSNumber`, also inside arrays; the values of a collection's members become a collection of the
   /// same kind.
+  ///
+  /// Objects, texts and dates are returned at once: they are what most values are, and need no conversion.
   static func of(_ value: Any?) -> Any? {
     guard let value else { return nil }
     let type = type(of: value)
@@ -17,6 +22,8 @@ enum FoundationValue {
   }
 
   /// A number as an `NSNumber`; any other value unchanged.
+  ///
+  /// A `Bool` becomes an `NSNumber` that casts back to `Bool` and to `Int`.
   static func number(_ value: Any) -> Any {
     if let decimal = value as? Decimal { return NSDecimalNumber(decimal: decimal) }
     return value as? NSNumber ?? value
@@ -28,6 +35,7 @@ enum FoundationValue {
 /// Evaluation counts equal values and nil, so that `sum:(books.pages)` adds all pages, as SQL does. Only `collection`
 /// drops them.
 struct MemberValues {
+  /// The kind of collection that a key was read from, and that the result will be for the caller.
   enum Kind {
     case set
     case orderedSet

@@ -4,14 +4,25 @@ internal import Synchronization
 ///
 /// Objective-C's runtime knows these names. Here generated code has a table for each class (`ManagedKeyPathTable`),
 /// which is found without registration; `register` adds names by hand. Safe on any thread.
+///
+/// ```swift
+/// KeyPathNames.register([\Book.title: "title"])  // what generated code does for all properties of a model
+/// print((\Book.title as AnyKeyPath)._kvcKeyPathString ?? "")
+/// ```
+///
+/// Names are asked for by `NSSortDescriptor(keyPath:ascending:)`, `NSExpression(forKeyPath:)`, `#Predicate` and
+/// `observe(_:)`. The first question about a class looks through the program's tables, which takes longer than the
+/// following ones; answers are kept as long as the process lives.
 public enum KeyPathNames {
   /// `@unchecked Sendable`: key paths and types are immutable, and the tables are used under a lock only.
   private struct Tables: @unchecked Sendable {
+    /// What `register` was given.
     var registered: [AnyKeyPath: String] = [:]
     /// The key paths of each registered name.
     var registeredByName: [String: [AnyKeyPath]] = [:]
     /// The own and inherited properties of each class that was asked for.
     var ofClass: [ObjectIdentifier: ClassTable] = [:]
+    /// The names that were put together from several steps, or found through a superclass.
     var chains: [AnyKeyPath: String] = [:]
   }
 
@@ -19,6 +30,11 @@ public enum KeyPathNames {
 
   /// Adds names for key paths that no table has, such as those of private properties. A later name for a key path
   /// replaces an earlier one.
+  ///
+  /// Call it before the first use of a key path, for example in the class's `static let`. A table that the class has
+  /// goes first where a property is looked for by its name.
+  ///
+  /// - Parameter names: the property's name for each key path. A path of several steps may have a name with dots.
   public static func register(_ names: [AnyKeyPath: String]) {
     let added = Tables(registered: names)
     tables.withLock { tables in
@@ -28,6 +44,9 @@ public enum KeyPathNames {
   }
 
   /// The key path of a class's property with this name, if a table has it or it was registered.
+  ///
+  /// `value(forKey:)` reads computed properties through it. Of registered paths it takes the first whose root is the
+  /// class or one of its superclasses.
   static func keyPath(named name: String, of type: NSManagedObject.Type) -> AnyKeyPath? {
     if let path = table(of: type).byName[name] { return path }
     let paths = tables.withLock { Tables(registeredByName: [name: $0.registeredByName[name] ?? []]) }
@@ -39,6 +58,11 @@ public enum KeyPathNames {
   /// The methods of a class that validate one property each, by the property's name.
   static func validations(of type: NSManagedObject.Type) -> [String: ManagedValidation] { table(of: type).validations }
 
+  /// The key path's name; nil if no table has it. In the order of cost: a registered name or one found before, else the
+  /// steps of the path, each in the table of its class.
+  ///
+  /// Key paths are not `Sendable`, so they go into the locked closure inside of a `Tables` value, which says that they
+  /// are immutable.
   static func name(of keyPath: AnyKeyPath) -> String? {
     let searchedKeys = Tables(registered: [keyPath: ""])
     let cachedName = tables.withLock { tables in
@@ -53,6 +77,9 @@ public enum KeyPathNames {
   }
 
   /// The name of a path, made property by property: each is looked up in the class to which the previous one leads.
+  ///
+  /// So `\Book.author?.name` is "author" of Book's table, whose value is an Author, then "name" of Author's table.
+  /// Where the memory layout of key paths is not as expected, only whole paths that a table lists are known.
   private static func name(of keyPath: AnyKeyPath, from root: NSManagedObject.Type) -> String? {
     guard let steps = KeyPathSteps(keyPath) else { return table(of: root).whole[keyPath] }
     var names: [String] = []
@@ -67,6 +94,8 @@ public enum KeyPathNames {
     return names.joined(separator: ".")
   }
 
+  /// The names of a class and its superclasses, made at the first question. Two threads may both make it; the results
+  /// are equal.
   private static func table(of type: NSManagedObject.Type) -> ClassTable {
     let key = ObjectIdentifier(type)
     if let table = tables.withLock({ $0.ofClass[key] }) { return table }
@@ -122,12 +151,21 @@ private struct ClassTable: @unchecked Sendable {
 ///
 /// A computed property in the table can be read by name: by `value(forKey:)`, and so by predicates in memory, sort
 /// descriptors and sections.
+///
+/// The types are found by their conformance records in the program's memory, as Swift's own casts find them, so a table
+/// needs no call that registers it, and a library that is loaded later may bring more.
+///
+/// Source: https://github.com/swiftlang/swift/blob/main/docs/ABI/TypeMetadata.rst, "Protocol Conformance Records".
 public protocol ManagedKeyPathTable {
   /// The class whose own properties the table lists, without inherited ones.
   static var objectClass: NSManagedObject.Type { get }
   /// The property names by key path.
+  ///
+  /// Read once for each class. Private properties cannot be listed outside of their file: register them by hand.
   static var keyPaths: [AnyKeyPath: String] { get }
   /// The class's own methods `validateNAME(_:)`, by the names of the properties that they validate. Default: none.
+  ///
+  /// `validateValue(_:forKey:)` calls them by the property's name, as key-value validation does on Apple's platforms.
   static var validations: [String: ManagedValidation] { get }
 }
 
@@ -137,15 +175,23 @@ extension ManagedKeyPathTable {
 }
 
 /// Calls an object's method `validateNAME(_:)`.
+///
+/// It throws for a value that is refused, or replaces it through the pointer.
 public typealias ManagedValidation =
   (NSManagedObject, AutoreleasingUnsafeMutablePointer<AnyObject?>) throws -> Void
 
 /// The pointer in the signature of `validateNAME(_:)`, which Swift has on Apple's platforms only. Nothing is released
 /// by it here.
+///
+/// It lets the same source compile here and on a Mac.
 public typealias AutoreleasingUnsafeMutablePointer<Pointee> = UnsafeMutablePointer<Pointee>
 
 extension AnyKeyPath {
   /// The path's name, "name" or "team.name"; nil if it is unknown. It takes the place of the standard library's
   /// property, which is always nil on Linux.
+  ///
+  /// ```swift
+  /// print((\Book.author?.name)._kvcKeyPathString ?? "unknown")  // author.name
+  /// ```
   public var _kvcKeyPathString: String? { KeyPathNames.name(of: self) }
 }

@@ -1,4 +1,6 @@
-/// Gives `NSSortDescriptor` the initialisers that Foundation lacks on Linux.
+/// Gives `NSSortDescriptor` the initialisers that Foundation lacks on Linux. A protocol's initialiser may return a
+/// subclass, which a class's own may not: the descriptors are of a subclass that knows its key. Nothing else needs to
+/// conform.
 public protocol SortDescriptorKeyInitializable {}
 
 extension NSSortDescriptor: SortDescriptorKeyInitializable {}
@@ -15,9 +17,23 @@ extension SortDescriptorKeyInitializable {
   /// ```
   ///
   /// Texts are compared by their bytes: "Z" comes before "a", and "ä" behind both. A key path may cross to-one
-  /// relationships. The key "objectID" sorts saved objects in the order in which their keys were given.
+  /// relationships; a to-many one makes a fetch throw 134070. The key "objectID" sorts saved objects in the order in
+  /// which their keys were given.
+  ///
+  /// In SQL stores the descriptors become ORDER BY, `ORDER BY t1.ZNAME ASC, t0.ZPAGES DESC`, with a join for each
+  /// relationship on the way. An index over the same attributes in the same directions saves the sorting, if the fetch
+  /// has a limit or a batch size even most of the reading. Transient properties cannot be sorted by in SQL (134070).
+  /// Rows that are equal by all descriptors have no order that is the same each time: add "objectID" as the last one
+  /// where pages of results follow each other.
+  ///
   /// `NSSortDescriptor` is Foundation's class: CoreData adds what Foundation on Linux lacks. A descriptor never changes
   /// and may be used on any thread.
+  ///
+  /// - Parameters:
+  ///   - key: keys with dots between them.
+  ///   - ascending: whether the least value comes first. Descending order has nil last.
+  ///
+  /// Source: https://www.sqlite.org/datatype3.html, "Sort Order".
   public init(key: String?, ascending: Bool) {
     self = KeyedSortDescriptor(key: key, ascending: ascending, selector: nil, by: nil) as! Self  // Not on a subclass.
   }
@@ -31,6 +47,15 @@ extension SortDescriptorKeyInitializable {
   /// Known are `compare:`, `caseInsensitiveCompare:`, `localizedCompare:`, `localizedCaseInsensitiveCompare:` and
   /// `localizedStandardCompare:`, which counts digits as numbers; others compare as without a selector. The localized
   /// ones use no locale: the order is the same on every machine. SQL stores sort by all of them.
+  ///
+  /// The selector concerns texts only; other values have one order. In SQLite it names a collation, which is called for
+  /// each comparison and which no index serves: for long lists keep a folded copy in a derived attribute and sort by
+  /// that.
+  ///
+  /// - Parameters:
+  ///   - key: keys with dots between them; nil for the texts themselves.
+  ///   - ascending: whether the least value comes first.
+  ///   - selector: Apple's name of the method, with its colon; nil for the bytes.
   public init(key: String?, ascending: Bool, selector: Selector?) {
     self = KeyedSortDescriptor(key: key, ascending: ascending, selector: selector, by: nil) as! Self  // As above.
   }
@@ -44,12 +69,30 @@ extension SortDescriptorKeyInitializable {
   /// }
   /// let sorted = ([book] as NSArray).sortedArray(using: [byLength])
   /// ```
+  ///
+  /// The closure gets the two values, never nil: values that are nil come first. It must give the same answer each
+  /// time, and the opposite one for exchanged values. Stores in memory call it on the queue that fetches, with the
+  /// values of attributes.
+  ///
+  /// - Parameters:
+  ///   - key: keys with dots between them; nil for the objects themselves.
+  ///   - ascending: false reverses what the closure says.
+  ///   - comparator: the order of two values.
   public init(key: String?, ascending: Bool, comparator: @escaping (Any, Any) -> ComparisonResult) {
     self = KeyedSortDescriptor(key: key, ascending: ascending, selector: nil, by: comparator) as! Self  // As above.
   }
 
   /// Sorts by the property of a Swift sort descriptor: texts as `localizedStandardCompare:` does, which is what a Mac's
   /// sort descriptors do unless they say `.lexical`. Traps if the key path has no name: see `ManagedKeyPathTable`.
+  ///
+  /// ```swift
+  /// let request = NSFetchRequest<Book>(entityName: "Book")
+  /// request.sortDescriptors = [
+  ///   NSSortDescriptor(SortDescriptor(\Book.title)), NSSortDescriptor(SortDescriptor(\Book.pages, order: .reverse)),
+  /// ]
+  /// ```
+  ///
+  /// Source: https://developer.apple.com/documentation/foundation/sortdescriptor
   public init<Compared: NSObject>(_ sortDescriptor: SortDescriptor<Compared>) {
     guard let translated = KeyedSortDescriptor.descriptor(for: sortDescriptor) else {
       fatalError("NSSortDescriptor(_:): the key path of \(sortDescriptor) has no name; use the string form.")
@@ -65,6 +108,10 @@ extension SortDescriptorKeyInitializable {
   ///
   /// Classes that `ModelCompilerPlugin` generates have names for all their properties. The compiler then checks what a
   /// string would leave to the fetch.
+  ///
+  /// - Parameters:
+  ///   - keyPath: a path of modelled properties: `\Book.author?.name` too.
+  ///   - ascending: whether the least value comes first.
   public init<Root, Value>(keyPath: KeyPath<Root, Value>, ascending: Bool) {
     guard let key = keyPath._kvcKeyPathString else {
       fatalError("NSSortDescriptor(keyPath:ascending:): \(keyPath) has no name; use the string form.")
@@ -84,28 +131,41 @@ extension String.StandardComparator {
 
 extension NSSortDescriptor {
   /// The key path of the compared values; nil for the object itself and for a closure.
+  ///
+  /// ```swift
+  /// print(NSSortDescriptor(keyPath: \Book.author?.name, ascending: true).key ?? "")  // author.name
+  /// ```
+  ///
+  /// Of a descriptor that Foundation's own initialiser made it is the name of its Swift key path.
   public final var key: String? {
     (self as? KeyedSortDescriptor).map { $0.sortKey } ?? keyPath._kvcKeyPathString
   }
 
   /// The method that compares the values; nil for the default.
+  ///
+  /// It is kept as it was given, also if it names no known method.
   public final var selector: Selector? {
     (self as? KeyedSortDescriptor)?.sortSelector
   }
 
   /// Whether a closure compares, so that only memory can sort.
+  ///
+  /// A descriptor of Foundation's own without a name for its key path counts as one too: only its `compare` knows what
+  /// it compares.
   final var hasComparator: Bool {
     guard let keyed = self as? KeyedSortDescriptor else { return keyPath._kvcKeyPathString == nil }
     return keyed.block != nil
   }
 }
 
-/// A sort descriptor made from a key.
+/// A sort descriptor made from a key. It replaces Foundation's comparison completely, since Foundation on Linux
+/// compares by Swift key paths only.
 final class KeyedSortDescriptor: NSSortDescriptor {
   let sortKey: String?
   let sortSelector: Selector?
   let block: ((Any, Any) -> ComparisonResult)?
   let keys: [String]
+  /// Looked up once. An unknown selector compares by bytes, as the documentation of the initialiser says.
   private let ordering: StringOrdering
 
   init(key: String?, ascending: Bool, selector: Selector?, by block: ((Any, Any) -> ComparisonResult)?) {
@@ -129,6 +189,8 @@ final class KeyedSortDescriptor: NSSortDescriptor {
       selector: isLexical ? nil : Selector(StringOrdering.localizedStandard.rawValue), by: nil)
   }
 
+  /// For sorts outside of this module, such as `NSArray.sortedArray(using:)`. Sorts of this module read each key once:
+  /// see `SortKey`.
   override func compare(_ object1: Any, to object2: Any) -> ComparisonResult {
     if let block {
       let left = KeyValueReading.value(at: keys, of: object1)
@@ -147,6 +209,7 @@ final class KeyedSortDescriptor: NSSortDescriptor {
       ?? PredicateValue(KeyValueReading.value(at: keys, of: object))
   }
 
+  /// The result in the descriptor's direction. It is applied last, so nil comes last in descending order, as in SQLite.
   func directed(_ result: ComparisonResult) -> ComparisonResult {
     ascending ? result : PredicateValue.reversed(result)
   }

@@ -1,12 +1,20 @@
 /// The keys that a predicate, its expressions and a fetch's columns may read. There may be too many of them, never too
 /// few.
+///
+/// A store at a server that answers a fetch in memory loads only the columns of these keys. A key too many costs a
+/// column; one too few would read as nil and give a wrong result without an error. So every text that could be a key
+/// counts as one, and the keys of a path are collected without regard to the entity that each belongs to.
 package struct NamedKeys {
+  /// Single keys, and operators such as "@count", which are no columns and do no harm.
   package private(set) var names: Set<String> = []
 
   package init() {}
 
+  /// Adds the keys of a path: those of a sort descriptor or a column.
   package mutating func add(path: String) { names.formUnion(KeyPathComponents(path).keys) }
 
+  /// Adds the keys of both sides of each comparison. Nothing is known of a block; such predicates need whole objects
+  /// anyway.
   package mutating func add(_ predicate: NSPredicate) {
     switch predicate.kind {
     case .truth, .block: break
@@ -17,6 +25,7 @@ package struct NamedKeys {
     }
   }
 
+  /// Adds the keys of an expression, in all of its parts.
   package mutating func add(_ expression: NSExpression) {
     switch expression.node {
     // A text may be a path that a function follows.

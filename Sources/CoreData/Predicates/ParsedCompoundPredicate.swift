@@ -1,7 +1,12 @@
 /// The compound predicate that a format makes.
 ///
 /// Foundation's class can evaluate it, but on Linux calls any two compounds equal and cannot be copied. This class can
-/// do both.
+/// do both. Programs that make Foundation's class themselves get the same from `FoundationCompound`, which mends that
+/// class at run time; this one does not depend on whether that was possible. It also passes the evaluation context on,
+/// instead of making one for each part.
+///
+/// Everything that has a compound to make in this module makes this one: the parser, substitution, the macro's
+/// conversion, archives.
 final class ParsedCompoundPredicate: NSCompoundPredicate {
   override func evaluate(with object: Any?) -> Bool {
     holds(in: EvaluationContext(object: object, variables: [:]))
@@ -11,6 +16,7 @@ final class ParsedCompoundPredicate: NSCompoundPredicate {
     holds(in: EvaluationContext(object: object, variables: bindings ?? [:]))
   }
 
+  /// Whether the predicate holds. AND and OR stop at the first part that decides.
   func holds(in context: EvaluationContext) -> Bool {
     switch compoundPredicateType {
     case .and: subpredicates.allSatisfy { $0.isTrue(in: context) }
@@ -23,6 +29,7 @@ final class ParsedCompoundPredicate: NSCompoundPredicate {
 
   override var description: String { canonicalFormat }
 
+  /// Equal to any compound with the same tree, of Foundation's class too.
   override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? NSPredicate else { return false }
     return isStructurallyEqual(to: other)
@@ -38,6 +45,8 @@ final class ParsedCompoundPredicate: NSCompoundPredicate {
 /// `TRUEPREDICATE` or `FALSEPREDICATE` of a format.
 ///
 /// Foundation's constant predicate calls itself equal to any compound.
+///
+/// So this class compares by its value, with Foundation's constant predicates as well.
 final class TruthPredicate: NSPredicate {
   let value: Bool
 

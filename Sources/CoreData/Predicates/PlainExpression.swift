@@ -2,10 +2,25 @@
 /// any character, groups, alternatives and repetitions. Everything else, such as `\w` or `^`, differs or may differ.
 ///
 /// A whole text matches it or not, so that it does not matter which alternative an engine tries first.
+///
+/// MATCHES is defined by ICU's syntax. SQLite gets it through `cd_matches`; a PostgreSQL server has an engine of its
+/// own, with another syntax. For the part that both have, the server filters: `ZTITLE ~ '^(?:E.*)$'`. For the rest the
+/// fetch throws 134070, and does not give a result that differs from the one in memory.
+///
+/// ```text
+/// "E[a-z]+"       ^(?:E[a-z]+)$
+/// "a.b"           ^(?:a[^\n-\r\u0085\u2028\u2029]b)$      ICU's dot does not match the ends of lines
+/// "(ab|c)*"       ^(?:(?:ab|c)*)$                          groups do not capture
+/// "\d+", "a{2}", "a*?", "(?i)a", "[^a]"     nil
+/// ```
+///
+/// Source: https://www.postgresql.org/docs/15/functions-matching.html, "POSIX Regular Expressions";
+/// https://unicode-org.github.io/icu/userguide/strings/regexp.html
 struct PlainExpression {
   /// The expression in PostgreSQL's syntax, for whole texts.
   let posix: String
 
+  /// Greedy repetitions. Both engines find the same whole matches with them.
   private static let repetitions: Set<Unicode.Scalar> = ["*", "+", "?"]
   /// Characters with a meaning that are not known here.
   private static let others: Set<Unicode.Scalar> = ["^", "$", "{", "}", "]", "#", "&", "~"]
@@ -14,6 +29,9 @@ struct PlainExpression {
     ".", "*", "+", "?", "(", ")", "[", "]", "{", "}", "|", "\\", "^", "$",
   ]
 
+  /// It reads the pattern once. `mayRepeat` refuses a repetition without an atom before it, `isEmpty` an empty branch:
+  /// the two engines treat both differently.
+  ///
   /// - Returns: nil for an expression that has anything else.
   init?(_ pattern: String) {
     var result = String.UnicodeScalarView()

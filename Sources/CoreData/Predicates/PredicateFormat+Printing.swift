@@ -5,6 +5,16 @@ extension NSPredicate {
   ///
   /// It is what `predicateFormat` gives on Apple's platforms. Foundation on Linux deprecates that property, and it is
   /// wrong for compounds that a program builds.
+  ///
+  /// ```swift
+  /// let predicate = NSPredicate(format: "not (pages between {1, 9} and isRead = yes)")
+  /// print(predicate.canonicalFormat)  // NOT (pages BETWEEN {1, 9} AND isRead == 1)
+  /// ```
+  ///
+  /// Without blocks and objects, two predicates with equal texts are equal trees, so it serves as a key, and as a form
+  /// to keep a user's filter in. It has the values of constants: do not write it to a log where these are private.
+  ///
+  /// Complexity: proportional to the size of the tree.
   public final var canonicalFormat: String {
     switch kind {
     case .comparison(let comparison): comparison.printed
@@ -14,6 +24,8 @@ extension NSPredicate {
     }
   }
 
+  /// A compound of one part prints as that part, since a format has no way to write it; it is then read as the part
+  /// alone. An empty AND is true and an empty OR false.
   private static func printed(_ type: NSCompoundPredicate.LogicalType, _ parts: [NSPredicate]) -> String {
     if type != .not, parts.count == 1 { return parts[0].canonicalFormat }
     let operands = parts.map { $0.isPrintedInParentheses ? "(\($0.canonicalFormat))" : $0.canonicalFormat }
@@ -34,6 +46,8 @@ extension NSPredicate {
   }
 
   /// Whether two predicates are equal trees. A block predicate equals only itself.
+  ///
+  /// The order of parts counts: `a AND b` does not equal `b AND a`. A compound of one part does not equal the part.
   final func isStructurallyEqual(to other: NSPredicate) -> Bool {
     if self === other { return true }
     switch (kind, other.kind) {
@@ -48,6 +62,8 @@ extension NSPredicate {
 }
 
 extension NSComparisonPredicate {
+  /// Modifier, left side, operator with options, right side. The parts are printed without parentheses: comparisons
+  /// bind looser than all operators of expressions.
   fileprivate var printed: String {
     let modifier =
       switch comparisonPredicateModifier {

@@ -1,10 +1,26 @@
 /// The reason why a predicate's text is invalid, and the place: what `NSPredicate.parse(format:arguments:)` throws.
 /// `NSPredicate(format:)` traps with its description instead.
+///
+/// ```swift
+/// let text = "pages >"
+/// do {
+///   let predicate = try NSPredicate.parse(format: text)
+///   print(predicate.canonicalFormat)
+/// } catch let error as PredicateSyntaxError {
+///   print(error.message)  // Expected a key path, a value or "("
+///   print(String(repeating: " ", count: error.position) + "^")
+/// }
+/// ```
+///
+/// It holds no values of arguments, so it may go into a log. Not part of Apple's API, where an exception ends the
+/// process.
 public struct PredicateSyntaxError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The text that was parsed, as a whole.
   public let format: String
 
   /// The place where parsing stopped, in characters from the start; 0 for the first.
+  ///
+  /// Characters are Swift's, so a user interface can mark the place in the text as it shows it.
   public let position: Int
 
   /// The fault, or what was expected, without the position.
