@@ -1,11 +1,31 @@
 /// Makes a model from a keyed archive: a compiled model (`.mom`), or the copy that a SQLite store keeps.
 ///
+/// ```text
+/// NSManagedObjectModel
+///   NSEntities                { "Book": NSEntityDescription, … }
+///   NSConfigurations          { "Default": set of entities, … }            if there are any
+///   NSFetchRequestTemplates   { "longBooks": NSFetchRequest, … } or nil
+///   NSVersionIdentifiers      set of texts
+/// NSEntityDescription
+///   NSEntityName NSClassNameForEntity NSIsAbstract NSSuperentity NSUserInfo NSVersionHashModifier NSRenamingIdentifier
+///   NSProperties              { "title": NSAttributeDescription, "author": NSRelationshipDescription, … }
+///   NSUniqueTuples            [[ "isbn" ]]
+///   NSFetchIndexDescriptions  [ NSFetchIndexDescription … ]   NSCompoundIndexes  [[ "a", "b" ]]
+/// ```
+///
 /// Inherited properties may be repeated in each subentity; they are left out, since a subentity here refers to its
-/// superentity's own.
+/// superentity's own. So are the proxies, `_NSPropertyDescriptionProxy`, that some archives have in their place.
+///
+/// A damaged archive gives an error. One with unknown keys is read without them: newer frameworks add settings, and a
+/// store must open nevertheless.
 struct ArchivedModel {
+  /// The entities made so far, by their place in the archive, to which relationships and requests refer.
   private var entities: [Int: NSEntityDescription] = [:]
 
   /// Fills an empty model.
+  ///
+  /// - Parameter model: a model without entities that may be changed. It has a part of the content if this throws.
+  /// - Throws: a reason for a message that begins with the file's name.
   static func read(_ data: Data, into model: NSManagedObjectModel) throws(ModelElementsError) {
     let archive = try KeyedArchive(data)
     guard let root = archive.root, root.className == "NSManagedObjectModel" else {
@@ -26,6 +46,17 @@ struct ArchivedModel {
   }
 
   /// Reads entities that refer to each other.
+  ///
+  /// In four rounds over all entities, because each needs what the one before made:
+  ///
+  /// 1. the entities with their own settings, so that references have something to lead to; names must be unique, and
+  ///    no entity below itself;
+  /// 2. the hierarchy, so that inherited properties are known;
+  /// 3. the declared properties, without what leads to other entities;
+  /// 4. destinations and inverses, which are found by name among the properties of all entities, and indexes and
+  ///    constraints, which name properties.
+  ///
+  /// It is also used for a single entity with its surroundings (`ModelCoding`).
   mutating func readEntities(_ sources: [ArchivedObject]) throws(ModelElementsError) {
     var names: Set<String> = []
     for source in sources {
@@ -62,8 +93,11 @@ struct ArchivedModel {
     }
   }
 
+  /// The entity that was made of an archived one.
   func entity(of source: ArchivedObject?) -> NSEntityDescription? { source.flatMap { entities[$0.place] } }
 
+  /// Whether the superentities lead back to the entity, as only a damaged or hostile archive has it. Without this check
+  /// everything that walks the hierarchy would not end.
   private static func isBelowItself(_ entity: ArchivedObject) -> Bool {
     var seen: Set<Int> = [entity.place]
     var next = entity.object("NSSuperentity")
@@ -74,6 +108,8 @@ struct ArchivedModel {
     return false
   }
 
+  /// The names of all properties of the superentities. Only names are compared, since the repeated copies are objects
+  /// of their own.
   private static func inheritedNames(_ entity: ArchivedObject) -> Set<String> {
     var names: Set<String> = []
     var seen: Set<Int> = [entity.place]
@@ -85,6 +121,8 @@ struct ArchivedModel {
     return names
   }
 
+  /// An entity with its own settings, without properties and relations. Archives always have a renaming identifier; one
+  /// that equals the name means none.
   private static func entity(_ source: ArchivedObject) -> NSEntityDescription {
     let entity = NSEntityDescription()
     let name = source.string("NSEntityName")
@@ -101,6 +139,10 @@ struct ArchivedModel {
 
   // MARK: Properties
 
+  /// A property with its settings, by the archived class. What leads to other entities comes later: see `connect`.
+  ///
+  /// - Throws: a reason that names a class of property that is unknown: leaving it out would give the entity another
+  ///   hash.
   func property(_ source: ArchivedObject) throws(ModelElementsError) -> NSPropertyDescription {
     let property: NSPropertyDescription
     switch source.className {
@@ -152,6 +194,8 @@ struct ArchivedModel {
     return property
   }
 
+  /// Fills an attribute of any class with what attributes have in common. The type comes first, since setting it sets
+  /// the class of the values too.
   private func attribute(_ source: ArchivedObject, _ attribute: NSAttributeDescription) -> NSAttributeDescription {
     attribute.attributeType = Self.type(source, "NSAttributeType")
     attribute.attributeValueClassName = source.string("NSAttributeValueClassName")
@@ -163,11 +207,14 @@ struct ArchivedModel {
     return attribute
   }
 
+  /// An attribute type by Apple's number; undefined for one that is missing or newer than this framework.
   private static func type(_ source: ArchivedObject, _ key: String) -> NSAttributeType {
     NSAttributeType(rawValue: UInt(clamping: source.integer(key) ?? 0)) ?? .undefinedAttributeType
   }
 
   /// Sets what leads from a property to other entities.
+  ///
+  /// An inverse is found by its entity and name: the archived inverse may be the copy of a subentity.
   private func connect(_ source: ArchivedObject, of entity: NSEntityDescription) {
     let name = source.string("NSPropertyName") ?? ""
     let declared = entity.declaredProperties.first { $0.name == name }
@@ -187,6 +234,7 @@ struct ArchivedModel {
 
   // MARK: Indexes and requests
 
+  /// A fetch index. Its elements name their properties, which the entity has when the index is set.
   func index(_ source: ArchivedObject) -> NSFetchIndexDescription {
     let index = NSFetchIndexDescription(
       name: source.string("NSIndexName") ?? "", elements: source.objects("NSIndexElements").compactMap(indexElement))
@@ -209,6 +257,8 @@ struct ArchivedModel {
     return element
   }
 
+  /// A template, or the request of a fetched property. Lists that are missing stay nil, which differs from an empty
+  /// list.
   private func fetchRequest(_ source: ArchivedObject) -> NSFetchRequest<any NSFetchRequestResult> {
     let name = source.object("NSEntity")?.string("NSEntityName") ?? source.string("NSEntityName")
     let request = name.map(NSFetchRequest<any NSFetchRequestResult>.init(entityName:)) ?? NSFetchRequest()
@@ -239,9 +289,13 @@ struct ArchivedModel {
 
 /// The settings of an attribute that archives keep as bits. The first is that of the structure in Apple's header
 /// NSAttributeDescription.h; the second is that of archives with preserved attributes.
+///
+/// Other bits are kept by Apple's framework for itself, and are neither read nor written here.
 struct AttributeFlags: OptionSet {
   let rawValue: Int
+  /// `allowsExternalBinaryDataStorage`.
   static let external = AttributeFlags(rawValue: 4)
+  /// `preservesValueInHistoryOnDeletion`.
   static let preserved = AttributeFlags(rawValue: 16)
 }
 
@@ -254,5 +308,6 @@ struct FetchFlags: OptionSet {
   static let values = FetchFlags(rawValue: 4)
   static let faults = FetchFlags(rawValue: 8)
   static let pending = FetchFlags(rawValue: 16)
+  /// What a request has that archives without flags hold: the defaults of `NSFetchRequest`.
   static let usual: FetchFlags = [.subentities, .values, .faults, .pending]
 }

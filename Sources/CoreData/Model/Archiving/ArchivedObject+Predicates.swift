@@ -1,8 +1,22 @@
 /// Predicates, expressions and sort descriptors in keyed archives. Class names and keys are those of Apple's archives.
+///
+/// ```text
+/// pages > 500
+/// NSComparisonPredicate
+///   NSLeftExpression    NSKeyPathExpression   NSOperand NSSelfExpression, NSSelectorName "valueForKey:",
+///                                             NSArguments [ NSKeyPathSpecifierExpression NSKeyPath "pages" ]
+///   NSRightExpression   NSConstantValueExpression   NSConstantValue 500
+///   NSPredicateOperator NSComparisonPredicateOperator   NSOperatorType 2, NSModifier 0, NSOptions 0
+/// ```
+///
+/// An object of an unknown kind is nil, and so is a comparison that has one on a side.
+/// `KeyedArchiveWriter+Predicates.swift` writes the same form.
 extension ArchivedObject {
   // MARK: Predicates
 
   /// The predicate that this object is; nil for an unknown kind.
+  ///
+  /// Each level counts against the archive's limits, since predicates nest.
   var predicate: NSPredicate? { limits.deeper { readPredicate() } }
 
   private func readPredicate() -> NSPredicate? {
@@ -21,8 +35,11 @@ extension ArchivedObject {
     }
   }
 
+  /// The predicate under a key.
   func predicate(_ key: String) -> NSPredicate? { object(key)?.predicate }
 
+  /// A comparison. The operator is an object of its own there, whose class follows from the operator; the number in it
+  /// says the same, and is all that is read.
   private var comparison: NSPredicate? {
     guard let left = expression("NSLeftExpression"), let right = expression("NSRightExpression"),
       let comparison = object("NSPredicateOperator"), let number = comparison.integer("NSOperatorType"),
@@ -38,11 +55,13 @@ extension ArchivedObject {
 
   // MARK: Expressions
 
+  /// The expression under a key.
   func expression(_ key: String) -> NSExpression? { object(key)?.expression }
 
   /// The expression that this object is; nil for an unknown kind.
   var expression: NSExpression? { limits.deeper { readExpression() } }
 
+  /// The expression by its archived class. The value of a constant may itself be an expression or a predicate.
   private func readExpression() -> NSExpression? {
     switch className {
     case "NSConstantValueExpression":
@@ -72,6 +91,8 @@ extension ArchivedObject {
     }
   }
 
+  /// A key path. Its text is the argument of a call of `valueForKeyPath:`; the operand is `SELF` or another expression,
+  /// such as a variable.
   private var keyPath: NSExpression? {
     guard let path = objects("NSArguments").first?.string("NSKeyPath") else { return nil }
     let operand = object("NSOperand")
@@ -82,6 +103,8 @@ extension ArchivedObject {
   }
 
   /// A function of expressions' own, whose operand is a class of Foundation, or a method of the operand.
+  ///
+  /// The names are not checked: mapping models call methods of the migration manager, which only the migration knows.
   private var function: NSExpression? {
     guard let name = string("NSSelectorName") else { return nil }
     let arguments = objects("NSArguments").compactMap(\.expression)
@@ -91,6 +114,8 @@ extension ArchivedObject {
       node: .function(name: name, operand: isOwn ? nil : operand?.expression, arguments: arguments))
   }
 
+  /// UNION, INTERSECT or MINUS. Archives have a class for each, or one class for all; the kind is read from the number
+  /// that all of them have.
   private var set: NSExpression? {
     guard let left = expression("NSLeftExpression"), let right = expression("NSRightExpression") else { return nil }
     switch NSExpression.ExpressionType(rawValue: UInt(clamping: integer("NSExpressionType") ?? 0)) {
@@ -100,6 +125,7 @@ extension ArchivedObject {
     }
   }
 
+  /// A SUBQUERY; its variable is a text in some archives and an expression in others.
   private var subquery: NSExpression? {
     guard let collection = expression("NSCollection"), let predicate = predicate("NSPredicate"),
       let variable = string("NSVariable") ?? object("NSVariableExpression")?.string("NSVariable")

@@ -1,13 +1,37 @@
 /// The objects of a keyed archive, the form of Apple's compiled models and mapping models.
 ///
 /// Foundation's unarchiver cannot read these: it builds an object before the objects that refer to it, and models refer
-/// to themselves.
+/// to themselves. It would also need Apple's private classes, by name. So this reads the property list and lets the
+/// caller walk the objects as they are stored.
+///
+/// ```text
+/// { "$archiver": "NSKeyedArchiver", "$version": 100000, "$top": { "root": UID 1 },
+///   "$objects": [
+///     0  "$null"                                                      stands for nil
+///     1  { "$class": UID 2, "NSEntities": UID 3, … }                  an object: values by key
+///     2  { "$classname": "NSManagedObjectModel", "$classes": [ "NSManagedObjectModel", "NSObject" ] }
+///     3  { "$class": UID 4, "NS.keys": [ UID 5 ], "NS.objects": [ UID 6 ] }      a dictionary
+///     4  { "$classname": "NSDictionary", … }
+///     5  "Book"                                                       a text is an object too
+///     6  { "$class": UID 7, "NSEntityName": UID 5, "NSManagedObjectModel": UID 1, … } ] }
+/// ```
+///
+/// A UID is the index of another object in the list; scalars such as numbers and Booleans may stand in place of one.
+/// Readers of models, of mapping models, of Xcode's mapping documents and of sort descriptors use it;
+/// `KeyedArchiveWriter` makes the same form.
+///
+/// Source: Apple's Archives and Serializations Programming Guide describes the idea; the keys are read off archives
+/// that Apple's tools wrote.
 struct KeyedArchive {
   fileprivate let objects: [PropertyListValue]
   fileprivate let rootPlace: Int
   /// How much of a damaged or hostile archive is followed.
   let limits = ArchiveLimits()
 
+  /// Reads the whole list, but looks into no object: what is wrong with one is found when it is asked for.
+  ///
+  /// - Throws: an error whose reason completes the file's name to a sentence, if the data is no binary property list or
+  ///   no keyed archive.
   init(_ data: Data) throws(ModelElementsError) {
     guard case .dictionary(let archive) = try BinaryPropertyList(data).root(),
       case .string("NSKeyedArchiver") = archive["$archiver"], case .array(let objects) = archive["$objects"],
@@ -18,14 +42,19 @@ struct KeyedArchive {
   }
 
   /// The archived object.
+  ///
+  /// Nil if the archive's root is no object of a class, such as a text.
   var root: ArchivedObject? { object(.reference(rootPlace)) }
 
+  /// The value that a reference leads to; another value is itself. A reference out of the list is nil, like one to the
+  /// first object, so that a damaged archive reads as one with values missing.
   fileprivate func resolved(_ value: PropertyListValue?) -> PropertyListValue? {
     guard case .reference(let place) = value else { return value }
     // The first object stands for nil.
     return place > 0 && place < objects.count ? objects[place] : nil
   }
 
+  /// The object that a reference leads to; nil for a value without a class.
   fileprivate func object(_ value: PropertyListValue?) -> ArchivedObject? {
     guard case .reference(let place) = value, case .dictionary(let fields) = resolved(value),
       case .dictionary(let kind) = resolved(fields["$class"]), case .string(let name) = kind["$classname"]
@@ -40,8 +69,15 @@ struct KeyedArchive {
 /// ever. Archives of real models stay far below both limits.
 ///
 /// Not `Sendable`: used by the thread that reads the archive.
+///
+/// It is one object for all parts of an archive, since the limits are for the whole. Readers may ignore that a value
+/// was left out; whoever began the reading asks `areExceeded` at the end and refuses the archive.
 final class ArchiveLimits {
+  /// Levels of objects inside of objects, as in predicates and composite attributes. It keeps the reader from
+  /// overflowing the stack.
   private static let deepest = 256
+  /// Values in all. It bounds the time for an archive in which each object refers twice to the next one: 2^n visits of
+  /// n objects.
   private static let most = 1_000_000
 
   private var depth = 0
@@ -69,6 +105,9 @@ final class ArchiveLimits {
 }
 
 /// An object of a keyed archive: a class name and values by key.
+///
+/// It is a view of the archive: making one costs nothing but a look-up, and equal objects are told by `place`. Each
+/// accessor gives nil, false or nothing for a key that is missing or has a value of another kind.
 struct ArchivedObject {
   fileprivate let archive: KeyedArchive
   /// Its place among the archive's objects: equal for the same object.
@@ -82,8 +121,10 @@ struct ArchivedObject {
 
   var keys: [String] { fields.keys.sorted() }
 
+  /// A text, be it stored as one or as an `NSString` object.
   func string(_ key: String) -> String? { Self.string(archive.resolved(fields[key]), archive) }
 
+  /// A whole number. Booleans count as 0 and 1, as Apple's decoders read them.
   func integer(_ key: String) -> Int? {
     switch archive.resolved(fields[key]) {
     case .integer(let value): Int(truncatingIfNeeded: value)
@@ -93,10 +134,13 @@ struct ArchivedObject {
     }
   }
 
+  /// A flag. Apple's archives leave false out.
   func bool(_ key: String) -> Bool { integer(key) ?? 0 != 0 }
 
+  /// Bytes, such as a version hash.
   func data(_ key: String) -> Data? { value(key) as? Data }
 
+  /// Another object of the archive.
   func object(_ key: String) -> ArchivedObject? { archive.object(fields[key]) }
 
   /// The objects of an array or a set.
@@ -129,11 +173,14 @@ struct ArchivedObject {
 
   // MARK: Collections
 
+  /// The references of an array or a set, in the order of the archive.
   private var members: [PropertyListValue] {
     guard case .array(let members) = archive.resolved(fields["NS.objects"]) else { return [] }
     return members
   }
 
+  /// The keys and values of a dictionary, unresolved. Apple's `NSKnownKeysDictionary` keeps its keys in a table that
+  /// several dictionaries can share, `searchMapping`, and only the values by themselves.
   private var storedEntries: [(key: String, value: PropertyListValue)] {
     var keys = [PropertyListValue]()
     var values = members
@@ -174,6 +221,8 @@ struct ArchivedObject {
     }
   }
 
+  /// A value object of Foundation, by the keys under which Foundation's classes archive themselves; nil for other
+  /// classes.
   private func foundationValue(depth: Int) -> Any? {
     func all() -> [Any] { members.compactMap { Self.value($0, archive, depth: depth + 1) } }
     switch className {
@@ -201,6 +250,13 @@ struct ArchivedObject {
   }
 
   /// A decimal number: a mantissa in words of 16 bits, an exponent and a sign.
+  ///
+  /// ```text
+  /// NS.mantissa      16 bytes: eight words of 16 bits, the lowest first
+  /// NS.mantissa.bo   byte order of a word: 1 little, 2 big endian
+  /// NS.length        how many words are used; 0 with NS.negative means NaN
+  /// NS.exponent      the power of ten; NS.negative the sign; NS.compact no meaning here
+  /// ```
   private var decimal: NSDecimalNumber? {
     guard case .data(let data) = archive.resolved(fields["NS.mantissa"]) else { return nil }
     let mantissa = Array(data)

@@ -1,16 +1,38 @@
 /// Builds a keyed archive whose objects may refer to each other.
+///
+/// It is the counterpart of `KeyedArchive`: each method appends to the list of objects and returns a reference. Objects
+/// of a graph are made with `once`, which gives them a place before their fields are known, so that a circle ends at
+/// the second visit. Their fields are made later, from a list: an entity leads through its relationships to all others,
+/// and recursion would be as deep as the model is large.
+///
+/// ```text
+/// archive { entity(book) }
+///   once(book)        place 1 reserved, pending [fields of book]
+///   pop: fields of book
+///     string("Book")  place 3
+///     once(author)    place 4 reserved, pending [fields of author]
+///   pop: fields of author
+///     once(book)      known: reference to place 1
+/// ```
+///
+/// Equal texts and classes are stored once.
 final class KeyedArchiveWriter {
   typealias Fields = [String: PropertyListValue]
 
+  /// The archive's list. Its first element stands for nil.
   private var objects: [PropertyListValue] = [.string("$null")]
+  /// The places of class records, by class name.
   private var classes: [String: Int] = [:]
+  /// The places of texts.
   private var strings: [String: Int] = [:]
   /// The places of objects that are archived once, by what they were made of.
+  ///
+  /// An `ObjectIdentifier`, or a property together with the entity that has it.
   private var places: [AnyHashable: Int] = [:]
   /// What is left to archive. A list, since the objects of a model refer to each other over long ways.
   private var pending: [() -> Void] = []
 
-  /// The archive of the object that the body adds.
+  /// The archive of the object that the body adds. A writer is used once.
   func archive(_ body: () -> PropertyListValue) -> Data {
     let root = body()
     while let next = pending.popLast() { next() }
@@ -21,17 +43,25 @@ final class KeyedArchiveWriter {
       ]))
   }
 
+  /// The reference that means nil.
   static let null = PropertyListValue.reference(0)
 
   // MARK: Objects
 
   /// An object of a class, with its superclasses up to `NSObject`, and values by key.
+  ///
+  /// For objects that nothing else refers to: values, predicates, arrays.
   func object(_ classNames: [String], _ fields: Fields) -> PropertyListValue {
     objects.append(.dictionary(fields.merging(["$class": classReference(classNames)]) { $1 }))
     return .reference(objects.count - 1)
   }
 
   /// A reference to an object that is archived once, later.
+  ///
+  /// - Parameters:
+  ///   - identity: what tells this object from others.
+  ///   - classNames: the class and its superclasses without `NSObject`.
+  ///   - fields: makes the fields, after this call has returned.
   func once(
     _ identity: AnyHashable, _ classNames: @autoclosure () -> [String], _ fields: @escaping () -> Fields
   ) -> PropertyListValue {
@@ -44,6 +74,7 @@ final class KeyedArchiveWriter {
     return .reference(place)
   }
 
+  /// A record with a class's name and those of its superclasses, which unarchivers read to find a class that they know.
   private func classReference(_ names: [String]) -> PropertyListValue {
     let classNames = names + ["NSObject"]
     if let place = classes[classNames[0]] { return .reference(place) }
@@ -55,6 +86,7 @@ final class KeyedArchiveWriter {
 
   // MARK: Values
 
+  /// A text, stored once; the null reference for nil.
   func string(_ text: String?) -> PropertyListValue {
     guard let text else { return Self.null }
     if let place = strings[text] { return .reference(place) }
@@ -62,11 +94,13 @@ final class KeyedArchiveWriter {
     return scalar(.string(text))
   }
 
+  /// A value in a place of its own, so that arrays and dictionaries, which hold references only, can have it.
   func scalar(_ value: PropertyListValue) -> PropertyListValue {
     objects.append(value)
     return .reference(objects.count - 1)
   }
 
+  /// An array; mutable where Apple's archives of models have a mutable one.
   func array(_ members: [PropertyListValue], mutable: Bool = false) -> PropertyListValue {
     object(mutable ? ["NSMutableArray", "NSArray"] : ["NSArray"], ["NS.objects": .array(members)])
   }
@@ -75,6 +109,7 @@ final class KeyedArchiveWriter {
     object(["NSSet"], ["NS.objects": .array(members)])
   }
 
+  /// A dictionary with texts as keys, in the given order.
   func dictionary(_ entries: [(key: String, value: PropertyListValue)], mutable: Bool = false) -> PropertyListValue {
     object(
       mutable ? ["NSMutableDictionary", "NSDictionary"] : ["NSDictionary"],
@@ -82,6 +117,9 @@ final class KeyedArchiveWriter {
   }
 
   /// A value of a kind that Foundation has; nil stands for others too.
+  ///
+  /// For user info, defaults and constants of expressions. Keys of a dictionary that are no texts are left out with
+  /// their values.
   func value(_ value: Any?) -> PropertyListValue {
     switch value {
     case let text as String: return string(text)
@@ -116,6 +154,7 @@ final class KeyedArchiveWriter {
     }
   }
 
+  /// A number in the form in which it was made: Boolean, floating point or integer.
   private static func number(_ number: NSNumber) -> PropertyListValue {
     switch String(cString: number.objCType) {
     case "c", "B": .bool(number.boolValue)
@@ -124,6 +163,8 @@ final class KeyedArchiveWriter {
     }
   }
 
+  /// A decimal number in the form that `ArchivedObject.decimal` reads: digits as a whole number in words of 16 bits,
+  /// and the power of ten.
   private func decimal(_ number: Decimal) -> PropertyListValue {
     var words: [UInt16] = []
     var magnitude = abs(number.isNaN ? 0 : number)
