@@ -1,6 +1,11 @@
 import CZlib
 
 /// DEFLATE data without a header (RFC 1951), the form of the model that a SQLite store keeps.
+///
+/// SQLite stores keep the model so in `Z_MODELCACHE`, as Apple's framework does: raw DEFLATE, without the header and
+/// checksum of zlib's own form. The whole data is in memory at once, since models are small.
+///
+/// Source: RFC 1951; https://www.zlib.net/manual.html, "Advanced Functions".
 enum Deflate {
   /// Negative: no header and no checksum. 2^15 bytes are the longest window. Source: zlib.h, `deflateInit2`.
   private static let windowBits: Int32 = -15
@@ -8,6 +13,9 @@ enum Deflate {
   private static let memoryLevel: Int32 = 8
 
   /// Packs data.
+  ///
+  /// `deflateBound` gives the largest size that the result can have, so one call of `deflate` finishes. It fails only
+  /// without memory, which ends the process.
   static func pack(_ data: Data) -> Data {
     var stream = z_stream()
     let opened = deflateInit2_(
@@ -24,6 +32,13 @@ enum Deflate {
   }
 
   /// The data; nil if it is damaged, not complete, or longer than the limit.
+  ///
+  /// The size of the result is not in the data. It is guessed at eight times the packed size; if that is too small,
+  /// everything is unpacked again into four times as much, which is simpler than joining pieces and happens for very
+  /// regular models only. The limit keeps a damaged or hostile file from filling the memory: a few KB of DEFLATE can
+  /// stand for a GB.
+  ///
+  /// - Parameter limit: the most bytes that the result may have.
   static func unpack(_ data: Data, limit: Int = 64 << 20) -> Data? {
     var stream = z_stream()
     guard inflateInit2_(&stream, windowBits, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
@@ -46,6 +61,8 @@ enum Deflate {
   }
 
   /// Runs the body on a stream that reads from `data` and writes into `output`; returns the number of bytes written.
+  ///
+  /// zlib keeps pointers into both buffers while the body runs, and none afterwards.
   private static func withBuffers(
     for data: Data, output: inout [UInt8], stream: inout z_stream, _ body: (inout z_stream) -> Void
   ) -> Int {

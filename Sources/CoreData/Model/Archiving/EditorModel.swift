@@ -3,7 +3,24 @@
 /// The archive lists each entity with its properties, and the settings of each as stereotypes: named values. Class
 /// names and keys are those of archives that Xcode wrote. Only what version hashes are made of is read: which class an
 /// entity has, and what its fetch requests look for, is not.
+///
+/// ```text
+/// XDPMModel
+///   _xd_rootPackage
+///     XDBucketForClassesstorage               { "Book": an entity, … }
+/// entity
+///   XDBucketForGeneralizationsstorage         [ _general: the superentity ]
+///   XDBucketForOwnedAttributesstorage         { "title": XDPMAttribute, "author": XDPMRelationship, … }
+///   XDBucketForStereotypesstorage             { … { "XD_PSK_isAbstract": _default, … } }
+/// XDPMAttribute
+///   XDBucketForStereotypesstorage             … "XD_PAttK_attributeType": _default 700, "XD_PPSK_isOptional": true …
+/// ```
+///
+/// `MappingDocument` reads it to learn the version hashes of both models of a `.xcmappingmodel`, by which a migration
+/// finds the file. That is why nothing may be guessed: with a setting whose part in the hash is unknown there is no
+/// model, and the mapping is found by names instead.
 struct EditorModel {
+  /// The entities by their place in the archive.
   private var entities: [Int: NSEntityDescription] = [:]
 
   /// The model; nil if the archive is damaged, or has something whose part in a version hash is unknown.
@@ -20,6 +37,8 @@ struct EditorModel {
     return model
   }
 
+  /// Makes the entities, then the hierarchy, then properties and what connects them, in the order of
+  /// `ArchivedModel.readEntities`. False if something is damaged or unknown.
   private mutating func readEntities(_ sources: [(key: String, object: ArchivedObject)]) -> Bool {
     var parents: [Int: Int] = [:]
     for (name, source) in sources {
@@ -47,6 +66,7 @@ struct EditorModel {
     return sources.allSatisfy { connect($0.object) }
   }
 
+  /// Whether the chain of parents contains a circle.
   private static func isBelowItself(_ entity: Int, _ parents: [Int: Int]) -> Bool {
     var seen: Set<Int> = [entity]
     var next = parents[entity]
@@ -58,6 +78,8 @@ struct EditorModel {
   }
 
   /// Nil for a kind or a setting that is unknown.
+  ///
+  /// A relationship that is not to-many has the maximum 1, whatever number its settings have.
   private static func property(_ source: ArchivedObject, _ name: String) -> NSPropertyDescription? {
     let settings = Settings(source)
     guard settings.areKnown else { return nil }
@@ -88,6 +110,8 @@ struct EditorModel {
   }
 
   /// Sets what leads to other entities and properties.
+  ///
+  /// - Returns: false if a uniqueness constraint has no names: it is part of the hash.
   private func connect(_ source: ArchivedObject) -> Bool {
     guard let entity = entities[source.place] else { return false }
     for (name, property) in source.entries("XDBucketForOwnedAttributesstorage") {
@@ -106,9 +130,15 @@ struct EditorModel {
   }
 
   /// The settings of an entity or a property, of all its stereotypes.
+  ///
+  /// Each setting is an object with the value under `_default`. The names begin with the kind that has them: `XD_PSK`
+  /// entities, `XD_PPSK` all properties, `XD_PAttK` attributes, `XD_PRK` relationships.
   private struct Settings {
     private static let key = "_default"
     /// The settings of attributes and relationships. Those that are not read here have no part in a version hash.
+    ///
+    /// A setting that is not in this list, and has a value, makes the model unreadable: later versions of Xcode may
+    /// have added one that the version hash contains.
     private static let knownSettings: Set<String> = [
       "XD_PPSK_isStoredInTruthFile", "XD_PPSK_versionHashModifier", "XD_PPSK_userInfo", "XD_PPSK_isIndexed",
       "XD_PPSK_isOptional", "XD_PPSK_isSpotlightIndexed", "XD_PPSK_elementID", "XD_PPSK_isTransient",

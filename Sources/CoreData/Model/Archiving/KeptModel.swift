@@ -1,6 +1,12 @@
 /// The copy of its model that a store keeps: a packed keyed archive, as in Apple's files.
+///
+/// A SQLite store has it in `Z_MODELCACHE`, a store at a server in a table of its schema. It is written when the store
+/// is made and after a migration, and read when a program with another model opens the store: it is the source of the
+/// migration then. A tool can read the model of a store from it, without the program that made it.
 package enum KeptModel {
   /// The copy of a model.
+  ///
+  /// - Returns: DEFLATE data of a keyed archive: see `Deflate` and `ModelArchive`.
   ///
   /// - Parameter entities: those of the store's configuration; nil for all. Another program that opens the store by its
   ///   copy must not look for entities of a store that shares the file.
@@ -10,6 +16,10 @@ package enum KeptModel {
   }
 
   /// The model of a copy.
+  ///
+  /// - Parameters:
+  ///   - data: what `data(of:_:)` or Apple's framework made.
+  ///   - place: the store, for the error.
   ///
   /// - Throws: 134020 if it is damaged.
   package static func model(in data: Data, of place: String) throws -> NSManagedObjectModel {

@@ -1,8 +1,14 @@
-/// Predicates, expressions and sort descriptors, with the class names and keys of Apple's archives. Closures cannot be
-/// archived and become nil.
+/// Predicates, expressions and sort descriptors, with the class names and keys of Apple's archives: see
+/// `ArchivedObject+Predicates.swift` for an example. Closures cannot be archived and become nil.
+///
+/// Used for validation predicates, partial indexes, derivations and fetch requests of models. What is written must read
+/// back as an equal tree; a framework of Apple's should be able to read it, too, when it opens a file that this package
+/// made.
 extension KeyedArchiveWriter {
   // MARK: Predicates
 
+  /// The reference to a predicate. An archive for Apple's classes names the class and its superclass, as unarchivers
+  /// check them.
   func predicate(_ predicate: NSPredicate?) -> PropertyListValue {
     switch predicate?.kind {
     case .comparison(let comparison): return self.comparison(comparison)
@@ -18,6 +24,18 @@ extension KeyedArchiveWriter {
     }
   }
 
+  /// A comparison. Apple has an object for the operator, of a class for each family of operators, which repeats the
+  /// options under a key of its own:
+  ///
+  /// ```text
+  /// < <= > >=             NSComparisonPredicateOperator   NSVariant, NSOptions
+  /// =  !=                 NSEqualityPredicateOperator     NSNegate, NSOptions
+  /// IN CONTAINS           NSInPredicateOperator           NSFlags
+  /// LIKE                  NSLikePredicateOperator         NSFlags
+  /// MATCHES               NSMatchingPredicateOperator     NSFlags
+  /// BEGINSWITH ENDSWITH   NSSubstringPredicateOperator    NSFlags, NSPosition 0 or 1
+  /// BETWEEN               NSBetweenPredicateOperator
+  /// ```
   private func comparison(_ comparison: NSComparisonPredicate) -> PropertyListValue {
     let type = comparison.predicateOperatorType
     let options = Int64(comparison.options.rawValue)
@@ -61,6 +79,8 @@ extension KeyedArchiveWriter {
 
   // MARK: Expressions
 
+  /// The reference to an expression, by the kind of its node. A predefined function has Apple's utility class as its
+  /// operand, named by a constant (`ArchivedNames.functionClass`); a method has the expression that it is called on.
   func expression(_ expression: NSExpression?) -> PropertyListValue {
     guard let expression else { return Self.null }
     if let fetch = expression as? NSFetchRequestExpression {
@@ -122,11 +142,14 @@ extension KeyedArchiveWriter {
     }
   }
 
+  /// An expression's object: every class has the number of its kind beside its own fields.
   private func node(_ name: String, _ type: NSExpression.ExpressionType, _ fields: Fields) -> PropertyListValue {
     object([name, "NSExpression"], fields.merging(["NSExpressionType": .integer(Int64(type.rawValue))]) { $1 })
   }
 
   /// A path from the evaluated object of one key is `valueForKey:` there; other paths are functions of their operand.
+  ///
+  /// The number 10 is the kind of the argument that holds a path, which no public kind of expression has.
   private func keyPath(_ operand: NSExpression?, _ path: KeyPathComponents) -> PropertyListValue {
     let isKey = operand == nil && path.keys.count == 1
     let type: NSExpression.ExpressionType = operand == nil ? .keyPath : .function
@@ -147,6 +170,7 @@ extension KeyedArchiveWriter {
 
   // MARK: Sort descriptors
 
+  /// A sort descriptor of a fetch request.
   func sortDescriptor(_ descriptor: NSSortDescriptor) -> PropertyListValue {
     guard !descriptor.hasComparator else { return Self.null }
     return object(

@@ -1,9 +1,18 @@
 /// Writes a model as a keyed archive with the classes and keys of Apple's.
 ///
 /// As in the copies that Apple's framework keeps in stores, each subentity repeats the properties that it inherits.
+/// `ArchivedModel` has the form as an example.
+///
+/// Three things are made with it: the copy of its model that each store keeps (`KeptModel`), from which a later program
+/// migrates the store; archives by `NSKeyedArchiver` (`ModelCoding`); and the bytes of single descriptions in tests.
+/// The model compiler writes `.mom` files as XML instead.
+///
+/// Invariant: what `ArchivedModel` reads from it is equal to the model, and has equal version hashes.
 struct ModelArchive {
   private let writer = KeyedArchiveWriter()
 
+  /// The archive of a model with all entities, configurations and templates. Entities are sorted by name, so that equal
+  /// models give equal bytes, user info of several keys included.
   static func data(of model: NSManagedObjectModel) -> Data {
     let archive = ModelArchive()
     return archive.writer.archive { archive.model(model) }
@@ -27,6 +36,7 @@ struct ModelArchive {
     return archive.writer.archive { archive.index(index) }
   }
 
+  /// A model, once. Entities come to it through their own reference, `NSManagedObjectModel`.
   private func model(_ model: NSManagedObjectModel?) -> PropertyListValue {
     guard let model else { return KeyedArchiveWriter.null }
     return writer.once(ObjectIdentifier(model), ["NSManagedObjectModel"]) {
@@ -52,6 +62,9 @@ struct ModelArchive {
   }
 
   /// The dictionary of a model's entities: values in the order of a table of keys.
+  ///
+  /// It is a class of Apple's with keys that are known beforehand: the keys stand in a mapping strategy, the values in
+  /// an array, and a token marks places without a value, of which there are none here.
   private func entities(_ entries: [(key: String, value: PropertyListValue)]) -> PropertyListValue {
     let table = writer.object(
       ["NSKnownKeysMappingStrategy1", "NSKnownKeysMappingStrategy"],
@@ -67,6 +80,8 @@ struct ModelArchive {
       ])
   }
 
+  /// An entity, once, with the model, the hierarchy and all its properties. Keys that Apple's archives leave out for a
+  /// default are left out here.
   private func entity(_ entity: NSEntityDescription?) -> PropertyListValue {
     guard let entity else { return KeyedArchiveWriter.null }
     return writer.once(ObjectIdentifier(entity), ["NSEntityDescription"]) {
@@ -97,18 +112,24 @@ struct ModelArchive {
     }
   }
 
+  /// Groups of names: uniqueness constraints and compound indexes.
   private func tuples(_ names: [[String]]) -> PropertyListValue {
     writer.array(names.map { writer.array($0.map(writer.string), mutable: true) }, mutable: true)
   }
 
   // MARK: Properties
 
+  /// What tells archived properties apart: an inherited property has an object for each entity that has it, so the
+  /// property alone does not suffice.
   private struct PropertyPlace: Hashable {
     let property: ObjectIdentifier
     let entity: ObjectIdentifier?
   }
 
   /// A property as an entity has it, which may have inherited it.
+  ///
+  /// - Parameter owner: the entity among whose properties it stands, which may be a subentity of the one that declares
+  ///   it; nil for the property of an expression in an index.
   private func property(_ property: NSPropertyDescription, in owner: NSEntityDescription?) -> PropertyListValue {
     let place = PropertyPlace(property: ObjectIdentifier(property), entity: owner.map(ObjectIdentifier.init))
     return writer.once(place, Self.classNames(of: property)) {
@@ -128,6 +149,7 @@ struct ModelArchive {
     }
   }
 
+  /// The class and its superclasses without `NSObject`. Subclasses go before the class that they inherit from.
   private static func classNames(of property: NSPropertyDescription) -> [String] {
     switch property {
     case is NSDerivedAttributeDescription:
@@ -142,6 +164,8 @@ struct ModelArchive {
     }
   }
 
+  /// What all kinds of properties have. Apple keeps the flags twice, as keys and as the bits of `_P`; which of them its
+  /// framework reads is not known, so both are written.
   private func common(
     _ property: NSPropertyDescription, _ owner: NSEntityDescription?
   ) -> KeyedArchiveWriter.Fields {
@@ -176,6 +200,7 @@ struct ModelArchive {
     return fields
   }
 
+  /// What attributes have, and of derived and composite ones their own.
   private func addAttribute(_ attribute: NSAttributeDescription, to fields: inout KeyedArchiveWriter.Fields) {
     var flags: AttributeFlags = []
     if attribute.allowsExternalBinaryDataStorage { flags.insert(.external) }
@@ -195,6 +220,9 @@ struct ModelArchive {
   }
 
   /// A number is written as the attribute's type, whatever its own.
+  ///
+  /// A default of 0 that a program set as `Int` would otherwise come back as an integer for a Double attribute, and
+  /// equal models would have unequal archives.
   private func defaultValue(of attribute: NSAttributeDescription) -> PropertyListValue {
     guard let number = attribute.defaultValue as? NSNumber else { return writer.value(attribute.defaultValue) }
     switch attribute.attributeType {
@@ -206,6 +234,8 @@ struct ModelArchive {
     }
   }
 
+  /// What relationships have. Destination and inverse are given as objects and by name; the names let Apple's reader
+  /// resolve an entity that is not in the archive.
   private func addRelationship(
     _ relationship: NSRelationshipDescription, to fields: inout KeyedArchiveWriter.Fields
   ) {
@@ -221,6 +251,8 @@ struct ModelArchive {
 
   // MARK: Indexes and requests
 
+  /// A fetch index with its elements, which refer back to it. An element names its property; only a computed one has it
+  /// as an object.
   private func index(_ index: NSFetchIndexDescription) -> PropertyListValue {
     writer.once(ObjectIdentifier(index), ["NSFetchIndexDescription"]) {
       [
@@ -242,6 +274,8 @@ struct ModelArchive {
     }
   }
 
+  /// A fetch request. Columns are given by name; computed columns of a dictionary fetch are therefore reduced to their
+  /// names.
   private func fetchRequest(_ request: NSFetchRequest<any NSFetchRequestResult>) -> PropertyListValue {
     var flags: FetchFlags = []
     for (flag, isSet) in [

@@ -1,9 +1,14 @@
 /// How models and descriptions are archived with Foundation's archivers: each as a keyed archive of its own.
 ///
 /// Foundation's archivers build an object before the objects that refer to it, and models refer to themselves.
+///
+/// So `NSKeyedArchiver.archivedData(withRootObject: model, …)` has one object of the class with one value, the bytes of
+/// a second archive. The form is this package's own; Apple's `NSKeyedUnarchiver` does not read it, and this one does
+/// not read Apple's through Foundation: use `NSManagedObjectModel(contentsOf:)` for files.
 enum ModelCoding {
   private static let key = "NS.archive"
 
+  /// Puts an archive into a coder, as the only value.
   static func encode(_ archive: Data, with coder: NSCoder) {
     coder.encode(archive as NSData, forKey: key)
   }
@@ -13,11 +18,15 @@ enum ModelCoding {
     data(coder).flatMap { try? KeyedArchive($0) }?.root
   }
 
+  /// The bytes that `encode` put into a coder; nil if there are none.
   static func data(_ coder: NSCoder) -> Data? {
     coder.decodeObject(of: NSData.self, forKey: key).map { $0 as Data }
   }
 
   /// The entities that an archived entity or property leads to, with the model that keeps them alive.
+  ///
+  /// An entity alone cannot be decoded: its inherited properties are known only with its superentities. The caller
+  /// copies what it needs and lets the rest go.
   static func entities(around root: ArchivedObject) -> (model: NSManagedObjectModel, reader: ArchivedModel)? {
     let start = root.className == "NSEntityDescription" ? root : root.object("NSEntity")
     let sources = start?.object("NSManagedObjectModel")?.entries("NSEntities").map(\.object) ?? start.map { [$0] } ?? []
@@ -35,6 +44,15 @@ extension NSManagedObjectModel: NSSecureCoding {
   public static var supportsSecureCoding: Bool { true }
 
   /// Archives the model. Use `NSKeyedArchiver`.
+  ///
+  /// ```swift
+  /// let data = try NSKeyedArchiver.archivedData(withRootObject: model, requiringSecureCoding: true)
+  /// let copy = try NSKeyedUnarchiver.unarchivedObject(ofClass: NSManagedObjectModel.self, from: data)
+  /// print(copy == model)  // true
+  /// ```
+  ///
+  /// The archive is for this module: Apple's framework has another form. A closure in a predicate of a template is
+  /// lost.
   public func encode(with coder: NSCoder) {
     ModelCoding.encode(ModelArchive.data(of: self), with: coder)
   }
@@ -51,6 +69,10 @@ extension NSEntityDescription: NSSecureCoding {
   }
 
   /// Takes the settings and properties of an archived entity, its inherited properties included.
+  ///
+  /// Inherited properties become the entity's own, since it has no superentity to inherit them from.
+  ///
+  /// - Returns: false for a damaged archive; the initialiser then returns nil.
   func decode(_ coder: NSCoder) -> Bool {
     guard let root = ModelCoding.root(coder), let (model, reader) = ModelCoding.entities(around: root),
       let entity = reader.entity(of: root)
