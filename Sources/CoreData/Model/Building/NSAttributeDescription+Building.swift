@@ -6,6 +6,9 @@ extension NSAttributeDescription {
   /// let cover = NSAttributeDescription("cover", .binaryData) { $0.allowsExternalBinaryDataStorage = true }
   /// ```
   ///
+  /// Use it inside of `NSEntityDescription(_:…)`; elsewhere it is an attribute without an entity. A default value of the
+  /// wrong type is not noticed here.
+  ///
   /// Not part of Apple's API.
   ///
   /// - Parameters:
@@ -40,6 +43,13 @@ extension NSCompositeAttributeDescription {
   /// }
   /// ```
   ///
+  /// The value of an object is `[String: Any]` by element name; fetches name an element by its path, `address.city`.
+  ///
+  /// - Parameters:
+  ///   - name: the attribute's name: unique in its entity, of letters, digits and underscores.
+  ///   - isOptional: whether all elements may be nil.
+  ///   - elements: attributes, which may be composite themselves.
+  ///
   /// Not part of Apple's API.
   public convenience init(
     _ name: String, isOptional: Bool = true,
@@ -57,6 +67,12 @@ extension NSDerivedAttributeDescription {
   /// let count = NSDerivedAttributeDescription("bookCount", .integer64, from: NSExpression(format: "books.@count"))
   /// ```
   ///
+  /// - Parameters:
+  ///   - name: the attribute's name.
+  ///   - type: the kind of the computed value: `.integer64` for a count, `.string` for `canonical:(name)`.
+  ///   - derivation: the expression. SQLite stores compute counts, sums, minima, maxima and averages over a to-many
+  ///     relationship, the text functions, `now()`, and copies; others stay nil there.
+  ///
   /// Not part of Apple's API.
   public convenience init(_ name: String, _ type: AttributeType, from derivation: NSExpression) {
     self.init(name, type)
@@ -71,6 +87,9 @@ extension NSFetchIndexDescription {
   /// let byName = NSFetchIndexDescription("byName", on: "last", "first")
   /// let newest = NSFetchIndexDescription("newest", on: "date", isAscending: false)
   /// ```
+  ///
+  /// The names are checked when the model is made: `NSManagedObjectModel.init` throws for one that does not exist. For
+  /// elements with different directions set `elements` instead.
   ///
   /// Not part of Apple's API.
   ///

@@ -72,6 +72,13 @@ extension NSManagedObjectModel {
 }
 
 /// Finds the mistakes in a model that is written in code.
+///
+/// A file of Xcode's is checked when it is compiled; a model in code is checked here, in two passes. `names(of:)` runs
+/// before the entities belong to the model, `references(of:in:)` afterwards, when ends of relationships can be looked
+/// up.
+///
+/// The errors have the place of the call that makes the model, not that of the entity, since closures of a result
+/// builder do not know their lines.
 private struct ModelCheck {
   let file: URL
   let line: Int
@@ -89,6 +96,7 @@ private struct ModelCheck {
     }
   }
 
+  /// Names of elements are unique in their composite attribute, at each level.
   private func elements(
     of composite: NSCompositeAttributeDescription, path: String, _ entity: String?
   ) throws(ManagedObjectModelError) {
@@ -98,6 +106,8 @@ private struct ModelCheck {
     }
   }
 
+  /// Throws for a name that is empty or there twice. The first such name is reported: repairing one often repairs
+  /// others.
   private func unique(_ names: [String], entity: String?, inside path: String = "") throws(ManagedObjectModelError) {
     var known: Set<String> = []
     for name in names {
@@ -111,6 +121,8 @@ private struct ModelCheck {
   }
 
   /// Everything exists that the entity names.
+  ///
+  /// A fetched property's request gets its entity here, since in code it names the entity only.
   func references(
     of entity: NSEntityDescription, in model: NSManagedObjectModel
   ) throws(ManagedObjectModelError) {

@@ -1,4 +1,10 @@
 /// The version hashes that a store's metadata has, of the entities that it holds.
+///
+/// ```text
+/// metadata["NSStoreModelVersionHashes"]  { "Author": 32 bytes, "Book": 32 bytes }
+/// ```
+///
+/// All decisions about opening and migrating ask here, so that the exception for derived attributes stands once.
 struct StoredVersionHashes {
   /// The hashes by the entities' names.
   let byName: [String: Data]
@@ -26,6 +32,14 @@ struct StoredVersionHashes {
   ///
   /// If Apple's hash is unknown, a store of Apple's with another one has it, unless it is the hash without any derived
   /// attribute.
+  ///
+  /// ```text
+  /// stored hash        whose   entity has an unknown derivation   fits
+  /// equal              any     any                                yes
+  /// differs            ours    any                                no
+  /// differs            Apple   no                                 no
+  /// differs            Apple   yes                                yes, unless it is the hash without derivations
+  /// ```
   @inline(never)
   func fit(_ entity: NSEntityDescription) -> Bool {
     guard let hash = byName[entity.name ?? ""] else { return false }
@@ -37,6 +51,8 @@ struct StoredVersionHashes {
   func fit(_ entities: [NSEntityDescription]) -> Bool { differences(from: entities).isEmpty }
 
   /// The names of entities whose hash in the store differs, or that only one side has, sorted.
+  ///
+  /// Errors name these entities, since "the model is incompatible" alone helps nobody.
   func differences(from entities: [NSEntityDescription]) -> [String] {
     let names = Set(entities.compactMap(\.name))
     let different = entities.filter { !fit($0) }.compactMap(\.name)
@@ -45,6 +61,7 @@ struct StoredVersionHashes {
 }
 
 extension NSEntityDescription {
+  /// An inherited derived attribute counts as well: it is part of this entity's hash.
   fileprivate var hasUnknownHash: Bool {
     properties.contains { ($0 as? NSDerivedAttributeDescription)?.hasKnownVersionHash == false }
   }

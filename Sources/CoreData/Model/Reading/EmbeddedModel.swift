@@ -4,6 +4,10 @@
 /// becomes `EmbeddedModel.library`, internal to the target's module. A program uses it as `NSPersistentContainer(name:
 /// "Library", managedObjectModel: EmbeddedModel.library.makeModel())`.
 ///
+/// Use it for command line tools and servers that are copied as one file: a resource bundle beside the executable is
+/// easily left behind, and `NSPersistentContainer(name:)` then finds no model. Earlier versions of the model are not
+/// embedded; a store keeps a copy of its own, so lightweight migration works without them.
+///
 /// Not part of Apple's API, where a model is a resource of a bundle.
 public struct EmbeddedModel: Sendable {
   /// The model's name: that of its source without the ending.
@@ -11,6 +15,8 @@ public struct EmbeddedModel: Sendable {
   private let text: String
 
   /// For generated code.
+  ///
+  /// Nothing is parsed yet, so a static constant of it costs nothing at launch.
   ///
   /// - Parameter text: the compiled form of one version of the model, which is XML.
   public init(name: String, text: String) {
@@ -20,6 +26,8 @@ public struct EmbeddedModel: Sendable {
 
   /// A new model, which may be changed until a coordinator uses it. Traps if the text is not that of a model, which the
   /// build has checked.
+  ///
+  /// Each call makes other entities. Call it once, and pass the model to the container.
   ///
   /// Complexity: reads the text at each call, which takes about as long as reading a compiled model from a file.
   public func makeModel() -> NSManagedObjectModel {

@@ -1,4 +1,8 @@
 extension ModelReader {
+  /// An attribute of any kind: plain, derived or composite; also an element of a composite.
+  ///
+  /// `attributeType` is set before the class of its values, because setting it resets that class. Default values were
+  /// converted to the type by `ModelDocument`, so a text that is no number is an error with a line.
   func attribute(
     _ element: ModelAttribute, _ entityName: String
   ) throws(ManagedObjectModelError) -> NSAttributeDescription {
@@ -17,6 +21,8 @@ extension ModelReader {
     return attribute
   }
 
+  /// A description of the right class with what only this class has. The elements of a composite come from another
+  /// element of the file, which `ModelDocument` has joined to the attribute.
   private func emptyAttribute(
     _ element: ModelAttribute, _ entityName: String
   ) throws(ManagedObjectModelError) -> NSAttributeDescription {

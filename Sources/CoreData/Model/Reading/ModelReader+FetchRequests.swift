@@ -1,5 +1,11 @@
 extension ModelReader {
   /// Gives the fetched properties of an entity their requests.
+  ///
+  /// It is done last, since a request refers to an entity, which may be any of the model's.
+  ///
+  /// - Parameters:
+  ///   - element: the entity in the file.
+  ///   - entity: its description, which has its properties already.
   func connectFetchedProperties(
     _ element: ModelEntity, of entity: NSEntityDescription, _ byName: [String: NSEntityDescription]
   ) throws(ManagedObjectModelError) {
@@ -12,6 +18,12 @@ extension ModelReader {
   }
 
   /// The request of a model file. Settings that the file leaves out keep the defaults of `NSFetchRequest`.
+  ///
+  /// - Parameters:
+  ///   - element: the request in the file. `ModelDocument` has checked that its entity exists.
+  ///   - owner: the entity of a fetched property, for errors; nil for a template.
+  ///   - name: the template's or the property's name, for errors.
+  /// - Returns: a request whose predicate may have variables, `$PAGES` or `$FETCH_SOURCE`.
   func fetchRequest(
     _ element: ModelFetchRequest, of owner: String?, name: String, entities byName: [String: NSEntityDescription]
   ) throws(ManagedObjectModelError) -> NSFetchRequest<any NSFetchRequestResult> {

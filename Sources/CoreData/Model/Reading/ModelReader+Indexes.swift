@@ -1,4 +1,9 @@
 extension ModelReader {
+  /// Gives an entity its fetch indexes, uniqueness constraints and compound indexes.
+  ///
+  /// Files of Apple's framework show two SQL indexes for one fetch index over a single attribute: its compiler adds a
+  /// second one, named like the attribute. They are added here too, so that a store made here has the same indexes as
+  /// one made on a Mac, and either program finds what it expects. Neither counts in a version hash.
   func readIndexes(_ element: ModelEntity, into entity: NSEntityDescription) throws(ManagedObjectModelError) {
     var indexes: [NSFetchIndexDescription] = []
     for node in element.node.children(named: "fetchIndex") {
@@ -21,6 +26,7 @@ extension ModelReader {
     entity.compoundIndexes = element.lists.compoundIndexes
   }
 
+  /// A fetch index with its elements. An element names a property, or has an expression, which SQLite stores leave out.
   private func index(
     _ node: ModelNode, of entityName: String
   ) throws(ManagedObjectModelError) -> NSFetchIndexDescription {

@@ -1,6 +1,17 @@
 extension ModelReader {
   /// Turns an attribute's minimum, maximum and pattern into validation predicates, as Xcode's model compiler does. The
   /// warnings are the error codes for values that do not match.
+  ///
+  /// ```text
+  /// String, minimum 1            length >= 1                 1670
+  /// String, maximum 80           length <= 80                1660    in UTF-16 units
+  /// String, pattern [A-Z]+       SELF MATCHES "[A-Z]+"       1680    the whole text
+  /// Integer, Double, Decimal     SELF >= 0, SELF <= 100      1620, 1610
+  /// Date                         SELF >= CAST(…, "NSDate")   1640, 1630    seconds since 2001 in the file
+  /// ```
+  ///
+  /// The predicates are evaluated with the value as `SELF`, and not for nil. A program can read them from
+  /// `validationPredicates`, for example to show the limits in a form.
   func readValidation(
     _ element: ModelAttribute, into attribute: NSAttributeDescription, _ entityName: String
   ) throws(ManagedObjectModelError) {
@@ -49,6 +60,11 @@ extension ModelReader {
   }
 
   /// An expression in a model file.
+  ///
+  /// - Parameters:
+  ///   - text: the format, such as "books.@count".
+  ///   - node: where it stands, for the error's line.
+  ///   - propertyName: the property or index that has it, for the error.
   func expression(
     _ text: String, at node: ModelNode, entity entityName: String, property propertyName: String?
   ) throws(ManagedObjectModelError) -> NSExpression {
@@ -62,6 +78,8 @@ extension ModelReader {
   }
 
   /// A predicate in a model file.
+  ///
+  /// - Parameter name: what has the predicate, as a part of the error's sentence: "the fetch index byTitle".
   func predicate(
     _ text: String, at node: ModelNode, entity entityName: String?, in name: String
   ) throws(ManagedObjectModelError) -> NSPredicate {

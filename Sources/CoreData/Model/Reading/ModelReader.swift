@@ -1,16 +1,55 @@
 /// Makes a model from a parsed model file.
+///
+/// ```text
+/// <model userDefinedModelVersionIdentifier="1.0" …>
+///   <entity name="Book" representedClassName=".Book" parentEntity="Medium" isAbstract="YES" elementID="Tome" …>
+///     <attribute name="pages" attributeType="Integer 32" defaultValueString="0" minValueString="0" optional="YES"/>
+///     <attribute name="bookCount" attributeType="Integer 64" derived="YES" derivationExpression="books.@count"/>
+///     <relationship name="author" maxCount="1" deletionRule="Nullify" destinationEntity="Author" inverseName="books"/>
+///     <fetchedProperty name="namesakes"><fetchRequest entity="Author" predicateString="…"/></fetchedProperty>
+///     <fetchIndex name="byTitle"><fetchIndexElement property="title" type="Binary" order="ascending"/></fetchIndex>
+///     <uniquenessConstraints>…</uniquenessConstraints>
+///     <userInfo><entry key="note" value="…"/></userInfo>
+///   </entity>
+///   <fetchRequest name="longBooks" entity="Book" predicateString="pages &gt; $PAGES" fetchLimit="10"/>
+///   <configuration name="Local"><memberEntity name="Book"/></configuration>
+/// </model>
+/// ```
+///
+/// `ModelDocument`, which the model compiler shares, has parsed the XML and checked what concerns the file alone:
+/// names, types, destinations. This type builds the descriptions and parses the predicates and expressions in it, for
+/// which a compiler has no classes. Its errors name file, line, entity and property.
+///
+/// The aspects have files of their own: attributes, indexes, validation, fetch requests.
+///
+/// Source: the files that Xcode writes; the names of the keys are Xcode's.
 struct ModelReader {
+  /// The parsed file, in which errors find their line.
   let document: ModelDocument
 
+  /// A reader of a file in Xcode's or in this package's compiled XML form. Keyed archives are for `ArchivedModel`.
   init(_ file: ModelFile) throws(ManagedObjectModelError) {
     document = try file.document()
   }
 
+  /// A reader of a document that is there already: the compiled model in a program's code.
   init(_ document: ModelDocument) {
     self.document = document
   }
 
   /// Fills an empty model.
+  ///
+  /// The order follows from what needs what:
+  ///
+  /// 1. entities without properties, so that names lead to objects;
+  /// 2. the hierarchy;
+  /// 3. properties, by which `propertiesByName` of all entities is complete;
+  /// 4. indexes, which mark attributes; destinations and inverses, which are looked up among the properties of all
+  ///    entities; requests of fetched properties;
+  /// 5. the model's own parts: configurations and templates, which name entities.
+  ///
+  /// - Parameter model: a model without entities. It has a part of the content if this throws.
+  /// - Throws: for a predicate, expression, minimum or pattern that cannot be parsed.
   func read(into model: NSManagedObjectModel) throws(ManagedObjectModelError) {
     let entities = document.entities.map(entity)
     let byName = Dictionary(uniqueKeysWithValues: entities.map { ($0.name ?? "", $0) })
@@ -42,6 +81,8 @@ struct ModelReader {
 
   // MARK: Entities
 
+  /// An entity with its own settings. A class name with a point in front, ".Book", is one of the module that the model
+  /// was compiled into; a source file does not know that module, and the point is dropped.
   private func entity(_ element: ModelEntity) -> NSEntityDescription {
     let entity = NSEntityDescription()
     entity.name = element.name
@@ -60,6 +101,7 @@ struct ModelReader {
 
   // MARK: Properties
 
+  /// A property by its kind, then what all kinds have. The file's `elementID` is the renaming identifier.
   private func property(
     _ element: ModelProperty, _ entityName: String
   ) throws(ManagedObjectModelError) -> NSPropertyDescription {
@@ -106,6 +148,7 @@ struct ModelReader {
     }
   }
 
+  /// The developer's notes. Of two entries with one key the last one counts.
   private func userInfo(_ node: ModelNode) -> [AnyHashable: Any] {
     let entries = node.children(named: "userInfo").flatMap { $0.children(named: "entry") }
     return Dictionary(

@@ -2,8 +2,25 @@ extension NSManagedObjectModel {
   /// Reads a model: a `.xcdatamodeld` or compiled `.momd` (its current version), or one version, `.xcdatamodel` or
   /// `.mom`. Nil if it cannot be read; `load(contentsOf:)` says why.
   ///
+  /// ```swift
+  /// guard let model = NSManagedObjectModel(contentsOf: URL(fileURLWithPath: "Library.momd")) else {
+  ///   fatalError("The program's model is missing.")
+  /// }
+  /// let container = NSPersistentContainer(name: "Library", managedObjectModel: model)
+  /// ```
+  ///
+  /// Use it for a model at a place that only the program knows. `NSPersistentContainer(name:)` finds a model among the
+  /// resources of the program by its name, and `EmbeddedModel` needs no file.
+  ///
   /// Compiled models may be those of this package's model compiler or of Apple's. Of an `.omo` the `.mom` beside it is
   /// read, which holds the same model.
+  ///
+  /// It reads and parses the file at each call, and each call makes entities of its own: two models of one file are
+  /// equal, but an object of one cannot be inserted with the other. Keep the result. Any thread may call it.
+  ///
+  /// - Parameter url: a file URL.
+  ///
+  /// Source: Apple's documentation of `NSManagedObjectModel`.
   public convenience init?(contentsOf url: URL) {
     self.init()
     do {
@@ -24,6 +41,9 @@ extension NSManagedObjectModel {
   /// }
   /// ```
   ///
+  /// - Parameter url: a file URL of one of the forms that `init?(contentsOf:)` reads.
+  /// - Returns: a model that may be changed until a coordinator uses it.
+  ///
   /// Not part of Apple's API, which gives nil without a reason. It reads files at each call: keep the result.
   ///
   /// - Throws: `ManagedObjectModelError` with the file, entity and property.
@@ -33,6 +53,7 @@ extension NSManagedObjectModel {
     return model
   }
 
+  /// Fills this model from a file: a keyed archive of Apple's compiler, or XML.
   private func read(contentsOf url: URL) throws(ManagedObjectModelError) {
     let file = try ModelFile(url)
     guard let archive = file.archive else { return try ModelReader(file).read(into: self) }
@@ -44,6 +65,9 @@ extension NSManagedObjectModel {
   }
 
   /// The models of all versions in a `.xcdatamodeld` or `.momd`, by version name.
+  ///
+  /// All of them are read, which a migration in stages and the search for a store's model need. One that cannot be read
+  /// makes the whole call throw.
   package static func versions(at url: URL) throws(ManagedObjectModelError) -> [String: NSManagedObjectModel] {
     var models: [String: NSManagedObjectModel] = [:]
     for version in try ModelFile.versions(of: url) {
