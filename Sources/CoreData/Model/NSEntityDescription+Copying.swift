@@ -1,4 +1,6 @@
 extension NSEntityDescription {
+  /// A copy of one entity, for `copy()`. It has no superentity and no subentities. Its relationships lead to the
+  /// original's destinations until the copy comes into a model.
   func copyOfSelf() -> NSEntityDescription {
     let copy = NSEntityDescription()
     copyOwnValues(into: copy)
@@ -10,6 +12,13 @@ extension NSEntityDescription {
   /// Copies of entities with distinct names. Hierarchy and relationships of the copies lead to the copies.
   ///
   /// The entities may come from several models, so names tell what belongs together.
+  ///
+  /// In four rounds: the entities with their own settings, so that each name has a copy; the hierarchy; the declared
+  /// properties and indexes; destinations and inverses, which are looked up among the copies. A relationship to an
+  /// entity that is not in the list gets none.
+  ///
+  /// - Parameter entities: all entities of a model, or of several after a merge.
+  /// - Returns: the copies in the same order.
   static func copies(of entities: [NSEntityDescription]) -> [NSEntityDescription] {
     var copyByName: [String: NSEntityDescription] = [:]
     let copies = entities.map { entity in
@@ -41,6 +50,8 @@ extension NSEntityDescription {
   }
 
   /// Copies everything but properties, indexes and references to other entities.
+  ///
+  /// Constraints and compound indexes are copied as names, since their descriptions belong to the original.
   func copyOwnValues(into copy: NSEntityDescription) {
     copy.name = name
     copy.managedObjectClassName = managedObjectClassName

@@ -1,5 +1,8 @@
 extension Bundle {
   /// All bundles in which a program may have resources, those of its own package before others'.
+  ///
+  /// Models and mapping models are searched here in this order. The list is made anew each time, since bundles may be
+  /// loaded later.
   static var ofProgram: [Bundle] {
     let beside = ProgramBundles.beside(main)
     return [main] + allBundles + beside.own + beside.others
@@ -9,6 +12,18 @@ extension Bundle {
 /// The resource bundles that SwiftPM puts beside an executable: those of all packages that were built with it.
 ///
 /// SwiftPM names them `PACKAGE_TARGET.resources`, and the program of a package's tests `PACKAGEPackageTests.xctest`.
+///
+/// On a Mac resources lie in the app's bundle. SwiftPM on Linux makes a bundle for each target with resources and puts
+/// it beside the executable, where `Bundle.main` does not look. In a build folder the bundles of all packages lie side
+/// by side, so those of a dependency, or of another program of the same build, must not be taken for the program's own.
+///
+/// ```text
+/// .build/debug/
+///   library                               the executable
+///   Library_library.resources             own: package Library, target library
+///   Library_LibraryModel.resources        own: the same package
+///   WorkerPool_CoreDataTests.resources    other
+/// ```
 enum ProgramBundles {
   /// The bundles of the program's own package, and the others.
   static func beside(_ main: Bundle) -> (own: [Bundle], others: [Bundle]) {
@@ -26,6 +41,10 @@ enum ProgramBundles {
   }
 
   /// Splits the names of bundles. If the program's package is unknown, all may be its own.
+  ///
+  /// The package is found by the bundle of the target that has the executable's name, else by the name of a test
+  /// program, else by the executable's own name. Names are compared without regard to case, as packages and products
+  /// often differ in it.
   static func split(_ names: [String], program: String) -> (own: [String], others: [String]) {
     let bundles = names.filter { $0.hasSuffix(".resources") || $0.hasSuffix(".bundle") }
     let name = String(program.prefix { $0 != "." })
@@ -43,6 +62,7 @@ enum ProgramBundles {
     return nil
   }
 
+  /// "LibraryPackageTests" is the test program of the package Library.
   private static func packageOfTests(_ program: String) -> String? {
     let ending = "PackageTests"
     return program.hasSuffix(ending) ? String(program.dropLast(ending.count)) : nil

@@ -1,5 +1,10 @@
 /// Compares the untyped values that models hold: user info, defaults, fetch requests.
+///
+/// Models are compared to tell whether a file has changed, in tests, and when models are merged. The values come from
+/// XML, from archives and from code, so a number may be an `Int` in one model and an `NSNumber` in the other.
 enum SameValues {
+  /// Whether two values are equal, collections member by member. Fetch requests have no equality of their own, so those
+  /// of a model are compared by their settings.
   static func of(_ one: Any?, _ other: Any?) -> Bool {
     switch (one, other) {
     case (nil, nil): true
@@ -25,6 +30,8 @@ enum SameValues {
 extension NSEntityDescription {
   fileprivate var subentityNames: Set<String?> { Set(subentities.map(\.name)) }
 
+  /// Whether another entity, mostly of another model, has equal settings and equal properties. The hierarchy counts by
+  /// names: comparing superentities and subentities by value would not end.
   func hasSameValues(as other: NSEntityDescription) -> Bool {
     name == other.name && managedObjectClassName == other.managedObjectClassName && isAbstract == other.isAbstract
       && superentity?.name == other.superentity?.name && subentityNames == other.subentityNames
@@ -38,6 +45,8 @@ extension NSEntityDescription {
 
 extension NSFetchRequest where ResultType == any NSFetchRequestResult {
   /// Whether another request of a model asks for the same objects in the same form.
+  ///
+  /// Only what a model can have counts: stores, grouping and the like are set by code.
   fileprivate func hasSameValues(as other: NSFetchRequest<any NSFetchRequestResult>) -> Bool {
     entityName == other.entityName && predicate == other.predicate && sortDescriptors == other.sortDescriptors
       && fetchLimit == other.fetchLimit && fetchOffset == other.fetchOffset && fetchBatchSize == other.fetchBatchSize

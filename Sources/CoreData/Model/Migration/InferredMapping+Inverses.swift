@@ -1,5 +1,8 @@
 extension InferredMapping {
   /// Writes the warnings to standard error, before the migration starts.
+  ///
+  /// Nobody asked for the migration in so many steps, so it goes on; the sentences tell the developer which renaming
+  /// identifier is missing.
   func writeWarnings() {
     for warning in warnings {
       FileHandle.standardError.write(Data("CoreData: the migration changes data: \(warning).\n".utf8))
@@ -9,6 +12,16 @@ extension InferredMapping {
   /// Maps relationships that are new by name, but whose inverse kept its name: if `Author.books` stays and its inverse
   /// `Book.author` becomes `Book.writer`, then `writer` continues `author`, where the store keeps the members of
   /// `books`.
+  ///
+  /// A to-many relationship has no column: its members are those whose to-one relationship names the owner. So renaming
+  /// the to-one end without an identifier would lose the members of a relationship whose name did not change.
+  ///
+  /// ```text
+  /// old   Author.books  <->  Book.author
+  /// new   Author.books  <->  Book.writer        no identifier on writer
+  /// names only:  books: books,  writer: new     every book would lose its author
+  /// here:        books: books,  writer: author
+  /// ```
   ///
   /// - Returns: a warning for each relationship whose members are lost nevertheless, because its inverse continues
   ///   another relationship.
@@ -42,6 +55,8 @@ extension InferredMapping {
 
   /// Maps the inverse in its entity and in the subentities that inherit it, unless another one continues the old
   /// relationship there.
+  ///
+  /// It does nothing where the old relationship is continued already, or where to-many would become to-one.
   private static func take(
     _ old: NSRelationshipDescription, for new: NSRelationshipDescription, below owner: Int, in entities: inout [Entity]
   ) {

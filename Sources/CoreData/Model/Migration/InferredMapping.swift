@@ -2,18 +2,42 @@
 ///
 /// `renamingIdentifier` decides first, then the name. A property may have moved along its hierarchy.
 ///
+/// ```text
+/// old model                         new model                            mapping
+/// Author(name, books)               Writer [was Author](name, works      Writer: Author
+///                                   [was books], born)                     name: name, works: books, born: new
+/// Book(title, author)               Book(title, author, pages = 0)       Book: Book
+///                                                                          title: title, author: author, pages: new
+/// Draft(text)                       -                                    its rows are deleted
+/// ```
+///
+/// What can be inferred: properties and entities that are added, removed or renamed; optional and mandatory, if there
+/// is a default value; to-one to to-many; ordered or not; an entity that gets a superentity; a Bool that becomes an
+/// integer. What cannot, with an error that names the property: another type of attribute, to-many to to-one, an
+/// attribute that became a relationship, another destination that is not its ancestor or descendant.
+///
+/// Who uses it: SQLite stores rewrite their tables by it or only add to them (`onlyAdds`), stores in files and copies
+/// between stores convert their rows (`RowMapping`), servers migrate by it, and `NSMappingModel.inferredMappingModel`
+/// shows it to the program.
+///
 /// Source: https://developer.apple.com/documentation/coredata/migrating-your-data-model-automatically
 package struct InferredMapping {
   /// An entity of the new model.
+  ///
+  /// Transient properties and fetched properties are left out, as no store has them.
   package struct Entity {
     package let destination: NSEntityDescription
     /// Nil for a new entity.
     package let source: NSEntityDescription?
     /// The old counterpart of each property of the new entity, inherited ones included, by the new name.
+    ///
+    /// A new attribute is not among the keys: its value is the default value.
     package fileprivate(set) var attributes: [String: NSAttributeDescription] = [:]
+    /// The old counterpart of each relationship; `followInverses` may add some that the names alone do not give.
     package internal(set) var relationships: [String: NSRelationshipDescription] = [:]
   }
 
+  /// All entities of the new model, in its order. An old entity that none of them continues is gone with its rows.
   package let entities: [Entity]
   /// By the name of the new entity.
   let byDestination: [String: Entity]
@@ -22,10 +46,20 @@ package struct InferredMapping {
 
   /// Whether the new model has all that the old one has as it was, and what is new needs no value: then a store needs
   /// additions only.
+  ///
+  /// A SQLite store then gets columns and tables by `ALTER TABLE … ADD COLUMN` and `CREATE TABLE`, in time that does
+  /// not depend on the number of rows. Everything else makes the tables again and copies the rows.
   let onlyAdds: Bool
   /// What the migration loses although names stay: a sentence each.
   let warnings: [String]
 
+  /// The order matters: entities are matched first, because a relationship may keep its values only if its destination
+  /// continues the old one; then properties; inverses last, since they need the mapping of both entities.
+  ///
+  /// - Parameters:
+  ///   - sources: the entities that the store has.
+  ///   - destinations: those that it gets, of its configuration.
+  ///
   /// - Throws: 134190 (`inferredMappingModel`) if no mapping can be inferred.
   package init(from sources: [NSEntityDescription], to destinations: [NSEntityDescription]) throws {
     let pairs = Self.match(destinations, sources, { ($0.name ?? "", $0.renamingIdentifier) })
@@ -49,6 +83,16 @@ package struct InferredMapping {
 
   /// The old counterpart of each new thing: the one that its renaming identifier names, else the one of its name. Each
   /// old one is taken once.
+  ///
+  /// A first pass takes identifiers, a second one names. So a new entity "Book" does not take the rows of the old one
+  /// if another entity says that it was called so. In the first pass a new identifier may equal the old identifier
+  /// (both versions were called differently before) or the old name.
+  ///
+  /// ```text
+  /// new Volume (identifier Book), new Book          old Book
+  /// pass 1: Volume takes Book;  Book finds none left
+  /// pass 2: Book is new
+  /// ```
   @_semantics("optimize.sil.specialize.generic.never")  // a copy for each type takes long to compile
   private static func match<Thing: AnyObject>(
     _ new: [Thing], _ old: [Thing], _ names: (Thing) -> (name: String, identifier: String?)
@@ -77,6 +121,11 @@ package struct InferredMapping {
     return counterparts
   }
 
+  /// Matches the properties of one entity, inherited ones included: a property that moved into a superentity is found
+  /// under its name in both.
+  ///
+  /// - Throws: 134190 for a property that cannot keep its values, and for one that turned from a relationship into an
+  ///   attribute.
   private static func matchProperties(
     of entity: inout Entity, _ source: NSEntityDescription, _ renamed: [String: String]
   ) throws {
@@ -99,6 +148,8 @@ package struct InferredMapping {
     }
   }
 
+  /// Refuses another type of attribute, except a Bool that becomes an integer, which is stored alike. Elements of
+  /// composite attributes are compared one by one.
   private static func check(_ new: NSAttributeDescription, _ old: NSAttributeDescription, _ name: String) throws {
     let isWidened = old.attributeType == .booleanAttributeType && new.attributeType.isWhole
     guard new.attributeType == old.attributeType || isWidened else { throw failure("\(name) changed its type") }
@@ -122,7 +173,8 @@ package struct InferredMapping {
     match(new.elements, old.elements, { ($0.name, $0.renamingIdentifier) })
   }
 
-  /// The key path of the element's counterpart in the old composite attribute; nil for a new element.
+  /// The key path of the element's counterpart in the old composite attribute; nil for a new element. Copying needs it
+  /// for the columns of elements that were renamed.
   static func path(
     _ path: ArraySlice<String>, of new: NSCompositeAttributeDescription, in old: NSCompositeAttributeDescription
   ) -> [String]? {
@@ -137,6 +189,7 @@ package struct InferredMapping {
     return self.path(remainingPath, of: inner, in: innerOld).map { [was.name] + $0 }
   }
 
+  /// Refuses a relationship that would lose members or whose members would have another entity.
   private static func check(
     _ new: NSRelationshipDescription, against old: NSRelationshipDescription, name: String, renamed: [String: String]
   ) throws {
@@ -150,6 +203,8 @@ package struct InferredMapping {
     guard isKept || isWidened else { throw failure("\(name) changed its destination entity") }
   }
 
+  /// Refuses a mandatory attribute for which existing rows have no value: new ones, and ones that were optional. An
+  /// entity that is new has no rows, and a derived attribute is computed.
   private static func checkNewAttributes(of entity: Entity) throws {
     for attribute in entity.destination.attributesByName.values where !attribute.isOptional && !attribute.isTransient {
       let was = entity.attributes[attribute.name]
@@ -161,6 +216,7 @@ package struct InferredMapping {
     }
   }
 
+  /// 134190 with the reason. The message names entity and property, and a mapping model is the way out.
   static func failure(_ what: String) -> NSError {
     CoreDataErrors.error(.inferredMappingModel, "No mapping can be inferred: \(what).")
   }
@@ -173,6 +229,9 @@ extension InferredMapping.Entity {
   }
 
   /// Whether the old entity is as it was, and its new attributes need no value.
+  ///
+  /// A renamed property, a changed one, and a changed transformer are no additions. The last one is in no version hash,
+  /// and changes the stored bytes nevertheless.
   fileprivate var onlyAdds: Bool {
     guard let source else { return true }
     let former = former
@@ -187,6 +246,8 @@ extension InferredMapping.Entity {
 
 extension NSAttributeDescription {
   /// Whether the attribute is nil in rows that it is added to.
+  ///
+  /// Then a new column of NULLs is right, and no row has to be written.
   var needsNoValue: Bool { isOptional && initialValue == nil && !(self is NSDerivedAttributeDescription) }
 }
 
@@ -201,6 +262,8 @@ extension NSPropertyDescription {
 
 extension NSEntityDescription {
   /// The properties that stores keep, by name.
+  ///
+  /// Inherited ones included.
   package var storedProperties: [String: NSPropertyDescription] {
     propertiesByName.filter { !$0.value.isTransient && !($0.value is NSFetchedPropertyDescription) }
   }
@@ -214,6 +277,8 @@ extension NSAttributeType {
 
 extension NSEntityDescription {
   /// Whether this new entity is an ancestor of the counterpart of an old one.
+  ///
+  /// The relationship then leads to more objects than before, and all old ones are among them.
   fileprivate func isKindOfMapped(_ old: NSEntityDescription, _ renamed: [String: String]) -> Bool {
     subentities.contains { $0.name == renamed[old.name ?? ""] || $0.isKindOfMapped(old, renamed) }
   }

@@ -1,11 +1,23 @@
 /// Finds the model that a store was made with: the copy that the store keeps, else a model in use, else a version of a
 /// model in the program's bundles.
+///
+/// Lightweight migration compares the model that a store was made with and the one that opens it. Apple's framework
+/// looks in the program's bundles, so a program must keep all its old versions. Stores of this package and newer files
+/// of Apple's have a copy, which makes that unnecessary; the search helps for files without one.
+///
+/// A model is the right one if the version hashes of its entities are those in the store's metadata: names and
+/// checksums of versions do not matter.
 package enum SourceModels {
   /// A model, and those of its entities that the store holds: all of them, or those of one configuration. Entities do
   /// not keep their model, and nobody else may have it any more.
   package typealias Source = (model: NSManagedObjectModel, entities: [NSEntityDescription])
 
   /// Runs a body with the model of the store, which is kept until the body has ended.
+  ///
+  /// - Parameters:
+  ///   - metadata: that of the store, with its version hashes.
+  ///   - path: the store's place, for the error.
+  ///   - body: gets the model and those of its entities that the store has.
   ///
   /// - Parameter kept: reads the copy that the store keeps; nil for none.
   /// - Throws: 134130 (`migrationMissingSourceModel`) if no model has the store's version hashes; what the body throws.
@@ -24,6 +36,11 @@ package enum SourceModels {
   }
 
   /// The model of the store; nil if none is known.
+  ///
+  /// The copy in the store goes first: it is certain to have all entities. Bundles are read last, since that reads
+  /// files.
+  ///
+  /// - Throws: what `kept` throws, except that the copy is damaged.
   package static func find(
     for metadata: [String: Any], kept: () throws -> NSManagedObjectModel?
   ) throws -> Source? {
@@ -46,6 +63,8 @@ package enum SourceModels {
   }
 
   /// All versions of all models in bundles, or those of a name.
+  ///
+  /// Each call reads all the files. The name is that of a version, "Library 2", for references of staged migrations.
   static func versions(in bundles: [Bundle], named name: String? = nil) -> [NSManagedObjectModel] {
     bundles.flatMap { bundle in
       NSManagedObjectModel.fileTypes.flatMap { type in
