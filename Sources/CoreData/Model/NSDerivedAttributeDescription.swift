@@ -20,6 +20,16 @@
 /// `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
 open class NSDerivedAttributeDescription: NSAttributeDescription, @unchecked Sendable {
   /// How the value is computed: `pages.@count`, `canonical:(title)`, `now()`.
+  ///
+  /// ```text
+  /// author.name                  a copy, also over one to-one relationship
+  /// canonical:(title)            without case and accents; also uppercase: and lowercase:
+  /// now()                        the time of the object's last save
+  /// books.@count                 the number of members of a to-many relationship
+  /// books.@sum.pages             also @min, @max, @avg of an attribute of the members
+  /// ```
+  ///
+  /// It is part of the version hash, so another derivation needs a migration. Default: nil, which derives nothing.
   open var derivationExpression: NSExpression? { willSet { checkEditable() } }
 
   override func makeEmpty() -> NSPropertyDescription {

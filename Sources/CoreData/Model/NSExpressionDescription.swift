@@ -12,15 +12,38 @@
 /// print(try context.fetch(request).first?["longest"] ?? 0)
 /// ```
 ///
+/// With `propertiesToGroupBy` it is an aggregate of each group, and its name may be used in `havingPredicate` and in
+/// sort descriptors:
+///
+/// ```swift
+/// let total = NSExpressionDescription()
+/// total.name = "total"
+/// total.expression = NSExpression(format: "sum:(pages)")
+/// total.resultType = .integer64
+/// let request = NSFetchRequest<NSDictionary>(entityName: "Book")
+/// request.resultType = .dictionaryResultType
+/// request.propertiesToFetch = ["author.name", total]
+/// request.propertiesToGroupBy = ["author.name"]
+/// request.havingPredicate = NSPredicate(format: "total > 1000")
+/// request.sortDescriptors = [NSSortDescriptor(key: "total", ascending: false)]
+/// for row in try context.fetch(request) { print(row["author.name"] ?? "", row["total"] ?? 0) }
+/// ```
+///
 /// Source: Apple's documentation of `NSExpressionDescription`.
 ///
 /// `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
 open class NSExpressionDescription: NSPropertyDescription, @unchecked Sendable {
   /// The expression that gives the column's value, in SQL for SQLite stores. Default: nil.
+  ///
+  /// A fetch throws 134070 for one that SQL cannot compute, and for nil. A constant gives a column with the same value
+  /// in each row.
   open var expression: NSExpression? { willSet { checkEditable() } }
 
   /// The kind of the result, into which the store's value is converted. Default: undefined, the
   /// type that the expression has in SQL.
+  ///
+  /// Set it for dates: a sum or an average of dates is a number of seconds in SQL, and becomes a `Date` only if the
+  /// type says so.
   open var expressionResultType: NSAttributeType = .undefinedAttributeType { willSet { checkEditable() } }
 
   /// `expressionResultType` in the spelling of newer code.

@@ -4,11 +4,19 @@
 /// Unlike a relationship it has no inverse and no column, and may lead to objects of another store. Its value is an
 /// array, which cannot be set.
 ///
+/// Use it for what follows from values rather than from a decision: books of the same year, authors of the same name. A
+/// relationship is quicker, can be prefetched, and is checked when it is saved.
+///
+/// Each access is a fetch on the context's queue: one statement and its rows. A fetch that fails ends the process, as
+/// the access cannot throw.
+///
 /// Source: Apple's documentation of `NSFetchedPropertyDescription`.
 ///
 /// `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
 open class NSFetchedPropertyDescription: NSPropertyDescription, @unchecked Sendable {
   /// The request. Its predicate may use `$FETCH_SOURCE`, the object, and `$FETCHED_PROPERTY`, this description.
+  ///
+  /// Default: nil, with which the property is an empty array. Traps once a coordinator uses the model.
   open var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? {
     get { storedFetchRequest }
     set {

@@ -7,6 +7,10 @@ extension NSManagedObjectModel {
   /// if !model.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata) { print("needs a migration") }
   /// ```
   ///
+  /// Reading the metadata does not open the store. A program asks it to warn before a migration that takes long, or to
+  /// refuse a store of a newer version; opening a store that does not fit throws 134100, or migrates if the options say
+  /// so.
+  ///
   /// - Parameter configuration: the configuration whose entities are compared; nil for all entities. An unknown one
   ///   gives false.
   ///

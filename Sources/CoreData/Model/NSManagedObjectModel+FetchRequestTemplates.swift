@@ -1,8 +1,17 @@
 extension NSManagedObjectModel {
   /// The model's fetch requests, by name. They are the model's own objects: copy one before you change it.
+  ///
+  /// Xcode's editor makes them, and `setFetchRequestTemplate(_:forName:)`.
   public var fetchRequestTemplatesByName: [String: NSFetchRequest<any NSFetchRequestResult>] { fetchRequestTemplates }
 
   /// The model's own fetch request of a name; nil for an unknown name. Copy it before you change it.
+  ///
+  /// A template whose predicate has no variables can be copied and executed:
+  ///
+  /// ```swift
+  /// let copy = model.fetchRequestTemplate(forName: "unread")?.copy() as? NSFetchRequest<any NSFetchRequestResult>
+  /// copy?.fetchLimit = 20
+  /// ```
   public func fetchRequestTemplate(forName name: String) -> NSFetchRequest<any NSFetchRequestResult>? {
     fetchRequestTemplates[name]
   }
@@ -15,6 +24,13 @@ extension NSManagedObjectModel {
   /// ```
   ///
   ///
+  ///
+  /// A variable that gets no value stays in the predicate, and the fetch throws 134070. The result may be changed; it
+  /// is of the type `NSFetchRequest<any NSFetchRequestResult>`, so cast what it fetches.
+  ///
+  /// - Parameters:
+  ///   - name: the template's name.
+  ///   - variables: the values by the variables' names without `$`, as in the model editor.
   public func fetchRequestFromTemplate(
     withName name: String, substitutionVariables variables: [String: Any]
   ) -> NSFetchRequest<any NSFetchRequestResult>? {
@@ -25,6 +41,16 @@ extension NSManagedObjectModel {
 
   /// Keeps a fetch request under a name; nil removes it. Its entity must be one of this model. Traps once a coordinator
   /// uses the model.
+  ///
+  /// ```swift
+  /// if let model = model.copy() as? NSManagedObjectModel {
+  ///   let long = NSFetchRequest<any NSFetchRequestResult>(entityName: "Book")
+  ///   long.predicate = NSPredicate(format: "pages > $PAGES")
+  ///   model.setFetchRequestTemplate(long, forName: "longBooks")
+  /// }
+  /// ```
+  ///
+  /// Templates are no part of version hashes: changing one needs no migration.
   public func setFetchRequestTemplate(
     _ fetchRequestTemplate: NSFetchRequest<any NSFetchRequestResult>?, forName name: String
   ) {
@@ -33,6 +59,8 @@ extension NSManagedObjectModel {
   }
 
   /// Copies another model's templates and makes them fetch this model's entities.
+  ///
+  /// A template of a name that this model has already stays.
   func addFetchRequestTemplates(of other: NSManagedObjectModel) {
     let byName = entitiesByName
     for (name, template) in other.fetchRequestTemplates where fetchRequestTemplates[name] == nil {

@@ -4,6 +4,18 @@ extension NSManagedObjectModel {
   ///
   /// It reads every model file there at each call: keep the result.
   ///
+  /// Use it for a program whose entities are spread over several targets, each with a model of its own; a program with
+  /// one model names it, by `NSPersistentContainer(name:)`.
+  ///
+  /// ```swift
+  /// guard let model = NSManagedObjectModel.mergedModel(from: [Bundle.main]) else {
+  ///   fatalError("The program's models are missing, or contradict each other.")
+  /// }
+  /// let container = NSPersistentContainer(name: "Library", managedObjectModel: model)
+  /// ```
+  ///
+  /// A file that cannot be read is passed over.
+  ///
   /// - Parameter bundles: where to look; nil means the main bundle and the resource bundles that SwiftPM puts beside
   ///   it: those of the program's package, or of the packages that it uses if these have no model.
   public class func mergedModel(from bundles: [Bundle]?) -> NSManagedObjectModel? {
@@ -13,6 +25,18 @@ extension NSManagedObjectModel {
 
   /// The model that a store with the given metadata was made with, put together from the models in some bundles as
   /// `init?(byMerging:forStoreMetadata:)` does; nil if they lack an entity.
+  ///
+  /// It reads all model files of the bundles. A program that opens stores of several versions asks for the model before
+  /// it makes the coordinator:
+  ///
+  /// ```swift
+  /// let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(type: .sqlite, at: url)
+  /// let model = NSManagedObjectModel.mergedModel(from: nil, forStoreMetadata: metadata)
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - bundles: where to look; nil means the main bundle and the resource bundles beside it.
+  ///   - metadata: the store's, with its version hashes; nil is the result for metadata without them.
   public class func mergedModel(
     from bundles: [Bundle]?, forStoreMetadata metadata: [String: Any]
   ) -> NSManagedObjectModel? {
@@ -25,6 +49,12 @@ extension NSManagedObjectModel {
   /// hashes.
   ///
   /// Entities of different models may inherit from each other and be related only if each model declares both.
+  ///
+  /// The copies are new entities: use classes and requests with the merged model only. The order of entities is that of
+  /// the models. A configuration or template of a name that several models have is that of the first, with the others'
+  /// entities added to the configuration.
+  ///
+  /// - Parameter models: nil gives a model without entities.
   public convenience init?(byMerging models: [NSManagedObjectModel]?) {
     var chosen: [NSEntityDescription] = []
     var hashes: [String: Data] = [:]
@@ -43,6 +73,18 @@ extension NSManagedObjectModel {
 
   /// The model that a store with the given metadata was made with: for each entity in the metadata, the version that
   /// has its hash. Nil if the models lack one of them.
+  ///
+  /// ```swift
+  /// let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(type: .sqlite, at: url)
+  /// let older = NSManagedObjectModel(contentsOf: URL(fileURLWithPath: "Library.mom")) ?? model
+  /// if let fitting = NSManagedObjectModel(byMerging: [model, older], forStoreMetadata: metadata) {
+  ///   print(fitting.entities.count, "entities, as the store has them")
+  /// }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - models: candidates; the first that has an entity's hash gives the entity.
+  ///   - metadata: the store's; without version hashes the result is nil.
   public convenience init?(byMerging models: [NSManagedObjectModel], forStoreMetadata metadata: [String: Any]) {
     guard let hashes = StoredVersionHashes(metadata) else { return nil }
     var chosen: [NSEntityDescription] = []
@@ -60,6 +102,8 @@ extension NSManagedObjectModel {
     fill(with: chosen, from: sources)
   }
 
+  /// Makes this model of copies of the chosen entities, and of what the models say besides: identifiers, templates,
+  /// configurations.
   private func fill(with chosen: [NSEntityDescription], from models: [NSManagedObjectModel]) {
     entities = NSEntityDescription.copies(of: chosen)
     let byName = entitiesByName
@@ -91,6 +135,7 @@ extension NSManagedObjectModel {
     return ownModels.isEmpty && !exceptOthers ? bundles.others.flatMap(readableModels) : ownModels
   }
 
+  /// In the order of the files' names, so that the result does not depend on the file system.
   private static func readableModels(in bundle: Bundle) -> [NSManagedObjectModel] {
     let folder = bundle.resourceURL ?? bundle.bundleURL
     // A folder that cannot be read has no models for this program.
@@ -100,5 +145,7 @@ extension NSManagedObjectModel {
   }
 
   /// The extensions of model files, the most complete form first.
+  ///
+  /// Each of them is tried in this order where one model is looked for by its name.
   static let fileTypes = ["momd", "mom", "xcdatamodeld", "xcdatamodel"]
 }

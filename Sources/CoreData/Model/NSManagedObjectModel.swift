@@ -36,18 +36,33 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
 
   /// Names that the developer gave this version of the model; a store's metadata keeps them. Default: empty. They
   /// identify nothing: `versionChecksum` and the version hashes tell models apart.
+  ///
+  /// ```swift
+  /// if let metadata = container.persistentStoreCoordinator.persistentStores.first?.metadata {
+  ///   print(metadata[NSStoreModelVersionIdentifiersKey] ?? [])
+  /// }
+  /// ```
+  ///
+  /// Xcode's field "Identifier" of a model version sets one. Use them for messages to people.
   open var versionIdentifiers: Set<AnyHashable> = [] { willSet { checkEditable() } }
 
   /// Localised names of entities and properties, by Apple's keys ("Entity/Person"). Kept and not used by the framework.
+  ///
+  /// Validation errors here name entities and properties as the model does. A program may read its own texts from it.
   open var localizationDictionary: [String: String]? { willSet { checkEditable() } }
 
   /// A model without entities.
+  ///
+  /// Set `entities` and pass it to a container; use `init(file:line:_:)` to write entities with their properties in one
+  /// expression.
   public override init() {
     super.init()
     NSPersistentHistoryToken.register()
   }
 
   /// A model from an archive that `encode(with:)` made.
+  ///
+  /// Nil for data that another framework archived, and for a damaged archive.
   public required init?(coder: NSCoder) {
     super.init()
     NSPersistentHistoryToken.register()
@@ -60,6 +75,16 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
 
   /// All entities, in the order in which they were set. Setting them makes this model theirs: an entity belongs to one
   /// model, so take copies of another model's. Subentities and superentities have to be among them.
+  ///
+  /// ```swift
+  /// let note = NSEntityDescription()
+  /// note.name = "Note"
+  /// let model = NSManagedObjectModel()
+  /// model.entities = [note]
+  /// ```
+  ///
+  /// Relationships whose ends are known by name find them now. An entity that is left out when they are set again
+  /// belongs to no model any more. Traps once a coordinator uses the model: change a copy.
   open var entities: [NSEntityDescription] {
     get { storedEntities }
     set {
@@ -79,6 +104,8 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
   /// ```swift
   /// if let book = model.entitiesByName["Book"] { print(book.attributesByName.keys.sorted()) }
   /// ```
+  ///
+  /// Before a coordinator uses the model each access makes the dictionary anew: keep it where a loop needs it.
   open var entitiesByName: [String: NSEntityDescription] {
     lookup.load()?.entitiesByName ?? ModelLookup(self).entitiesByName
   }
@@ -87,6 +114,9 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
 
   /// The names of the configurations, the default one (all entities, "PF_DEFAULT_CONFIGURATION_NAME") first, the others
   /// sorted.
+  ///
+  /// A store gets a configuration's name when it is opened; nil and the default name mean all entities. Xcode's models
+  /// have one called "Default", which is empty or has all entities and means nothing special here.
   open var configurations: [String] {
     [Self.defaultConfigurationName] + entityNamesByConfiguration.keys.sorted()
   }
@@ -96,6 +126,8 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
   /// ```swift
   /// for name in model.configurations { print(name, model.entities(forConfigurationName: name)?.count ?? 0) }
   /// ```
+  ///
+  /// - Returns: the entities in the order in which `setEntities` got them.
   open func entities(forConfigurationName configuration: String?) -> [NSEntityDescription]? {
     guard let configuration, configuration != Self.defaultConfigurationName else { return entities }
     guard let names = entityNamesByConfiguration[configuration] else { return nil }
@@ -113,6 +145,13 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
   ///
   /// A store that is opened with the configuration holds these entities alone, so one coordinator can keep parts of a
   /// model in several files. Relationships between entities of different stores are not possible.
+  ///
+  /// An entity may be in several configurations. New objects then go to the first store that has it, unless
+  /// `assign(_:to:)` names one.
+  ///
+  /// - Parameters:
+  ///   - entities: entities of this model; an empty list makes an empty configuration.
+  ///   - configuration: the name. An existing configuration is replaced.
   open func setEntities(_ entities: [NSEntityDescription], forConfigurationName configuration: String) {
     checkEditable()
     for entity in entities where !storedEntities.contains(where: { $0 === entity }) {
@@ -126,6 +165,8 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
   }
 
   /// A model with some of the entities only, and with what configurations have of them; this one if it has no others.
+  ///
+  /// A store keeps a copy of its own part only: see `KeptModel`.
   func part(named names: Set<String>) -> NSManagedObjectModel {
     guard !entities.allSatisfy({ names.contains($0.name ?? "") }), let part = copy() as? NSManagedObjectModel else {
       return self
@@ -149,6 +190,8 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
   // MARK: Comparing
 
   /// By value: entities in any order, configurations, version identifiers and fetch request templates.
+  ///
+  /// It looks at every setting; to ask whether two models can open the same stores compare their `versionChecksum`.
   open override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? NSManagedObjectModel else { return false }
     return self === other
@@ -165,6 +208,17 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
 
   /// A deep copy that may be changed, even if a coordinator uses this model. Its entities, relationships and fetch
   /// request templates refer to each other.
+  ///
+  /// ```swift
+  /// if let newer = model.copy() as? NSManagedObjectModel {
+  ///   let rating = NSAttributeDescription()
+  ///   rating.name = "rating"
+  ///   rating.type = .integer16
+  ///   newer.entitiesByName["Book"]?.properties.append(rating)
+  /// }
+  /// ```
+  ///
+  /// Objects of the original's entities cannot be used with the copy. Values in user info are shared, not copied.
   open func copy(with zone: NSZone? = nil) -> Any {
     let copy = NSManagedObjectModel()
     copyContents(into: copy)
@@ -172,6 +226,8 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
   }
 
   /// Fills an empty model with copies of this model's entities, which refer to each other.
+  ///
+  /// A subclass copies itself with it: the copy may be of any class.
   func copyContents(into copy: NSManagedObjectModel) {
     copy.entities = NSEntityDescription.copies(of: storedEntities)
     copy.entityNamesByConfiguration = entityNamesByConfiguration
@@ -186,6 +242,13 @@ extension NSManagedObjectModel {
   var isEditable: Bool { lookup.load() == nil }
 
   /// Makes the model immutable and its lookups quick. Called by a coordinator; further calls do nothing.
+  ///
+  /// It settles ends of relationships first, since names are looked up through the model's dictionaries, then makes the
+  /// lookup tables of each entity. From now on `isEditable` is false, and every setter of the model and its parts
+  /// traps.
+  ///
+  /// Two coordinators on two threads may both freeze a model: the tables that the first one stored stay. The references
+  /// are atomic, so reading them needs no lock.
   func freeze() {
     guard isEditable else { return }
     for case let relationship as NSRelationshipDescription in storedEntities.flatMap(\.declaredProperties) {
@@ -198,6 +261,7 @@ extension NSManagedObjectModel {
     _ = self.lookup.storeIfNil(lookup)
   }
 
+  /// Called by every setter before it changes anything.
   func checkEditable() {
     guard isEditable else {
       fatalError("A managed object model cannot be changed once a coordinator uses it; change a copy.")
@@ -213,6 +277,8 @@ extension NSManagedObjectModel: Sequence {
 }
 
 /// The lookup tables of a frozen model.
+///
+/// Immutable, so any thread reads it without a lock.
 private final class ModelLookup: Sendable {
   let entitiesByName: [String: NSEntityDescription]
 
