@@ -1,8 +1,31 @@
 /// Carries out a mapping model object by object: three passes over the mappings, as `NSEntityMigrationPolicy` says.
+///
+/// ```text
+/// pass 1, progress 0 to 0.5      for each mapping: begin, createDestinationInstances for each old object,
+///                                endInstanceCreation
+/// pass 2, progress 0.5 to 0.8    for each mapping: createRelationships for each new object,
+///                                endRelationshipCreation
+/// pass 3                         for each mapping: performCustomValidation, end
+/// save                           one transaction with all new objects; then progress 1
+/// ```
+///
+/// There are three passes because a relationship may lead to objects of any mapping, which therefore all exist before
+/// the first is set. The order of the mappings is that of the mapping model. All old and new objects are in memory
+/// until the save: old ones because associations go by identity, new ones because they are unsaved. For large stores an
+/// inferred mapping, which runs in the database, is the better choice.
+///
+/// It runs on the caller's thread, inside of `performAndWait` of both contexts, so policies may use the objects
+/// directly. Objects have the class `NSManagedObject`: classes of the program belong to one version of the model only.
+///
+/// Source: Apple's Core Data Model Versioning and Data Migration Programming Guide, "The Migration Process".
 final class MappedMigration {
+  /// Reads the old store, which is open read-only.
   let sourceContext: NSManagedObjectContext
+  /// Has the new objects. It has no undo manager, which would keep a step for each of them.
   let destinationContext: NSManagedObjectContext
+  /// The mapping whose policy is running, for `NSMigrationManager.currentEntityMapping`.
   private(set) var currentMapping: NSEntityMapping?
+  /// Which new objects were made of which old ones, by mapping.
   var associations = MigrationAssociations()
   private let manager: NSMigrationManager
   private let cancellation: MigrationCancellation
@@ -24,6 +47,17 @@ final class MappedMigration {
     destinationContext.undoManager = nil
   }
 
+  /// Migrates a store into a new file, or adds its objects to a store that exists.
+  ///
+  /// 1. Both stores are opened by coordinators of their own, with copies of the models whose entities name no classes.
+  /// 2. The program's own entries of the metadata are copied.
+  /// 3. The passes run and the new objects are saved.
+  /// 4. The new store gets the old one's UUID and the copy of the program's own model, with its classes.
+  ///
+  /// If a step throws, a new file is removed; a store that was there before has lost nothing, as nothing was saved.
+  ///
+  /// - Parameter cancellation: asked before each object, so a cancellation takes effect soon.
+  /// - Throws: the codes of `NSMigrationManager.migrateStore`, and what policies and validation throw.
   static func run(
     _ manager: NSMigrationManager, from source: StoreFile, ofType sourceType: String, to destination: StoreFile,
     ofType destinationType: String, cancellation: MigrationCancellation
@@ -58,6 +92,8 @@ final class MappedMigration {
     try kind.setModel(manager.destinationModel, identifier: old.identifier, at: destination.url, destination.options)
   }
 
+  /// The three passes and the save. All policies are made before the first one begins, so that a class that is missing
+  /// is an error before any work is done.
   private func passes() throws {
     let mappings = manager.mappingModel.entityMappings ?? []
     let policies = try mappings.map(Self.policy)
@@ -89,11 +125,14 @@ final class MappedMigration {
     try destinationContext.save()
   }
 
+  /// Makes a mapping the current one, unless the migration was cancelled.
   private func enter(_ mapping: NSEntityMapping) throws {
     try cancellation.check()
     currentMapping = mapping
   }
 
+  /// The old objects of a mapping: those that its source expression fetches, or all of its entity without subentities,
+  /// which have mappings of their own. None for a mapping that adds or removes an entity.
   private func sourceObjects(
     of mapping: NSEntityMapping, _ policy: NSEntityMigrationPolicy
   ) throws -> [NSManagedObject] {
@@ -112,6 +151,10 @@ final class MappedMigration {
     return objects
   }
 
+  /// The policy of a mapping; the class is found by its name as managed objects' classes are: "SplitName" or
+  /// "Library.SplitName".
+  ///
+  /// - Throws: 134170 if the program has no such class.
   private static func policy(of mapping: NSEntityMapping) throws -> NSEntityMigrationPolicy {
     guard let name = mapping.entityMigrationPolicyClassName, !name.isEmpty else { return NSEntityMigrationPolicy() }
     guard

@@ -1,18 +1,47 @@
 /// The document inside a `.xcmappingmodel`: an XML store of Xcode's with one object for each mapping, and one for the
 /// whole, which holds both data models.
+///
+/// ```text
+/// <database>
+///   <object type="XDDEVMAPPINGMODEL" id="z102">
+///     <attribute name="sourcemodeldata" type="binary">YnBsaXN0MDD…</attribute>          EditorModel, base64
+///     <attribute name="destinationmodeldata" type="binary">…</attribute>
+///   </object>
+///   <object type="XDDEVENTITYMAPPING" id="z104">
+///     <attribute name="sourcename" type="string">Author</attribute>
+///     <attribute name="destinationname" type="string">Writer</attribute>
+///     <attribute name="migrationpolicyclassname" type="string">SplitName</attribute>
+///     <attribute name="mappingnumber" type="int16">1</attribute>
+///     <relationship name="attributemappings" type="0/0" destination="…" idrefs="z110 z111"></relationship>
+///   </object>
+///   <object type="XDDEVATTRIBUTEMAPPING" id="z110">
+///     <attribute name="name" type="string">familyName</attribute>
+///     <attribute name="valueexpressiondata" type="binary">…</attribute>                  a keyed archive
+///   </object>
+/// </database>
+/// ```
+///
+/// Xcode leaves out what it generates when it compiles the file: the values of properties that keep their name. Such a
+/// mapping is marked `isGenerated`, and `NSEntityMapping.resolve` fills it in as soon as both models are known.
+///
+/// Source: files that Xcode wrote; their names of keys are used as they stand there.
 struct MappingDocument {
+  /// One element `object`: its type, its attributes as texts, and its relationships as IDs of other elements.
   private struct Object {
     let kind: String
     var values: [String: String] = [:]
     var members: [String: [String]] = [:]
 
+    /// An attribute that holds bytes, in base64 with line breaks.
     func data(_ key: String) -> Data? {
       values[key].flatMap { Data(base64Encoded: $0, options: .ignoreUnknownCharacters) }
     }
   }
 
+  /// The objects by their ID in the file.
   private var objects: [String: Object] = [:]
 
+  /// Reads the objects of a parsed file. Nothing is checked yet: what is missing reads as nil.
   init(_ root: ModelNode) {
     for node in root.children(named: "object") {
       guard let id = node.attributes["id"], let kind = node.attributes["type"] else { continue }
@@ -48,6 +77,8 @@ struct MappingDocument {
       .map(mapping)
   }
 
+  /// The mapping that an object describes. Its kind is not in the file: Xcode's compiler derives it from what is there,
+  /// as this does.
   private func mapping(_ object: Object) -> NSEntityMapping {
     func value(_ key: String) -> String? { object.values[key].flatMap { $0.isEmpty ? nil : $0 } }
     let (source, destination) = (value("sourcename"), value("destinationname"))
@@ -72,6 +103,9 @@ struct MappingDocument {
   }
 
   /// The objects of an entity that match the mapping's predicate.
+  ///
+  /// It is what Xcode's compiler generates: `FETCH(FUNCTION($manager,
+  /// "fetchRequestForSourceEntityNamed:predicateString:", "Author", "TRUEPREDICATE"), $manager.sourceContext, NO)`.
   private func sourceExpression(_ entity: String, _ object: Object) -> NSExpression {
     let predicate = object.values.first { $0.key.contains("predicate") && !$0.value.isEmpty }?.value ?? "TRUEPREDICATE"
     let manager = NSExpression(forVariable: NSMigrationManagerKey)
@@ -84,6 +118,9 @@ struct MappingDocument {
       countOnly: false)
   }
 
+  /// The property mappings under a key, in the order of their names. Of three forms the first that is there counts: an
+  /// expression of the developer's, the key path and mapping of a relationship, and nothing, which means what Xcode
+  /// generates.
   private func properties(_ object: Object, _ key: String) -> [NSPropertyMapping] {
     (object.members[key] ?? []).compactMap { objects[$0] }.map { source in
       let mapping = NSPropertyMapping()

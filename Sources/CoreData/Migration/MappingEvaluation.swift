@@ -1,18 +1,41 @@
 /// The functions of the migration manager that expressions in mapping models call.
+///
+/// Raw values are Apple's selectors, as compiled mapping models have them in `FUNCTION($manager, "…", …)`.
 enum MappingFunction: String {
+  /// New objects that a mapping made of old ones: what a relationship mapping with a chosen mapping has.
   case instancesOfMapping = "destinationInstancesForEntityMappingNamed:sourceInstances:"
+  /// The way back.
   case sourcesOfMapping = "sourceInstancesForEntityMappingNamed:destinationInstances:"
+  /// New objects that any mapping made of the members: what Xcode generates where several mappings may have made them.
   case instancesOfRelationship = "destinationInstancesForSourceRelationshipNamed:sourceInstances:"
+  /// The request of a mapping's source expression.
   case fetchRequest = "fetchRequestForSourceEntityNamed:predicateString:"
 }
 
 /// Evaluates the expressions of a mapping for one object.
+///
+/// Expressions of mapping models call methods of the migration manager and of policies, which plain expressions cannot.
+/// So this walks the tree: a call of the manager or a policy is made here, and its result takes the call's place as a
+/// constant; everything else is left to `NSExpression`.
+///
+/// ```text
+/// FUNCTION($manager, "destinationInstancesForEntityMappingNamed:sourceInstances:", "BookToBook", $source.books)
+///   $source.books         the old author's books
+///   call on $manager      [the new books]
+/// uppercase:($source.name)
+///   $source.name          a constant, "Emma"
+///   uppercase:("Emma")    by NSExpression
+/// ```
+///
+/// A value is made for each object and thrown away. It may throw, which the evaluation of expressions elsewhere may
+/// not.
 struct MappingEvaluation {
   private let manager: NSMigrationManager
   private let policy: NSEntityMigrationPolicy
   private let destination: NSManagedObject?
   private var variables: [String: Any]
 
+  /// An evaluation for one old and one new object; without them for a mapping's source expression.
   init(
     _ manager: NSMigrationManager, _ mapping: NSEntityMapping, _ policy: NSEntityMigrationPolicy,
     source: NSManagedObject? = nil, destination: NSManagedObject? = nil
@@ -27,12 +50,17 @@ struct MappingEvaluation {
     variables[NSMigrationDestinationObjectKey] = destination
   }
 
+  /// The value of a property mapping's expression, in which `$propertyMapping` is that mapping.
   func value(_ expression: NSExpression, _ property: NSPropertyMapping) throws -> Any? {
     var evaluation = self
     evaluation.variables[NSMigrationPropertyMappingKey] = property
     return try evaluation.value(expression)
   }
 
+  /// The value of any expression of the mapping.
+  ///
+  /// - Throws: what a policy's method or a fetch throws; 134170 for a method that neither the manager nor the policy
+  ///   has.
   func value(_ expression: NSExpression) throws -> Any? {
     switch expression.node {
     case .variable(let name): return variables[name]
@@ -87,6 +115,7 @@ struct MappingEvaluation {
       with: variables[NSMigrationSourceObjectKey], context: NSMutableDictionary(dictionary: variables))
   }
 
+  /// A method of the migration manager, by its selector.
   private func call(_ name: String, _ arguments: [Any?]) throws -> Any? {
     let text = arguments.first as? String ?? ""
     let last = arguments.count > 1 ? arguments[1] : nil
@@ -103,6 +132,7 @@ struct MappingEvaluation {
     }
   }
 
+  /// The objects in a value: one, a collection, or a collection of collections.
   static func objects(_ value: Any?) -> [NSManagedObject] {
     switch value {
     case let object as NSManagedObject: [object]
@@ -114,6 +144,10 @@ struct MappingEvaluation {
   }
 
   /// Gives a new object the members that a relationship may have.
+  ///
+  /// Members of another entity than the destination are left out: a mapping may make objects of several entities. Both
+  /// ends of a relationship have a mapping, and whichever comes first sets both; so an empty value does not clear what
+  /// the other end has set.
   func set(_ relationship: NSRelationshipDescription, to value: Any?) {
     let members = Self.objects(value).filter { member in
       relationship.destinationEntity.map(member.entity.isKindOf) ?? true

@@ -1,5 +1,18 @@
 /// Reads mapping models: Xcode's `.xcmappingmodel` and the compiled `.cdm`.
+///
+/// ```text
+/// Library.xcmappingmodel/xcmapping.xml     MappingDocument
+/// Library.cdm                              a keyed archive of an NSMappingModel:
+///   NSEntityMappings [ NSMappingName "AuthorToWriter", NSMappingType 5, NSSourceEntityName "Author",
+///                      NSSourceEntityVersionHash, NSDestinationEntityName, NSDestinationEntityVersionHash,
+///                      NSAttributeMappings [ NSDestinationPropertyName "familyName", NSValueExpression … ],
+///                      NSRelationshipMappings, NSSourceExpression, NSEntityMigrationPolicyClassName ]
+/// ```
+///
+/// A store's opening asks `exist` first: without a mapping model in the program there is no need to look for the
+/// store's old model, which reads all model files.
 enum MappingModelFiles {
+  /// In the order of preference: a compiled file has everything that a migration needs.
   static let fileTypes = ["cdm", "xcmappingmodel"]
 
   /// Whether the program's bundles have any mapping model.
@@ -10,6 +23,8 @@ enum MappingModelFiles {
   }
 
   /// The mappings of a file, with the data models that Xcode's source form holds.
+  ///
+  /// - Returns: nil if there is no such file or it is damaged.
   static func contents(at url: URL) -> (mappings: [NSEntityMapping], models: MappingDocument.Models?)? {
     if url.pathExtension == "xcmappingmodel" {
       guard let data = FileManager.default.contents(atPath: url.appendingPathComponent("xcmapping.xml").path),
@@ -27,6 +42,9 @@ enum MappingModelFiles {
   }
 
   /// The mapping model between two models among the files of bundles; compiled ones first.
+  ///
+  /// Each file is read until one fits. The models are needed to tell, by version hashes or by names: see
+  /// `leads(from:to:)`.
   static func find(
     in bundles: [Bundle], from source: NSManagedObjectModel, to destination: NSManagedObjectModel
   ) -> NSMappingModel? {
@@ -44,6 +62,7 @@ enum MappingModelFiles {
     return nil
   }
 
+  /// An entity mapping of a compiled file.
   private static func mapping(_ archived: ArchivedObject) -> NSEntityMapping {
     let mapping = NSEntityMapping()
     mapping.name = archived.string("NSMappingName")

@@ -27,11 +27,25 @@ open class NSEntityMigrationPolicy: NSObject {
   public required override init() { super.init() }
 
   /// Begins the mapping: set up what the policy needs. Does nothing by itself.
+  ///
+  /// Called once, before the first old object of the mapping. New objects of mappings before it exist already.
+  ///
+  /// - Parameters:
+  ///   - mapping: the mapping that names this class.
+  ///   - manager: has the contexts, and `userInfo` for what the program passes to its policies.
   open func begin(_ mapping: NSEntityMapping, with manager: NSMigrationManager) throws {}
 
   /// Makes the new objects of an old one, and tells the manager which belong together.
   ///
   /// By itself inserts one object, gives it the values of the attribute mappings, and associates it.
+  ///
+  /// Override it to make no object (an old one that is not kept), several, or one with values that expressions cannot
+  /// compute. Call `super` for the mapping's own expressions.
+  ///
+  /// - Parameters:
+  ///   - sInstance: an old object of the mapping's source.
+  ///   - mapping: the mapping that names this class.
+  ///   - manager: makes the association: see `associate(sourceInstance:withDestinationInstance:for:)`.
   open func createDestinationInstances(
     forSource sInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
   ) throws {
@@ -54,6 +68,14 @@ open class NSEntityMigrationPolicy: NSObject {
   /// Sets the relationships of a new object, when all new objects of all mappings exist.
   ///
   /// By itself gives it the values of the relationship mappings.
+  ///
+  /// Called for each new object that is associated with an old one, in the order in which they were made. Relationships
+  /// without an expression stay empty.
+  ///
+  /// - Parameters:
+  ///   - dInstance: a new object of the mapping.
+  ///   - mapping: the mapping that names this class.
+  ///   - manager: finds the new objects of old ones: `destinationInstances(forEntityMappingName:sourceInstances:)`.
   open func createRelationships(
     forDestination dInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
   ) throws {
@@ -71,6 +93,8 @@ open class NSEntityMigrationPolicy: NSObject {
   open func endRelationshipCreation(forMapping mapping: NSEntityMapping, manager: NSMigrationManager) throws {}
 
   /// Checks the result of the mapping, when all new objects are complete. Does nothing by itself.
+  ///
+  /// The save that follows validates the objects by the model's rules, and throws what a save of a program would throw.
   open func performCustomValidation(forMapping mapping: NSEntityMapping, manager: NSMigrationManager) throws {}
 
   /// Ends the mapping: free what the policy needed. Does nothing by itself.
@@ -79,6 +103,19 @@ open class NSEntityMigrationPolicy: NSObject {
   /// The value of `FUNCTION($entityPolicy, "selector", …)` in a mapping's expression.
   ///
   /// An addition to Apple's API: Swift on Linux cannot call a method by its name, so override this and call it.
+  ///
+  /// ```swift
+  /// final class Shortening: NSEntityMigrationPolicy {
+  ///   override func value(forSelector selector: String, arguments: [Any?]) throws -> Any? {
+  ///     guard selector == "shortened:" else { return try super.value(forSelector: selector, arguments: arguments) }
+  ///     return (arguments.first as? String).map { String($0.prefix(80)) }
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - selector: the name in the expression, with its colons.
+  ///   - arguments: the evaluated arguments; nil for those without a value.
   ///
   /// - Throws: 134170 for an unknown selector.
   open func value(forSelector selector: String, arguments: [Any?]) throws -> Any? {

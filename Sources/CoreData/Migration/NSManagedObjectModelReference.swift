@@ -23,11 +23,16 @@ public final class NSManagedObjectModelReference: NSObject, @unchecked Sendable 
   }
 
   /// Names a model that the program has already. Its checksum must be the one given, or it counts as not found.
+  ///
+  /// The reference holds the model. It suits a program that makes its models in code, or has them embedded.
   public convenience init(model: NSManagedObjectModel, versionChecksum: String) {
     self.init(versionChecksum) { model }
   }
 
   /// Names the model in a file; of a bundle of versions, the one with the checksum.
+  ///
+  /// The file is read when a stage needs it, and each time it does. Which forms can be read says
+  /// `NSManagedObjectModel.init(contentsOf:)`.
   public convenience init(fileURL: URL, versionChecksum: String) {
     self.init(versionChecksum) {
       guard fileURL.pathExtension.hasSuffix("d") else { return try NSManagedObjectModel.load(contentsOf: fileURL) }
@@ -57,6 +62,9 @@ public final class NSManagedObjectModelReference: NSObject, @unchecked Sendable 
   }
 
   /// The model. Traps if there is none.
+  ///
+  /// Handlers of stages need it rarely: the manager's container has a store open with it. Opening a store by stages
+  /// does not trap, it throws 134504.
   public var resolvedModel: NSManagedObjectModel {
     do {
       return try resolve()

@@ -1,12 +1,30 @@
 /// What policies and expressions ask a migration that runs.
 extension NSMigrationManager {
   /// The context of the old objects, read-only. Traps if no migration runs object by object.
+  ///
+  /// Use it in a policy to fetch old objects that its mapping does not pass. It is on the thread that migrates, which
+  /// is its queue: no `perform` is needed.
   public var sourceContext: NSManagedObjectContext { running.sourceContext }
 
   /// The context of the new objects. Traps if no migration runs object by object.
+  ///
+  /// A policy inserts its objects here. Do not save it: the migration does, when all passes are done.
+  ///
+  /// ```swift
+  /// final class Numbering: NSEntityMigrationPolicy {
+  ///   override func end(_ mapping: NSEntityMapping, manager: NSMigrationManager) throws {
+  ///     let books = NSFetchRequest<NSManagedObject>(entityName: "Book")
+  ///     for (index, object) in try manager.destinationContext.fetch(books).enumerated() {
+  ///       object.setValue(Int64(index), forKey: "number")
+  ///     }
+  ///   }
+  /// }
+  /// ```
   public var destinationContext: NSManagedObjectContext { running.destinationContext }
 
   /// The mapping whose policy is called. Traps if no migration runs object by object.
+  ///
+  /// A policy gets it as an argument; expressions and observers of the progress ask here.
   public var currentEntityMapping: NSEntityMapping {
     guard let mapping = running.currentMapping else { fatalError("The migration has no current entity mapping yet.") }
     return mapping
@@ -19,12 +37,19 @@ extension NSMigrationManager {
 
   /// The entity of the old objects of a mapping, in the model of `sourceContext`; nil for a mapping that adds an
   /// entity. While no migration runs it is that of `sourceModel`.
+  ///
+  /// - Parameter mEntity: a mapping of this migration's mapping model.
   public func sourceEntity(for mEntity: NSEntityMapping) -> NSEntityDescription? {
     mEntity.sourceEntityName.flatMap { (run?.sourceContext.model ?? sourceModel).entitiesByName[$0] }
   }
 
   /// The entity of the new objects of a mapping, in the model of `destinationContext`; nil for a mapping that removes
   /// an entity. While no migration runs it is that of `destinationModel`.
+  ///
+  /// A policy makes its objects with it: `NSManagedObject(entity:insertInto:)` with an entity of `destinationModel`
+  /// would belong to another model.
+  ///
+  /// - Parameter mEntity: a mapping of this migration's mapping model.
   public func destinationEntity(for mEntity: NSEntityMapping) -> NSEntityDescription? {
     mEntity.destinationEntityName.flatMap { (run?.destinationContext.model ?? destinationModel).entitiesByName[$0] }
   }
@@ -34,6 +59,12 @@ extension NSMigrationManager {
   /// Notes that a mapping made a new object of an old one. A policy that makes objects itself calls it for each;
   /// relationships are then found through it. One old object may have several new ones, and a new object several old
   /// ones. Traps if no migration runs object by object.
+  ///
+  /// - Parameters:
+  ///   - sourceInstance: the old object, of `sourceContext`.
+  ///   - destinationInstance: the new object, of `destinationContext`. Without an association nothing refers to it, and
+  ///     `createRelationships` is not called for it.
+  ///   - entityMapping: the mapping under whose name the two are found.
   public func associate(
     sourceInstance: NSManagedObject, withDestinationInstance destinationInstance: NSManagedObject,
     for entityMapping: NSEntityMapping
@@ -43,6 +74,8 @@ extension NSMigrationManager {
 
   /// The new objects that a mapping made of old ones, in their order. Empty for an unknown name. Call it when all new
   /// objects exist: in `createRelationships(forDestination:in:manager:)` and later.
+  ///
+  /// Complexity: one look-up for each old object.
   ///
   /// - Parameter sourceInstances: the old objects; nil for all.
   public func destinationInstances(
@@ -77,6 +110,7 @@ extension NSMigrationManager {
     return request
   }
 
+  /// What `$manager.KEY` in a mapping's expression is; nil for an unknown key.
   func value(ofKey key: String) -> Any? {
     switch key {
     case "sourceContext": sourceContext
@@ -95,7 +129,11 @@ extension NSManagedObjectContext {
 }
 
 /// Which mapping made which new objects of which old ones.
+///
+/// Objects are told by identity, which is safe because the pairs hold them: an old object whose context had dropped it
+/// would come back as another one. Pairs keep their order, so a to-many relationship that is ordered stays so.
 struct MigrationAssociations {
+  /// The pairs of one mapping, in both directions and in their order.
   private struct Pairs {
     var destinations: [ObjectIdentifier: [NSManagedObject]] = [:]
     var sources: [ObjectIdentifier: [NSManagedObject]] = [:]

@@ -1,7 +1,24 @@
 /// Migrations that need more than the store's file: by stages, or by a mapping model.
+///
+/// `addPersistentStore` calls `migrateBeforeOpening` before a store class sees the file. What it does not handle,
+/// lightweight migration by an inferred mapping, the store does itself when it opens, in one transaction.
+///
+/// ```text
+/// options                                     version of the store     here
+/// none of the migration options               any                      nothing; opening throws 134100 if it differs
+/// staged manager                              another                  the stages, each a migration of its own
+/// migrate automatically, a mapping model fits another                  into a new file, which replaces the old one
+/// migrate automatically, none fits            another                  nothing; the store infers a mapping or throws
+/// any                                         current                  nothing
+/// ```
 extension NSPersistentStoreCoordinator {
   /// Migrates a store before it is opened, if the options ask for it and a mapping model or stages lead to the
   /// entities. Lightweight migration is left to the store.
+  ///
+  /// A store in memory, a store that does not exist yet and one that cannot be read are left to the opening, which says
+  /// what is wrong.
+  ///
+  /// - Throws: the errors of `NSMigrationManager.migrateStore` and of `NSStagedMigrationManager`.
   func migrateBeforeOpening(
     _ type: String, configuration: String?, at url: URL?, options: [AnyHashable: Any]?,
     allowing migration: AllowedMigration
@@ -25,6 +42,10 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// Migrates into a new file beside the old one, then replaces the old one's content.
+  ///
+  /// The new file has a name of its own that begins with a dot, in the same folder, so that the last step needs no copy
+  /// across file systems. No lock is held between the reading and the replacement: other programs should have the store
+  /// closed.
   private func migrate(
     at url: URL, ofType type: String, _ options: [AnyHashable: Any], from source: NSManagedObjectModel,
     by mapping: NSMappingModel
@@ -39,6 +60,8 @@ extension NSPersistentStoreCoordinator {
       at: url, destinationOptions: options, withPersistentStoreFrom: new, sourceOptions: options, ofType: type)
   }
 
+  /// Removes the new file with its companions (`-wal`, `-shm`, the folder of external data), whether the migration
+  /// succeeded or not.
   private static func removeFiles(of url: URL) {
     let folder = url.deletingLastPathComponent()
     let name = url.deletingPathExtension().lastPathComponent
