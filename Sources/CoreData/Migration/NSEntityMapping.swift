@@ -1,15 +1,24 @@
 /// What a migration does with the objects of an entity. Raw values are Apple's. Inferred mappings add, remove, copy or
 /// transform.
+///
+/// The kind is a description: a migration object by object asks only whether an entity is added or removed, and
+/// otherwise calls the policy for each old object. So a copied entity, too, goes through its property mappings.
 public enum NSEntityMappingType: UInt, Sendable {
   /// Unknown; handled like a transformation.
   case undefinedEntityMappingType = 0
   /// A migration policy handles them.
+  ///
+  /// Xcode sets it for a mapping that names a policy.
   case customEntityMappingType = 1
   /// The entity is new: there are none.
   case addEntityMappingType = 2
   /// The entity is gone: they are deleted.
+  ///
+  /// No old object is read, and the policy's methods for objects are not called.
   case removeEntityMappingType = 3
   /// The entity did not change: they are kept.
+  ///
+  /// Inference sets it if the version hashes are equal.
   case copyEntityMappingType = 4
   /// The entity changed: their values go to the new properties.
   case transformEntityMappingType = 5
@@ -20,26 +29,61 @@ public enum NSEntityMappingType: UInt, Sendable {
 /// Xcode's editor and inference make them; a program that makes one sets the names of both entities, and a property
 /// mapping for each property of the new one. Changing an inferred mapping makes the migration go object by object.
 ///
+/// ```swift
+/// let mapping = NSEntityMapping()
+/// mapping.name = "BookToVolume"
+/// mapping.mappingType = .transformEntityMappingType
+/// mapping.sourceEntityName = "Book"
+/// mapping.destinationEntityName = "Volume"
+/// let title = NSPropertyMapping()
+/// title.name = "title"
+/// title.valueExpression = NSExpression(format: "$source.title")
+/// mapping.attributeMappings = [title]
+/// let mappingModel = NSMappingModel()
+/// mappingModel.entityMappings = [mapping]
+/// ```
+///
+/// It may be changed at any time, and is read while a migration runs: change it before. Not `Sendable`: use it on one
+/// thread.
+///
 /// Source: Apple's documentation of `NSEntityMapping`.
 open class NSEntityMapping: NSObject {
   /// The name: "PersonToPerson", of inferred mappings "IEM_Copy_Person". Unique in its mapping model.
+  ///
+  /// Expressions and policies find the objects of a mapping by it; two mappings with one name share them.
   open var name: String! = "" { didSet { isEdited = true } }
   /// What the migration does with the entity's objects. Default: undefined.
   open var mappingType: NSEntityMappingType = .undefinedEntityMappingType { didSet { isEdited = true } }
   /// The name of the old entity; nil for a new one.
+  ///
+  /// Subentities need mappings of their own, unless `sourceExpression` fetches their objects.
   open var sourceEntityName: String? { didSet { isEdited = true } }
   /// The `versionHash` of the old entity; nil if it does not matter.
+  ///
+  /// Files are found by it: `NSMappingModel.init?(from:forSourceModel:destinationModel:)` takes a model with an entity
+  /// of this name and hash only.
   open var sourceEntityVersionHash: Data?
   /// The name of the new entity; nil for a removed one.
   open var destinationEntityName: String? { didSet { isEdited = true } }
   /// The `versionHash` of the new entity; nil if it does not matter.
   open var destinationEntityVersionHash: Data?
   /// A mapping for each attribute of the new entity; nil for a removed entity.
+  ///
+  /// An attribute without a mapping gets its default value.
   open var attributeMappings: [NSPropertyMapping]? { didSet { isEdited = true } }
   /// A mapping for each relationship of the new entity; nil for a removed entity.
+  ///
+  /// A relationship without a mapping is empty, unless that of its inverse sets it.
   open var relationshipMappings: [NSPropertyMapping]? { didSet { isEdited = true } }
   /// An `NSFetchRequestExpression` whose value is the objects to migrate; nil for all objects of the old entity,
   /// without those of its subentities.
+  ///
+  /// ```swift
+  /// let mapping = NSEntityMapping()
+  /// mapping.sourceExpression = NSExpression(
+  ///   format: "FETCH(FUNCTION($manager, %@, %@, %@), $manager.sourceContext, NO)",
+  ///   "fetchRequestForSourceEntityNamed:predicateString:", "Book", "isRead == YES")
+  /// ```
   open var sourceExpression: NSExpression? { didSet { isEdited = true } }
   /// Notes of the developer; the framework does not read them. Default: nil. An inferred mapping tells here which
   /// attributes and relationships it maps, adds and removes: sets of names under "mappedProperties", "addedProperties"
@@ -47,10 +91,16 @@ open class NSEntityMapping: NSObject {
   open var userInfo: [AnyHashable: Any]?
   /// The name of the class that migrates the objects, a subclass of `NSEntityMigrationPolicy`; nil for that class
   /// itself.
+  ///
+  /// A class that the program lacks is error 134170 when the migration begins. `NSStringFromClass(_:)` gives the name
+  /// of a class.
   open var entityMigrationPolicyClassName: String? { didSet { isEdited = true } }
 
   private var wasEdited = false
   /// Whether something was set after the mapping was inferred.
+  ///
+  /// A migration in the store's file does what inference says, so a mapping model that was changed must not be carried
+  /// out there.
   var isEdited: Bool {
     get { wasEdited || ((attributeMappings ?? []) + (relationshipMappings ?? [])).contains(where: \.isEdited) }
     set { wasEdited = newValue }
@@ -59,6 +109,8 @@ open class NSEntityMapping: NSObject {
   /// A mapping without entities.
   public override init() { super.init() }
 
+  /// The mapping of an entity by inference, with the names and expressions that Apple's framework gives:
+  /// "IEM_Transform_Book". A program may change it and so get a migration object by object.
   convenience init(_ mapping: InferredMapping.Entity) {
     self.init()
     let destination = mapping.destination
@@ -88,6 +140,7 @@ open class NSEntityMapping: NSObject {
     isEdited = false
   }
 
+  /// The mapping of an entity that the new model lacks.
   convenience init(removed source: NSEntityDescription) {
     self.init()
     name = "IEM_Remove_\(source.name ?? "")"
@@ -98,6 +151,8 @@ open class NSEntityMapping: NSObject {
     isEdited = false
   }
 
+  /// Notes in the user info what happens to the properties, as Apple's inferred mappings do, so that a program can show
+  /// it before a migration.
   private func tell(mapped: Set<String>, added: Set<String>, removed: Set<String>) {
     userInfo = ["mappedProperties": mapped, "addedProperties": added, "removedProperties": removed]
   }
@@ -117,6 +172,11 @@ open class NSEntityMapping: NSObject {
   open override var hash: Int { name?.hashValue ?? 0 }
 
   /// Sets what Xcode generates: values of properties that keep their name.
+  ///
+  /// Xcode's source form leaves these values out. It is done twice: with the models that the file holds, and with those
+  /// of the migration, which may have properties that the file's did not.
+  ///
+  /// - Parameter mappings: all mappings of the model, among which the one for a relationship's objects is looked for.
   func resolve(
     _ source: NSManagedObjectModel, _ destination: NSManagedObjectModel, among mappings: [NSEntityMapping]
   ) {
@@ -153,12 +213,20 @@ extension NSEntityDescription {
 /// mapping.valueExpression = NSExpression(format: "uppercase:($source.title)")
 /// ```
 ///
+/// The expressions may call methods: those of the manager, such as `FUNCTION($manager,
+/// "destinationInstancesForEntityMappingNamed:sourceInstances:", "BookToBook", $source.books)`, and those of a policy,
+/// which answers in `value(forSelector:arguments:)`.
+///
 /// Source: Apple's documentation of `NSPropertyMapping`.
 open class NSPropertyMapping: NSObject {
   /// The name of the new property.
   open var name: String? { didSet { isEdited = true } }
   /// The value, evaluated with the variables `$source`, `$destination`, `$manager`, `$entityMapping`,
   /// `$propertyMapping` and `$entityPolicy`; nil for a new property, which gets its default value.
+  ///
+  /// For an attribute the value must be of its type; nil leaves the default of a mandatory attribute. For a
+  /// relationship it is a new object, or a collection of new objects; those of other entities are left out. What an
+  /// expression throws ends the migration.
   open var valueExpression: NSExpression? {
     didSet {
       isEdited = true
@@ -184,6 +252,8 @@ open class NSPropertyMapping: NSObject {
   open override var hash: Int { name.hashValue }
 
   /// Sets the expression that Xcode generates for the models that are known now. Others may say more.
+  ///
+  /// A later call with other models replaces it.
   fileprivate func generate(_ source: Source) {
     valueExpression = source.expression
     isGenerated = true
@@ -197,6 +267,9 @@ open class NSPropertyMapping: NSObject {
   }
 
   /// Where values come from in the usual mappings.
+  ///
+  /// The expressions are those that Xcode and Apple's inference write, so mapping models made here and there look
+  /// alike.
   enum Source {
     /// The attribute of the old object.
     case attribute(String)
@@ -225,8 +298,13 @@ open class NSPropertyMapping: NSObject {
 }
 
 /// The variable of a mapping's expressions whose value is the `NSMigrationManager`.
+///
+/// `$manager.sourceContext`, `.destinationContext`, `.sourceModel`, `.destinationModel`, `.mappingModel`,
+/// `.currentEntityMapping` and `.userInfo` can be read.
 public let NSMigrationManagerKey = "manager"
 /// The variable of a mapping's expressions whose value is the old object.
+///
+/// Nil in source expressions, which are evaluated before there is one.
 public let NSMigrationSourceObjectKey = "source"
 /// The variable of a mapping's expressions whose value is the new object.
 public let NSMigrationDestinationObjectKey = "destination"

@@ -3,9 +3,16 @@
 /// It comes from a file of Xcode's (`.xcmappingmodel`), from its compiled form (`.cdm`), from code, or from two models
 /// by inference.
 ///
+/// Lightweight migration needs none: it infers one. Write a mapping model where values change in a way that no renaming
+/// identifier can say: one attribute becomes two, a text becomes a relationship, entities are merged.
+///
+/// It may be changed until a migration begins, and is not `Sendable`: use it on one thread.
+///
 /// Source: Apple's documentation of `NSMappingModel`.
 open class NSMappingModel: NSObject {
   /// What the migration does with each entity, in this order. Default: none.
+  ///
+  /// Setting it makes an inferred mapping model one that is carried out object by object.
   open var entityMappings: [NSEntityMapping]! = [] {
     didSet { isInferred = false }
   }
@@ -20,6 +27,8 @@ open class NSMappingModel: NSObject {
   private(set) var modelHashes: (source: [String: Data], destination: [String: Data])?
 
   /// Whether the mapping is as it was inferred, so that the migration can be done in the store's file.
+  ///
+  /// That keeps the objects' keys and needs little memory, so it is preferred where the result is the same.
   var isLightweight: Bool { isInferred && (entityMappings ?? []).allSatisfy { !$0.isEdited } }
 
   /// A mapping model without mappings.
@@ -27,6 +36,16 @@ open class NSMappingModel: NSObject {
 
   /// The mapping model between two models among the files of bundles, found by the version hashes that a file has.
   /// Nil if there is none.
+  ///
+  /// ```swift
+  /// let newer = NSManagedObjectModel(contentsOf: URL(fileURLWithPath: "Library 2.xcdatamodel")) ?? model
+  /// let written = NSMappingModel(from: nil, forSourceModel: model, destinationModel: newer)
+  /// let inferred = try NSMappingModel.inferredMappingModel(forSourceModel: model, destinationModel: newer)
+  /// print((written ?? inferred).entityMappingsByName.keys.sorted())
+  /// ```
+  ///
+  /// It reads all mapping model files of the bundles, compiled ones first; the first that fits is taken. Opening a
+  /// store with `NSMigratePersistentStoresAutomaticallyOption` calls it.
   ///
   /// - Parameter bundles: where to search; nil for the bundles of the program.
   public convenience init?(
@@ -45,6 +64,8 @@ open class NSMappingModel: NSObject {
   /// In a `.xcmappingmodel` Xcode leaves out what it generates itself. It follows from the two models that the file
   /// holds; where these cannot be read, from those that `init?(from:forSourceModel:destinationModel:)` and a migration
   /// give.
+  ///
+  /// - Parameter url: a file URL that ends in `.cdm` or `.xcmappingmodel`; nil gives nil.
   public convenience init?(contentsOf url: URL?) {
     guard let url, let contents = MappingModelFiles.contents(at: url) else { return nil }
     self.init()
@@ -69,6 +90,13 @@ open class NSMappingModel: NSObject {
   ///
   /// A program can thus tell, before it opens a store, whether the migration will need a mapping model. It compares the
   /// models only, and reads no store.
+  ///
+  /// - Parameters:
+  ///   - source: the model of the store.
+  ///   - destination: the model that the store is to have.
+  /// - Returns: a mapping for each entity of the new model, then one for each entity that is removed.
+  ///
+  /// Source: https://developer.apple.com/documentation/coredata/migrating-your-data-model-automatically
   public class func inferredMappingModel(
     forSourceModel source: NSManagedObjectModel, destinationModel destination: NSManagedObjectModel
   ) throws -> NSMappingModel {

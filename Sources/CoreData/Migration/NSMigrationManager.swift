@@ -20,6 +20,9 @@ internal import Synchronization
 /// Opening a store with `NSMigratePersistentStoresAutomaticallyOption` migrates it in place and is enough for most
 /// changes. Use a manager for policies of one's own, and to keep the old file.
 ///
+/// The source is opened read-only and never changed. A migration needs space for a second store, and must not run while
+/// another program writes to the source.
+///
 /// Source: Apple's documentation of `NSMigrationManager`.
 open class NSMigrationManager: NSObject {
   /// The model that the source store was made with.
@@ -27,14 +30,31 @@ open class NSMigrationManager: NSObject {
   /// The model of the new store.
   public let destinationModel: NSManagedObjectModel
   /// From 0 before the migration to 1 after it. It can be observed, on the thread that migrates.
+  ///
+  /// A migration in the file goes from 0 to 1 at once. Object by object it is 0.5 when all new objects exist, 0.8 when
+  /// their relationships are set.
+  ///
+  /// ```swift
+  /// let manager = NSMigrationManager(sourceModel: model, destinationModel: model)
+  /// let observation = manager.observe(\.migrationProgress) { manager, _ in
+  ///   print(Int(manager.migrationProgress * 100), "%")
+  /// }
+  /// observation.invalidate()
+  /// ```
   open internal(set) var migrationProgress: Float = 0
   /// Whether an inferred mapping model is carried out in the file; otherwise object by object. Default: true.
+  ///
+  /// Set it to false where policies should run for a mapping that was only inferred, or to get new keys for all
+  /// objects.
   open var usesStoreSpecificMigrationManager = true
   /// Notes of the developer, for policies. Default: nil.
+  ///
+  /// Expressions read it as `$manager.userInfo.KEY`.
   open var userInfo: [AnyHashable: Any]?
   /// The mapping model of the migration that runs, or ran last.
   open private(set) var mappingModel: NSMappingModel = NSMappingModel()
 
+  /// The migration that runs object by object; nil before, afterwards and for a migration in the file.
   var run: MappedMigration?
   private let cancellation = MigrationCancellation()
 
@@ -48,6 +68,18 @@ open class NSMigrationManager: NSObject {
   /// Migrates a store into a new file and leaves the source as it was. If there is a store of the destination model at
   /// the new place already, the new objects are added to it, one by one whatever the mapping model: so several mapping
   /// models, each for some of the entities, can fill one store.
+  ///
+  /// It returns when the new store is complete and closed. Neither store may be open in a coordinator of this program
+  /// that writes to it.
+  ///
+  /// - Parameters:
+  ///   - sourceURL: the file of the old store.
+  ///   - sourceType: its type: `NSSQLiteStoreType`, or that of an app's own store class.
+  ///   - options: those with which the old store is opened; it is read-only in any case.
+  ///   - mappings: what becomes of each entity; nil is error 134140.
+  ///   - destinationURL: another place. Onto itself a store cannot be migrated (134160).
+  ///   - destinationType: the type of the new store, which may differ.
+  ///   - destinationOptions: those of the new store, such as pragmas.
   ///
   /// - Throws: 134140 without a mapping model, 134110 for stores in memory, 134150 if the source cannot be opened,
   ///   134160 if the destination cannot be written, 134190 if no mapping can be inferred, 134111 if a new uniqueness
@@ -86,6 +118,9 @@ open class NSMigrationManager: NSObject {
   }
 
   /// Copies the rows of a store into a new one.
+  ///
+  /// For an inferred mapping where the store class cannot migrate its file, or the type changes: rows are converted one
+  /// after the other, without objects, and get new keys.
   private func copyRows(of source: StoreFile, _ type: String, to destination: StoreFile, _ newType: String) throws {
     let mapping = try RowMapping(from: sourceModel.entities, to: destinationModel.entities)
     // Coordinators close their stores when they are freed.
@@ -117,6 +152,14 @@ open class NSMigrationManager: NSObject {
   /// May be called on any thread.
   ///
   /// A migration that is carried out in the file is not interrupted: it notices a cancellation only before it begins.
+  ///
+  /// ```swift
+  /// let manager = NSMigrationManager(sourceModel: model, destinationModel: model)
+  /// manager.cancelMigrationWithError(CocoaError(.userCancelled))
+  /// manager.reset()  // otherwise the next migration throws the error
+  /// ```
+  ///
+  /// - Parameter error: what `migrateStore` throws.
   open func cancelMigrationWithError(_ error: any Error) { cancellation.cancel(error) }
 
   /// Makes the manager ready for another migration: forgets associations and a cancellation.
@@ -128,6 +171,9 @@ open class NSMigrationManager: NSObject {
 }
 
 /// The error with which a migration was cancelled.
+///
+/// It is apart from the manager because another thread sets it, while everything else of a manager belongs to the
+/// thread that migrates.
 final class MigrationCancellation: Sendable {
   private let error = Mutex<(any Error)?>(nil)
 
@@ -138,6 +184,9 @@ final class MigrationCancellation: Sendable {
 
 extension StoreFile {
   /// Opens the source store of a migration, read-only.
+  ///
+  /// The option for automatic migration is taken out: the store must open with the old model or not at all. Reading the
+  /// metadata first makes a missing file an error, where opening would create it.
   func openForMigration(_ type: String, _ coordinator: NSPersistentStoreCoordinator) throws -> any ObjectStore {
     try reporting(.migrationManagerSourceStore) {
       _ = try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: type, at: url, options: options)
@@ -153,6 +202,8 @@ extension StoreFile {
   }
 
   /// Throws 134160 if this is the file of the source.
+  ///
+  /// Links are followed: two paths to one file are the same place.
   func checkDifference(from source: StoreFile) throws {
     guard url.isSamePlace(as: source.url) else { return }
     throw CoreDataErrors.error(
@@ -179,6 +230,8 @@ extension StoreFile {
 
 extension NSPersistentStoreCoordinator {
   /// Opens a store that no one else is told of.
+  ///
+  /// No notification is posted, and no migration starts.
   fileprivate func openStore(_ type: String, at url: URL, _ options: [AnyHashable: Any]?) throws -> any ObjectStore {
     let store = try Self.storeClass(type).open(opening(type, configuration: nil, at: url, options: options))
     _ = try adopt(store)

@@ -1,6 +1,8 @@
 /// A step of a staged migration: `NSLightweightMigrationStage` or `NSCustomMigrationStage`. Another subclass is passed
 /// over.
 ///
+/// Use one of the two subclasses; a list of them is passed to `NSStagedMigrationManager.init(_:)`.
+///
 /// Source: Apple's documentation of `NSMigrationStage`.
 open class NSMigrationStage: NSObject {
   /// A name for messages. Default: nil.
@@ -23,9 +25,14 @@ open class NSMigrationStage: NSObject {
 /// Source: Apple's documentation of `NSLightweightMigrationStage`.
 public final class NSLightweightMigrationStage: NSMigrationStage {
   /// The checksums of the versions, oldest first.
+  ///
+  /// `NSManagedObjectModel.versionChecksum`, or `checksumsForVersionedModel(at:)` for a bundle of versions.
   public let versionChecksums: [String]
 
   /// A stage from any of the versions to the last one.
+  ///
+  /// A model of each checksum that is migrated to has to be known: the coordinator's, one of another stage's
+  /// references, or one in the program's bundles; else opening throws 134504.
   public init(_ versionChecksums: [String]) {
     self.versionChecksums = versionChecksums
     super.init()

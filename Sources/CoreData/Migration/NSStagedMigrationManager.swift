@@ -26,11 +26,26 @@
 /// Stages that lie before the store's version are passed over, so the same list serves stores of all versions. What the
 /// last stage leaves to the coordinator's model is done by a lightweight migration.
 ///
+/// Use it where the program must work on the data between two versions, such as filling an attribute before it becomes
+/// mandatory. If lightweight migration can go from every released version to the newest, no stages are needed.
+///
+/// ```text
+/// store at version 1                      stages [custom 1 to 2, lightweight 2, 3], model 4
+///   willMigrateHandler                    store open with model 1
+///   lightweight 1 to 2                    one transaction
+///   didMigrateHandler                     store open with model 2
+///   lightweight 2 to 3                    the stage's last version
+///   lightweight 3 to 4                    to the coordinator's model
+/// ```
+///
 /// Source: Apple's documentation of `NSStagedMigrationManager`.
 public final class NSStagedMigrationManager: NSObject {
   /// The stages, oldest first.
   public let stages: [NSMigrationStage]
   /// The container that has the store open while a handler runs; otherwise nil.
+  ///
+  /// Its objects are `NSManagedObject`s of the stage's model. Its store is closed when the handler returns: keep no
+  /// objects.
   public private(set) var container: NSPersistentContainer?
 
   /// A manager of stages, oldest first. Nothing is migrated before a store is opened with it.
@@ -40,6 +55,13 @@ public final class NSStagedMigrationManager: NSObject {
   }
 
   /// Brings a store to a model.
+  ///
+  /// Called by the coordinator before it opens a store whose version is not its model's.
+  ///
+  /// - Parameters:
+  ///   - type: the store's type.
+  ///   - options: those of the opening without this manager.
+  ///   - model: the coordinator's.
   ///
   /// - Throws: 134506 if no stage begins at the store's version; 134504 if the model of a stage is not found; the
   ///   errors of lightweight migration and of handlers.
@@ -77,6 +99,8 @@ public final class NSStagedMigrationManager: NSObject {
     if try checksum(type, url, options) != model.versionChecksum { try lightweight(type, url, options, to: model) }
   }
 
+  /// The version of the store, read anew after each stage: a stage that changed nothing, or failed at its end, is
+  /// noticed so.
   private func checksum(_ type: String, _ url: URL, _ options: [AnyHashable: Any]) throws -> String {
     let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(
       ofType: type, at: url, options: options)
@@ -84,6 +108,8 @@ public final class NSStagedMigrationManager: NSObject {
   }
 
   /// The model of a checksum: the store's new one, one of a stage, or one of the program's.
+  ///
+  /// A lightweight stage has only checksums, so its models have to be found.
   private func model(_ checksum: String, or model: NSManagedObjectModel) throws -> NSManagedObjectModel {
     if model.versionChecksum == checksum { return model }
     let references = stages.compactMap { $0 as? NSCustomMigrationStage }.flatMap { [$0.currentModel, $0.nextModel] }
@@ -92,6 +118,7 @@ public final class NSStagedMigrationManager: NSObject {
     return try NSManagedObjectModelReference(entityVersionHashes: [:], in: nil, versionChecksum: checksum).resolve()
   }
 
+  /// Opens and closes the store with a model, which migrates it by inference.
   private func lightweight(
     _ type: String, _ url: URL, _ options: [AnyHashable: Any], to model: NSManagedObjectModel
   ) throws {
@@ -104,6 +131,7 @@ public final class NSStagedMigrationManager: NSObject {
     try coordinator.remove(store)
   }
 
+  /// Opens the store in a container, runs a handler, and closes it. Without a handler nothing is opened.
   private func handle(
     _ handler: ((NSStagedMigrationManager, NSCustomMigrationStage) throws -> Void)?, of stage: NSCustomMigrationStage,
     model: NSManagedObjectModel, type: String, at url: URL, options: [AnyHashable: Any]
@@ -124,4 +152,7 @@ public final class NSStagedMigrationManager: NSObject {
 }
 
 /// The option whose value is the `NSStagedMigrationManager` that brings the store to the coordinator's model.
+///
+/// `NSMigratePersistentStoresAutomaticallyOption` need not be set beside it. A store that has the current version is
+/// opened without asking the manager.
 public let NSPersistentStoreStagedMigrationManagerOptionKey = "NSPersistentStoreStagedMigrationManagerOptionKey"
