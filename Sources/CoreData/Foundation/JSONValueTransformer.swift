@@ -5,6 +5,15 @@
 /// with the keys of dictionaries in order. A PostgreSQL server has a `jsonb` column, which people and other programs
 /// query, as in `settings->>'colour'`. It is an addition; a Mac's program defines the same few lines as a subclass of
 /// Foundation's `ValueTransformer` and registers it under the name.
+///
+/// ```swift
+/// let settings = NSAttributeDescription()
+/// settings.name = "settings"
+/// settings.type = .transformable
+/// settings.valueTransformerName = NSValueTransformerName.jsonTransformerName.rawValue
+/// ```
+///
+/// Numbers come back as `NSNumber`; dates and data have no form in JSON, and a save refuses them: store texts instead.
 public final class JSONValueTransformer: ValueTransformer {
   /// The class of transformed values: `NSData`.
   public override class func transformedValueClass() -> AnyClass { NSData.self }

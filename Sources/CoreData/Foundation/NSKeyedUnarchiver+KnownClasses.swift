@@ -1,8 +1,14 @@
 /// Reads keyed archives whose classes are looked at before any object is made.
 ///
 /// Foundation on Linux ends the process for a forbidden class, and writes to standard error for an unknown one.
+///
+/// The values of transformable attributes are archives, and a file may come from anywhere. Looking at the class names
+/// costs one reading of the property list, which is little beside creating the objects.
 extension NSKeyedUnarchiver {
   /// The object of a keyed archive; nil for other data, and if the program lacks one of its classes.
+  ///
+  /// For attributes without a transformer, which say nothing of their classes: every class of the program is allowed
+  /// then, as with Apple's framework.
   package static func knownObject(from data: Data) -> Any? {
     // An archive in another form than a binary property list has classes that are not known before.
     if let classes = classes(of: data), classes.contains(where: { $0 == nil }) { return nil }

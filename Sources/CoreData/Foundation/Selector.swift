@@ -2,6 +2,12 @@
 ///
 /// It replaces the Objective-C type, which Linux lacks, so that `Selector("compare:")` and string literals compile. It
 /// cannot be called.
+///
+/// ```swift
+/// let byTitle = NSSortDescriptor(key: "title", ascending: true, selector: "localizedStandardCompare:")
+/// ```
+///
+/// `#selector` does not exist on Linux, and needs `@objc` methods elsewhere: use the text in code for both.
 public struct Selector: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
   /// The name as it was given, with a colon for each argument: "compare:".
   public let name: String

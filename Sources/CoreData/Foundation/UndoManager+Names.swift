@@ -1,9 +1,14 @@
 /// The names of groups, and the manager's notifications.
 extension UndoManager {
   /// Names the open group, or else the last one: "Delete Book".
+  ///
+  /// The name appears in menu titles. It passes from a nested group to the enclosing one, if that has none, and to the
+  /// group that redoes it.
   public final func setActionName(_ actionName: String) { currentGroup?.name = actionName }
 
   /// Marks the group as one whose loss does no harm, such as a change of the selection.
+  ///
+  /// A program can ask `undoActionIsDiscardable` before it warns of unsaved changes.
   public final func setActionIsDiscardable(_ discardable: Bool) { currentGroup?.isDiscardable = discardable }
 
   private var currentGroup: Group? { openGroups.last ?? undoStack.last }

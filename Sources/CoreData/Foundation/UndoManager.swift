@@ -18,9 +18,23 @@
 /// registration opens one, which ends with the event: with the main queue's turn, with `undo()`, or for a context's
 /// changes with `processPendingChanges()`. It is bound to no queue; use it on one at a time.
 ///
+/// A context without an undo manager, which is the default here, registers nothing and needs no memory for it: set one
+/// only where a person can undo.
+///
+/// ```text
+/// undoStack            redoStack
+/// [edit A][edit B]     []             two groups were closed
+/// undo():              runs B's handlers backwards; what they register becomes a group of redoStack
+/// [edit A]             [B again]
+/// redo():              the same the other way round
+/// a new registration   empties redoStack
+/// ```
+///
 /// Source: Apple's documentation of `UndoManager`.
 open class UndoManager: NSObject {
   /// The registrations and closed groups inside a group.
+  ///
+  /// A group may contain others: those that were closed while it was open. It is undone as a whole.
   final class Group {
     enum Step {
       case action(UndoAction)
@@ -32,8 +46,12 @@ open class UndoManager: NSObject {
     var isDiscardable = false
   }
 
+  /// Outermost first. More than one is open only between calls of `beginUndoGrouping()`.
   final var openGroups: [Group] = []
+  /// Closed top-level groups, the last one at the end.
   final var undoStack: [Group] = []
+  /// Groups that were undone. Any registration outside of undo and redo empties it, since redoing would then start from
+  /// another state.
   final var redoStack: [Group] = []
   private var disabledCount = 0
   /// A registration opened the outermost open group, not `beginUndoGrouping()`.
@@ -45,7 +63,10 @@ open class UndoManager: NSObject {
   // MARK: Settings
 
   /// Whether a registration outside of all groups opens one that ends with the event. If not, such a registration
-  /// traps. Default: true.
+  /// traps, a context's changes included: open a group first. Default: true.
+  ///
+  /// Set it to false where the program decides alone what one undo takes back, and an implicit group would hide a
+  /// mistake.
   open var groupsByEvent = true
 
   /// The number of groups that are kept; the oldest are dropped. 0, the default, keeps all: set a number in a program
@@ -72,6 +93,8 @@ open class UndoManager: NSObject {
   open func disableUndoRegistration() { disabledCount += 1 }
 
   /// Reverts one `disableUndoRegistration()`. Traps without one.
+  ///
+  /// Calls nest: registrations are recorded again when each call that disabled them was reverted.
   open func enableUndoRegistration() {
     require(disabledCount > 0, "enableUndoRegistration() was called more often than disableUndoRegistration().")
     disabledCount -= 1
@@ -91,6 +114,8 @@ open class UndoManager: NSObject {
   open var groupingLevel: Int { openGroups.count }
 
   /// Whether `undo()` has something to undo.
+  ///
+  /// A group that is open and empty does not count.
   open var canUndo: Bool { !undoStack.isEmpty || openGroups.contains { !$0.steps.isEmpty } }
 
   /// Whether `redo()` has something to redo. Posts `NSUndoManagerCheckpoint` first.
@@ -129,6 +154,9 @@ open class UndoManager: NSObject {
 
   /// Closes the innermost group. It becomes a step of the enclosing group, or the next one to undo. An empty group is
   /// dropped. Traps if no group is open.
+  ///
+  /// Call it once for each `beginUndoGrouping()`, best in a `defer`: a group that stays open makes `undo()` trap or
+  /// undo too much.
   open func endUndoGrouping() {
     require(!openGroups.isEmpty, "endUndoGrouping() was called without a group being open.")
     post(.NSUndoManagerCheckpoint)
@@ -152,10 +180,14 @@ open class UndoManager: NSObject {
   }
 
   /// Closes the group that the event opened, if no other is open.
+  ///
+  /// A context calls it when it has processed its changes, the main queue's next turn calls it for other registrations.
+  /// A group that the program opened is left open.
   final func endEvent() {
     if isOpenedByEvent && openGroups.count == 1 && !isUndoing && !isRedoing { endUndoGrouping() }
   }
 
+  /// Drops the oldest groups beyond `levelsOfUndo`.
   private func trim() {
     if levelsOfUndo > 0 && undoStack.count > levelsOfUndo { undoStack.removeFirst(undoStack.count - levelsOfUndo) }
   }
@@ -165,6 +197,27 @@ open class UndoManager: NSObject {
   /// Registers the code that undoes a change. Registrations that the handler makes while it runs redo the change.
   ///
   /// The target is held weakly: if it is gone, the handler is not called.
+  ///
+  /// ```swift
+  /// final class Counter {
+  ///   let manager = UndoManager()
+  ///   var value = 0 {
+  ///     didSet { manager.registerUndo(withTarget: self) { [oldValue] in $0.value = oldValue } }
+  ///   }
+  /// }
+  /// let counter = Counter()
+  /// counter.value = 1
+  /// counter.manager.undo()
+  /// print(counter.value)  // 0; redo() makes it 1 again
+  /// ```
+  ///
+  /// Do not register changes of managed objects that a context with an undo manager has: it does so itself. Without
+  /// effect while registration is disabled. Traps outside of a group if `groupsByEvent` is false.
+  ///
+  /// - Parameters:
+  ///   - target: the object that changed. A handler that captures another object keeps it alive until the group is
+  ///     dropped.
+  ///   - handler: undoes the change; called on the queue that calls `undo()`.
   open func registerUndo<Target: AnyObject>(withTarget target: Target, handler: @escaping (Target) -> Void) {
     guard isUndoRegistrationEnabled else { return }
     if openGroups.isEmpty {
@@ -177,6 +230,8 @@ open class UndoManager: NSObject {
     openGroups.last?.steps.append(.action(UndoAction(target, handler)))
   }
 
+  /// Ends the group with the main queue's turn. On Apple's platforms the run loop does this; here a block at the end of
+  /// the main queue does.
   private func scheduleEndOfEvent() {
     // Other threads have no turns to wait for.
     guard PerformScope.isOnMainQueue else { return }
@@ -197,6 +252,9 @@ open class UndoManager: NSObject {
   }
 
   /// Drops the registrations for a target.
+  ///
+  /// A context calls it when it is reset, since its registrations concern objects that it no longer has. Groups that
+  /// have nothing left are dropped. It takes time proportional to the number of registrations.
   open func removeAllActions(withTarget target: Any) {
     let id = ObjectIdentifier(target as AnyObject)
     for group in openGroups { group.removeActions(of: id) }
@@ -210,6 +268,9 @@ open class UndoManager: NSObject {
 
   /// Undoes the last top-level group, after closing it if it is open. Traps if several groups are open, and inside of
   /// an undo or redo.
+  ///
+  /// `NSManagedObjectContext.undo()` processes the context's pending changes first, so call that one for a context.
+  /// Without a group to undo nothing happens.
   open func undo() {
     post(.NSUndoManagerCheckpoint)
     require(openGroups.count <= 1, "undo() was called while \(openGroups.count) groups are open; close all but one.")
@@ -218,6 +279,8 @@ open class UndoManager: NSObject {
   }
 
   /// Undoes the last closed group: a nested one if a group is open.
+  ///
+  /// For a program that undoes a part of what an open group has so far. `undo()` suits all others.
   open func undoNestedGroup() {
     post(.NSUndoManagerCheckpoint)
     require(!isUndoing && !isRedoing, "undo() was called by what an undo or redo does.")
@@ -235,6 +298,8 @@ open class UndoManager: NSObject {
   }
 
   /// Redoes the last undone group.
+  ///
+  /// Without a group to redo nothing happens. Traps inside of an undo or redo.
   open func redo() {
     post(.NSUndoManagerCheckpoint)
     require(!isUndoing && !isRedoing, "redo() was called by what an undo or redo does.")
@@ -248,6 +313,8 @@ open class UndoManager: NSObject {
 
   /// Runs a group's steps backwards. The registrations made meanwhile form a group of the same name that does the
   /// opposite.
+  ///
+  /// The new group goes onto `redoStack` during an undo, and onto `undoStack` during a redo: see `endUndoGrouping()`.
   private func reverse(_ group: Group) {
     open()
     openGroups.last?.name = group.name
@@ -256,12 +323,16 @@ open class UndoManager: NSObject {
     endUndoGrouping()
   }
 
+  /// Posts a notification on the thread that uses the manager, at once.
   func post(_ name: Notification.Name, _ info: [AnyHashable: Any]? = nil) {
     NotificationCenter.default.post(name: name, object: self, userInfo: info)
   }
 }
 
 /// One registered step.
+///
+/// The closure holds the target weakly, and `target` tells it from others without keeping it alive. An identifier may
+/// be used again after the target is gone; its action does nothing then.
 struct UndoAction {
   let target: ObjectIdentifier
   let run: () -> Void

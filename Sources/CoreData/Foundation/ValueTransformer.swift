@@ -33,12 +33,22 @@ open class ValueTransformer: NSObject {
   public override init() { super.init() }
 
   /// Registers a transformer under the name that models use; nil removes the name. Any thread.
+  ///
+  /// A name that nothing is registered under means keyed archiving: values that another transformer wrote read as their
+  /// bytes then, and new ones are written in another form. So register it before the first store is opened, in each
+  /// program. Replacing one does not change values that objects have in memory already.
+  ///
+  /// - Parameters:
+  ///   - transformer: one object for all attributes with the name, used from several threads.
+  ///   - name: the text of `NSAttributeDescription.valueTransformerName`.
   public class func setValueTransformer(_ transformer: ValueTransformer?, forName name: NSValueTransformerName) {
     let registered = transformer.map { Registered(transformer: $0) }
     transformers.withLock { $0[name.rawValue] = registered }
   }
 
   /// The registered names, in any order.
+  ///
+  /// "JSONValueTransformer" is among them from the beginning. Any thread.
   public class func valueTransformerNames() -> [NSValueTransformerName] {
     transformers.withLock { $0.keys.map { NSValueTransformerName($0) } }
   }
@@ -55,19 +65,33 @@ open class ValueTransformer: NSObject {
   open class func allowsReverseTransformation() -> Bool { true }
 
   /// Turns an object into the stored value, usually `Data`. The default returns it unchanged.
+  ///
+  /// Called when an object is saved, on the queue of the save. Nil stores NULL, and the value is lost without an error:
+  /// return `Data` for every value that the program sets.
   open func transformedValue(_ value: Any?) -> Any? { value }
 
   /// Turns a stored value into the object. The default returns it unchanged.
+  ///
+  /// Called when a row is read, on the queue that reads. Nil leaves the bytes as the property's value. Contexts of one
+  /// coordinator share the object, so return one that nobody changes.
   open func reverseTransformedValue(_ value: Any?) -> Any? { value }
 }
 
 /// Gives `ValueTransformer` the initialiser by name: a protocol's initialiser may return an existing object.
+///
+/// Nothing else needs to conform.
 public protocol ValueTransformerLookup {}
 
 extension ValueTransformer: ValueTransformerLookup {}
 
 extension ValueTransformerLookup where Self: ValueTransformer {
   /// The transformer that is registered under a name; nil if none of this class is.
+  ///
+  /// ```swift
+  /// let json = ValueTransformer(forName: .jsonTransformerName)
+  /// let data = json?.transformedValue(["colour": "red"]) as? Data
+  /// print(data.map { String(decoding: $0, as: UTF8.self) } ?? "")  // {"colour":"red"}
+  /// ```
   public init?(forName name: NSValueTransformerName) {
     guard let transformer = ValueTransformer.named(name.rawValue) as? Self else { return nil }
     self = transformer
@@ -83,8 +107,29 @@ extension ValueTransformerLookup where Self: ValueTransformer {
 /// Its directions follow its name and so are the opposite of other transformers': `transformedValue(_:)` reads the
 /// stored archive, `reverseTransformedValue(_:)` writes it. Source: Apple's documentation of
 /// `NSSecureUnarchiveFromDataTransformer`.
+///
+/// ```swift
+/// final class Palette: NSObject, NSSecureCoding {
+///   static var supportsSecureCoding: Bool { true }
+///   let names: [String]
+///   init(names: [String]) { self.names = names }
+///   func encode(with coder: NSCoder) { coder.encode(names as NSArray, forKey: "names") }
+///   init?(coder: NSCoder) {
+///     names = coder.decodeObject(of: [NSArray.self, NSString.self], forKey: "names") as? [String] ?? []
+///   }
+/// }
+/// final class PaletteTransformer: NSSecureUnarchiveFromDataTransformer {
+///   override class var allowedTopLevelClasses: [AnyClass] { [Palette.self] }
+/// }
+/// ValueTransformer.setValueTransformer(PaletteTransformer(), forName: NSValueTransformerName("PaletteTransformer"))
+/// ```
+///
+/// Use it rather than plain archiving wherever the file may come from elsewhere: an archive names the classes that are
+/// created from it.
 open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
   /// The classes that an archive's object may have, or inherit from. A subclass overrides it.
+  ///
+  /// Default: the classes of Foundation's values and collections.
   open class var allowedTopLevelClasses: [AnyClass] { foundationClasses }
 
   /// The classes of values and collections, which hold nothing but what their archive says.
