@@ -20,6 +20,14 @@ extension NSAttributeType {
 extension NSAttributeDescription {
   /// The kind of value that an attribute holds: `NSAttributeType` in the spelling of newer code, `.string` or
   /// `.integer64`.
+  ///
+  /// ```swift
+  /// let pages = NSAttributeDescription()
+  /// pages.type = .integer64  // attributeType = .integer64AttributeType
+  /// ```
+  ///
+  /// Numbers are `NSNumber` in `value(forKey:)` whatever the type. In a SQLite file integers and Booleans are INTEGER
+  /// columns, doubles and floats FLOAT, dates TIMESTAMP, decimals DECIMAL, texts and URLs VARCHAR, all others BLOB.
   public struct AttributeType: RawRepresentable, Hashable, Sendable {
     /// The same kind as the enumeration that model files and older code use.
     public let rawValue: NSAttributeType

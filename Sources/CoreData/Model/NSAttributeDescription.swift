@@ -14,6 +14,9 @@
 open class NSAttributeDescription: NSPropertyDescription, @unchecked Sendable {
   /// The kind of value. Setting it sets `attributeValueClassName` too. Default: undefined. Another kind is another
   /// version of the model, which no migration can infer (134190): use a mapping model.
+  ///
+  /// Part of the version hash. A class that reads the attribute with another type ends the process at the first access:
+  /// see `Types of accessors` in the list of differences.
   open var attributeType: NSAttributeType = .undefinedAttributeType {
     willSet { checkEditable() }
     didSet { attributeValueClassName = attributeType.valueClassName }
@@ -31,6 +34,17 @@ open class NSAttributeDescription: NSPropertyDescription, @unchecked Sendable {
 
   /// The value of a newly inserted object, a number as `NSNumber`; nil for none. Lightweight migration gives it to rows
   /// that lack a mandatory value.
+  ///
+  /// ```swift
+  /// let created = NSAttributeDescription()
+  /// created.name = "created"
+  /// created.type = .date
+  /// created.defaultValue = Date(timeIntervalSinceReferenceDate: 0)
+  /// ```
+  ///
+  /// It is the same object for all new objects, so nothing mutable: set values that differ, such as the present time or
+  /// a new UUID, in `awakeFromInsert()`. It is no part of the version hash; objects that exist keep their values when
+  /// it changes.
   open var defaultValue: Any? {
     willSet { checkEditable() }
     didSet { defaultValue = defaultValue.map(FoundationValue.number) }
@@ -67,6 +81,17 @@ open class NSAttributeDescription: NSPropertyDescription, @unchecked Sendable {
 
   /// Whether the tombstone in persistent history keeps the value of a deleted object. Default: false. Set it for the
   /// attributes by which other systems know the object. It is part of the version hash.
+  ///
+  /// ```swift
+  /// let request = NSPersistentHistoryChangeRequest.fetchHistory(after: lastToken)
+  /// if let result = try context.execute(request) as? NSPersistentHistoryResult,
+  ///   let transactions = result.result as? [NSPersistentHistoryTransaction]
+  /// {
+  ///   for change in transactions.flatMap({ $0.changes ?? [] }) where change.changeType == .delete {
+  ///     print(change.tombstone ?? [:])
+  ///   }
+  /// }
+  /// ```
   open var preservesValueInHistoryOnDeletion = false { willSet { checkEditable() } }
 
   /// Kept with the model and without effect: nothing here syncs with CloudKit. Default: false.

@@ -19,11 +19,16 @@
 /// An object reads and sets it as `[String: Any]`, or one element with `setValue(_:forKeyPath:)`. Each element has a
 /// column of its own in a SQL store.
 ///
+/// Use it for values that belong together and are nothing without their object, such as an address or a position. An
+/// entity of its own can be shared, fetched and related.
+///
 /// Source: Apple's documentation of `NSCompositeAttributeDescription`.
 ///
 /// `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
 open class NSCompositeAttributeDescription: NSAttributeDescription, @unchecked Sendable {
   /// The parts, each an attribute; an element may be composite itself. Default: none.
+  ///
+  /// Names are unique among the elements. Part of the version hash. Traps once a coordinator uses the model.
   open var elements: [NSAttributeDescription] = [] {
     willSet { checkEditable() }
     didSet { for element in elements { element.owner = owner } }
@@ -66,10 +71,16 @@ open class NSCompositeAttributeDescription: NSAttributeDescription, @unchecked S
 
   override var isNarrow: Bool { elements.contains(where: \.isNarrow) }
 
+  /// The element of a name; nil for none.
   func element(_ name: String) -> NSAttributeDescription? { elements.first { $0.name == name } }
 
   /// The elements that hold a value, those inside composite elements included, ordered by name, each with its key path
   /// from here.
+  ///
+  /// ```text
+  /// address(city, position(lat, long))     ["city"], ["position", "lat"], ["position", "long"]
+  /// columns                                ZADDRESS_CITY, ZADDRESS_POSITION_LAT, ZADDRESS_POSITION_LONG
+  /// ```
   package var leaves: [(path: [String], attribute: NSAttributeDescription)] {
     elements.sorted(onBytes: { $0.name }).flatMap { element in
       guard let composite = element as? NSCompositeAttributeDescription else { return [([element.name], element)] }

@@ -10,6 +10,18 @@ internal import Synchronization
 /// An entity does not keep its model alive: keep the model as long as you use its entities. It may be changed until a
 /// coordinator uses the model; then any thread may read it.
 ///
+/// ```swift
+/// for entity in model.entities {
+///   print(entity.name ?? "", entity.superentity?.name ?? "-")
+///   for name in entity.attributesByName.keys.sorted() { print(" ", name) }
+/// }
+/// ```
+///
+/// Programs meet entities in three places: they name one in a fetch request, they create objects with one, and code
+/// that handles any object asks it for the properties (`object.entity.attributesByName`). In code
+/// `NSEntityDescription(_:…)` of `NSManagedObjectModel.init(file:line:_:)` is shorter than setting the properties one
+/// by one.
+///
 /// Source: Apple's documentation of `NSEntityDescription`; the tables as Apple's files show them.
 ///
 /// `@unchecked Sendable`: only the code that builds a model changes it. Once a coordinator uses the model it is
@@ -22,6 +34,9 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   /// The name of the class of the entity's objects, with or without its module: "Person", "Contacts.Person". Default:
   /// "NSManagedObject". A class that is not found is replaced by `NSManagedObject`, with a sentence on standard error.
   /// It has no effect on the store.
+  ///
+  /// Use `NSStringFromClass(_:)` for a class in code. Two entities may have one class; then the class's `entity()`
+  /// cannot tell which is meant, so create objects by their entity.
   open var managedObjectClassName: String! {
     get { className }
     set {
@@ -37,9 +52,13 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   /// medium.name = "Medium"
   /// medium.isAbstract = true
   /// ```
+  ///
+  /// A fetch of it finds the objects of its subentities. It is part of the version hash.
   open var isAbstract = false { willSet { checkEditable() } }
 
   /// Notes of the developer; the framework does not read them. Default: empty.
+  ///
+  /// It may be changed while the model is in use, on any thread. It is no part of the version hash.
   open var userInfo: [AnyHashable: Any]? {
     get { infoOfUser.values }
     set { infoOfUser.values = newValue }
@@ -84,9 +103,14 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
 
   /// Indexes over several properties, each a group of names or descriptions, in the form that models had before fetch
   /// indexes. Default: none.
+  ///
+  /// Use `indexes` in new models: they have directions and conditions.
   open var compoundIndexes: [[Any]] = [] { willSet { checkEditable() } }
 
   /// Text that gives two otherwise equal versions of the entity different hashes. Default: nil.
+  ///
+  /// Set it when the meaning of stored values changes and the model does not, such as prices that become cents. Stores
+  /// of the other version then need a migration, in which a policy or a stage converts the values.
   open var versionHashModifier: String? { willSet { checkEditable() } }
 
   /// The entity's name in an earlier version of the model, for lightweight migration. Default: `name`. Without it a
@@ -110,18 +134,26 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   package var productModuleName: String?
 
   /// The properties that this entity declares itself.
+  ///
+  /// Those of superentities are looked up, and never copied into subentities, so a change of one is a change for all.
   package private(set) var declaredProperties: [NSPropertyDescription] = []
   private var declaredSubentities: [NSEntityDescription] = []
   private var className = "NSManagedObject"
+  /// The identifier that was set; nil where the name stands for it. Copies must not turn one into the other.
   var storedRenamingIdentifier: String?
+  /// The superentity. It is held without a reference count: the model holds all entities, see `EntityAnchor`.
   fileprivate(set) final var parent: NSEntityDescription? {
     get { parentAnchor?.entity }
     set { parentAnchor = newValue?.anchor }
   }
   private var parentAnchor: EntityAnchor?
+  /// What properties, indexes and other entities hold instead of this entity.
   let anchor = EntityAnchor()
+  /// The model that has the entity among its `entities`.
   weak var model: NSManagedObjectModel?
+  /// Set once, when a coordinator begins to use the model; then the entity is immutable.
   private let lookup = AtomicLazyReference<EntityLookup>()
+  /// How objects of the entity keep their values; made when the first object is.
   let layoutCache = EntityLayoutCache()
 
   /// An entity without a name, a class of its own and properties. It has no effect until it is among a model's
@@ -141,6 +173,8 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   deinit { anchor.entity = nil }
 
   /// The model that the entity belongs to. Traps if there is none or it was freed.
+  ///
+  /// An entity of an object is safe to ask: its context's coordinator holds the model.
   open var managedObjectModel: NSManagedObjectModel {
     guard let model else {
       fatalError("The entity \(name ?? "without a name") belongs to no model, or its model is gone.")
@@ -159,6 +193,9 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   /// audiobook.name = "Audiobook"
   /// book.subentities = [audiobook]
   /// ```
+  ///
+  /// An entity has one superentity. The subentities have to be among the model's `entities` as well. All of a hierarchy
+  /// share one table, so a deep hierarchy makes wide rows. The hierarchy is part of the version hash.
   open var subentities: [NSEntityDescription] {
     get { declaredSubentities }
     set {
@@ -174,6 +211,8 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   }
 
   /// The entities that inherit directly from this one, by name; those without a name are left out.
+  ///
+  /// Made anew at each access.
   open var subentitiesByName: [String: NSEntityDescription] {
     Dictionary(
       declaredSubentities.compactMap { entity in entity.name.map { ($0, entity) } },
@@ -188,6 +227,9 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   /// ```swift
   /// let isBook = model.entitiesByName["Book"].map { book.entity.isKindOf(entity: $0) } ?? false
   /// ```
+  ///
+  /// Entities are compared by identity, so those of a copy of the model do not count. It takes constant time once the
+  /// model is in use.
   open func isKindOf(entity: NSEntityDescription) -> Bool {
     if self === entity { return true }
     if let lookup = lookup.load() { return lookup.ancestors.contains(ObjectIdentifier(entity)) }
@@ -199,6 +241,19 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   /// All properties: the inherited ones first, then the entity's own in the order in which they were set.
   ///
   /// Setting them makes this entity their owner; inherited properties among the new value stay inherited.
+  ///
+  /// ```swift
+  /// let title = NSAttributeDescription()
+  /// title.name = "title"
+  /// title.type = .string
+  /// let book = NSEntityDescription()
+  /// book.name = "Book"
+  /// book.properties = [title]
+  /// book.properties.append(NSAttributeDescription("pages", .integer64))
+  /// ```
+  ///
+  /// A property belongs to one entity: give copies of it to a second one. A property of a superentity's name replaces
+  /// the inherited one here. Before a coordinator uses the model each access makes the list anew.
   open var properties: [NSPropertyDescription] {
     get { currentLookup.properties }
     set {
@@ -215,21 +270,38 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   }
 
   /// The properties by name, inherited ones included.
+  ///
+  /// Kept once the model is in use; made anew at each access before, like the following two.
   open var propertiesByName: [String: NSPropertyDescription] { currentLookup.propertiesByName }
 
   /// The attributes by name, inherited ones included.
+  ///
+  /// ```swift
+  /// for (name, attribute) in book.entity.attributesByName where attribute.type == .string {
+  ///   print(name, book.value(forKey: name) ?? "")
+  /// }
+  /// ```
+  ///
+  /// Derived and composite attributes are among them, transient ones too.
   open var attributesByName: [String: NSAttributeDescription] { currentLookup.attributesByName }
 
   /// The relationships by name, inherited ones included.
+  ///
+  /// Fetched properties are not among them.
   open var relationshipsByName: [String: NSRelationshipDescription] { currentLookup.relationshipsByName }
 
   /// The relationships that lead to the given entity itself, inherited ones included; not those to its superentities.
+  ///
+  /// - Parameter entity: an entity of the same model. Complexity: proportional to the number of properties.
   open func relationships(forDestination entity: NSEntityDescription) -> [NSRelationshipDescription] {
     properties.compactMap { $0 as? NSRelationshipDescription }.filter { $0.destinationEntity === entity }
   }
 
   /// A copy that belongs to no model. Its relationships lead to the original destination entities until it comes into a
   /// model that has entities of these names.
+  ///
+  /// Its properties and indexes are copies too, its user info is shared. It has no superentity and no subentities: to
+  /// copy a hierarchy copy the model.
   open func copy(with zone: NSZone? = nil) -> Any {
     copyOfSelf()
   }
@@ -264,11 +336,14 @@ extension NSEntityDescription {
   /// The lookup tables: kept once the model is frozen, built for each call before.
   private var currentLookup: EntityLookup { lookup.load() ?? EntityLookup(self) }
 
+  /// Called for each entity when its model is frozen; further calls do nothing.
   func freeze() {
     guard isEditable else { return }
     _ = lookup.storeIfNil(EntityLookup(self))
   }
 
+  /// Every setter calls it before it changes something. A change of an entity in use would not reach the layouts of its
+  /// objects, nor the store's tables.
   func checkEditable() {
     guard isEditable else {
       fatalError(
@@ -280,6 +355,8 @@ extension NSEntityDescription {
   }
 
   /// The property names of a uniqueness constraint or a compound index, which may hold descriptions instead.
+  ///
+  /// Elements of other types are left out. A check of the model finds names that do not exist.
   package func names(of constraint: [Any]) -> [String] {
     constraint.compactMap { element in
       switch element {
@@ -299,6 +376,9 @@ extension NSEntityDescription: Sequence {
 }
 
 /// The lookup tables of a frozen entity.
+///
+/// Objects ask for properties by name at each access by name, so the dictionaries are made once. A property of an
+/// entity takes the place of an inherited one of the same name, at the inherited one's position.
 private final class EntityLookup: Sendable {
   let properties: [NSPropertyDescription]
   let propertiesByName: [String: NSPropertyDescription]
@@ -337,6 +417,9 @@ private final class VersionHash: Sendable {
 /// A reference to an entity that does not keep it alive: nil once the entity is gone.
 ///
 /// It replaces `weak`, which moves the entity's reference count out of the entity; each new object changes that count.
+///
+/// The order of events makes the unowned reference safe: whoever reads it holds the model, and the model holds the
+/// entity until it is freed itself.
 ///
 /// `@unchecked Sendable`: the entity's `init` sets it, and its `deinit` clears it when the model is not used any more.
 final class EntityAnchor: @unchecked Sendable {

@@ -4,12 +4,23 @@
 /// leave out elements over expressions and R-Tree elements, and indexes made of relationships only, which have an index
 /// anyway.
 ///
+/// ```text
+/// book.indexes = [byAuthorAndTitle]     CREATE INDEX Z_Book_byAuthorAndTitle ON ZBOOK (ZAUTHOR …, ZTITLE …)
+/// author == %@ AND title == %@          served        author == %@ ORDER BY title      served
+/// title == %@                           not served: the first element is missing
+/// title ==[c] %@                        not served: the column is wrapped in a function
+/// ```
+///
+/// `NSManagedObjectContext.explain` and `EXPLAIN QUERY PLAN` show whether an index is used.
+///
 /// Source: Apple's documentation of `NSFetchIndexDescription`.
 ///
 /// `@unchecked Sendable`: only the code that builds a model changes it. Once a coordinator uses the model it is
 /// immutable, and every setter traps.
 open class NSFetchIndexDescription: NSObject, NSCopying, @unchecked Sendable {
   /// The index's name: unique in its entity.
+  ///
+  /// SQLite stores call it `Z_ENTITY_NAME`. No other index of the entity may have it.
   open var name: String { willSet { checkEditable() } }
 
   /// The indexed properties, the most significant first.
@@ -20,6 +31,11 @@ open class NSFetchIndexDescription: NSObject, NSCopying, @unchecked Sendable {
 
   /// Restricts the index to the objects that match; nil for all. A SQLite store heeds predicates that compare
   /// attributes with nil, and indexes all rows for others.
+  ///
+  /// A partial index is smaller and cheaper to keep; it serves only fetches whose predicate implies its own, such as
+  /// `deletedAt == nil AND …` for `deletedAt == nil`.
+  ///
+  /// Source: https://www.sqlite.org/partialindex.html
   open var partialIndexPredicate: NSPredicate? { willSet { checkEditable() } }
 
   private var ownerAnchor: EntityAnchor?
@@ -90,6 +106,8 @@ open class NSFetchIndexDescription: NSObject, NSCopying, @unchecked Sendable {
 }
 
 /// The structure of a fetch index. Raw values are Apple's.
+///
+/// Use `.binary`, unless a model is shared with a program on a Mac.
 public enum NSFetchIndexElementType: UInt, Sendable {
   /// A tree in the order of the values.
   case binary = 0
@@ -107,6 +125,9 @@ public enum NSFetchIndexElementType: UInt, Sendable {
 /// element.isAscending = false
 /// let index = NSFetchIndexDescription(name: "byLength", elements: [element])
 /// ```
+///
+/// SQLite can read an index in either direction, so `isAscending` matters only where one fetch sorts by several
+/// properties in different directions.
 ///
 /// Source: Apple's documentation of `NSFetchIndexElementDescription`.
 ///
@@ -126,6 +147,11 @@ open class NSFetchIndexElementDescription: NSObject, NSCopying, @unchecked Senda
 
   /// An element for a property. Once the index belongs to an entity, the entity's property of the same name takes its
   /// place.
+  ///
+  /// - Parameters:
+  ///   - property: an attribute or a to-one relationship. An `NSExpressionDescription` is kept in the model, and SQLite
+  ///     stores make no index of it.
+  ///   - collationType: `.binary`, or `.rTree`, which SQLite stores leave out.
   public init(property: NSPropertyDescription, collationType: NSFetchIndexElementType) {
     self.givenProperty = property
     self.givenName = property.name
@@ -143,6 +169,8 @@ open class NSFetchIndexElementDescription: NSObject, NSCopying, @unchecked Senda
 
   /// The indexed property: that of the index's entity with the element's name, once the index belongs to one; else the
   /// one that the element was made with.
+  ///
+  /// Nil for a name that the entity does not have.
   open var property: NSPropertyDescription? {
     givenProperty is NSExpressionDescription
       ? givenProperty : indexDescription?.owner?.propertiesByName[givenName] ?? givenProperty

@@ -1,6 +1,16 @@
 /// The settings that attributes, relationships, fetched properties and expression columns have in common. A model uses
 /// its subclasses.
 ///
+/// ```text
+/// NSPropertyDescription
+///   NSAttributeDescription              a value in a column
+///     NSDerivedAttributeDescription     a value that the store computes
+///     NSCompositeAttributeDescription   several values under one name
+///   NSRelationshipDescription           other objects
+///   NSFetchedPropertyDescription        the result of a fetch
+///   NSExpressionDescription             a column of a dictionary result
+/// ```
+///
 /// Source: Apple's documentation of `NSPropertyDescription`.
 ///
 /// `@unchecked Sendable`: only the code that builds a model changes it. Once a coordinator uses the model it is
@@ -9,6 +19,9 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
   /// The property's name: unique in its entity and the entities above, of letters, digits and underscores. Stores know
   /// the property by it, so a new name needs a migration: see `renamingIdentifier`. Names of members of
   /// `NSManagedObject` cannot be used.
+  ///
+  /// It begins with a lower-case letter by convention: Swift properties have the same name. In a predicate's format a
+  /// name such as "in" is written `#in`. Default: "", with which a model cannot be used.
   open var name: String = "" { willSet { checkEditable() } }
 
   /// Whether a save accepts the property without a value; otherwise it throws 1570. Default: true. An empty text is a
@@ -21,6 +34,11 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
   /// title.isOptional = false
   /// title.defaultValue = "Untitled"
   /// ```
+  ///
+  /// For a to-many relationship it says whether the set may be empty although `minCount` is above 0. A mandatory
+  /// attribute needs a default value, or objects cannot be saved before the program has set one; a scalar property of a
+  /// class, `Int64`, reads nil as 0, which hides that there is no value. Part of the version hash: an optional
+  /// attribute that becomes mandatory needs a default for lightweight migration.
   open var isOptional = true { willSet { checkEditable() } }
 
   /// Whether the store leaves the property out, so that it lives in memory only. Default: false. Its value is lost when
@@ -32,6 +50,9 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
   /// words.type = .integer64
   /// words.isTransient = true
   /// ```
+  ///
+  /// Use it for values that are computed from others and needed often; a computed property of the class needs no model.
+  /// Fetches from stores in memory can name one.
   open var isTransient = false { willSet { checkEditable() } }
 
   /// Notes of the developer; the framework does not read them. Default: empty.
@@ -42,6 +63,9 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
   private let infoOfUser = UserInfo()
 
   /// Whether the store indexes the property, the form that models had before fetch indexes. Default: false.
+  ///
+  /// Stores make an index for it as for a fetch index over this property alone. New models use
+  /// `NSEntityDescription.indexes`.
   open var isIndexed = false { willSet { checkEditable() } }
 
   /// Kept with the model and without effect: nothing here indexes for Spotlight. Default: false.
@@ -51,10 +75,23 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
   open var isStoredInExternalRecord = false { willSet { checkEditable() } }
 
   /// Text that gives two otherwise equal versions of the property different hashes. Default: nil.
+  ///
+  /// See the property of the same name of `NSEntityDescription`.
   open var versionHashModifier: String? { willSet { checkEditable() } }
 
   /// The property's name in an earlier version of the model, for lightweight migration. Default: `name`. Without it a
   /// renamed property is a new one, and the values of the former one are lost.
+  ///
+  /// ```swift
+  /// if let new = model.copy() as? NSManagedObjectModel,
+  ///   let title = new.entitiesByName["Book"]?.attributesByName["title"]
+  /// {
+  ///   title.name = "heading"
+  ///   title.renamingIdentifier = "title"  // so that its values stay
+  /// }
+  /// ```
+  ///
+  /// It is no part of the version hash, so it can be removed in the version after.
   open var renamingIdentifier: String? {
     get { storedRenamingIdentifier ?? name }
     set {
@@ -65,13 +102,18 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
 
   /// The predicates that a save requires a value to match, evaluated with the value as `SELF`. A nil value is not
   /// tested.
+  ///
+  /// Default: none. A program can show them as hints of a form.
   open private(set) var validationPredicates: [NSPredicate] = []
 
   /// What a save throws for each of `validationPredicates`: an error code as `NSNumber`, or a description as `String`
   /// for a 1550.
+  ///
+  /// Default: none.
   open private(set) var validationWarnings: [Any] = []
 
   private var ownerAnchor: EntityAnchor?
+  /// The entity that declares the property; nil for none. The elements of a composite attribute have the same.
   package final var owner: NSEntityDescription? {
     get { ownerAnchor?.entity }
     set {
@@ -93,6 +135,8 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
   }
 
   /// The entity that declares the property. Traps if there is none or it was freed.
+  ///
+  /// For an inherited property it is the superentity. A property of an object's entity can be asked safely.
   open var entity: NSEntityDescription {
     guard let owner else { fatalError("The property \(name) belongs to no entity, or its entity is gone.") }
     return owner
@@ -110,6 +154,12 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
   ///
   /// A predicate without a warning fails the save with 1550. Xcode's minima, maxima and patterns become such
   /// predicates.
+  ///
+  /// - Parameters:
+  ///   - validationPredicates: the rules, each with the value as `SELF`. They are no part of the version hash: existing
+  ///     rows are tested when they are saved next.
+  ///   - validationWarnings: for each rule the error's code as a number, or its description as a text, which a save
+  ///     throws as 1550.
   open func setValidationPredicates(
     _ validationPredicates: [NSPredicate]?, withValidationWarnings validationWarnings: [Any]?
   ) {
@@ -119,11 +169,15 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
   }
 
   /// A copy that belongs to no entity.
+  ///
+  /// A relationship's copy finds its destination and its inverse by name in the model that it comes into.
   open func copy(with zone: NSZone? = nil) -> Any {
     copyOfSelf()
   }
 
   /// A new description of the same class, for copying.
+  ///
+  /// Each subclass returns its own class.
   func makeEmpty() -> NSPropertyDescription {
     NSPropertyDescription()
   }
@@ -173,6 +227,7 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
 }
 
 extension NSPropertyDescription {
+  /// A property without an entity may always be changed.
   func checkEditable() {
     guard owner?.isEditable ?? true else {
       fatalError(

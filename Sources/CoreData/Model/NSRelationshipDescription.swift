@@ -22,6 +22,13 @@
 /// Give each relationship an inverse: Core Data keeps both ends in step, and can apply the delete rules. A to-one end
 /// is a column of its table; a relationship of many to many has a table of its own.
 ///
+/// ```text
+/// to-one, inverse to-many     a column ZAUTHOR in the table of the to-one end, with an index
+/// to-one, inverse to-one      a column in both tables
+/// to-many, inverse to-many    a table Z_1BOOKS with two columns of keys
+/// ordered                     one more column, the position: Z_FOK_AUTHOR
+/// ```
+///
 /// Source: Apple's documentation of `NSRelationshipDescription`; the tables as Apple's files show them.
 ///
 /// `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
@@ -30,6 +37,8 @@ open class NSRelationshipDescription: NSPropertyDescription, @unchecked Sendable
   ///
   /// A copy of a relationship finds its destination and its inverse by name in the model that it comes into. As long as
   /// it is in none, it leads to those of the original.
+  ///
+  /// Part of the version hash, by its name.
   open var destinationEntity: NSEntityDescription? {
     get { namedEnds.flatMap(destination) ?? destinationAnchor?.entity }
     set {
@@ -43,6 +52,9 @@ open class NSRelationshipDescription: NSPropertyDescription, @unchecked Sendable
 
   /// The relationship that leads back; nil for none. Core Data keeps both ends in step. Held weakly, since its entity
   /// holds it.
+  ///
+  /// Set it on both sides. A to-many relationship without an inverse is kept as a table of its own. Part of the version
+  /// hash, by its name.
   open var inverseRelationship: NSRelationshipDescription? {
     get { namedEnds.flatMap(inverse) ?? inverseReference }
     set {
@@ -64,10 +76,15 @@ open class NSRelationshipDescription: NSPropertyDescription, @unchecked Sendable
 
   /// The largest number of related objects that a save accepts; 0 means any number, 1 makes a to-one relationship.
   /// Default: 0.
+  ///
+  /// A save that finds more throws 1590. Part of the version hash. Lightweight migration turns to-one into to-many, and
+  /// not the other way round.
   open var maxCount = 0 { willSet { checkEditable() } }
 
   /// The smallest number of related objects that a save accepts; an optional relationship may also be empty. Default:
   /// 0.
+  ///
+  /// A save that finds fewer throws 1580, or 1570 for a mandatory relationship without any. Part of the version hash.
   open var minCount = 0 { willSet { checkEditable() } }
 
   /// What deleting an object does to the objects at the other end. Default: nullify, which clears their reference.
@@ -79,14 +96,23 @@ open class NSRelationshipDescription: NSPropertyDescription, @unchecked Sendable
   /// books.name = "books"
   /// books.deleteRule = .cascadeDeleteRule  // an author's books go with the author
   /// ```
+  ///
+  /// The rules run when the context processes its changes, at the latest before a save
+  /// (`NSManagedObjectContext.propagatesDeletesAtEndOfEvent`), and need the related objects: deleting an author with a
+  /// cascade fires the fault of `books` and deletes each one. The rule is no part of the version hash.
   open var deleteRule: NSDeleteRule = .nullifyDeleteRule { willSet { checkEditable() } }
 
   /// Whether a to-many relationship is an `NSOrderedSet` that keeps its order in the store. Default: false. Each row
   /// keeps its position, and moving a member rewrites some of them: sort a fetch where the order follows from the
   /// values.
+  ///
+  /// An unordered relationship with a sorted fetch is cheaper. Part of the version hash; lightweight migration goes
+  /// both ways.
   open var isOrdered = false { willSet { checkEditable() } }
 
   /// Whether the value is a set: `maxCount` is not 1.
+  ///
+  /// It follows from `maxCount`, so a relationship of at most one is to-one, whatever else is set.
   open var isToMany: Bool { maxCount != 1 }
 
   override func makeEmpty() -> NSPropertyDescription {
