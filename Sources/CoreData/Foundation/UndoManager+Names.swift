@@ -14,6 +14,8 @@ extension UndoManager {
   private var currentGroup: Group? { openGroups.last ?? undoStack.last }
 
   /// The name of the group that `undo()` would undo; "" for none.
+  ///
+  /// While a group is open it is the open group's.
   public final var undoActionName: String { (openGroups.first ?? undoStack.last)?.name ?? "" }
 
   /// The name of the group that `redo()` would redo; "" for none.
@@ -26,6 +28,8 @@ extension UndoManager {
   public final var redoActionIsDiscardable: Bool { redoStack.last?.isDiscardable ?? false }
 
   /// A title for a menu: "Undo", with the name of the action if it has one.
+  ///
+  /// In English; a program in another language builds its title from `undoActionName`.
   public final var undoMenuItemTitle: String { undoMenuTitle(forUndoActionName: undoActionName) }
 
   /// A title for a menu: "Redo", with the name of the action if it has one.
@@ -43,6 +47,8 @@ extension UndoManager {
 }
 
 /// Whether the closed group is discardable, in the user info of the notifications about closing.
+///
+/// A Bool.
 public let NSUndoManagerGroupIsDiscardableKey = "NSUndoManagerGroupIsDiscardableKey"
 
 extension Notification.Name {
@@ -54,6 +60,9 @@ extension Notification.Name {
   /// Before a group is closed, with `NSUndoManagerGroupIsDiscardableKey`.
   public static let NSUndoManagerWillCloseUndoGroup = Notification.Name("NSUndoManagerWillCloseUndoGroupNotification")
   /// After a group was closed, with `NSUndoManagerGroupIsDiscardableKey`.
+  ///
+  /// A user interface refreshes its undo command on it, and on those about undo and redo. The object is the manager,
+  /// and the thread is the one that uses it.
   public static let NSUndoManagerDidCloseUndoGroup = Notification.Name("NSUndoManagerDidCloseUndoGroupNotification")
   /// Before a group is undone.
   public static let NSUndoManagerWillUndoChange = Notification.Name("NSUndoManagerWillUndoChangeNotification")

@@ -101,16 +101,22 @@ open class UndoManager: NSObject {
   }
 
   /// Whether registrations are recorded.
+  ///
+  /// False between `disableUndoRegistration()` and the call that reverts it.
   open var isUndoRegistrationEnabled: Bool { disabledCount == 0 }
 
   // MARK: State
 
   /// Whether `undo()` is running.
+  ///
+  /// Registrations made meanwhile form the group that redoes.
   open private(set) var isUndoing = false
   /// Whether `redo()` is running.
   open private(set) var isRedoing = false
 
   /// How many groups are open, one inside of the other; 0 for none.
+  ///
+  /// Inside of a handler of `undo()` it is 1: the group for redo is open.
   open var groupingLevel: Int { openGroups.count }
 
   /// Whether `undo()` has something to undo.
@@ -125,6 +131,8 @@ open class UndoManager: NSObject {
   }
 
   /// The number of groups that can be undone in a row.
+  ///
+  /// It is at most `levelsOfUndo`, if that is not 0. Open groups do not count.
   open var undoCount: Int { undoStack.count }
 
   /// The number of groups that can be redone in a row.

@@ -160,6 +160,11 @@ open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
 }
 
 /// The name under which a value transformer is registered, and which models use.
+///
+/// ```swift
+/// let palette = NSValueTransformerName("PaletteTransformer")
+/// let colours = NSAttributeDescription("colours", .transformable) { $0.valueTransformerName = palette.rawValue }
+/// ```
 public struct NSValueTransformerName: RawRepresentable, Hashable, Sendable {
   /// The name itself.
   public let rawValue: String
@@ -170,5 +175,8 @@ public struct NSValueTransformerName: RawRepresentable, Hashable, Sendable {
   /// The name of `JSONValueTransformer`, which is registered from the beginning: an addition to Apple's names.
   public static let jsonTransformerName = NSValueTransformerName("JSONValueTransformer")
   /// The name that models give to `NSSecureUnarchiveFromDataTransformer`.
+  ///
+  /// Nothing is registered under it at first: values are then archived by keys all the same, and read without a list of
+  /// allowed classes. Register a subclass under it to have its classes checked.
   public static let secureUnarchiveFromDataTransformerName = NSValueTransformerName("NSSecureUnarchiveFromData")
 }

@@ -53,6 +53,8 @@ open class NSEntityMapping: NSObject {
   /// Expressions and policies find the objects of a mapping by it; two mappings with one name share them.
   open var name: String! = "" { didSet { isEdited = true } }
   /// What the migration does with the entity's objects. Default: undefined.
+  ///
+  /// For one that adds or removes an entity no old object is read. All other kinds are carried out alike.
   open var mappingType: NSEntityMappingType = .undefinedEntityMappingType { didSet { isEdited = true } }
   /// The name of the old entity; nil for a new one.
   ///
@@ -64,8 +66,12 @@ open class NSEntityMapping: NSObject {
   /// of this name and hash only.
   open var sourceEntityVersionHash: Data?
   /// The name of the new entity; nil for a removed one.
+  ///
+  /// The migration inserts objects of this entity, whose subentities need mappings of their own.
   open var destinationEntityName: String? { didSet { isEdited = true } }
   /// The `versionHash` of the new entity; nil if it does not matter.
+  ///
+  /// Files are found by it, like `sourceEntityVersionHash`.
   open var destinationEntityVersionHash: Data?
   /// A mapping for each attribute of the new entity; nil for a removed entity.
   ///
@@ -220,6 +226,8 @@ extension NSEntityDescription {
 /// Source: Apple's documentation of `NSPropertyMapping`.
 open class NSPropertyMapping: NSObject {
   /// The name of the new property.
+  ///
+  /// Default: nil, with which the mapping is passed over.
   open var name: String? { didSet { isEdited = true } }
   /// The value, evaluated with the variables `$source`, `$destination`, `$manager`, `$entityMapping`,
   /// `$propertyMapping` and `$entityPolicy`; nil for a new property, which gets its default value.
@@ -307,10 +315,14 @@ public let NSMigrationManagerKey = "manager"
 /// Nil in source expressions, which are evaluated before there is one.
 public let NSMigrationSourceObjectKey = "source"
 /// The variable of a mapping's expressions whose value is the new object.
+///
+/// Its attributes are being set while attribute mappings run, so the order decides which are there already.
 public let NSMigrationDestinationObjectKey = "destination"
 /// The variable of a mapping's expressions whose value is the `NSEntityMapping`.
 public let NSMigrationEntityMappingKey = "entityMapping"
 /// The variable of a mapping's expressions whose value is the `NSPropertyMapping`.
 public let NSMigrationPropertyMappingKey = "propertyMapping"
 /// The variable of a mapping's expressions whose value is the `NSEntityMigrationPolicy`.
+///
+/// `FUNCTION($entityPolicy, "name:", …)` calls its `value(forSelector:arguments:)`.
 public let NSMigrationEntityPolicyKey = "entityPolicy"

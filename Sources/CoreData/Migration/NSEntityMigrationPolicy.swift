@@ -63,6 +63,9 @@ open class NSEntityMigrationPolicy: NSObject {
   }
 
   /// Called when all new objects of the mapping exist. Does nothing by itself.
+  ///
+  /// Objects that no old one corresponds to can be made here, such as a default folder. Objects of later mappings do
+  /// not exist yet.
   open func endInstanceCreation(forMapping mapping: NSEntityMapping, manager: NSMigrationManager) throws {}
 
   /// Sets the relationships of a new object, when all new objects of all mappings exist.
@@ -90,6 +93,8 @@ open class NSEntityMigrationPolicy: NSObject {
   }
 
   /// Called when the relationships of all new objects of the mapping are set. Does nothing by itself.
+  ///
+  /// The place for relationships that concern all objects of the mapping, such as their order.
   open func endRelationshipCreation(forMapping mapping: NSEntityMapping, manager: NSMigrationManager) throws {}
 
   /// Checks the result of the mapping, when all new objects are complete. Does nothing by itself.
@@ -98,6 +103,8 @@ open class NSEntityMigrationPolicy: NSObject {
   open func performCustomValidation(forMapping mapping: NSEntityMapping, manager: NSMigrationManager) throws {}
 
   /// Ends the mapping: free what the policy needed. Does nothing by itself.
+  ///
+  /// The objects are saved after the last mapping has ended. A policy that threw before is not called any more.
   open func end(_ mapping: NSEntityMapping, manager: NSMigrationManager) throws {}
 
   /// The value of `FUNCTION($entityPolicy, "selector", …)` in a mapping's expression.

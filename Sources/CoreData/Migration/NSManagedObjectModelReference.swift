@@ -13,6 +13,8 @@
 /// `@unchecked Sendable`: immutable; a model in use is immutable too.
 public final class NSManagedObjectModelReference: NSObject, @unchecked Sendable {
   /// The checksum of the model, as `NSManagedObjectModel.versionChecksum` gives it.
+  ///
+  /// Write it as a constant: computed from the model itself it would guard against nothing.
   public let versionChecksum: String
   private let find: () throws -> NSManagedObjectModel?
 
@@ -25,6 +27,9 @@ public final class NSManagedObjectModelReference: NSObject, @unchecked Sendable 
   /// Names a model that the program has already. Its checksum must be the one given, or it counts as not found.
   ///
   /// The reference holds the model. It suits a program that makes its models in code, or has them embedded.
+  ///
+  /// The checksum decides as well: a model with it is found even if the hashes were given incompletely. All models of
+  /// the bundles are read.
   public convenience init(model: NSManagedObjectModel, versionChecksum: String) {
     self.init(versionChecksum) { model }
   }
@@ -53,6 +58,9 @@ public final class NSManagedObjectModelReference: NSObject, @unchecked Sendable 
   }
 
   /// Names a version by its name, among the models of a bundle; nil means the program's bundles.
+  ///
+  /// The name is that of a version's file, "Library 2" for "Library 2.xcdatamodel". A version of this name with another
+  /// checksum counts as not found; only if there is none of the name, one with the checksum is taken.
   public convenience init(name modelName: String, in bundle: Bundle?, versionChecksum: String) {
     self.init(versionChecksum) {
       let bundles = bundle.map { [$0] } ?? Bundle.ofProgram

@@ -18,6 +18,8 @@ open class NSMappingModel: NSObject {
   }
 
   /// The entity mappings by their names, such as "PersonToPerson". Of two with one name the first is here.
+  ///
+  /// Made anew at each access.
   open var entityMappingsByName: [String: NSEntityMapping] {
     Dictionary((entityMappings ?? []).map { ($0.name ?? "", $0) }, uniquingKeysWith: { first, _ in first })
   }

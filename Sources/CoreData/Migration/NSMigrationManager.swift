@@ -26,8 +26,12 @@ internal import Synchronization
 /// Source: Apple's documentation of `NSMigrationManager`.
 open class NSMigrationManager: NSObject {
   /// The model that the source store was made with.
+  ///
+  /// It has to be the store's: the store's metadata has the version hashes to choose it by.
   public let sourceModel: NSManagedObjectModel
   /// The model of the new store.
+  ///
+  /// Its configurations do not matter: the new store has all entities.
   public let destinationModel: NSManagedObjectModel
   /// From 0 before the migration to 1 after it. It can be observed, on the thread that migrates.
   ///
@@ -52,6 +56,8 @@ open class NSMigrationManager: NSObject {
   /// Expressions read it as `$manager.userInfo.KEY`.
   open var userInfo: [AnyHashable: Any]?
   /// The mapping model of the migration that runs, or ran last.
+  ///
+  /// Policies read it to find other mappings.
   open private(set) var mappingModel: NSMappingModel = NSMappingModel()
 
   /// The migration that runs object by object; nil before, afterwards and for a migration in the file.
@@ -59,6 +65,8 @@ open class NSMigrationManager: NSObject {
   private let cancellation = MigrationCancellation()
 
   /// A manager for migrations between two models. Reads no file yet.
+  ///
+  /// Use a manager for one migration at a time; it belongs to the thread that calls `migrateStore`.
   public init(sourceModel: NSManagedObjectModel, destinationModel: NSManagedObjectModel) {
     self.sourceModel = sourceModel
     self.destinationModel = destinationModel
@@ -163,6 +171,8 @@ open class NSMigrationManager: NSObject {
   open func cancelMigrationWithError(_ error: any Error) { cancellation.cancel(error) }
 
   /// Makes the manager ready for another migration: forgets associations and a cancellation.
+  ///
+  /// Call it between two migrations with one manager, also after one that threw.
   open func reset() {
     run = nil
     cancellation.reset()

@@ -6,6 +6,8 @@
 /// Source: Apple's documentation of `NSMigrationStage`.
 open class NSMigrationStage: NSObject {
   /// A name for messages. Default: nil.
+  ///
+  /// Handlers get the stage, so a log can name it.
   open var label: String?
 }
 
@@ -46,6 +48,8 @@ public final class NSLightweightMigrationStage: NSMigrationStage {
 /// Source: Apple's documentation of `NSCustomMigrationStage`.
 public final class NSCustomMigrationStage: NSMigrationStage {
   /// The version before.
+  ///
+  /// A store of another version passes this stage over.
   public let currentModel: NSManagedObjectModelReference
   /// The version after.
   public let nextModel: NSManagedObjectModelReference
@@ -59,6 +63,12 @@ public final class NSCustomMigrationStage: NSMigrationStage {
   public var didMigrateHandler: ((NSStagedMigrationManager, NSCustomMigrationStage) throws -> Void)?
 
   /// A stage from one version to the next.
+  ///
+  /// - Parameters:
+  ///   - currentModel: the version at which the stage begins.
+  ///   - nextModel: the version that it leads to. Between the two a mapping is inferred: what it cannot do, the
+  ///     handlers do before or after, and the model has to allow it, for example with an attribute that is optional for
+  ///     one version.
   public init(
     migratingFrom currentModel: NSManagedObjectModelReference, to nextModel: NSManagedObjectModelReference
   ) {

@@ -41,6 +41,8 @@
 /// Source: Apple's documentation of `NSStagedMigrationManager`.
 public final class NSStagedMigrationManager: NSObject {
   /// The stages, oldest first.
+  ///
+  /// They are tried in this order; each is run at most once for a store.
   public let stages: [NSMigrationStage]
   /// The container that has the store open while a handler runs; otherwise nil.
   ///
@@ -49,6 +51,8 @@ public final class NSStagedMigrationManager: NSObject {
   public private(set) var container: NSPersistentContainer?
 
   /// A manager of stages, oldest first. Nothing is migrated before a store is opened with it.
+  ///
+  /// Without stages a store is migrated by inference, as without a manager.
   public init(_ stages: [NSMigrationStage]) {
     self.stages = stages
     super.init()

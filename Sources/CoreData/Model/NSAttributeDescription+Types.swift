@@ -40,15 +40,23 @@ extension NSAttributeDescription {
     /// No kind: only a transient attribute may have it, and holds any value.
     public static let undefined = AttributeType(rawValue: .undefinedAttributeType)
     /// `Int16`. A save refuses a number that does not fit (1610, 1620).
+    ///
+    /// Choose it only where another program requires it: SQLite stores any integer in as few bytes as its value needs.
     public static let integer16 = AttributeType(rawValue: .integer16AttributeType)
     /// `Int32`. A save refuses a number that does not fit (1610, 1620).
+    ///
+    /// Saves no space in SQLite.
     public static let integer32 = AttributeType(rawValue: .integer32AttributeType)
     /// `Int64`: the type for counts and keys that may grow.
+    ///
+    /// Swift's `Int` has the same range on the platforms that this package supports.
     public static let integer64 = AttributeType(rawValue: .integer64AttributeType)
     /// `NSDecimalNumber`, of up to 38 digits in memory. SQLite keeps a number with a fraction as a `Double`, so about
     /// 15 digits come back.
     public static let decimal = AttributeType(rawValue: .decimalAttributeType)
     /// `Double`. SQLite stores NaN as NULL, so it comes back as nil.
+    ///
+    /// Not for money: 0.1 + 0.2 is not 0.3.
     public static let double = AttributeType(rawValue: .doubleAttributeType)
     /// `Float`, which SQLite keeps as a `Double`.
     public static let float = AttributeType(rawValue: .floatAttributeType)
@@ -58,12 +66,18 @@ extension NSAttributeDescription {
     /// `Bool`, stored as 0 or 1.
     public static let boolean = AttributeType(rawValue: .booleanAttributeType)
     /// `Date`, stored as seconds since 2001-01-01 00:00 UTC.
+    ///
+    /// A moment without a time zone: keep a day, or a time at a place, as text or together with its zone.
     public static let date = AttributeType(rawValue: .dateAttributeType)
     /// `Data`, stored in the row, or in a file of its own if `allowsExternalBinaryDataStorage` is set and it is large.
     public static let binaryData = AttributeType(rawValue: .binaryDataAttributeType)
     /// `UUID`, stored as its 16 bytes.
+    ///
+    /// A constraint over one makes imports idempotent: the same object comes with the same UUID.
     public static let uuid = AttributeType(rawValue: .UUIDAttributeType)
     /// `URL`, stored as its absolute text.
+    ///
+    /// A predicate compares it with a `URL`, not with a text.
     public static let uri = AttributeType(rawValue: .URIAttributeType)
     /// Any object that the attribute's `ValueTransformer` turns into data and back. A change inside of the object is
     /// not noticed: set the property again. SQL stores compare it with nil only.

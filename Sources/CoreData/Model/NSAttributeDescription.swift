@@ -23,6 +23,8 @@ open class NSAttributeDescription: NSPropertyDescription, @unchecked Sendable {
   }
 
   /// `attributeType` in the spelling of newer code.
+  ///
+  /// Both spell the same setting; only this one can be written short, `.integer64`.
   public var type: AttributeType {
     get { AttributeType(rawValue: attributeType) }
     set { attributeType = newValue.rawValue }

@@ -220,6 +220,11 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   }
 
   /// The entity that this one inherits from; nil for none. It is set through the other's `subentities`.
+  ///
+  /// ```swift
+  /// let line = sequence(first: book.entity, next: \.superentity).compactMap(\.name)
+  /// print(line.joined(separator: " < "))  // the entity, then what it inherits from
+  /// ```
   open var superentity: NSEntityDescription? { parent }
 
   /// Whether this is the given entity or inherits from it, at any depth.
@@ -370,6 +375,8 @@ extension NSEntityDescription {
 
 extension NSEntityDescription: Sequence {
   /// Iterates over the properties.
+  ///
+  /// Apple's entities conform to `NSFastEnumeration` in the same way.
   public func makeIterator() -> IndexingIterator<[NSPropertyDescription]> {
     properties.makeIterator()
   }

@@ -24,6 +24,9 @@ open class NSFetchIndexDescription: NSObject, NSCopying, @unchecked Sendable {
   open var name: String { willSet { checkEditable() } }
 
   /// The indexed properties, the most significant first.
+  ///
+  /// Put those that fetches compare with `==` first, then the one that they sort by or compare with `<`. An element
+  /// belongs to one index.
   open var elements: [NSFetchIndexElementDescription] {
     willSet { checkEditable() }
     didSet { adoptElements() }
@@ -65,6 +68,8 @@ open class NSFetchIndexDescription: NSObject, NSCopying, @unchecked Sendable {
   }
 
   /// The entity whose objects are indexed; nil until the index is among an entity's `indexes`.
+  ///
+  /// An index of a superentity covers the rows of subentities too, since they share its table.
   open var entity: NSEntityDescription? { owner }
 
   /// A copy that belongs to no entity.
@@ -137,6 +142,8 @@ open class NSFetchIndexElementDescription: NSObject, NSCopying, @unchecked Senda
   open var collationType: NSFetchIndexElementType { willSet { indexDescription?.checkEditable() } }
 
   /// Whether the index holds the values in ascending order. Default: true.
+  ///
+  /// In SQL: `ZPAGES COLLATE BINARY DESC` for false.
   open var isAscending = true { willSet { indexDescription?.checkEditable() } }
 
   /// The index that has this element; nil until it is set. Held weakly.

@@ -271,6 +271,8 @@ extension NSManagedObjectModel {
 
 extension NSManagedObjectModel: Sequence {
   /// Iterates over the entities.
+  ///
+  /// Apple's models conform to `NSFastEnumeration` in the same way.
   public func makeIterator() -> IndexingIterator<[NSEntityDescription]> {
     entities.makeIterator()
   }

@@ -56,6 +56,9 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
   open var isTransient = false { willSet { checkEditable() } }
 
   /// Notes of the developer; the framework does not read them. Default: empty.
+  ///
+  /// Xcode's editor has a table for it, whose values are texts. It is kept in compiled models and may be changed while
+  /// the model is in use, on any thread.
   open var userInfo: [AnyHashable: Any]? {
     get { infoOfUser.values }
     set { infoOfUser.values = newValue }

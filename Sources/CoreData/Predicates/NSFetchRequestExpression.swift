@@ -18,6 +18,8 @@ public final class NSFetchRequestExpression: NSExpression {
   /// Mostly a constant; in mapping models a call of the migration manager.
   public let requestExpression: NSExpression
   /// The expression whose value is the `NSManagedObjectContext` that fetches, on its queue.
+  ///
+  /// Evaluate the expression on this context's queue.
   public let contextExpression: NSExpression
   /// Whether the value is the number of objects.
   public let isCountOnlyRequest: Bool
