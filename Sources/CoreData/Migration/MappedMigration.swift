@@ -109,6 +109,7 @@ final class MappedMigration {
     }
     for (index, (mapping, policy)) in zip(mappings, policies).enumerated() {
       try enter(mapping)
+      // Only associated objects: those that a policy inserted without an association are its own affair.
       for object in associations.destinations(of: nil, mapping.name ?? "") {
         try cancellation.check()
         try policy.createRelationships(forDestination: object, in: mapping, manager: manager)

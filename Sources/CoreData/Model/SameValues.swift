@@ -20,6 +20,8 @@ enum SameValues {
   }
 
   /// Compares two values that are not collections. Numbers of different types are equal if their values are.
+  ///
+  /// Objects compare by `isEqual`, Swift's values as `AnyHashable`; a value that is neither equals nothing.
   static func ofSingle(_ one: Any, _ other: Any) -> Bool {
     if let one = one as? NSObject, let other = other as? NSObject { return one.isEqual(other) }
     guard let one = one as? AnyHashable, let other = other as? AnyHashable else { return false }

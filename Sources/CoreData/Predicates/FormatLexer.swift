@@ -189,10 +189,12 @@ struct FormatLexer {
     return FormatToken(kind: kind, position: start)
   }
 
+  /// The character at the position, or some characters behind it; nil beyond the end.
   private func peek(_ offset: Int = 0) -> Unicode.Scalar? {
     position + offset < text.count ? text[position + offset] : nil
   }
 
+  /// An error at the current position, or where a token began that turned out to be wrong at its end.
   private func failure(_ message: String, at position: Int? = nil) -> PredicateSyntaxError {
     PredicateSyntaxError(format: format, scalar: position ?? self.position, message: message)
   }
@@ -223,12 +225,15 @@ struct FormatLexer {
     return String(result)
   }
 
+  /// The letters and digits from here on. Also used for the digits after 0x, so that a wrong one becomes part of the
+  /// number and is reported with it.
   private mutating func readName() -> String {
     let start = position
     while let character = peek(), isNamePart(character) { position += 1 }
     return string(start..<position)
   }
 
+  /// The name behind `$`, `#` or `@`. A sign alone is an error.
   private mutating func name(after sign: Unicode.Scalar) throws -> String {
     position += 1
     guard let character = peek(), isNameStart(character) else { throw failure("Expected a name after \(sign)") }

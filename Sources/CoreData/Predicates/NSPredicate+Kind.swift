@@ -2,6 +2,17 @@
 ///
 /// Whatever walks a predicate switches over it: SQL generation, the evaluation on rows in memory, archiving, printing,
 /// substitution. Foundation's classes on Linux have no common way to tell them apart, so `kind` does it once.
+///
+/// ```text
+/// text        FormatLexer, FormatParser   \
+/// #Predicate  PredicateConversion          >  a tree of predicates and expressions
+/// archive     ArchivedObject+Predicates   /
+///                                            evaluate(with:)      EvaluationContext, Comparison, PredicateValue
+///                                            a fetch in SQL       SQLGenerator
+///                                            a store in memory    the same evaluation, on rows
+///                                            canonicalFormat      text again
+///                                            KeyedArchiveWriter   an archive again
+/// ```
 package enum PredicateKind {
   case comparison(NSComparisonPredicate)
   /// AND, OR or NOT of the parts; a NOT has one. An AND without parts is true, an OR without parts false.

@@ -8,6 +8,7 @@
 /// Everything that has a compound to make in this module makes this one: the parser, substitution, the macro's
 /// conversion, archives.
 final class ParsedCompoundPredicate: NSCompoundPredicate {
+  /// Foundation's method would evaluate each part with a new context.
   override func evaluate(with object: Any?) -> Bool {
     holds(in: EvaluationContext(object: object, variables: [:]))
   }

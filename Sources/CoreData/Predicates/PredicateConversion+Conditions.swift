@@ -24,6 +24,8 @@ extension PredicateExpressions.Negation: ConvertiblePredicateExpression {
 // MARK: Comparisons
 
 /// `$0.title == "Emma"`: `title == "Emma"`. Nil on a side finds objects without a value.
+///
+/// A condition may stand on either side, `($0.pages > 3) == $0.isRead`: it becomes a TERNARY with the values 1 and 0.
 extension PredicateExpressions.Equal: ConvertiblePredicateExpression {
   func convert(_ conversion: inout PredicateConversion) throws -> PredicateConversion.Result {
     .truth(PredicateConversion.comparison(try conversion.value(lhs), .equalTo, try conversion.value(rhs)))

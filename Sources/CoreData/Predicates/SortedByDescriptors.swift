@@ -17,6 +17,7 @@ extension Array {
   func sorted(
     by descriptors: [NSSortDescriptor], key: (_ element: Element, _ descriptor: NSSortDescriptor) -> SortKey
   ) -> [Element] {
+    // A fetch without an order keeps that of the rows.
     if descriptors.isEmpty { return self }
     let keys = map { element in descriptors.map { key(element, $0) } }
     let order = indices.sorted { first, second in

@@ -50,6 +50,7 @@ struct ModelArchive {
             mutable: true),
         "NSVersionIdentifiers": writer.value(model.versionIdentifiers),
       ]
+      // The default configuration is all entities, and no archive has it.
       let configurations = model.configurations.filter { $0 != NSManagedObjectModel.defaultConfigurationName }
       if !configurations.isEmpty {
         fields["NSConfigurations"] = writer.dictionary(

@@ -6,6 +6,8 @@ extension ModelReader {
   func attribute(
     _ element: ModelAttribute, _ entityName: String
   ) throws(ManagedObjectModelError) -> NSAttributeDescription {
+    // The caller sets name, optionality and the rest of what all properties have, since for an element of a composite
+    // these stand elsewhere.
     let attribute = try emptyAttribute(element, entityName)
     let node = element.node
     attribute.attributeType = element.type
