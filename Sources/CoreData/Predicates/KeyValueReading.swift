@@ -115,7 +115,8 @@ enum KeyValueReading {
     }
   }
 
-  /// What every object has: `self`, `description`, and the count of a collection, also without `@`.
+  /// What every object has: `self` and `description`, and the number of entries of a dictionary. `count` of an array
+  /// asks each member, as on Apple's platforms; `@count` is its size.
   private static func general(_ key: String, of object: Any) -> Any? {
     switch key {
     case "self": object

@@ -4,9 +4,10 @@
 /// answers with nil, as in Objective-C. An argument that the method cannot use, such as an index outside of the text,
 /// gives nil too, where Apple's raises an exception.
 ///
-/// A method is the same in memory and in SQLite, where it is called as `cd_method('uppercaseString', 't', ZNAME)`: the
-/// second argument has the kinds of the values, since SQLite hands a date over as a number and a UUID as bytes. The
-/// kinds of receiver and arguments are checked before `body` runs, so it may take them for granted.
+/// A method is the same in memory and in SQLite, where it is called as `cd_method(?, ?, t0.ZNAME)` with the texts
+/// "uppercaseString" and "t" bound: the second one has the kinds of the values, since SQLite hands a date over as a
+/// number and a UUID as bytes. The kinds of receiver and arguments are checked before `body` runs, so it may take them
+/// for granted.
 ///
 /// The list is closed, and the parser checks it: text from a user cannot run other code.
 struct PredicateMethod: Sendable {
