@@ -168,9 +168,11 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// Combinations that occur:
   ///
   /// ```text
-  /// fault                    no values, or values that woke nobody yet (snapshot may be there) fault + unborn
-  /// made without a context; the first access copies the defaults fault + gone             left its context by a reset:
-  /// reads as nil (none)                   clean, with values updated + ownsSnapshot   changed; `committed` has the row
+  /// fault                    no values, or a row that woke nobody yet: `snapshot` may be there
+  /// fault + unborn           made without a context: the first access copies the defaults
+  /// fault + gone             left its context by a reset: reads as nil
+  /// (none)                   clean, with values
+  /// updated + ownsSnapshot   changed: `committed` has the row
   /// updated                  only to-many relationships changed: the snapshot is still the row
   /// inserted + ownsSnapshot  new
   /// deleted + gone           the row is missing: the next save writes nothing for it
