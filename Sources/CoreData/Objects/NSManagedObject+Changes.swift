@@ -11,6 +11,15 @@ extension NSManagedObject {
   ///
   /// Properties that were set to an equal value are left out; transient ones are included. Of a new object it has what
   /// differs from the default values.
+  ///
+  /// It compares the slots of the last fetched or saved row with the present ones: O(properties), without a query
+  /// unless to-many relationships changed through their other end. Call it on the context's queue, mostly in
+  /// `willSave()`.
+  ///
+  /// To-many relationships are there with all their members, ordered ones as an `NSOrderedSet`; ask
+  /// `committedValues(forKeys:)` for the former ones.
+  ///
+  /// Source: Apple's documentation of `changedValues()`.
   public final func changedValues() -> [String: Any] {
     checkQueue()
     var changes: [String: Any] = [:]
@@ -24,6 +33,8 @@ extension NSManagedObject {
     return changes
   }
 
+  /// A changed object has a committed row; one without has changes of to-many relationships only. A new object has none
+  /// either, and is compared with the defaults.
   private func addChangedSlots(of snapshot: Snapshot, to changes: inout [String: Any]) {
     for (index, slot) in layout.slots.enumerated() {
       if let committed {
@@ -43,6 +54,22 @@ extension NSManagedObject {
   /// ```
   ///
   /// A new object has none, so the result is empty. It fills a fault.
+  ///
+  /// The values are those that this context has fetched or saved, not those of the store now: another process may have
+  /// written since. `refresh(_:mergeChanges:)` brings these.
+  ///
+  /// ```swift
+  /// book.pages += 10
+  /// let before = book.committedValues(forKeys: ["pages"])["pages"] as? Int ?? 0
+  /// print(Int(book.pages) - before)  // 10
+  /// ```
+  ///
+  /// It costs a query for each named to-many relationship that is unread. Call it on the context's queue. Transient
+  /// properties are left out: no row has them.
+  ///
+  /// - Parameter keys: names of properties. Unknown ones are passed over.
+  ///
+  /// Source: Apple's documentation of `committedValues(forKeys:)`.
   public final func committedValues(forKeys keys: [String]?) -> [String: Any] {
     var values: [String: Any] = [:]
     _ = access()
@@ -71,6 +98,11 @@ extension NSManagedObject {
   /// book.title = "Emma"  // as it was before
   /// if !book.hasPersistentChangedValues { context.refresh(book, mergeChanges: false) }
   /// ```
+  ///
+  /// It stops at the first difference and reads nothing from the store. Members of to-many relationships that were
+  /// added and removed again count until they are read. Call it on the context's queue.
+  ///
+  /// Source: Apple's documentation of `hasPersistentChangedValues`.
   public final var hasPersistentChangedValues: Bool {
     checkQueue()
     guard hasChanges, let snapshot else { return toManys.contains { $0?.hasChanges ?? false } }
@@ -78,6 +110,7 @@ extension NSManagedObject {
     return hasChangedSlots(snapshot) || toManys.contains { $0?.hasChanges ?? false }
   }
 
+  /// For an object of which only the row counts, such as one that a merge policy looks at.
   final func hasChangedSlots(_ snapshot: Snapshot) -> Bool {
     guard let committed else { return false }
     return layout.slots.indices.contains { !layout.slots[$0].isTransient && !committed.isEqual(snapshot, slot: $0) }
@@ -101,6 +134,21 @@ extension NSManagedObject {
   ///
   /// Observers of that notification see the values from before the event that it reports. It reads the members of
   /// to-many relationships that changed, and fires no other fault.
+  ///
+  /// An event begins when the one before was posted: at `processPendingChanges()`, a save, and on the main queue at the
+  /// end of the turn. Outside of an event, and for an object that did not change in it, the result is empty. Values are
+  /// those from the beginning of the event, where `committedValues(forKeys:)` gives those of the last save.
+  ///
+  /// ```text
+  /// title = "Emma"           save          title = "Sanditon"        event posted   title = "Persuasion"
+  /// committedValues                        "Emma"                                   "Emma"
+  /// changedValuesForCurrentEvent           ["title": "Emma"]                        ["title": "Sanditon"]
+  /// ```
+  ///
+  /// It costs a copy of an object's values at its first change in an event, if the object had changes before; nothing
+  /// else is kept. Call it on the context's queue.
+  ///
+  /// Source: Apple's documentation of `changedValuesForCurrentEvent()`.
   public final func changedValuesForCurrentEvent() -> [String: Any] {
     checkQueue()
     var changes: [String: Any] = [:]

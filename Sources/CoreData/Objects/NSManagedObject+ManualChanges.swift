@@ -1,4 +1,15 @@
 /// For handwritten accessors around primitive values: `willChangeValue`, `setPrimitiveValue`, `didChangeValue`.
+///
+/// The pair brackets a change that this module cannot see, since `setPrimitiveValue` is silent. What is known at the
+/// beginning only, the former partners and the observers' old values, waits in `ManualChanges` for the end:
+///
+/// ```text
+/// willChangeValue(forKey:)    mark as updated, tell observers "before", remember the related objects
+/// setPrimitiveValue           the slot or the members, nothing else
+/// didChangeValue(forKey:)     set the inverses of what came and went, tell observers "after"
+/// ```
+///
+/// Pairs may be nested, and of several for one property the last that began ends first.
 extension NSManagedObject {
   /// Call it before a change of a primitive value: it marks the object as updated and tells observers.
   ///
@@ -21,6 +32,13 @@ extension NSManagedObject {
   ///
   /// Generated accessors and `setValue(_:forKey:)` do all of it. Without `didChangeValue(forKey:)` after it, the other
   /// end of a relationship is not set.
+  ///
+  /// It costs what the first change of a property costs: a copy of the row. Of a to-many relationship it reads the
+  /// members. Call it on the context's queue.
+  ///
+  /// - Parameter key: a property of the entity. Of a key that the model lacks it tells observers only.
+  ///
+  /// Source: Apple's documentation of `willChangeValue(forKey:)`.
   public final func willChangeValue(forKey key: String) {
     var change = ManualChange(object: self, key: key, observed: willChangeObserved(key))
     switch layout.locations[key] {
@@ -39,6 +57,13 @@ extension NSManagedObject {
   }
 
   /// Call it after a change of a primitive value: it sets the other end of a relationship and tells observers.
+  ///
+  /// Without a `willChangeValue(forKey:)` before it does nothing: neither observers nor the inverse learn of the
+  /// change. See there for an example. Call it on the context's queue.
+  ///
+  /// - Parameter key: the same as at the beginning.
+  ///
+  /// Source: Apple's documentation of `didChangeValue(forKey:)`.
   public final func didChangeValue(forKey key: String) {
     let manualChanges = reference?.context?.manualChanges ?? (reference as? LooseReference)?.manualChanges
     guard let change = manualChanges?.take(of: self, key) else { return }
@@ -50,10 +75,25 @@ extension NSManagedObject {
   /// told of these members only. The change itself is made on the set of `primitiveValue(forKey:)`. For
   /// another property it does what `willChangeValue(forKey:)` does.
   ///
+  /// ```swift
+  /// final class Shelf: NSManagedObject {
+  ///   func put(_ book: NSManagedObject) {
+  ///     let added: Set<AnyHashable> = [book]
+  ///     willChangeValue(forKey: "books", withSetMutation: .union, using: added)
+  ///     (primitiveValue(forKey: "books") as? NSMutableSet)?.add(book)
+  ///     didChangeValue(forKey: "books", withSetMutation: .union, using: added)
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// Generated methods such as `addToBooks(_:)` do all of it. Call it on the context's queue; it reads the members.
+  ///
   /// - Parameters:
   ///   - mutationKind: `.union` for members that come, `.minus` for members that go. For the others observers hear that
   ///     the property is set.
   ///   - objects: the members.
+  ///
+  /// Source: Apple's documentation of `willChangeValue(forKey:withSetMutation:using:)`.
   public final func willChangeValue(
     forKey key: String, withSetMutation mutationKind: NSKeyValueSetMutationKind, using objects: Set<AnyHashable>
   ) {
@@ -78,12 +118,18 @@ extension NSManagedObject {
   }
 
   /// Like `didChangeValue(forKey:)`. Call it after the change with the same arguments.
+  ///
+  /// The other ends are set for the members that really came and went between the two calls, whatever the arguments
+  /// say.
+  ///
+  /// Source: Apple's documentation of `didChangeValue(forKey:withSetMutation:using:)`.
   public final func didChangeValue(
     forKey key: String, withSetMutation mutationKind: NSKeyValueSetMutationKind, using objects: Set<AnyHashable>
   ) {
     didChangeValue(forKey: key)
   }
 
+  /// Reads the members, since the inverses of those that come and go are found by comparison.
   private func membersBeforeChange(of index: Int) -> [NSManagedObject] {
     let toMany = toMany(index)
     _ = access()
@@ -102,6 +148,7 @@ extension NSManagedObject {
     }
   }
 
+  /// The inverse calls change the other ends only, as in `setRelated`.
   private func setInverses(after change: ManualChange) {
     let relationship: NSRelationshipDescription
     let now: [NSManagedObject]
@@ -123,6 +170,8 @@ extension NSManagedObject {
 }
 
 /// A change between `willChangeValue` and `didChangeValue`.
+///
+/// Holds its object: a setter that removes the last other reference must find it at `didChangeValue`.
 struct ManualChange {
   let object: NSManagedObject
   let key: String
@@ -133,6 +182,9 @@ struct ManualChange {
 }
 
 /// The changes of one context, or of one object without a context, between `willChangeValue` and `didChangeValue`.
+///
+/// One list for a context, not a property of each object: a change that is half done is rare and short. A reset and a
+/// roll-back drop all, since their values are no longer there. Searched from the end: the innermost pair is the last.
 final class ManualChanges {
   private var changes: [ManualChange] = []
 

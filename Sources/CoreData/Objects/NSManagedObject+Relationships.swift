@@ -1,8 +1,34 @@
 /// Reads relationships and keeps both of their ends in step.
+///
+/// Who calls what when `book.author = austen` is set, with `Author.books` as the inverse:
+///
+/// ```text
+/// book.setRelated(austen)
+///   ├ writeRelated               book's slot gets the key of austen
+///   ├ emery.removeInverse(books) the former author: dropMember(book)
+///   └ austen.addInverse(books)   the new author: takeMember(book), which reads no members
+/// ```
+///
+/// and when `austen.addToBooks(book)` is called:
+///
+/// ```text
+/// austen.addMember(book)
+///   ├ takeMember                 austen's end; nothing further if book is there already
+///   └ book.addInverse(author)    book's slot; its former author loses it by removeInverse
+/// ```
+///
+/// So each end is written by exactly one of `writeRelated`, `takeMember` and `dropMember`, each of which changes its
+/// own side only. `addInverse` and `removeInverse` stop where the end is as it must be, which ends the recursion.
+///
+/// Each change of an end tells observers around it, notes the object with the context, and brings an object without a
+/// context into it.
 extension NSManagedObject {
   // MARK: To-one
 
   /// The object at the other end of a to-one relationship; a fault if it was not registered.
+  ///
+  /// The slot has a key; the context has, or makes, the object for it. Nil for a relationship to an object of a store
+  /// that is not open any more.
   final func related(_ slot: Int) -> NSManagedObject? {
     guard let key = access(slot: slot).related(slot) else { return nil }
     guard let context = reference?.context else { return loosePartner(slot) }
@@ -10,6 +36,11 @@ extension NSManagedObject {
   }
 
   /// Sets a to-one relationship and its inverse, at the old and the new partner.
+  ///
+  /// The two ends are written one after the other, and observers of one end hear of it before the other is written: a
+  /// handler sees the relationship half done, as on Apple's platforms.
+  ///
+  /// An assignment of the present object marks this one as updated, and changes nothing else.
   final func setRelated(_ object: NSManagedObject?, slot: Int) {
     let relationship = layout.slots[slot].relationship!
     checkSameContext(object, relationship)
@@ -28,6 +59,9 @@ extension NSManagedObject {
   }
 
   /// Writes the slot and nothing else. An object without a context comes into this one's.
+  ///
+  /// Also what `setPrimitiveValue(_:forKey:)` calls. The key is that of the object's present ID: a negative one for a
+  /// new object, which the save replaces by the row's (`StoreChanges.settle`).
   final func writeRelated(_ object: NSManagedObject?, slot: Int) {
     let values = snapshot.unsafelyUnwrapped
     guard let object else {
@@ -45,6 +79,8 @@ extension NSManagedObject {
   }
 
   /// Removes `partner` from this object's end of a relationship.
+  ///
+  /// Does nothing if the end refers to another object by now: `addInverse` at the other side may have been first.
   final func removeInverse(_ inverse: NSRelationshipDescription, _ partner: NSManagedObject) {
     switch layout.locations[inverse.name] {
     case .slot(let slot):
@@ -59,6 +95,9 @@ extension NSManagedObject {
   }
 
   /// Adds `partner` to this object's end of a relationship, replacing the object in a to-one.
+  ///
+  /// In a one-to-one or one-to-many relationship the slot has room for one: the former partner's end loses this object
+  /// here, so that no object has two owners.
   final func addInverse(_ inverse: NSRelationshipDescription, _ partner: NSManagedObject) {
     switch layout.locations[inverse.name] {
     case .slot(let slot):
@@ -75,6 +114,9 @@ extension NSManagedObject {
   }
 
   /// Marks the object as updated without reading its row.
+  ///
+  /// Members are not in the row, so a fault stays a fault: a book that gets another author marks both authors as
+  /// updated without reading either. An unborn object takes its defaults first, since its state says that it has none.
   final func noteRelationshipChange() {
     if state.contains(.unborn) { _ = access() }
     if !state.contains(.isQuiet) { reference?.context?.noteUpdate(self) }
@@ -83,6 +125,11 @@ extension NSManagedObject {
   // MARK: To-many
 
   /// The relationship with its members loaded.
+  ///
+  /// A new object asks its parent context, where it may be known with members; a saved one asks the store. A member
+  /// comes as the context's object for its key, with the row if the store gave it.
+  ///
+  /// One query for a relationship that is unread, none afterwards.
   final func toMany(_ index: Int) -> ToMany {
     let toMany = unloadedToMany(index)
     if toMany.members != nil { return toMany }
@@ -96,6 +143,8 @@ extension NSManagedObject {
   }
 
   /// The relationship, loaded or not.
+  ///
+  /// For changes, which need no members: they are noted until these are read.
   final func unloadedToMany(_ index: Int) -> ToMany {
     if toManys.isEmpty { toManys = Array(repeating: nil, count: layout.toManys.count) }
     if let toMany = toManys[index] { return toMany }
@@ -105,6 +154,9 @@ extension NSManagedObject {
   }
 
   /// Sets the members and their inverse relationships.
+  ///
+  /// Reads the members: it has to know which leave. Observers hear once, of the whole property, and so the single
+  /// changes are made with `isObserved: false`; observers of the other ends hear of each.
   final func setMembers(_ objects: [NSManagedObject], of index: Int) {
     let toMany = toMany(index)
     let relationship = toMany.relationship
@@ -123,6 +175,10 @@ extension NSManagedObject {
   }
 
   /// Reorders the members of an ordered relationship.
+  ///
+  /// The other ends do not change: nobody but this object knows the order.
+  ///
+  /// - Parameter objects: the same members in another order.
   final func reorderMembers(_ objects: [NSManagedObject], of index: Int) {
     let toMany = toMany(index)
     let observed = willChangeObserved(toMany.relationship.name)
@@ -132,6 +188,7 @@ extension NSManagedObject {
     observed?.finish()
   }
 
+  /// For the generated `addToX`, for mutable sets, and for undo.
   final func addMember(_ object: NSManagedObject, to index: Int, isObserved: Bool = true) {
     let relationship = layout.toManys[index]
     checkSameContext(object, relationship)
@@ -140,12 +197,17 @@ extension NSManagedObject {
     if let inverse = relationship.inverseRelationship { object.addInverse(inverse, self) }
   }
 
+  /// The object stays in the context: nothing is deleted but the reference, unless a delete rule or a later deletion
+  /// does it.
   final func removeMember(_ object: NSManagedObject, of index: Int, isObserved: Bool = true) {
     guard dropMember(object, of: index, isObserved: isObserved) else { return }
     if let inverse = layout.toManys[index].inverseRelationship { object.removeInverse(inverse, self) }
   }
 
   /// Adds an object to this end of a to-many relationship only; false if it is known to be there.
+  ///
+  /// The observer is told before the change, and so `willChangeObserved(inserting:into:)` asks first whether it will be
+  /// one. What looks like one and was none (`insert` says false) ends without `finish()`: no handler hears of it.
   @discardableResult
   final func takeMember(_ object: NSManagedObject, into index: Int, isObserved: Bool = true) -> Bool {
     bring(object)
@@ -159,6 +221,8 @@ extension NSManagedObject {
   }
 
   /// Removes an object from this end of a to-many relationship only; false if it is known not to be there.
+  ///
+  /// The mirror image of `takeMember`.
   @discardableResult
   final func dropMember(_ object: NSManagedObject, of index: Int, isObserved: Bool = true) -> Bool {
     let toMany = unloadedToMany(index)
@@ -171,6 +235,9 @@ extension NSManagedObject {
   }
 
   /// Called before each change of members. Keeps the state that undo and `changedValuesForCurrentEvent()` need.
+  ///
+  /// With an undo manager the members are read before the first change: taking back an insertion must not remove an
+  /// object that the store had all the time. That makes `addToX` cost a query there.
   final func willChangeMembers(_ toMany: ToMany) {
     guard !state.contains(.isQuiet) else { return }
     let isUndoable = reference?.context?.undoTracking != nil
@@ -181,6 +248,7 @@ extension NSManagedObject {
     toMany.willChange(keepsStart: isUndoable)
   }
 
+  /// A reference across contexts would be a reference across queues. Apple's framework raises an exception for it.
   private final func checkSameContext(_ object: NSManagedObject?, _ relationship: NSRelationshipDescription) {
     guard let object else { return }
     checkSameStore(object, relationship)
@@ -191,6 +259,9 @@ extension NSManagedObject {
   }
 
   /// Rows can only refer to rows of the same store.
+  ///
+  /// An object that is not saved yet has no collection of stored entities: it will be saved where the other one is, if
+  /// that store holds its entity.
   private final func checkSameStore(_ object: NSManagedObject, _ relationship: NSRelationshipDescription) {
     let mayBeRelated =
       switch (storedEntity.collection, object.storedEntity.collection) {
@@ -207,6 +278,8 @@ extension NSManagedObject {
 
   // MARK: Fetched properties
 
+  /// A fetched property's template may use `$FETCH_SOURCE`, the object, and `$FETCHED_PROPERTY`, the description with
+  /// its user info (Apple's Core Data Programming Guide, "Fetched Properties").
   private final func fetchedValueRequest(_ property: NSFetchedPropertyDescription) -> NSFetchRequest<NSManagedObject>? {
     guard let template = property.fetchRequest else { return nil }
     let request = NSFetchRequest<NSManagedObject>(settingsOf: template)
@@ -217,6 +290,9 @@ extension NSManagedObject {
   }
 
   /// The objects of a fetched property, fetched at each access.
+  ///
+  /// Apple's framework keeps the result until a refresh. Here each access is a fetch, so that the objects are those of
+  /// now; keep them in a constant for a loop.
   final func fetchedValue(_ property: NSFetchedPropertyDescription) -> Any? {
     guard let context = reference?.context, let request = fetchedValueRequest(property) else {
       return [NSManagedObject]()

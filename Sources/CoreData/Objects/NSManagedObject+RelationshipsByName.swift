@@ -9,6 +9,15 @@ extension NSManagedObject {
   /// ```
   ///
   /// It holds the object. Counting or reading it loads the members, adding one need not.
+  ///
+  /// Take it where the relationship's name is data, or in a class without generated methods; `addToBooks(_:)` of a
+  /// generated class says the same with a type. Call it on the context's queue. To read the members once,
+  /// `value(forKey:)` gives a set that later changes do not touch: iterating over a live view while changing it goes
+  /// over the members of the beginning.
+  ///
+  /// - Parameter key: the name of a to-many relationship of the entity.
+  ///
+  /// Source: Apple's documentation of `mutableSetValue(forKey:)`.
   public final func mutableSetValue(forKey key: String) -> NSMutableSet {
     MutableRelationshipSet(owner: self, index: toManyIndex(key))
   }
@@ -16,6 +25,21 @@ extension NSManagedObject {
   /// A live view of an ordered to-many relationship: changing it changes the relationship and its inverse. Its
   /// iteration follows later changes, except the owner's becoming a fault. Traps for other properties, and for a
   /// relationship that is not ordered.
+  ///
+  /// ```swift
+  /// final class Playlist: NSManagedObject {
+  ///   func moveToFront(_ song: NSManagedObject) {
+  ///     let songs = mutableOrderedSetValue(forKey: "songs")
+  ///     let place = songs.index(of: song)
+  ///     if place != NSNotFound { songs.moveObjects(at: IndexSet(integer: place), to: 0) }
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// A move writes the positions of the members at the next save, and sets no inverse. Insertions in the middle are
+  /// O(n) in the number of members. The view holds the object. Call it on the context's queue.
+  ///
+  /// Source: Apple's documentation of `mutableOrderedSetValue(forKey:)`.
   public final func mutableOrderedSetValue(forKey key: String) -> NSMutableOrderedSet {
     let index = toManyIndex(key)
     require(layout.toManys[index].isOrdered, "\(layout.name).\(key) is not ordered: use mutableSetValue(forKey:).")
@@ -34,6 +58,12 @@ extension NSManagedObject {
   ///
   /// Use it to fetch some of the members with a predicate on their IDs, or to pass them to another context, without
   /// filling each.
+  ///
+  /// It costs one query if the members are unread, none otherwise, and none for a to-one relationship of an object with
+  /// values. Members that were added and not saved are there with temporary IDs: a fetch by them finds the objects of
+  /// this context only.
+  ///
+  /// Source: Apple's documentation of `objectIDs(forRelationshipNamed:)`.
   public final func objectIDs(forRelationshipNamed key: String) -> [NSManagedObjectID] {
     switch layout.locations[key] {
     case .slot(let slot) where layout.slots[slot].kind == .toOne: return related(slot).map { [$0.objectID] } ?? []
@@ -48,6 +78,11 @@ extension NSManagedObject {
   /// ```swift
   /// if !author.hasFault(forRelationshipNamed: "books") { print(author.books?.count ?? 0) }  // no query
   /// ```
+  ///
+  /// Of a to-one relationship it also asks whether the related object is a fault, though reading the relationship
+  /// itself costs nothing then: reading the related object's values may. Call it on the context's queue.
+  ///
+  /// Source: Apple's documentation of `hasFault(forRelationshipNamed:)`.
   public final func hasFault(forRelationshipNamed key: String) -> Bool {
     checkQueue()
     if isLoose { return false }
