@@ -11,10 +11,22 @@ internal import Synchronization
 ///
 /// It remembers its slots in the few entities that it was last used with. Safe on any thread; the objects are not.
 ///
+/// Make one for each property and keep it, as a static constant of the class; one that is made for each access does the
+/// look-up each time. The first use in an entity traps if the entity has no such property, or if only one of the
+/// accessor and the property is a relationship.
+///
+/// A read costs a load of the cache, a comparison, and the load of the slot. `value(forKey:)` costs a look-up by name,
+/// and a box for the value.
+///
+/// Not part of Apple's API: `@NSManaged` accessors of a class that the build plugin reads use it, where Apple's runtime
+/// makes methods.
+///
 /// `@unchecked Sendable`: adds no state to `ManagedPropertyKey`.
 public final class ManagedProperty<Value>: ManagedPropertyKey, @unchecked Sendable {}
 
 /// The part of `ManagedProperty` that does not depend on the type of the value.
+///
+/// Separate, so that the functions that take it are compiled once and not for each type of value.
 ///
 /// `@unchecked Sendable`: the name is constant and the cache consists of atomic words. Only `ManagedProperty` inherits
 /// from it and adds nothing.
@@ -23,6 +35,15 @@ public class ManagedPropertyKey: @unchecked Sendable {
   public let name: String
   /// The serial number of each of the last layouts used, with the slot in the low 12 bits; 0 at first. The serial
   /// number gives the layout's index: those of one model's entities are consecutive.
+  ///
+  /// ```text
+  /// cache[serial & 3]   | serial of the layout (52 bits) | slot (12 bits) |
+  /// ```
+  ///
+  /// Entities of one model have consecutive serials, so four of them, such as an entity with three subentities, do not
+  /// drive each other out. One word is read and written at a time: two threads that use the property in two models
+  /// overwrite each other's answer, and each then asks again. No order is needed between the word and anything else,
+  /// hence `relaxed`.
   private let cache: UnsafeMutablePointer<Atomic<UInt64>>
   private static let cacheSize = 4
 
@@ -37,6 +58,8 @@ public class ManagedPropertyKey: @unchecked Sendable {
 
   /// The property's slot; -1 for an attribute whose values are kept in another way than those of the accessor's type.
   /// Traps if there is no such property, and if only one of the accessor and the property is a relationship.
+  ///
+  /// O(1). The result of -1 is not cached, since the slot's number would not tell that the types differ.
   @inline(__always)
   final func slot(in layout: EntityLayout, _ kind: SlotKind) -> Int {
     let cached = cache[Int(layout.serial & 3)].load(ordering: .relaxed)
@@ -44,6 +67,8 @@ public class ManagedPropertyKey: @unchecked Sendable {
     return find(layout, kind)
   }
 
+  /// Called once for each property and entity, and for each access of an accessor with another storage than the
+  /// attribute's. Slots from 4095 on do not fit the cache and are looked up each time.
   @inline(never)
   private final func find(_ layout: EntityLayout, _ kind: SlotKind) -> Int {
     guard let slot = layout.slot(name) else {
@@ -64,7 +89,13 @@ public class ManagedPropertyKey: @unchecked Sendable {
 }
 
 /// Reads and writes slots, on the context's queue only, like `value(forKey:)`.
+///
+/// The generic functions are inlined into the witnesses of `ManagedValue`, where both the kind and the type are
+/// constants: what remains of a getter is the look into the cache, the test of the object's state, and one load.
 extension NSManagedObject {
+  /// - Parameters:
+  ///   - kind: how values of the accessor's type are kept; the slot must be of this kind or of one with equal storage.
+  ///   - type: the type of the bytes in the slot, such as `Int64` for every integer accessor.
   @inline(__always)
   final func read<T: SlotValue>(_ property: ManagedPropertyKey, _ kind: SlotKind, _ type: T.Type) -> T? {
     let slot = property.slot(in: layout, kind)
@@ -74,6 +105,9 @@ extension NSManagedObject {
 
   /// The value of an attribute that is kept in another way than those of the accessor's type. Traps if it cannot be of
   /// that type.
+  ///
+  /// For an accessor whose type differs from the attribute's, such as `Int32` over a Double attribute: correct, and as
+  /// slow as key-value coding.
   @inline(never)
   private final func convertedValue<T: SlotValue>(_ property: ManagedPropertyKey, _ kind: SlotKind) -> T? {
     guard let value = propertyValue(forKey: property.name) else { return nil }
@@ -95,6 +129,8 @@ extension NSManagedObject {
 
   /// Sets an attribute whose values are kept in another way than those of the accessor's type. Traps if it cannot hold
   /// the value.
+  ///
+  /// The conversion to the attribute's type is that of `setValue(_:forKey:)`.
   @inline(never)
   private final func setConverted<T: SlotValue>(_ property: ManagedPropertyKey, _ kind: SlotKind, _ value: T?) {
     switch (kind, value) {
@@ -105,6 +141,7 @@ extension NSManagedObject {
     }
   }
 
+  /// Apart from `read`, because texts that are read twice are kept (`ReadTexts`).
   @inline(__always)
   final func readText(_ property: ManagedPropertyKey) -> String? {
     let slot = property.slot(in: layout, .string)
@@ -112,6 +149,7 @@ extension NSManagedObject {
     return text(slot, among: accessSlots(reading: slot))
   }
 
+  /// The order is that of every setter: observers before, the object's own copy of the row, the slot, observers after.
   @inline(__always)
   final func write<T: SlotValue>(_ property: ManagedPropertyKey, _ kind: SlotKind, _ value: T?) {
     let slot = property.slot(in: layout, kind)

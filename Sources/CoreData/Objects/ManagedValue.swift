@@ -1,12 +1,41 @@
 /// A type of an attribute's accessors. It reads and writes the object's slot without a look-up by name and without
 /// boxing in `Any`. Accessors may have its optional type too.
+///
+/// The types that conform: `Bool`, `Int`, `Int16`, `Int32`, `Int64`, `Float`, `Double`, `Decimal`, `String`, `Data`,
+/// `Date`, `UUID`, `URL`. An accessor's type need not be the attribute's own: any number type reads any number
+/// attribute, `Date` and `Double` read each other's attributes. One that cannot hold the value ends the process with a
+/// sentence that names the property and both types.
+///
+/// ```swift
+/// final class Person: NSManagedObject {
+///   static let ageProperty = ManagedProperty<Int16>("age")
+///   static let bornProperty = ManagedProperty<Date?>("born")
+///   var age: Int16 { get { self[Person.ageProperty] } set { self[Person.ageProperty] = newValue } }
+///   var born: Date? { get { self[Person.bornProperty] } set { self[Person.bornProperty] = newValue } }
+/// }
+/// ```
+///
+/// A program need not conform types of its own to it: `@ManagedAttribute` stores enumerations and structures by their
+/// raw values.
+///
+/// Not part of Apple's API, where accessors are made at run time.
 public protocol ManagedValue {
   /// The value of the property; nil for no value. Called on the context's queue.
+  ///
+  /// A getter of a generated class calls it through `NSManagedObject`'s subscript. It fires a fault.
+  ///
+  /// - Returns: nil where the slot holds none. The caller then takes `valueOfNil` if its type is not optional.
   static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> Self?
   /// Sets the attribute; nil for no value.
+  ///
+  /// It sets the slot, marks the object as updated and tells key-value observers, and does not validate: the next save
+  /// does.
   static func write(_ value: Self?, to property: ManagedPropertyKey, of object: NSManagedObject)
   /// The result of reading nil through a type that is not optional: zero, false or empty, as on Apple's platforms. Nil
   /// if the type has no such value; reading traps then.
+  ///
+  /// Apple's accessors of scalar types read nil as zero, so an attribute without a default value has the same value in
+  /// both.
   static var valueOfNil: Self? { get }
 }
 
@@ -16,8 +45,26 @@ extension ManagedValue {
 }
 
 /// Typed access, on the context's queue only, like `value(forKey:)`.
+///
+/// Generated accessors call these subscripts. The compiler picks the overload by the property's type, so nothing is
+/// decided at run time:
+///
+/// ```text
+/// ManagedProperty<Int64>, <String?>, …   ManagedValue: one read of the slot
+/// ManagedProperty<Author?>, <Author>     to-one: one look-up of the object by key
+/// ManagedProperty<NSSet?>, <[X]?>, …     the rest, by name and through `Any`
+/// ```
 extension NSManagedObject {
   /// The value of an attribute that is not optional. Reading a nil gives `valueOfNil`, and traps if there is none.
+  ///
+  /// ```swift
+  /// let pagesProperty = ManagedProperty<Int>("pages")
+  /// book[pagesProperty] += 1
+  /// ```
+  ///
+  /// It costs about what a stored property of a class does once the object has its values; a fault is filled first.
+  /// Setting it marks the object as updated, even for an equal value. Observers are told; validation waits for the
+  /// save.
   @inlinable
   public final subscript<Value: ManagedValue>(property: ManagedProperty<Value>) -> Value {
     get {
@@ -28,6 +75,14 @@ extension NSManagedObject {
   }
 
   /// The value of an attribute whose accessor is optional; nil for no value.
+  ///
+  /// ```swift
+  /// let titleProperty = ManagedProperty<String?>("title")
+  /// book[titleProperty] = nil
+  /// print(book[titleProperty] == nil)  // true
+  /// ```
+  ///
+  /// Setting nil in a mandatory attribute is allowed here; the save throws 1570.
   @inlinable
   public final subscript<Value: ManagedValue>(property: ManagedProperty<Value?>) -> Value? {
     get { Value.read(property, of: self) }
@@ -35,12 +90,24 @@ extension NSManagedObject {
   }
 
   /// The object at the other end of a to-one relationship, or nil. Setting it sets the inverse relationship too.
+  ///
+  /// ```swift
+  /// let authorProperty = ManagedProperty<Author?>("author")
+  /// book[authorProperty] = author
+  /// print(author.books?.contains(book) ?? false)  // true
+  /// ```
+  ///
+  /// The result may be a fault, which is filled when it is used. Traps if the other object is of another class than
+  /// `Object`, and when an object of another context is set.
   public final subscript<Object: NSManagedObject>(property: ManagedProperty<Object?>) -> Object? {
     get { relatedObject(property) }
     set { setRelated(newValue, slot: property.slot(in: layout, .toOne)) }
   }
 
   /// The object at the other end of a mandatory to-one relationship. Traps if there is none.
+  ///
+  /// A store may lack the object although the relationship is mandatory: a row that another program has written, or a
+  /// delete rule "No Action". Declare the accessor optional where that can happen.
   public final subscript<Object: NSManagedObject>(property: ManagedProperty<Object>) -> Object {
     get {
       if let object: Object = relatedObject(property) { return object }
@@ -51,6 +118,8 @@ extension NSManagedObject {
 
   /// Any other property, by name like `value(forKey:)`: to-many relationships (`NSSet?`, `NSOrderedSet?`, `Set<X>`),
   /// fetched properties (`[X]?`), transformable values and `NSNumber`. Traps if the value has another type.
+  ///
+  /// It costs a look-up by name and, for numbers, a box. A to-many relationship is read as a set of this moment.
   @_disfavoredOverload
   public final subscript<Value>(property: ManagedProperty<Value?>) -> Value? {
     get {
@@ -70,11 +139,16 @@ extension NSManagedObject {
     set { setPropertyValue(newValue, forKey: property.name) }
   }
 
+  /// The class is checked at each reading, because the model names the class by text: a program whose class does not
+  /// match gets a sentence, not undefined behaviour.
   private final func relatedObject<Object: NSManagedObject>(_ property: ManagedPropertyKey) -> Object? {
     guard let object = related(property.slot(in: layout, .toOne)) else { return nil }
     return object as? Object ?? unsuitable(object, property)
   }
 
+  /// Accessors that read a value by name or an object end here if it is of another type, so that all say the same
+  /// sentence. Decimal attributes are kept as `NSDecimalNumber`, and an accessor of that type reads other numbers as
+  /// well.
   fileprivate final func unsuitable<Value>(_ value: Any, _ property: ManagedPropertyKey) -> Value {
     // Any number may be read as a decimal one.
     if let number = value as? NSNumber, let decimal = NSDecimalNumber(decimal: number.decimalValue) as? Value {
@@ -84,6 +158,8 @@ extension NSManagedObject {
       "\(layout.name).\(property.name) holds a \(type(of: value)), and its accessor is of the type \(Value.self).")
   }
 
+  /// Part of the interface for inlining (`@usableFromInline`): the subscript is compiled into the program, and the
+  /// message stays here.
   @usableFromInline
   final func missing(_ property: ManagedPropertyKey) -> Never {
     fatalError("\(layout.name).\(property.name) is nil, and its accessor's type is not optional.")

@@ -1,6 +1,18 @@
 /// Access to values by name: key-value coding.
+///
+/// Each public method has an internal twin without a subclass's override, because accessors and stores must not call
+/// code that calls accessors:
+///
+/// ```text
+/// value(forKey:)       an override, or propertyValue(forKey:)
+/// propertyValue        slot, members, fetched property; else unmodelledValue
+/// unmodelledValue      objectID, self, entity, states; else value(forUndefinedKey:)
+/// value(forUndefinedKey:)   an override, or the class's ManagedKeyPathTable; else the end of the process
+/// ```
 extension NSManagedObject {
   /// `value(forKey:)` without a subclass's override, which may itself call accessors.
+  ///
+  /// Also what `ManagedAttribute` and typed accessors without a slot of their type read.
   final func propertyValue(forKey key: String) -> Any? {
     guard let location = layout.locations[key] else { return unmodelledValue(key) }
     switch location {
@@ -16,6 +28,9 @@ extension NSManagedObject {
   }
 
   /// `setValue(_:forKey:)` without a subclass's override.
+  ///
+  /// A number is converted to the attribute's type in `Snapshot.set`; a value that cannot be of that type ends the
+  /// process there with the property's name.
   final func setPropertyValue(_ value: Any?, forKey key: String) {
     guard let location = layout.locations[key] else { return setValue(value, forUndefinedKey: key) }
     switch location {
@@ -42,12 +57,35 @@ extension NSManagedObject {
   ///
   /// A path through a to-many relationship gives a collection of the values. It fills each object on the way: a fetch
   /// with a dictionary result lets the store compute a sum. Traps for a key that an entity on the way does not have.
+  ///
+  /// Operators: `@count`, `@sum`, `@avg`, `@min`, `@max`, and the unions of objects, arrays and sets such as
+  /// `@distinctUnionOfObjects`.
+  ///
+  /// ```swift
+  /// let longest = author.value(forKeyPath: "books.@max.pages") as? Int ?? 0
+  /// let country = book.value(forKeyPath: "author.name") as? String
+  /// ```
+  ///
+  /// Call it on the context's queue. It parses the path at each call: keep the values, or read properties, in a loop. A
+  /// nil on the way gives nil.
+  ///
+  /// Source: Apple's Key-Value Coding Programming Guide, "Using Collection Operators".
   public final func value(forKeyPath keyPath: String) -> Any? {
     NSExpression(forKeyPath: keyPath).expressionValue(with: self, context: nil)
   }
 
   /// Sets a property of a related object, or one element of a composite attribute. Does nothing if a relationship on
   /// the way is nil.
+  ///
+  /// ```swift
+  /// book.setValue("Jane Austen", forKeyPath: "author.name")  // the author of this book, and of all her other books
+  /// ```
+  ///
+  /// A path of one key is `setValue(_:forKey:)`. Paths through to-many relationships set nothing. Traps for a key that
+  /// the last entity does not have, and for a composite attribute without such an element. Call it on the context's
+  /// queue.
+  ///
+  /// Source: Apple's documentation of `setValue(_:forKeyPath:)`.
   public final func setValue(_ value: Any?, forKeyPath keyPath: String) {
     guard let dot = keyPath.firstIndex(of: ".") else { return setValue(value, forKey: keyPath) }
     let key = String(keyPath[..<dot])
@@ -68,6 +106,12 @@ extension NSManagedObject {
   /// ```swift
   /// let values = book.dictionaryWithValues(forKeys: ["title", "pages"])
   /// ```
+  ///
+  /// The dictionary is a copy of this moment that may go to another queue if its values may: relationships are managed
+  /// objects, which may not. A fetch with `.dictionaryResultType` gives the same for many rows without making objects.
+  /// It fills the object, if it is a fault.
+  ///
+  /// Source: Apple's documentation of `dictionaryWithValues(forKeys:)`.
   public final func dictionaryWithValues(forKeys keys: [String]) -> [String: Any] {
     Dictionary(uniqueKeysWithValues: keys.map { ($0, value(forKey: $0) ?? NSNull()) })
   }
@@ -78,6 +122,12 @@ extension NSManagedObject {
   /// ```swift
   /// book.setValuesForKeys(["title": "Emma", "pages": 474, "author": NSNull()])
   /// ```
+  ///
+  /// The order is open, so keys of one relationship's two ends, or of properties that hooks derive from each other, do
+  /// not belong into one dictionary. It marks the object as updated and checks no rule: call `save()` or
+  /// `validateValue(_:forKey:)` for that. Input from outside is filtered first, since an unknown key ends the process.
+  ///
+  /// Source: Apple's documentation of `setValuesForKeys(_:)`.
   public final func setValuesForKeys(_ keyedValues: [String: Any]) {
     for (key, value) in keyedValues { setValue(value is NSNull ? nil : value, forKey: key) }
   }
@@ -86,6 +136,22 @@ extension NSManagedObject {
   /// set, whose changes set no inverse and notify no observer.
   ///
   /// For handwritten accessors: see `willChangeValue(forKey:)`. Traps for a key that the entity does not have.
+  ///
+  /// ```swift
+  /// final class Note: NSManagedObject {
+  ///   var isEmpty: Bool {
+  ///     willAccessValue(forKey: "text")
+  ///     defer { didAccessValue(forKey: "text") }
+  ///     return (primitiveValue(forKey: "text") as? String ?? "").isEmpty
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// Numbers are `NSNumber`. A fetched property has no primitive value: nil. Use it inside of accessors and hooks only,
+  /// where the usual access would call itself; everywhere else `value(forKey:)` and typed accessors. Call it on the
+  /// context's queue.
+  ///
+  /// Source: Apple's documentation of `primitiveValue(forKey:)`.
   public final func primitiveValue(forKey key: String) -> Any? {
     guard let location = layout.locations[key] else { unknownKey(key) }
     checkQueue()
@@ -105,6 +171,21 @@ extension NSManagedObject {
   /// Sets the value. It notifies no observer, sets no inverse and does not mark the object as updated: without another
   /// change, or `willChangeValue(forKey:)` before, no save writes it. Traps for a key that the entity does not have,
   /// and a value of another type.
+  ///
+  /// ```swift
+  /// final class Note: NSManagedObject {
+  ///   override func willSave() {
+  ///     super.willSave()
+  ///     // A property that is set here counts as a change, and willSave() is called again.
+  ///     setPrimitiveValue(Date(), forKey: "changedAt")
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// It fills a fault. Within a save it is the way to set a value of an object that the save writes anyway. A fetched
+  /// property is passed over. Call it on the context's queue.
+  ///
+  /// Source: Apple's documentation of `setPrimitiveValue(_:forKey:)`.
   public final func setPrimitiveValue(_ value: Any?, forKey key: String) {
     guard let location = layout.locations[key] else { unknownKey(key) }
     switch location {
@@ -134,6 +215,7 @@ extension NSManagedObject {
     "updated", "isDeleted", "deleted", "isFault", "fault",
   ]
 
+  /// Apple's names for Boolean properties in key-value coding are those without "is"; both work.
   private func unmodelledValue(_ key: String) -> Any? {
     switch key {
     case "objectID": return objectID
@@ -150,17 +232,21 @@ extension NSManagedObject {
   }
 
   /// The value of a computed property, numbers as NSNumber.
+  ///
+  /// A predicate that compares it with a number compares numbers, so a Swift number is boxed.
   final func computedValue(at path: AnyKeyPath) -> Any? {
     let value = self[keyPath: path].flatMap(KeyValueReading.unwrapped)
     return value as? NSNumber ?? value
   }
 
+  /// Apple's framework raises NSUnknownKeyException, which Swift code cannot catch either.
   func unknownKey(_ key: String) -> Never {
     fatalError(
       "The entity \(layout.name) is not key value coding-compliant for the key \"\(key)\"; it has "
         + layout.locations.keys.sorted().joined(separator: ", ") + ".")
   }
 
+  /// `NSNull` stands for nil, as in dictionaries of values.
   private func managedObject(_ value: Any?, for key: String) -> NSManagedObject? {
     guard let value, !(value is NSNull) else { return nil }
     guard let object = value as? NSManagedObject else {
@@ -170,6 +256,7 @@ extension NSManagedObject {
     return object
   }
 
+  /// Elements of a set that are no managed objects are passed over, as Foundation's typed bridges do.
   func managedObjects(_ value: Any?, for key: String) -> [NSManagedObject] {
     switch value {
     case nil, is NSNull: return []
