@@ -1,13 +1,33 @@
 internal import Synchronization
 
-/// The observers of objects. The table is beside the objects, so that unobserved ones cost nothing.
+/// The observers of objects. The table is beside the objects, so that unobserved ones cost nothing: no property in each
+/// object, no subclass made at run time as on Apple's platforms.
 ///
-/// A managed object's `isObserved` says whether it may be in the table.
+/// A managed object's `isObserved` says whether it may be in the table. It is set with the first observer and never
+/// cleared: a change of an object that was observed once costs a look-up.
+///
+/// One change, as a setter makes it:
+///
+/// ```text
+/// willChangeObserved("title")          handlers of (object, "title"), copied under the lock
+///   handler(object, members)           reads the old value if `.old`, calls the program if `.prior`
+///                                      returns what to do afterwards
+/// the slot is written
+/// finish()                             reads the new value if `.new`, calls the program
+/// ```
+///
+/// The handlers run outside the lock, since they call the program, which may observe or change other objects. So an
+/// observer that is removed by a handler of the same change still hears of that change.
 enum KeyValueObservers {
   /// Called before a change. Returns the code to call after it.
+  ///
+  /// Two functions in one, so that the old value waits in a constant between them: nothing has to be kept in the table,
+  /// and nested changes do not overwrite each other's.
   typealias Handler = (NSObject, ObservedMembers?) -> (NSObject) -> Void
 
   /// Who observes by name, and under which context.
+  ///
+  /// Only for observers by name; a closure is found by its number.
   struct Subscriber: Equatable {
     let observer: ObjectIdentifier
     let context: UnsafeMutableRawPointer?
@@ -20,6 +40,8 @@ enum KeyValueObservers {
     let handler: Handler
   }
 
+  /// Weak, because the table must not keep objects. An entry whose object is freed stays until another object at the
+  /// same address is observed or its observers are removed: an observation that ends with its token removes it.
   private struct Entry {
     weak var object: NSObject?
     var observers: [Observer]
@@ -31,6 +53,8 @@ enum KeyValueObservers {
     var lastNumber = 0
   }
 
+  /// One lock for the process. It is taken at each change of an observed object and at each beginning and end of an
+  /// observation, for a few comparisons.
   private static let observed = Mutex(Observed())
 
   /// Returns the number by which the handler is removed.
@@ -51,6 +75,8 @@ enum KeyValueObservers {
     }
   }
 
+  /// Called on any thread, by the token's `deinit` too; the number makes it safe where the object's address has been
+  /// used again.
   static func remove(_ number: Int, of object: ObjectIdentifier) {
     removeLast(of: object) { $0.number == number }
   }
@@ -68,6 +94,7 @@ enum KeyValueObservers {
     }
   }
 
+  /// Of equal observations the last one goes, as on Apple's platforms.
   @discardableResult
   private static func removeLast(of object: ObjectIdentifier, where isWanted: @Sendable (Observer) -> Bool) -> Bool {
     // The handler is released outside of the lock, because it may release other observations.
@@ -81,6 +108,9 @@ enum KeyValueObservers {
   }
 
   /// The handlers for one property of the object, or for all with their keys, in the order in which they were added.
+  ///
+  /// An entry of a freed object at the same address cannot be found: the object that asks is alive and observed, so
+  /// `add` has replaced it.
   fileprivate static func handlers(of object: NSObject, _ key: String?) -> [Handler] {
     let id = ObjectIdentifier(object)
     let handlers = observed.withLock { observed in
@@ -94,6 +124,9 @@ enum KeyValueObservers {
 }
 
 /// The objects that a change adds to a to-many relationship or removes from it, if it does not set the whole.
+///
+/// Observers of `addToBooks` hear of the one book, not of ten thousand: kind `.insertion` with the new value,
+/// `.removal` with the old.
 struct ObservedMembers {
   let kind: NSKeyValueChange
   let objects: [NSManagedObject]
@@ -107,11 +140,16 @@ struct ObservedMembers {
 }
 
 /// A change of an observed property that has begun.
+///
+/// Made before a change, kept in a local constant, ended by `finish()`. Dropped without that it tells nobody: a change
+/// that turned out to be none.
 final class ObservedChange {
   private let object: NSObject
   private let afterwards: [(NSObject) -> Void]
 
   /// Tells the observers of one property, or of all, before the change. Nil if there are none.
+  ///
+  /// Nil is the usual result for an object whose other property is observed.
   init?(of object: NSObject, key: String?, members: ObservedMembers? = nil) {
     let handlers = KeyValueObservers.handlers(of: object, key)
     guard !handlers.isEmpty else { return nil }
@@ -127,6 +165,9 @@ final class ObservedChange {
 
 extension NSManagedObject {
   /// Called before each change of a property. Nil if it has no observer, else call `finish()` after the change.
+  ///
+  /// The name is an autoclosure: taking it out of a description costs a retain, which the unobserved objects do not
+  /// pay.
   @inline(__always)
   final func willChangeObserved(_ key: @autoclosure () -> String) -> ObservedChange? {
     guard state.contains(.isObserved) else { return nil }
@@ -134,11 +175,15 @@ extension NSManagedObject {
   }
 
   /// Called before a change of unknown properties.
+  ///
+  /// For a refresh, a roll-back, a merge and a merge policy, which replace the whole row: every observer is asked for
+  /// its old value, and told afterwards, equal or not.
   final func willChangeAllObserved() -> ObservedChange? {
     guard state.contains(.isObserved) else { return nil }
     return ObservedChange(of: self, key: nil)
   }
 
+  /// Nil if the object is known to be a member: adding it again is no change.
   final func willChangeObserved(inserting object: NSManagedObject, into toMany: ToMany) -> ObservedChange? {
     guard state.contains(.isObserved), toMany.knows(object) != true else { return nil }
     return memberChange(.insertion, object, toMany.relationship)

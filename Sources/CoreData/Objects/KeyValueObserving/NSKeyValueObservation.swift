@@ -1,4 +1,16 @@
 /// The values and calls that an observation asks for. Raw values are Apple's.
+///
+/// ```swift
+/// let observation = book.observe(\.pages, options: [.initial, .old, .new]) { book, change in
+///   print(change.oldValue as Any, change.newValue as Any)  // nil and the present value at first
+/// }
+/// defer { observation.invalidate() }
+/// ```
+///
+/// Ask for the values that are used only: each costs a reading of the property, which for a to-many relationship makes
+/// a set.
+///
+/// Source: Apple's documentation of `NSKeyValueObservingOptions`.
 public struct NSKeyValueObservingOptions: OptionSet, Sendable {
   /// The bits, which are Apple's.
   public let rawValue: UInt
@@ -6,16 +18,43 @@ public struct NSKeyValueObservingOptions: OptionSet, Sendable {
   public init(rawValue: UInt) { self.rawValue = rawValue }
 
   /// The value after the change.
+  ///
+  /// The property is read again after the change. Of an insertion into a to-many relationship the value holds the
+  /// inserted objects only.
   public static let new = NSKeyValueObservingOptions(rawValue: 0x01)
   /// The value before the change.
+  ///
+  /// The property is read before the change, which fills a fault. Of a removal from a to-many relationship the value
+  /// holds the removed objects only.
   public static let old = NSKeyValueObservingOptions(rawValue: 0x02)
   /// Calls the handler once before `observe` returns.
+  ///
+  /// The kind is `.setting`, and only the new value is there, if it is asked for. It saves the second place that shows
+  /// the value at the beginning.
   public static let initial = NSKeyValueObservingOptions(rawValue: 0x04)
   /// Calls the handler before each change too.
+  ///
+  /// The handler is called twice for each change: before it with `isPrior` and without a new value, and after it.
   public static let prior = NSKeyValueObservingOptions(rawValue: 0x08)
 }
 
 /// The kind of a change of an observed property. Raw values are Apple's.
+///
+/// ```swift
+/// let observation = author.observe(\.books) { author, change in
+///   switch change.kind {
+///   case .insertion: print("more books:", author.books?.count ?? 0)
+///   case .removal: print("fewer books:", author.books?.count ?? 0)
+///   case .setting, .replacement: print("other books")
+///   }
+/// }
+/// observation.invalidate()
+/// ```
+///
+/// Only to-many relationships have other kinds than `.setting`, and only when single members come or go: an assignment
+/// of the whole relationship, a new order, a refresh and an undo of a row are `.setting`.
+///
+/// Source: Apple's documentation of `NSKeyValueChange`.
 public enum NSKeyValueChange: UInt, Sendable {
   /// The property was set.
   case setting = 1
@@ -28,6 +67,11 @@ public enum NSKeyValueChange: UInt, Sendable {
 }
 
 /// The change of a set in `willChangeValue(forKey:withSetMutation:using:)`. Raw values are Apple's.
+///
+/// Observers are told `.insertion` for a union, `.removal` for a difference, and `.setting` for the other two. The
+/// change itself is made by the caller between the two calls.
+///
+/// Source: Apple's documentation of `NSKeyValueSetMutationKind`.
 public enum NSKeyValueSetMutationKind: UInt, Sendable {
   /// The given objects are added.
   case union = 1
@@ -40,6 +84,19 @@ public enum NSKeyValueSetMutationKind: UInt, Sendable {
 }
 
 /// One change of an observed property, with the values that the observation's options ask for.
+///
+/// It lives for the call of the handler. A property of an optional type has a doubly optional value here: write
+/// `change.newValue ?? nil`. A nil may mean three things: the option is missing, the call comes before the change, or
+/// the property has no value.
+///
+/// ```swift
+/// let observation = book.observe(\.title, options: .new) { _, change in
+///   print((change.newValue ?? nil) ?? "no title")
+/// }
+/// observation.invalidate()
+/// ```
+///
+/// Source: Apple's documentation of `NSKeyValueObservedChange`.
 public struct NSKeyValueObservedChange<Value> {
   /// What can happen to an observed property, by its name inside of the change.
   public typealias Kind = NSKeyValueChange
@@ -57,6 +114,21 @@ public struct NSKeyValueObservedChange<Value> {
 
 /// An observation that runs. `invalidate()` ends it, and so does its release: keep it as long as you want to hear of
 /// changes. An observed object costs a look into a table at each change; others cost nothing.
+///
+/// ```swift
+/// final class Header {
+///   private var observation: NSKeyValueObservation?
+///
+///   func show(_ book: Book) {
+///     // The former observation ends with its token.
+///     observation = book.observe(\.title, options: [.initial, .new]) { book, _ in print(book.title ?? "") }
+///   }
+/// }
+/// ```
+///
+/// What happens otherwise: a token that is dropped at once, as in `_ = book.observe(…)`, observes nothing.
+///
+/// Source: Apple's documentation of `NSKeyValueObservation`.
 public final class NSKeyValueObservation: NSObject {
   private let object: ObjectIdentifier
   private let number: Int
@@ -67,16 +139,28 @@ public final class NSKeyValueObservation: NSObject {
   }
 
   /// Ends the observation. Any thread; further calls do nothing.
+  ///
+  /// A handler that is running on another thread finishes. A change that has begun still calls the handler afterwards.
+  ///
+  /// Source: Apple's documentation of `invalidate()`.
   public func invalidate() { KeyValueObservers.remove(number, of: object) }
 
   deinit { invalidate() }
 }
 
 /// What can be observed. It gives `observe` the exact class on which it is called.
+///
+/// A protocol and not a method of the class: `Self` in an extension of a protocol is the class of the variable, so that
+/// `book.observe(\.title)` takes key paths of `Book`. The name is that of Foundation's protocol on Apple's platforms.
+/// `NSManagedObject` and `NSMigrationManager` conform; programs conform nothing.
 public protocol _KeyValueCodingAndObserving {
   /// Whether observers are told of changes of this property.
+  ///
+  /// False makes `observe` and `addObserver` trap, rather than observe what never reports.
   func _isObservable(_ key: String) -> Bool
   /// The value of a property.
+  ///
+  /// Observers by name read old and new values with it.
   func value(forKey key: String) -> Any?
 }
 
@@ -100,6 +184,16 @@ extension _KeyValueCodingAndObserving where Self: NSManagedObject {
   /// observation.invalidate()
   /// ```
   ///
+  /// Call it on the context's queue. The closure must not hold what holds the token, or neither is freed. Each change
+  /// then costs a look into a table and the readings that the options ask for.
+  ///
+  /// - Parameters:
+  ///   - options: which values the handler gets, and whether it is called at once or before changes too. Default: none.
+  ///   - changeHandler: called after each change with the object, so that the closure need not hold it.
+  /// - Returns: the observation. Keep it: it ends when it is released.
+  ///
+  /// Source: Apple's documentation of `observe(_:options:changeHandler:)`.
+  ///
   /// - Parameter keyPath: one property with a known name, as generated classes give it. Traps for others.
   public func observe<Value>(
     _ keyPath: KeyPath<Self, Value>, options: NSKeyValueObservingOptions = [],
@@ -113,6 +207,7 @@ extension _KeyValueCodingAndObserving where Self: NSManagedObject {
 }
 
 extension _KeyValueCodingAndObserving where Self: NSObject {
+  /// For classes whose key paths have names of another origin: `NSMigrationManager` names its three properties itself.
   func observe<Value>(
     _ keyPath: KeyPath<Self, Value>, key: String, options: NSKeyValueObservingOptions,
     _ changeHandler: @escaping (Self, NSKeyValueObservedChange<Value>) -> Void
@@ -128,6 +223,13 @@ extension _KeyValueCodingAndObserving where Self: NSObject {
   }
 
   /// Calls the handler as the options say. Returns the observation's number.
+  ///
+  /// Both forms of observing end here. The handler is registered before the `initial` call, so that a change in that
+  /// call is reported.
+  ///
+  /// - Parameters:
+  ///   - subscriber: who can remove it by name; nil for a token.
+  ///   - read: the value as this observer gets it, by key path or by name.
   func observeChanges(
     of key: String, _ options: NSKeyValueObservingOptions, for subscriber: KeyValueObservers.Subscriber? = nil,
     read: @escaping (Self) -> Any?, _ handler: @escaping (Self, ObservedValues) -> Void
@@ -156,6 +258,9 @@ extension _KeyValueCodingAndObserving where Self: NSObject {
 }
 
 /// One change as observers are told of it, with the values that they asked for.
+///
+/// Without types, for observers by key path and by name alike. `new` and `old` are nil where the options do not ask for
+/// them.
 struct ObservedValues {
   let kind: NSKeyValueChange
   var new: Any?
