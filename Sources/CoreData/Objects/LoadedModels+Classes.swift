@@ -1,5 +1,8 @@
 extension LoadedModels {
   /// The entity with this class; if several models have one, that of the newest model in use.
+  ///
+  /// For `Book.entity()`, `Book.fetchRequest()` and requests by `#Predicate`, which know no context. A context asks its
+  /// own model.
   static func entity(for type: NSManagedObject.Type) -> NSEntityDescription? {
     newest { $0.entity(for: type) }
   }
@@ -7,6 +10,9 @@ extension LoadedModels {
 
 extension NSManagedObjectModel {
   /// The entity with exactly this class; nil if none or several have it.
+  ///
+  /// First the entities whose class this is; of several, the one with the class's name. Else one that names the class
+  /// by text, although the look-up of that name led elsewhere: an ambiguous name gives `NSManagedObject`.
   func entity(for type: NSManagedObject.Type) -> NSEntityDescription? {
     guard type != NSManagedObject.self else { return nil }
     let matches = entities.filter { $0.layout.objectClass == type }

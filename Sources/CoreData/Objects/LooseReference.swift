@@ -1,8 +1,19 @@
 /// What a loose object, one without a context, has in place of a reference to its context: the objects to which its
 /// to-one relationships refer. Its slots hold keys, by which only a context finds objects.
 ///
+/// ```text
+/// draft (no context)   slot "author" = temporary key of austen
+///                      reference = LooseReference [("author", austen)]
+/// context.insert(draft)
+/// draft                slot "author" = the same key       reference = the context's
+/// ```
+///
+/// Partners are held strongly, since nobody else may: objects without a context that refer to each other keep each
+/// other until they are inserted or their relationships are set to nil.
+///
 /// `@unchecked Sendable`: belongs to one object, which the program uses on one thread at a time, as it must.
 final class LooseReference: ContextReference, @unchecked Sendable {
+  /// An array: a few entries at most, one for each to-one relationship that is set.
   private(set) var partners: [(slot: Int, object: NSManagedObject)] = []
   /// The object's changes between `willChangeValue` and `didChangeValue`.
   let manualChanges = ManualChanges()
@@ -24,6 +35,8 @@ final class LooseReference: ContextReference, @unchecked Sendable {
   }
 
   /// The object to which a slot refers.
+  ///
+  /// Setting nil removes the entry.
   subscript(slot: Int) -> NSManagedObject? {
     get { partners.first { $0.slot == slot }?.object }
     set {
@@ -36,9 +49,14 @@ final class LooseReference: ContextReference, @unchecked Sendable {
 /// Relationships of loose objects.
 extension NSManagedObject {
   /// Whether the object was made without a context and has not come into one yet.
+  ///
+  /// False after the object left a context: such an object has values to read, and no way back.
   final var isLoose: Bool { !state.contains(.gone) && (reference == nil || reference is LooseReference) }
 
   /// The object at the other end of a to-one relationship of an object without a context.
+  ///
+  /// An object whose context is gone has keys and nobody who knows them: nil would be a wrong answer, so the process
+  /// ends.
   @inline(never)
   final func loosePartner(_ slot: Int) -> NSManagedObject? {
     if state.contains(.gone) { return nil }
@@ -48,6 +66,7 @@ extension NSManagedObject {
     return loose[slot]
   }
 
+  /// Setting nil makes no reference that is not there.
   @inline(never)
   final func setLoosePartner(_ object: NSManagedObject?, slot: Int) {
     let loose = object == nil ? reference as? LooseReference : makeLooseReference()
@@ -65,11 +84,15 @@ extension NSManagedObject {
 
   /// Inserts a loose object, to which this one is about to refer, into this one's context: a save would lose it
   /// otherwise.
+  ///
+  /// Called by every change of a relationship before it refers to `object`. The test is for the common case: both in
+  /// one context.
   @inline(__always)
   final func bring(_ object: NSManagedObject) {
     if object.reference !== reference || reference == nil { insertIfLoose(object) }
   }
 
+  /// `awakeFromInsert()` of the object runs now.
   @inline(never)
   private final func insertIfLoose(_ object: NSManagedObject) {
     if let context = reference?.context, object.isLoose { context.insert(object) }

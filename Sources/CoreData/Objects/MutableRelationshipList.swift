@@ -2,6 +2,18 @@
 ///
 /// Foundation's class allows overriding of some methods only; the others read its storage. The relationship tells its
 /// view each change, so that the storage stays equal.
+///
+/// ```text
+/// list.add(book)                 overridden: owner.addMember(book)
+///   └ ToMany.insert              the members change
+///       └ liveView.follow(…)     super.add(book), with isFollowing = true
+/// any other method               not overridden: reads the storage, which is equal
+/// ```
+///
+/// `isFollowing` breaks the circle: while it is set, the methods below act on the storage and not on the owner.
+///
+/// There is one view for each relationship at a time (`ToMany.liveView`), so that two callers of
+/// `mutableOrderedSetValue(forKey:)` see each other's changes.
 final class MutableRelationshipList: NSMutableOrderedSet {
   private let owner: NSManagedObject
   private let index: Int
@@ -11,6 +23,8 @@ final class MutableRelationshipList: NSMutableOrderedSet {
   /// The storage is being updated: its changes do not go to the owner.
   private var isFollowing = false
 
+  /// Primitive views are made for each call: their changes do not pass through the relationship's observers, so nothing
+  /// would keep a second one equal.
   static func view(of owner: NSManagedObject, _ index: Int, isPrimitive: Bool) -> MutableRelationshipList {
     if !isPrimitive, let view = owner.toMany(index).liveView { return view }
     return MutableRelationshipList(owner: owner, index: index, isPrimitive: isPrimitive)
@@ -36,6 +50,7 @@ final class MutableRelationshipList: NSMutableOrderedSet {
 
   // MARK: Following the owner
 
+  /// The owner may have been a fault since: then it has a new `ToMany`, which does not know this view yet.
   private var toMany: ToMany {
     let toMany = owner.toMany(index)
     if followed !== toMany {
@@ -46,12 +61,14 @@ final class MutableRelationshipList: NSMutableOrderedSet {
     return toMany
   }
 
+  /// A primitive view is told of no change, and takes over the members at each reading.
   private var members: [NSManagedObject] {
     let members = toMany.members?.items ?? []
     if isPrimitive { follow(members) }
     return members
   }
 
+  /// Not reentrant, and need not be: `super`'s methods call nothing of the owner's.
   private func following(_ body: () -> Void) {
     isFollowing = true
     body()
@@ -87,6 +104,8 @@ final class MutableRelationshipList: NSMutableOrderedSet {
   // MARK: Writing
 
   /// Sets the members.
+  ///
+  /// The general way of changing: read the members, change the array, assign it.
   private func set(_ objects: [NSManagedObject]) {
     if isPrimitive {
       owner.setPrimitiveValue(NSOrderedSet(array: objects), forKey: toMany.relationship.name)
@@ -104,6 +123,7 @@ final class MutableRelationshipList: NSMutableOrderedSet {
 
   override func add(_ object: Any) { insert(object, at: members.count) }
 
+  /// At the end of an unchanged list no members need be assigned: the owner adds one.
   override func insert(_ object: Any, at idx: Int) {
     let object = managedObject(object)
     guard !contains(object) else { return }
@@ -123,6 +143,7 @@ final class MutableRelationshipList: NSMutableOrderedSet {
     if isPrimitive { set(members.filter { $0 !== object }) } else { owner.removeMember(object, of: index) }
   }
 
+  /// `setMembers` removes a second occurrence, so an object that was elsewhere in the list moves.
   override func replaceObject(at idx: Int, with obj: Any) {
     let object = managedObject(obj)
     var changed = members
@@ -147,6 +168,7 @@ final class MutableRelationshipList: NSMutableOrderedSet {
     reorder(changed)
   }
 
+  /// No inverse changes, so the members need not be compared one by one.
   private func reorder(_ objects: [NSManagedObject]) {
     if isPrimitive { set(objects) } else { owner.reorderMembers(objects, of: index) }
   }

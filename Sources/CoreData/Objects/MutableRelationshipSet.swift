@@ -1,4 +1,10 @@
 /// A to-many relationship as a mutable set, which reads and changes the owner's relationship.
+///
+/// `NSMutableSet` on Linux calls these methods for everything else: `count`, `member(_:)`, `objectEnumerator()`,
+/// `add(_:)`, `remove(_:)` are the primitives of the class cluster, so nothing is kept here and nothing can become
+/// stale.
+///
+/// It holds its owner. An enumeration goes over the members of its beginning.
 final class MutableRelationshipSet: NSMutableSet {
   private let owner: NSManagedObject
   private let index: Int
@@ -27,6 +33,7 @@ final class MutableRelationshipSet: NSMutableSet {
 
   override var count: Int { members.count }
 
+  /// The element of the set that is equal: objects are equal only to themselves.
   override func member(_ object: Any) -> Any? {
     guard let object = object as? NSManagedObject else { return nil }
     return owner.toMany(index).members?.contains(object) == true ? object : nil
@@ -34,6 +41,7 @@ final class MutableRelationshipSet: NSMutableSet {
 
   override func objectEnumerator() -> NSEnumerator { NSArray(array: members).objectEnumerator() }
 
+  /// An object that is no managed object is passed over: a set's method cannot throw.
   override func add(_ object: Any) {
     guard let object = object as? NSManagedObject else { return }
     guard isPrimitive else { return owner.addMember(object, to: index) }
@@ -46,6 +54,7 @@ final class MutableRelationshipSet: NSMutableSet {
     if isPrimitive { owner.toMany(index).remove(object) } else { owner.removeMember(object, of: index) }
   }
 
+  /// One change for observers, where removing each would be one each.
   override func removeAllObjects() {
     if isPrimitive { for member in members { remove(member) } } else { owner.setMembers([], of: index) }
   }

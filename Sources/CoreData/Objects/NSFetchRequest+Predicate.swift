@@ -14,6 +14,12 @@ extension NSFetchRequest where ResultType: NSManagedObject {
   /// says `.lexical`. The entity is the one that models in use have for the class, as `Book.entity()` finds it; any
   /// thread.
   ///
+  /// Take it where the compiler should check property names and types; `NSPredicate(format:)` is for conditions that
+  /// are data, and for what the macro has no words for. The predicate is translated once, when the request is made, and
+  /// the fetch costs what one with the format costs.
+  ///
+  /// - Parameter predicate: over properties of the class that are in the model.
+  ///
   /// - Parameter sortDescriptors: the most significant first. Default: none, an empty array, which leaves the order
   ///   open.
   /// - Throws: 134070 with a sentence that names the part of the predicate or the sort descriptor that cannot be

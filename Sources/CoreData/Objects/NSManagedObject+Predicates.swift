@@ -1,5 +1,10 @@
 /// Lets predicates and sort descriptors read objects and IDs.
+///
+/// Evaluation in memory must give what the store's SQL gives, where a table holds all entities of an inheritance: a
+/// column of a subentity is NULL in a row of another.
 extension NSManagedObject: KeyValueReadable, PersistentKeyed {
+  /// `value(forKey:)` would end the process for a key that the entity lacks; here the key may be right for other
+  /// objects of the same fetch.
   final func readableValue(forKey key: String) -> Any? {
     // A property of a subentity is nil for an object of another entity, as in the shared table.
     if layout.locations[key] == nil, !["objectID", "self", "SELF", "entity"].contains(key), !layout.computes(key) {
@@ -8,6 +13,7 @@ extension NSManagedObject: KeyValueReadable, PersistentKeyed {
     return value(forKey: key)
   }
 
+  /// Two objects of two contexts are equal in a predicate if they are of one row.
   package final var persistentKey: (entityName: String, key: Int64)? { objectID.persistentKey }
 }
 

@@ -1,12 +1,30 @@
 /// Changes of to-many relationships by name, which generated methods such as `addToX` and `insertIntoX` call. Inverse
 /// relationships follow.
+///
+/// ```swift
+/// author.addObject(book, toRelationship: "books")
+/// print(book.author === author)  // true
+/// author.removeObject(book, fromRelationship: "books")
+/// print(book.author == nil)  // true
+/// ```
+///
+/// Adding and removing read no members: the change is noted, and the next reading takes it into account. Changes at an
+/// index read them. All mark both ends as updated, tell key-value observers, and belong on the context's queue.
 extension NSManagedObject {
   /// Adds one object to a to-many relationship: `addToX(_:)` calls it.
+  ///
+  /// In a one-to-many relationship the object leaves its former owner. An object that is a member already changes
+  /// nothing. Traps for an object of another context, or of a store that cannot be related, and for a property that is
+  /// no to-many relationship. O(1).
   public final func addObject(_ object: NSManagedObject, toRelationship key: String) {
     addMember(object, to: toManyIndex(key))
   }
 
   /// Removes one object from a to-many relationship: `removeFromX(_:)` calls it.
+  ///
+  /// The object is not deleted; its inverse becomes nil or loses this one. An object that is no member changes nothing.
+  /// If the inverse is mandatory the next save throws 1570: delete the object instead. O(1) unless the relationship is
+  /// ordered.
   public final func removeObject(_ object: NSManagedObject, fromRelationship key: String) {
     removeMember(object, of: toManyIndex(key))
   }
@@ -20,12 +38,18 @@ extension NSManagedObject {
   /// ```
   ///
   /// Generated classes have `addToBooks(_:)`, which calls it. Call it on the context's queue.
+  ///
+  /// - Parameters:
+  ///   - objects: managed objects of this context, or without one: these are inserted into it.
+  ///   - key: the name of a to-many relationship.
   public final func addObjects(_ objects: NSSet, toRelationship key: String) {
     let index = toManyIndex(key)
     for object in objects.allObjects { addMember(member(object, key), to: index) }
   }
 
   /// Adds the objects of an ordered set at the end, in their order. Members already there stay where they are.
+  ///
+  /// Traps as the method for sets. The store gets the positions of the new members with the next save.
   public final func addObjects(_ objects: NSOrderedSet, toRelationship key: String) {
     let index = toManyIndex(key)
     for object in objects.array { addMember(member(object, key), to: index) }
@@ -44,6 +68,8 @@ extension NSManagedObject {
   }
 
   /// Removes the objects of an ordered set, as the method for sets does.
+  ///
+  /// The other members keep their order and close up.
   public final func removeObjects(_ objects: NSOrderedSet, fromRelationship key: String) {
     let index = toManyIndex(key)
     for object in objects.array { removeMember(member(object, key), of: index) }
@@ -55,12 +81,22 @@ extension NSManagedObject {
   /// ```swift
   /// author.addObjects([book], toRelationship: "books")
   /// ```
+  ///
+  /// It accepts any collection of one class of objects, without a conversion; the elements' class is checked by the
+  /// compiler.
   public final func addObjects(_ objects: some Collection<some NSManagedObject>, toRelationship key: String) {
     let index = toManyIndex(key)
     for object in objects { addMember(object, to: index) }
   }
 
   /// Removes the objects of an array or a set.
+  ///
+  /// ```swift
+  /// let long = (author.books as? Set<Book> ?? []).filter { $0.pages > 500 }
+  /// author.removeObjects(long, fromRelationship: "books")
+  /// ```
+  ///
+  /// They are not deleted: call `NSManagedObjectContext.delete(_:)` for each where they should be.
   public final func removeObjects(_ objects: some Collection<some NSManagedObject>, fromRelationship key: String) {
     let index = toManyIndex(key)
     for object in objects { removeMember(object, of: index) }
@@ -71,6 +107,23 @@ extension NSManagedObject {
   /// Inserts objects so that the first one is at the first index afterwards, and so on: `insertIntoX(_:at:)` calls it.
   /// As in an ordered set, an object that is a member already stays where it is, and the others close up. Traps if an
   /// index is beyond the end, if there are not as many indexes as objects, and for a relationship that is not ordered.
+  ///
+  /// ```swift
+  /// final class Playlist: NSManagedObject {
+  ///   func prepend(_ song: NSManagedObject) {
+  ///     insertObjects([song], at: NSIndexSet(index: 0), inRelationship: "songs")
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// It reads the members and costs O(n) of them; the next save writes the positions of all.
+  ///
+  /// - Parameters:
+  ///   - objects: as many as there are indexes.
+  ///   - indexes: where they are afterwards, ascending.
+  ///   - key: the name of an ordered to-many relationship.
+  ///
+  /// Source: Apple's documentation of `NSMutableOrderedSet.insert(_:at:)`, whose rules it follows.
   public final func insertObjects(
     _ objects: [NSManagedObject], at indexes: NSIndexSet, inRelationship key: String
   ) {
@@ -86,6 +139,8 @@ extension NSManagedObject {
 
   /// Removes the objects at these indexes: `removeFromX(at:)` calls it. Traps for an index without an object, and for a
   /// relationship that is not ordered.
+  ///
+  /// The objects are not deleted. It reads the members and costs O(n) of them.
   public final func removeObjects(at indexes: NSIndexSet, fromRelationship key: String) {
     edit(key) { members in
       for index in indexes.reversed() {
@@ -97,6 +152,9 @@ extension NSManagedObject {
 
   /// Replaces the objects at these indexes, in order: `replaceX(at:with:)` calls it. Traps for an index without an
   /// object, if there are not as many indexes as objects, and for a relationship that is not ordered.
+  ///
+  /// The replaced objects leave the relationship and are not deleted. An object that is a member elsewhere in the list
+  /// already is there once afterwards. It reads the members and costs O(n) of them.
   public final func replaceObjects(
     at indexes: NSIndexSet, with objects: [NSManagedObject], inRelationship key: String
   ) {
@@ -109,6 +167,8 @@ extension NSManagedObject {
     }
   }
 
+  /// One assignment of all members at the end, so that observers hear once and inverses are set for those that came or
+  /// went.
   private func edit(_ key: String, _ change: (inout [NSManagedObject]) -> Void) {
     let index = toManyIndex(key)
     let toMany = toMany(index)
@@ -118,6 +178,7 @@ extension NSManagedObject {
     setMembers(members, of: index)
   }
 
+  /// The one place where a wrong name ends the process, for all methods by name.
   func toManyIndex(_ key: String) -> Int {
     guard let index = layout.toManyIndex(key) else {
       fatalError("\(layout.name).\(key) is not a to-many relationship.")

@@ -1,5 +1,22 @@
 /// Validation before a save, by the model's rules for each property.
+///
+/// The way of one object through `NSManagedObjectContext.validate()`:
+///
+/// ```text
+/// SaveHooks of the entity say no         nothing is asked
+/// validateForInsert / validateForUpdate  an override, which calls super
+///   └ validateProperties
+///       ├ class validates values         validateByClass: validateValue for each property
+///       │     └ validateAgainstModel, then the class's validateNAME(_:)
+///       └ else                           only layout.validatedSlots
+///             ├ isPlainlyValid           the bytes in the slot show it: no value is made
+///             └ validateAgainstModel     presence, width, predicates
+/// validateForDelete                      validateDenyRules
+/// ```
+///
+/// Errors are collected, not thrown at the first: the save reports all of them in one 1560.
 extension NSManagedObject {
+  /// A fault among the changed objects has changes of to-many relationships only; its row is not read for validation.
   final func validateProperties() throws {
     var errors: [any Error] = []
     // Values that were never read are those of the store, which were valid when they were saved.
@@ -24,12 +41,17 @@ extension NSManagedObject {
   }
 
   /// Whether a transient attribute is nil since the object was fetched: no row has its value.
+  ///
+  /// A mandatory transient attribute would else make every save of a fetched object fail until something has set it.
   private func isUnsetTransient(_ slot: Int, _ values: Snapshot) -> Bool {
     layout.slots[slot].isTransient && !isInserted && values.isNil(slot) && committed?.isNil(slot) ?? true
   }
 
   /// Asks the class about each property that may have become invalid: all of a new object, and those of a changed one
   /// that changed or have rules in the model.
+  ///
+  /// A property without a rule in the model is passed to the class too, if it changed: the class's override may have
+  /// rules of its own.
   private func validateByClass(_ values: Snapshot?, _ errors: inout [any Error]) {
     func validate(_ value: Any?, _ key: String) {
       var checked = value
@@ -49,6 +71,9 @@ extension NSManagedObject {
   }
 
   /// One property's value against its description: presence, then its predicates.
+  ///
+  /// Called by `validateValue(_:forKey:)`, so by programs too. To-many relationships have no slot: `validateMembers`
+  /// checks them.
   final func validateAgainstModel(_ value: Any?, key: String) throws {
     guard case .slot(let slot) = layout.locations[key] else { return }
     try validate(value, layout.slots[slot].property, key: key)
@@ -57,6 +82,21 @@ extension NSManagedObject {
   /// The same as `validateValue(_:forKey:)` with any value, in the form that it has on Apple's platforms.
   ///
   /// Methods `validateNAME(_:)` with Apple's signature may call it; other code uses the form with `inout Any?`.
+  ///
+  /// ```swift
+  /// final class Note: NSManagedObject {
+  ///   func validateText(_ value: AutoreleasingUnsafeMutablePointer<AnyObject?>) throws {
+  ///     if (value.pointee as? String ?? "").isEmpty { throw CocoaError(.validationStringTooShort) }
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - value: points to the value; numbers as `NSNumber`, nil for none.
+  ///   - key: a property of the entity.
+  /// - Throws: as `validateValue(_:forKey:)` with `inout Any?`.
+  ///
+  /// Source: Apple's documentation of `validateValue(_:forKey:)`.
   public final func validateValue(
     _ value: AutoreleasingUnsafeMutablePointer<AnyObject?>, forKey key: String
   ) throws {
@@ -67,6 +107,9 @@ extension NSManagedObject {
   }
 
   /// Calls the class's method for one property.
+  ///
+  /// The methods are found through the generated key path table, since Linux has no selectors to look them up by. A
+  /// value that the method puts in place is handed on, and not stored.
   final func validateByMethod(_ value: inout Any?, key: String) throws {
     guard let method = layout.validations[key] else { return }
     var object = value.map { $0 as AnyObject }
@@ -75,6 +118,7 @@ extension NSManagedObject {
     if object !== given { value = object }
   }
 
+  /// A derived value is computed by the store: its absence here is no fault of the program.
   private func validate(_ value: Any?, _ property: NSPropertyDescription, key: String) throws {
     guard let value else {
       // A new object has no derived value yet, and a changed one may not have read it since the store computed it.
@@ -84,6 +128,9 @@ extension NSManagedObject {
     try validate(value, against: property, key: key)
   }
 
+  /// The width comes before the predicates, because a number that does not fit would be stored as another one. A
+  /// predicate's warning may be a number, which is the error's code, or a text, which is its description; a model from
+  /// the editor has numbers such as 1610.
   private func validate(_ value: Any, against property: NSPropertyDescription, key: String) throws {
     if let attribute = property as? NSAttributeDescription, attribute.integerRange != nil,
       let number = AttributeValue.integer(value), let code = attribute.attributeType.widthError(number)
@@ -105,6 +152,9 @@ extension NSManagedObject {
   }
 
   /// Validates the elements of a composite attribute that has a value, each under its key path.
+  ///
+  /// Elements are optional or not by themselves, whatever the composite is: an absent composite has no elements to
+  /// check.
   private func validate(_ values: [String: Any], of composite: NSCompositeAttributeDescription, key: String) throws {
     var errors: [any Error] = []
     for element in composite.elements where element.hasRules || element.isNarrow {
@@ -115,6 +165,7 @@ extension NSManagedObject {
     if let error = CoreDataErrors.combined(errors) { throw error }
   }
 
+  /// Members that are deleted do not count: the save removes them.
   private func validateMembers(_ index: Int) throws {
     let relationship = layout.toManys[index]
     // Members that were never read and not changed are those of the store, which were valid when they were saved.
@@ -137,6 +188,9 @@ extension NSManagedObject {
   }
 
   /// An object with a Deny rule can be deleted only if the relationship has no objects left.
+  ///
+  /// Called after delete rules of other objects are applied (`propagateDeletes()`): an object whose last member is
+  /// deleted in the same save may go.
   final func validateDenyRules() throws {
     var errors: [any Error] = []
     for slot in layout.toOneSlots where layout.slots[slot].relationship?.deleteRule == .denyDeleteRule {
@@ -152,6 +206,8 @@ extension NSManagedObject {
     if let error = CoreDataErrors.combined(errors) { throw error }
   }
 
+  /// The object in the user info lets a form find the field; the description names entity and property, and never the
+  /// value.
   private func validationError(
     _ code: CocoaError.Code, key: String, value: Any?, predicate: NSPredicate? = nil, message: String? = nil
   ) -> NSError {

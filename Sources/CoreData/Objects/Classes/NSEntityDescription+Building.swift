@@ -2,6 +2,9 @@ extension NSEntityDescription {
   /// What the braces of an entity may hold: properties, fetch indexes and subentities.
   ///
   /// Not part of Apple's API.
+  ///
+  /// `NSAttributeDescription`, `NSRelationshipDescription`, `NSFetchedPropertyDescription`, `NSFetchIndexDescription`
+  /// and `NSEntityDescription` are parts. Programs conform nothing to it.
   public protocol Part {}
 
   /// An entity for a model in code: see `NSManagedObjectModel.init(file:line:_:)`.
@@ -16,6 +19,13 @@ extension NSEntityDescription {
   /// ```
   ///
   /// Not part of Apple's API.
+  ///
+  /// Take it for tests, examples and models that depend on data; an `.xcdatamodel` compiled by the build plugin gives
+  /// classes and accessors as well. Braces in braces make subentities, which inherit the properties outside.
+  /// Relationships name their destination by text, since it may stand below: the model resolves it.
+  ///
+  /// What happens otherwise: an entity without a class has `NSManagedObject`s, whose properties are reached by
+  /// `value(forKey:)`.
   ///
   /// - Parameters:
   ///   - name: the entity's name, of letters, digits and underscores.
@@ -36,6 +46,8 @@ extension NSEntityDescription {
   }
 
   /// Sets the parts with their observers, which an initialiser's assignments do not call.
+  ///
+  /// In Swift, observers of a property do not run for assignments in the class's own initialiser; they do in a method.
   private func adopt(_ parts: [any Part]) {
     properties = parts.compactMap { $0 as? NSPropertyDescription }
     indexes = parts.compactMap { $0 as? NSFetchIndexDescription }
