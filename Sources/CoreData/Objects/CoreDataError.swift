@@ -18,29 +18,70 @@
 ///
 /// It groups codes by what a caller can do, and keeps no more than that: the thrown error has the sentence, the code
 /// and the objects. Any thread.
+///
+/// What to do about each, and whether trying again helps:
+///
+/// | Case | Try again | Do |
+/// | --- | --- | --- |
+/// | `validation` | no | show the problems, let a person change the values |
+/// | `conflict` | yes | `rollback()`, read, do the work anew |
+/// | `notUnique` | no | fetch the object that has the values, or use others |
+/// | `locked` | later | wait: another process writes for long |
+/// | `migrationNeeded` | no | open with `shouldMigrateStoreAutomatically` |
+/// | `migrationFailed` | no | keep the file, correct the mapping or the models |
+/// | `objectNotFound` | no | leave the object out: it was deleted |
+/// | `cannotOpen` | no | check path, rights and the kind of the store |
+/// | `diskFull` | later | free space |
+/// | `damaged` | no | restore a copy |
+/// | `historyExpired` | yes | read everything, begin at a nil token |
+///
+/// It is made of a thrown error and never thrown by Core Data itself: `catch let error as CoreDataError` catches
+/// nothing. The numbers are in `CocoaError.Code`.
 public enum CoreDataError: Error, Sendable, Equatable {
   /// Values break rules of the model, or a deny rule forbids a deletion: 1550, and 1560 to 1690. A person
   /// has to change the values.
+  ///
+  /// One problem for each value and rule: a save that finds several throws 1560, which this takes apart.
   case validation([ValidationProblem])
   /// Another save changed or deleted the same rows since this context read them: 133020. Roll back, and do the work
   /// again.
+  ///
+  /// Only with the error policy, which is the default of a new context: other policies resolve it. A job that is run
+  /// again needs nothing else.
   case conflict
   /// Another object has the same unique values: 133021 and 1551. Use that object, or other values.
+  ///
+  /// Merge policies other than the error policy resolve it. Nothing here raises 1551, which programs may.
   case notUnique
   /// Another connection kept the store locked for longer than the time limit: 134090. Try again later.
+  ///
+  /// SQLite's SQLITE_BUSY after the store's busy timeout (https://www.sqlite.org/rescode.html#busy). Nothing was
+  /// written.
   case locked
   /// The store was made with another model, and no migration was asked for: 134100.
+  ///
+  /// The store is untouched. `NSPersistentStoreDescription` asks for a migration by default; a store that is added by
+  /// options asks with `NSMigratePersistentStoresAutomaticallyOption`.
   case migrationNeeded
   /// A migration was tried and failed, and the store is as it was: 134110 to 134170, 134190, and 134504 to
   /// 134506.
   case migrationFailed
   /// An object has no row any more: 133000.
+  ///
+  /// Thrown by `existingObject(with:)`, and by a child's save of an object that the parent has not any more.
   case objectNotFound
   /// The store's file could not be opened, or is no store: 134000 to 134020, and 134080.
+  ///
+  /// The sentence of the error names the place and the reason of the operating system.
   case cannotOpen
   /// The disk is full: SQLite's code 13, whatever Core Data's is.
+  ///
+  /// Nothing was written: a transaction is committed as a whole.
   case diskFull
   /// SQLite found the file damaged: SQLite's code 11.
+  ///
+  /// Open no further contexts on it, and copy the file before any attempt to repair
+  /// (https://www.sqlite.org/howtocorrupt.html).
   case damaged
   /// The history after a token was deleted: 134301. Fetch after nil to begin again.
   case historyExpired
@@ -49,14 +90,32 @@ public enum CoreDataError: Error, Sendable, Equatable {
   case other
 
   /// A value that validation refused.
+  ///
+  /// ```swift
+  /// do { try context.save() } catch {
+  ///   guard case .validation(let problems) = CoreDataError(error) else { throw error }
+  ///   for problem in problems where problem.code == NSValidationMissingMandatoryPropertyError {
+  ///     print("fill in", problem.key ?? "")
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// `Sendable`, where the error's user info holds the object itself: it may go to another queue, such as a user
+  /// interface's.
   public struct ValidationProblem: Sendable, Equatable {
     /// The name of the property; a key path for an element of a composite attribute, nil if the rule names none.
     public let key: String?
     /// The ID of the object; nil for batch requests, which have no objects.
+    ///
+    /// Of a new object it is temporary, and means something in its context only.
     public let objectID: NSManagedObjectID?
     /// The number of the rule's code, such as `NSValidationMissingMandatoryPropertyError`.
+    ///
+    /// Of a rule of the program's own it is the code that the class or the model gave.
     public let code: Int
     /// The sentence for people.
+    ///
+    /// It names the entity and the property, and no value.
     public let message: String
   }
 }
@@ -71,6 +130,11 @@ extension CoreDataError {
   /// ```
   ///
   /// The error of a full disk or a damaged file keeps Core Data's code, 134180 or 134030: here the cause wins.
+  ///
+  /// It looks at the domain, the code and SQLite's code in the user info, and unpacks nothing else: an error of another
+  /// domain is `.other`, and a `CoreDataError` is itself. O(1), or O(problems) for validation. Any thread.
+  ///
+  /// - Parameter error: as it was caught.
   public init(_ error: any Error) {
     if let error = error as? CoreDataError {
       self = error
@@ -85,6 +149,8 @@ extension CoreDataError {
     }
   }
 
+  /// The codes are grouped by what a caller can do; one that is added to `CocoaError.Code` is `.other` until it has a
+  /// line here.
   private init(ofCode error: NSError) {
     guard error.domain == NSCocoaErrorDomain else {
       self = .other
@@ -129,6 +195,8 @@ extension CoreDataError.ValidationProblem {
 extension NSError {
   /// Whether a PostgreSQL server has no space left; only its store's errors have this key
   /// (https://www.postgresql.org/docs/15/errcodes-appendix.html).
+  ///
+  /// 53100 is "disk_full", of class 53, insufficient resources.
   fileprivate var isServerFull: Bool {
     (userInfo[NSUnderlyingErrorKey] as? NSError)?.userInfo["SQLSTATE"] as? String == "53100"
   }

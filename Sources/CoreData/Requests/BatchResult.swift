@@ -1,7 +1,12 @@
 /// The number of rows that a batch request wrote, and their IDs.
+///
+/// Several stores' results are added up: a batch request goes to each store that holds the entity, or to those in
+/// `affectedStores`.
 package struct BatchResult {
   package var count = 0
   /// Empty unless the request asks for IDs.
+  ///
+  /// In the order of the writing; for deletions those that delete rules took along are among them.
   package var ids: [NSManagedObjectID] = []
 
   package init(count: Int = 0, ids: [NSManagedObjectID] = []) {

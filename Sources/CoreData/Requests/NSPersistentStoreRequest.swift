@@ -1,8 +1,19 @@
 /// The kind of a request. Raw values are Apple's.
+///
+/// ```swift
+/// let request: NSPersistentStoreRequest = NSBatchDeleteRequest(objectIDs: [book.objectID])
+/// print(request.requestType == .batchDeleteRequestType)  // true
+/// ```
+///
+/// A store of a program's own switches over it in `execute(_:with:)`, and throws for kinds that it does not know.
+///
+/// Source: Apple's documentation of `NSPersistentStoreRequestType`.
 public enum NSPersistentStoreRequestType: UInt, Sendable {
   /// `NSFetchRequest`, and requests about history.
   case fetchRequestType = 1
   /// A save. Contexts save without making such a request.
+  ///
+  /// `NSSaveChangesRequest` has it: a store of a program's own gets one for each save.
   case saveRequestType = 2
   /// `NSBatchInsertRequest`.
   case batchInsertRequestType = 5
@@ -15,6 +26,18 @@ public enum NSPersistentStoreRequestType: UInt, Sendable {
 /// A request to stores, executed by a context or a coordinator. Use one of its subclasses: a context refuses this class
 /// itself with 134091.
 ///
+/// A request is a description without a result: it can be kept and executed again, also in another context. It belongs
+/// to one thread at a time.
+///
+/// | Request | Executed by | Gives |
+/// | --- | --- | --- |
+/// | `NSFetchRequest` | `fetch(_:)`, `count(for:)` | an array, a number |
+/// | `NSAsynchronousFetchRequest` | `execute(_:)` | `NSAsynchronousFetchResult` |
+/// | `NSBatchInsertRequest` | `execute(_:)` | `NSBatchInsertResult` |
+/// | `NSBatchUpdateRequest` | `execute(_:)` | `NSBatchUpdateResult` |
+/// | `NSBatchDeleteRequest` | `execute(_:)` | `NSBatchDeleteResult` |
+/// | `NSPersistentHistoryChangeRequest` | `execute(_:)` | `NSPersistentHistoryResult` |
+///
 /// Source: Apple's documentation of `NSPersistentStoreRequest`.
 open class NSPersistentStoreRequest: NSObject, NSCopying {
   /// The stores to ask; nil asks all that hold the entity. Default: nil. Stores that are not open in the executing
@@ -24,16 +47,26 @@ open class NSPersistentStoreRequest: NSObject, NSCopying {
   /// let request = NSFetchRequest<Book>(entityName: "Book")
   /// request.affectedStores = coordinator.persistentStore(for: url).map { [$0] }
   /// ```
+  ///
+  /// Use it where one entity lives in several files, to read or write one of them; for a fixed division, configurations
+  /// of the model say it once. A request whose stores are all passed over finds and writes nothing.
+  ///
+  /// Source: Apple's documentation of `affectedStores`.
   open var affectedStores: [NSPersistentStore]?
 
   /// The kind of the request, by which a store of a program's own tells what to do. `.fetchRequestType` unless a
   /// subclass says otherwise.
+  ///
+  /// Source: Apple's documentation of `requestType`.
   open var requestType: NSPersistentStoreRequestType { .fetchRequestType }
 
   /// A request for all stores of the executing context.
   public override init() { super.init() }
 
   /// A copy that can be changed without changing this request.
+  ///
+  /// Subclasses copy their settings too; predicates and descriptors are shared, as they are immutable. Blocks of a
+  /// request are the same blocks in the copy.
   open func copy(with zone: NSZone? = nil) -> Any {
     let copy = NSPersistentStoreRequest()
     copy.affectedStores = affectedStores
@@ -44,6 +77,19 @@ open class NSPersistentStoreRequest: NSObject, NSCopying {
 /// The types of fetch results: managed objects, object IDs, dictionaries and numbers. Programs use it as
 /// `NSFetchRequest<any NSFetchRequestResult>`, where the type of the results is not known; no type of theirs has to
 /// conform.
+///
+/// ```swift
+/// func fetchAll(_ request: NSFetchRequest<any NSFetchRequestResult>, in context: NSManagedObjectContext) throws {
+///   for result in try context.fetch(request) {
+///     if let book = result as? Book { print(book.title ?? "") }
+///   }
+/// }
+/// ```
+///
+/// `NSManagedObject`, `NSManagedObjectID`, `NSDictionary` and `NSNumber` conform. Prefer a concrete type where it is
+/// known, which spares the casts.
+///
+/// Source: Apple's documentation of `NSFetchRequestResult`.
 public protocol NSFetchRequestResult: AnyObject {}
 
 extension NSDictionary: NSFetchRequestResult {}
@@ -56,6 +102,10 @@ extension NSNumber: NSFetchRequestResult {}
 /// request.resultType = .countResultType
 /// let count = try context.fetch(request).first?.intValue ?? 0
 /// ```
+///
+/// Exactly one of the four: a combination of them is none of Apple's types, and is read as a fetch of objects here.
+///
+/// Source: Apple's documentation of `NSFetchRequestResultType`.
 public struct NSFetchRequestResultType: OptionSet, Sendable {
   /// Apple's number of the form.
   public let rawValue: UInt
@@ -63,10 +113,16 @@ public struct NSFetchRequestResultType: OptionSet, Sendable {
   public init(rawValue: UInt) { self.rawValue = rawValue }
 
   /// `NSManagedObject`s.
+  ///
+  /// They belong to the executing context and stay on its queue.
   public static let managedObjectResultType: NSFetchRequestResultType = []
   /// `NSManagedObjectID`s: for objects that another queue or process will use. No values are read.
+  ///
+  /// The cheapest result that can be used elsewhere: only keys and entities are read.
   public static let managedObjectIDResultType = NSFetchRequestResultType(rawValue: 1)
   /// Dictionaries by column name, without entries for nil values.
+  ///
+  /// The store computes and groups. `propertiesToFetch` names the columns.
   public static let dictionaryResultType = NSFetchRequestResultType(rawValue: 2)
   /// One `NSNumber`: the number of matching objects. `NSManagedObjectContext.count(for:)` gives it as an `Int`.
   public static let countResultType = NSFetchRequestResultType(rawValue: 4)
