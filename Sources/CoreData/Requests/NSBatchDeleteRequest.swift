@@ -28,12 +28,20 @@
 /// queue. To delete in portions, which lets other writers in between, give the fetch request a limit and repeat it
 /// until the count is 0.
 ///
+/// How it goes about related rows, in one transaction: the rows of the fetch are collected in a temporary table;
+/// Cascade rules add theirs, round by round, until a round finds none; Deny rules are checked; references from the rows
+/// that stay are cleared; the rows go. Entities without relationships need none of that.
+///
 /// Source: Apple's documentation of `NSBatchDeleteRequest`.
 open class NSBatchDeleteRequest: NSPersistentStoreRequest {
   final let settings: FetchSettings
 
   /// The fetch that finds the rows, as a copy. Its entity, predicate, sort descriptors, limit, offset and
   /// `includesSubentities` count.
+  ///
+  /// Changing the copy has no effect on the deletion.
+  ///
+  /// Source: Apple's documentation of `fetchRequest`.
   open var fetchRequest: NSFetchRequest<any NSFetchRequestResult> {
     NSFetchRequest<any NSFetchRequestResult>(settings)
   }
@@ -48,6 +56,8 @@ open class NSBatchDeleteRequest: NSPersistentStoreRequest {
   /// request.resultType = .resultTypeCount
   /// let count = (try context.execute(request) as? NSBatchDeleteResult)?.result as? Int ?? 0
   /// ```
+  ///
+  /// Source: Apple's documentation of `resultType`.
   open var resultType: NSBatchDeleteRequestResultType = .resultTypeStatusOnly
 
   private init(settings: FetchSettings) {
@@ -57,6 +67,12 @@ open class NSBatchDeleteRequest: NSPersistentStoreRequest {
 
   /// Deletes what a fetch request finds. It is generic because without Objective-C a request of one result type cannot
   /// be cast to another.
+  ///
+  /// Its settings are copied at once. `resultType`, batches and prefetching of the fetch have no meaning here.
+  ///
+  /// - Parameter fetch: which rows to delete. Without a predicate all rows of the entity and its subentities.
+  ///
+  /// Source: Apple's documentation of `init(fetchRequest:)`.
   public convenience init<ResultType>(fetchRequest fetch: NSFetchRequest<ResultType>) {
     self.init(settings: fetch.settings)
   }
@@ -67,6 +83,11 @@ open class NSBatchDeleteRequest: NSPersistentStoreRequest {
   /// ```swift
   /// try context.execute(NSBatchDeleteRequest(objectIDs: [book.objectID]))
   /// ```
+  ///
+  /// For IDs that a program has, such as those of another request. An object that the context has is not told: merge
+  /// the result, or take `NSManagedObjectContext.delete(_:)`. Temporary IDs have no row and are passed over.
+  ///
+  /// Source: Apple's documentation of `init(objectIDs:)`.
   public convenience init(objectIDs objects: [NSManagedObjectID]) {
     var settings = FetchSettings()
     settings.entity = NSBatchDeleteRequest.commonEntity(of: objects)
@@ -75,6 +96,7 @@ open class NSBatchDeleteRequest: NSPersistentStoreRequest {
     self.init(settings: settings)
   }
 
+  /// The nearest entity of which all IDs are: one fetch finds the rows in one table.
   private static func commonEntity(of ids: [NSManagedObjectID]) -> NSEntityDescription? {
     var common = ids.first?.entity
     for id in ids {
@@ -95,16 +117,33 @@ open class NSBatchDeleteRequest: NSPersistentStoreRequest {
 }
 
 /// The form of a batch deletion's result. Raw values are Apple's.
+///
+/// Source: Apple's documentation of `NSBatchDeleteRequestResultType`.
 public enum NSBatchDeleteRequestResultType: UInt, Sendable {
   /// `true`.
+  ///
+  /// An error is thrown, never returned as `false`.
   case resultTypeStatusOnly = 0
   /// The IDs of all deleted rows, those that delete rules took along included: `[NSManagedObjectID]`.
+  ///
+  /// What `mergeChanges(fromRemoteContextSave:into:)` wants under `NSDeletedObjectsKey`.
   case resultTypeObjectIDs = 1
   /// The number of these rows: `Int`.
+  ///
+  /// For a message, or to know whether a deletion in portions is at its end.
   case resultTypeCount = 2
 }
 
 /// What executing an `NSBatchDeleteRequest` gives: cast `result` to the type that `resultType` says.
+///
+/// ```swift
+/// let request = NSBatchDeleteRequest(fetchRequest: NSFetchRequest<Book>(entityName: "Book"))
+/// request.resultType = .resultTypeCount
+/// let count = (try context.execute(request) as? NSBatchDeleteResult)?.result as? Int ?? 0
+/// print(count, "deleted")
+/// ```
+///
+/// Source: Apple's documentation of `NSBatchDeleteResult`.
 open class NSBatchDeleteResult: NSPersistentStoreResult {
   /// A `Bool`, an array of object IDs or an `Int`, by `resultType`.
   public let result: Any?

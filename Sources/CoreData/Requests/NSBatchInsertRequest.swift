@@ -32,23 +32,66 @@
 /// objects and saves where hooks, validation or to-many relationships count. Execute it on the context's queue, best in
 /// a background context: the call returns when all rows are committed.
 ///
+/// Objects, a batch and what each does:
+///
+/// | | Objects and `save()` | `NSBatchInsertRequest` |
+/// | --- | --- | --- |
+/// | `awakeFromInsert()`, `willSave()`, validation | called | not called |
+/// | mandatory values | 1570 | 1570 |
+/// | default values of the model | set | set |
+/// | to-many relationships | set | not possible |
+/// | memory | each object until the save | a few rows |
+/// | contexts | know the objects | have to be told |
+/// | undo | possible | not possible |
+///
 /// Source: Apple's documentation of `NSBatchInsertRequest`.
 open class NSBatchInsertRequest: NSPersistentStoreRequest {
   /// The entity of the rows; nil if the request was made with a name.
   open private(set) var entity: NSEntityDescription?
   /// The name of the entity, looked up in the model of the executing context's coordinator.
+  ///
+  /// Of a request that was made with an entity: that one's name.
+  ///
+  /// Source: Apple's documentation of `entityName`.
   open private(set) var entityName: String
 
   /// The values of each row by the name of an attribute or a to-one relationship, `NSNull` for nil. Nil if the request
   /// has a handler.
+  ///
+  /// All rows are in memory at once; a handler makes them one by one.
+  ///
+  /// Source: Apple's documentation of `objectsToInsert`.
   open var objectsToInsert: [[String: Any]]?
 
   /// Called on the executing thread once for each row with an empty dictionary: fill it and return false, or return
   /// true without filling it when there are no more rows.
+  ///
+  /// ```swift
+  /// let lines = try String(contentsOf: url, encoding: .utf8).split(separator: "\n")
+  /// var next = lines.startIndex
+  /// let request = NSBatchInsertRequest(entityName: "Book") { (row: NSMutableDictionary) in
+  ///   guard next < lines.endIndex else { return true }
+  ///   row["title"] = String(lines[next])
+  ///   next += 1
+  ///   return false
+  /// }
+  /// try context.execute(request)
+  /// ```
+  ///
+  /// The store's transaction is open while it is called: a handler that waits for a network keeps other writers
+  /// waiting. Do not save, and execute no other request, from inside of it. The dictionary is the same one, emptied,
+  /// for each row.
+  ///
+  /// Source: Apple's documentation of `dictionaryHandler`.
   open var dictionaryHandler: ((NSMutableDictionary) -> Bool)?
 
   /// Called on the executing thread once for each row with an object that has no context: fill it and return false, or
   /// return true when there are no more rows. All calls get the same object, with the default values set again.
+  ///
+  /// Typed accessors check names and types where a dictionary's keys are text; it costs setting the values and no
+  /// allocation for each row. Keep nothing of the object: the next call changes it.
+  ///
+  /// Source: Apple's documentation of `managedObjectHandler`.
   open var managedObjectHandler: ((NSManagedObject) -> Bool)?
 
   /// The form of the result. Default: `.statusOnly`.
@@ -61,6 +104,8 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
   /// ```
   ///
   /// IDs take memory for each row, so ask for them only where contexts have to be told.
+  ///
+  /// Source: Apple's documentation of `resultType`.
   open var resultType: NSBatchInsertRequestResultType = .statusOnly
 
   private init(entity: NSEntityDescription?, name: String) {
@@ -76,18 +121,35 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
   /// let rows: [[String: Any]] = [["title": "Emma", "pages": 474], ["title": "Persuasion", "author": author.objectID]]
   /// try context.execute(NSBatchInsertRequest(entityName: "Book", objects: rows))
   /// ```
+  ///
+  /// - Parameters:
+  ///   - entityName: looked up in the executing context's model.
+  ///   - dictionaries: values that the attribute's type can be made of: any number for a number, `NSNull` for nil.
+  ///
+  /// Source: Apple's documentation of `init(entityName:objects:)`.
   public convenience init(entityName: String, objects dictionaries: [[String: Any]]) {
     self.init(entity: nil, name: entityName)
     objectsToInsert = dictionaries
   }
 
   /// Inserts a row for each dictionary, which has values by attribute name.
+  ///
+  /// ```swift
+  /// try context.execute(NSBatchInsertRequest(entity: Book.entity(), objects: [["title": "Emma"]]))
+  /// ```
+  ///
+  /// Source: Apple's documentation of `init(entity:objects:)`.
   public convenience init(entity: NSEntityDescription, objects dictionaries: [[String: Any]]) {
     self.init(entity: entity, name: entity.name ?? "")
     objectsToInsert = dictionaries
   }
 
   /// Inserts the rows that a handler fills in, one dictionary at a time: see `dictionaryHandler`.
+  ///
+  /// See `NSBatchInsertRequest` for an example. Write the type of the closure's parameter, `(row:
+  /// NSMutableDictionary)`: the overload with an object has the same shape.
+  ///
+  /// Source: Apple's documentation of `init(entityName:dictionaryHandler:)`.
   public convenience init(entityName: String, dictionaryHandler handler: @escaping (NSMutableDictionary) -> Bool) {
     self.init(entity: nil, name: entityName)
     dictionaryHandler = handler
@@ -114,6 +176,8 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
   /// ```
   ///
   /// Setting a relationship of the object fails the request (134070): use dictionaries for to-one relationships.
+  ///
+  /// Source: Apple's documentation of `init(entityName:managedObjectHandler:)`.
   public convenience init(entityName: String, managedObjectHandler handler: @escaping (NSManagedObject) -> Bool) {
     self.init(entity: nil, name: entityName)
     managedObjectHandler = handler
@@ -141,16 +205,34 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
 }
 
 /// The form of a batch insertion's result. Raw values are Apple's.
+///
+/// Source: Apple's documentation of `NSBatchInsertRequestResultType`.
 public enum NSBatchInsertRequestResultType: UInt, Sendable {
   /// `true`.
+  ///
+  /// An error is thrown, never returned as `false`.
   case statusOnly = 0
   /// The IDs of the rows that were inserted, or that the object-trump policy updated: `[NSManagedObjectID]`.
+  ///
+  /// What `mergeChanges(fromRemoteContextSave:into:)` wants under `NSInsertedObjectsKey`.
   case objectIDs = 1
   /// The number of these rows: `Int`.
+  ///
+  /// Rows that a policy skipped do not count.
   case count = 2
 }
 
 /// What executing an `NSBatchInsertRequest` gives: cast `result` to the type that `resultType` says.
+///
+/// ```swift
+/// let request = NSBatchInsertRequest(entityName: "Book", objects: [["title": "Emma"]])
+/// request.resultType = .objectIDs
+/// let result = try context.execute(request) as? NSBatchInsertResult
+/// let inserted: [AnyHashable: Any] = [NSInsertedObjectsKey: result?.result ?? []]
+/// NSManagedObjectContext.mergeChanges(fromRemoteContextSave: inserted, into: [container.viewContext])
+/// ```
+///
+/// Source: Apple's documentation of `NSBatchInsertResult`.
 open class NSBatchInsertResult: NSPersistentStoreResult {
   /// A `Bool`, an array of object IDs or an `Int`, by `resultType`.
   public let result: Any?

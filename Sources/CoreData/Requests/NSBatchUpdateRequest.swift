@@ -25,12 +25,20 @@
 /// Source: Apple's documentation of `NSBatchUpdateRequest`.
 open class NSBatchUpdateRequest: NSPersistentStoreRequest {
   /// The name of the entity, looked up in the model of the executing context's coordinator.
+  ///
+  /// Of a request that was made with an entity: that one's name.
+  ///
+  /// Source: Apple's documentation of `entityName`.
   open private(set) var entityName: String
   /// Nil if the request was made with a name.
   let givenEntity: NSEntityDescription?
 
   /// The entity whose rows are updated. If the request was made with a name, the newest model in use is asked; traps if
   /// none has such an entity.
+  ///
+  /// Executing the request does not ask it: that takes the entity of the context's own model.
+  ///
+  /// Source: Apple's documentation of `entity`.
   open var entity: NSEntityDescription {
     if let givenEntity { return givenEntity }
     if let entity = LoadedModels.newest({ $0.entitiesByName[entityName] }) { return entity }
@@ -44,9 +52,19 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
   /// request.predicate = NSPredicate(format: "author.name == %@", "Jane Austen")
   /// request.propertiesToUpdate = ["isRead": true]
   /// ```
+  ///
+  /// The store evaluates it: what `NSFetchRequest.predicate` says of SQL stores holds. Unsaved changes of the context
+  /// do not count. A fetch index on a compared attribute spares a reading of the whole table.
+  ///
+  /// Source: Apple's documentation of `predicate`.
   open var predicate: NSPredicate?
 
   /// Whether rows of subentities are updated too. Default: true.
+  ///
+  /// With true the new values must be of properties that the entity itself has; those of subentities need a request
+  /// each.
+  ///
+  /// Source: Apple's documentation of `includesSubentities`.
   open var includesSubentities = true
 
   /// The new values by property name, key path of a composite's element, or property description. Default: nil.
@@ -62,6 +80,11 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
   /// takes an object ID; one-to-one and to-many relationships cannot be set. Executing a request without properties,
   /// with an unknown one, or with a value of another type throws 134070; nil for a mandatory attribute throws 1570, a
   /// number that is too large or too small for its attribute 1610 or 1620.
+  ///
+  /// One UPDATE of the table in place of a row by row change: `pages + 1` is computed by the database, so two processes
+  /// that do it at once both count.
+  ///
+  /// Source: Apple's documentation of `propertiesToUpdate`.
   open var propertiesToUpdate: [AnyHashable: Any]?
 
   /// The form of the result. Default: `.statusOnlyResultType`.
@@ -72,11 +95,17 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
   /// request.resultType = .updatedObjectsCountResultType
   /// let count = (try context.execute(request) as? NSBatchUpdateResult)?.result as? Int ?? 0
   /// ```
+  ///
+  /// Source: Apple's documentation of `resultType`.
   open var resultType: NSBatchUpdateRequestResultType = .statusOnlyResultType
 
   /// The number of rows to update, the first ones by `order`; 0 for all.
+  ///
+  /// With `order` and `skipsLockedRows`, for the pool's job sources: take the next jobs with one statement that passes
+  /// over those of other processes.
   package final var limit = 0
 
+  /// Empty leaves open which rows are the first.
   package final var order: [NSSortDescriptor] = []
 
   /// Whether rows that others are writing are passed over, instead of waiting for them. A SQLite file has one writer at
@@ -90,6 +119,8 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
   }
 
   /// Updates rows of the entity of a name. Set `propertiesToUpdate` before executing it.
+  ///
+  /// Source: Apple's documentation of `init(entityName:)`.
   public convenience init(entityName: String) { self.init(entity: nil, name: entityName) }
 
   /// Updates rows of an entity. Set `propertiesToUpdate` before executing it.
@@ -112,16 +143,34 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
 }
 
 /// The form of a batch update's result. Raw values are Apple's.
+///
+/// Source: Apple's documentation of `NSBatchUpdateRequestResultType`.
 public enum NSBatchUpdateRequestResultType: UInt, Sendable {
   /// `true`.
+  ///
+  /// An error is thrown, never returned as `false`.
   case statusOnlyResultType = 0
   /// The IDs of the updated rows: `[NSManagedObjectID]`.
+  ///
+  /// What `mergeChanges(fromRemoteContextSave:into:)` wants under `NSUpdatedObjectsKey`.
   case updatedObjectIDsResultType = 1
   /// The number of these rows: `Int`.
+  ///
+  /// For a message, or to see whether any row matched.
   case updatedObjectsCountResultType = 2
 }
 
 /// What executing an `NSBatchUpdateRequest` gives: cast `result` to the type that `resultType` says.
+///
+/// ```swift
+/// let request = NSBatchUpdateRequest(entityName: "Book")
+/// request.propertiesToUpdate = ["isRead": true]
+/// request.resultType = .updatedObjectsCountResultType
+/// let count = (try context.execute(request) as? NSBatchUpdateResult)?.result as? Int ?? 0
+/// print(count, "updated")
+/// ```
+///
+/// Source: Apple's documentation of `NSBatchUpdateResult`.
 open class NSBatchUpdateResult: NSPersistentStoreResult {
   /// A `Bool`, an array of object IDs or an `Int`, by `resultType`.
   public let result: Any?

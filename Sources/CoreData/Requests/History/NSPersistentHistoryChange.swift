@@ -1,10 +1,29 @@
 /// What a transaction did to an object. Raw values are Apple's.
+///
+/// Several changes of one object in one save are one change; an object that was inserted and changed before the save is
+/// an insertion. A batch request writes a change for each row.
+///
+/// ```swift
+/// func print(_ change: NSPersistentHistoryChange) {
+///   switch change.changeType {
+///   case .insert: Swift.print("new", change.changedObjectID.uriRepresentation())
+///   case .update: Swift.print("changed", change.updatedProperties?.map(\.name).sorted() ?? [])
+///   case .delete: Swift.print("deleted", change.tombstone ?? [:])
+///   }
+/// }
+/// ```
+///
+/// Source: Apple's documentation of `NSPersistentHistoryChangeType`.
 public enum NSPersistentHistoryChangeType: Int, Sendable {
   /// The object was inserted.
   case insert = 0
   /// Properties of the object changed, or members of its relationships.
+  ///
+  /// `updatedProperties` of the change says which.
   case update = 1
   /// The object was deleted.
+  ///
+  /// By a save, a delete rule or a batch request. `tombstone` of the change keeps the values that the model preserves.
   case delete = 2
 }
 
@@ -13,20 +32,48 @@ public enum NSPersistentHistoryChangeType: Int, Sendable {
 /// Its `changeID`, `changedObjectID`, `changedEntity`, `changeType`, `tombstone` and `updatedProperties` can be named
 /// in the predicate of a history request.
 ///
+/// ```swift
+/// let request = NSPersistentHistoryChangeRequest.fetchHistory(after: lastToken)
+/// request.resultType = .changesOnly
+/// let result = try context.execute(request) as? NSPersistentHistoryResult
+/// for change in result?.result as? [NSPersistentHistoryChange] ?? [] {
+///   print(change.changedObjectID.entity.name ?? "", change.changeID, change.transaction?.author ?? "")
+/// }
+/// ```
+///
+/// It has no values but those of a tombstone: read the object for the present ones, which may be of a later
+/// transaction, and expect that it is gone. Changes of entities that the model lacks are left out.
+///
 /// Source: Apple's documentation of `NSPersistentHistoryChange`.
 ///
 /// `@unchecked Sendable`: immutable once a request has returned it; the values of a tombstone do not change.
 public final class NSPersistentHistoryChange: NSObject, NSCopying, @unchecked Sendable {
   /// The number of the change, ascending within its store.
+  ///
+  /// Ascending in the order of writing, also over transactions. Numbers of deleted changes are not used again.
   public let changeID: Int64
   /// The object's ID. After a deletion no object has it any more.
+  ///
+  /// Permanent, of the store that the history is of: another process's ID of the same row is equal to it.
   public let changedObjectID: NSManagedObjectID
   /// What happened to the object.
   public let changeType: NSPersistentHistoryChangeType
   /// The values of a deleted object's attributes with `preservesValueInHistoryOnDeletion`, by name; nil for other
   /// changes and if no attribute has a value.
+  ///
+  /// ```swift
+  /// func externalID(of change: NSPersistentHistoryChange) -> String? {
+  ///   change.tombstone?["isbn"] as? String
+  /// }
+  /// ```
+  ///
+  /// Mark an attribute as preserved if a reader of the history has to find the deleted object's counterpart elsewhere:
+  /// a file, a row of another system. An element of a composite attribute is inside of the composite's dictionary.
   public let tombstone: [AnyHashable: Any]?
   /// The properties that an update changed; nil for other changes.
+  ///
+  /// Properties of the present model: those that a migration has removed are left out. To-many relationships are among
+  /// them where their members changed.
   public let updatedProperties: Set<NSPropertyDescription>?
 
   /// A transaction holds its changes; only a change that was fetched without its transaction holds it.
@@ -34,6 +81,9 @@ public final class NSPersistentHistoryChange: NSObject, NSCopying, @unchecked Se
   private let held: NSPersistentHistoryTransaction?
 
   /// The transaction of this change; nil if the transaction held this change and was freed.
+  ///
+  /// Keep the transactions while their changes are used. With `.changesOnly` the changes keep their transactions
+  /// instead.
   public var transaction: NSPersistentHistoryTransaction? { held ?? containing }
 
   package init(
@@ -56,15 +106,31 @@ public final class NSPersistentHistoryChange: NSObject, NSCopying, @unchecked Se
   // MARK: Fetching
 
   /// The entity for fetch requests about changes. Its attributes are the properties above. No store has rows of it.
+  ///
+  /// `NSPersistentHistoryChange.fetchRequest` has it already.
+  ///
+  /// Source: Apple's documentation of `entityDescription`.
   public class var entityDescription: NSEntityDescription? { HistoryEntities.change }
 
   /// A new request about changes, for `NSPersistentHistoryChangeRequest.fetchHistory(withFetch:)`.
+  ///
+  /// ```swift
+  /// if let deletions = NSPersistentHistoryChange.fetchRequest {
+  ///   deletions.predicate = NSPredicate(format: "changeType == %d", NSPersistentHistoryChangeType.delete.rawValue)
+  ///   let request = NSPersistentHistoryChangeRequest.fetchHistory(withFetch: deletions)
+  ///   let result = try context.execute(request) as? NSPersistentHistoryResult
+  ///   print((result?.result as? [NSPersistentHistoryChange])?.count ?? 0)
+  /// }
+  /// ```
+  ///
+  /// Never nil here; optional as on Apple's platforms. Each access makes another request.
   public class var fetchRequest: NSFetchRequest<any NSFetchRequestResult>? {
     HistoryEntities.request(HistoryEntities.change)
   }
 }
 
 extension NSPersistentHistoryChange: NSFetchRequestResult, KeyValueReadable {
+  /// The keys are those that Apple's framework knows in a history request's predicate. Unknown ones read as nil.
   func readableValue(forKey key: String) -> Any? {
     switch key {
     case "changeID": changeID
@@ -80,6 +146,9 @@ extension NSPersistentHistoryChange: NSFetchRequestResult, KeyValueReadable {
 }
 
 /// The entities of fetch requests about history. No store has rows of them.
+///
+/// Without them a predicate could not name properties of a history: a request's entity tells which of the two kinds it
+/// is about, by identity.
 enum HistoryEntities {
   private static let model: NSManagedObjectModel = {
     let model = NSManagedObjectModel()

@@ -29,9 +29,26 @@
 /// What happens otherwise: a reader that keeps no token reads the whole history again; a program that deletes no
 /// history has a store that grows with every save.
 ///
+/// How two processes follow each other with it:
+///
+/// ```text
+/// writer                                 reader
+/// save: rows, transaction 7              token = 6 in a file
+///                                        fetchHistory(after: 6): transaction 7
+///                                        merge it, write token 7 to the file
+/// save: rows, transaction 8
+///                                        ends without notice, starts again
+///                                        fetchHistory(after: 7): transaction 8
+/// ```
+///
+/// Write the token after the work that follows from the transaction: a reader that ends in between sees the transaction
+/// again, which is better than never.
+///
 /// Source: Apple's documentation of `NSPersistentHistoryChangeRequest`.
 open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   /// The place after which history is read, or before which it is deleted.
+  ///
+  /// A store translates it into the condition of its query: `ZTIMESTAMP > ?` or `Z_PK > ?`.
   package enum Place {
     case date(Date)
     /// Nil stands for the beginning.
@@ -58,15 +75,35 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   ///
   /// Ask for counts or IDs where they are enough: each change is an object in memory. A type that does not fit the cast
   /// gives nil.
+  ///
+  /// Source: Apple's documentation of `resultType`.
   open var resultType: NSPersistentHistoryResultType
 
   /// The token that the request was made with; nil for a request made with a date.
+  ///
+  /// It says where a kept request begins, such as for a message.
+  ///
+  /// Source: Apple's documentation of `token`.
   open var token: NSPersistentHistoryToken? {
     if case .token(let token) = place { token } else { nil }
   }
 
   /// Selects and sorts transactions or changes: a request about `NSPersistentHistoryTransaction` or
   /// `NSPersistentHistoryChange`. Its predicate is evaluated in memory; on Apple's platforms the store does it.
+  ///
+  /// ```swift
+  /// let request = NSPersistentHistoryChangeRequest.fetchHistory(after: lastToken)
+  /// request.fetchRequest = NSPersistentHistoryTransaction.fetchRequest
+  /// request.fetchRequest?.predicate = NSPredicate(format: "author != %@", "import")
+  /// let result = try context.execute(request) as? NSPersistentHistoryResult
+  /// print((result?.result as? [NSPersistentHistoryTransaction])?.count ?? 0)
+  /// ```
+  ///
+  /// It narrows what follows the place: begin at a token, so that little is read. Limit, offset and sort descriptors
+  /// count too; of a request about changes they count within each transaction. Default: nil. A request for another
+  /// entity makes the execution throw 134070.
+  ///
+  /// Source: Apple's documentation of `fetchRequest`.
   open var fetchRequest: NSFetchRequest<any NSFetchRequestResult>?
 
   private init(_ action: Action, _ place: Place) {
@@ -87,6 +124,12 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   /// ```
   ///
   /// Times are those of the writers' clocks: prefer a token, which no clock can put out of order.
+  ///
+  /// SQLite finds the place by an index on the time. All that was committed at exactly that time is left out.
+  ///
+  /// - Parameter date: the time of the last transaction that is known.
+  ///
+  /// Source: Apple's documentation of `fetchHistory(after:)`.
   open class func fetchHistory(after date: Date) -> NSPersistentHistoryChangeRequest { Self.make(.fetch, .date(date)) }
 
   /// Reads the transactions after a token; nil reads all. Executing it throws 134301 if some of them were deleted:
@@ -104,11 +147,32 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   /// ```
   ///
   /// A token knows the stores that it was made for; the history of other stores is read from its beginning.
+  ///
+  /// It costs an access by key and the transactions that follow. Executing it throws 134091 if no store keeps a
+  /// history.
+  ///
+  /// - Parameter token: the place, as `NSPersistentHistoryTransaction.token` or
+  ///   `currentPersistentHistoryToken(fromStores:)` gave it.
+  ///
+  /// Source: Apple's documentation of `fetchHistory(after:)`.
   open class func fetchHistory(after token: NSPersistentHistoryToken?) -> NSPersistentHistoryChangeRequest {
     Self.make(.fetch, .token(token))
   }
 
   /// Reads what follows a transaction; nil reads all. Executing it throws 134301 if some of that was deleted.
+  ///
+  /// ```swift
+  /// func transactions(after last: NSPersistentHistoryTransaction?, _ context: NSManagedObjectContext) throws -> Int {
+  ///   let request = NSPersistentHistoryChangeRequest.fetchHistory(after: last)
+  ///   let result = try context.execute(request) as? NSPersistentHistoryResult
+  ///   return (result?.result as? [NSPersistentHistoryTransaction])?.count ?? 0
+  /// }
+  /// ```
+  ///
+  /// It reads what follows in that transaction's store, and the whole history of other stores. The same as with the
+  /// transaction's token, which can be kept in a file.
+  ///
+  /// Source: Apple's documentation of `fetchHistory(after:)`.
   open class func fetchHistory(after transaction: NSPersistentHistoryTransaction?) -> NSPersistentHistoryChangeRequest {
     Self.make(.fetch, .token(transaction?.token))
   }
@@ -127,6 +191,12 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   ///
   /// The whole history is read, and the predicate evaluated in memory. A request whose `entity` is another one, or that
   /// has only the name of one, throws 134070 when it is executed.
+  ///
+  /// Where the history is long, make the request with a token and set its `fetchRequest` instead.
+  ///
+  /// - Parameter fetchRequest: its settings are copied: later changes of it have no effect.
+  ///
+  /// Source: Apple's documentation of `fetchHistory(withFetch:)`.
   open class func fetchHistory<Result>(withFetch fetchRequest: NSFetchRequest<Result>)
     -> NSPersistentHistoryChangeRequest
   {
@@ -145,6 +215,11 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   /// let week: TimeInterval = 7 * 86_400
   /// try context.execute(NSPersistentHistoryChangeRequest.deleteHistory(before: Date() - week))
   /// ```
+  ///
+  /// A program that is the only reader deletes what is older than the longest time in which it may not have run. The
+  /// rows themselves stay; the file gets no smaller, since SQLite uses the free pages for what comes next.
+  ///
+  /// Source: Apple's documentation of `deleteHistory(before:)`.
   open class func deleteHistory(before date: Date) -> NSPersistentHistoryChangeRequest {
     Self.make(.delete, .date(date))
   }
@@ -158,11 +233,20 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   ///
   /// It is one transaction, and other writers wait for it. Otherwise the history grows with each save. Any thread may
   /// make the request; execute it on the context's queue.
+  ///
+  /// With several readers take the smallest of their tokens: a reader whose token's successor is gone gets 134301 and
+  /// has to read everything.
+  ///
+  /// Source: Apple's documentation of `deleteHistory(before:)`.
   open class func deleteHistory(before token: NSPersistentHistoryToken?) -> NSPersistentHistoryChangeRequest {
     Self.make(.delete, .token(token))
   }
 
   /// Deletes the transactions before a transaction, which stays. Nil deletes nothing.
+  ///
+  /// Stores other than that transaction's lose nothing.
+  ///
+  /// Source: Apple's documentation of `deleteHistory(before:)`.
   open class func deleteHistory(before transaction: NSPersistentHistoryTransaction?) -> NSPersistentHistoryChangeRequest
   {
     Self.make(.delete, .token(transaction?.token))
@@ -182,23 +266,55 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
 }
 
 /// The form of a history request's result. Raw values are Apple's.
+///
+/// | Type | `result` when reading | when deleting |
+/// | --- | --- | --- |
+/// | `.statusOnly` | `true` | `true` |
+/// | `.objectIDs` | `[NSManagedObjectID]` | `true` |
+/// | `.count` | number of changes | number of transactions |
+/// | `.transactionsOnly` | `[NSPersistentHistoryTransaction]` | `true` |
+/// | `.changesOnly` | `[NSPersistentHistoryChange]` | `true` |
+/// | `.transactionsAndChanges` | `[NSPersistentHistoryTransaction]` | `true` |
+///
+/// Source: Apple's documentation of `NSPersistentHistoryResultType`.
 public enum NSPersistentHistoryResultType: Int, Sendable {
   /// `true`.
+  ///
+  /// For a deletion whose size does not matter. A reading with it tells only that the token is not too old.
   case statusOnly = 0
   /// The IDs of the changed objects, one for each change: `[NSManagedObjectID]`.
+  ///
+  /// An object that changed in two transactions is there twice.
   case objectIDs = 1
   /// The number of changes, or of deleted transactions: `Int`.
   case count = 2
   /// `[NSPersistentHistoryTransaction]` whose `changes` are nil.
+  ///
+  /// One query of one table: who saved what, and when, at the smallest cost.
   case transactionsOnly = 3
   /// `[NSPersistentHistoryChange]`.
+  ///
+  /// Each holds its transaction, whose `changes` are nil then.
   case changesOnly = 4
   /// `[NSPersistentHistoryTransaction]`.
+  ///
+  /// Two queries, and an object in memory for each change.
   case transactionsAndChanges = 5
 }
 
 /// What executing an `NSPersistentHistoryChangeRequest` gives. Transactions are in the order of their commits, of
 /// several stores in that of their times.
+///
+/// ```swift
+/// let request = NSPersistentHistoryChangeRequest.fetchHistory(after: lastToken)
+/// guard let result = try context.execute(request) as? NSPersistentHistoryResult,
+///   let transactions = result.result as? [NSPersistentHistoryTransaction]
+/// else { return }
+/// lastToken = transactions.last?.token ?? lastToken
+/// ```
+///
+/// With several stores a token of the last transaction knows one store only: keep
+/// `currentPersistentHistoryToken(fromStores:)` of before the reading instead.
 ///
 /// Source: Apple's documentation of `NSPersistentHistoryResult`.
 open class NSPersistentHistoryResult: NSPersistentStoreResult {

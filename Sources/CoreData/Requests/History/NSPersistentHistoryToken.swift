@@ -16,11 +16,20 @@
 /// It refers to stores by their UUIDs, so it means nothing for a store that `migratePersistentStore` has made, which
 /// has another UUID.
 ///
+/// Immutable and `Sendable`: any thread. Two tokens are equal if they name the same stores with the same numbers. It
+/// has no order of its own in Swift; a predicate can compare tokens.
+///
+/// What happens otherwise: a token that is written before the transactions were handled skips them after a crash; one
+/// that is older than the deleted history makes the next reading throw 134301.
+///
 /// Source: Apple's documentation of `NSPersistentHistoryToken`; the archive as a store of Apple's holds one.
 public final class NSPersistentHistoryToken: NSObject, NSCopying, NSSecureCoding, Codable, Sendable {
   /// The number of the last transaction before the place, by store identifier.
+  ///
+  /// A store that it does not name is read from its beginning.
   package let numbers: [String: Int64]
 
+  /// The archive is that of Apple's private class: a dictionary of NSString and NSNumber under this key.
   private static let key = "NSPersistentHistoryTokenDictionary"
   /// The class name in Apple's archives.
   private static let archivedName = "_NSPersistentHistoryToken"
@@ -30,6 +39,9 @@ public final class NSPersistentHistoryToken: NSObject, NSCopying, NSSecureCoding
   }()
 
   /// Makes archives under Apple's class names readable. Called when a model or a coordinator is made.
+  ///
+  /// `NSKeyedUnarchiver` knows classes by name only, and a name that no class has makes it fail. Once for the process,
+  /// by a lazy constant.
   static func register() { _ = isRegistered }
 
   init(_ numbers: [String: Int64]) {
@@ -41,11 +53,15 @@ public final class NSPersistentHistoryToken: NSObject, NSCopying, NSSecureCoding
   public static var supportsSecureCoding: Bool { true }
 
   /// Archives the numbers of all stores.
+  ///
+  /// Call `NSKeyedArchiver.archivedData(withRootObject:requiringSecureCoding:)`, which calls it.
   public func encode(with coder: NSCoder) {
     coder.encode(numbers.mapValues { NSNumber(value: $0) } as NSDictionary, forKey: Self.key)
   }
 
   /// Reads an archive; nil if it holds no token.
+  ///
+  /// Only dictionaries, strings and numbers are read, so that a file from elsewhere makes no other objects.
   public required convenience init?(coder: NSCoder) {
     let classes: [AnyClass] = [NSDictionary.self, NSString.self, NSNumber.self]
     guard let dictionary = coder.decodeObject(of: classes, forKey: Self.key) as? [String: NSNumber] else { return nil }
@@ -53,12 +69,17 @@ public final class NSPersistentHistoryToken: NSObject, NSCopying, NSSecureCoding
   }
 
   /// Encodes the numbers as a dictionary by store identifier.
+  ///
+  /// For JSON and property lists: `{"8B2F…": 42}`. Shorter than an archive, and readable by programs in other
+  /// languages.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(numbers)
   }
 
   /// Decodes what `encode(to:)` wrote; throws the decoder's errors.
+  ///
+  /// A file without a dictionary of numbers throws `DecodingError`: begin at nil then.
   public convenience init(from decoder: any Decoder) throws {
     self.init(try decoder.singleValueContainer().decode([String: Int64].self))
   }
@@ -68,6 +89,7 @@ public final class NSPersistentHistoryToken: NSObject, NSCopying, NSSecureCoding
 
   public override var hash: Int { numbers.hashValue }
 
+  /// By content: a token that was kept in a file equals the one that was written.
   public override func isEqual(_ object: Any?) -> Bool { (object as? NSPersistentHistoryToken)?.numbers == numbers }
 
   public override var description: String {
@@ -80,6 +102,9 @@ public final class NSPersistentHistoryToken: NSObject, NSCopying, NSSecureCoding
 extension NSPersistentHistoryToken: OrderedValue {
   /// The order of two places in the histories of the stores that both name; nil if there are none, or if one token is
   /// ahead in one store and behind in another.
+  ///
+  /// Two clocks of two stores give only a partial order: nil means that neither place is behind the other, and a
+  /// predicate with such a pair is false.
   func order(to other: AnyObject) -> ComparisonResult? {
     guard let other = other as? NSPersistentHistoryToken else { return nil }
     let pairs = numbers.compactMap { store, number in other.numbers[store].map { (number, $0) } }
