@@ -37,11 +37,31 @@ internal import Synchronization
 /// is read for each of them costs one query each. `fetchLimit`, `fetchBatchSize` and
 /// `relationshipKeyPathsForPrefetching` are there for this.
 ///
+/// What each form of result reads and makes:
+///
+/// | `resultType` | type parameter | reads | makes |
+/// | --- | --- | --- | --- |
+/// | objects (default) | `Book` | rows | an object for each row |
+/// | `.managedObjectIDResultType` | `NSManagedObjectID` | keys | an ID for each row |
+/// | `.dictionaryResultType` | `NSDictionary` | the named columns | a dictionary for each row or group |
+/// | `.countResultType` | `NSNumber` | one number | nothing else |
+///
 /// Source: Apple's documentation of `NSFetchRequest`.
 open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
+  /// A value without the type parameter, so that stores and contexts need not be generic.
   final var settings = FetchSettings()
 
   /// A request without an entity. Set `entity` before it is executed: a fetch without one throws 134070.
+  ///
+  /// ```swift
+  /// let request = NSFetchRequest<Book>()
+  /// request.entity = Book.entity()
+  /// let books = try context.fetch(request)
+  /// ```
+  ///
+  /// Use `init(entityName:)`, which resolves the name in the model of the context that executes it.
+  ///
+  /// Source: Apple's documentation of `NSFetchRequest`.
   public override init() { super.init() }
 
   /// Fetches objects of the entity of a name, which the executing context's model resolves. A name that the model lacks
@@ -53,6 +73,8 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// ```
   ///
   /// The result type is part of the request's type: `NSFetchRequest<Book>` gives `[Book]`.
+  ///
+  /// - Parameter entityName: of an entity, which need not be a class's name.
   ///
   /// Source: Apple's documentation of `init(entityName:)`.
   public init(entityName: String) {
@@ -74,6 +96,9 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// let ids = NSFetchRequest<NSManagedObjectID>(books)
   /// ids.resultType = .managedObjectIDResultType
   /// ```
+  ///
+  /// The settings are copied: later changes of the one do not show in the other. `resultType` stays as it was, so set
+  /// it if the new type needs another.
   public convenience init<Other>(_ other: NSFetchRequest<Other>) { self.init(settingsOf: other) }
 
   /// Makes a request with the settings of another one; the types of their results may differ.
@@ -85,12 +110,16 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   open override var requestType: NSPersistentStoreRequestType { .fetchRequestType }
 
   /// The entity by whose name the request was last executed; it may run in contexts of several models, on any threads.
+  ///
+  /// Weak, because a request may outlive the model of the context that executed it.
   private let executedEntity = Mutex<WeakEntity>(WeakEntity())
 
   /// `@unchecked Sendable`: an entity in use is immutable.
   private struct WeakEntity: @unchecked Sendable { weak var entity: NSEntityDescription? }
 
   /// Called when the request was executed by its name.
+  ///
+  /// Only a request by name: one with an entity of its own keeps that.
   final func note(executed entity: NSEntityDescription?) {
     guard settings.entity == nil else { return }
     executedEntity.withLock { if $0.entity !== entity { $0.entity = entity } }
@@ -107,6 +136,8 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   }
 
   /// The name of the entity; nil before one is set.
+  ///
+  /// Source: Apple's documentation of `entityName`.
   open var entityName: String? { settings.entityName }
 
   /// Selects the objects; nil selects all. Default: nil.
@@ -191,6 +222,12 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   ///
   /// The store still steps over the skipped rows: to read on from a known object of a large table, compare with its
   /// value instead, as in `title > %@`. Beyond the end the result is empty.
+  ///
+  /// It belongs with sort descriptors: without them two pages may have one object in common and lack another. Rows that
+  /// are written between two pages move the later ones. The store applies it unless unsaved changes count, the context
+  /// has a parent, or several stores hold the entity.
+  ///
+  /// Source: Apple's documentation of `fetchOffset`.
   open var fetchOffset: Int {
     get { settings.fetchOffset }
     set { settings.fetchOffset = max(0, newValue) }
@@ -247,6 +284,11 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// let request = NSFetchRequest<Book>(entityName: "Book")
   /// request.includesSubentities = false  // no entity below Book
   /// ```
+  ///
+  /// The SQL is a condition on the column `Z_ENT`, since a table holds an entity with its subentities: false costs
+  /// nothing and saves the other rows.
+  ///
+  /// Source: Apple's documentation of `includesSubentities`.
   open var includesSubentities: Bool {
     get { settings.includesSubentities }
     set { settings.includesSubentities = newValue }
@@ -260,6 +302,12 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// request.includesPropertyValues = false
   /// for book in try context.fetch(request) { print(book.objectID) }  // needs no values
   /// ```
+  ///
+  /// Use it to delete objects, to count them by another property, or to know which exist. A program that reads a
+  /// property of each object then costs a query for each: leave the default there. With sort descriptors or a predicate
+  /// the store still reads the columns that these name.
+  ///
+  /// Source: Apple's documentation of `includesPropertyValues`.
   open var includesPropertyValues: Bool {
     get { settings.includesPropertyValues }
     set { settings.includesPropertyValues = newValue }
@@ -298,6 +346,13 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   ///
   /// It costs a look at each unsaved object, and the store cannot apply limit and offset. Has no effect on
   /// dictionaries, which always come from the stores.
+  ///
+  /// In a child context, unsaved changes of the parents take part too: the parent fetches with the same setting.
+  ///
+  /// What happens otherwise: with true a new object that matches comes although no store has it, and an object whose
+  /// change is not saved is judged by its present value.
+  ///
+  /// Source: Apple's documentation of `includesPendingChanges`.
   open var includesPendingChanges: Bool {
     get { settings.includesPendingChanges }
     set { settings.includesPendingChanges = newValue }
@@ -362,6 +417,11 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// names.propertiesToFetch = ["author.name"]
   /// names.returnsDistinctResults = true
   /// ```
+  ///
+  /// It is `SELECT DISTINCT` over the columns of `propertiesToFetch`, so name few: rows that differ in one column are
+  /// different. Grouping gives the same and can count.
+  ///
+  /// Source: Apple's documentation of `returnsDistinctResults`.
   open var returnsDistinctResults: Bool {
     get { settings.returnsDistinctResults }
     set { settings.returnsDistinctResults = newValue }
@@ -383,6 +443,11 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// request.havingPredicate = NSPredicate(format: "count:(title) > 1")
   /// for row in try context.fetch(request) { print(row["author.name"] ?? "", row["count"] ?? 0) }
   /// ```
+  ///
+  /// Every other column of `propertiesToFetch` has to be an aggregate: the fetch throws 134070 otherwise, since it
+  /// would be open which row's value it has. A SQL database groups by itself; no row of the table comes into memory.
+  ///
+  /// Source: Apple's documentation of `propertiesToGroupBy`.
   open var propertiesToGroupBy: [Any]? {
     get {
       guard let entity else { return settings.propertiesToGroupBy }
@@ -397,6 +462,11 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// Selects groups; it may use aggregates. Default: nil. Without `propertiesToGroupBy` the fetch throws 134070.
   ///
   /// See `propertiesToGroupBy` for an example. `$NAME` stands for a column of the result by its name: `$count > 1`.
+  ///
+  /// `predicate` selects rows before they are grouped, and is faster where both would do: a condition on a grouped
+  /// column belongs there.
+  ///
+  /// Source: Apple's documentation of `havingPredicate`.
   open var havingPredicate: NSPredicate? {
     get { settings.havingPredicate }
     set { settings.havingPredicate = newValue }
@@ -410,6 +480,12 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// request.shouldRefreshRefetchedObjects = true
   /// let books = try context.fetch(request)  // with what other processes have saved
   /// ```
+  ///
+  /// Each object with values is refreshed and reported as such when the event ends: observers see an update of every
+  /// one, changed or not. Merging what others save (`automaticallyMergesChangesFromParent`) tells what changed, and
+  /// costs less.
+  ///
+  /// Source: Apple's documentation of `shouldRefreshRefetchedObjects`.
   open var shouldRefreshRefetchedObjects: Bool {
     get { settings.shouldRefreshRefetchedObjects }
     set { settings.shouldRefreshRefetchedObjects = newValue }
@@ -422,6 +498,11 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   ///   try NSFetchRequest<Book>(entityName: "Book").execute().compactMap(\.title)
   /// }
   /// ```
+  ///
+  /// The context is that of the innermost `perform(_:)` or `performAndWait(_:)` on this thread. Prefer
+  /// `NSManagedObjectContext.fetch(_:)`, which names its context.
+  ///
+  /// Source: Apple's documentation of `execute()`.
   ///
   /// - Throws: 134070 outside such a block, on the main thread too, and what `fetch(_:)` throws.
   open func execute() throws -> [ResultType] {
@@ -438,6 +519,9 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
 }
 
 /// The settings of a fetch request, without its result type.
+///
+/// A value: a context that takes one and changes it, such as for an offset that is applied later, leaves the request as
+/// it is. Fetches, batch deletions and history requests share it.
 package struct FetchSettings {
   var entity: NSEntityDescription?
   var entityName: String?
@@ -459,6 +543,9 @@ package struct FetchSettings {
   var shouldRefreshRefetchedObjects = false
 
   /// The properties that fetched objects have; nil for all.
+  ///
+  /// Nil stands for all properties: with `returnsObjectsAsFaults` false the objects are filled anyway, and names that
+  /// the entity lacks are passed over, as on Apple's platforms.
   func partialProperties(of entity: NSEntityDescription) -> Set<String>? {
     guard returnsObjectsAsFaults, let propertiesToFetch, !propertiesToFetch.isEmpty else { return nil }
     let names = propertiesToFetch.compactMap { $0 as? String ?? ($0 as? NSPropertyDescription)?.name }
@@ -467,6 +554,8 @@ package struct FetchSettings {
   }
 
   /// Throws 134070 for settings that contradict each other.
+  ///
+  /// Called by the context before any store is asked, so that all stores refuse the same.
   func check() throws {
     let isGrouped = !(propertiesToGroupBy ?? []).isEmpty
     if isGrouped && resultType != .dictionaryResultType {
@@ -484,6 +573,9 @@ package struct FetchSettings {
 }
 
 /// A fetch request of any result type.
+///
+/// Without Objective-C `NSFetchRequest<Book>` and `NSFetchRequest<any NSFetchRequestResult>` are unrelated classes:
+/// code for all of them takes this, and makes a request of its own type by `init(settingsOf:)`.
 protocol AnyFetchRequest: NSPersistentStoreRequest {
   var settings: FetchSettings { get }
 }

@@ -1,25 +1,64 @@
 /// What happened to an object or a section. Raw values are Apple's. Sections are only inserted and deleted.
+///
+/// ```swift
+/// func mark(_ type: NSFetchedResultsChangeType) -> String {
+///   switch type {
+///   case .insert: "+"
+///   case .delete: "-"
+///   case .move: "~"
+///   case .update: "*"
+///   }
+/// }
+/// ```
+///
+/// Source: Apple's documentation of `NSFetchedResultsChangeType`.
 public enum NSFetchedResultsChangeType: UInt, Sendable {
   /// It is new among the results.
+  ///
+  /// A new object, or one that matches the predicate by now.
   case insert = 1
   /// It is no longer among the results.
+  ///
+  /// Deleted, or it does not match the predicate any more: ask `NSManagedObject.isDeleted` to tell the two apart.
   case delete = 2
   /// Its values changed, and with them its place.
+  ///
+  /// Another place among the rows that stayed: a row that only gives way to an inserted one has not moved. Show its
+  /// values anew as well.
   case move = 3
   /// Its values changed, its place did not.
+  ///
+  /// A change of a related object that the order or the section depends on is no update, if the row stays.
   case update = 4
 }
 
 /// A section of a controller's results, as it is at the moment of access. Keep its `name`, not the section itself, over
 /// changes. Use it on the context's queue.
+///
+/// ```swift
+/// func headers(of controller: NSFetchedResultsController<Book>) -> [String] {
+///   (controller.sections ?? []).map { "\($0.name) (\($0.numberOfObjects))" }
+/// }
+/// ```
+///
+/// Source: Apple's documentation of `NSFetchedResultsSectionInfo`.
 public protocol NSFetchedResultsSectionInfo {
   /// The value under the section key path of its objects; empty without a key path.
+  ///
+  /// Numbers are their digits, other values their description; nil is the empty text.
   var name: String { get }
   /// The section's title in the index; see `sectionIndexTitle(forSectionName:)`.
+  ///
+  /// Nil for an empty name, unless the delegate gives a title.
   var indexTitle: String? { get }
   /// The number of its objects. Does not read objects that are fetched in batches.
+  ///
+  /// O(1).
   var numberOfObjects: Int { get }
   /// Its objects in order.
+  ///
+  /// Never nil here. O(n) at the first access after a change, then kept. `NSFetchedResultsController.object(at:)` gives
+  /// one without the array.
   var objects: [Any]? { get }
 }
 
@@ -55,22 +94,75 @@ public protocol NSFetchedResultsSectionInfo {
 ///   }
 /// }
 /// ```
+///
+/// The same change, one book inserted at the front and one deleted at 5, in the three forms:
+///
+/// ```text
+/// snapshot      didChangeContentWith snapshot: all IDs, in order
+/// difference    didChangeContentWith diff: remove offset 5, insert offset 0
+/// single calls  willChangeContent
+///               didChange book, at [0, 5], .delete, nil
+///               didChange book, at nil, .insert, [0, 0]
+///               didChangeContent
+/// ```
+///
+/// Take the snapshot for a list that compares by itself, the difference for an array that is kept, single calls for
+/// code that was written for tables. A method runs inside of the context's notification: a change that it makes belongs
+/// to the next event, and a long one delays the context's queue.
 public protocol NSFetchedResultsControllerDelegate: NSObjectProtocol {
   /// The whole results after a change or a fetch: sections by name, objects by ID. Changed objects that stay are among
   /// `reloadedItemIdentifiers`.
+  ///
+  /// O(n) for each change: all IDs are listed. The snapshot is the delegate's own, which it may keep and change.
+  ///
+  /// ```swift
+  /// final class List: NSObject, NSFetchedResultsControllerDelegate {
+  ///   private var shown = NSDiffableDataSourceSnapshotReference()
+  ///
+  ///   func controller(
+  ///     _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
+  ///     didChangeContentWith snapshot: NSDiffableDataSourceSnapshotReference
+  ///   ) {
+  ///     shown = snapshot
+  ///     print(shown.numberOfItems, "items,", shown.reloadedItemIdentifiers.count, "changed")
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// Source: Apple's documentation of `controller(_:didChangeContentWith:)`.
   func controller(
     _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
     didChangeContentWith snapshot: NSDiffableDataSourceSnapshotReference)
 
   /// All changes, by offset in the results. An update is a removal and an insertion that are associated with each
   /// other.
+  ///
+  /// Not for a controller with sections, whose single calls come instead. The controller has its new results already.
+  ///
+  /// ```swift
+  /// final class Titles: NSObject, NSFetchedResultsControllerDelegate {
+  ///   private var ids: [NSManagedObjectID] = []
+  ///
+  ///   func controller(
+  ///     _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
+  ///     didChangeContentWith diff: CollectionDifference<NSManagedObjectID>
+  ///   ) {
+  ///     ids = ids.applying(diff) ?? ids
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// Source: Apple's documentation of `controller(_:didChangeContentWith:)`.
   func controller(
     _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
     didChangeContentWith diff: CollectionDifference<NSManagedObjectID>)
 
   /// One object was inserted, deleted, moved or updated. A moved object was updated as well.
   ///
+  /// Source: Apple's documentation of `controller(_:didChange:at:for:newIndexPath:)`.
+  ///
   /// - Parameters:
+  ///   - anObject: the row, a managed object.
   ///   - indexPath: the old place; nil for an insertion.
   ///   - newIndexPath: the new place; nil for a deletion.
   func controller(
@@ -86,11 +178,23 @@ public protocol NSFetchedResultsControllerDelegate: NSObjectProtocol {
     for type: NSFetchedResultsChangeType)
 
   /// Comes before all other calls about a set of changes.
+  ///
+  /// Not called after `performFetch()`, and not with the two other forms.
+  ///
+  /// Source: Apple's documentation of `controllerWillChangeContent(_:)`.
   func controllerWillChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>)
   /// Comes after all other calls about a set of changes: the results are complete.
+  ///
+  /// The place to show anything that depends on the whole, such as a count.
+  ///
+  /// Source: Apple's documentation of `controllerDidChangeContent(_:)`.
   func controllerDidChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>)
 
   /// The title of a section in the index. Nil gives the first letter of the name in upper case.
+  ///
+  /// Asked for each section when `sectionIndexTitles` is read, and again at each reading: keep it short.
+  ///
+  /// Source: Apple's documentation of `controller(_:sectionIndexTitleForSectionName:)`.
   func controller(
     _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
     sectionIndexTitleForSectionName sectionName: String
