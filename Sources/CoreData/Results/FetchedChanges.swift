@@ -1,5 +1,9 @@
 /// One set of changes to fetched results, in the form that delegates are told.
+///
+/// Made by `FetchedResults.update` in two steps: sections first, while `position` is still the old index, then rows,
+/// when they are at their new places. It keeps no reference to the results and changes nothing.
 struct FetchedChanges {
+  /// `from` counts before all changes, `to` after all.
   private struct Row {
     let object: AnyObject
     let type: NSFetchedResultsChangeType
@@ -15,6 +19,8 @@ struct FetchedChanges {
   private var updated: [Row] = []
 
   /// Notes which sections were inserted and deleted. Sections that stayed still have their former positions.
+  ///
+  /// A section object is the same before and after if it stayed, so identity tells.
   mutating func note(sectionsBefore before: [FetchedSection], after: [FetchedSection]) {
     for (index, section) in after.enumerated() where section.position < 0 { insertedSections.append((section, index)) }
     guard before.count + insertedSections.count != after.count else { return }
@@ -25,6 +31,9 @@ struct FetchedChanges {
   }
 
   /// Notes what happened to rows. They are already at their new places.
+  ///
+  /// Deleted rows are told from the last to the first, so that a program that removes them one by one finds each path
+  /// valid; inserted and moved ones in the order of their new places, updated ones in that of their old places.
   mutating func note(
     leaving: [FetchedResults.PlacedRow], entering: [AnyObject], moving: [FetchedResults.PlacedRow],
     staying: [FetchedResults.PlacedRow], changed: Set<ObjectIdentifier>, rows: inout FetchedRows
@@ -55,6 +64,22 @@ struct FetchedChanges {
   }
 
   /// The rows that were taken out and put back between the same neighbours that never moved: they did not move either.
+  ///
+  /// `takeOut` may take out a row that had not moved. Whether a row moved is a question of its neighbours among the
+  /// rows that never moved:
+  ///
+  /// ```text
+  /// before      A [B] C [D] E         [] are touched rows that were taken out
+  /// after       A [B] C E [D]
+  /// gaps        B: one unmoved row before, before and after: the same gap, not moved
+  ///             D: two before, three after: moved
+  /// ```
+  ///
+  /// A gap is a section and the number of unmoved rows before it. Of several rows in one gap, the longest run in the
+  /// old order is not looked for: those that continue an ascending sequence from the front count as unmoved, and
+  /// delegates get a few moves more than necessary at worst.
+  ///
+  /// O(t log t) for t touched rows.
   private static func returned(
     leaving: [FetchedResults.PlacedRow], entering: [AnyObject], moving: [FetchedResults.PlacedRow],
     in rows: inout FetchedRows
@@ -108,6 +133,8 @@ struct FetchedChanges {
   // MARK: Telling
 
   /// The changes as offsets in all rows, without regard to sections.
+  ///
+  /// One section only. An update is a removal and an insertion at associated offsets.
   var difference: CollectionDifference<NSManagedObjectID> {
     var changes: [CollectionDifference<NSManagedObjectID>.Change] = []
     for row in deleted + inserted + moved + updated {
@@ -123,6 +150,7 @@ struct FetchedChanges {
     return difference
   }
 
+  /// Apple's order is not documented; this one is that of the delegate's page.
   func tell(
     _ delegate: any NSFetchedResultsControllerDelegate,
     _ controller: NSFetchedResultsController<any NSFetchRequestResult>

@@ -1,6 +1,14 @@
-/// Follows the context's changes.
+/// Follows the context's changes: decides which rows a notification touches.
+///
+/// Touched are the objects of the entity that were inserted, changed, refreshed or deleted, and those whose order or
+/// section depends on a changed object of another entity (`affected(by:)`). All others stay where they are and are not
+/// looked at: a change of one among 100,000 rows costs a few comparisons.
 extension FetchedResults {
   /// Called with the user info when the context posts `ObjectsDidChange`.
+  ///
+  /// Runs inside of the context's post, on its queue. With a window (`fetchLimit`, `fetchOffset`) it fetches again.
+  /// Otherwise faults among the touched objects are read in one query, not one by one as the predicate asks for their
+  /// values.
   func contextDidChange(_ info: [AnyHashable: Any]) {
     guard let settings, let entity, delegate != nil, !isEndingEvent else { return }
     // After a reset the rows are unusable until the next `performFetch()`, and the delegate hears nothing.
@@ -30,12 +38,27 @@ extension FetchedResults {
       guard let results = fetched() else { return }
       return apply(wholeOf: results, changed: changed)
     }
+    // A row that cannot be read now is read, or reported, when `matches` uses it.
     try? context.fill(touched.filter { $0.isFault && $0.snapshot == nil && !$0.state.contains(.gone) })
     update(touched, changed: changed, order: RowOrder(settings.sortDescriptors ?? [])) { matches($0, settings) }
   }
 
   /// The objects of rows saved elsewhere that may enter the results, or make room there, although this context does not
   /// have them. The caller holds them while it merges the save, because merging skips objects without a reference.
+  ///
+  /// A merge reports only objects that the context has: it has no reason to register one that nobody uses. But an
+  /// object that matched nothing so far may match by now.
+  ///
+  /// ```text
+  /// other process                     this context
+  /// UPDATE book 7 SET isRead = 0
+  ///                                   merge [7]
+  ///                                     followers.objectsToMerge → object(with: 7), held
+  ///                                     mergeUpdate(7): registered, so it is refreshed and reported
+  ///                                   contextDidChange: matches "isRead == NO", enters
+  /// ```
+  ///
+  /// With a predicate the updated objects may enter; in a window, deleted ones too, since their leaving makes room.
   func objectsToMerge(updated: [NSManagedObjectID], deleted: [NSManagedObjectID]) -> [NSManagedObject] {
     guard let settings, let entity else { return [] }
     let isWindow = settings.fetchLimit > 0 || settings.fetchOffset > 0
@@ -47,6 +70,8 @@ extension FetchedResults {
     }
   }
 
+  /// Reading the object may find that its row is gone, which makes it a deleted one: hence the second test after the
+  /// access. An error of reading ends the process or gives nils, as for every access.
   private func matches(_ row: AnyObject, _ settings: FetchSettings) -> Bool {
     guard let object = row as? NSManagedObject, object.reference === context.reference else { return false }
     // Reading can find out that the row is gone.
@@ -59,6 +84,8 @@ extension FetchedResults {
   }
 
   /// The rows whose order or section may depend on the changed objects of other entities.
+  ///
+  /// For each path and each of its prefixes: of "author.country.name" a changed author and a changed country.
   private func affected(by info: [AnyHashable: Any]) -> [NSManagedObject] {
     guard !crossedRelationships.isEmpty else { return [] }
     let changed = [NSUpdatedObjectsKey, NSRefreshedObjectsKey].flatMap { info[$0] as? Set<NSManagedObject> ?? [] }
@@ -75,6 +102,9 @@ extension FetchedResults {
   }
 
   /// The objects from which the path of relationships leads to the object.
+  ///
+  /// Backwards by the inverse relationships. Without an inverse nobody can be found, and rows stay until the next
+  /// fetch.
   private func owners(of object: NSManagedObject, through path: ArraySlice<NSRelationshipDescription>)
     -> [NSManagedObject]
   {
@@ -97,6 +127,8 @@ extension FetchedResults {
 
   /// The request's current results. Nil if they cannot be fetched; then `didLoseTrack` gets the error, or standard
   /// error a sentence.
+  ///
+  /// The error of a fetch in a notification reaches whoever set `didLoseTrack`. Rows stay as they were.
   private func fetched() -> [AnyObject]? {
     guard let settings else { return nil }
     do {
@@ -114,6 +146,8 @@ extension FetchedResults {
     }
   }
 
+  /// The fetch's order is taken as it is (`RowOrder(asIn:)`): all rows are touched, and those that are in place are not
+  /// moved.
   private func apply(wholeOf fetchedRows: [AnyObject], changed: Set<ObjectIdentifier>) {
     let results = Set(fetchedRows.map { ObjectIdentifier($0) })
     let leaving = rows.all().filter { !results.contains(ObjectIdentifier($0)) }

@@ -1,6 +1,13 @@
 /// Cuts results into sections.
+///
+/// Three ways, the cheapest that is possible: the cache of sections of a former run (`SectionCache`), counts by the
+/// store (`countedSections`), or the name of each row. Each gives names and lengths; the rows are sorted already, so a
+/// section is a slice.
 extension FetchedResults {
   /// The sections of sorted rows. Throws 134060 if the rows of a section are not together.
+  ///
+  /// O(n) names in the worst case. Rows of one section mostly follow each other with equal values, which are compared
+  /// in their slots, without making the name.
   func sections(of sortedRows: [AnyObject], _ settings: FetchSettings) throws -> [FetchedSection] {
     guard sectionNameKeyPath != nil else { return [FetchedSection(name: "", rows: sortedRows, results: self)] }
     if let counted = countedSections(settings), let sections = slices(of: sortedRows, counted) { return sections }
@@ -28,6 +35,9 @@ extension FetchedResults {
   }
 
   /// Throws 134060 if the section key path begins with, or leads to, a property that the entity does not have.
+  ///
+  /// Before the fetch, so that a misspelt name is an error and does not end the process at the first row. A property of
+  /// a subentity is allowed, since rows may be of it.
   func checkSectionKeyPath(_ settings: FetchSettings) throws {
     guard let sectionNameKeyPath, settings.resultType == .managedObjectResultType else { return }
     var entity = settings.entity ?? NSEntityDescription.entity(forEntityName: settings.entityName ?? "", in: context)
@@ -44,6 +54,8 @@ extension FetchedResults {
     }
   }
 
+  /// Of a managed object or of a dictionary: the groups of `countedSections` get their names here too, so both ways
+  /// agree.
   func sectionName(of row: AnyObject) -> String {
     guard let sectionNameKeyPath else { return "" }
     let object = row as? NSManagedObject
@@ -65,6 +77,9 @@ extension FetchedResults {
   }
 
   /// Whether two rows have equal values under the section's key, compared without building the names.
+  ///
+  /// Equal values have equal names; different ones may have, such as nil and the empty text, so a no is asked again by
+  /// name.
   private func isOfOneSection(_ first: AnyObject, _ second: AnyObject) -> Bool {
     guard let sectionNameKeyPath, let first = first as? NSManagedObject, let second = second as? NSManagedObject,
       first.layout === second.layout, !first.layout.classReadsValues, let slot = first.layout.slot(sectionNameKeyPath)
@@ -73,6 +88,9 @@ extension FetchedResults {
   }
 
   /// The rows cut into sections of the given lengths; nil if the lengths do not add up.
+  ///
+  /// The sum is the only check that is possible without reading each row. It fails if a row was written between the
+  /// count and the fetch.
   func slices(of sortedRows: [AnyObject], _ counts: [(name: String, count: Int)]) -> [FetchedSection]? {
     guard counts.reduce(0, { $0 + $1.count }) == sortedRows.count else { return nil }
     var start = 0
@@ -87,6 +105,15 @@ extension FetchedResults {
   ///
   /// Nil if the store cannot count them: with unsaved changes, several stores, a limit or offset, or sections by
   /// anything but the first sorted attribute.
+  ///
+  /// For "kind" it is something like
+  ///
+  /// ```text
+  /// SELECT t0.ZKIND, COUNT(t0.Z_PK) FROM ZBOOK t0 WHERE … GROUP BY t0.ZKIND ORDER BY t0.ZKIND
+  /// ```
+  ///
+  /// Only a plain first sort descriptor will do: with a selector such as `localizedStandardCompare:` values that are
+  /// equal for the order are several groups.
   private func countedSections(_ settings: FetchSettings) -> [(name: String, count: Int)]? {
     guard settings.fetchBatchSize > 0, settings.fetchLimit == 0, settings.fetchOffset == 0,
       settings.resultType == .managedObjectResultType, context.parent == nil, !context.hasChanges,
@@ -117,6 +144,8 @@ extension FetchedResults {
 
 extension NSEntityDescription {
   /// The property of the entity or of one of its subentities, whose objects may be among the results.
+  ///
+  /// Depth first; the names of properties are unique in one line of inheritance only.
   fileprivate func propertyInHierarchy(_ name: String) -> NSPropertyDescription? {
     propertiesByName[name] ?? subentities.lazy.compactMap { $0.propertyInHierarchy(name) }.first
   }

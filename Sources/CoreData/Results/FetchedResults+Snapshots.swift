@@ -1,7 +1,12 @@
 /// Gives delegates whole snapshots, if they take them.
+///
+/// A delegate's class is asked by a call: its own method runs, or the protocol's default, which sets
+/// `snapshotWasIgnored`. The answer holds for all delegates of the class.
 extension FetchedResults {
   /// Whether the delegate takes snapshots. It is found out by giving the first delegate of each type the current
   /// snapshot.
+  ///
+  /// The question is a snapshot of the present rows, which a delegate that takes snapshots may as well show.
   var delegateTakesSnapshots: Bool {
     guard let delegate else { return false }
     let type = ObjectIdentifier(Swift.type(of: delegate))
@@ -11,6 +16,8 @@ extension FetchedResults {
   }
 
   /// Gives the delegate the rows of a fetch, unless it is known not to take snapshots.
+  ///
+  /// A delegate that takes snapshots thus needs no other way to show the first rows.
   func tellSnapshotOfFetch() {
     guard let delegate else { return }
     let isIgnored = takesSnapshots.map { $0.type == ObjectIdentifier(Swift.type(of: delegate)) && !$0.answer } ?? false
@@ -18,6 +25,8 @@ extension FetchedResults {
   }
 
   /// Gives the delegate the present rows as a snapshot.
+  ///
+  /// - Parameter changed: the rows to list as reloaded: their IDs are where they were, and their values differ.
   func tellSnapshot(changed: Set<ObjectIdentifier>) {
     guard let delegate, let controller else { return }
     let snapshot = NSDiffableDataSourceSnapshotReference()

@@ -1,6 +1,22 @@
 /// Applies changes to the rows and tells the delegate.
+///
+/// The steps of `update`, on an example with rows A C E G sorted by letter, where C becomes H, B is new and E is
+/// deleted:
+///
+/// ```text
+/// sorted      leaving [E]   staying [C→H]   entering [B]
+/// remove      A C G                          E leaves
+/// takeOut     A G             moving [H]     H is out of order with its next, G
+/// putIn       A B G H                        both are inserted at their places
+/// note        delete E at 2, insert B at 1, move C from 1 to 3
+/// ```
+///
+/// Old index paths are taken before the first removal, new ones after the last insertion: that is what delegates
+/// expect.
 extension FetchedResults {
   /// A row of the results as it was before the changes.
+  ///
+  /// The path is of the moment before all changes, and goes to the delegate as it is.
   struct PlacedRow {
     let row: AnyObject
     let section: FetchedSection
@@ -8,6 +24,13 @@ extension FetchedResults {
   }
 
   /// Inserts, deletes, moves and reports rows. Only the touched rows are compared with others.
+  ///
+  /// Early exits come first: a touched row that neither leaves nor moves, and did not change, concerns nobody, and no
+  /// delegate is called. A delegate of the snapshot form gets one after the rows are in place. For one whose form is
+  /// unknown a copy of the rows is kept, because `controllerWillChangeContent` is promised to come before they change.
+  ///
+  /// O(touched × (log n + 512)) comparisons and moves of rows, plus O(n) where the whole is needed: a snapshot, or the
+  /// table of places at the first time.
   ///
   /// - Parameters:
   ///   - touched: the rows that may have to move or go, each once.
@@ -67,6 +90,8 @@ extension FetchedResults {
   }
 
   /// What becomes of touched rows.
+  ///
+  /// `isResult` is asked once for each row: it evaluates the predicate.
   private func sorted(
     _ touched: [AnyObject], _ isResult: (AnyObject) -> Bool
   ) -> (leaving: [PlacedRow], staying: [PlacedRow], entering: [AnyObject]) {
@@ -88,6 +113,8 @@ extension FetchedResults {
   }
 
   /// Whether a row is in the right section and in order with its neighbours.
+  ///
+  /// Two comparisons with neighbours, not a search.
   private func isInPlace(_ placedRow: PlacedRow, _ order: RowOrder) -> Bool {
     sectionName(of: placedRow.row) == placedRow.section.name && isInOrder(placedRow.row, order)
   }
@@ -98,6 +125,8 @@ extension FetchedResults {
   }
 
   /// The neighbours of a row that belong on its other side.
+  ///
+  /// Keys of a row are computed for each comparison with a neighbour: a row has two, and the values are in memory.
   private func outOfOrder(_ row: AnyObject, _ order: RowOrder) -> (previous: AnyObject?, next: AnyObject?) {
     let (previous, next) = rows.neighbours(of: row)
     let keys = order.keys(of: row)
@@ -108,6 +137,20 @@ extension FetchedResults {
   }
 
   /// Removes rows that are out of order until the rest is in order. Returns the removed ones.
+  ///
+  /// After a change of several neighbours it cannot be told from the order which of two rows moved:
+  ///
+  /// ```text
+  /// before   A B C D      B becomes Z, C becomes Y
+  /// rows     A Z Y D      Z > Y: both are out; Y > D: out as well
+  /// taken    [Z, Y]       the rest, A D, is in order
+  /// ```
+  ///
+  /// A row that is taken out although it had not moved comes back to its place, and `FetchedChanges.returned` sees that
+  /// it did not move. The rows around a gap are neighbours now and are compared again (`waiting`), until nothing is out
+  /// of order.
+  ///
+  /// Only touched rows are taken out: untouched ones are in order among themselves.
   private func takeOut(_ staying: [PlacedRow], _ order: RowOrder) -> [PlacedRow] {
     var moving: [PlacedRow] = []
     var kept: [ObjectIdentifier: PlacedRow] = [:]
@@ -119,6 +162,7 @@ extension FetchedResults {
         moving.append(placedRow)
       }
     }
+    /// Both lists change together: a row is either kept or moving.
     func out(_ placedRow: PlacedRow) {
       kept[ObjectIdentifier(placedRow.row)] = nil
       rows.remove(placedRow.row)
@@ -148,6 +192,13 @@ extension FetchedResults {
   }
 
   /// Inserts rows at their places, creates missing sections and removes sections that stay empty.
+  ///
+  /// Arriving rows are sorted first, so that of rows with equal keys the older comes first, as in a fetch by Z_PK. Each
+  /// then finds its section by name and its place by binary search.
+  ///
+  /// Sections that have become empty are removed before, so that a new one is placed among the remaining; a removed one
+  /// is used again if its name comes back at the same place (`makeSection`): then the delegate hears neither of its
+  /// deletion nor of its insertion.
   private func putIn(_ arriving: [AnyObject], _ order: RowOrder) {
     let emptied = sectionNameKeyPath == nil ? [] : rows.removeEmptySections()
     guard !arriving.isEmpty else { return }
@@ -169,6 +220,12 @@ extension FetchedResults {
 
   /// Inserts an empty section at the place for a row with these keys. The row's former section is used again if its
   /// neighbours are the same.
+  ///
+  /// The place of a section is that of its first row among the first rows of the others: sections are in the order of
+  /// the rows.
+  ///
+  /// `position` is still that of before the changes, -1 for a section that is new in this update: this tells whether
+  /// the former neighbours are the same.
   private func makeSection(_ name: String, before keys: RowOrder.Keys, _ order: RowOrder, former: FetchedSection?)
     -> FetchedSection
   {
@@ -189,6 +246,8 @@ extension FetchedResults {
   }
 
   /// Orders rows with equal sort keys: the one that was saved, or created, first comes first.
+  ///
+  /// A fetch leaves the order of equal rows open; SQLite gives them mostly by Z_PK, and this keeps to that.
   private static func isOlder(_ first: AnyObject, _ second: AnyObject) -> Bool {
     guard let first = (first as? NSManagedObject)?.objectID.key, let second = (second as? NSManagedObject)?.objectID.key
     else { return false }

@@ -1,9 +1,23 @@
 /// Rows in sections, with a fast way from a row to its place.
+///
+/// ```text
+/// sections   [Austen]                    [Brontë]
+/// blocks      [r1 … r256] [r257 … r400]   [r401 … r450]
+/// table       r1 → block 1, r257 → block 2, r401 → block 3, …
+/// ```
+///
+/// A row's place is its block (by the table), the block's section, the lengths of the blocks before, and the row's
+/// offset in the block. So an insertion changes one block's offsets, and no number that is kept for each row.
+///
+/// A structure for `update`, which may have to show the former rows once more; the sections and blocks are classes, so
+/// a copy that must not change is made by `copy(for:)`.
 struct FetchedRows {
   private(set) var sections: [FetchedSection] = []
+  /// Of all sections, kept along with each insertion and removal.
   private(set) var count = 0
   /// Built by the first lookup of a row: results that are only read in order need no table.
   private var blocks: [ObjectIdentifier: FetchedSection.Block]?
+  /// Results are mostly read as a whole between two changes.
   private var flat: [AnyObject]?
 
   /// The section of a row and the row's position in it.
@@ -19,6 +33,8 @@ struct FetchedRows {
   }
 
   /// All rows in order, cached until the next change.
+  ///
+  /// With one section its array is taken, and no other is made.
   mutating func all() -> [AnyObject] {
     if let flat { return flat }
     let allRows = sections.count == 1 ? sections[0].rows : sections.flatMap(\.rows)
@@ -33,6 +49,8 @@ struct FetchedRows {
 
   // MARK: Finding
 
+  /// The table is made when a row is first looked up, mostly by the first change: 100,000 entries that a list which is
+  /// only shown does not pay for.
   private mutating func block(of row: AnyObject) -> FetchedSection.Block? {
     if let blocks { return blocks[ObjectIdentifier(row)] }
     var blocksByRow: [ObjectIdentifier: FetchedSection.Block] = [:]
@@ -60,6 +78,8 @@ struct FetchedRows {
   }
 
   /// The rows before and after a row, in any section. Valid while no section was inserted or removed.
+  ///
+  /// A section without rows, such as one that a removal has just emptied, is passed over.
   mutating func neighbours(of row: AnyObject) -> (previous: AnyObject?, next: AnyObject?) {
     guard let place = place(of: row) else { return (nil, nil) }
     let position = place.section.position
@@ -82,6 +102,8 @@ struct FetchedRows {
     blocks?[ObjectIdentifier(row)] = nil
   }
 
+  /// A full block is split in two, and then the table's entries of both are written: a few hundred, once in a few
+  /// hundred insertions.
   mutating func insert(_ row: AnyObject, into section: FetchedSection, at index: Int) {
     // The table must exist before the section changes.
     _ = block(of: row)
@@ -103,6 +125,9 @@ struct FetchedRows {
   }
 
   /// Sets `position` of each section.
+  ///
+  /// Called when the changes are noted. Until then `position` is the index of before, by which `FetchedChanges` names
+  /// deleted sections.
   func number() {
     for (position, section) in sections.enumerated() { section.position = position }
   }

@@ -1,7 +1,12 @@
-/// A section of fetched results. Its rows are in blocks, so that an insertion or a deletion moves few of them.
+/// A section of fetched results. Its rows are in blocks, so that an insertion or a deletion moves few of them: at most
+/// 512 references, in place of all that follow in an array.
+///
+/// A class, since programs hold it as `NSFetchedResultsSectionInfo` and blocks refer to it.
 final class FetchedSection: NSObject {
   let name: String
   /// The section's index; while changes are applied, its index before them. -1 means none.
+  ///
+  /// Set by `FetchedRows.number()` after each update.
   var position = -1
   private(set) var count = 0
   private(set) var blocks: [Block] = []
@@ -9,6 +14,9 @@ final class FetchedSection: NSObject {
   private weak var results: FetchedResults?
 
   /// A run of neighbouring rows.
+  ///
+  /// Between 1 and 512 rows; an empty block is removed. `unowned` is safe because a block is reached through its
+  /// section only.
   final class Block {
     fileprivate(set) var rows: [AnyObject]
     unowned let section: FetchedSection
@@ -19,6 +27,7 @@ final class FetchedSection: NSObject {
     }
   }
 
+  /// Blocks are made half full, so that the first insertions split nothing.
   private static let fullBlock = 512
 
   init(name: String, rows: some Collection<AnyObject> = [], results: FetchedResults?) {
@@ -34,6 +43,8 @@ final class FetchedSection: NSObject {
   }
 
   /// The rows as an array, cached until the next change.
+  ///
+  /// O(n) at the first access after a change.
   var rows: [AnyObject] {
     if let flat { return flat }
     var allRows: [AnyObject] = []
@@ -60,6 +71,8 @@ final class FetchedSection: NSObject {
   }
 
   /// The block of a position and the offset in it. The position after the last row is at the end of the last block.
+  ///
+  /// O(blocks): 400 additions for 100,000 rows.
   private func place(_ index: Int) -> (block: Int, offset: Int) {
     var offset = index
     for (position, block) in blocks.enumerated() {
@@ -70,6 +83,8 @@ final class FetchedSection: NSObject {
   }
 
   /// The position of a row that is in the block.
+  ///
+  /// O(blocks + 512).
   func index(of row: AnyObject, in block: Block) -> Int {
     var before = 0
     for other in blocks {
@@ -81,6 +96,9 @@ final class FetchedSection: NSObject {
   }
 
   /// The position of the first row for which the condition holds. It must hold for all rows after that one.
+  ///
+  /// Two binary searches: the blocks by their last rows, then one block's rows. The test for the end comes first,
+  /// because rows mostly arrive there.
   func partition(where isAfter: (AnyObject) -> Bool) -> Int {
     guard let last, isAfter(last) else { return count }
     // Search the block by its last row, then the place in the block.
@@ -101,6 +119,8 @@ final class FetchedSection: NSObject {
   }
 
   /// Inserts a row. Returns the blocks whose rows changed their block, the new block included.
+  ///
+  /// - Returns: one block, or two after a split.
   func insert(_ row: AnyObject, at index: Int) -> [Block] {
     flat = nil
     count += 1
@@ -120,6 +140,7 @@ final class FetchedSection: NSObject {
     return [second, block]
   }
 
+  /// The block's table entry is the caller's affair.
   func remove(_ row: AnyObject, from block: Block) {
     guard let offset = block.rows.firstIndex(where: { $0 === row }) else { return }
     flat = nil

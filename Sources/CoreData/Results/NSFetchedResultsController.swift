@@ -29,15 +29,40 @@
 /// to an asynchronous loop, without a delegate. What happens otherwise: without a merge the controller does
 /// not know of other contexts' saves; on another thread than the context's its results are a data race.
 ///
+/// What happens for one save elsewhere, until a row moves on a screen:
+///
+/// ```text
+/// other context      save                     posts DidSave
+/// this context       merge                    objects are refreshed, new faults registered
+///                    the event ends           posts ObjectsDidChange
+/// controller         contextDidChange         which changed objects match, which rows move
+/// delegate           its methods              the screen
+/// ```
+///
 /// Source: Apple's documentation of `NSFetchedResultsController`.
 ///
 /// Delegates get the same object under the type `NSFetchedResultsController<any NSFetchRequestResult>`, as with
 /// Objective-C's generics: compare with `===`, do not cast. Therefore no stored property and no overridable method
 /// depends on `ResultType`, and the members that return results exist a second time in an extension for that type.
 open class NSFetchedResultsController<ResultType>: NSObject {
+  /// Everything is there, in a class without the type parameter: the layout of this class must not depend on
+  /// `ResultType`, since delegates get it under another type (`reinterpreted`).
   final let results: FetchedResults
 
   /// A controller for a request. It has no results before `performFetch()`.
+  ///
+  /// Making it reads nothing and costs nothing. The request is kept, not copied: a change of it takes effect with the
+  /// next `performFetch()`.
+  ///
+  /// ```swift
+  /// let request = NSFetchRequest<Book>(entityName: "Book")
+  /// request.sortDescriptors = [NSSortDescriptor(key: "title", ascending: true)]
+  /// let controller = NSFetchedResultsController(
+  ///   fetchRequest: request, managedObjectContext: context, sectionNameKeyPath: nil, cacheName: nil)
+  /// print(controller.fetchedObjects == nil)  // true: nothing was fetched yet
+  /// ```
+  ///
+  /// Source: Apple's documentation of `init(fetchRequest:managedObjectContext:sectionNameKeyPath:cacheName:)`.
   ///
   /// - Parameters:
   ///   - fetchRequest: must have sort descriptors, if only an empty array of them; traps without.
@@ -76,22 +101,38 @@ open class NSFetchedResultsController<ResultType>: NSObject {
   /// Default: nil, with which no change is followed and none costs anything.
   ///
   /// Held weakly.
+  ///
+  /// Setting it to nil stops the following: the results then stay as they are, and a later delegate hears of changes
+  /// from then on only. Call `performFetch()` after such a gap.
+  ///
+  /// Source: Apple's documentation of `delegate`.
   open var delegate: (any NSFetchedResultsControllerDelegate)? {
     get { results.delegate }
     set { results.delegate = newValue }
   }
 
   /// The request, which may be changed. Then call `deleteCache(withName:)` if there is a cache, and `performFetch()`.
+  ///
+  /// Changing the predicate or the order shows nothing before `performFetch()`; until then the controller follows the
+  /// settings of the last fetch.
+  ///
+  /// Source: Apple's documentation of `fetchRequest`.
   public final var fetchRequest: NSFetchRequest<ResultType> {
     // `init` got a request of this type.
     unsafeDowncast(results.request, to: NSFetchRequest<ResultType>.self)
   }
 
   /// The context in which the request is fetched.
+  ///
+  /// Held strongly: the controller's objects stay usable while it exists.
   open var managedObjectContext: NSManagedObjectContext { results.context }
   /// The key path by which objects are put into sections, as it was given; nil for one section.
+  ///
+  /// It cannot be changed: make another controller.
   open var sectionNameKeyPath: String? { results.sectionNameKeyPath }
   /// The name of the file that caches the sections, as it was given; nil for none.
+  ///
+  /// The file lies in the user's folder for caches, under the program's name: two programs do not disturb each other.
   open var cacheName: String? { results.cacheName }
 
   /// Fetches the results and starts to follow changes. The delegate is not called. On another thread than the context's
@@ -114,6 +155,10 @@ open class NSFetchedResultsController<ResultType>: NSObject {
   /// It ends the context's event first, and costs the fetch and, with sections, a reading of the section's name for
   /// each object.
   ///
+  /// The delegate hears nothing of it, except one that takes snapshots, which gets the new one.
+  ///
+  /// Source: Apple's documentation of `performFetch()`.
+  ///
   /// - Throws: the fetch's errors; 134060 if the section key path leads to no property, if an object's section does not
   ///   fit the order, or if the request was changed and the cache was not deleted.
   open func performFetch() throws {
@@ -129,6 +174,11 @@ open class NSFetchedResultsController<ResultType>: NSObject {
   /// ```
   ///
   /// Call it before the request of a controller with a cache is changed: `performFetch()` throws 134060 otherwise.
+  ///
+  /// The next `performFetch()` makes it anew. A file that cannot be removed does no harm: a cache whose store has been
+  /// written since is not used.
+  ///
+  /// Source: Apple's documentation of `deleteCache(withName:)`.
   open class func deleteCache(withName name: String?) { SectionCache.delete(name) }
 
   // MARK: Results
@@ -141,6 +191,11 @@ open class NSFetchedResultsController<ResultType>: NSObject {
   ///   (controller.fetchedObjects ?? []).compactMap(\.title)
   /// }
   /// ```
+  ///
+  /// O(n) at the first access after a change, then O(1) until the next. With `fetchBatchSize` the objects are faults,
+  /// so only those that are used are read.
+  ///
+  /// Source: Apple's documentation of `fetchedObjects`.
   public final var fetchedObjects: [ResultType]? { results.array(of: ResultType.self) }
 
   /// The result at an index path of a section and a position in it. Traps if there is none.
@@ -152,6 +207,11 @@ open class NSFetchedResultsController<ResultType>: NSObject {
   /// ```
   ///
   /// It costs no search. With `fetchBatchSize` the first use of the object reads its batch.
+  ///
+  /// An index path that a delegate's method got belongs to the moment before or after the changes: use it inside of
+  /// that call only.
+  ///
+  /// Source: Apple's documentation of `object(at:)`.
   public final func object(at indexPath: IndexPath) -> ResultType {
     // The fetch checked that all results are of the type.
     results.row(at: indexPath) as! ResultType
@@ -165,6 +225,11 @@ open class NSFetchedResultsController<ResultType>: NSObject {
   ///   print("section", place.section, "item", place.item)
   /// }
   /// ```
+  ///
+  /// The first call after a fetch makes a table of all rows, O(n); a call then costs a look-up and a search of its
+  /// block of at most 512 rows.
+  ///
+  /// Source: Apple's documentation of `indexPath(forObject:)`.
   public final func indexPath(forObject object: ResultType) -> IndexPath? { results.indexPath(of: object as AnyObject) }
 
   // MARK: Sections
@@ -177,13 +242,36 @@ open class NSFetchedResultsController<ResultType>: NSObject {
   ///   for section in controller.sections ?? [] { print(section.name, section.numberOfObjects) }
   /// }
   /// ```
+  ///
+  /// A section object is valid until the next change. Names come from the objects, so a section without objects does
+  /// not exist.
+  ///
+  /// Source: Apple's documentation of `sections`.
   open var sections: [any NSFetchedResultsSectionInfo]? { results.sections }
 
   /// The titles of an index of the sections, each once, in the order of the sections.
+  ///
+  /// ```swift
+  /// func letters(of controller: NSFetchedResultsController<Book>) -> [String] {
+  ///   controller.sectionIndexTitles  // ["A", "B", "D"]
+  /// }
+  /// ```
+  ///
+  /// It asks the delegate, or takes the first letter, for each section: O(sections) at each access. Empty before the
+  /// first fetch.
+  ///
+  /// Source: Apple's documentation of `sectionIndexTitles`.
   open var sectionIndexTitles: [String] { results.sectionIndex.titles }
 
   /// The title of a section in the index: the delegate's, else the first letter of the name in upper case. Nil for an
   /// empty name.
+  ///
+  /// Override it in a subclass, or implement the delegate's method, where the first letter is not what people look for:
+  /// "St. Gallen" under "Sankt".
+  ///
+  /// - Parameter sectionName: as `NSFetchedResultsSectionInfo.name` has it.
+  ///
+  /// Source: Apple's documentation of `sectionIndexTitle(forSectionName:)`.
   open func sectionIndexTitle(forSectionName sectionName: String) -> String? {
     if let delegate, let title = delegate.controller(erased, sectionIndexTitleForSectionName: sectionName) {
       return title
@@ -192,6 +280,21 @@ open class NSFetchedResultsController<ResultType>: NSObject {
   }
 
   /// The first section that has a title in the index. Traps if `sectionIndexTitles[sectionIndex]` is another title.
+  ///
+  /// ```swift
+  /// func jump(to letter: Int, in controller: NSFetchedResultsController<Book>) -> IndexPath {
+  ///   let title = controller.sectionIndexTitles[letter]
+  ///   return IndexPath(item: 0, section: controller.section(forSectionIndexTitle: title, at: letter))
+  /// }
+  /// ```
+  ///
+  /// Several sections may share a title; the first one is meant.
+  ///
+  /// - Parameters:
+  ///   - title: an element of `sectionIndexTitles`.
+  ///   - sectionIndex: its position there.
+  ///
+  /// Source: Apple's documentation of `section(forSectionIndexTitle:at:)`.
   open func section(forSectionIndexTitle title: String, at sectionIndex: Int) -> Int {
     let index = results.sectionIndex
     require(
@@ -208,6 +311,10 @@ open class NSFetchedResultsController<ResultType>: NSObject {
 }
 
 /// The same object under a type that differs in its generic parameter only. A cast would check the parameter and fail.
+///
+/// Swift's generics are not erased: `NSFetchedResultsController<Book>` and the type that delegates know are two classes
+/// to the runtime. Both have the same stored property and the same methods, so the pointer can be used as either;
+/// members that return results exist for both types.
 private func reinterpreted<T: AnyObject>(_ object: AnyObject) -> T {
   Unmanaged<T>.fromOpaque(Unmanaged.passUnretained(object).toOpaque()).takeUnretainedValue()
 }
@@ -221,15 +328,21 @@ extension NSFetchedResultsController where ResultType == any NSFetchRequestResul
   }
 
   /// The results in order; nil before the first `performFetch()`.
+  ///
+  /// For delegates, which get the controller under this type.
   public final var fetchedObjects: [any NSFetchRequestResult]? { results.array(of: (any NSFetchRequestResult).self) }
 
   /// The result at an index path of a section and a position in it. Traps if there is none.
+  ///
+  /// See `object(at:)` of the generic controller.
   public final func object(at indexPath: IndexPath) -> any NSFetchRequestResult {
     // Every fetched value is of a possible result type.
     results.row(at: indexPath) as! any NSFetchRequestResult
   }
 
   /// The index path of a result; nil if the object is not among the results.
+  ///
+  /// See `indexPath(forObject:)` of the generic controller.
   public final func indexPath(forObject object: any NSFetchRequestResult) -> IndexPath? {
     results.indexPath(of: object)
   }
