@@ -1,4 +1,7 @@
 /// Fetched results and objects as asynchronous sequences.
+///
+/// Three forms: values of many objects for any context, the objects themselves for the main actor, and the value of one
+/// object. All follow the context, not the store: what others save is seen when it is merged.
 extension NSManagedObjectContext {
   /// The results of a request, now and after each change that touches them. An addition to Apple's API.
   ///
@@ -27,6 +30,10 @@ extension NSManagedObjectContext {
   /// Each element costs a call of the closure for each result, and a change without an element a look at the changed
   /// objects. Any thread may call it; nothing is fetched before the loop begins. Traps for a confinement context.
   ///
+  /// What happens otherwise: a closure that returns an object does not compile, since objects are not `Sendable`; one
+  /// that reads relationships reads them for all results at each element, so name them in
+  /// `relationshipKeyPathsForPrefetching`.
+  ///
   /// - Parameters:
   ///   - request: copied, so later changes of it have no effect. Its results are objects whatever its `resultType` is.
   ///     Without sort descriptors the order is open.
@@ -53,6 +60,12 @@ extension NSManagedObjectContext {
   ///
   /// The elements are the context's objects themselves, which the compiler keeps on the main actor. The form with a
   /// closure, which is for all contexts, says what else holds. Traps for a context of another queue.
+  ///
+  /// - Parameters:
+  ///   - request: copied, so later changes of it have no effect.
+  ///   - interval: the shortest time between two elements; nil for none. Default: nil.
+  /// - Returns: a sequence whose elements stay on the main actor. Objects of a former element that were deleted since
+  ///   have no context any more.
   @MainActor public final func values<Object: NSManagedObject>(
     for request: NSFetchRequest<Object>, every interval: Duration? = nil
   ) -> ContextValues<FetchedSnapshot<Object>> {
@@ -62,6 +75,7 @@ extension NSManagedObjectContext {
     return snapshots(request, interval) { $0 }
   }
 
+  /// The copy gets sort descriptors, if only an empty array, because a fetched results controller traps without.
   private final func snapshots<Object: NSManagedObject, Value>(
     _ request: NSFetchRequest<Object>, _ interval: Duration?, _ transform: @escaping @Sendable (Object) throws -> Value
   ) -> ContextValues<FetchedSnapshot<Value>> {
@@ -87,6 +101,9 @@ extension NSManagedObjectContext {
   /// The sequence ends when the object is deleted in this context, by its code or by a merge, and has no element for an
   /// object without a row. It follows what `values(for:)` follows, and a refresh counts as a change: two elements may
   /// be equal.
+  ///
+  /// Take it for a view of one object; a request with `self == %@` would evaluate a predicate at each change. The
+  /// object is read at the first element, and held as long as the loop runs.
   ///
   /// - Parameters:
   ///   - interval: the shortest time between two elements; nil for none. Default: nil.

@@ -2,10 +2,36 @@ internal import Synchronization
 
 /// The sections of a controller's results in a file, valid until something writes to the store.
 ///
+/// It holds names and lengths, no rows: the fetch gives the rows, and the cache spares reading each row's section name.
+/// It is used if the configuration and the stamp are those of now. The stamp is taken twice, so that a cache is never
+/// of another moment than its rows:
+///
+/// ```text
+/// controller                              another process
+/// stamp 1: sizes and times of the files
+/// fetch, cut into sections
+///                                         commits
+/// stamp 2 differs from stamp 1            the cache is not written
+/// ```
+///
+/// ```text
+/// controller                              another process
+/// stamp 1 = stamp 2, cache written
+///                                         commits: the log has another size or time
+/// next fetch: the stamp differs           the cache is not used, and written anew
+/// ```
+///
+/// A file system may give two writes within one tick of its clock the same time, and a commit into a log that was begun
+/// anew may leave its size: a file that was written within the last second has no stamp, and no cache is written or
+/// used.
+///
 /// Source: Apple's documentation of `NSFetchedResultsController`, "The Cache". If the file cannot be read or written,
 /// the sections are computed again.
 struct SectionCache: Codable {
   /// Everything that the sections depend on besides the store's content.
+  ///
+  /// Predicate and sort descriptors as texts: equal texts are equal conditions, and different ones at worst make the
+  /// cache unused. The version hash stands for the model, the identifiers for the stores.
   struct Configuration: Codable, Equatable {
     let entity: String
     let versionHash: Data
@@ -31,6 +57,9 @@ struct SectionCache: Codable {
   }
 
   /// The last write to a file: the file's size and time of modification.
+  ///
+  /// Of the store's file and of those beside it, such as the write-ahead log, in which commits are at first
+  /// (https://www.sqlite.org/wal.html).
   struct FileState: Codable, Equatable {
     let path: String
     let size: Int
@@ -46,6 +75,8 @@ struct SectionCache: Codable {
 
   /// The states of the stores' files. Nil if a store has no files, or one was written so recently that the file
   /// system's clock might not tell this write from the next.
+  ///
+  /// A store in memory has no files and gets no cache, nor has a server's.
   static func stamp(of stores: [any ObjectStore]) -> [FileState]? {
     var states: [FileState] = []
     for store in stores {
@@ -65,11 +96,14 @@ struct SectionCache: Codable {
 
   // MARK: Files
 
+  /// Nil for whatever cannot be decoded: a file of another version of this module, or of no version.
   static func read(_ name: String) -> SectionCache? {
     guard let data = try? Data(contentsOf: file(name)) else { return nil }
     return try? PropertyListDecoder().decode(SectionCache.self, from: data)
   }
 
+  /// Atomic, since two controllers of one name in two processes may write at the same time: a reader sees one or the
+  /// other.
   func write(_ name: String) {
     let encoder = PropertyListEncoder()
     encoder.outputFormat = .binary
@@ -79,6 +113,8 @@ struct SectionCache: Codable {
     try? data.write(to: SectionCache.file(name), options: .atomic)
   }
 
+  /// The counter tells controllers that exist, which have a configuration in memory, that the program has asked for a
+  /// new one.
   static func delete(_ name: String?) {
     deleted.withLock { $0[name ?? "", default: 0] += 1 }
     // What cannot be removed is told from the current state by its stamp.
@@ -94,6 +130,8 @@ struct SectionCache: Codable {
   private static let deleted = Mutex<[String: Int]>([:])
 
   /// The folder of this program's caches.
+  ///
+  /// `~/.cache` on Linux, or where XDG_CACHE_HOME leads; the temporary directory if there is none.
   static var folder: URL {
     let caches = FileManager.default.urls(for: .cachesDirectory, in: .userDomainMask).first
     return (caches ?? FileManager.default.temporaryDirectory)
@@ -101,6 +139,7 @@ struct SectionCache: Codable {
       .appendingPathComponent("FetchedResultsSections")
   }
 
+  /// Percent-encoding keeps different names different.
   private static func file(_ name: String) -> URL {
     // A cache name may hold any characters, a file name may not.
     let escaped = name.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""

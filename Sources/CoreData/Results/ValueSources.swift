@@ -1,4 +1,18 @@
 /// The results of a request, which a fetched results controller follows.
+///
+/// The controller's delegate method for differences tells which objects changed; the notification of a save tells that
+/// new objects have other IDs, which no difference shows.
+///
+/// States:
+///
+/// ```text
+/// needsFetch = true    before the first element, after a reset, after an error
+///                      take() fetches and sets the delegate; nothing is followed
+/// needsFetch = false   the controller follows; hasChanged says whether take() has something
+/// failure != nil       take() throws it, and the iterator ends the sequence
+/// ```
+///
+/// Used on the context's queue.
 final class FetchedSource<Object: NSManagedObject, Value>: NSObject, NSFetchedResultsControllerDelegate, ValueSource {
   private let controller: NSFetchedResultsController<Object>
   private let transform: (Object) throws -> Value
@@ -11,6 +25,7 @@ final class FetchedSource<Object: NSManagedObject, Value>: NSObject, NSFetchedRe
   private var hasChanged = true
   /// Whether the results are unusable: before the first fetch, and after a reset of the context.
   private var needsFetch = true
+  /// Kept until the loop asks: a notification has nobody to throw to.
   private var failure: (any Error)?
 
   /// - Parameter request: has sort descriptors, and belongs to this object.
@@ -30,6 +45,8 @@ final class FetchedSource<Object: NSManagedObject, Value>: NSObject, NSFetchedRe
     }
   }
 
+  /// `hasChanged` goes before the closure runs: a change that the closure makes, though it must not, is the next
+  /// element's and not lost.
   func take() throws -> TakenValue<FetchedSnapshot<Value>> {
     if let failure { throw failure }
     if needsFetch {
@@ -63,6 +80,7 @@ final class FetchedSource<Object: NSManagedObject, Value>: NSObject, NSFetchedRe
     noteChange()
   }
 
+  /// The flag is what counts; the signal wakes a loop that waits.
   private func noteChange() {
     hasChanged = true
     signal.send()
@@ -70,6 +88,8 @@ final class FetchedSource<Object: NSManagedObject, Value>: NSObject, NSFetchedRe
 
   /// The results no longer follow the context: after an error, or a reset. Its further changes would be compared with
   /// rows that are unusable.
+  ///
+  /// After a reset all objects have other values perhaps: the former IDs count as updated.
   private func loseTrack(_ error: (any Error)?) {
     controller.delegate = nil
     failure = error
@@ -79,6 +99,8 @@ final class FetchedSource<Object: NSManagedObject, Value>: NSObject, NSFetchedRe
   }
 
   /// New objects among the results have other IDs than in the last element.
+  ///
+  /// Only a save of new objects among the results matters; any other change of the results came with the event before.
   fileprivate func contextDidSave(_ info: [AnyHashable: Any]) {
     let inserted = info[NSInsertedObjectsKey] as? Set<NSManagedObject> ?? []
     guard !needsFetch,
@@ -88,13 +110,18 @@ final class FetchedSource<Object: NSManagedObject, Value>: NSObject, NSFetchedRe
   }
 }
 
-/// One object.
+/// One object, which is held from the first element on: a clean object that nobody holds may leave the context, and its
+/// refresh would not be reported.
+///
+/// Used on the context's queue.
 final class ObjectSource<Object: NSManagedObject, Value>: ValueSource {
   private let id: NSManagedObjectID
   private let context: NSManagedObjectContext
   private let transform: (Object) throws -> Value
   private let signal: ChangeSignal
   /// Nil before the first element, and after a reset.
+  ///
+  /// After a reset the former object belongs to no context; the next `take` gets another for the ID.
   private var object: Object?
   private var observation: NotificationObservation?
   private var hasChanged = true
@@ -113,6 +140,7 @@ final class ObjectSource<Object: NSManagedObject, Value>: ValueSource {
     }
   }
 
+  /// An object whose deletion is not saved has ended too: a roll-back does not bring the sequence back.
   func take() throws -> TakenValue<Value> {
     guard hasChanged else { return .unchanged }
     guard let object = try object ?? existingObject(), !object.isDeleted, !object.state.contains(.gone) else {
@@ -126,6 +154,9 @@ final class ObjectSource<Object: NSManagedObject, Value>: ValueSource {
   func stop() { observation = nil }
 
   /// The object; nil if it has no row.
+  ///
+  /// An object without a row is the end of the sequence, not an error; an object of another class is an error of the
+  /// program.
   private func existingObject() throws -> Object? {
     let object: NSManagedObject
     do {
@@ -140,6 +171,7 @@ final class ObjectSource<Object: NSManagedObject, Value>: ValueSource {
     return result
   }
 
+  /// Observed from the beginning, also before the object is known: it then only waits for a reset.
   fileprivate func contextDidChange(_ info: [AnyHashable: Any]) {
     if info[NSInvalidatedAllObjectsKey] != nil {
       object = nil
