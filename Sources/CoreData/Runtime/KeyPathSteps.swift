@@ -3,10 +3,27 @@
 /// The standard library only compares whole key paths. But `\Employee.name` must be found as the `\Person.name` that it
 /// inherits, and `\Person.team?.name` as two steps. So this type reads the key path's memory.
 ///
+/// ```text
+/// key path object                             a step
+///  0  metadata, reference counts               0  header: kind in bits 24…30, flags below
+/// 16  stored property of AnyKeyPath            4  padding up to a multiple of 8
+/// 24  size of the steps, and flags             8  identifier of the property      (computed)
+/// 32  steps                                   16  getter                          (computed)
+///                                             24  setter, if it is settable       (computed)
+///                                              …  type of the value, unless it is the last step
+/// ```
+///
+/// `\Person.team?.name` has three steps: computed (`team`), optional chaining, computed (`name`); the second has a
+/// header only. A stored property or a subscript is a kind that this does not read.
+///
 /// Source: stdlib/public/core/KeyPath.swift and shims/KeyPath.h of Swift. With another layout only whole key paths are
 /// known.
 struct KeyPathSteps {
   /// The identity of a property: its getter, or the standard library's stand-in for it.
+  ///
+  /// Managed classes' properties are computed, by accessors or a wrapper, so each has an identifier: the getter's
+  /// address or an index that the compiler chose. It is the same in a key path of a subclass, which is why inherited
+  /// properties are recognised.
   struct Property: Hashable {
     let identifier: UInt64
     let kind: UInt32
@@ -16,11 +33,16 @@ struct KeyPathSteps {
   private(set) var properties: [Property] = []
 
   /// Nil for paths with other steps, such as stored properties and subscripts.
+  ///
+  /// Called by `KeyPathNames`, once for each key path that a program uses; names are kept there.
   init?(_ keyPath: AnyKeyPath) {
     guard RuntimeAssumptions.keyPaths.holds else { return nil }
     self.init(reading: keyPath, Layout(), atMost: KeyPathSteps.largest)
   }
 
+  /// Reads nothing beyond `size`, and refuses a size that no key path has: with another layout the word may hold
+  /// anything.
+  ///
   /// - Parameter largest: the most bytes that the steps may have: more are no key path.
   private init?(reading keyPath: AnyKeyPath, _ layout: Layout, atMost largest: Int) {
     let object = UnsafeRawPointer(Unmanaged.passUnretained(keyPath).toOpaque())
@@ -48,6 +70,7 @@ struct KeyPathSteps {
     if properties.isEmpty { return nil }
   }
 
+  /// A parameter of the check, so that a test can see it fail with another offset.
   struct Layout {
     /// The bytes before the word with the size.
     var buffer = 24
@@ -68,6 +91,9 @@ struct KeyPathSteps {
   // MARK: The assumption
 
   /// Whether the key paths of samples have the layout. `RuntimeAssumptions` asks once.
+  ///
+  /// Five paths whose steps are known: two properties that differ, an inherited one, a chain with `?`, one with `!`. A
+  /// layout that gives these answers by chance does not exist.
   static func areReadable(_ layout: Layout = Layout()) -> Bool {
     func properties(_ keyPath: AnyKeyPath) -> [Property] {
       KeyPathSteps(reading: keyPath, layout, atMost: largestSample)?.properties ?? []
@@ -80,6 +106,7 @@ struct KeyPathSteps {
       && properties(\Sample.next!.number) == first + second
   }
 
+  /// Computed properties, like those of managed classes.
   private class Sample {
     var next: Sample? {
       get { nil }

@@ -5,14 +5,21 @@ internal import Synchronization
 ///
 /// Each one is checked on samples of this module before anything relies on it. The part that relies on one that does
 /// not hold is off: standard error says so once, and what the program loses.
+///
+/// So each user of an assumption has a slower or smaller way without it: all methods are called, names are registered
+/// by hand, dictionaries are searched. A new toolchain makes programs slower at worst, and a line of the log says why.
+/// A new assumption needs the same: a check with samples, a way without, and a sentence for `loss`.
 struct RuntimeAssumption: Sendable {
   /// What is assumed, as a sentence without a full stop.
   let statement: String
   /// What the program loses if it does not hold.
   let loss: String
+  /// Constant for the life of the process, so that users may branch on it without a lock.
   let holds: Bool
 
   /// Checks the assumption, and writes to standard error if it does not hold.
+  ///
+  /// Runs in the initialiser of a lazy constant, once, on the thread that asks first; others wait.
   init(_ statement: String, otherwise loss: String, check: () -> Bool) {
     self.statement = statement
     self.loss = loss
@@ -20,12 +27,15 @@ struct RuntimeAssumption: Sendable {
     if !holds { FileHandle.standardError.write(Data("CoreData: \(explanation)\n".utf8)) }
   }
 
+  /// A person reads it who may update the toolchain or report it; it names no type of this module.
   private var explanation: String {
     "this program's Swift runtime differs from those that this module knows (\(statement) does not hold): \(loss)"
   }
 }
 
 /// All assumptions. Each is checked when something first relies on it, or by `check()`.
+///
+/// Lazy constants: a program that uses no key path never checks that assumption, unless `check()` is called.
 enum RuntimeAssumptions {
   static let methodTables = RuntimeAssumption(
     "a class's metadata lists its methods",
@@ -53,8 +63,11 @@ enum RuntimeAssumptions {
   ) { FoundationCompound.isTaught() }
 
   /// Checks all of them, once. A coordinator's first `init` does, so that a program learns at its start what is off.
+  ///
+  /// Costs about what reading the lists of types once costs. Later checks are loads.
   static func check() { _ = all }
 
+  /// A new assumption has to be added here, or `check()` does not know it.
   static let all = [methodTables, typeDescriptors, keyPaths, shortTexts, compoundPredicates]
 
   private static let refuted = Mutex(false)
@@ -62,5 +75,7 @@ enum RuntimeAssumptions {
   fileprivate static var areRefuted: Bool { refuted.withLock { $0 } }
 
   /// Lets no assumption hold, so that a test sees what a program does then. To be called before anything relies on one.
+  ///
+  /// For a process of its own: constants that were computed before stay as they are.
   static func refute() { refuted.withLock { $0 = true } }
 }
