@@ -168,6 +168,8 @@ extension NSManagedObject {
 
 // MARK: Numbers
 
+/// The type of Integer 64 attributes, and the form in which every integer and Boolean attribute is kept: no conversion
+/// either way. Of a floating-point or decimal attribute it reads the integer part, by key-value coding.
 extension Int64: ManagedValue {
   /// The value of an integer or Boolean attribute; nil for no value.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> Int64? {
@@ -181,6 +183,8 @@ extension Int64: ManagedValue {
   public static var valueOfNil: Int64? { 0 }
 }
 
+/// The type that Xcode and the plugin give to Integer 32 attributes. Writing cannot be out of range for an attribute of
+/// this width; for an Integer 16 attribute the next save checks it (1610, 1620).
 extension Int32: ManagedValue {
   /// The value of an integer or Boolean attribute; nil for no value. Of a number that another program has written, and
   /// that does not fit, the nearest one: validation lets none in.
@@ -195,6 +199,8 @@ extension Int32: ManagedValue {
   public static var valueOfNil: Int32? { 0 }
 }
 
+/// The type that Xcode and the plugin give to Integer 16 attributes. Reading a wider attribute gives 32767 for all that
+/// is above, so take a type that is as wide as the attribute.
 extension Int16: ManagedValue {
   /// The value of an integer or Boolean attribute; nil for no value. Of a number that another program has written, and
   /// that does not fit, the nearest one: validation lets none in.
@@ -209,6 +215,8 @@ extension Int16: ManagedValue {
   public static var valueOfNil: Int16? { 0 }
 }
 
+/// For accessors written by hand: any integer attribute, without conversions at the call. A value that the attribute's
+/// width does not hold is set, and refused by the next save (1610 or 1620).
 extension Int: ManagedValue {
   /// The value of an integer or Boolean attribute; nil for no value.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> Int? {
@@ -222,6 +230,7 @@ extension Int: ManagedValue {
   public static var valueOfNil: Int? { 0 }
 }
 
+/// Kept as 0 or 1, in SQLite too. Over an integer attribute it writes 0 and 1, whatever the number was before.
 extension Bool: ManagedValue {
   /// The value of a Boolean or integer attribute; any number but 0 is true; nil for no value.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> Bool? {
@@ -235,6 +244,8 @@ extension Bool: ManagedValue {
   public static var valueOfNil: Bool? { false }
 }
 
+/// The form in which Double, Float and Date attributes are kept: the numbers of a date are seconds since 2001-01-01
+/// 00:00 UTC.
 extension Double: ManagedValue {
   /// The value of a floating-point or date attribute; a date gives its seconds since 2001; nil for no value.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> Double? {
@@ -248,6 +259,7 @@ extension Double: ManagedValue {
   public static var valueOfNil: Double? { 0 }
 }
 
+/// A Float attribute's value is kept as the equal Double, so a Double accessor over it reads exactly the Float.
 extension Float: ManagedValue {
   /// The value of a floating-point or date attribute, rounded to 32 bits; nil for no value.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> Float? {
@@ -263,6 +275,8 @@ extension Float: ManagedValue {
 
 // MARK: Text, data, dates
 
+/// A text that a row brought is kept as UTF-8 bytes and made a `String` at each of the first two readings; from then on
+/// the object keeps it (`ReadTexts`). Setting keeps the `String` itself.
 extension String: ManagedValue {
   /// The value of a string attribute; nil for no value.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> String? {
@@ -276,6 +290,8 @@ extension String: ManagedValue {
   public static var valueOfNil: String? { "" }
 }
 
+/// With "Allows External Storage" the bytes of a large value lie in a file of their own, which is read with the row.
+/// Setting keeps the `Data` itself, without a copy of its bytes.
 extension Data: ManagedValue {
   /// The value of a binary data attribute; nil for no value.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> Data? {
@@ -289,6 +305,7 @@ extension Data: ManagedValue {
   public static var valueOfNil: Data? { Data() }
 }
 
+/// It has no value of nil: an accessor of the type `Date` traps where the attribute has none, while `Date?` reads nil.
 extension Date: ManagedValue {
   /// The value of a date or floating-point attribute; nil for no value.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> Date? {
@@ -303,6 +320,8 @@ extension Date: ManagedValue {
 // MARK: Values in boxes
 
 /// A type whose values are in boxes, to which the slot points.
+///
+/// UUID and URI attributes: reading is a load of a reference and a cast, setting makes a box.
 private protocol BoxedManagedValue: ManagedValue {}
 
 extension BoxedManagedValue {
@@ -320,6 +339,8 @@ extension BoxedManagedValue {
 extension UUID: BoxedManagedValue {}
 extension URL: BoxedManagedValue {}
 
+/// Exact to 38 digits in memory. A Decimal attribute is kept as an `NSDecimalNumber`; an accessor over another numeric
+/// attribute converts.
 extension Decimal: ManagedValue {
   /// The value of a decimal attribute, or of another numeric one; nil for no value.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> Decimal? {

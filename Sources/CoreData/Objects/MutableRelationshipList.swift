@@ -90,11 +90,13 @@ final class MutableRelationshipList: NSMutableOrderedSet {
   override var count: Int { isFollowing ? super.count : members.count }
   override func object(at idx: Int) -> Any { isFollowing ? super.object(at: idx) : members[idx] }
 
+  /// By identity, as objects are equal only to themselves. O(n).
   override func index(of object: Any) -> Int {
     if isFollowing { return super.index(of: object) }
     return members.firstIndex { $0 === object as AnyObject } ?? NSNotFound
   }
 
+  /// By the relationship's index, O(1).
   override func contains(_ object: Any) -> Bool {
     if isFollowing { return super.contains(object) }
     guard let object = object as? NSManagedObject else { return false }
@@ -154,12 +156,14 @@ final class MutableRelationshipList: NSMutableOrderedSet {
 
   override func removeAllObjects() { set([]) }
 
+  /// A new order only: no member comes or goes.
   override func exchangeObject(at idx1: Int, withObjectAt idx2: Int) {
     var changed = members
     changed.swapAt(idx1, idx2)
     reorder(changed)
   }
 
+  /// As Foundation defines it: the objects are taken out first, and `idx` is a place among the rest.
   override func moveObjects(at indexes: IndexSet, to idx: Int) {
     var changed = members
     let moved = indexes.map { changed[$0] }
@@ -179,8 +183,10 @@ final class MutableRelationshipList: NSMutableOrderedSet {
 
   override func addObjects(from array: [Any]) { for object in array { add(object) } }
 
+  /// One assignment, so that observers hear once.
   override func intersect(_ other: NSOrderedSet) { set(members.filter { other.contains($0) }) }
 
+  /// Foundation's own would sort the storage and leave the owner as it is.
   override func sortRange(
     _ range: NSRange, options opts: NSSortOptions = [], usingComparator cmptr: (Any, Any) -> ComparisonResult
   ) {

@@ -7,6 +7,8 @@
 /// It holds its owner. An enumeration goes over the members of its beginning.
 final class MutableRelationshipSet: NSMutableSet {
   private let owner: NSManagedObject
+  /// Of the relationship in the owner's layout. Members are asked for at each call, so a refresh of the owner in
+  /// between is seen.
   private let index: Int
   /// Whether changes set no inverse and notify no observer: the primitive value.
   private let isPrimitive: Bool

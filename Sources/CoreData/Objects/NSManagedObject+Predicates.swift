@@ -17,6 +17,8 @@ extension NSManagedObject: KeyValueReadable, PersistentKeyed {
   package final var persistentKey: (entityName: String, key: Int64)? { objectID.persistentKey }
 }
 
+/// Predicates over IDs, such as those of a history request, know the ID and its entity, and nothing of the row: reading
+/// that would need a context.
 extension NSManagedObjectID: KeyValueReadable, PersistentKeyed {
   func readableValue(forKey key: String) -> Any? {
     switch key {
@@ -29,6 +31,7 @@ extension NSManagedObjectID: KeyValueReadable, PersistentKeyed {
   package var persistentKey: (entityName: String, key: Int64)? { isTemporaryID ? nil : (storedEntity.layout.name, key) }
 }
 
+/// For predicates such as `entity.name == "Book"` in memory, and `entity == %@`, which the stores translate to numbers.
 extension NSEntityDescription: KeyValueReadable {
   func readableValue(forKey key: String) -> Any? {
     switch key {
@@ -44,6 +47,7 @@ extension NSEntityDescription: KeyValueReadable {
   }
 }
 
+/// For `ANY updatedProperties.name == "title"` in the predicate of a history request.
 extension NSPropertyDescription: KeyValueReadable {
   func readableValue(forKey key: String) -> Any? {
     switch key {

@@ -984,16 +984,28 @@ public struct NSSnapshotEventType: OptionSet, Sendable {
   public init(rawValue: UInt) { self.rawValue = rawValue }
 
   /// The object's insertion was undone: it left its context.
+  ///
+  /// Sent to the object, though it belongs to no context any more: its values can still be read.
   public static let undoInsertion = NSSnapshotEventType(rawValue: 1 << 1)
   /// The object's deletion was undone, or its insertion redone.
+  ///
+  /// An object whose deletion had been saved is a new one with the former values; another one is as it was.
   public static let undoDeletion = NSSnapshotEventType(rawValue: 1 << 2)
   /// A change of the object was undone or redone.
+  ///
+  /// Once for each step of undo, after all of its objects have their former values.
   public static let undoUpdate = NSSnapshotEventType(rawValue: 1 << 3)
   /// The context was rolled back.
+  ///
+  /// Only objects with a row: new ones have left the context.
   public static let rollback = NSSnapshotEventType(rawValue: 1 << 4)
   /// A refresh or a merge read the row again while the object had changes.
+  ///
+  /// By `refresh(_:mergeChanges:)` with true, `refreshAllObjects()`, or a merged save of another context.
   public static let refresh = NSSnapshotEventType(rawValue: 1 << 5)
   /// A merge policy resolved a conflict of the object.
+  ///
+  /// During a save that found another version of the row, before it tries again.
   public static let mergePolicy = NSSnapshotEventType(rawValue: 1 << 6)
 }
 

@@ -127,6 +127,11 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
 
   /// The entity to fetch. A request that was made with a name has none before it is executed; then it has that of the
   /// last context's model. Setting it sets `entityName`.
+  ///
+  /// It may be set on a request before it is executed, to an entity of the executing context's model; one of another
+  /// model, even of the same name, is not found in the stores.
+  ///
+  /// Source: Apple's documentation of `entity`.
   open var entity: NSEntityDescription? {
     get { settings.entity ?? executedEntity.withLock { $0.entity } }
     set {
@@ -481,9 +486,9 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// let books = try context.fetch(request)  // with what other processes have saved
   /// ```
   ///
-  /// Each object with values is refreshed and reported as such when the event ends: observers see an update of every
-  /// one, changed or not. Merging what others save (`automaticallyMergesChangesFromParent`) tells what changed, and
-  /// costs less.
+  /// Each object with values is refreshed and reported as such when the event ends: observers hear of every one,
+  /// changed or not. Merging what others save (`automaticallyMergesChangesFromParent`) tells what changed, and costs
+  /// less.
   ///
   /// Source: Apple's documentation of `shouldRefreshRefetchedObjects`.
   open var shouldRefreshRefetchedObjects: Bool {

@@ -208,6 +208,7 @@ final class FetchedResults: ContextFollower {
     return (settings.prefetchedKeyPaths ?? []) + [keys.dropLast().joined(separator: ".")]
   }
 
+  /// Paths are cut at the first key that is no relationship. Equal ones are there once.
   private func relationships(crossedBy settings: FetchSettings) -> [[NSRelationshipDescription]] {
     let keyPaths = (settings.sortDescriptors ?? []).compactMap(\.key) + (sectionNameKeyPath.map { [$0] } ?? [])
     var paths: [[NSRelationshipDescription]] = []

@@ -68,11 +68,13 @@ struct FetchedRows {
 
   mutating func section(of row: AnyObject) -> FetchedSection? { block(of: row)?.section }
 
+  /// `mutating`, since the first question makes the table.
   mutating func place(of row: AnyObject) -> Place? {
     guard let block = block(of: row) else { return nil }
     return Place(section: block.section, index: block.section.index(of: row, in: block))
   }
 
+  /// The section's `position` is that of after the last `number()`.
   mutating func indexPath(of row: AnyObject) -> IndexPath? {
     place(of: row).map { IndexPath(item: $0.index, section: $0.section.position) }
   }
@@ -94,6 +96,7 @@ struct FetchedRows {
 
   // MARK: Changing
 
+  /// The section stays even if it has no rows left, until `removeEmptySections()`: a row that arrives may need it.
   mutating func remove(_ row: AnyObject) {
     guard let block = block(of: row) else { return }
     flat = nil
@@ -115,6 +118,7 @@ struct FetchedRows {
     for block in changed { for row in block.rows { blocks?[ObjectIdentifier(row)] = block } }
   }
 
+  /// Its `position` is still -1: it is not numbered before all changes are noted.
   mutating func insert(_ section: FetchedSection, at index: Int) { sections.insert(section, at: index) }
 
   /// Removes the sections without rows and returns them.

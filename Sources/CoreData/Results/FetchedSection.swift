@@ -65,6 +65,7 @@ final class FetchedSection: NSObject {
   var first: AnyObject? { blocks.first?.rows.first }
   var last: AnyObject? { blocks.last?.rows.last }
 
+  /// O(blocks) to find the block. Traps beyond the end; the callers have checked.
   func row(at index: Int) -> AnyObject {
     let (block, offset) = place(index)
     return blocks[block].rows[offset]
@@ -150,6 +151,7 @@ final class FetchedSection: NSObject {
   }
 }
 
+/// What programs see: everything else of the class is internal.
 extension FetchedSection: NSFetchedResultsSectionInfo {
   var indexTitle: String? { results?.controller?.sectionIndexTitle(forSectionName: name) }
   var numberOfObjects: Int { count }

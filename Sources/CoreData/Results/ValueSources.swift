@@ -71,6 +71,8 @@ final class FetchedSource<Object: NSManagedObject, Value>: NSObject, NSFetchedRe
     controller.delegate = nil
   }
 
+  /// The only delegate method that this has, so the controller makes differences and no single calls. No section key
+  /// path, which differences need.
   func controller(
     _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
     didChangeContentWith diff: CollectionDifference<NSManagedObjectID>

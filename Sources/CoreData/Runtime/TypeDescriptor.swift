@@ -81,6 +81,9 @@ struct TypeDescriptor: Hashable, @unchecked Sendable {
   }
 
   /// The type itself. Only for types that are not generic.
+  ///
+  /// Runs the accessor, which makes and registers the metadata at the first time. A generic type needs arguments, and
+  /// has none here.
   var type: Any.Type? {
     guard !isGeneric, let accessor = RelativePointer(address + 12).target,
       let metadata = csystem_type_metadata(accessor)

@@ -79,8 +79,8 @@ enum ManagedClasses {
 extension ManagedClasses {
   /// The only class of a name, with or without its module, that inherits from another class; nil for none or several.
   ///
-  /// For migration policies, value transformers and stores of a program's own, which are no managed objects: a model or
-  /// mapping model names them by text. Not indexed, since it is asked a few times in a process.
+  /// For migration policies, which are no managed objects: a mapping model names them by text. Not indexed, since it is
+  /// asked a few times in a process.
   ///
   /// Complexity: reads the lists of all types in the program, which takes about a millisecond.
   static func find(_ name: String, inheriting base: AnyClass) -> AnyClass? {

@@ -33,6 +33,7 @@ enum KeyValueObservers {
     let context: UnsafeMutableRawPointer?
   }
 
+  /// The number is unique in the process and never used again.
   private struct Observer {
     let number: Int
     let key: String
@@ -189,6 +190,7 @@ extension NSManagedObject {
     return memberChange(.insertion, object, toMany.relationship)
   }
 
+  /// Nil if the object is known not to be a member.
   final func willChangeObserved(removing object: NSManagedObject, from toMany: ToMany) -> ObservedChange? {
     guard state.contains(.isObserved), toMany.knows(object) != false else { return nil }
     return memberChange(.removal, object, toMany.relationship)
