@@ -68,7 +68,7 @@ public enum CoreDataError: Error, Sendable, Equatable {
   case migrationFailed
   /// An object has no row any more: 133000.
   ///
-  /// Thrown by `existingObject(with:)`, and by a child's save of an object that the parent has not any more.
+  /// Thrown by `existingObject(with:)`, and by a child's save of an object that its parent no longer has.
   case objectNotFound
   /// The store's file could not be opened, or is no store: 134000 to 134020, and 134080.
   ///

@@ -17,8 +17,9 @@
 extension NSManagedObject {
   /// The values. It fills a fault and checks the queue; every access to a property passes through it.
   ///
-  /// Invariant: afterwards `snapshot` is not nil and `fault` is clear, whatever the store said. A missing row leaves a
-  /// snapshot of nils, an unreadable one ends the process or does the same, as `shouldDeleteInaccessibleFaults` says.
+  /// Invariant: afterwards `snapshot` is not nil and `fault` is clear, whatever the store said. A missing or unreadable
+  /// row leaves a snapshot of nils or ends the process, as the context's
+  /// `shouldHandleInaccessibleFault(_:for:triggeredByProperty:)` says.
   ///
   /// Fires `awakeFromFetch()`, which may come back here: `fault` is cleared before the call.
   @inline(__always)
@@ -261,9 +262,8 @@ extension NSManagedObject {
 
   /// Makes the snapshot this object's own without telling the context. A later recorded change includes this one.
   ///
-  /// For `setPrimitiveValue(_:forKey:)` and for `setPrimitiveValue` within hooks: without a note the context does not
-  /// save the object for it, but if something else marks the object, `committed` tells the difference and the value is
-  /// written too.
+  /// For `setPrimitiveValue(_:forKey:)`: without a note the context does not save the object for it, but if something
+  /// else marks the object, `committed` tells the difference and the value is written too.
   final func willEditPrimitively() {
     let current = access()
     if !state.contains(.ownsSnapshot) { ownSnapshot(current) }

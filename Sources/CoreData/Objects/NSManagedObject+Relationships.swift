@@ -38,7 +38,7 @@ extension NSManagedObject {
   /// Sets a to-one relationship and its inverse, at the old and the new partner.
   ///
   /// The two ends are written one after the other, and observers of one end hear of it before the other is written: a
-  /// handler sees the relationship half done, as on Apple's platforms.
+  /// handler sees the relationship half done.
   ///
   /// An assignment of the present object marks this one as updated, and changes nothing else.
   final func setRelated(_ object: NSManagedObject?, slot: Int) {
@@ -207,7 +207,7 @@ extension NSManagedObject {
   /// Adds an object to this end of a to-many relationship only; false if it is known to be there.
   ///
   /// The observer is told before the change, and so `willChangeObserved(inserting:into:)` asks first whether it will be
-  /// one. What looks like one and was none (`insert` says false) ends without `finish()`: no handler hears of it.
+  /// one (`ToMany.knows`). Where `insert` says false, nobody was told.
   @discardableResult
   final func takeMember(_ object: NSManagedObject, into index: Int, isObserved: Bool = true) -> Bool {
     bring(object)

@@ -176,7 +176,7 @@ extension NSManagedObject {
   /// final class Note: NSManagedObject {
   ///   override func willSave() {
   ///     super.willSave()
-  ///     // A property that is set here counts as a change, and willSave() is called again.
+  ///     // Setting the property would count as a change: willSave() would be called again.
   ///     setPrimitiveValue(Date(), forKey: "changedAt")
   ///   }
   /// }

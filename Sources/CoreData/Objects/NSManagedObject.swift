@@ -337,7 +337,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   ///
   /// Called by `RegisteredObjects.make` right after the class's initialiser. The initialiser makes an unborn object
   /// without a context, since a subclass may override it and expects nothing else; this turns it into a fault with an
-  /// ID, before any program code sees it.
+  /// ID before any other code of the program sees it.
   ///
   /// A row that the fetch brought is set although the object stays a fault: the first use then costs no query, but it
   /// runs `awakeFromFetch()`.
@@ -497,8 +497,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// ```
   ///
   /// It costs a look at the models in use, newest first, so keep the result in a loop. What happens otherwise: with two
-  /// models that share the class, the newest one's entity is fetched in a context of the other model, which throws
-  /// 134070 or inserts an object that no store of that context holds.
+  /// models that share the class, an object for a context of the older model is made with the newest one's properties.
   ///
   /// Source: Apple's documentation of `entity()`.
   open class func entity() -> NSEntityDescription {
@@ -707,8 +706,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// An object that a refresh leaves with its changes (`mergeChanges: true`) does not become a fault and gets no call;
   /// it gets `awakeFromSnapshotEvents(_:)`. So does every object of a roll-back.
   ///
-  /// What happens otherwise: an observer of another object that is kept over the refresh goes on to run, and reads
-  /// properties of a fault in its handler, which fills it again at once.
+  /// What happens otherwise: an observation that stays hears of the refresh, and a handler that reads properties then
+  /// fills the fault at once.
   ///
   /// Source: Apple's documentation of `willTurnIntoFault()`.
   open func willTurnIntoFault() {}
@@ -852,8 +851,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   ///
   /// - Parameters:
   ///   - value: what would be set; numbers as `NSNumber`, a to-many relationship as a set.
-  /// - key: a property of the entity. Of a to-many relationship this checks no count: a save does. A key that the model
-  ///   lacks only goes to the class's method.
+  ///   - key: a property of the entity. Of a to-many relationship this checks no count: a save does. A key that the
+  ///     model lacks only goes to the class's method.
   ///
   /// Source: Apple's documentation of `validateValue(_:forKey:)`.
   ///

@@ -128,8 +128,8 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// The entity to fetch. A request that was made with a name has none before it is executed; then it has that of the
   /// last context's model. Setting it sets `entityName`.
   ///
-  /// It may be set on a request before it is executed, to an entity of the executing context's model; one of another
-  /// model, even of the same name, is not found in the stores.
+  /// Set it to an entity of the executing context's model. The stores find one of another model by its name too, but
+  /// unsaved changes are compared with the description itself and would not take part.
   ///
   /// Source: Apple's documentation of `entity`.
   open var entity: NSEntityDescription? {

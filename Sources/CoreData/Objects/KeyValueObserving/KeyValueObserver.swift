@@ -32,8 +32,6 @@ public protocol KeyValueObserver: AnyObject {
   /// - Parameters:
   ///   - keyPath: the name as the observer gave it.
   ///   - object: the object whose property changes. Observers may keep it, for use on the same queue.
-  ///
-  /// - Parameters:
   ///   - change: the values that the options ask for, with `NSNull` for nil.
   ///   - context: the pointer that the observer gave, which tells its observations apart.
   func observeValue(
@@ -87,10 +85,8 @@ extension _KeyValueCodingAndObserving where Self: NSObject {
   ///
   /// ```swift
   /// final class PageWatcher: KeyValueObserver {
-  ///   private var token = 0
-  ///
   ///   func follow(_ book: Book) {
-  ///     book.addObserver(self, forKeyPath: "pages", options: [.old, .new], context: &token)
+  ///     book.addObserver(self, forKeyPath: "pages", options: [.old, .new], context: nil)
   ///   }
   ///
   ///   func observeValue(
@@ -107,14 +103,12 @@ extension _KeyValueCodingAndObserving where Self: NSObject {
   ///
   /// - Parameters:
   ///   - observer: held weakly.
-  ///   - keyPath: the name of one property.
+  ///   - keyPath: the name of one property. Traps for others, and for a path of several steps.
   ///   - options: which values the calls bring, and which calls there are. Default: none, a call after each change with
   ///     its kind.
   ///   - context: any pointer, passed on as it is. It is compared, never followed.
   ///
   /// Source: Apple's documentation of `addObserver(_:forKeyPath:options:context:)`.
-  ///
-  /// - Parameter keyPath: the name of one property. Traps for others, and for a path of several steps.
   public func addObserver(
     _ observer: any KeyValueObserver, forKeyPath keyPath: String, options: NSKeyValueObservingOptions = [],
     context: UnsafeMutableRawPointer?

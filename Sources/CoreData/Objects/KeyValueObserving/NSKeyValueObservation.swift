@@ -188,13 +188,12 @@ extension _KeyValueCodingAndObserving where Self: NSManagedObject {
   /// then costs a look into a table and the readings that the options ask for.
   ///
   /// - Parameters:
+  ///   - keyPath: one property with a known name, as generated classes give it. Traps for others.
   ///   - options: which values the handler gets, and whether it is called at once or before changes too. Default: none.
   ///   - changeHandler: called after each change with the object, so that the closure need not hold it.
   /// - Returns: the observation. Keep it: it ends when it is released.
   ///
   /// Source: Apple's documentation of `observe(_:options:changeHandler:)`.
-  ///
-  /// - Parameter keyPath: one property with a known name, as generated classes give it. Traps for others.
   public func observe<Value>(
     _ keyPath: KeyPath<Self, Value>, options: NSKeyValueObservingOptions = [],
     changeHandler: @escaping (Self, NSKeyValueObservedChange<Value>) -> Void
