@@ -16,8 +16,8 @@
 /// ```
 ///
 /// How to read a plan of SQLite: SCAN reads every row of the table, SEARCH uses an index or the key, and USE TEMP
-/// B-TREE FOR ORDER BY sorts in memory. A SCAN of a large table that returns few rows wants a fetch index on the
-/// compared attribute: see `NSFetchIndexDescription`.
+/// B-TREE FOR ORDER BY sorts the rows that were found. A SCAN of a large table that returns few rows wants a fetch
+/// index on the compared attribute: see `NSFetchIndexDescription`.
 ///
 /// `NSManagedObjectContext.explain(_:)` makes it. It executes the fetch, so its time is that of one run with the caches
 /// as they are.

@@ -49,7 +49,8 @@ open class NSPersistentStoreRequest: NSObject, NSCopying {
   /// ```
   ///
   /// Use it where one entity lives in several files, to read or write one of them; for a fixed division, configurations
-  /// of the model say it once. A request whose stores are all passed over finds and writes nothing.
+  /// of the model say it once. A request whose stores are all passed over finds and changes nothing; a batch insertion
+  /// throws 134070 then, and a history request 134091.
   ///
   /// Source: Apple's documentation of `affectedStores`.
   open var affectedStores: [NSPersistentStore]?

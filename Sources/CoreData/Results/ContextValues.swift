@@ -144,8 +144,7 @@ struct ChangeSignal: Sendable {
 
 /// The answer of a source to the question for an element.
 ///
-/// `unchanged` comes when a signal was left from before the last `take`, and for a `reset` that found the same: the
-/// loop waits on.
+/// `unchanged` comes when a signal was left from before the last `take`: the loop waits on.
 enum TakenValue<Element> {
   case element(Element)
   /// Nothing changed since the last element.

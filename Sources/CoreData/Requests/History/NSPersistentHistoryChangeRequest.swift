@@ -217,7 +217,8 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   /// ```
   ///
   /// A program that is the only reader deletes what is older than the longest time in which it may not have run. The
-  /// rows themselves stay; the file gets no smaller, since SQLite uses the free pages for what comes next.
+  /// rows themselves stay; the file gets no smaller, since SQLite keeps the free pages for what comes next;
+  /// `NSSQLiteManualVacuumOption` gives them back when the store is opened.
   ///
   /// Source: Apple's documentation of `deleteHistory(before:)`.
   open class func deleteHistory(before date: Date) -> NSPersistentHistoryChangeRequest {
