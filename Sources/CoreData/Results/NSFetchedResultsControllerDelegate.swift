@@ -141,7 +141,8 @@ public protocol NSFetchedResultsControllerDelegate: NSObjectProtocol {
   ///
   /// ```swift
   /// final class Titles: NSObject, NSFetchedResultsControllerDelegate {
-  ///   private var ids: [NSManagedObjectID] = []
+  ///   /// Those of `fetchedObjects`, set after `performFetch()`.
+  ///   var ids: [NSManagedObjectID] = []
   ///
   ///   func controller(
   ///     _ controller: NSFetchedResultsController<any NSFetchRequestResult>,
