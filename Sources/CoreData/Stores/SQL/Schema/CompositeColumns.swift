@@ -1,4 +1,8 @@
 /// The columns of a composite attribute: one for each element that is not composite itself.
+///
+/// `Author.address` with `city` and `zip` has the leaves `address.city` in ZADDRESS_CITY and `address.zip` in
+/// ZADDRESS_ZIP. The composite itself has no column: it is nil if all its leaves are NULL, and a predicate `address ==
+/// nil` becomes `coalesce(t0.ZADDRESS_CITY, t0.ZADDRESS_ZIP) IS NULL`.
 package struct CompositeColumns: Sendable {
   package struct Leaf: Sendable {
     /// The names of the elements on the way to it.

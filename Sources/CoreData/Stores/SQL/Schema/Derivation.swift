@@ -1,4 +1,17 @@
 /// What a derived attribute computes, as far as triggers can.
+///
+/// What an expression of the model becomes:
+///
+/// ```text
+/// now()                        .now
+/// title                        .copy(relationship: nil, attribute: "title", functions: [])
+/// canonical:(author.name)      .copy(relationship: "author", attribute: "name", functions: ["canonical:"])
+/// books.@count, count:(books)  .aggregate(.count, relationship: "books", attribute: nil)
+/// books.@sum.pages             .aggregate(.sum, relationship: "books", attribute: "pages")
+/// pages * 2                    nil: no trigger keeps it
+/// ```
+///
+/// Rows in memory need none of this: `DerivedRows` evaluates the expression itself.
 package enum Derivation {
   /// The time of the save.
   case now

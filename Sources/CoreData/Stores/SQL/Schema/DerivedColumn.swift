@@ -1,4 +1,7 @@
 /// The column of a derived attribute, and where the values come from that it is computed from.
+///
+/// Both kinds of database make triggers of it: `StoreSchema+DerivedAttributes` for SQLite, and a counterpart for
+/// PostgreSQL. What it knows is where to look; how a trigger is written is theirs.
 package struct DerivedColumn {
   let schema: StoreSchema
   package let mapping: TableMapping
@@ -49,6 +52,12 @@ package struct DerivedColumn {
   }
 
   /// Where the members of a to-many relationship are.
+  ///
+  /// ```text
+  /// relationship                links      owner        table   member
+  /// Author.books, one-to-many   ZBOOK      ZAUTHOR      ZBOOK   nil: the linking row is the member
+  /// Author.books, many-to-many  Z_1BOOKS   Z_1AUTHORS   ZBOOK   Z_2BOOKS
+  /// ```
   package struct Members {
     /// The table whose rows say which objects are members, and the column of it with the owner's key.
     package let links: String

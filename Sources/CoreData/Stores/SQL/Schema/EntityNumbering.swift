@@ -2,6 +2,24 @@
 ///
 /// A new file numbers them depth first through the hierarchy from 1, siblings by name without regard to case. An entity
 /// whose superentity is not in the store is a root.
+///
+/// ```text
+/// Model                         Walk       Z_ENT   Z_SUPER
+/// ----------------------------  ---------  -----   -------
+/// Book                          Author       1        0
+///   Novel    (super: Book)      Book         2        0
+/// Author                          Atlas      3        2
+///   …                             Novel      4        2
+///   Atlas    (super: Book)      Shelf        5        0
+/// Shelf
+/// ```
+///
+/// The number is in names: a new subentity `Atlas` moves `Novel` from 3 to 4, and with it every table and column that
+/// is named after the number, such as `Z_3…`. That is why a new entity in the middle needs a migration that makes the
+/// tables anew, and `SchemaAdditions` accepts new entities only with numbers after the others.
+///
+/// Names are compared by their bytes in lower case: "bookmark" comes before "Bookshelf". Seen in Apple's files, where
+/// `NetworkAttachment` precedes `NWActivityFragment`.
 package struct EntityNumbering {
   /// The entities in the order of a walk through the hierarchy: every entity after its superentity.
   package let entities: [NSEntityDescription]
@@ -17,6 +35,16 @@ package struct EntityNumbering {
   /// The numbers in an existing file, by entity name. An entity whose name is missing gets the row with the number that
   /// a new file would give it, if the model does not know that row's name: lightweight migration was seen to leave the
   /// old name of a renamed entity.
+  ///
+  /// The file's numbers win over those that the rules would give, since its rows and column names have them:
+  ///
+  /// ```text
+  /// Z_PRIMARYKEY of the file          model       number
+  /// Z_ENT  Z_NAME                     ---------   ------
+  ///   1    Author                     Author        1       by its name
+  ///   2    Tome                       Book          2       no row "Book"; a new file would give 2, and the model
+  ///                                                         knows no Tome: the row is taken for the renamed entity
+  /// ```
   package init(_ entities: [NSEntityDescription], rows: [SchemaFile.EntityRow]) throws(StoreSchemaError) {
     let fresh = Self(entities)
     let byName = Dictionary(rows.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -82,6 +110,9 @@ package struct EntityNumbering {
 
   /// The properties for which an entity adds columns: its own, and for a root those that it inherits from outside of
   /// the store.
+  ///
+  /// An entity of a configuration may have a superentity that another store holds. Then its table is here and its root
+  /// is not, so the inherited properties need columns here.
   package func properties(of entity: NSEntityDescription) -> [NSPropertyDescription] {
     let properties = parent(of: entity) == nil ? entity.properties : entity.declaredProperties
     return properties.filter { !$0.isTransient }.sorted(onBytes: { $0.name })
@@ -118,6 +149,9 @@ package struct EntityNumbering {
 
 /// The reason why a model does not fit a file, with the entity or property. As an `NSError` it is Core Data's
 /// "incompatible schema".
+///
+/// Opening a store turns it into 134020 with the file's path (`SQLiteStore.naming`). Where additions are looked for, it
+/// only means that more than additions are needed (`StoreOpening.migrate`).
 package struct StoreSchemaError: CustomNSError, CustomStringConvertible {
   package let description: String
 
@@ -131,6 +165,14 @@ package struct StoreSchemaError: CustomNSError, CustomStringConvertible {
 }
 
 /// The tables of an existing file, or of a store at a server.
+///
+/// It is read with two statements for the whole file, and then compared in memory with what the model asks for:
+///
+/// ```text
+/// SELECT Z_ENT, Z_NAME, Z_SUPER FROM Z_PRIMARYKEY WHERE Z_ENT < 16001
+/// SELECT tables.name, columns.name FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
+///   WHERE tables.type = 'table' ORDER BY tables.rowid, columns.cid
+/// ```
 package struct SchemaFile: Sendable {
   /// A row of `Z_PRIMARYKEY`, or of a server's table of entities.
   package struct EntityRow: Sendable {

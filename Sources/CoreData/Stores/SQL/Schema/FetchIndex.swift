@@ -10,6 +10,10 @@ package struct FetchIndex {
 
 extension TableMapping {
   /// The indexes that the entity asks for, besides those of each relationship and of unique values.
+  ///
+  /// Three generations of the model editor say the same in three ways: the flag `indexed` of an attribute, compound
+  /// indexes, and fetch indexes. A fetch index over the same properties makes the older forms superfluous here. A
+  /// partial one does not: it lacks rows.
   package var fetchIndexes: [FetchIndex] {
     let declared = Set(entity.declaredProperties.map(\.name))
     // What older models say about attributes, and newer ones repeat, is no second index.
@@ -44,6 +48,13 @@ extension TableMapping {
   /// A database uses a partial index only if the query's condition implies the index's, and knows nothing of bound
   /// values (https://www.sqlite.org/partialindex.html, "Queries Using Partial Indexes"). A comparison with nil binds
   /// none. Other parts are left out: the index holds more rows then, which serves any query.
+  ///
+  /// ```text
+  /// partialIndexPredicate                    condition of the index
+  /// title != nil                             ZTITLE IS NOT NULL
+  /// title != nil AND isRead == NO            ZTITLE IS NOT NULL        isRead is left out: the index has more rows
+  /// title != nil OR isRead == NO             none                      an OR cannot be weakened by leaving out a part
+  /// ```
   private func partialConditions(_ predicate: NSPredicate) -> [String] {
     switch predicate.kind {
     case .compound(.and, let parts): parts.flatMap(partialConditions)

@@ -37,6 +37,23 @@ package struct JoinLayout {
 ///
 /// The end on the entity with the lower number names the table; of two ends on one entity the one with the later name
 /// does.
+///
+/// How the names come about for `Author.books` (ordered) and `Book.authors`, where Author is 1 and Book is 2:
+///
+/// ```text
+/// part of the name   rule                                              result
+/// -----------------  ------------------------------------------------  -------------
+/// table              _ number of the naming entity, its relationship   Z_1BOOKS
+/// first column       Z_ number of the naming entity, the inverse       Z_1AUTHORS      keys of authors
+/// second column      Z_ number of the other entity, the relationship   Z_2BOOKS        keys of books
+/// position           Z_FOK_ and the second column without "Z_"         Z_FOK_2BOOKS    for the ordered end
+/// ```
+///
+/// The columns look crossed at first: `Z_1AUTHORS` is named after `Book.authors`, since following that relationship
+/// leads to the authors whose keys are in it.
+///
+/// The number is that of the entity that declares the end, not of its root: an end on `Novel` (3) makes `Z_3…`. A
+/// renumbered entity therefore renames the table; `SchemaFile.existing` finds what a file really has.
 package struct JoinLayouts {
   package let layouts: [JoinLayout]
 
@@ -77,6 +94,8 @@ package struct JoinLayouts {
       self.prefix = prefix
     }
 
+    /// Called for both ends of a pair, in the order of the entities' numbers. Only the end that names the table adds
+    /// something; one-to-many relationships add nothing.
     mutating func add(_ relationship: NSRelationshipDescription, of entity: NSEntityDescription) {
       guard let destination = relationship.destinationEntity, numbering.contains(destination) else { return }
       let number = numbering.number(of: entity)
@@ -122,6 +141,14 @@ package struct JoinLayouts {
 
     /// The columns' names, first and second of each pair. Columns of one name get numbers, even in different tables: in
     /// the order of the relationships that lead there from the rows' own entity.
+    ///
+    /// ```text
+    /// Team(7).users has the inverse User(23).teams, and Group(9).users has the inverse User(23).groups:
+    ///
+    /// table     columns                  the column with the keys of users, by the relationship of User
+    /// Z_9USERS  Z_9GROUPS, Z_23USERS     groups
+    /// Z_7USERS  Z_7TEAMS, Z_23USERS1     teams: the second name gets 1, although it is in another table
+    /// ```
     private func uniqueNames() -> [String] {
       let columns = pairs.flatMap { [$0.first, $0.second] }
       var names = columns.map(\.plainName)

@@ -2,6 +2,24 @@
 /// attributes that need no value. Rows, keys and numbers stay as they are, and so may programs of the old model.
 ///
 /// Indexes are not part of it: each store compares its own.
+///
+/// What the new model may have more than the file, and what it may not:
+///
+/// ```text
+/// may                                              may not (the tables are made anew)
+/// -----------------------------------------------  -------------------------------------------------
+/// an optional attribute without a default value    a mandatory attribute, or one with a default value
+/// an entity without superentity and relationships  a relationship, a subentity
+///                                                  anything that the file has and the model lacks
+///                                                  another number, table or column for what was there
+/// ```
+///
+/// A default value excludes an attribute because old rows would have to be filled with it: `ALTER TABLE … ADD COLUMN`
+/// writes no row (https://www.sqlite.org/lang_altertable.html), so adding a column to a million books takes as long as
+/// to one.
+///
+/// Two processes with different models may then use the file at once: the older one does not name the new columns, and
+/// its inserts leave NULL there.
 package struct SchemaAdditions {
   package private(set) var entities: [TableMapping] = []
   package private(set) var tables: [EntityTable] = []
@@ -73,6 +91,9 @@ extension StoreSchema {
   }
 
   /// Throws unless all that this schema has has the same place in a newer one.
+  ///
+  /// A new property may push another one to another name: with a second `account` in the hierarchy, `ZACCOUNT` may be
+  /// that of another entity than before. Names alone would not show that.
   fileprivate func checkPlaces(in new: StoreSchema) throws(StoreSchemaError) {
     for mapping in entities {
       guard let now = new.entitiesByName[mapping.name], now.number == mapping.number, now.table == mapping.table,

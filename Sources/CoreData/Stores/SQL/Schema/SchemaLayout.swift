@@ -3,6 +3,27 @@
 /// The rules were learnt from files that Apple's frameworks wrote. A table holds a root entity and its subentities. Its
 /// columns come in groups; each group goes through the entities in the order of their numbers, and through one entity's
 /// properties in the order of their names.
+///
+/// The groups of a table, in their order, and what the library has of each:
+///
+/// ```text
+/// group                                   columns
+/// --------------------------------------  -------------------------------------------
+/// 0  own                                  Z_PK, Z_ENT, Z_OPT
+/// 1  integers and Booleans, then to-ones  ZISREAD, ZPAGES, ZAUTHOR
+/// 2  positions in ordered inverses        Z_FOK_AUTHOR, if Author.books is ordered
+/// 3  Double, Float and Date together      none
+/// 4  Decimal                              none
+/// 5  String                               ZTITLE
+/// 6  URI    7  UUID    8  Transformable   none
+/// 9  Binary                               ZCOVER, if a book had one
+/// ```
+///
+/// Group 1 runs entity by entity: the integers of one, its to-ones, then the next entity. All later groups run over the
+/// whole hierarchy before the next group begins.
+///
+/// The order matters for new files only: statements name their columns, and a file to which columns were added has them
+/// at the end of its tables. A program that copies rows with `INSERT INTO … SELECT *` between files depends on it.
 struct SchemaLayout {
   let numbering: EntityNumbering
   let prefix: String
@@ -32,6 +53,8 @@ struct SchemaLayout {
   }
 
   /// The table of an entity: the prefix and the root entity's name in capitals.
+  ///
+  /// Two roots whose names differ in case only would have one table.
   func table(of entity: NSEntityDescription) -> String {
     prefix + (numbering.root(of: entity).name ?? "").uppercased()
   }
@@ -84,6 +107,14 @@ struct SchemaLayout {
   }
 
   /// The columns of a composite attribute's elements are among those of its entity: "ZADDRESS_CITY" for "address.city".
+  ///
+  /// For `Author.address` with the elements `city` (String) and `zip` (Integer 32) the elements lie in the groups of
+  /// their own types, not beside each other:
+  ///
+  /// ```text
+  /// CREATE TABLE ZAUTHOR ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER,
+  ///                        ZADDRESS_ZIP INTEGER, ZADDRESS_CITY VARCHAR, ZNAME VARCHAR )
+  /// ```
   private mutating func addElements(
     of composite: NSCompositeAttributeDescription, types: Set<NSAttributeType>, to columns: inout ColumnList
   ) {
@@ -114,6 +145,9 @@ struct SchemaLayout {
   }
 
   /// Adds a position key for each to-one whose inverse is ordered.
+  ///
+  /// With an ordered `Author.books`, `ZBOOK` gets `Z_FOK_AUTHOR`, the place of the book among its author's books. First
+  /// the columns of all to-ones are there, so that this one can be named after the column, a suffix included.
   private mutating func addOrderKeys(of hierarchy: [NSEntityDescription], to columns: inout ColumnList) {
     for entity in hierarchy {
       let ordered = toOneRelationships(of: entity)
@@ -137,6 +171,9 @@ struct SchemaLayout {
   // MARK: Checks
 
   /// Names become part of SQL text.
+  ///
+  /// Names of columns are not quoted in statements: quoting would also protect a name that is a keyword, but the letter
+  /// `Z` in front does that already. What is left to exclude are spaces, quotes and semicolons.
   private func checkName(_ name: String, _ what: String) throws(StoreSchemaError) {
     let isName = name.first.map { $0.isLetter || $0 == "_" } ?? false
     guard isName, name.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" }) else {
@@ -165,6 +202,23 @@ struct SchemaLayout {
 
 extension NSAttributeType {
   /// The type in the column's declaration; empty for types that a store does not hold.
+  ///
+  /// SQLite uses the declared type only for its affinity (https://www.sqlite.org/datatype3.html, 3.1): it does not
+  /// refuse values of other kinds.
+  ///
+  /// ```text
+  /// declared    affinity   what that does here
+  /// INTEGER     INTEGER    a REAL without a fraction is stored as an integer
+  /// FLOAT       REAL       integers become REAL when they are read
+  /// TIMESTAMP   NUMERIC    a date of whole seconds is stored as an integer: 817551816 instead of 817551816.0
+  /// DECIMAL     NUMERIC    the same; a fraction is a REAL, which keeps 15 digits
+  /// VARCHAR     TEXT       a number is stored as its text
+  /// BLOB        BLOB       nothing is converted
+  /// ```
+  ///
+  /// The rule of affinity that surprises: FLOAT contains "FLOA", therefore REAL; DECIMAL and TIMESTAMP contain none of
+  /// SQLite's words, therefore NUMERIC. An average in SQL has to beware of the integers among dates and decimals: see
+  /// `SQLGenerator.aggregate`.
   fileprivate var declaredType: String {
     switch self {
     case .integer16AttributeType, .integer32AttributeType, .integer64AttributeType, .booleanAttributeType: "INTEGER"
@@ -179,6 +233,10 @@ extension NSAttributeType {
 }
 
 /// Columns under construction, each with a unique name: the second "ZACCOUNT" becomes "ZACCOUNT1".
+///
+/// Two subentities may each have a property `account`. The first in the order of the groups is `ZACCOUNT`, the second
+/// `ZACCOUNT1`, as in Apple's files. Which one is which follows from the order alone, so nobody may ask for a column by
+/// a name that he has made of the property's.
 private struct ColumnList {
   private(set) var columns: [EntityTable.Column] = []
   private var names: Set<String> = ["Z_PK", "Z_ENT", "Z_OPT"]

@@ -9,6 +9,13 @@ extension StoreSchema {
   }
 
   /// Builds the schema from the layouts.
+  ///
+  /// Runs once when a store is opened. Its cost is that of the model's size: no statement runs here.
+  ///
+  /// The order of work: `EntityNumbering` numbers the entities, a `PropertyColumns` (`SchemaLayout` for files) gives
+  /// attributes and to-ones their columns, `JoinLayouts` gives many-to-many relationships their tables, and this
+  /// initialiser looks all of it up for each property of each entity. A property for which nobody has a column has no
+  /// entry: fetches by it throw `SQLGenerationError.notStored`.
   package convenience init(
     _ numbering: EntityNumbering, _ layout: some PropertyColumns, _ joins: [JoinLayout], names: OwnColumns = .apple
   ) {
@@ -52,6 +59,8 @@ extension StoreSchema {
 }
 
 /// The tables and columns of a store's properties.
+///
+/// `SchemaLayout` follows Apple's rules. PostgreSQL's layout has names of its own, and the same seam below it.
 package protocol PropertyColumns {
   var numbering: EntityNumbering { get }
   var prefix: String { get }

@@ -4,6 +4,14 @@ extension StoreSchema {
   /// Apple's triggers of the same names also call a function of Apple's framework, so plain SQLite cannot insert into
   /// such a table. Those of counts and copies here do not, and the values are right no matter which program writes.
   /// Derivations of other forms than `Derivation` knows have no trigger.
+  ///
+  /// The triggers run inside of the statement that changes the row. So a derived value is right at the end of each
+  /// statement, whichever program wrote, and a rolled-back save takes it back. The coordinator reads it again after a
+  /// save: the writer does not know what the triggers computed.
+  ///
+  /// Who may be in the way: an INSERT with ON CONFLICT runs BEFORE triggers before it finds the conflict. All triggers
+  /// here are AFTER triggers, which is why groups of rows can be updated by such an INSERT
+  /// (`SQLiteChangeWriter.updatesGroups`).
   var derivedAttributeStatements: [String] { derivedColumns.flatMap(\.triggers) }
 
   /// The statements that compute derived attributes of all rows.
@@ -12,6 +20,24 @@ extension StoreSchema {
 
 /// The triggers of one column in a SQLite file.
 extension DerivedColumn {
+  /// What the derivations make, with `Author.bookCount = books.@count` and `Book.authorName = author.name`:
+  ///
+  /// ```text
+  /// derivation         event                            triggers
+  /// -----------------  -------------------------------  --------------------------------------------------------
+  /// now()              a row of Book is written         SOURCE_INSERT, SOURCE_UPDATE (of Z_OPT: each save raises it)
+  /// canonical:(title)  a row of Book is written         SOURCE_INSERT, SOURCE_UPDATE (of ZTITLE)
+  /// author.name        a book gets another author       SOURCE_INSERT, SOURCE_UPDATE (of ZAUTHOR)
+  ///                    an author gets another name      PARAMETER_INSERT, PARAMETER_UPDATE (of ZNAME)
+  /// books.@count       a book comes                     PARAMETER_INSERT
+  ///                    a book moves                     PARAMETER_UPDATE_INCREMENT, PARAMETER_UPDATE_DECREMENT
+  ///                    a book goes                      PARAMETER_DELETE
+  ///                    an author comes after its books  SOURCE_INSERT
+  /// books.@sum.pages   the same, and other pages        the same, over (ZAUTHOR, ZPAGES)
+  /// ```
+  ///
+  /// "Source" is the row that has the derived attribute, "parameter" the one that it is derived from: Apple's words in
+  /// the names of the triggers.
   fileprivate var triggers: [String] {
     switch derivation {
     case .now:
@@ -33,6 +59,14 @@ extension DerivedColumn {
   }
 
   /// Computes the column of all rows; nil if nothing is known of them.
+  ///
+  /// Run by `StoreMigration` for every derived attribute, when the rows are copied and the triggers made. For
+  /// `totalPages`:
+  ///
+  /// ```text
+  /// UPDATE ZAUTHOR SET ZTOTALPAGES = (SELECT IFNULL(SUM(m.ZPAGES), 0) FROM ZBOOK AS m WHERE m.ZAUTHOR = ZAUTHOR.Z_PK)
+  ///   WHERE Z_ENT IN (1)
+  /// ```
   fileprivate var fill: String? {
     let value: String?
     switch derivation {
@@ -54,8 +88,14 @@ extension DerivedColumn {
   // MARK: Values
 
   /// Seconds since 2001-01-01 00:00 UTC, Julian day 2451910.5.
+  ///
+  /// `julianday('now')` is the time of the statement's start and has milliseconds
+  /// (https://www.sqlite.org/lang_datefunc.html): all rows of one statement get the same time.
   private static let now = "((julianday('now') - 2451910.5) * 86400.0)"
 
+  /// `cd_call('canonical:', 0, NEW.ZTITLE)`. The function is the framework's own, so plain `sqlite3` refuses to change
+  /// a title of a file with such an attribute: "no such function: cd_call". Counts, sums and copies use SQLite's
+  /// functions only.
   private static func calling(_ functions: [String], _ value: String) -> String {
     functions.reversed().reduce(value) { "\(SQLFunctions.Name.call.rawValue)('\($1)', 0, \($0))" }
   }
@@ -73,6 +113,17 @@ extension DerivedColumn {
 
   // MARK: Copies
 
+  /// For `Book.authorName`, whose source is `author.name`:
+  ///
+  /// ```text
+  /// CREATE TRIGGER Z_DA_ZBOOK_Book_authorName_SOURCE_INSERT AFTER INSERT ON ZBOOK FOR EACH ROW
+  ///   BEGIN UPDATE ZBOOK SET ZAUTHORNAME = (SELECT s.ZNAME FROM ZAUTHOR AS s WHERE s.Z_PK = NEW.ZAUTHOR)
+  ///         WHERE Z_PK = NEW.Z_PK; END
+  /// CREATE TRIGGER Z_DA_ZAUTHOR_Book_authorName_PARAMETER_UPDATE AFTER UPDATE OF ZNAME ON ZAUTHOR FOR EACH ROW
+  ///   BEGIN UPDATE ZBOOK SET ZAUTHORNAME = NEW.ZNAME WHERE ZAUTHOR = NEW.Z_PK; END
+  /// ```
+  ///
+  /// The second one costs an update of every book of the author, found by the index of the to-one.
   private func copyTriggers(
     _ relationship: String?, _ attribute: String, _ calling: (String) -> String
   ) -> [String] {
@@ -103,6 +154,18 @@ extension DerivedColumn {
   // MARK: Aggregates
 
   /// Counts members step by step, as Apple's triggers do.
+  ///
+  /// ```text
+  /// CREATE TRIGGER Z_DA_ZBOOK_Author_bookCount_PARAMETER_INSERT AFTER INSERT ON ZBOOK FOR EACH ROW
+  ///   WHEN (NEW.ZAUTHOR NOT NULL)
+  ///   BEGIN UPDATE ZAUTHOR SET ZBOOKCOUNT = IFNULL(ZBOOKCOUNT, 0) + 1 WHERE Z_PK = NEW.ZAUTHOR; END
+  /// ```
+  ///
+  /// A book that moves from one author to another fires both `UPDATE_INCREMENT` for the new and `UPDATE_DECREMENT`
+  /// for the old one. An update that sets the same author again adds one and takes it away.
+  ///
+  /// The cost of one changed book is one row of ZAUTHOR, however many books the author has; the sum below reads all of
+  /// them.
   private func countTriggers(_ members: String, _ key: String) -> [String] {
     [
       trigger(
@@ -123,6 +186,19 @@ extension DerivedColumn {
     ]
   }
 
+  /// A sum, least, largest or average is computed anew from all members, for it may not follow from the old one (the
+  /// largest value may be the one that left):
+  ///
+  /// ```text
+  /// CREATE TRIGGER Z_DA_ZBOOK_Author_totalPages_PARAMETER_UPDATE_INCREMENT AFTER UPDATE OF ZAUTHOR, ZPAGES ON ZBOOK
+  ///   FOR EACH ROW WHEN (NEW.ZAUTHOR NOT NULL)
+  ///   BEGIN UPDATE ZAUTHOR SET ZTOTALPAGES =
+  ///           (SELECT IFNULL(SUM(m.ZPAGES), 0) FROM ZBOOK AS m WHERE m.ZAUTHOR = NEW.ZAUTHOR)
+  ///         WHERE Z_PK = NEW.ZAUTHOR; END
+  /// ```
+  ///
+  /// A save of 1,000 books of one author computes the author's sum 1,000 times. A count of a many-to-many relationship
+  /// goes this way too, over the join table.
   private func aggregateTriggers(
     _ aggregate: Derivation.Aggregate, _ relationship: String, _ attribute: String?
   ) -> [String] {

@@ -2,6 +2,29 @@
 ///
 /// It is built from a model for a new file (`init(entities:prefix:)`), or matched with an existing file
 /// (`init(entities:prefix:file:)`). Immutable: the store's connections share it.
+///
+/// The examples in this folder use one model, that of the docstrings: `Author` has a name and many books, `Book` has a
+/// title, pages, `isRead` and one author. In a SQLite file it is:
+///
+/// ```text
+/// Model                               File
+/// ----------------------------------  ---------------------------------------------------------------
+/// Author                              ZAUTHOR  Z_PK  Z_ENT  Z_OPT  ZNAME
+///   name    String                               1     1      2    Le Guin
+///   books   to many Book, by author
+/// Book                                ZBOOK    Z_PK  Z_ENT  Z_OPT  ZISREAD  ZPAGES  ZAUTHOR  ZTITLE
+///   title   String                               1     2      2       1      342       1     The Dispossessed
+///   pages   Integer 64
+///   isRead  Boolean                   Z_PK   the row's key: "p1" in the URI of the object's ID
+///   author  to one Author             Z_ENT  the entity's number, from Z_PRIMARYKEY
+///                                     Z_OPT  the row's version: 1 when inserted, one more with each save
+/// ```
+///
+/// `books` has no column: its members are the rows of ZBOOK whose ZAUTHOR is the author's key.
+///
+/// Who uses it: `SQLGenerator` for predicates and orders, `RowPlan` and `RowWriter` for rows, `StoreMigration` and
+/// `SchemaAdditions` for changes of the model, `StoreHistory` for the history's masks. None of them puts a name of a
+/// table or column together by itself.
 package final class StoreSchema: Sendable {
   /// "Z" in Apple's files; the pool's own store has "WP".
   let prefix: String
@@ -24,6 +47,7 @@ package final class StoreSchema: Sendable {
   /// The names of the columns of keys, entities and versions, which are the same in all tables of a store.
   var ownColumns: OwnColumns { entities.first?.names ?? .apple }
 
+  /// Traps if two entities have one name or one number. `EntityNumbering` gives each its own.
   init(prefix: String, entities: [TableMapping], tables: [EntityTable], joinTables: [JoinTable]) {
     self.prefix = prefix
     self.entities = entities.sorted(on: { $0.number })
@@ -35,6 +59,18 @@ package final class StoreSchema: Sendable {
 }
 
 /// The table of a root entity and its subentities.
+///
+/// Entities of one hierarchy share a table, so that a fetch of `Book` finds its subentities in one pass. With a
+/// subentity `Novel` of `Book`:
+///
+/// ```text
+/// ZBOOK    Z_PK  Z_ENT  …  ZTITLE   ZGENRE
+///            1     2       Dawn     NULL        a Book: it has no genre
+///            2     3       Kindred  sf          a Novel
+/// ```
+///
+/// Columns of one entity are NULL in the rows of the others. Therefore no column is NOT NULL: that an attribute is
+/// mandatory is checked by the validation of objects and by `BatchRowRules`, not by the file.
 package struct EntityTable: Sendable {
   package let name: String
   /// The root entity's `Z_ENT`.
@@ -61,6 +97,17 @@ package struct EntityTable: Sendable {
 
 /// The mapping of one entity to its table: which rows are its own, and which column holds each property, inherited ones
 /// included. Core Data's `NSEntityMapping`, for migrations, maps one entity to another.
+///
+/// For `Book` of the library:
+///
+/// ```text
+/// name "Book"   number 2   superNumber 0   rootNumber 2   table "ZBOOK"   numbersIncludingSubentities [2]
+/// attributes    title → ZTITLE, pages → ZPAGES, isRead → ZISREAD
+/// toOnes        author → ZAUTHOR
+/// toManys       none; for Author: books → foreignKey(ZBOOK, ZAUTHOR)
+/// ```
+///
+/// A subentity has the properties of its ancestors here too, with the same columns.
 package final class TableMapping: Sendable {
   package let entity: NSEntityDescription
   package let name: String
@@ -107,6 +154,8 @@ package final class TableMapping: Sendable {
 }
 
 /// The names of the columns that each table has besides those of properties.
+///
+/// A file has Apple's names. A store at a server has others, of its own.
 package struct OwnColumns: Sendable {
   package let key: String
   package let entity: String
@@ -142,6 +191,19 @@ extension TableMapping {
 }
 
 /// The columns of a to-one relationship.
+///
+/// The key alone does not say which entity the row has. Where the destination has subentities, a second column does,
+/// and reading a book's relationship needs no look into the other row to make the ID:
+///
+/// ```text
+/// Author.favourite leads to Book, which has the subentity Novel:
+///
+/// ZAUTHOR    Z_PK  ZFAVOURITE  Z2_FAVOURITE
+///              1        1            3          the row 1 of ZBOOK, which is a Novel: x-coredata://…/Novel/p1
+/// ```
+///
+/// The number in the column's name is that of the destination in the model (2, Book); the value is that of the row (3,
+/// Novel). `RowDecoder` takes 0 or NULL in this column for the destination itself.
 package struct ToOneColumn: Sendable {
   package let name: String
   /// The column of the destination row's key (`Z_PK`).
@@ -163,6 +225,14 @@ package struct ToOneColumn: Sendable {
 }
 
 /// The place of a to-many relationship's members.
+///
+/// How the members of one owner are found in either case:
+///
+/// ```text
+/// foreignKey   Author.books, inverse author      SELECT … FROM ZBOOK t WHERE t.ZAUTHOR = ?
+/// join         Author.books, inverse authors     SELECT … FROM Z_1BOOKS j JOIN ZBOOK t ON t.Z_PK = j.Z_2BOOKS
+///                                                WHERE j.Z_1AUTHORS = ?
+/// ```
 package enum ToManyMapping: Sendable {
   /// One-to-many: the inverse to-one's columns, in the destination's table.
   case foreignKey(destinationEntityName: String, table: String, inverse: ToOneColumn)
@@ -174,6 +244,20 @@ package enum ToManyMapping: Sendable {
 
 /// A many-to-many relationship's table:
 /// `CREATE TABLE name (first INTEGER, second INTEGER, …, PRIMARY KEY (first, second))`.
+///
+/// The table of `Author.books` and `Book.authors`, with ordered books, has a row for each pair:
+///
+/// ```text
+/// CREATE TABLE Z_1BOOKS ( Z_1AUTHORS INTEGER, Z_2BOOKS INTEGER, Z_FOK_2BOOKS INTEGER,
+///                         PRIMARY KEY (Z_1AUTHORS, Z_2BOOKS) )
+///
+/// Z_1AUTHORS  Z_2BOOKS  Z_FOK_2BOOKS
+///      1          2         2048          the author 1 has the book 2 first
+///      1          1         3072          and then the book 1
+/// ```
+///
+/// The primary key finds the books of an author; the index `Z_1BOOKS_Z_2BOOKS_INDEX` on (Z_2BOOKS, Z_1AUTHORS) finds
+/// the authors of a book. Both hold all that a look for members needs of this table.
 package struct JoinTable: Sendable {
   package let name: String
   package let firstColumn: String

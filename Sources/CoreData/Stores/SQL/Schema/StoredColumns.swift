@@ -21,6 +21,10 @@ package enum StoredColumns {
 
 extension TableMapping {
   /// A stored property of an entity.
+  ///
+  /// For `Book`: `(0, author, .toOne(ZAUTHOR))`, `(1, isRead, .attribute(ZISREAD))`, then those of `pages` and `title`.
+  /// Slots are in the order of names, which is not that of the table's columns; statements name their columns, so
+  /// nobody has to care.
   package typealias StoredProperty = (slot: Int, description: SlotDescription, columns: StoredColumns)
 
   /// The properties that a row has columns for, in the order of their slots.

@@ -7,6 +7,9 @@ package struct UniqueConstraint: Hashable {
 extension StoreSchema {
   /// The constraints on rows of the entity. An index covers the whole table, so constraints that any entity of the
   /// hierarchy declares count, if the entity has their columns.
+  ///
+  /// Used where a violation has to be named: SQLite's error says which index refused a row, and not which row has the
+  /// values already. `ViolationFinder` looks for it with these columns.
   package func uniqueConstraints(of mapping: TableMapping) -> [UniqueConstraint] {
     var constraints: [UniqueConstraint] = []
     for other in entities where other.rootNumber == mapping.rootNumber {
