@@ -16,6 +16,33 @@ package protocol PooledConnection: AnyObject {
 ///
 /// `@unchecked Sendable`: the lists and counts are used under `condition`; the handy reader and the number of waiting
 /// users are atomic.
+///
+/// ```text
+/// who                    connection                          lives
+/// ---------------------  ----------------------------------  ------------------------------------
+/// a fetch                a reader, by take and giveBack      until the pool closes it
+/// a save                 the writer, adopted by its database with the database
+/// a pinned context       an OwnedConnection                  with the generation
+/// ```
+///
+/// Readers are opened when they are first needed, up to `maximumReaders`. A further fetch waits under `condition` for
+/// one that is given back.
+///
+/// The fast path takes and gives back `handyReader` with one atomic exchange. What could go wrong, and what keeps it
+/// from that:
+///
+/// ```text
+/// Thread A gives back                          Thread B wants a reader
+/// -------------------------------------------  ------------------------------------------------
+///                                              takes the lock, counts itself as a seeker
+/// stores the reader as the handy one           looks at idleReaders and the handy one
+/// sees that there is a seeker                  either finds it, or waits
+/// takes the handy one back, if it is there
+/// gives it back under the lock, and signals    wakes and finds it
+/// ```
+///
+/// Both sides write first and read then, in sequentially consistent order: at least one of them sees the other, and no
+/// reader lies idle while somebody waits.
 package final class ConnectionPool<Connection: PooledConnection>: @unchecked Sendable {
   /// The database's place, for errors.
   private let place: String
@@ -59,6 +86,8 @@ package final class ConnectionPool<Connection: PooledConnection>: @unchecked Sen
     return try takeIdleReader() ?? makeReader()
   }
 
+  /// A connection that is lost or in a transaction goes to the lock, and is closed there; its place becomes free for a
+  /// new one.
   @inline(__always)
   package func giveBack(_ reader: Connection) {
     guard reader.isReusable else { return giveBackLocked(reader) }
@@ -165,6 +194,9 @@ package final class ConnectionPool<Connection: PooledConnection>: @unchecked Sen
   package func release(_ connection: Connection) { condition.withLock { discard(connection) } }
 
   /// Closes all connections but the owner's. False, with nothing closed, if another one is in use.
+  ///
+  /// For `SQLiteDatabase.writeAnew`, which has to reopen the file: all connections of a process share one mapping of
+  /// the log's index, and that may be read-only.
   func closeAll(except owned: Connection) -> Bool {
     condition.withLock {
       collectHandyReader()

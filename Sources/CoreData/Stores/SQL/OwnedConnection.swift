@@ -3,6 +3,9 @@
 ///
 /// `@unchecked Sendable`: the connection is used under `lock`, also by the body that prepares it, before anybody else
 /// has the owner.
+///
+/// It is interrupted with the pool's other connections, and does not count among its readers: a pinned context takes no
+/// reader away from fetches.
 package final class OwnedConnection<Connection: PooledConnection>: @unchecked Sendable {
   private let pool: ConnectionPool<Connection>
   private let connection: Connection

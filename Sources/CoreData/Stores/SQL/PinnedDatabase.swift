@@ -1,5 +1,8 @@
 /// A store's rows in the state of its database at one moment. The stores of one database share the connection that sees
 /// this state.
+///
+/// A context pins its coordinator's stores one after the other. Two stores in one file would see two states with two
+/// connections; with one connection, and its one transaction, they see the same.
 package final class PinnedDatabase<Database: AnyObject & Sendable, Connection: PooledConnection>: PinnedStore {
   private let database: Database
   package let connection: OwnedConnection<Connection>

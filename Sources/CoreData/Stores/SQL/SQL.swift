@@ -6,6 +6,18 @@
 ///
 /// Strings cannot be interpolated directly: names of tables and columns, and their numbers, are written
 /// `\(raw: name)`, and nothing else is.
+///
+/// Parts are joined with their parameters in the order of the text, so nobody counts question marks:
+///
+/// ```text
+/// let part: SQL = "t0.ZPAGES > \(bind: .integer(100))"
+/// let whole: SQL = "(\(part)) AND t0.ZTITLE = \(bind: .text("Kindred"))"
+///
+/// whole.text    (t0.ZPAGES > ?) AND t0.ZTITLE = ?
+/// whole.values  [100, "Kindred"]
+/// ```
+///
+/// PostgreSQL's driver numbers the parameters ($1, $2, …) when it sends the text.
 package struct SQL: ExpressibleByStringInterpolation {
   package var text: String
   package var values: [SQLiteValue] = []
@@ -67,5 +79,7 @@ extension String {
   package var quotedName: String { "\"\(replacingOccurrences(of: "\"", with: "\"\""))\"" }
 
   /// The text as a constant in SQL.
+  ///
+  /// For texts that the framework itself has made, such as names of entities. A value of a program is bound instead.
   package var quotedText: String { "'\(replacingOccurrences(of: "'", with: "''"))'" }
 }

@@ -1,4 +1,20 @@
 /// The differences between databases that predicates meet: one value for each database.
+///
+/// ```text
+///                         SQLite                             PostgreSQL
+/// ----------------------  ---------------------------------  ------------------------------------------------
+/// nil equals nil          a IS b                             a IS NOT DISTINCT FROM b
+/// a date                  a REAL: seconds since 2001         timestamptz: computed from the seconds by the server
+/// a Boolean               0 or 1                             boolean, compared as (column)::int
+/// a UUID                  16 bytes                           uuid
+/// texts without case      cd_fold(…), in Swift               "schema"._fold_case(…), in the schema
+/// 600 numbers in IN       json_each(?)                       json_array_elements_text(?::json)
+/// text in text            instr(text, part)                  strpos(text, part)
+/// NULL in an order        first                              NULLS FIRST has to be said
+/// rows to be updated      one writer has the file            SELECT … FOR UPDATE OF t0
+/// ```
+///
+/// It has only what predicates meet. How values are bound and read is `CellWriter` and `RowCells`.
 package struct SQLDialect: Sendable {
   /// Equality for which NULL equals NULL.
   let nullSafeEqual: String
@@ -81,6 +97,8 @@ extension SQLDialect {
   }
 
   /// A value that is NULL only if all columns are.
+  ///
+  /// SQLite's coalesce takes values of different types, PostgreSQL's does not; there the values are counted.
   func anyOf(_ columns: [SQL]) -> SQL {
     if columns.count == 1 { return columns[0] }
     return hasTypes ? "NULLIF(num_nonnulls(\(columns.joined(", "))), 0)" : "coalesce(\(columns.joined(", ")))"

@@ -1,4 +1,8 @@
 /// A function that SQL text may call, written in Swift. Called on the connection's thread.
+///
+/// `SQLiteConnection.init` registers all of `SQLFunctions.all` on each connection; a migration and a batch update add
+/// one of their own. SQLite may use a deterministic function in an index and factor it out of a loop
+/// (https://www.sqlite.org/deterministic.html).
 struct SQLFunction: Sendable {
   let name: String
   let argumentCount: Int

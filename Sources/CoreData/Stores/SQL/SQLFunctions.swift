@@ -2,6 +2,19 @@
 ///
 /// The functions run the same code in SQL that predicates run in memory. NULL gives NULL.
 enum SQLFunctions {
+  /// In use, for a value of each kind:
+  ///
+  /// ```text
+  /// cd_fold('É', 3)                              'e'
+  /// cd_begins('The Dispossessed', 'the ', 257)   1
+  /// cd_like('Kindred', 'k?n*', 257)              1
+  /// cd_matches('Kindred', 'K.*', 0)              1
+  /// cd_call('lowercase:', 0, 'Kindred')          'kindred'
+  /// cd_median(100, 200, 400 in three rows)       200
+  /// ```
+  ///
+  /// `sqlite3` on the command line knows none of them. It can read every table all the same: only triggers of derived
+  /// texts, and statements of one's own, need them.
   static let all: [SQLFunction] =
     SQLFunction.derivedAttributeCallbacks + [fold, call, method]
     + [
@@ -85,6 +98,8 @@ enum SQLFunctions {
     }
   }
 
+  /// A regular expression may take seconds for one text. SQLite looks at an interruption between two of its
+  /// instructions and not in a function, so this one looks itself; it then ends the statement with SQLITE_INTERRUPT.
   private static let matches = SQLFunction(
     name: Name.matches.rawValue, argumentCount: 3,
     interruptible: { arguments, isInterrupted in

@@ -1,6 +1,9 @@
 /// The reason why a predicate, a sort order or a list of columns cannot be put into SQL.
 ///
 /// Names keys, entities and functions; never values.
+///
+/// A program sees 134070 (`persistentStoreOperation`) with the sentence. There is no evaluation in memory instead: it
+/// would read every row, and a fetch that works on ten rows of a test would fail on ten million.
 package enum SQLGenerationError: Error, Equatable, CustomStringConvertible {
   case unknownKey(String, entity: String)
   case notStored(String, entity: String)

@@ -1,5 +1,18 @@
 extension SQLGenerator {
   /// `value IN collection`.
+  ///
+  /// ```text
+  /// pages IN {100, 300}          t0.ZPAGES IN (?, ?)
+  /// title IN {"a", nil}          (t0.ZTITLE IN (?)) OR t0.ZTITLE IS NULL
+  /// title IN {}                  FALSE
+  /// SELF IN %@                   t0.Z_PK IN (?, …)
+  /// %@ IN books                  EXISTS (SELECT 1 FROM ZBOOK t1 WHERE t1.ZAUTHOR = t0.Z_PK AND (t1.Z_PK = ?))
+  /// books CONTAINS %@            the same
+  /// "red" IN title               title CONTAINS "red": Apple's predicates allow it for texts
+  /// pages IN 600 numbers         t0.ZPAGES IN (SELECT value FROM json_each(?))
+  /// ```
+  ///
+  /// IN with NULL in its list would make every miss NULL; nil is therefore taken out of it.
   func membership(of value: SQLOperand, _ relation: SQLRelation, in collection: SQLOperand) throws -> SQL {
     let equal = relation.with(.equalTo)
     switch collection {
@@ -42,6 +55,11 @@ extension SQLGenerator {
   }
 
   /// The values of an IN. A long list becomes one parameter, so that statements stay few and short.
+  ///
+  /// A text with 32,766 parameters is the most that SQLite takes (https://www.sqlite.org/limits.html, "Maximum Number
+  /// Of Host Parameters In A Single SQL Statement"), each number of them is a statement of its own to prepare, and none
+  /// is found in the cache. As JSON the text stays one. Dates, UUIDs and data have no form in JSON that SQLite would
+  /// compare with the column, so they stay parameters, up to 30,000.
   private func list(_ values: [SQLiteValue], _ type: SQLType) throws -> SQL {
     let isPlain = !dialect.hasTypes || type == .integer || type == .text
     if isPlain, values.count > dialect.maximumListLength, let array = jsonArray(values) {
@@ -77,6 +95,24 @@ extension SQLGenerator {
   }
 
   /// `SELECT what FROM the members WHERE …`.
+  ///
+  /// The one place where a to-many relationship becomes FROM and WHERE. With a SUBQUERY's condition:
+  ///
+  /// ```text
+  /// SUBQUERY(books, $b, $b.pages > 500 AND $b.isRead == NO).@count > 0
+  /// (SELECT COUNT(*) FROM ZBOOK t1 WHERE t1.ZAUTHOR = t0.Z_PK AND ((t1.ZPAGES > ?) AND (t1.ZISREAD = ?))) > ?
+  /// ```
+  ///
+  /// And with a join table:
+  ///
+  /// ```text
+  /// ANY books.title == "Stardust"
+  /// EXISTS (SELECT 1 FROM Z_1BOOKS t1 JOIN ZBOOK t2 ON t2.Z_PK = t1.Z_2BOOKS
+  ///         WHERE t1.Z_1AUTHORS = t0.Z_PK AND (t2.ZTITLE = ?))
+  /// ```
+  ///
+  /// The subquery refers to its owner, so SQLite runs it for each row of the outer query. An index by the owner makes
+  /// that a look-up: every to-one has one, and a join table has two.
   func select(
     _ relationship: SQLToMany, _ what: (SQLScope) throws -> SQL, where condition: (SQLScope) throws -> SQL = { _ in "" }
   ) throws -> SQL {
@@ -126,6 +162,14 @@ extension SQLGenerator {
   }
 
   /// A number computed from all members: `@count`, `@sum.price`, or a function such as `sum:` of their values.
+  ///
+  /// ```text
+  /// books.@count             (SELECT COUNT(*) FROM ZBOOK t1 WHERE t1.ZAUTHOR = t0.Z_PK)
+  /// books.@max.pages         (SELECT MAX(t1.ZPAGES) FROM ZBOOK t1 WHERE t1.ZAUTHOR = t0.Z_PK)   NULL without books
+  /// books.@sum.pages         (SELECT COALESCE(SUM(t1.ZPAGES), 0) FROM …)                        0 without books
+  /// books.@avg.pages         (SELECT COALESCE(SUM(t1.ZPAGES) * 1.0 / COUNT(*), 0) FROM …)
+  /// median:(books.pages)     (SELECT cd_median(t1.ZPAGES) FROM …)
+  /// ```
   func aggregate(_ operation: SQLAggregation, of relationship: SQLToMany) throws -> SQLOperand {
     var type = SQLType.integer
     let query = try select(relationship) { member in
@@ -145,6 +189,14 @@ extension SQLGenerator {
   }
 
   /// The aggregate of a column over the rows of a group; NULL over none.
+  ///
+  /// `* 1.0` keeps two integers from being divided as integers. `@avg` counts nil as 0 and divides by all rows; the
+  /// function `average:` divides by those with a value, as Foundation's key-value coding and functions differ:
+  ///
+  /// ```text
+  /// pages 100, 200, nil     books.@avg.pages    SUM * 1.0 / COUNT(*)        100
+  ///                         average:(pages)     SUM * 1.0 / COUNT(ZPAGES)   150
+  /// ```
   func aggregate(_ operation: SQLAggregation, of column: SQL, type: SQLType, over relationship: SQLToMany? = nil) throws
     -> (sql: SQL, type: SQLType)
   {

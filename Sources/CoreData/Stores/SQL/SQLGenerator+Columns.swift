@@ -19,6 +19,19 @@ package struct SQLResultColumn {
 extension SQLGenerator {
   /// The columns of a dictionary result, for between SELECT and FROM.
   ///
+  /// ```text
+  /// propertiesToFetch            SELECT                                   columns
+  /// ---------------------------  ---------------------------------------  ------------------------------------------
+  /// title, author.name           t0.ZTITLE, t1.ZNAME                      value at 0, value at 1
+  /// author                       t0.ZAUTHOR                               object of Author at 0: becomes its ID
+  /// favourite                    t0.ZFAVOURITE, t0.Z2_FAVOURITE           object at 0, its entity's number at 1
+  /// address                      t0.ZADDRESS_CITY, t0.ZADDRESS_ZIP        composite at 0 and 1: becomes a dictionary
+  /// total = sum:(pages)          SUM(t0.ZPAGES)                           value at 0, named "total"
+  /// books                        error: it leads to many objects
+  /// ```
+  ///
+  /// An expression's column is kept under its name in `namedColumns`: HAVING and ORDER BY may refer to it.
+  ///
   /// - Parameters:
   ///   - properties: names, key paths through to-one relationships, descriptions of attributes, relationships and
   ///     expressions; nil for all stored attributes by name.
@@ -39,6 +52,10 @@ extension SQLGenerator {
   }
 
   /// The terms of GROUP BY.
+  ///
+  /// SQLite takes any row of the group for a column that is not grouped by (https://www.sqlite.org/lang_select.html,
+  /// "Bare columns in an aggregate query"), and PostgreSQL refuses such a statement. It does not come to that:
+  /// `columns` throws `notGrouped`.
   func groupClause(_ properties: [Any]) throws -> SQL {
     try properties.flatMap { property -> [SQL] in
       if let expression = property as? NSExpressionDescription, let column = namedColumns[expression.name],

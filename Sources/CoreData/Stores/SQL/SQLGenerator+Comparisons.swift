@@ -1,5 +1,15 @@
 extension SQLGenerator {
   /// `==` and `!=`. Different kinds are unequal; two nils are equal.
+  ///
+  /// ```text
+  /// title == "Kindred"          t0.ZTITLE = ?
+  /// title == nil                t0.ZTITLE IS NULL
+  /// title == author.name        t0.ZTITLE IS t1.ZNAME          both may be nil, and are equal then
+  /// author == %@                t0.ZAUTHOR = ?                 the author's key
+  /// favourite == %@             t0.ZFAVOURITE = ? AND t0.Z2_FAVOURITE = 3
+  /// pages == %@ (a date)        FALSE                          different kinds are never equal
+  /// title != 5                  t0.ZTITLE <> ?                 with the text "5", as Apple's store compares
+  /// ```
   func equality(_ left: SQLOperand, _ relation: SQLRelation, _ right: SQLOperand) throws -> SQL {
     switch (left, right) {
     case (.constant, .scalar), (.constant, .object): return try equality(right, relation, left)
@@ -36,6 +46,16 @@ extension SQLGenerator {
 
   /// The constant as a column of the type compares it: a number as text or a text as a number, as Apple's store does,
   /// and an entity as its number here; nil if the kinds differ.
+  ///
+  /// ```text
+  /// column    constant      bound as
+  /// text      5             the text "5"
+  /// integer   "341"         341, if the text is a number
+  /// date      a Date        seconds since 2001, a REAL
+  /// uuid      a UUID        its 16 bytes
+  /// date      "yesterday"   nothing: the kinds differ
+  /// entity    Book          2, its number in this store
+  /// ```
   func bound(_ constant: PredicateValue, comparedWith type: SQLType) -> SQLiteValue? {
     switch type {
     case .entity:
@@ -67,6 +87,8 @@ extension SQLGenerator {
     return relation.environment.isNegated ? "\(a) \(raw: dialect.nullSafeDifferent) \(b)" : "\(a) <> \(b)"
   }
 
+  /// `author == %@` compares keys, and where the destination has subentities also the number of the row's entity. An
+  /// object without a row in this store equals nothing.
   private func equality(
     ofObjectIn mapping: TableMapping, key: SQL, entity entityColumn: SQL?, to constant: PredicateValue,
     _ relation: SQLRelation
@@ -81,6 +103,9 @@ extension SQLGenerator {
   }
 
   /// The row of an object that may be of the mapping's entity; nil if it cannot be, or has no row.
+  ///
+  /// Objects that are not saved have a temporary ID and no row; those of another store have a key that means another
+  /// row here. Both are nil, and the comparison is of different kinds.
   func row(of constant: PredicateValue, in mapping: TableMapping) -> (key: Int64, number: Int)? {
     guard case .object(let object) = constant, let keyed = object as? any PersistentKeyed,
       let (name, key) = resolve(keyed), let actual = schema.entitiesByName[name],
@@ -91,6 +116,14 @@ extension SQLGenerator {
 
   /// `<`, `<=`, `>`, `>=`. Values without an order never match. Objects of one table are ordered by their keys, as by a
   /// sort descriptor, so that a fetch can continue after an object.
+  ///
+  /// ```text
+  /// pages > 200      t0.ZPAGES > ?
+  /// 200 < pages      the same: a constant on the left changes sides, and the operator with it
+  /// SELF > %@        t0.Z_PK > ?          continues a fetch that is ordered by self
+  /// title < 5        t0.ZTITLE < ?        with the text "5"
+  /// pages < nil      FALSE
+  /// ```
   func order(_ left: SQLOperand, _ relation: SQLRelation, _ right: SQLOperand) throws -> SQL {
     let symbol = relation.type.symbol
     switch (left, right) {
@@ -128,6 +161,22 @@ extension SQLGenerator {
     return try call(relation.type.textFunction, on: subject, with: pattern, options: Int64(options.rawValue))
   }
 
+  /// ```text
+  /// predicate                    SQL                                    rows that are looked at
+  /// ---------------------------  -------------------------------------  --------------------------------
+  /// title BEGINSWITH "The "      t0.ZTITLE >= ? AND t0.ZTITLE < ?       a range of the index, if there is one
+  /// title BEGINSWITH[c] "the "   cd_begins(t0.ZTITLE, ?, 257)           all
+  /// title CONTAINS "red"         instr(t0.ZTITLE, ?) > 0                all
+  /// title ENDSWITH "ed"          cd_ends(t0.ZTITLE, ?, 256)             all
+  /// title LIKE[c] "k?n*"         cd_like(t0.ZTITLE, ?, 257)             all
+  /// title MATCHES "K.*"          cd_matches(t0.ZTITLE, ?, 0)            all, with a regular expression for each
+  /// title CONTAINS ""            FALSE                                  none
+  /// ```
+  ///
+  /// The last argument has the options, and 256 for a pattern that is folded already (`SQLFunctions.isFolded`). The
+  /// functions run the code of predicates in memory, so that "é", "ß" and emoji compare alike in both; SQLite's own
+  /// LIKE folds ASCII letters only (https://www.sqlite.org/lang_expr.html, "The LIKE, GLOB, REGEXP, MATCH, and extract
+  /// operators").
   private func textComparison(of subject: SQL, _ relation: SQLRelation, constant pattern: String) throws -> SQL {
     let folding = relation.folding
     if relation.type == .matches {
@@ -153,6 +202,15 @@ extension SQLGenerator {
   }
 
   /// A range, which an index can serve: up to the least text above all those with the prefix.
+  ///
+  /// ```text
+  /// "The "         ZTITLE >= 'The ' AND ZTITLE < 'The!'       the scalar after the space
+  /// "z\u{10FFFF}"  ZTITLE >= 'z\u{10FFFF}' AND ZTITLE < '{'   nothing is after U+10FFFF: the one before it grows
+  /// "\u{10FFFF}"   ZTITLE >= '\u{10FFFF}'                     no upper bound
+  /// ```
+  ///
+  /// SQLite can turn LIKE 'The %' into such a range by itself, under conditions that bound parameters and collations
+  /// spoil (https://www.sqlite.org/optoverview.html, "The LIKE Optimization").
   private func begins(_ subject: SQL, with prefix: String) -> SQL {
     if prefix.isEmpty { return .no }
     var scalars = Array(prefix.unicodeScalars)

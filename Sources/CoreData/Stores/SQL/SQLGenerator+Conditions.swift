@@ -1,5 +1,16 @@
 extension SQLGenerator {
   /// The condition of a predicate. NULL counts as false.
+  ///
+  /// ```text
+  /// pages > 100 AND (isRead == YES OR title == nil)
+  /// (t0.ZPAGES > ?) AND ((t0.ZISREAD = ?) OR (t0.ZTITLE IS NULL))
+  /// ```
+  ///
+  /// Each part stands in parentheses of its own: what a part becomes may have AND and OR in it.
+  ///
+  /// Three-valued logic: SQL's conditions are true, false or NULL, predicates in memory only true or false. WHERE keeps
+  /// rows for which the condition is true, so NULL and false are alike there, and below AND and OR too. Only NOT would
+  /// tell them apart; therefore it is written `(…) IS NOT TRUE`.
   func condition(_ predicate: NSPredicate, _ environment: SQLEnvironment) throws -> SQL {
     switch predicate.kind {
     case .truth(let value): return value ? .yes : .no
@@ -20,6 +31,10 @@ extension SQLGenerator {
   /// Joins long chains in nested groups: a chain is as deep as it is long, and SQLite allows a depth of 1000.
   ///
   /// Source: https://www.sqlite.org/limits.html, "Maximum Depth Of An Expression Tree".
+  ///
+  /// ```text
+  /// 250 parts   ((1 OR … OR 100) OR (101 OR … OR 200) OR (201 OR … OR 250))    depth about 100 instead of 250
+  /// ```
   private func joined(_ conditions: [SQL], _ separator: String) -> SQL {
     let size = 100
     if conditions.count <= size { return conditions.joined(separator) }
@@ -29,6 +44,15 @@ extension SQLGenerator {
     return joined(groups, separator)
   }
 
+  /// ```text
+  /// ANY books.pages > 500      EXISTS (SELECT 1 FROM ZBOOK t1 WHERE t1.ZAUTHOR = t0.Z_PK AND (t1.ZPAGES > ?))
+  /// ALL books.isRead == YES    NOT (EXISTS (SELECT 1 FROM ZBOOK t1 WHERE t1.ZAUTHOR = t0.Z_PK
+  ///                                           AND ((t1.ZISREAD = ?) IS NOT TRUE)))
+  /// NONE books.isRead == YES   the parser makes NOT ANY of it
+  /// ```
+  ///
+  /// ALL is true of an author without books: no book fails. EXISTS ends at the first book that it finds, through the
+  /// index of `ZBOOK.ZAUTHOR`.
   private func condition(_ comparison: NSComparisonPredicate, _ environment: SQLEnvironment) throws -> SQL {
     let left = try operand(comparison.leftExpression, environment)
     let right = try operand(comparison.rightExpression, environment)
@@ -48,6 +72,11 @@ extension SQLGenerator {
   }
 
   /// Whether the condition holds for one of the members.
+  ///
+  /// ```text
+  /// ANY {1, 2} == pages    the members are known: (t0.ZPAGES = ?) OR (t0.ZPAGES = ?)
+  /// ANY nil == 5           FALSE: there is no member
+  /// ```
   private func quantified(
     _ collection: SQLOperand, _ expression: NSExpression, _ condition: (SQLOperand) throws -> SQL
   ) throws -> SQL {
@@ -65,6 +94,9 @@ extension SQLGenerator {
   }
 
   /// One value compared with another.
+  ///
+  /// Two constants are compared here and now, by the code of predicates in memory. Everything else is sorted by the
+  /// operator: equality, order, range, membership, text.
   func compare(_ left: SQLOperand, _ relation: SQLRelation, _ right: SQLOperand) throws -> SQL {
     if case .constant(let left) = left, case .constant(let right) = right {
       return Comparison(type: relation.type, options: relation.options).holds(left, right) ? .yes : .no
@@ -84,6 +116,8 @@ extension SQLGenerator {
     }
   }
 
+  /// `pages BETWEEN {100, 300}` becomes `(t0.ZPAGES >= ?) AND (t0.ZPAGES <= ?)`, which a bound of another kind makes
+  /// FALSE. SQL's BETWEEN would compare values of different kinds by their storage class.
   private func between(_ value: SQLOperand, _ relation: SQLRelation, _ bounds: SQLOperand) throws -> SQL {
     let members: [SQLOperand]
     switch bounds {
@@ -100,6 +134,10 @@ extension SQLGenerator {
 
 extension SQLGenerator {
   /// The operand with its texts folded as the relation's options say.
+  ///
+  /// `title ==[cd] author.name` becomes `cd_fold(t0.ZTITLE, 3) IS cd_fold(t1.ZNAME, 3)`: 1 ignores case, 2 ignores
+  /// diacritics, 3 both. A constant is folded once, here; a column in each row. An index of the column does not serve
+  /// the folded text.
   func prepared(_ operand: SQLOperand, _ relation: SQLRelation) throws -> SQLOperand {
     let folding = relation.folding
     if folding.isEmpty { return operand }

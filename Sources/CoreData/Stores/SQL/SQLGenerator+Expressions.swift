@@ -1,5 +1,21 @@
 extension SQLGenerator {
   /// The expression as one side of a comparison.
+  ///
+  /// ```text
+  /// expression                            operand
+  /// ------------------------------------  -------------------------------------------------------------
+  /// "Kindred", 5 + 3                      .constant: no row is needed, so it is computed now
+  /// title                                 .scalar(t0.ZTITLE, .text)
+  /// author                                .object(t0.ZAUTHOR, Author)
+  /// SELF                                  .object(t0.Z_PK, Book)
+  /// books                                 .toMany
+  /// books.@count                          .scalar((SELECT COUNT(*) …), .integer)
+  /// {title, "x"}                          .aggregate
+  /// SUBQUERY(books, $b, …)                .toMany with a filter
+  /// pages * 2                             .scalar((t0.ZPAGES * ?), .integer)
+  /// TERNARY(isRead == YES, pages, 0)      .scalar(CASE WHEN t0.ZISREAD = ? THEN t0.ZPAGES ELSE ? END, .integer)
+  /// a block                               error: it needs objects
+  /// ```
   func operand(_ expression: NSExpression, _ environment: SQLEnvironment) throws -> SQLOperand {
     if expression.isIndependent {
       return .constant(PredicateValue(expression.value(in: EvaluationContext(object: nil, variables: [:]))))
@@ -105,6 +121,17 @@ extension SQLGenerator {
 
   // MARK: Functions
 
+  /// ```text
+  /// lowercase:(title)             cd_call('lowercase:', 0, t0.ZTITLE)
+  /// title.length                  cd_call('length:', 0, t0.ZTITLE)         units of UTF-16, as NSString counts
+  /// modulus:by:(pages, 10)        cd_call('modulus:by:', 0, t0.ZPAGES, ?)
+  /// sum:(books.pages)             a subquery over the members
+  /// sum:(pages) in HAVING         SUM(t0.ZPAGES), over the rows of the group
+  /// max:({pages, 10})             cd_call('max:', 0, t0.ZPAGES, ?), within one row
+  /// ```
+  ///
+  /// The four basic operations are SQL's own operators; all others go through one function, whose first argument is the
+  /// name. With one function for all of them the list that each connection registers stays short.
   private func function(
     _ name: String, arguments: [NSExpression], of expression: NSExpression, in environment: SQLEnvironment
   ) throws -> SQLOperand {
@@ -143,6 +170,12 @@ extension SQLGenerator {
     }
   }
 
+  /// ```text
+  /// pages / 2       (t0.ZPAGES / ?)                  integers: 341 / 2 is 170, in memory too
+  /// price * 2       cd_call('multiply:by:', …)       decimals are calculated in tens, not as binary fractions
+  /// -pages          (0 - t0.ZPAGES)
+  /// title + 1       NULL: a text is no number
+  /// ```
   private func arithmetic(_ function: PredicateFunction, _ operands: [SQLOperand]) throws -> SQLOperand {
     let types = operands.map(type(of:))
     if types.contains(.decimal) {
@@ -172,6 +205,13 @@ extension SQLGenerator {
   }
 
   /// A predefined function, computed by the same code as in memory.
+  ///
+  /// The second argument has a bit for each decimal operand. Such a value is passed as text, since its REAL would bring
+  /// a binary error into the decimal:
+  ///
+  /// ```text
+  /// price + 1     cd_call('add:to:', 1, CAST(t0.ZPRICE AS TEXT), ?)        bit 0: the first operand is a decimal
+  /// ```
   func call(_ function: PredicateFunction, _ operands: [SQLOperand]) throws -> SQLOperand {
     if !dialect.hasFunctions {
       if let stored = storedCall(function, operands) { return stored }
@@ -219,6 +259,11 @@ extension SQLGenerator {
     }
   }
 
+  /// ```text
+  /// CAST(pages, "NSString")      cd_call('castObject:toType:', 0, t0.ZPAGES, ?)
+  /// CAST(published, "NSNumber")  CAST(t0.ZPUBLISHED AS REAL): the seconds since 2001
+  /// CAST(5, "NSDate")            a constant: computed in memory
+  /// ```
   private func cast(_ operands: [SQLOperand], _ expression: NSExpression) throws -> SQLOperand {
     guard operands.count == 2, case .scalar(let column, let type) = operands[0],
       case .constant(.string(let target)) = operands[1]

@@ -1,5 +1,22 @@
 extension SQLGenerator {
   /// The operand at the end of a path of keys from a row.
+  ///
+  /// Walks the path key by key. A to-one step becomes a join only if a key follows that needs the other row:
+  ///
+  /// ```text
+  /// path                  result
+  /// --------------------  ----------------------------------------------------------------------
+  /// title                 t0.ZTITLE
+  /// author                t0.ZAUTHOR: no join, the key is here
+  /// author.objectID       the same
+  /// author.name           t1.ZNAME, with LEFT JOIN ZAUTHOR t1 ON t1.Z_PK = t0.ZAUTHOR
+  /// author.name, twice    one join: `SQLScope` keeps it
+  /// author.books.@count   CASE WHEN t1.Z_PK IS NULL THEN NULL ELSE (SELECT COUNT(*) FROM ZBOOK t2
+  ///                         WHERE t2.ZAUTHOR = t1.Z_PK) END
+  /// books.pages           .toMany with "pages" left over: ANY, ALL or an operator says what to do with it
+  /// ```
+  ///
+  /// LEFT JOIN keeps rows without an author: `author.name == nil` has to find them.
   func operand(at keys: [String], from start: SQLScope, _ environment: SQLEnvironment) throws -> SQLOperand {
     var scope = start
     var index = 0
@@ -36,6 +53,11 @@ extension SQLGenerator {
   }
 
   /// The entity of a row, or its name. The row holds the entity's number.
+  ///
+  /// ```text
+  /// entity == %@                 t0.Z_ENT = ?
+  /// entity.name == "Novel"       CASE t0.Z_ENT WHEN 2 THEN 'Book' WHEN 3 THEN 'Novel' END = ?
+  /// ```
   private func entity(of scope: SQLScope, keys: [String]) throws -> SQLOperand {
     let number = scope.entityNumber
     if keys.isEmpty || keys == ["self"] { return .scalar(number, .entity) }
@@ -52,6 +74,9 @@ extension SQLGenerator {
   /// The entity that has the property: the given one or a subentity. The rows of all others have NULL there.
   ///
   /// If several subentities have properties with this name, these are different properties, and none is meant.
+  ///
+  /// A fetch of `Book` may ask for `genre == "sf"`, which only novels have: `t0.ZGENRE = ?` is NULL, and so not true,
+  /// for all other books. Apple's store allows it too.
   private func declarer(of key: String, below mapping: TableMapping) -> TableMapping {
     if mapping.entity.propertiesByName[key] != nil { return mapping }
     let having = mapping.numbersIncludingSubentities.compactMap { schema.entitiesByNumber[$0] }
@@ -96,6 +121,8 @@ extension SQLGenerator {
   }
 
   /// A to-many relationship, reduced to a number by a following collection operator.
+  ///
+  /// The operator may stand anywhere after the relationship: `books.@sum.pages` and `books.pages.@sum` are the same.
   func operand(of relationship: SQLToMany) throws -> SQLOperand {
     guard let position = relationship.remainingKeys.firstIndex(where: { $0.hasPrefix("@") }) else {
       return .toMany(relationship)

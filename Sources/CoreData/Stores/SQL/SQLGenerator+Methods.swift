@@ -1,5 +1,13 @@
 extension SQLGenerator {
   /// A method of a value, computed by the same code as in memory.
+  ///
+  /// ```text
+  /// FUNCTION(title, "stringByAppendingString:", "!") == "a!"
+  /// cd_method(?, ?, t0.ZTITLE, ?) = ?          selector, kinds, receiver, argument
+  /// ```
+  ///
+  /// The kinds are one letter for each value (`PredicateMethod.Kind`): SQLite hands over numbers, texts and bytes only,
+  /// and a date is a number too.
   func method(_ selector: String, _ operands: [SQLOperand]) throws -> SQLOperand {
     if !dialect.hasFunctions { throw SQLGenerationError.unsupportedFunction(selector) }
     guard let receiver = operands.first, let type = type(of: receiver) else {

@@ -1,6 +1,18 @@
 extension SQLGenerator {
   /// The statement of a fetch.
   ///
+  /// ```text
+  /// SELECT t0.Z_PK, t0.Z_OPT, t0.ZAUTHOR, t0.ZISREAD, t0.ZPAGES, t0.ZTITLE FROM ZBOOK t0
+  ///   WHERE (t0.ZPAGES > ?) ORDER BY t0.ZTITLE ASC LIMIT 20 OFFSET 40
+  /// ```
+  ///
+  /// The clauses are made before the text is put together, because each may add joins. A window without an order is
+  /// legal and gives any rows: callers that page through rows need an order that is total, for example `title` and then
+  /// `self`.
+  ///
+  /// OFFSET is counted off row by row (https://www.sqlite.org/lang_select.html, "The LIMIT clause"): page 1,000 costs a
+  /// thousand pages. A predicate such as `SELF > last` begins where the last page ended.
+  ///
   /// - Parameter groups: the groups and their columns, for a fetch of dictionaries.
   package func select(
     _ columns: SQL, _ fetch: RowFetch, isOrdered: Bool = true, groups: FetchSettings? = nil

@@ -1,6 +1,12 @@
 /// Texts in a database whose schema has the functions of `StoredTextFunction`. They give what the code in memory gives.
 extension SQLGenerator {
   /// A call of one of the functions.
+  ///
+  /// Used by PostgreSQL's dialect only: a server runs no Swift. With the schema "library":
+  ///
+  /// ```text
+  /// "library"._fold(t0."title")
+  /// ```
   func call(_ function: StoredTextFunction, _ text: SQL) -> SQL {
     "\(raw: schema.prefix.quotedName).\(raw: function.rawValue)(\(text))"
   }
@@ -13,6 +19,13 @@ extension SQLGenerator {
   }
 
   /// Compares a text with a constant, which is folded already.
+  ///
+  /// ```text
+  /// title BEGINSWITH[c] "the "    starts_with("library"._fold_case(t0."title"), ?)
+  /// title ENDSWITH "ed"           right(t0."title", 2) = ?
+  /// title CONTAINS[cd] "red"      strpos("library"._fold(t0."title"), ?) > 0
+  /// title LIKE "k?n*"             t0."title" LIKE ?            with the pattern k_n%
+  /// ```
   func storedText(_ subject: SQL, _ relation: SQLRelation, constant pattern: String) throws -> SQL {
     let text = try folded(subject, relation.folding)
     let parameter: SQL = "\(bind: .text(pattern))"
@@ -40,6 +53,9 @@ extension SQLGenerator {
   }
 
   /// The terms of ORDER BY for an order of texts.
+  ///
+  /// COLLATE "C" compares bytes, which in UTF-8 are in the order of the characters' numbers: the same on every server,
+  /// whatever language it was set up with (https://www.postgresql.org/docs/15/collation.html).
   func storedOrder(_ text: SQL, _ ordering: StringOrdering, ascending: Bool) throws -> SQL {
     guard dialect.hasTextFunctions else { throw SQLGenerationError.unsupportedFunction(ordering.rawValue) }
     func term(_ text: SQL, _ ascending: Bool) -> SQL {

@@ -1,4 +1,6 @@
 /// One side of a comparison, before it becomes SQL.
+///
+/// `SQLGenerator.operand` makes them, `compare` consumes two of them.
 enum SQLOperand {
   /// A value that is known without the database.
   case constant(PredicateValue)
@@ -12,6 +14,10 @@ enum SQLOperand {
 }
 
 /// The type of an expression's values, as far as comparisons depend on it.
+///
+/// It is not the type of the attribute: several attribute types compare alike, and an expression has a type without an
+/// attribute. `decimal` is apart from `number` because of SQLite: a decimal column holds integers and REALs beside each
+/// other, as the values happen to be.
 package enum SQLType: Equatable {
   case number
   /// A whole number in every row.
@@ -74,6 +80,9 @@ package enum SQLType: Equatable {
 }
 
 /// The members of a to-many relationship, and the question about each.
+///
+/// It waits until something says what to do with the members: `ANY` and `IN` make EXISTS of it, an operator such as
+/// `@count` a scalar subquery. Whatever else comes is the error `toManyWithoutModifier`.
 struct SQLToMany {
   let owner: SQLScope
   let name: String

@@ -1,6 +1,15 @@
 /// A row from which key paths start: the fetched row, or a member of a to-many relationship in a subquery.
 ///
 /// Steps through to-one relationships become joins, one for each path however often it is used.
+///
+/// ```text
+/// author.name == "Le Guin" AND author.name != title        one join:    t1
+/// ANY books.author.name == "x"                              a scope of its own in the subquery:
+///     EXISTS (SELECT 1 FROM ZBOOK t1 LEFT JOIN ZAUTHOR t2 ON t2.Z_PK = t1.ZAUTHOR
+///             WHERE t1.ZAUTHOR = t0.Z_PK AND (t2.ZNAME = ?))
+/// ```
+///
+/// The joins of a subquery are its own: they belong behind its FROM, not behind that of the statement.
 final class SQLScope {
   let alias: String
   let mapping: TableMapping

@@ -1,4 +1,8 @@
 /// A store whose rows are in an SQL database, SQLite's or PostgreSQL's.
+///
+/// `SQLiteStore` and PostgreSQL's store adopt it. What stands in this folder is what they have in common: the mapping
+/// of a model, the generation of statements, plans for rows, batches, the pool of connections. A store supplies how a
+/// statement is run.
 package protocol SQLStore: PlacedStore, BatchStore, HistoryStore, NumberedStore, ConnectedStore {
   var schema: StoreSchema { get }
   var dialect: SQLDialect { get }
@@ -47,6 +51,13 @@ extension SQLStore {
 
   /// The tables with the members as `t`, with the columns of their owner's key and of their position; nil if they are
   /// not in this store.
+  ///
+  /// ```text
+  /// Author.books                           ("Book", "ZBOOK t", "t.ZAUTHOR", nil)
+  /// Author.books, ordered                  ("Book", "ZBOOK t", "t.ZAUTHOR", "t.Z_FOK_AUTHOR")
+  /// Author.books, many-to-many, ordered    ("Book", "Z_1BOOKS j JOIN ZBOOK t ON t.Z_PK = j.Z_2BOOKS", "j.Z_1AUTHORS",
+  ///                                         "j.Z_FOK_2BOOKS")
+  /// ```
   package func memberSource(_ owner: StoredEntity, _ relationship: NSRelationshipDescription) -> MemberSource? {
     switch mapping(owner.layout.name).toManys[relationship.name] {
     case .foreignKey(let name, let table, let inverse):

@@ -19,6 +19,12 @@ extension SQLUniqueRows {
     return store.schema.uniqueConstraints(of: mapping).map { TableConstraint(table: mapping.table, constraint: $0) }
   }
 
+  /// ```text
+  /// SELECT Z_PK, Z_ENT FROM ZBOOK WHERE ZTITLE = ?
+  /// ```
+  ///
+  /// It runs after the rejected save was rolled back, so another process may have taken the row away meanwhile: nil
+  /// then.
   package func id(with values: [SQLiteValue], _ constraint: TableConstraint) throws -> NSManagedObjectID? {
     let ownColumns = store.schema.ownColumns
     let terms: [SQL] = zip(constraint.constraint.columns, values).map { "\(raw: $0) = \(bind: $1)" }

@@ -1,6 +1,9 @@
 /// A value in one of SQLite's storage classes, to be bound to a parameter.
 ///
 /// Source: https://www.sqlite.org/datatype3.html, storage classes.
+///
+/// For the library: `title` is `.text`, `pages` and `isRead` are `.integer`, a Double is `.real`, a Date is `.real` or,
+/// with whole seconds, comes back as `.integer`, a UUID is a `.blob` of 16 bytes.
 package enum SQLiteValue: Hashable, Sendable {
   case null
   case integer(Int64)

@@ -2,6 +2,18 @@ extension StoreOpening {
   /// Brings a store's tables to the model, in the store's open transaction: by additions where these are enough, else
   /// by making the tables anew, if that is allowed.
   ///
+  /// ```text
+  /// allowed        what the models differ in            what happens
+  /// -------------  -----------------------------------  ------------------------------------------
+  /// .inferred      only additions                       tables and columns are added in place
+  /// .inferred      anything that can be inferred        tables are made anew and filled
+  /// .additions     only additions                       the same additions, the old model may be unknown
+  /// .additions     more                                 134100
+  /// ```
+  ///
+  /// The additions are found out before anything is written: `adding` returns the work instead of doing it, so that its
+  /// error leaves the way to `remaking` open.
+  ///
   /// - Parameters:
   ///   - metadata: the store's.
   ///   - place: the store's, for errors.

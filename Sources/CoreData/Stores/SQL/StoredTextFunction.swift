@@ -1,4 +1,7 @@
 /// The functions of texts that a server's store has in its schema. Raw values are their names.
+///
+/// PostgreSQL's store makes them in its schema when the role has the right to. They give what `StringMatching` gives in
+/// Swift, so that a predicate finds the same rows in every store.
 package enum StoredTextFunction: String, CaseIterable {
   /// `StringMatching.folded` with its options.
   case foldCase = "_fold_case"
