@@ -3,6 +3,30 @@
 /// A temporary table first collects the keys of the doomed rows, round by round along the Cascade rules. Then Deny
 /// rules are checked, references from remaining rows are cleared, and the rows deleted. Entities without relationships
 /// need none of that: their rows are found and deleted.
+///
+/// Deleting all authors, where `books` has the rule Nullify:
+///
+/// ```text
+/// CREATE TEMP TABLE IF NOT EXISTS cd_doomed (root INTEGER, key BIGINT, entity INTEGER, round INTEGER,
+///                                            PRIMARY KEY (root, key))
+/// DELETE FROM cd_doomed
+/// INSERT INTO cd_doomed (root, key, entity, round) SELECT 1, t0.Z_PK, t0.Z_ENT, 0 FROM ZAUTHOR t0
+/// SELECT DISTINCT entity FROM cd_doomed WHERE round = 0 ORDER BY entity          -- cascade: nothing to follow
+/// SELECT DISTINCT entity FROM cd_doomed ORDER BY entity                          -- the entities of doomed rows
+/// UPDATE ZBOOK SET ZAUTHOR = NULL, Z_OPT = Z_OPT % 9223372036854775807 + 1       -- clearReferences
+///   WHERE ZAUTHOR IN (SELECT key FROM cd_doomed WHERE root = 1 AND entity = 1)
+///     AND Z_PK NOT IN (SELECT key FROM cd_doomed WHERE root = 2) RETURNING Z_PK, Z_ENT
+/// SELECT entity, key FROM cd_doomed ORDER BY round, root, key                    -- the result
+/// DELETE FROM ZAUTHOR WHERE Z_PK IN (SELECT key FROM cd_doomed WHERE root = 1 AND entity = 1)
+/// DELETE FROM cd_doomed
+/// ```
+///
+/// `root` names the table: keys of authors and books are counted apart and may be equal. `round` is the step of the
+/// cascade in which the row was found; a round asks only for what the last one added, and ends the loop when it adds
+/// nothing. A cycle ends too, since each row is doomed once (ON CONFLICT DO NOTHING).
+///
+/// Temporary tables are the connection's own and not in the file (https://www.sqlite.org/lang_createtable.html): other
+/// processes do not see it, and a killed one leaves nothing.
 package struct BatchDeletion<Transaction: BatchTransaction> {
   private let transaction: Transaction
   private let schema: StoreSchema
@@ -75,6 +99,13 @@ package struct BatchDeletion<Transaction: BatchTransaction> {
 
   // MARK: Deleted rows
 
+  /// With the rule Cascade for `Author.books`, round 1 is:
+  ///
+  /// ```text
+  /// INSERT INTO cd_doomed (root, key, entity, round) SELECT 2, d.Z_PK, d.Z_ENT, 1 FROM ZBOOK d
+  ///   WHERE d.ZAUTHOR IN (SELECT key FROM cd_doomed WHERE root = 1 AND entity = 1 AND round = 0)
+  ///   ON CONFLICT DO NOTHING
+  /// ```
   private func cascade() throws {
     var round = 0
     while true {
@@ -142,6 +173,8 @@ package struct BatchDeletion<Transaction: BatchTransaction> {
 
   // MARK: Remaining rows
 
+  /// After the cascade, because a row that goes as well does not deny anything. Throws 1600
+  /// (`validationRelationshipDeniedDelete`).
   private func checkDenyRules(of mapping: TableMapping) throws {
     for relationship in relationships(of: mapping, .denyDeleteRule) {
       guard let related = related(relationship, of: mapping) else { continue }
@@ -155,6 +188,8 @@ package struct BatchDeletion<Transaction: BatchTransaction> {
     }
   }
 
+  /// A mandatory to-one relationship cannot become nil: the deletion throws 1570 instead, as the validation of the
+  /// remaining object would in a save. Rows of join tables go without such a question.
   private func clearReferences(to mapping: TableMapping) throws {
     for relationship in mapping.entity.relationshipsByName.values.sorted(on: { $0.name }) {
       if case .join(_, let table, let ownerColumn, _, _) = mapping.toManys[relationship.name] {

@@ -1,5 +1,17 @@
 /// Reads the new rows of a batch one by one, and counts those that are inserted and updated. It also holds the
 /// transaction and the row writer that write them.
+///
+/// Who calls what, for each row of a batch:
+///
+/// ```text
+/// SQLiteBatchInsertion.run
+///   fill(row)      takes the next dictionary or object of the program, checks mandatory values and widths
+///   …              binds the row, or collects it until a group is full
+///   noteInsert     counts it, keeps its ID if the request asks for IDs, tells the history
+///   noteUpdate     the same for a row that was there and got new values
+/// ```
+///
+/// Objects are not made, so neither `awakeFromInsert` nor a class's own validation runs.
 package final class BatchInsertion<Transaction: BatchTransaction> {
   package let source: BatchRows
   package let mapping: TableMapping

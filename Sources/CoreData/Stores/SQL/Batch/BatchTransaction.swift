@@ -1,4 +1,7 @@
 /// The transaction of a batch request, in either database.
+///
+/// The algorithms of `BatchUpdate`, `BatchDeletion` and `BatchInsertion` are written against it once. A store brings
+/// its connection, its way of binding, and its history.
 package protocol BatchTransaction {
   associatedtype Store: SQLStore
   associatedtype History: HistoryNotes

@@ -1,4 +1,18 @@
 /// One UPDATE of all rows of an entity that match, in either database.
+///
+/// With `predicate` "author.name == 'Le Guin'" and `propertiesToUpdate` `["isRead": true, "pages": NSExpression(format:
+/// "pages + 1")]`:
+///
+/// ```text
+/// UPDATE ZBOOK AS t0 SET ZISREAD = ?, ZPAGES = CAST((t0.ZPAGES + ?) AS INTEGER),
+///                        Z_OPT = t0.Z_OPT % 9223372036854775807 + 1
+///   WHERE t0.Z_PK IN (SELECT t0.Z_PK FROM ZBOOK t0 LEFT JOIN ZAUTHOR t1 ON t1.Z_PK = t0.ZAUTHOR WHERE (t1.ZNAME = ?))
+///   RETURNING Z_PK, Z_ENT
+/// ```
+///
+/// The version is raised, so that a context with unsaved changes of such a row gets a conflict instead of overwriting
+/// it. RETURNING (https://www.sqlite.org/lang_returning.html) is there only if the history or the result needs the
+/// rows; without it SQLite just counts them.
 package struct BatchUpdate<Transaction: BatchTransaction> {
   private let transaction: Transaction
   private let request: NSBatchUpdateRequest
@@ -16,6 +30,14 @@ package struct BatchUpdate<Transaction: BatchTransaction> {
   /// The fetch that finds the rows; nil for all rows of the entity.
   package var rows: RowFetch? { targets.rows(of: request) }
 
+  /// An Integer 16 or 32 could overflow by an expression, in rows that nobody has read. Therefore the extremes of the
+  /// results are looked at before the update, in the same transaction:
+  ///
+  /// ```text
+  /// SELECT CAST(min(result) AS bigint), CAST(max(result) AS bigint)
+  ///   FROM (SELECT CAST((t0.ZRATING + ?) AS INTEGER) AS result FROM ZBOOK AS t0) AS updated
+  /// ```
+  ///
   /// - Parameter fetch: `rows`, as the database can evaluate them.
   @_semantics("optimize.sil.specialize.generic.never")  // a copy for each store takes long to compile
   package func run(_ fetch: RowFetch?) throws -> BatchResult {
@@ -55,6 +77,12 @@ package struct BatchUpdate<Transaction: BatchTransaction> {
   }
 
   /// The WHERE clause. A predicate that needs other tables finds the keys first.
+  ///
+  /// ```text
+  /// no predicate              nothing, or WHERE t0.Z_ENT = 2 where the table has other rows
+  /// a predicate               WHERE t0.Z_PK IN (SELECT t0.Z_PK FROM …)
+  /// limit 100, at a server    WHERE t0._key = ANY(ARRAY(SELECT … ORDER BY … LIMIT 100 FOR UPDATE OF t0))
+  /// ```
   private func condition(_ fetch: RowFetch?) throws -> SQL {
     guard let fetch else { return targets.restriction(of: request) }
     let isLimited = fetch.limit > 0

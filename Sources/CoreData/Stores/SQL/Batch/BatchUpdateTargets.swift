@@ -18,6 +18,18 @@ package struct BatchAssignment {
 /// What a batch update of an entity may set, and to which values, in any SQL database.
 ///
 /// Errors name the entity, the property and the reason: 134070, or 1570 for a mandatory property without a value.
+///
+/// ```text
+/// key                    value                              assignment
+/// ---------------------  ---------------------------------  ------------------------------------------
+/// "isRead"               true                               ZISREAD = 1
+/// "pages"                NSExpression "pages + 1"           ZPAGES = an expression over the row itself
+/// "author"               an NSManagedObjectID, or NSNull    ZAUTHOR = its key
+/// "address"              a dictionary                       a column for each element
+/// "address.city"         "Bath"                             ZADDRESS_CITY = 'Bath'
+/// "books"                anything                           134070: a to-many relationship
+/// "author.name"          anything                           134070: another object's attribute
+/// ```
 package struct BatchUpdateTargets {
   private let store: any SQLStore
   private let mapping: TableMapping
@@ -160,6 +172,9 @@ package struct BatchUpdateTargets {
   }
 
   /// An expression over a row's own values, for a column.
+  ///
+  /// `pages + author.books.@count` would need a join, which UPDATE has not in both databases alike: 134070. The
+  /// predicate may cross relationships; the new value may not.
   private func sql(of expression: NSExpression, for column: AttributeColumn) throws -> (
     sql: SQL, type: SQLType
   ) {

@@ -1,6 +1,18 @@
 /// Writes values to a database, each to the next column: the counterpart of `RowCells`. Each dialect has one.
 ///
 /// Loops over rows are specialised for each kind, so that no value costs a call through the protocol.
+///
+/// ```text
+/// value          SQLite (StatementCells)                  PostgreSQL
+/// -------------  ---------------------------------------  ----------------
+/// Boolean        0 or 1                                   boolean
+/// Date           REAL, seconds since 2001                 timestamptz
+/// Decimal        an integer if whole, else REAL           numeric
+/// UUID           16 bytes                                 uuid
+/// URL            its absolute string                      text
+/// binary         bytes, or 01/02 in front (external)      bytea
+/// transformable  the transformer's bytes                  bytea
+/// ```
 @usableFromInline
 package protocol CellWriter: ~Copyable {
   /// Thrown for a value that the database cannot hold.

@@ -1,5 +1,7 @@
 /// How the rows of a store's entities are read and written, by the entities' numbers. Made once, when the store is
 /// opened.
+///
+/// Indexed by the entity's number, so that a row finds its writer without hashing a name. Number 0 has none.
 package struct EntityRows<Writer, Queries> {
   package let storedEntities: StoredEntities
   package let plans: RowPlans

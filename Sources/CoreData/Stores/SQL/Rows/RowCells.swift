@@ -19,6 +19,9 @@ package protocol ValueCells {
 /// Cells that become the slots of a snapshot. Each is nil for NULL.
 ///
 /// Loops over rows are specialised for each kind, so that no value costs a call through the protocol.
+///
+/// `SQLiteRow` reads SQLite's values, PostgreSQL's reader the bytes of the wire. The protocol is theirs only where they
+/// differ: what becomes of a value (`value(_:as:of:in:)`, `composite`) stands in extensions.
 @usableFromInline
 package protocol RowCells: ValueCells {
   func integer(_ column: Int32) -> Int64?

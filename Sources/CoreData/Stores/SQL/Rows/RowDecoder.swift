@@ -1,4 +1,8 @@
 /// A stored property of a row: its slot and its columns. Plain numbers, so that a row costs no reference counting.
+///
+/// For `Book.author` with subentities of `Author`: `column` is that of ZAUTHOR, `entityColumn` that of Z1_AUTHOR,
+/// `destination` is 1. Without subentities `entityColumn` is -1, and every key leads to an entity of the number
+/// `destination`.
 @usableFromInline
 package struct RowStep: Sendable {
   @usableFromInline let kind: SlotKind
@@ -22,6 +26,20 @@ package struct RowStep: Sendable {
 /// Copies the columns of one entity's row into a slab.
 ///
 /// `@unchecked Sendable`: everything is set in `init`.
+///
+/// ```text
+/// SELECT t0.Z_PK, t0.Z_OPT, t0.ZAUTHOR, t0.ZISREAD, t0.ZPAGES, t0.ZTITLE
+///           1        2          1          1            342      The Dispossessed
+///           |        |          |          |            |        |
+///           key      version    slot 0     slot 1       slot 2   slot 3
+///                               toOne      boolean      integer  string: its bytes go behind the slots
+/// ```
+///
+/// The key is not in the snapshot: who asked for the row knows it. NULL leaves the slot as `RowPacker.begin` made it,
+/// nil.
+///
+/// It runs for each row of each fetch and allocates nothing but slabs: the steps lie in memory of their own, numbers
+/// are copied, and texts become a `String` only when somebody reads the property.
 @usableFromInline
 package final class RowDecoder: @unchecked Sendable {
   /// A composite attribute, and the column of each of its elements.

@@ -1,6 +1,9 @@
 /// Writes the stored values of one entity's rows, column after column: the counterpart of `RowDecoder`.
 ///
 /// `@unchecked Sendable`: everything is set in `init`.
+///
+/// Its positions are what a `StepSet` counts: for `Book` 0 is `author`, 1 `isRead`, 2 `pages`, 3 `title`. Derived
+/// attributes have none, since the database writes them; transient ones neither.
 @usableFromInline
 package final class RowEncoder: @unchecked Sendable {
   package let mapping: TableMapping
@@ -36,6 +39,9 @@ package final class RowEncoder: @unchecked Sendable {
   package func columns(of changed: StepSet) -> [StoredColumns.Column] { changed.positions.flatMap { columns[$0] } }
 
   /// Writes the columns of a step.
+  ///
+  /// A to-one relationship to an object that this save inserts has its temporary, negative key in the slot. `resolve`
+  /// has the permanent one; without one (the object was not saved) NULL is written.
   ///
   /// - Parameter resolve: the permanent key for a temporary one.
   @inlinable

@@ -1,5 +1,21 @@
 /// The plan for reading rows of an entity and its subentities: the columns of a SELECT, and for each entity the steps
 /// that fill a snapshot.
+///
+/// The library's plans, and the SELECT that each begins:
+///
+/// ```text
+/// plan              columns                                                     key columns
+/// ----------------  ----------------------------------------------------------  -----------
+/// Author            Z_PK, Z_OPT, ZNAME                                               2
+/// Book              Z_PK, Z_OPT, ZAUTHOR, ZISREAD, ZPAGES, ZTITLE                    2
+/// Book with Novel   Z_PK, Z_OPT, Z_ENT, ZAUTHOR, ZISREAD, ZPAGES, ZTITLE, ZGENRE     3
+/// Book, "title"     Z_PK, Z_OPT, ZTITLE                                              2
+/// ```
+///
+/// Where rows may be of several entities, the third column says which, and with it which decoder reads the row: a
+/// `Book` has no step for ZGENRE. A column that two entities share stands once.
+///
+/// Ordinary fetches find their plan ready; only one that names some properties (`propertiesToFetch`) makes its own.
 @usableFromInline
 package final class RowPlan: Sendable {
   /// The first two are the key and the version. The third is the entity's number, if it varies.
@@ -67,6 +83,11 @@ package final class RowPlan: Sendable {
 
   /// The columns for a SELECT, qualified by a table's alias.
   ///
+  /// ```text
+  /// areKeys = false    t0.Z_PK, t0.Z_OPT, t0.ZAUTHOR, t0.ZISREAD, t0.ZPAGES, t0.ZTITLE
+  /// areKeys = true     t0.Z_PK, t0.Z_OPT              for IDs, faults and batches of a fetch
+  /// ```
+  ///
   /// - Parameter areKeys: leaves the properties out.
   package func columnList(alias: String, areKeys: Bool = false) -> String {
     columns.prefix(columnCount(areKeys: areKeys)).map { "\(alias).\($0)" }.joined(separator: ", ")
@@ -76,6 +97,9 @@ package final class RowPlan: Sendable {
 
   /// Gives the body the cells of each row, its decoder and its entity. Rows of entities that the model lacks are left
   /// out.
+  ///
+  /// The order of a row's life: `next` steps the statement, the body decodes the cells into a snapshot, and only then
+  /// the next step may come: texts of the cells are SQLite's own memory until then.
   @inlinable
   @inline(__always)
   package func forEachRow<Cells: RowCells>(
