@@ -2,6 +2,13 @@
 extension ChangeWriter {
   // MARK: Keys
 
+  /// ```text
+  /// inserted   Author -1, Book -2, Book -3           runs: Author 0..<1, Book 1..<3
+  /// needed     group 1: 1, group 2: 2                one reservation for each table
+  /// assigned   -1 → 1, -2 → 1, -3 → 2                keys of authors and books are counted apart
+  /// ```
+  ///
+  /// A row that got its ID before (`obtainPermanentIDs`) has a positive key and keeps it.
   package func assignKeys() throws {
     let inserted = changes.inserted
     if inserted.isEmpty { return }
@@ -61,6 +68,9 @@ extension ChangeWriter {
 
   /// Writes table by table, the rows of each in the save's order: of two rows with the same unique values the later one
   /// is rejected.
+  ///
+  /// Inserts of one table are brought together so that they fill groups; rows of other tables may come in between
+  /// without harm, since SQLite checks no foreign keys here.
   package func writeInserts() throws {
     var tables: [(table: Int32, runs: [(storedEntity: StoredEntity, rows: [Int])])] = []
     for (storedEntity, rows) in progress.insertRuns {
@@ -96,6 +106,9 @@ extension ChangeWriter {
 }
 
 /// The positions that ordered members get in a database: so far apart that other programs can put rows between.
+///
+/// With 1,024 numbers between two neighbours another program can put ten members between them, one after the other, by
+/// halving the gap, before it has to number anew.
 package enum MemberPosition {
   package static let first: Int64 = 2048
   package static let distance: Int64 = 1024

@@ -2,6 +2,17 @@
 extension ChangeWriter {
   /// Rows that change unique values are written by themselves, since they may take those that another row of the save
   /// gives up.
+  ///
+  /// ```text
+  /// changed rows                             groups
+  /// Book 1: pages                            {pages} of Book: 1, 3, 4
+  /// Book 2: title (unique)                   written at once, by itself
+  /// Book 3, Book 4: pages
+  /// Book 5: pages, isRead                    {isRead, pages} of Book: 5
+  /// ```
+  ///
+  /// A group is written when it is full, the partial ones at the end: the order of updates among each other does not
+  /// matter, because rows with unique values are not in groups.
   package func writeUpdates() throws {
     // In a property each use would be checked for overlaps, and a copied row would be counted.
     let updated = changes.updated

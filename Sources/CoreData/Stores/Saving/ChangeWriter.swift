@@ -101,6 +101,23 @@ package struct UpdateKind: Hashable {
 
 extension ChangeWriter {
   /// Writes everything. Throws the conflicts after all were found, those of versions first.
+  ///
+  /// ```text
+  /// step           what it needs from the one before
+  /// -------------  --------------------------------------------------------------------------------
+  /// assignKeys     rows refer to each other by key: all keys are known before the first row is written
+  /// begin          deleted rows are still there: the history keeps what it preserves of them
+  /// writeChecks    rows that must be unchanged, before this save changes any
+  /// writeDeletes   frees unique values for what follows
+  /// writeUpdates   the same: a book may give its title up to a new one
+  /// writeInserts
+  /// writeMembers   join rows refer to rows that are all there now
+  /// finish         conflicts first, then rejected rows, then the history
+  /// ```
+  ///
+  /// Conflicts do not stop the work: all of them are found, so that a merge policy is asked once for the whole save and
+  /// not once for each row. Then the transaction is rolled back, the policy changes the objects, and the coordinator
+  /// saves anew.
   package func write() throws -> SavedRows {
     try assignKeys()
     try begin()

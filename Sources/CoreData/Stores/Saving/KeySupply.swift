@@ -1,4 +1,6 @@
 /// Reserved keys, which are given one after the other.
+///
+/// SQLite gives one range. A server's sequence may give several, when others take numbers meanwhile.
 package struct KeySupply {
   private var ranges: ArraySlice<Range<Int64>>
   private var current: Range<Int64>

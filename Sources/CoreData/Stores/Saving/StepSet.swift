@@ -1,4 +1,7 @@
 /// A set of properties by their positions: one bit for each.
+///
+/// It is the key of prepared statements: `{pages}` and `{isRead, pages}` are two UPDATEs. For up to 64 properties it is
+/// one word.
 package struct StepSet: Hashable {
   /// The steps 0 to 63. Most entities have no more.
   private var first: UInt64 = 0

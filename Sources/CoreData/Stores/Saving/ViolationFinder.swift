@@ -26,6 +26,16 @@ package protocol UniqueRows {
 
 /// Finds the rows behind violated constraints: rows of the save among themselves, and rows of the store. Used after the
 /// rejected save was rolled back.
+///
+/// A save inserts two books "Kindred", and the store has one:
+///
+/// ```text
+/// rejected    the first new book, by the stored one
+/// found       ConstraintViolation(names: ["title"], rivals: [inserted 0, inserted 1], stored: p1)
+/// ```
+///
+/// The merge policy then decides: with "object trump" the stored row gets the new values, and the new objects go. It
+/// needs all rivals at once, not only the row that SQLite refused.
 package struct ViolationFinder<Rows: UniqueRows> {
   private let rows: Rows
   private let changes: RowChanges

@@ -2,6 +2,9 @@
 /// and which are unique.
 ///
 /// `@unchecked Sendable`: everything is set in `init`.
+///
+/// A property that was set to the value that it had is not changed, and is not written. Floating-point numbers are
+/// compared as numbers, texts as characters.
 package final class WrittenProperties: @unchecked Sendable {
   /// The properties that belong to a uniqueness constraint.
   package let unique: StepSet
