@@ -2,6 +2,18 @@
 /// neither a parameter nor an instruction is spent on them.
 ///
 /// Used on the writer connection only, under its lock.
+///
+/// An entity with 20 attributes, of whose new rows one has a value for two and the next for three:
+///
+/// ```text
+/// row  values        shape (a bit for each step)   statement
+/// 1    title, pages  0b0110                        INSERT INTO T (Z_PK, Z_ENT, Z_OPT, ZPAGES, ZTITLE) VALUES …
+/// 2    + note        0b0111                        INSERT INTO T (…, ZNOTE, ZPAGES, ZTITLE) VALUES …
+/// 9th shape          the narrowest of the eight that has its columns, or the whole one
+/// ```
+///
+/// A group of rows has one statement, and so the columns of all of them together. `Book`, with four properties, always
+/// uses the whole shape: from 12 properties on it pays.
 final class InsertShapes {
   /// Names all columns.
   let whole: InsertShape

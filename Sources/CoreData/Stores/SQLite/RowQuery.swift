@@ -1,6 +1,10 @@
 internal import Synchronization
 
 /// The SELECT of rows of an entity by their keys.
+///
+/// The entity's number is part of the condition, because a fault is of one entity: the row of another one under this
+/// key is not the object that is asked for. `serial` picks one of eight places in the connection, where the prepared
+/// statement is found without hashing its text.
 final class RowQuery: Sendable {
   let sql: String
   let decoder: RowDecoder

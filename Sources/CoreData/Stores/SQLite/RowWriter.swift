@@ -1,6 +1,19 @@
 /// The statements that write one entity's objects: its INSERT, and an UPDATE for each set of changed properties.
 ///
 /// `@unchecked Sendable`: used on the writer connection only, under its lock.
+///
+/// The texts for `Book`:
+///
+/// ```text
+/// insert        INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZAUTHOR, ZISREAD, ZPAGES, ZTITLE) VALUES (?, ?, ?, ?, ?, ?, ?)
+/// update        UPDATE ZBOOK SET Z_OPT = ?, ZPAGES = ? WHERE Z_PK = ? AND Z_OPT = ?      for each set of properties
+/// delete        DELETE FROM ZBOOK WHERE Z_PK = ? AND (Z_OPT = ? OR ? < 0)
+/// version       SELECT Z_OPT FROM ZBOOK WHERE Z_PK = ?
+/// touch         UPDATE ZBOOK SET Z_OPT = Z_OPT % 9223372036854775807 + 1 WHERE Z_PK = ?
+/// ```
+///
+/// Only changed properties are written: an unchanged value touches no index. Texts are made once and kept, up to 200;
+/// statements are kept by the connection.
 final class RowWriter: EncodedRowWriter, @unchecked Sendable {
   let mapping: TableMapping
   let steps: [RowStep]

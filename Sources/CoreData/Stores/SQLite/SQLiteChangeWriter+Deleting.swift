@@ -1,5 +1,14 @@
 /// Deletes a save's rows, in groups.
 extension SQLiteChangeWriter {
+  /// ```text
+  /// 1 row       DELETE FROM ZBOOK WHERE Z_PK = 2 AND (Z_OPT = 1 OR 1 < 0)
+  /// 8, 64 rows  SELECT count(*) FROM ZBOOK WHERE Z_PK BETWEEN 9 AND 16 AND Z_OPT = 2
+  ///             DELETE FROM ZBOOK WHERE Z_PK BETWEEN 9 AND 16
+  ///             DELETE FROM Z_1BOOKS WHERE Z_2BOOKS BETWEEN 9 AND 16             the rows of each join table
+  /// ```
+  ///
+  /// `1 < 0` stands for "any version": a row that was never read binds -1 for its version. A row that is gone already
+  /// is no conflict.
   func delete(_ rows: [Int], of storedEntity: StoredEntity, areRead: Bool) throws {
     let writer = store.writer(storedEntity.number)
     try WriteGroups.divide(rows, groups.deletes) { try delete($0, writer, areRead: areRead) }

@@ -1,5 +1,15 @@
 /// Writes the members of to-many relationships: join rows and positions.
 extension SQLiteChangeWriter {
+  /// ```text
+  /// many-to-many     DELETE FROM Z_1BOOKS WHERE Z_1AUTHORS = ? AND Z_2BOOKS = ?
+  ///                  INSERT OR IGNORE INTO Z_1BOOKS (Z_1AUTHORS, Z_2BOOKS) VALUES (?, ?)
+  ///   ordered        UPDATE Z_1BOOKS SET Z_FOK_2BOOKS = ? WHERE Z_2BOOKS = ? AND Z_1AUTHORS = ?
+  /// one-to-many      nothing: the books' own rows have their author
+  ///   ordered        UPDATE ZBOOK SET Z_FOK_AUTHOR = ? WHERE Z_PK = ?
+  /// ```
+  ///
+  /// Both ends of a many-to-many relationship report the change, so the same pair comes twice; OR IGNORE makes the
+  /// second do nothing.
   func write(_ change: MemberChange, of owner: Int64, _ storedEntity: StoredEntity) throws {
     switch store.writer(storedEntity.number).mapping.toManys[change.relationship.name] {
     case .foreignKey(_, let table, let inverse):
@@ -23,6 +33,12 @@ extension SQLiteChangeWriter {
   }
 
   /// Gives every member its position. If the members were not read, new ones come after the existing ones.
+  ///
+  /// ```text
+  /// members that were read       2048, 3072, 4096, …: all get their positions anew
+  /// members of a fault, plus 1   SELECT max(Z_FOK_AUTHOR) FROM ZBOOK WHERE ZAUTHOR = 1     4096
+  ///                              UPDATE ZBOOK SET Z_FOK_AUTHOR = 5120 WHERE Z_PK = 4
+  /// ```
   ///
   /// - Parameters:
   ///   - lastSQL: finds the last position.

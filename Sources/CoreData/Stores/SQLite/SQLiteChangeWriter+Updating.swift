@@ -2,6 +2,16 @@
 extension SQLiteChangeWriter {
   var updateGroupSize: Int { groups.updates.first ?? 1 }
 
+  /// ```text
+  /// 1 row       UPDATE ZBOOK SET Z_OPT = 2, ZPAGES = 99 WHERE Z_PK = 30 AND Z_OPT = 1
+  /// 4, 16 rows  SELECT count(*) FROM ZBOOK WHERE Z_PK BETWEEN 18 AND 21 AND Z_OPT = 1
+  ///             INSERT INTO ZBOOK (Z_PK, ZPAGES) VALUES (18, 99), (19, 99), (20, 99), (21, 99)
+  ///               ON CONFLICT (Z_PK) DO UPDATE SET Z_OPT = Z_OPT + 1, ZPAGES = excluded.ZPAGES
+  /// ```
+  ///
+  /// First the versions of the whole group are looked at; then its rows are written without a condition. Nobody can
+  /// write in between: this connection has the write lock. If a version is another one, the group is written row by
+  /// row, and each row finds its own conflict.
   func update(_ rows: [Int], _ kind: UpdateKind) throws {
     let writer = store.writer(kind.storedEntity.number)
     try WriteGroups.divide(rows, try groupSizes(kind, writer)) { try updateAtOnce($0, kind, writer) }
@@ -11,6 +21,16 @@ extension SQLiteChangeWriter {
     try updateRow(row, kind, store.writer(kind.storedEntity.number))
   }
 
+  /// Two books exchange their titles, and `title` is unique:
+  ///
+  /// ```text
+  /// UPDATE ZBOOK SET Z_OPT = 3, ZTITLE = 'Dawn' WHERE Z_PK = 1 AND Z_OPT = 2        refused: the other one has it
+  /// UPDATE ZBOOK SET Z_OPT = 2, ZTITLE = 'Kindred' WHERE Z_PK = 2 AND Z_OPT = 1     refused
+  /// UPDATE ZBOOK SET ZTITLE = NULL WHERE Z_PK = 1                                   clearUnique
+  /// UPDATE ZBOOK SET ZTITLE = NULL WHERE Z_PK = 2
+  /// UPDATE ZBOOK SET Z_OPT = 3, ZTITLE = 'Dawn' WHERE Z_PK = 1 AND Z_OPT = 2        both succeed
+  /// UPDATE ZBOOK SET Z_OPT = 2, ZTITLE = 'Kindred' WHERE Z_PK = 2 AND Z_OPT = 1
+  /// ```
   func clearUnique(_ row: Int, _ kind: UpdateKind) throws {
     let writer = store.writer(kind.storedEntity.number)
     let unique = kind.changed.intersection(writer.properties.unique)
@@ -29,6 +49,8 @@ extension SQLiteChangeWriter {
     return isWide ? Array(groups.updates.prefix(1)) : groups.updates
   }
 
+  /// The INSERT of a group runs BEFORE INSERT triggers for rows that are only updated. Somebody's own trigger of that
+  /// kind is found in the file's schema; the framework's are all AFTER triggers. Asked once for each entity.
   private func updatesGroups(of writer: RowWriter) throws -> Bool {
     if let updatesGroups = writer.updatesGroups { return updatesGroups }
     let triggers = try connection.integer(
@@ -71,6 +93,13 @@ extension SQLiteChangeWriter {
     return try runGroup(statement)
   }
 
+  /// A row that was never read has no version to compare: a new book was put into the books of an author that is a
+  /// fault. Its version is raised, so that others notice the change:
+  ///
+  /// ```text
+  /// UPDATE ZAUTHOR SET Z_OPT = Z_OPT % 9223372036854775807 + 1 WHERE Z_PK = 1
+  /// ```
+  ///
   /// - Returns: SQLite's sentence if another row has the row's unique values.
   private func updateRow(_ index: Int, _ kind: UpdateKind, _ writer: RowWriter) throws -> String? {
     let row = changes.updated[index]

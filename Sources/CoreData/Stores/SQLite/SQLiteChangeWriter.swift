@@ -1,4 +1,21 @@
 /// Writes the rows of one save into a store's file with statements, each for a group of rows where that is possible.
+///
+/// A save with a new author, its two new books, and a changed one, in a store with history:
+///
+/// ```text
+/// UPDATE Z_PRIMARYKEY SET Z_MAX = Z_MAX + 1 WHERE Z_ENT = 1                         assignKeys
+/// SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = 1
+/// UPDATE Z_PRIMARYKEY SET Z_MAX = Z_MAX + 2 WHERE Z_ENT = 2
+/// SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = 2
+/// UPDATE ZBOOK SET Z_OPT = 2, ZPAGES = 342 WHERE Z_PK = 1 AND Z_OPT = 1             writeUpdates
+/// INSERT INTO ZAUTHOR (Z_PK, Z_ENT, Z_OPT, ZNAME) VALUES (2, 1, 1, 'Butler')        writeInserts
+/// INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZAUTHOR, ZISREAD, ZPAGES, ZTITLE) VALUES (3, 2, 1, 2, 0, 287, 'Kindred')
+/// INSERT INTO ZBOOK …
+/// INSERT INTO ATRANSACTION …, INSERT INTO ACHANGE … for each row                    finish
+/// ```
+///
+/// An update finds its row only with the version that was read (`AND Z_OPT = 1`). If it changes no row, somebody else
+/// has saved it meanwhile, or deleted it: a conflict, which the merge policy decides about.
 final class SQLiteChangeWriter: ChangeWriter {
   let store: SQLiteStore
   let changes: RowChanges
@@ -74,6 +91,15 @@ final class SQLiteChangeWriter: ChangeWriter {
   /// Whether the rows are in the file and have the expected versions. That stays true until this save writes them,
   /// because no other connection can write during its transaction.
   ///
+  /// ```text
+  /// all have version 1       SELECT count(*) FROM ZBOOK WHERE Z_PK BETWEEN 17 AND 32 AND Z_OPT = 1      16?
+  /// versions differ          SELECT Z_PK, Z_OPT FROM ZBOOK WHERE Z_PK BETWEEN 1 AND 16                  row by row
+  /// ```
+  ///
+  /// The second form relies on SQLite giving the rows in the order of the keys. It does, because it walks the table's
+  /// B-tree, also for IN, whose list it sorts; if it ever did not, the group is written row by row, which is right as
+  /// well.
+  ///
   /// - Parameter keys: in ascending order, which is SQLite's order too.
   func versions(of keys: [Int64], _ shape: KeyShape, _ writer: RowWriter, are expected: (Int) -> Int64) throws -> Bool {
     let first = expected(0)
@@ -121,6 +147,9 @@ final class SQLiteChangeWriter: ChangeWriter {
   }
 
   /// Runs a statement for one row.
+  ///
+  /// SQLite undoes the refused statement and keeps the transaction (https://www.sqlite.org/lang_conflict.html, ABORT).
+  /// So the save can go on and find all refused rows.
   ///
   /// - Returns: SQLite's sentence if another row has its unique values.
   func run(_ statement: SQLiteStatement, for row: (entity: String, key: Int64)) throws -> String? {

@@ -28,6 +28,9 @@ extension SQLiteRow: RowCells {
   }
 
   /// Of SQLite's shortest text of the number: a Double would bring its binary error into the decimal.
+  ///
+  /// 3.1 is stored as the REAL 3.1000000000000000888; SQLite's text of it is "3.1", which is the decimal that was
+  /// saved.
   func decimal(_ column: Int32) -> NSDecimalNumber? {
     string(column).map { NSDecimalNumber(string: $0, locale: Locale(identifier: "en_US_POSIX")) }
   }

@@ -1,5 +1,7 @@
 /// Dictionary results: columns, aggregates and groups, straight from the file.
 extension SQLiteStore {
+  /// No object and no snapshot is made: a column's value goes from SQLite into the dictionary. The row cache is neither
+  /// asked nor filled.
   func dictionaries(_ settings: FetchSettings, _ fetch: RowFetch) throws -> [NSDictionary] {
     let (sql, columns) = try SQLGenerationError.translated {
       try select(settings, fetch, generator(for: fetch.entityName))

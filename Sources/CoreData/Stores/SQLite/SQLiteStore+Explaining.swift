@@ -1,3 +1,5 @@
+/// For `title == "Kindred"` without an index: statement `SELECT … FROM ZBOOK t0 WHERE (t0.ZTITLE = ?)`, plan `SCAN
+/// t0`. SCAN goes through all rows, SEARCH through a part of an index (https://www.sqlite.org/eqp.html).
 extension SQLiteStore: ExplainingStore {
   func explain(_ settings: FetchSettings, _ fetch: RowFetch) throws -> FetchExplanation.Statement {
     let sql = try statement(settings, fetch)

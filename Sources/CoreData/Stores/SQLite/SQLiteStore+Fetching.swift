@@ -1,5 +1,20 @@
 /// Fetching rows by predicate and order.
 extension SQLiteStore {
+  /// ```text
+  /// Fetch                                       Writer (this process or another)
+  /// ------------------------------------------  ------------------------------------------
+  /// epoch = cache.epoch
+  /// takes a reader, SELECT … begins             commits: the fetch does not see it
+  /// rows come, with the state of its beginning  (this process) cache.commit: the epoch grows
+  /// cache.add(rows, since: epoch)
+  ///   adds none: the epoch has changed
+  /// ```
+  ///
+  /// Without the epoch the fetch would put the old rows into the cache over the committed ones. A commit of another
+  /// process does not change the epoch by itself; `validateRowCache` notices it before the next request, drops all rows
+  /// and begins a new epoch.
+  ///
+  /// The order of `body` and cache is free: contexts have the snapshots in any case, and keep them while they use them.
   func fetch(_ fetch: RowFetch, _ body: (StoredEntity, Int64, __owned Snapshot?) -> Void) throws {
     let plan = plan(fetch)
     let sql = try select(plan.columnList(alias: "t0", areKeys: !fetch.includesValues), fetch, isOrdered: true)
@@ -29,6 +44,12 @@ extension SQLiteStore {
   /// Always true: reading all rows to evaluate in memory would cost too much, so such a fetch throws.
   func understands(_ fetch: RowFetch) throws -> Bool { true }
 
+  /// ```text
+  /// count                 SELECT count(*) FROM ZBOOK t0
+  /// count, limit 10       SELECT count(*) FROM (SELECT 1 FROM ZBOOK t0 LIMIT 10)
+  /// ```
+  ///
+  /// SQLite counts a whole table by walking through its smallest index; it keeps no number of rows.
   func count(_ fetch: RowFetch) throws -> Int {
     let isWindowed = fetch.limit > 0 || fetch.offset > 0
     let sql = try select(isWindowed ? "1" : "count(*)", fetch, isOrdered: false)

@@ -24,6 +24,9 @@ extension SQLiteStore {
 
   // MARK: Destroying and replacing
 
+  /// The file is emptied and not removed: a process that has it open goes on using its inode, and another one would
+  /// make a new file under the name. With an empty file both see the same. `erase` copies an empty database over it, in
+  /// a transaction, so readers see all or nothing of the store.
   static func destroy(at url: URL, _ options: [AnyHashable: Any]?, closing: () throws -> Void) throws {
     if url.isInMemoryStore {
       SharedMemoryDatabases.forget(url)
@@ -46,6 +49,9 @@ extension SQLiteStore {
     UnusedFiles(of: url).removeIfPossible()
   }
 
+  /// SQLite's backup copies pages, under locks, from a file that others may use meanwhile
+  /// (https://www.sqlite.org/backup.html). Copying the file with the means of the file system would miss what is in its
+  /// log, and would break the locks that this process has on it.
   static func replace(_ destination: StoreFile, with source: StoreFile) throws {
     try CoreDataErrors.translating("Replacing \(destination.url.path) with \(source.url.path)") {
       let from = try SQLiteConnection(path: source.url.path, access: .readWrite)
@@ -101,6 +107,8 @@ extension SQLiteStore {
     return new
   }
 
+  /// The copy gets a UUID of its own, since IDs of objects contain it: two stores with one UUID cannot be told apart by
+  /// a URI. Its history is emptied, for it would name the original's transactions.
   private func fill(
     _ destination: SQLiteConnection, from source: SQLiteConnection, _ opening: StoreOpening
   ) throws {

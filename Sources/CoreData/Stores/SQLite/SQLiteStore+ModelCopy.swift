@@ -25,6 +25,8 @@ extension SQLiteStore {
     return try KeptModel.model(in: packed, of: connection.path)
   }
 
+  /// The hashes of the metadata say which entities the content has, and whether the copy is theirs: a program that
+  /// migrated the file without this framework may have left an older copy.
   static func keptModel(at url: URL, _ options: [AnyHashable: Any]?) throws -> NSManagedObjectModel? {
     try CoreDataErrors.translating("Reading the model of \(url.path)") {
       let prefix = StoreMetadata.prefix(options)

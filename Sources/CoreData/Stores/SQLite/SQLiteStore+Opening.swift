@@ -7,6 +7,29 @@ struct OpenedFile {
 }
 
 /// The steps that open the store of a prefix in a SQLite database.
+///
+/// `OpeningSteps.run` calls these in its order. For a new file the statements are:
+///
+/// ```text
+/// exists              SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'Z_METADATA'
+/// create              PRAGMA page_size = 4096, PRAGMA auto_vacuum = INCREMENTAL, PRAGMA journal_mode = WAL
+///                     BEGIN IMMEDIATE, the question again, CREATE TABLE …, INSERT …, COMMIT
+/// metadata            SELECT Z_UUID, Z_PLIST FROM Z_METADATA WHERE Z_VERSION = 1
+/// open                SELECT Z_ENT, Z_NAME, Z_SUPER FROM Z_PRIMARYKEY …, and the columns of all tables
+///                     with a history: CREATE TABLE ACHANGE … in a transaction of its own
+/// ```
+///
+/// Two processes that create one file at once:
+///
+/// ```text
+/// Process A                                    Process B
+/// -------------------------------------------  -------------------------------------------
+/// exists: no                                   exists: no
+/// BEGIN IMMEDIATE                              BEGIN IMMEDIATE waits
+/// there is still no Z_METADATA: creates it
+/// COMMIT                                       gets the lock; there is a Z_METADATA: creates nothing
+/// metadata, open                               metadata, open: A's store, with A's UUID
+/// ```
 struct SQLiteOpening: OpeningSteps {
   let database: SQLiteDatabase
   let opening: StoreOpening
@@ -71,6 +94,10 @@ struct SQLiteOpening: OpeningSteps {
   }
 
   /// Settings that only take effect while the file is empty, and the journal mode.
+  ///
+  /// `page_size` and `auto_vacuum` take effect only before the first table is made, `page_size` not at all once the
+  /// file is in WAL mode (https://www.sqlite.org/pragma.html#pragma_page_size,
+  /// https://www.sqlite.org/pragma.html#pragma_auto_vacuum). The log is switched on last for that reason.
   private func prepareFile() throws {
     try database.withWriter { connection in
       guard try connection.integer("SELECT count(*) FROM sqlite_master") == 0 else { return }
@@ -80,6 +107,8 @@ struct SQLiteOpening: OpeningSteps {
     }
   }
 
+  /// A file of a music player or a browser is an SQLite file too. Creating a store in it would work, and the person
+  /// would find tables in it later; therefore tables without a `…_METADATA` are refused (134020).
   private func create(_ connection: SQLiteConnection) throws {
     let (entities, model) = (opening.entities, opening.model)
     let foreign = try connection.rows(
@@ -107,6 +136,15 @@ struct SQLiteOpening: OpeningSteps {
 extension SQLiteStore {
   static var storeTypes: [String] { [NSSQLiteStoreType] }
 
+  /// ```text
+  /// store A  at Library.sqlite, prefix Z  ─┐
+  ///                                        ├─ one SQLiteDatabase: one writer, one transaction for a save to both
+  /// store B  at Library.sqlite, prefix C  ─┘
+  /// store C  at Other.sqlite               ── another one: a save to all three commits two transactions
+  /// ```
+  ///
+  /// `Configuration.isSameDatabase` compares places, not texts: a symbolic link to the file is the same database. Two
+  /// databases for one file would also be two users of its locks, and would wait for each other.
   static func open(_ opening: StoreOpening) throws -> any ObjectStore {
     let siblings = opening.others.compactMap { $0 as? SQLiteStore }
     return try CoreDataErrors.translating("Opening \(opening.place)") {
@@ -179,6 +217,9 @@ extension SQLiteStore {
 
   /// Runs the body and tells which file its errors are about. What it reads was written together with the store, so the
   /// file is damaged or was changed by hand.
+  ///
+  /// Reached when the hashes fit the model and the tables do not: somebody has dropped a column, or
+  /// `NSIgnorePersistentStoreVersioningOption` skipped the comparison.
   static func naming<T>(_ path: String, _ body: () throws -> T) throws -> T {
     do {
       return try body()

@@ -31,6 +31,24 @@ extension SQLiteDatabase {
   /// In WAL mode it sees the file's state from its beginning and blocks no writer. But the log cannot start over while
   /// it is open: SQLite does not overwrite frames that a reader needs (https://www.sqlite.org/wal.html, "Avoiding
   /// Excessively Large WAL Files").
+  ///
+  /// ```text
+  /// Pinned context                                Writer
+  /// --------------------------------------------  ------------------------------------------------
+  /// PRAGMA journal_mode                           (WAL: 40 frames in the log)
+  /// BEGIN
+  /// SELECT count(*) FROM sqlite_master
+  ///   takes a read mark at frame 40
+  ///                                               commits: frames 41 to 60
+  /// SELECT … FROM ZBOOK: frames up to 40          fetches of others see frame 60
+  ///                                               checkpoint: copies frames up to 40 into the file, not more
+  ///                                               the log grows; it cannot start over
+  /// the generation is freed: COMMIT, close
+  ///                                               checkpoint: copies all; the next writer starts the log over
+  /// ```
+  ///
+  /// BEGIN alone takes no mark (https://www.sqlite.org/lang_transaction.html, "DEFERRED"): a commit between BEGIN and
+  /// the first read would be seen. Therefore the empty question follows at once.
   func pinnedConnection() throws -> OwnedConnection<SQLiteConnection>? {
     if configuration.isInMemory { return nil }
     let owned = try ownedReader()

@@ -1,5 +1,10 @@
 /// Rows by key, and the members of to-many relationships. Everything else is a fetch.
 extension SQLiteStore {
+  /// Called when a fault fires and the row cache does not have the row:
+  ///
+  /// ```text
+  /// SELECT t.Z_PK, t.Z_OPT, t.ZAUTHOR, t.ZISREAD, t.ZPAGES, t.ZTITLE FROM ZBOOK t WHERE t.Z_PK = ? AND t.Z_ENT = 2
+  /// ```
   func row(_ id: NSManagedObjectID, in generation: QueryGeneration?) throws -> Snapshot? {
     let cache = cache(generation)
     let epoch = cache.epoch
@@ -19,6 +24,12 @@ extension SQLiteStore {
     return try statement.step() ? try query.decoder.decode(SQLiteRow(statement), connection.packer) : nil
   }
 
+  /// A to-many fault reads the members' rows with it, so that going through them fires no further fault:
+  ///
+  /// ```text
+  /// SELECT t.Z_PK, t.Z_OPT, t.ZAUTHOR, t.ZISREAD, t.ZPAGES, t.ZTITLE FROM ZBOOK t WHERE t.ZAUTHOR = ?
+  ///   ORDER BY t.Z_FOK_AUTHOR                                                       where the books are ordered
+  /// ```
   func members(
     of id: NSManagedObjectID, _ relationship: NSRelationshipDescription, in generation: QueryGeneration?,
     _ body: (StoredEntity, Int64, Snapshot) -> Void
@@ -46,6 +57,14 @@ extension SQLiteStore {
     cache.add(rows, since: epoch)
   }
 
+  /// For `relationshipKeyPathsForPrefetching`: one statement for up to 256 owners instead of one for each.
+  ///
+  /// ```text
+  /// SELECT t.Z_PK, t.Z_OPT, t.ZAUTHOR, t.ZISREAD, t.ZPAGES, t.ZTITLE, t.ZAUTHOR FROM ZBOOK t
+  ///   WHERE t.ZAUTHOR IN (?,?,?) ORDER BY t.ZAUTHOR
+  /// ```
+  ///
+  /// The last column is the owner. Rows do not go into the cache here: contexts get them at once.
   func members(
     ofEach keys: [Int64], _ storedEntity: StoredEntity, _ relationship: NSRelationshipDescription,
     in generation: QueryGeneration?,
@@ -83,6 +102,9 @@ extension SQLiteStore {
     }
   }
 
+  /// For `existingObject`, batches of a fetch and faults that are fired together. 70 keys are read with a statement of
+  /// 256 parameters, of which 186 repeat the last key: `RowQueries` has few sizes, so the statement is prepared
+  /// already.
   func rows(
     _ keys: [Int64], of storedEntity: StoredEntity, in generation: QueryGeneration?, _ body: (Int64, Snapshot) -> Void
   ) throws {

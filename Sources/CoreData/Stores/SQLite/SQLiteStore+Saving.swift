@@ -3,6 +3,16 @@ extension SQLiteStore {
   /// Stores of one file share one scope.
   var writeScope: any WriteScope { database }
 
+  /// The coordinator calls it inside of `writeScope.transaction`, so `database.write` joins the open transaction. Two
+  /// stores in one file share it: both are saved, or neither.
+  ///
+  /// ```text
+  /// coordinator      writeScope.exclusively             this coordinator's other saves wait
+  ///                    transaction("Saving")            BEGIN IMMEDIATE: other processes wait
+  ///                      write(changes) of each store   INSERT, UPDATE, DELETE
+  ///                                                     COMMIT: readers see it from now on
+  ///                    didCommit() of each store
+  /// ```
   func write(_ changes: RowChanges) throws -> SavedRows {
     try CoreDataErrors.translating("Saving to \(database.configuration.path)") {
       try database.write { connection in
@@ -48,6 +58,8 @@ extension SQLiteStore {
   }
 }
 
+/// Saves to files of different databases take their locks in the order of `name`, in every process the same: two saves
+/// cannot wait for each other.
 extension SQLiteDatabase: WriteScope {
   var name: String { configuration.path }
 

@@ -10,6 +10,10 @@ extension SQLiteStore {
 }
 
 /// Values are compared as SQLite stores them.
+///
+/// A title is compared as SQLite compares it: `SELECT ?1, ?2` gives a bound value back in its storage class. A REAL
+/// without a fraction becomes an integer, as it does in a column of numbers, so that 5.0 and 5 are the same unique
+/// value here too.
 private struct UniqueSQLiteRows: SQLUniqueRows {
   let store: SQLiteStore
   let connection: SQLiteConnection

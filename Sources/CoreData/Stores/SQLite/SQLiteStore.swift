@@ -2,6 +2,28 @@
 ///
 /// `@unchecked Sendable`: everything set while opening is constant afterwards, the plans included; the database and the
 /// row cache do their own locking; writers are used under the database's write lock.
+///
+/// The parts, and the files that have them:
+///
+/// ```text
+/// open, create         SQLiteStore+Opening, StoreSchema+Existing, SQLiteStore+ModelCopy
+/// read by key          SQLiteStore+Reading, RowQuery
+/// fetch                SQLiteStore+Fetching, SQLiteStore+Dictionaries, with SQL/SQLGenerator
+/// save                 SQLiteStore+Saving, SQLiteChangeWriter, RowWriter, InsertShapes, with Saving/ChangeWriter
+/// batch requests       Batch/
+/// history              History/
+/// connections          Connection/SQLiteDatabase: one writer, up to eight readers
+/// pinned contexts      SQLiteStore+Pinning
+/// other models         Migration/
+/// large values         ExternalData/
+/// others' commits      RemoteChange/, Connection/ForeignCommits
+/// ```
+///
+/// A row on its way from the file to an object:
+///
+/// ```text
+/// ZBOOK in the file → SQLiteStatement, SQLiteRow → RowDecoder → Snapshot in a RowSlab → RowCache → object
+/// ```
 final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   let database: SQLiteDatabase
   let schema: StoreSchema
@@ -18,6 +40,8 @@ final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   let hasExternalData: Bool
 
   /// Opens the store in a database, or creates it there.
+  ///
+  /// `followCommits` comes before the first row is read: a commit in between would go unnoticed otherwise.
   init(_ database: SQLiteDatabase, _ opening: StoreOpening) throws {
     let opened = try SQLiteOpening(database, opening).run()
     // Later reads are compared with this state of the file.
@@ -67,6 +91,14 @@ final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   func validateRowCache() { rowCache.validate(database.foreignVersion()) }
 
   /// Reserves keys in the table of a root entity and returns the first. Called in a transaction.
+  ///
+  /// ```text
+  /// UPDATE Z_PRIMARYKEY SET Z_MAX = Z_MAX + 30 WHERE Z_ENT = 2
+  /// SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = 2             32: the keys 3 to 32
+  /// ```
+  ///
+  /// Both run under the file's write lock, which BEGIN IMMEDIATE took: no other process can come between them. Two
+  /// statements for a save, not for each row.
   func takeKeys(_ count: Int, root: Int, _ connection: SQLiteConnection) throws -> Int64 {
     let table = schema.primaryKeyTable
     try connection.run(

@@ -1,6 +1,9 @@
 /// Binds values to the parameters of a statement, one after the other, in the form in which SQLite keeps them.
 ///
 /// A value that SQLite does not take is noted by the statement, whose next step throws.
+///
+/// `RowEncoder.write` calls one of its methods for each column. The index moves on by itself, and the caller gets it
+/// back for the next row of the group.
 struct StatementCells: CellWriter {
   let statement: SQLiteStatement
   /// The next parameter.
@@ -49,6 +52,9 @@ struct StatementCells: CellWriter {
   }
 
   /// A whole number is stored as an integer, a fraction as REAL, as in Apple's files.
+  ///
+  /// A REAL keeps 15 digits: 3.3333333333 comes back as it was, 0.12345678901234567890 does not. Apple's files lose the
+  /// same digits. A text would not, but neither Apple's framework nor SQL's arithmetic would read it as a number.
   mutating func decimal(_ value: NSDecimalNumber) {
     if let whole = Int64(value.stringValue) { integer(whole) } else { double(value.doubleValue) }
   }

@@ -1,6 +1,17 @@
 /// The metadata table of a SQLite store: a property list, and the store's identifier in a column of its own.
 extension StoreMetadata {
   /// The metadata of a new SQLite file.
+  ///
+  /// ```text
+  /// NSStoreType                        "SQLite"
+  /// NSPersistenceFrameworkVersion      1344
+  /// NSStoreModelVersionHashes          Author: 6b2b449e…, Book: cd8627f7…    32 bytes for each entity
+  /// NSStoreModelVersionHashesVersion   3
+  /// NSStoreModelVersionHashesDigest    "NNIqwD9jDhi1pOJZ…"      base 64 of a SHA-512 over all hashes
+  /// NSStoreModelVersionChecksumKey     "92hYqXSILHLq1vQA…"      base 64 of a SHA-256
+  /// NSStoreModelVersionIdentifiers     [""]
+  /// _NSAutoVacuumLevel                 "2"                      incremental, as the file's pragma says
+  /// ```
   static func newFile(
     entities: [NSEntityDescription], identifiers: Set<AnyHashable>, type: String = NSSQLiteStoreType
   ) -> [String: Any] {

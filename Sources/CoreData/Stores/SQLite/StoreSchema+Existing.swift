@@ -4,6 +4,10 @@ extension StoreSchema {
   /// Entity numbers are the file's. Columns have the places that the rules for a new file with those numbers give them.
   /// Join tables are also found under the names that older frameworks gave them.
   ///
+  /// `SchemaFile` is what is there, the model what should be there; what the schema gets is the model's with the file's
+  /// numbers. A file may have more than the model: columns of other programs, tables of other stores. It may not have
+  /// less.
+  ///
   /// - Throws: `StoreSchemaError` if the file lacks an entity, a table or a column of the model.
   convenience init(
     entities: [NSEntityDescription], prefix: String, file: SchemaFile
@@ -60,6 +64,12 @@ extension SchemaFile {
   }
 
   /// A join table in the file: under the expected name or the other end's, with the columns found there.
+  ///
+  /// ```text
+  /// expected            Z_1BOOKS (Z_1AUTHORS, Z_2BOOKS)
+  /// accepted as well    Z_1BOOKS (Z_1AUTHORS1, Z_2BOOKS)        another suffix of a collision
+  ///                     Z_2BOOKS or Z_1AUTHORS with these columns: the other end named the table
+  /// ```
   fileprivate func existing(_ expected: JoinLayout) throws(StoreSchemaError) -> JoinLayout {
     if let fileColumns = columns[expected.table.name], let layout = match(expected, expected.table.name, fileColumns) {
       return layout

@@ -29,6 +29,13 @@ struct WriteGroups: Sendable {
 
 /// The keys of a group of rows as a condition, parameters from 1 on. Statements of one shape differ in their parameters
 /// only.
+///
+/// ```text
+/// keys 17, 18, 19, 20   Z_PK BETWEEN ?1 AND ?2               one text for all runs
+/// keys 1, 3, 4, 9       Z_PK IN (?1, ?2, ?3, ?4)             one text for each number of keys
+/// ```
+///
+/// New rows of one save have keys in a row, so what was made together is mostly found together.
 struct KeyShape: Hashable {
   let count: Int
   /// Whether the keys follow each other without a gap, so that the first and the last one tell all.
