@@ -6,6 +6,16 @@
 /// instructions less, of about 9,000 that SQLite needs to insert it.
 ///
 /// Used with its connection on one thread at a time.
+///
+/// ```text
+/// clear()                     used = 0
+/// bind row 1: "Kindred"       Kindred                       used = 7
+/// bind row 2: "Dawn"          KindredDawn                   used = 11
+/// step: SQLite reads both
+/// clear()                     before the next run binds its texts
+/// ```
+///
+/// A text that does not fit into the 64 KiB is copied by SQLite, as it would be without this.
 final class BoundTexts {
   private let memory: UnsafeMutablePointer<UInt8>
   private var used = 0

@@ -4,6 +4,17 @@ internal import CSQLite
 ///
 /// SQLite's own handler sleeps up to 100 ms between attempts, far longer than a commit takes. This one begins at 50
 /// µs. Source: https://www.sqlite.org/c3ref/busy_handler.html
+///
+/// ```text
+/// attempt    0    1    2    3    4     5     6     7     8 …
+/// pause µs   50   100  200  400  800   1600  3200  5000  5000
+/// waited     0    50   150  350  750   1550  3150  6350  11350
+/// ```
+///
+/// A save of a few rows commits in well under a millisecond, and the second writer has its lock soon after. Who waits
+/// for seconds tries 200 times a second, which costs nothing noticeable.
+///
+/// SQLite does not call the handler where waiting would be a deadlock; the statement fails at once then.
 enum BusyHandler {
   static func install(on connection: OpaquePointer, timeout: TimeInterval) {
     // The limit is passed as the context pointer's value, so that no memory has to be owned.

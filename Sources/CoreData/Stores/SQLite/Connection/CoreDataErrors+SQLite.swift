@@ -1,5 +1,18 @@
 extension CoreDataErrors {
   /// Core Data's error for an SQLite error.
+  ///
+  /// ```text
+  /// SQLite                         Core Data                                 what a person does
+  /// -----------------------------  ----------------------------------------  ---------------------------------
+  /// 5 BUSY, 6 LOCKED               134090 persistentStoreTimeout             wait longer, find the other writer
+  /// 14 CANTOPEN, 23 AUTH           134080 persistentStoreOpen                look at the path and its rights
+  /// 19 CONSTRAINT                  133021 managedObjectConstraintMerge       another row has the values
+  /// 26 NOTADB                      134010 persistentStoreTypeMismatch        it is not an SQLite file
+  /// 11 CORRUPT, 13 FULL and all    134180 sqlite                             read the message, which has
+  ///   others                                                                   SQLite's own sentence
+  /// ```
+  ///
+  /// The extended code is in the user info under `NSSQLiteErrorDomain`.
   static func error(_ sqlite: SQLiteError, _ doing: String) -> NSError {
     let code: CocoaError.Code =
       switch sqlite.primaryCode {

@@ -1,6 +1,21 @@
 internal import Synchronization
 
 /// A state of a database file, as its header or that of its log's index tells it: another one after each commit.
+///
+/// The 48 bytes in WAL mode, as three commits after the creation of a table have left them:
+///
+/// ```text
+/// bytes    0- 3   3007000      version of the format
+///          8-11   4            the count of commits: `count`
+///         12      1            is initialised
+///         14-15   4096         size of a page
+///         16-19   5            frames in the log
+///         20-23   2            pages of the database
+///         24-47                checksums and salts
+/// ```
+///
+/// A commit changes at least the count and the frames; a log that starts over changes the salts. So equal bytes mean
+/// that nothing was committed in between.
 struct CommitMark: Equatable {
   private var words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0)
   /// Grows by one with each commit, and restarts after its largest value.
@@ -45,6 +60,8 @@ struct CommitMark: Equatable {
 /// Where it cannot tell, a commit counts as foreign: rows are read again without need, but none is taken for current
 /// that another connection has changed.
 final class ForeignCommits: Sendable {
+  /// `begin` is the count at the transaction's start. Between BEGIN IMMEDIATE and COMMIT nobody else can commit, so
+  /// exactly `begin + 1` afterwards is this writer's own.
   private struct State {
     /// The address of the log's index, which is mapped until `stop()`; 0 for none.
     var index: UInt = 0

@@ -45,6 +45,13 @@ struct PageCache {
     if statements >= Self.statementsOfLook { look(connection) }
   }
 
+  /// ```text
+  /// 64 statements of one transaction        what it means                      what happens
+  /// --------------------------------------  ---------------------------------  -----------------------------
+  /// 0 pages moved into the log              everything fits                    nothing
+  /// pages moved, few read again             rows in the order of their keys    nothing: they are not needed
+  /// pages moved, 64 or more read again      an index in random order           the limit is doubled
+  /// ```
   @inline(never)
   private mutating func look(_ connection: SQLiteConnection) {
     let before = seen

@@ -9,6 +9,11 @@ extension SQLiteConnection {
 
   /// The same in steps. Source: https://www.sqlite.org/c3ref/backup_finish.html
   ///
+  /// With several pages at once a writer of this process or another may come between two steps. The copy then begins
+  /// anew, except if the writer uses the same connection as the source
+  /// (https://www.sqlite.org/c3ref/backup_finish.html). With -1 the source is locked against writers for one step, and
+  /// the copy is one state.
+  ///
   /// - Parameters:
   ///   - pages: the number of pages that are copied at once; -1 for all.
   ///   - progress: called after each of these steps with the number of copied pages and of all. What it throws ends the
@@ -38,6 +43,9 @@ extension SQLiteConnection {
   }
 
   /// Empties this database, as if its file was new.
+  ///
+  /// For `destroyPersistentStore`: the file stays, so that others who have it open see an empty database instead of a
+  /// file without a name.
   func erase() throws {
     let empty = try SQLiteConnection(path: ":memory:", access: .create)
     // A write-ahead log cannot take pages of another size.

@@ -1,6 +1,7 @@
 internal import CSQLite
 
 extension SQLiteConnection {
+  /// SQLite keeps the boxed function and frees it with the connection, or when another one of the name takes its place.
   func register(_ function: SQLFunction) {
     sqlite3_create_function_v2(
       handle, function.name, Int32(function.argumentCount),
@@ -19,6 +20,8 @@ extension SQLiteConnection {
       }, nil, nil, { Unmanaged<Box<RegisteredFunction>>.fromOpaque($0!).release() })
   }
 
+  /// SQLite calls the step for each row of a group and the end once; the values in between hang on memory of SQLite's
+  /// own, which it zeroes for each group. A group without values has no such memory: `evaluate` gets an empty list.
   func register(_ aggregate: SQLAggregate) {
     sqlite3_create_function_v2(
       handle, aggregate.name, 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC,

@@ -3,6 +3,14 @@ extension SQLiteConnection {
   ///
   /// Source: https://www.sqlite.org/eqp.html. The columns are the line's number, that of the line above it, one that is
   /// not used, and the text.
+  ///
+  /// ```text
+  /// SELECT … FROM ZBOOK t0 LEFT JOIN ZAUTHOR t1 ON t1.Z_PK = t0.ZAUTHOR ORDER BY t1.ZNAME
+  ///
+  /// SCAN t0                                                          each book
+  /// SEARCH t1 USING INTEGER PRIMARY KEY (rowid=?) LEFT-JOIN          its author, by key
+  /// USE TEMP B-TREE FOR ORDER BY                                     all are sorted before the first comes
+  /// ```
   func plan(of sql: String) throws -> [String] {
     var depths: [Int64: Int] = [:]
     // Not a cached statement: it would take the place of one that runs often.

@@ -7,6 +7,13 @@ internal import Synchronization
 /// `@unchecked Sendable`: the connection is opened without SQLite's own locks (SQLITE_OPEN_NOMUTEX), and
 /// `SQLiteDatabase` hands it to one user at a time. SQLite allows `interrupt()` from other threads, while the
 /// connection is open.
+///
+/// Opening a connection costs the registration of all functions, and with its first statement the reading of the
+/// schema. Therefore readers are kept; prepared statements are kept with them, up to 256, and the next use of a text
+/// finds its statement ready.
+///
+/// `SQLITE_OPEN_NOMUTEX` leaves SQLite's own mutex out (https://www.sqlite.org/threadsafe.html, "Multi-thread"): two
+/// threads that used one connection at once would damage its memory. The pool sees to it that they do not.
 package final class SQLiteConnection: PooledConnection, @unchecked Sendable {
   let handle: OpaquePointer
   package let path: String
@@ -81,6 +88,9 @@ package final class SQLiteConnection: PooledConnection, @unchecked Sendable {
   // MARK: Statements
 
   /// The prepared statement of a text, from the cache unless that one is in use.
+  ///
+  /// While a statement runs, its body may ask for the same text again: a transformer that reads an object of the same
+  /// entity, for example. That one gets a statement of its own, which takes the place in the cache.
   func statement(_ sql: String) throws -> SQLiteStatement {
     if let cached = statements[sql], !cached.isRunning { return cached }
     let statement = try SQLiteStatement(sql: sql, connection: self)
@@ -102,6 +112,11 @@ package final class SQLiteConnection: PooledConnection, @unchecked Sendable {
   var packer: RowPacker { ownPacker.isBusy ? RowPacker(keepsRowsApart: true) : ownPacker }
 
   /// The statement of a look-up.
+  ///
+  /// ```text
+  /// serial 17 → place 1     the query of Book in this place: its statement, without hashing the text
+  /// serial 25 → place 1     the query of Author wants the same place: it takes it
+  /// ```
   @inline(__always)
   func statement(of query: RowQuery) throws -> SQLiteStatement {
     let place = query.serial & 7
@@ -177,6 +192,16 @@ package final class SQLiteConnection: PooledConnection, @unchecked Sendable {
 
   /// Runs the body in a transaction that takes the write lock at its start, so that it cannot fail halfway when a
   /// reader becomes a writer (https://www.sqlite.org/lang_transaction.html, "IMMEDIATE").
+  ///
+  /// ```text
+  /// BEGIN IMMEDIATE
+  ///   …
+  /// COMMIT                    or, after an error, ROLLBACK
+  /// ```
+  ///
+  /// SQLite ends a transaction by itself after some errors, such as a full disk
+  /// (https://www.sqlite.org/lang_transaction.html, "Response To Errors Within A Transaction"). ROLLBACK would then be
+  /// an error of its own, which hides the first.
   @_semantics("optimize.sil.specialize.generic.never")  // a copy for each caller takes long to compile
   func immediateTransaction<T>(_ body: () throws -> T) throws -> T {
     try run("BEGIN IMMEDIATE")
@@ -198,6 +223,9 @@ package final class SQLiteConnection: PooledConnection, @unchecked Sendable {
   func releaseMemory() { sqlite3_db_release_memory(handle) }
 
   /// Makes the running statement end with SQLITE_INTERRUPT. Any thread.
+  ///
+  /// It may come from any thread while another one closes the connection: `isClosed` is asked under its lock, because
+  /// interrupting a closed connection would be a use after free.
   package func interrupt() {
     interruption.request()
     isClosed.withLock { isClosed in

@@ -1,5 +1,9 @@
 extension SQLiteDatabase.Configuration {
   /// The configuration for a store's options.
+  ///
+  /// `synchronous = NORMAL` in WAL mode: a commit is not synced to the disk, a checkpoint is. A process may be killed
+  /// at any time without losing a commit; a loss of power may lose the last commits, and never damages the file
+  /// (https://www.sqlite.org/pragma.html#pragma_synchronous). `FULL` syncs each commit.
   init(_ opening: StoreOpening) throws {
     self.init(path: opening.url?.realPath ?? "")
     let options = opening.options

@@ -10,6 +10,42 @@ internal import Synchronization
 ///
 /// `@unchecked Sendable`: the writer, its uses and the observers are used under `writeLock`; the pool of connections
 /// and the commits do their own locking.
+///
+/// ```text
+/// connections of one coordinator to one file            who has it
+/// -----------------------------------------------------  ---------------------------------------------
+/// writer        1; opens the file, reads the newest      the thread that has `writeLock`
+/// readers       0 to 8, opened when needed               a fetch, from `pool.take()` to `giveBack`
+/// owned ones    1 for each pinned generation             its generation
+/// watcher's     1 for the process and file               `CommitWatcher`, if commits are observed
+/// ```
+///
+/// What a commit and a fetch do to each other in WAL mode:
+///
+/// ```text
+/// Reader                                         Writer
+/// ---------------------------------------------  --------------------------------------------
+///                                                BEGIN IMMEDIATE: the write lock
+/// SELECT: reads the file and the log up to the   INSERT: appends pages to the log
+///   last commit; waits for nobody
+///                                                COMMIT: the new end of the log in shared memory
+/// still sees the state of its beginning
+/// next SELECT: sees the commit
+/// ```
+///
+/// And two writers, of this process or another:
+///
+/// ```text
+/// Writer A                                       Writer B
+/// ---------------------------------------------  --------------------------------------------
+/// BEGIN IMMEDIATE
+///                                                BEGIN IMMEDIATE: SQLITE_BUSY; the busy handler
+/// COMMIT                                         sleeps 50 µs, 100 µs, … and tries again
+///                                                has the lock; reads versions: A's save is seen
+/// ```
+///
+/// IMMEDIATE matters: a transaction that begins as a reader and then writes can fail with SQLITE_BUSY_SNAPSHOT, and no
+/// waiting helps, since its state is old (https://www.sqlite.org/isolation.html).
 final class SQLiteDatabase: @unchecked Sendable {
   struct Configuration: Sendable {
     var path: String
@@ -72,6 +108,9 @@ final class SQLiteDatabase: @unchecked Sendable {
 
   /// Runs the body with the writer, for set-up and for reading the latest state. Waits for its current user.
   ///
+  /// The lock is recursive and counts its uses: closing the database from inside of a use ends it when the outermost
+  /// use ends.
+  ///
   /// - Throws: 134070 once the database is closed.
   func withWriter<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
     writeLock.lock()
@@ -86,6 +125,17 @@ final class SQLiteDatabase: @unchecked Sendable {
   }
 
   /// Runs the body in one `IMMEDIATE` transaction, or in the open one of the same thread.
+  ///
+  /// The order of the locks, which is the same for every writer:
+  ///
+  /// ```text
+  /// 1. writeLock              threads of this process, this coordinator
+  /// 2. writeTurn              processes, if the option names a file; in the order in which they ask
+  /// 3. BEGIN IMMEDIATE        all writers of the file, with or without the option; whoever comes first
+  /// ```
+  ///
+  /// A body inside of another one's transaction joins it: a save obtains keys, or a merge policy reads, without a lock
+  /// of its own.
   @_semantics("optimize.sil.specialize.generic.never")  // a copy for each caller takes long to compile
   func write<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
     try withWriter { connection in
@@ -99,6 +149,9 @@ final class SQLiteDatabase: @unchecked Sendable {
   }
 
   /// Runs the body in a transaction, whose commit is noted as one of this coordinator.
+  ///
+  /// `totalChanges` tells whether anything was written. A transaction without changes does not move the log's end
+  /// (SQLite writes no frame for it), so the next commit that is seen is somebody else's.
   private func transaction<T>(_ connection: SQLiteConnection, _ body: (SQLiteConnection) throws -> T) throws -> T {
     if configuration.isInMemory {
       let result = try connection.immediateTransaction { try body(connection) }
@@ -125,6 +178,9 @@ final class SQLiteDatabase: @unchecked Sendable {
   ///
   /// All connections of a process share its index of the log, which may have been opened for reading only too. So the
   /// others are closed before the new one opens the file.
+  ///
+  /// How it comes to that: a disk was mounted read-only, or a file had no right to be written, when the store was
+  /// opened; the person has mended it since. SQLite does not look again by itself.
   private func writeAnew<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
     let new = try SQLiteConnection(
       path: configuration.path, access: .readWrite, busyTimeout: configuration.busyTimeout)
@@ -164,6 +220,9 @@ final class SQLiteDatabase: @unchecked Sendable {
 
   /// Runs the body with a reader of its own, and waits if all are busy. In memory the writer is the only connection. A
   /// cancelled `control` ends the body's statements.
+  ///
+  /// The reader may have a shared transaction of look-ups open, whose state is older than the last commit; it ends
+  /// first.
   func read<T>(_ control: FetchControl? = nil, _ body: (SQLiteConnection) throws -> T) throws -> T {
     if configuration.isInMemory { return try withWriter { try $0.listening(to: control, body) } }
     let reader = try pool.take()
@@ -174,6 +233,15 @@ final class SQLiteDatabase: @unchecked Sendable {
 
   /// Runs a body that looks up rows by key. Look-ups that follow each other share a read transaction as long as nobody
   /// commits.
+  ///
+  /// ```text
+  /// for author in authors { print(author.name) }       a fault for each: a look-up for each
+  ///
+  /// look-ups 1 to 16    each begins and ends a read transaction by itself (SQLite's autocommit)
+  /// look-up 17          BEGIN; the following share it
+  /// a commit            the header of the log's index differs: the transaction ends before the next look-up
+  /// 5 ms without one    `endSharedReads` ends it, so that the log can start over
+  /// ```
   func lookUp<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
     if configuration.isInMemory { return try withWriter(body) }
     let reader = try pool.take()
@@ -188,6 +256,9 @@ final class SQLiteDatabase: @unchecked Sendable {
   }
 
   /// Ends the shared transactions that nobody has used since the last call.
+  ///
+  /// A timer calls it, and it sets the next one as long as a transaction is open. A process that reads nothing has no
+  /// timer.
   private func endSharedReads() {
     watchesSharedReads.store(false, ordering: .relaxed)
     var isOpen = false
@@ -206,6 +277,10 @@ final class SQLiteDatabase: @unchecked Sendable {
     try OwnedConnection(try Self.makeReader(configuration), of: pool)
   }
 
+  /// ```text
+  /// PRAGMA synchronous = NORMAL      as the options say
+  /// PRAGMA query_only = 1            from now on any write is an error
+  /// ```
   private static func makeReader(_ configuration: Configuration) throws -> SQLiteConnection {
     // Opened read-write, because a reader may have to create or recover the WAL's index; query_only keeps it from
     // writing.
@@ -226,6 +301,9 @@ final class SQLiteDatabase: @unchecked Sendable {
   }
 
   /// Changes when a connection of another process or coordinator has committed. Does not wait for the writer.
+  ///
+  /// Called before each request of a context, so it has to cost nothing: in WAL mode 48 bytes of memory are compared,
+  /// and neither a lock of SQLite nor a system call is needed.
   func foreignVersion() -> Int64 {
     if configuration.isInMemory { return commits.latestVersion }
     if let version = commits.version() { return version }
@@ -254,6 +332,9 @@ final class SQLiteDatabase: @unchecked Sendable {
   }
 
   /// Closes the connections: those in use when their use ends. Later uses are errors.
+  ///
+  /// The writer is closed last. The last connection to a file brings its log into it and removes the log
+  /// (https://www.sqlite.org/wal.html, "The WAL File"), unless another process has the file open.
   func close() {
     writeLock.withLock {
       isClosed = true

@@ -56,6 +56,10 @@ struct SQLiteRow {
   // MARK: The size of a value
 
   /// The bytes from one value of a row to the next; 0 if SQLite does not lay them out one after the other.
+  ///
+  /// SQLite keeps the values of a result row in an array. The size of its elements is private and differs between
+  /// builds, so it is measured with a row of five values, once in a process. If they do not lie evenly, the slower way
+  /// is used: nothing depends on the assumption but time.
   static let valueStride: Int = {
     var connection: OpaquePointer?
     var statement: OpaquePointer?

@@ -3,6 +3,19 @@ internal import CSQLite
 /// A prepared statement of one connection: bind, step, read columns, reset.
 ///
 /// Used with its connection on one thread at a time.
+///
+/// The life of a statement, for a look-up:
+///
+/// ```text
+/// prepare    SELECT … WHERE t.Z_PK = ?        once for each connection
+/// bind       1
+/// step       true: there is a row; its columns can be read until the next step or reset
+/// step       false
+/// reset      the statement is idle: the cache may hand it out again
+/// ```
+///
+/// A statement that was stepped and not reset holds its read transaction open, and with it the log. Every use therefore
+/// has `defer { statement.reset() }`, except `run()`, which resets by itself.
 final class SQLiteStatement {
   let handle: OpaquePointer
   private unowned(unsafe) let connection: SQLiteConnection
@@ -46,6 +59,13 @@ final class SQLiteStatement {
   }
 
   /// Binds a text in UTF-8.
+  ///
+  /// ```text
+  /// texts         destructor         SQLite
+  /// ------------  -----------------  --------------------------------------------------
+  /// BoundTexts    SQLITE_STATIC      reads the bytes where they are, while the statement runs
+  /// nil           SQLITE_TRANSIENT   copies them now
+  /// ```
   private func bind(text bytes: UnsafeBufferPointer<UInt8>, at index: Int32) {
     // An empty buffer may have no address, and SQLite binds NULL for one.
     guard let base = bytes.baseAddress else {
@@ -117,6 +137,9 @@ final class SQLiteStatement {
   // MARK: Running
 
   /// Steps to the next row; false if there is none.
+  ///
+  /// A value that could not be bound is thrown here, and not where it was bound: `CellWriter` binds hundreds of values
+  /// in loops that should not have an error path for each.
   @inline(__always)
   func step() throws -> Bool {
     if hasRefusedValue { throw refusal() }

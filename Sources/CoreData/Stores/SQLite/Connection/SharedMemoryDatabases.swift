@@ -2,6 +2,14 @@ internal import Synchronization
 
 /// The databases in memory that several coordinators of a process share: those at `/dev/null/NAME`. A database lives as
 /// long as a coordinator has it open.
+///
+/// ```text
+/// coordinator 1: /dev/null/cache      a database "cache", users = 1
+/// coordinator 2: /dev/null/cache      the same one, users = 2
+/// coordinator 3: /dev/null            a database of its own
+/// 1 removes its store                 users = 1; the rows stay
+/// 2 removes its store                 users = 0: the database closes, the rows are gone
+/// ```
 enum SharedMemoryDatabases {
   private struct Entry: Sendable {
     let database: SQLiteDatabase

@@ -11,6 +11,23 @@ internal import CSQLite
 /// soon after the last one.
 ///
 /// Source: https://www.sqlite.org/walformat.html, "The WAL-Index Header".
+///
+/// ```text
+/// Look-ups of this reader                       Writer (any process)
+/// --------------------------------------------  ------------------------------------
+/// header = 48 bytes of the index
+/// BEGIN
+/// SELECT … WHERE t.Z_PK = 1
+/// compares the header: the same
+/// SELECT … WHERE t.Z_PK = 2
+///                                               COMMIT: the header changes
+/// compares the header: it differs; COMMIT
+/// SELECT … WHERE t.Z_PK = 3: sees the commit
+/// … after 16 look-ups a new header and BEGIN
+/// ```
+///
+/// The header is taken before BEGIN. In the other order a commit between the two would go unnoticed: the transaction
+/// would be older than the header.
 struct SharedRead {
   /// The time after which an unused transaction ends; twice that at most.
   static let timeout = 0.005

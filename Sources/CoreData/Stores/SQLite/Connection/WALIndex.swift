@@ -4,6 +4,20 @@ internal import CSQLite
 ///
 /// Others change it at any time: each number is right for the moment in which it was read.
 /// Source: https://www.sqlite.org/walformat.html, "The WAL-Index Header".
+///
+/// ```text
+/// offset   what                                  example
+/// -------  ------------------------------------  --------------------------------------------------------
+///  0- 47   header, and a copy of it at 48- 95    see `CommitMark`
+/// 16       frames in the log                     5
+/// 32       a salt: the log's generation
+/// 96       frames that are in the file too       0: no checkpoint has run yet
+/// 100      five read marks of four bytes         0, 4, -, -, -: mark 0 is for readers of the file alone, mark 1
+///                                                for readers of the first 4 frames; - (2³²-1) was never used
+/// ```
+///
+/// A checkpoint may copy no frame beyond the smallest mark in use. When all frames are copied and no reader uses one,
+/// the next writer starts at the beginning of the log and changes the salt.
 package struct WALIndex {
   /// The number of pages in the log.
   package let frames: Int

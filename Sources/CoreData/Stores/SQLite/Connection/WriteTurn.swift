@@ -5,6 +5,16 @@ package import LinuxSystem
 ///
 /// It has a file of its own. Closing any descriptor of the database file would drop SQLite's own locks
 /// (https://www.sqlite.org/howtocorrupt.html, 2.2).
+///
+/// ```text
+/// Process A           Process B            Process C             without turns
+/// ------------------  -------------------  --------------------  --------------------------------------
+/// takes the turn      asks, waits at door  asks, waits behind B  all poll SQLite's lock; whoever
+/// writes, commits                                                happens to try at the right moment
+/// releases            takes the turn                             has it, and A, which is awake,
+/// asks again,         writes, commits                            tries first
+/// waits behind C      releases             takes the turn
+/// ```
 extension FairFileLock {
   /// - Parameter path: the option's value.
   /// - Throws: SQLITE_CANTOPEN.
