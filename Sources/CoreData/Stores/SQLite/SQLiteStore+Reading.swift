@@ -102,9 +102,9 @@ extension SQLiteStore {
     }
   }
 
-  /// For `existingObject`, batches of a fetch and faults that are fired together. 70 keys are read with a statement of
-  /// 256 parameters, of which 186 repeat the last key: `RowQueries` has few sizes, so the statement is prepared
-  /// already.
+  /// For the faults of a fetch's batch, those of prefetched to-one relationships, and objects that are asked for by
+  /// key. 70 keys are read with a statement of 256 parameters, of which 186 repeat the last key: `RowQueries` has few
+  /// sizes, so the statement is prepared already.
   func rows(
     _ keys: [Int64], of storedEntity: StoredEntity, in generation: QueryGeneration?, _ body: (Int64, Snapshot) -> Void
   ) throws {

@@ -1,4 +1,23 @@
 /// Writes the new rows of a batch into a SQLite file.
+///
+/// A book, where `title` is not unique, and where it is:
+///
+/// ```text
+/// SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = 2                                    2
+/// INSERT OR FAIL INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZAUTHOR, ZISREAD, ZPAGES, ZTITLE)  20 rows in one statement,
+///   VALUES (3, 2, 1, NULL, 0, 287, 'Kindred')                                       then 5, then one
+/// UPDATE Z_PRIMARYKEY SET Z_MAX = 3 WHERE Z_ENT = 2
+///
+/// INSERT INTO ZBOOK (…) VALUES (3, 2, 1, NULL, 0, 287, 'Kindred')                   update
+///   ON CONFLICT (ZTITLE) DO UPDATE SET Z_OPT = Z_OPT % 9223372036854775807 + 1,
+///                                      ZPAGES = excluded.ZPAGES, ZTITLE = excluded.ZTITLE RETURNING Z_PK
+/// INSERT INTO ZBOOK (…) VALUES (3, 2, 1, NULL, 0, 287, 'Kindred')                   skip
+///   ON CONFLICT (ZTITLE) DO NOTHING RETURNING Z_PK
+/// ```
+///
+/// RETURNING tells what happened: the new key means an inserted row, another key an updated one, no row a skipped one.
+/// Keys are given from a counter in memory, for nobody else can take one during the transaction, and are written back
+/// once.
 final class SQLiteBatchInsertion {
   private let batch: BatchInsertion<SQLiteBatchTransaction>
   private var store: SQLiteStore { batch.transaction.store }
@@ -124,6 +143,9 @@ final class SQLiteBatchInsertion {
   // MARK: SQL
 
   /// The last statement, if it serves again.
+  ///
+  /// For updates the text depends on the properties that the row names, since only these are taken over. Rows of one
+  /// batch mostly name the same.
   private func statement(_ shape: InsertShape, rows: Int) throws -> SQLiteStatement {
     if onDuplicate == .fail {
       if let latest, latest.shape === shape, latest.rows == rows { return latest.statement }

@@ -16,6 +16,8 @@ struct SQLiteBatchTransaction: BatchTransaction {
   /// The SQL function that gives what a row stores for an external value.
   private static let storedExternally = "cd_store_external"
 
+  /// `cd_store_external(?)` runs once for each updated row and gives each a file of its own. With one file for all of
+  /// them, deleting one row would take the value from the others.
   func parameter(_ value: Any, of attribute: NSAttributeDescription) throws -> SQL {
     let external = attribute.allowsExternalBinaryDataStorage ? value as? Data : nil
     let stored: SQLiteValue

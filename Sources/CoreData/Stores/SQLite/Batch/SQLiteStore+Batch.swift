@@ -25,6 +25,9 @@ extension SQLiteStore {
 
   /// Runs a batch in one transaction, which the store's history records. All rows read before become unknown, here and,
   /// through the file's version, in other coordinators.
+  ///
+  /// The cache's rows are superseded, not only dropped: contexts may have objects with the old rows, and a later save
+  /// of theirs has to find out that these changed.
   private func batch(
     _ doing: String, _ origin: ChangeOrigin, _ body: (SQLiteBatchTransaction) throws -> BatchResult
   ) throws -> BatchResult {

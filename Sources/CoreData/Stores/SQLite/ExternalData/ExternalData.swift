@@ -2,6 +2,18 @@
 ///
 /// 1: the value follows. 2: the name of a file follows, a UUID in capitals with a zero behind it; the file is in the
 /// store's support folder.
+///
+/// `Book.cover` allows external storage. A cover of 10 bytes, and one of 200,000:
+///
+/// ```text
+/// ZCOVER                                                          file
+/// --------------------------------------------------------------  --------------------------------------------------
+/// 01 07 07 07 07 07 07 07 07 07 07                                none: the value follows the 01
+/// 02 (a UUID's text) 00    1 + 36 + 1 = 38 bytes                  .Library_SUPPORT/_EXTERNAL_DATA/(the UUID's text)
+/// ```
+///
+/// An attribute without the option has no first byte: a migration that sets or clears the option rewrites the column
+/// (`StoreMigration.value`).
 package enum ExternalData {
   /// The value. Called while the statement that read the column still runs: its transaction keeps the file there.
   ///
@@ -22,6 +34,8 @@ package enum ExternalData {
   }
 
   /// The name of the file in which a stored value is; nil for other values.
+  ///
+  /// A text such as "../../etc/passwd" in a damaged row is not a UUID, and is nil.
   static func fileName(_ stored: Data) -> String? {
     guard stored.first == 2, stored.count == storedNameLength, stored.last == 0 else { return nil }
     let name = String(decoding: stored.dropFirst().dropLast(), as: UTF8.self)

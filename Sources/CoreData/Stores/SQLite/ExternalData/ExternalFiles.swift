@@ -8,6 +8,24 @@ internal import LinuxSystem
 /// (https://www.sqlite.org/wal.html, "Checkpointing"). Files that a killed process leaves are for ``UnusedFiles``.
 ///
 /// `@unchecked Sendable`: the folder is constant; all else is used on the writer connection only, under its lock.
+///
+/// A save that replaces a large cover:
+///
+/// ```text
+/// this save                                        others
+/// -----------------------------------------------  -------------------------------------------------
+/// writes the file NEW, fsync
+/// UPDATE ZBOOK SET ZCOVER = 02 NEW 00              a reader's state has 02 OLD 00: it reads OLD
+/// fsync of the folder: the name NEW is on disk
+/// COMMIT
+/// asks whether the row still names OLD: no
+/// OLD waits, with the log's generation 7           the reader goes on
+/// …
+/// a later commit sees the generation 8:            the log has started over: no reader of generation 7 is
+///   removes OLD                                      left, and the file has the new row on disk
+/// ```
+///
+/// A crash before COMMIT leaves NEW unnamed, a crash after it leaves OLD: `UnusedFiles` finds both.
 final class ExternalFiles: @unchecked Sendable {
   /// A value that the transaction replaces or deletes, if it is committed.
   struct Replaced {
@@ -104,6 +122,15 @@ final class ExternalFiles: @unchecked Sendable {
     do { return try connection.walIndex()?.generation } catch { return 0 }
   }
 
+  /// A store that is written rarely would keep old covers for long, as its log never starts over by itself. From 16 MB
+  /// on a checkpoint is asked for:
+  ///
+  /// ```text
+  /// PRAGMA wal_checkpoint(PASSIVE)        copies what can be copied without waiting
+  /// PRAGMA wal_checkpoint(RESTART)        waits for nobody; its first column is 0 if the log can start over
+  /// ```
+  ///
+  /// If a reader is in the way, the limit is doubled: asking again for each save would cost without an end.
   private func removeUnneeded(_ connection: SQLiteConnection, _ generation: UInt32?) {
     var ready = waiting.filter { generation == nil || $0.generation != generation }
     let bytes = waiting.reduce(0) { $0 + $1.file.size }

@@ -83,6 +83,14 @@ package struct ExternalFolder: Sendable {
   // MARK: Writing
 
   /// Writes a value into a new file, which is on disk afterwards, but its name may not be: see ``synchronize()``.
+  ///
+  /// ```text
+  /// open(O_CREAT | O_EXCL)     a new name: no file of that name is overwritten
+  /// write, fsync               the bytes are on the disk
+  /// (later) fsync(folder)      the name is on the disk: `synchronize()`, once for all files of a transaction
+  /// ```
+  ///
+  /// Without the second fsync a loss of power may leave a row that names a file which the folder does not list.
   func write(_ value: Data) throws(FileError) -> String {
     let name = UUID().uuidString
     try make()
@@ -134,6 +142,17 @@ package struct ExternalFolder: Sendable {
   /// them.
   ///
   /// After an error, those that were not here before are removed.
+  ///
+  /// ```text
+  /// Copying                                        Removing (`UnusedFiles`, `ExternalFiles`)
+  /// ---------------------------------------------  ---------------------------------------------
+  /// flock(folder, LOCK_SH)
+  /// copies A, B                                    flock(LOCK_EX | LOCK_NB) fails: tries later
+  /// makes rows name them (the body)
+  /// unlocks
+  ///                                                gets the lock; A and B are named now
+  /// ```
+  ///
   /// - Parameters:
   ///   - moving: whether the files leave the other folder, which is beside this one. They are on disk then.
   ///   - note: called before each file. What it throws ends the copy.

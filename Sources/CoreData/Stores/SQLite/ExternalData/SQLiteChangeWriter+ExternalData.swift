@@ -30,6 +30,15 @@ extension SQLiteChangeWriter {
 
 extension RowWriter {
   /// The files that a column's values name in some rows of the table `t0`.
+  ///
+  /// For the cover of the book 2:
+  ///
+  /// ```text
+  /// SELECT t0.Z_PK, t0.ZCOVER FROM ZBOOK AS t0
+  ///   WHERE t0.Z_PK = ? AND length(t0.ZCOVER) = 38 AND substr(t0.ZCOVER, 1, 1) = x'02'
+  /// ```
+  ///
+  /// `length` of a BLOB is known from the row's header: a large value that lies in the row is not read for it.
   func files(
     in column: String, where condition: SQL, _ connection: SQLiteConnection
   ) throws -> [ExternalFiles.Replaced] {

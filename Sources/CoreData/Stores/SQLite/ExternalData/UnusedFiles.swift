@@ -33,6 +33,17 @@ package struct UnusedFiles {
     }
   }
 
+  /// Why step 3 is needed, though no row of the newest state names the file:
+  ///
+  /// ```text
+  /// Reader                                   Writer                          Removing
+  /// ---------------------------------------  ------------------------------  --------------------------------
+  /// SELECT … of a state with 02 OLD 00
+  ///                                          ZCOVER = 02 NEW 00, COMMIT
+  ///                                                                          no row names OLD (newest state)
+  /// decodes ZCOVER: opens OLD                                                must not remove it yet
+  /// ends                                                                     RESTART succeeds: removes OLD
+  /// ```
   private func removeUnused(waiting seconds: TimeInterval) throws -> Int? {
     let places = try [store] + ExternalFolder.neighbours(of: store)
     let databases = try places.map {
@@ -78,6 +89,9 @@ package struct UnusedFiles {
 
 extension ExternalFolder {
   /// The other databases that have the same folder, since their names differ in the extension only.
+  ///
+  /// `Library.sqlite` and `Library.backup` both have `.Library_SUPPORT`: the folder is named after the file without its
+  /// extension, as in Apple's stores. A file of one of them is not unused because the other does not name it.
   static func neighbours(of store: URL) throws -> [URL] {
     let file = URL(fileURLWithPath: store.realPath)
     let folder = file.deletingLastPathComponent()
@@ -116,6 +130,17 @@ extension SQLiteConnection {
   }
 
   /// Gives the body each file's name with the table whose row names it.
+  ///
+  /// For the library with covers, two statements:
+  ///
+  /// ```text
+  /// SELECT tables.name, group_concat('"' || replace(columns.name, '"', '""') || '"', char(10))
+  ///   FROM sqlite_master AS tables, pragma_table_info(tables.name) AS columns
+  ///   WHERE … columns.type = 'BLOB' COLLATE NOCASE GROUP BY tables.name
+  /// SELECT "ZCOVER" FROM "ZBOOK" WHERE length("ZCOVER") = 38
+  /// ```
+  ///
+  /// It also finds the history's ZTOMBSTONE columns, which keep values of deleted rows.
   package func forEachExternalFile(_ body: (_ name: String, _ table: String) throws -> Void) throws {
     let tables = try rows(
       """

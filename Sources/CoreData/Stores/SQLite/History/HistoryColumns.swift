@@ -4,6 +4,16 @@
 /// To-one relationships come first, with a second bit if the destination may be of several entities; then attributes,
 /// then to-many relationships. Each kind has the root entity's properties first, ordered by name. Learnt from Apple's
 /// files: it fits the length of every mask in them.
+///
+/// ```text
+/// Book     bit     80      40      20     10
+///                  author  isRead  pages  title         ZCOLUMNS 60: isRead and pages were changed
+/// Author   bit     80      40
+///                  name    books                        ZCOLUMNS 40: books
+/// ```
+///
+/// The meaning of a bit depends on the model, so a migration sets the masks of old changes to NULL: which properties
+/// they changed is unknown from then on, that they changed is not.
 struct HistoryColumns: Sendable {
   /// The property of each bit.
   private let names: [String]

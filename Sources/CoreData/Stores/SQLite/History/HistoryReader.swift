@@ -27,6 +27,11 @@ struct HistoryReader {
     }
   }
 
+  /// ```text
+  /// SELECT t.Z_PK, t.ZTIMESTAMP,
+  ///   coalesce((SELECT ZNAME FROM ATRANSACTIONSTRING WHERE Z_PK = t.ZAUTHORTS), t.ZAUTHOR), … and three more names
+  ///   FROM ATRANSACTION t WHERE t.Z_PK > ? ORDER BY t.Z_PK
+  /// ```
   func transactions(
     where condition: SQL, _ connection: SQLiteConnection
   ) throws -> [NSPersistentHistoryTransaction] {
@@ -54,6 +59,12 @@ struct HistoryReader {
     return transactions
   }
 
+  /// One statement for the changes of all transactions, not one for each:
+  ///
+  /// ```text
+  /// SELECT c.ZTRANSACTIONID, c.Z_PK, c.ZCHANGETYPE, c.ZENTITY, c.ZENTITYPK, c.ZCOLUMNS FROM ACHANGE c
+  ///   JOIN ATRANSACTION t ON t.Z_PK = c.ZTRANSACTIONID WHERE t.Z_PK > ? ORDER BY c.ZTRANSACTIONID, c.Z_PK
+  /// ```
   private func addChanges(
     to transactions: [NSPersistentHistoryTransaction], _ condition: SQL, _ connection: SQLiteConnection
   ) throws {

@@ -1,5 +1,21 @@
 /// Records one transaction in a store's history, inside of that transaction. A transaction without changes leaves no
 /// record.
+///
+/// The statements of a save with one changed book:
+///
+/// ```text
+/// SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = 16001                            with the first note
+/// SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = 16002
+/// SELECT Z_PK FROM ATRANSACTIONSTRING WHERE ZNAME = 'importer'                  a look for each name
+/// INSERT INTO ATRANSACTION (Z_PK, Z_ENT, ZTIMESTAMP, ZAUTHORTS, …) VALUES (2, 16002, 817551682.60, 1, 2, NULL, 2)
+/// UPDATE Z_PRIMARYKEY SET Z_MAX = 2 WHERE Z_ENT = 16002
+/// INSERT INTO ACHANGE (Z_PK, Z_ENT, ZCHANGETYPE, ZENTITY, ZENTITYPK, ZTRANSACTIONID, ZCOLUMNS)
+///   VALUES (4, 16001, 1, 2, 1, 2, x'60')                                        for each row
+/// UPDATE Z_PRIMARYKEY SET Z_MAX = 4 WHERE Z_ENT = 16001                         finish
+/// ```
+///
+/// All of it is in the save's own transaction: a history without the change, or a change without its history, is not
+/// possible.
 final class HistoryRecorder: HistoryNotes {
   private let history: StoreHistory
   private let schema: StoreSchema

@@ -1,5 +1,30 @@
 /// The tables of a store's persistent history, as in Apple's files: a row for each transaction, a row for each object
 /// that it changed, and the names that transactions repeat.
+///
+/// Three saves by the author "importer": an author with two books; pages and `isRead` of one book; the other book
+/// deleted.
+///
+/// ```text
+/// ATRANSACTION   Z_PK  Z_ENT  ZAUTHORTS  ZBUNDLEIDTS  ZCONTEXTNAMETS  ZPROCESSIDTS  ZTIMESTAMP          ZAUTHOR …
+///                  1   16002      1           2            NULL             2       817551816.5581558   NULL
+///                  2   16002      1           2            NULL             2       817551816.559243    NULL
+///                  3   16002      1           2            NULL             2       817551816.5596244   NULL
+///
+/// ACHANGE        Z_PK  Z_ENT  ZCHANGETYPE  ZENTITY  ZENTITYPK  ZTRANSACTIONID  ZCOLUMNS
+///                  1   16001       0          1         1            1         NULL      Author 1 inserted
+///                  2   16001       0          2         1            1         NULL      Book 1 inserted
+///                  3   16001       0          2         2            1         NULL      Book 2 inserted
+///                  4   16001       1          2         1            2         60        Book 1: isRead and pages
+///                  5   16001       2          2         2            3         NULL      Book 2 deleted
+///                  6   16001       1          1         1            3         40        Author 1: books
+///
+/// ATRANSACTIONSTRING   Z_PK  Z_ENT  ZNAME
+///                        1   16003  importer
+///                        2   16003  prog          the process, and its bundle's place
+/// ```
+///
+/// Z_OPT is NULL in all of them. ZAUTHOR, ZBUNDLEID, … hold the texts themselves in files of older frameworks, which
+/// have no table of strings; readers look into both. ZTIMESTAMP counts from 2001.
 struct HistoryTables: Sendable {
   let changes: String
   let transactions: String
@@ -42,6 +67,16 @@ struct HistoryTables: Sendable {
   }
 
   /// Creates the tables in a transaction, or finds those that another process created meanwhile.
+  ///
+  /// ```text
+  /// CREATE TABLE ACHANGE ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZCHANGETYPE INTEGER,
+  ///                        ZENTITY INTEGER, ZENTITYPK INTEGER, ZTRANSACTIONID INTEGER, ZCOLUMNS BLOB )
+  /// CREATE TABLE ATRANSACTION ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZAUTHORTS INTEGER, … )
+  /// CREATE TABLE ATRANSACTIONSTRING ( Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZNAME VARCHAR )
+  /// CREATE INDEX ACHANGE_ZTRANSACTIONID_INDEX ON ACHANGE (ZTRANSACTIONID)
+  /// CREATE INDEX Z_TRANSACTION_TransactionTimestampIndex ON ATRANSACTION (ZTIMESTAMP COLLATE BINARY ASC)   and others
+  /// INSERT OR IGNORE INTO Z_PRIMARYKEY (Z_ENT, Z_NAME, Z_SUPER, Z_MAX) VALUES (16001, 'CHANGE', 0, 0)   and two more
+  /// ```
   static func create(_ schema: StoreSchema, tombstoneCount: Int, _ connection: SQLiteConnection) throws -> HistoryTables
   {
     if let presentTables = try HistoryTables(prefix: schema.prefix, connection) {

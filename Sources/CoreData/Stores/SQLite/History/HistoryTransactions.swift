@@ -14,6 +14,9 @@ struct HistoryTransactions {
   }
 
   /// Writes a transaction of this moment and process. Returns its key.
+  ///
+  /// Numbers grow with the commits: the write lock is held from here to the commit, so a reader that has seen the
+  /// transaction 7 never finds a new one below 7 later. Tokens rely on that.
   func begin(_ origin: ChangeOrigin) throws -> Int64 {
     let transaction = try lastKey(HistoryTables.Number.transaction, "TRANSACTION") + 1
     // A name that passes stands in the transaction's row, where readers look for what has no reference: as in files
@@ -39,6 +42,9 @@ struct HistoryTransactions {
   }
 
   /// A transaction's reference to a name: the key of its row, or in older files the name itself.
+  ///
+  /// A name that only a few transactions have would stay in the table without end; `authorPasses` keeps such names
+  /// out of it.
   private func reference(_ name: String?) throws -> SQLiteValue {
     guard let name else { return .null }
     guard tables.hasStrings else { return .text(name) }

@@ -6,6 +6,18 @@ extension SQLiteStore {
     try keepsHistory ? database.read { try HistoryReader.lastNumber(schema, $0) } : nil
   }
 
+  /// ```text
+  /// Reading after the token 3                     Deleting history
+  /// --------------------------------------------  --------------------------------------------
+  /// BEGIN
+  /// is anything after 3 missing? no
+  ///                                               DELETE … before 6; COMMIT
+  /// reads 4, 5, 6: the state of BEGIN
+  /// COMMIT
+  /// ```
+  ///
+  /// Without the transaction the check could pass before the deletion and the reading come after it: 4 and 5 would be
+  /// missing without an error.
   func history(_ query: HistoryQuery) throws -> [NSPersistentHistoryTransaction] {
     guard let history else { return [] }
     let reader = HistoryReader(
@@ -21,6 +33,12 @@ extension SQLiteStore {
     }
   }
 
+  /// ```text
+  /// DELETE FROM ACHANGE WHERE ZTRANSACTIONID IN (SELECT Z_PK FROM ATRANSACTION WHERE ZTIMESTAMP < ?)
+  /// DELETE FROM ATRANSACTION WHERE ZTIMESTAMP < ?
+  /// ```
+  ///
+  /// Z_MAX stays, so numbers are not given twice, and an old token is recognised as too old.
   func deleteHistory(before place: NSPersistentHistoryChangeRequest.Place) throws -> Int {
     guard let tables = history?.tables else { return 0 }
     let condition: SQL =

@@ -16,6 +16,13 @@ final class StoreHistory: Sendable {
   ///
   /// A file with a history continues it without the option too: unrecorded changes would be lost to everyone who
   /// follows it. Apple's framework makes such a store read-only.
+  ///
+  /// ```text
+  /// the file has a history   the option asks for one   result
+  /// no                       no                        none
+  /// no                       yes                       the tables are made
+  /// yes                      either                    it goes on; missing tombstone columns are added
+  /// ```
   static func open(_ schema: StoreSchema, options: [AnyHashable: Any]?, _ database: SQLiteDatabase) throws
     -> StoreHistory?
   {

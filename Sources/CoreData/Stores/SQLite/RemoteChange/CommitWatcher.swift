@@ -126,6 +126,17 @@ final class CommitWatcher: @unchecked Sendable {
   }
 
   /// Checks the written files. Returns whether one has to be checked again.
+  ///
+  /// ```text
+  /// inotify says "Library.sqlite-wal was written"
+  /// report         PRAGMA data_version: the same number as before? then nothing was committed yet
+  /// waitForWriter  BEGIN IMMEDIATE, COMMIT: free? then the write that woke us is over
+  /// report         PRAGMA data_version again: another number, so the observers are told
+  /// ```
+  ///
+  /// `data_version` changes for a connection when another one has committed
+  /// (https://www.sqlite.org/pragma.html#pragma_data_version). The second report catches a commit between the first one
+  /// and the lock.
   private func checkFiles() -> Bool {
     let written = events?.collect()
     for path in files.keys {

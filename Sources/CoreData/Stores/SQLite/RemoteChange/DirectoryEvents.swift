@@ -4,6 +4,9 @@ internal import LinuxSystem
 ///
 /// It watches directories instead of files, because SQLite deletes and recreates the files beside a database. Not
 /// `Sendable`: used under its owner's lock; only `descriptor` may be waited for elsewhere.
+///
+/// Two stores in one directory have one watch; `unwatch` ends it with the last of them. `collect` returns nil after an
+/// overflow of the kernel's queue: then every file counts as written.
 final class DirectoryEvents {
   private let events: FileEvents
   /// The paths of the directories by the kernel's numbers, with the number of requests for each.
