@@ -3,6 +3,16 @@
 ///
 /// The file tells what is left to do, so another process may go on, or begin anew after a crash. The store's metadata
 /// have the option's key until nothing is left.
+///
+/// ```text
+/// migration (at once)          later, one piece in each transaction
+/// ---------------------------  -----------------------------------------------
+/// new tables are filled        DROP TABLE "cd_old_ZBOOK"
+/// unique indexes               CREATE INDEX ZBOOK_ZAUTHOR_INDEX ON ZBOOK (ZAUTHOR)
+/// the metadata has the key     the key is removed with the last piece
+/// ```
+///
+/// Meanwhile fetches are right and perhaps slow: a missing index changes no result.
 struct DeferredMigration {
   static let metadataKey = NSPersistentStoreDeferredLightweightMigrationOptionKey
 

@@ -2,6 +2,12 @@
 extension SQLiteStore {
   /// Finds out what a file lacks for the opening's model.
   ///
+  /// A new optional attribute `note` of `Book` is one statement, and no row is written:
+  ///
+  /// ```text
+  /// ALTER TABLE ZBOOK ADD COLUMN ZNOTE VARCHAR
+  /// ```
+  ///
   /// - Parameter old: the entities of the old model; nil if that is unknown.
   /// - Returns: adds it, in the open transaction.
   /// - Throws: `StoreSchemaError` if more than additions are needed.
@@ -42,6 +48,9 @@ extension SQLiteStore {
   // MARK: Indexes
 
   /// Drops the store's indexes that the model lacks, and makes those that the file lacks.
+  ///
+  /// Indexes are compared by their text, which SQLite keeps as it was given. One that means the same in other words is
+  /// dropped and made again.
   ///
   /// - Throws: 134111 if a uniqueness constraint does not hold.
   static func renewIndexes(_ schema: StoreSchema, onlyUnique: Bool, _ connection: SQLiteConnection) throws {

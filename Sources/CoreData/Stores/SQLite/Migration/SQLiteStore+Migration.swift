@@ -2,6 +2,18 @@ extension SQLiteOpening {
   /// Throws 134130 if the old model is unknown, 134140 if a mapping model would be needed, 134190 if no mapping can be
   /// inferred, 134111 if a new constraint does not hold, 134100 if more than the allowed additions would be needed, and
   /// 134110 for other failures.
+  ///
+  /// ```text
+  /// Process A                                        Process B
+  /// -----------------------------------------------  -----------------------------------------------
+  /// needsMigration: yes                              needsMigration: yes
+  /// BEGIN IMMEDIATE; the metadata again: old         waits for the lock
+  /// migrates, writes the metadata, COMMIT            has the lock; the metadata again: new, returns
+  /// opens the new schema                             opens the new schema
+  /// ```
+  ///
+  /// A program of the old model that has the file open meanwhile sees the new tables with its next statement, and fails
+  /// with "no such column"; a changed model needs a restart of all of them, except for additions.
   func migrate() throws {
     do {
       try database.write { connection in

@@ -31,6 +31,18 @@ extension StoreMigration {
 
   /// Fills a join table from the former place of the relationship. Both ends of a relationship come here and fill it
   /// once.
+  ///
+  /// One-to-many becomes many-to-many, with an order:
+  ///
+  /// ```text
+  /// INSERT INTO Z_1BOOKS (Z_1AUTHORS, Z_2BOOKS, Z_FOK_2BOOKS)
+  ///   SELECT o, m, coalesce(p, 1024 + 1024 * row_number() OVER (PARTITION BY o ORDER BY m))
+  ///   FROM (SELECT ZAUTHOR AS o, Z_PK AS m, NULL AS p FROM cd_old_ZBOOK WHERE ZAUTHOR NOT NULL) WHERE true
+  ///   ON CONFLICT (Z_1AUTHORS, Z_2BOOKS) DO UPDATE SET Z_FOK_2BOOKS = excluded.Z_FOK_2BOOKS
+  /// ```
+  ///
+  /// `WHERE true` is needed: without it the parser takes ON for a join's (https://www.sqlite.org/lang_upsert.html,
+  /// "Parsing Ambiguity").
   private func copyMembers(
     _ was: NSRelationshipDescription, of source: TableMapping, to table: String, owner: String, member: String,
     order: String?

@@ -5,6 +5,31 @@ internal import Synchronization
 /// The tables are created again and filled from the old ones. Rows keep their keys, so objects keep their IDs except
 /// for the names of renamed entities. Readers see the old state or the new one, and an interrupted migration changes
 /// nothing.
+///
+/// `Book.note` is renamed to `remark`, and `rating` (Integer 16, mandatory, default 3) is new:
+///
+/// ```text
+/// BEGIN IMMEDIATE
+/// DROP index "ZBOOK_ZAUTHOR_INDEX"                                     setAside
+/// ALTER TABLE ZAUTHOR RENAME TO cd_old_ZAUTHOR
+/// ALTER TABLE ZBOOK RENAME TO cd_old_ZBOOK
+/// CREATE TABLE ZAUTHOR ( … )                                           the new tables
+/// CREATE TABLE ZBOOK ( …, ZRATING INTEGER, ZAUTHOR INTEGER, ZREMARK VARCHAR, ZTITLE VARCHAR )
+/// INSERT INTO ZAUTHOR (Z_PK, Z_ENT, Z_OPT, ZNAME) SELECT Z_PK, 1, Z_OPT, ZNAME FROM cd_old_ZAUTHOR WHERE Z_ENT = 1
+/// INSERT INTO ZBOOK (Z_PK, Z_ENT, Z_OPT, ZREMARK, ZRATING, ZAUTHOR, …)
+///   SELECT Z_PK, 2, Z_OPT, ZNOTE, 3, CASE WHEN … END, … FROM cd_old_ZBOOK WHERE Z_ENT = 2
+/// DROP TABLE "cd_old_ZAUTHOR"                                          unless the migration is deferred
+/// DROP TABLE "cd_old_ZBOOK"
+/// CREATE INDEX ZBOOK_ZAUTHOR_INDEX ON ZBOOK (ZAUTHOR)
+/// DELETE FROM Z_PRIMARYKEY WHERE Z_ENT < 16001, INSERT INTO Z_PRIMARYKEY … for each entity, with the old Z_MAX
+/// UPDATE ACHANGE SET ZENTITY = CASE ZENTITY WHEN 1 THEN 1 WHEN 2 THEN 2 END
+/// UPDATE Z_METADATA …, INSERT INTO Z_MODELCACHE …                      finishMigration
+/// INSERT INTO ATRANSACTION …                                           "com.apple.coredata.schemamigrator: …"
+/// COMMIT
+/// ```
+///
+/// SQLite changes schemas inside of transactions (https://www.sqlite.org/lang_transaction.html), which makes the whole
+/// of it one step. Old and new tables are in the file beside each other for a time.
 struct StoreMigration {
   let mapping: InferredMapping
   let old: StoreSchema
@@ -140,6 +165,9 @@ struct StoreMigration {
   }
 
   /// The new number of the entity whose old number an expression gives; NULL for an entity that is gone.
+  ///
+  /// `CASE ZENTITY WHEN 1 THEN 1 WHEN 2 THEN 3 END`: an entity that is gone gives NULL, by which its references and its
+  /// history are found and dropped.
   private func newNumber(_ expression: String) -> String {
     let cases = new.entities.compactMap { entity in
       source(of: entity).map { "WHEN \($0.number) THEN \(entity.number)" }
