@@ -5,6 +5,11 @@
 /// instructions here, with a dictionary 914, of about 12,000 for saving it.
 ///
 /// Used by one thread at a time, like the save that it belongs to.
+///
+/// ```text
+/// temporary  -1, -2, -3, -5        first = -5, array = [key for -5, gap, key for -3, key for -2, key for -1]
+/// temporary  -1, -90000            mostly gaps: a dictionary
+/// ```
 package final class AssignedKeys {
   package typealias Pair = (temporary: Int64, permanent: RelatedKey)
 

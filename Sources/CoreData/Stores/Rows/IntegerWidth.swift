@@ -3,6 +3,12 @@
 /// No value is cut to the width. A number that does not fit stays what it is in objects, predicates and key-value
 /// coding, and is refused before it reaches a store, with 1610 or 1620, as a number beyond the model's limits is. So it
 /// has one value everywhere.
+///
+/// ```text
+/// rating (Integer 16) = 70,000    the object has 70,000; save and validateForUpdate throw 1610
+///                                 a batch update throws 1610, and writes nothing
+/// a file that has 70,000          read as it is: another program has written it
+/// ```
 extension NSAttributeType {
   /// The numbers that fit, for types with fewer bits than `Int64`; nil for others.
   package var integerRange: ClosedRange<Int64>? {

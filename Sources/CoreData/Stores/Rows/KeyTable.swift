@@ -5,6 +5,9 @@
 /// row's five properties by key takes.
 ///
 /// `@unchecked Sendable`: everything is set in `init`.
+///
+/// Swift keeps a text of up to 15 bytes in the `String` itself. Two such strings are equal if their 16 bytes are, which
+/// is what is hashed and compared here: that needs no look at other memory.
 final class KeyTable: @unchecked Sendable {
   private struct Entry {
     var name = ShortText()

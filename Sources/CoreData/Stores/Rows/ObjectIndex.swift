@@ -2,6 +2,13 @@
 ///
 /// It uses open addressing with linear probing: one probe touches one cache line, and an entry costs 24 bytes. Only its
 /// owner uses it.
+///
+/// ```text
+/// keys 17, 18, 19 of the table 1 in 16 places: 17 + c, 18 + c, 19 + c (mod 16) – no collision
+/// keys that differ by 16, or a multiple of it   all in one place: after a run of 32 the table mixes all keys
+/// ```
+///
+/// An entry is a key, a table, a number to keep beside the value, and a reference that the table retains by hand.
 final class ObjectIndex<Value: AnyObject> {
   private struct Entry {
     var key: Int64
@@ -123,6 +130,9 @@ final class ObjectIndex<Value: AnyObject> {
   }
 
   /// Frees an entry and moves back the following ones that probing would no longer reach.
+  ///
+  /// Open addressing finds a key by walking from its first place to a free one. A hole in between would end the walk
+  /// too early, so later entries move into it, if their first place allows it.
   private func removeEntry(at removed: Int) {
     var hole = removed
     var next = (hole + 1) & mask
@@ -140,6 +150,8 @@ final class ObjectIndex<Value: AnyObject> {
   }
 
   /// Removes the values that only the table refers to and that the body gives up.
+  ///
+  /// A context lets go of objects that nobody else holds: their reference count is one, the table's own.
   func removeUnreferenced(where isDropped: (Value) -> Bool) {
     let before = count
     for index in 0...mask where entries[index].value != nil && isUnreferenced(at: index) {

@@ -6,6 +6,25 @@ internal import Synchronization
 /// other connection writes, which `validate` finds out.
 ///
 /// `@unchecked Sendable`: `state` is used under `lock`; the snapshots in it are shared and never written.
+///
+/// ```text
+/// young   up to 65,536 rows        a row that is read or found goes here
+/// old     the young of before      dropped when the young one is full again
+///
+/// find: in the young one; else in the old one, and then it moves to the young one
+/// ```
+///
+/// So a row survives as long as it is asked for once in each 65,536 other rows. That is close to keeping the least
+/// recently used ones, without a list to maintain for each hit.
+///
+/// Three things make rows wrong, and each has its answer:
+///
+/// ```text
+/// a save of this coordinator      commit: the new rows take the old ones' place
+/// a fetch that began before it    add(since: epoch): the epoch has changed, nothing is added
+/// a commit of another process     validate: the store's version differs, all rows go
+/// a batch request                 supersede: all rows go, the old ones are kept for conflicts
+/// ```
 package final class RowCache: @unchecked Sendable {
   private struct State {
     /// The rows' slabs, with their places in them.
@@ -73,6 +92,9 @@ package final class RowCache: @unchecked Sendable {
   }
 
   /// The row, if it was added at most `maximumAge` seconds ago; a negative age means any time.
+  ///
+  /// For `stalenessInterval`. Ages cost a dictionary entry for each row, so they are noted only once a context has
+  /// asked for them; the first question finds no row young enough, since its age is not known.
   func find(_ id: NSManagedObjectID, maximumAge: TimeInterval) -> Snapshot? {
     if maximumAge < 0 { return find(id.key, id.storedEntity.table) }
     let row = Row(key: id.key, table: id.storedEntity.table)
@@ -134,6 +156,15 @@ package final class RowCache: @unchecked Sendable {
   var hasSuperseded: Bool { lock.withLock { _ in !state.superseded.isEmpty } }
 
   /// Drops everything, since a batch request wrote to the file. Its former rows are left to `superseded`.
+  ///
+  /// ```text
+  /// context A has book 1 with pages 341, unchanged
+  /// a batch update sets pages 342
+  /// A sets isRead and saves                            base: the row with 341; the store has another version
+  /// the conflict needs the row that A had read         superseded(1)
+  /// ```
+  ///
+  /// Up to eight generations are kept, and all go with the next foreign commit.
   func supersede() {
     lock.withLock { _ in
       // The rows before an earlier request are still the ones that a context has read last.

@@ -4,6 +4,18 @@
 /// the same for all rows. Then its size is known, and it moves to its place. The first few rows lie alone, so
 /// that a look-up or a small fetch keeps nothing that it does not use; the size of the slabs follows the number of
 /// rows.
+///
+/// ```text
+/// begin(layout)       room for the largest row in the slab?   yes: the slots are there, and become nil
+///                                                             no:  in the workplace, the same for all rows
+/// add(text, slot)     behind the slots; longer than 1,024 bytes, or past 4,096 in all: a String of its own
+/// finish              rounds up to 8 bytes, writes RowStart; from the workplace the row is copied to its slab
+/// ```
+///
+/// The slabs of one read: eight rows alone, then slabs of 4 KiB, 8 KiB, … up to 32 KiB.
+///
+/// A fetch with subentities brings rows of several layouts in turn. Each has a slab that is being filled; the one of
+/// the last row is at hand.
 @usableFromInline
 package final class RowPacker {
   /// The most bytes of a text that is packed. A longer one becomes a `String` at once.

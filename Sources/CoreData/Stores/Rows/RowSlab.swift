@@ -4,6 +4,12 @@
 /// relative to the slot, so a row can be moved and copied as bytes.
 ///
 /// Only the reader that fills it writes it, or the one object that owns its only row.
+///
+/// Why not an object for each row: each would be an allocation, with 32 bytes more for the object and its header. A
+/// slab of 32 KiB has some 300 books.
+///
+/// The price: one row that somebody keeps holds its whole slab. Therefore slabs are bounded, the first rows of a read
+/// lie alone, and so do rows that are looked up one by one.
 @usableFromInline
 final class RowSlab: ManagedBuffer<RowSlab.Header, UInt64> {
   @usableFromInline
@@ -88,6 +94,13 @@ struct RowStart {
 }
 
 /// A text among the bytes of its row.
+///
+/// ```text
+/// slot 3 at address 1048:   first = 16 << 32 | 16, second = 1       the text begins 16 bytes after the slot
+/// bytes at 1064:            The Dispossessed
+/// ```
+///
+/// A `String` is made of it when a program reads the property, and not before.
 @usableFromInline
 package enum PackedText {
   /// The second half of a slot whose text is in the row. No `String?` has it there: it would be a reference to an odd

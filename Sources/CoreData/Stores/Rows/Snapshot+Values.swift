@@ -5,6 +5,9 @@ extension Snapshot {
   func value(_ slot: Int) -> Any? { withExtendedLifetime(slab) { layout.value(slot, in: slots) } }
 
   /// Writes an attribute's value. Traps for a value of a type that the attribute cannot hold.
+  ///
+  /// Key-value coding ends here: `book.setValue("341", forKey: "pages")` traps, as it raises an exception on Apple's
+  /// platforms.
   func set(_ value: Any?, slot: Int, of entity: NSEntityDescription) {
     if let value, assignExact(value, slot: slot, layout.slots[slot].kind) { return }
     guard let value, !(value is NSNull) else {
@@ -47,6 +50,18 @@ extension Snapshot {
   }
 
   /// Writes a value if the attribute can hold it. Returns false without writing if not.
+  ///
+  /// ```text
+  /// attribute      takes
+  /// -------------  ------------------------------------------------------
+  /// Integer        Int, Int64, Bool, any NSNumber (its whole part)
+  /// Boolean        the same; everything but 0 is true
+  /// Float          the nearest Float: 0.1 becomes 0.10000000149011612
+  /// Date           Date
+  /// String         String
+  /// Decimal        NSDecimalNumber, Decimal, NSNumber
+  /// composite      a dictionary; an empty one is nil
+  /// ```
   func assignConverted(_ value: Any, slot: Int) -> Bool {
     let description = layout.slots[slot]
     switch description.kind {
@@ -89,6 +104,8 @@ extension Snapshot {
 
   /// Whether both have the same value in a slot. Transformable values are compared as objects; other boxed values
   /// without equality are unequal.
+  ///
+  /// It decides whether an object `hasChanges` after a value was set, and which properties a save writes.
   package func isEqual(_ other: Snapshot, slot: Int) -> Bool {
     switch layout.kinds[slot] {
     case .integer, .boolean: return load(slot, as: Int64.self) == other.load(slot, as: Int64.self)

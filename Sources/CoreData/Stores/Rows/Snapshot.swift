@@ -4,6 +4,30 @@
 /// It refers to its row, which lies in a slab with others or alone; copies of the structure are the same row. Only its
 /// creator writes a row before it is shared, or the one object that owns it. After that it is immutable, and the row
 /// cache and contexts pass it on as it is.
+///
+/// A book in memory, read from a file:
+///
+/// ```text
+/// slab   ┌ Header: layout of Book, bytes used, whether a slot holds a reference
+///        ├ RowStart   version 2, byteCount 96
+///        │ slot 0     author   key 1         number 1
+///        │ slot 1     isRead   1             1 (there is a value)
+///        │ slot 2     pages    342           1
+///        │ slot 3     title    distance,     mark: the text lies behind the slots
+///        │                     length 16
+///        │ The Dispossessed    its bytes, in UTF-8
+///        ├ RowStart   the next row …
+/// ```
+///
+/// Who may write: the reader while it fills the row; the object that owns a row alone in its slab (`ownsSnapshot`),
+/// after it has copied it for its first change. Everybody else only reads, on any thread.
+///
+/// ```text
+/// row cache ──┐
+/// context A ──┼── the same row: a fetch of 1,000 objects that are cached copies nothing
+/// context B ──┘
+///             └── A changes the book: A copies the row, and owns the copy; B and the cache keep theirs
+/// ```
 @usableFromInline
 package struct Snapshot {
   @usableFromInline let slab: RowSlab
@@ -55,6 +79,8 @@ package struct Snapshot {
   var place: UInt32 { slab.place(of: slots) }
 
   /// The same values in memory of their own.
+  ///
+  /// The bytes are copied as they are, packed texts with them: their places are relative to the slot.
   func copy() -> Snapshot {
     let layout = layout
     let byteCount = start.pointee.byteCount
@@ -66,6 +92,8 @@ package struct Snapshot {
   }
 
   /// Gives all slots the values of another row of the layout, which is alone in its memory.
+  ///
+  /// A batch insertion fills one row again and again: nothing is allocated for each of a million rows.
   func reset(to other: Snapshot) {
     let layout = slab.header.layout
     for index in layout.referenceSlots { slots[index].release(layout.kinds[index]) }
@@ -99,6 +127,13 @@ func === (left: Snapshot?, right: Snapshot?) -> Bool { left?.slots == right?.slo
 func !== (left: Snapshot?, right: Snapshot?) -> Bool { left?.slots != right?.slots }
 
 /// The content of a to-one slot: a row of the same store, or an unsaved object.
+///
+/// ```text
+/// key    number   means
+///   7       1     the row 7 of the author's table
+///  -3       0     an object that is not saved; its temporary ID has this key
+///   0       –     no relationship: the slot is nil
+/// ```
 @usableFromInline
 package struct RelatedKey: Hashable {
   /// `Z_PK`, or the negative number of a temporary ID. Never 0.

@@ -1,4 +1,19 @@
 /// Sixteen bytes, the size of the largest kinds (a String, Data, a related key). The layout tells their kind.
+///
+/// ```text
+/// kind                    first                         second
+/// ----------------------  ----------------------------  -------------------------------------
+/// integer, boolean        the number                    1; 0 for nil
+/// double, float, date     the bits of a Double          1; 0 for nil
+/// string, in the row      distance << 32 | length       1 (`PackedText.mark`)
+/// string, on its own      the first half of a String?   its second half
+/// data                    a Data?
+/// boxed                   a reference to a Boxed, or 0  unused
+/// toOne                   key; 0 for nil                the entity's number
+/// ```
+///
+/// Only the layout knows the kind. Reading a slot as another kind reads garbage or a false reference: callers ask
+/// `layout.kinds`, or have it from a `RowStep`.
 @usableFromInline
 package struct SnapshotSlot {
   @usableFromInline package var first: UInt64
@@ -62,6 +77,9 @@ package struct SnapshotSlot {
 }
 
 /// A type of value that a slot holds directly.
+///
+/// `initialize` and `assign` differ for references: assigning releases what was there, initialising must not, since the
+/// bytes of a fresh slot are no reference.
 @usableFromInline
 package protocol SlotValue {
   static func load(_ slot: UnsafeMutablePointer<SnapshotSlot>) -> Self?
@@ -195,6 +213,9 @@ extension String: ReferenceSlotValue {
   }
 
   /// Whether two slots hold equal texts.
+  ///
+  /// "é" may be one scalar or two, with different bytes, and is one text all the same: only texts of ASCII are told
+  /// apart by their bytes.
   package static func areEqual(_ left: UnsafeMutablePointer<SnapshotSlot>, _ right: UnsafeMutablePointer<SnapshotSlot>)
     -> Bool
   {

@@ -4,6 +4,9 @@ internal import Synchronization
 ///
 /// `@unchecked Sendable`: immutable after `init`. `collection` is only followed while its store's coordinator lives,
 /// which keeps it.
+///
+/// One for each entity and open store, made when the store is opened. An object's identity is (table, key): two
+/// subentities of one hierarchy share the table, so an ID that was made as `Book` equals the same row's ID as `Novel`.
 @usableFromInline
 package final class StoredEntity: @unchecked Sendable {
   package let layout: EntityLayout
@@ -68,6 +71,8 @@ package final class StoredEntities: @unchecked Sendable {
 ///
 /// `@unchecked Sendable`: `store` is set when the store is opened and cleared when it is removed, under the
 /// coordinator's lock; reading a weak reference is atomic.
+///
+/// IDs outlive their store: after its removal an ID still has its URI, and `store` is nil.
 package final class StoreReference: @unchecked Sendable {
   let identifier: String
   /// The names of keys in URIs, for a store that knows its objects by references of its own.

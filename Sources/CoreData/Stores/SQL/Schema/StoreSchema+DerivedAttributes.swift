@@ -6,8 +6,8 @@ extension StoreSchema {
   /// Derivations of other forms than `Derivation` knows have no trigger.
   ///
   /// The triggers run inside of the statement that changes the row. So a derived value is right at the end of each
-  /// statement, whichever program wrote, and a rolled-back save takes it back. The coordinator reads it again after a
-  /// save: the writer does not know what the triggers computed.
+  /// statement, whichever program wrote, and a rolled-back save takes it back. The writer does not know what the
+  /// triggers computed: the rows of saved objects with derived attributes leave the row cache.
   ///
   /// Who may be in the way: an INSERT with ON CONFLICT runs BEFORE triggers before it finds the conflict. All triggers
   /// here are AFTER triggers, which is why groups of rows can be updated by such an INSERT
