@@ -1,4 +1,14 @@
 /// The rows of a save whose derived attributes may change.
+///
+/// ```text
+/// what changes                     which rows are computed anew
+/// -------------------------------  --------------------------------------------------
+/// a book's pages                   the book, and its author: books.@sum.pages
+/// a book moves to another author   the book, the old and the new author
+/// ```
+///
+/// They are computed once at the end of the save, with the rows as they are then: ten changed books of one author cost
+/// one sum.
 struct DerivedRows {
   private struct Place: Hashable {
     let number: Int

@@ -1,4 +1,8 @@
 /// The implementation that stores share whose rows are all in memory while they are open.
+///
+/// `MemoryStore`, `FileStore` (binary and XML) and `NSAtomicStore` have all their rows in memory, and differ in where
+/// these come from and where a commit leaves them: in `load`, and in the closures `prepare`, `persist` and `discard` of
+/// their `MemoryRows`.
 package protocol MemoryBacked: PlacedStore, HistoryStore, NumberedStore {
   var memory: MemoryRows { get }
 }
@@ -126,6 +130,8 @@ extension MemoryBacked {
 
   // MARK: Opening and closing
 
+  /// Only this coordinator writes to the rows. Another process that replaces an XML file is noticed at the next save,
+  /// which fails.
   package func observeCommits(_ body: @escaping @Sendable (Int64?) -> Void) throws -> @Sendable () -> Void {
     try memory.exclusively { memory.commitObserver = body }
     // It throws what its body throws, and this body throws nothing.

@@ -1,4 +1,9 @@
 /// Writes the rows of one save into memory.
+///
+/// The order of work is that of `ChangeWriter`, the same as for SQLite. What is different: rows are written at once and
+/// not in groups, for a group saves nothing here, and a written row can be looked at during the transaction.
+///
+/// It is generic over the store because an atomic store of a program's own saves its rows with it as well.
 final class MemoryChangeWriter<Store: ObjectStore>: ChangeWriter {
   let store: Store
   let changes: RowChanges
@@ -21,6 +26,7 @@ final class MemoryChangeWriter<Store: ObjectStore>: ChangeWriter {
 
   var history: (any HistoryNotes)? { notes }
 
+  /// `noteChange` makes the transaction's end commit and persist. A save of metadata alone comes through here too.
   func begin() {
     memory.noteChange()
     guard let notes else { return }
@@ -95,6 +101,8 @@ final class MemoryChangeWriter<Store: ObjectStore>: ChangeWriter {
 
   // MARK: New rows
 
+  /// A row whose unique values another one has is written all the same: the save fails at its end, and the whole state
+  /// is thrown away. Until then it can be found, and be named with its rivals.
   func insert(_ rows: [Int], of storedEntity: StoredEntity) throws {
     let entity = schema.entity(storedEntity.number)
     for index in rows {
@@ -116,6 +124,7 @@ final class MemoryChangeWriter<Store: ObjectStore>: ChangeWriter {
     return row
   }
 
+  /// A number of 0 says only that the key is one of the destination's hierarchy; the row that has the key says more.
   private func assign(_ related: RelatedKey?, to row: Snapshot, _ toOne: MemorySchema.ToOneSlot) {
     guard !row.layout.slots[toOne.slot].isTransient, var relatedKey = related.flatMap(resolve) else {
       return row.setNil(toOne.slot)
@@ -190,6 +199,8 @@ final class MemoryChangeWriter<Store: ObjectStore>: ChangeWriter {
     }
   }
 
+  /// All or nothing: with two constraints, a row that violates the second must not hold the values of the first.
+  ///
   /// - Returns: a sentence if another row has the values of a constraint. The row takes none then.
   private func takeUniqueValues(of row: Snapshot, _ key: Int64, _ entity: MemorySchema.Entity) -> String? {
     let uniqueValues = entity.constraints.compactMap { constraint in
@@ -202,6 +213,11 @@ final class MemoryChangeWriter<Store: ObjectStore>: ChangeWriter {
 
   // MARK: To-many relationships
 
+  /// ```text
+  /// books of the author 1 now         [4, 2, 7]         another save has removed 9 meanwhile
+  /// order of this save                [7, 9, 4, 2]      it has read them before
+  /// written                           [7, 4, 2]
+  /// ```
   func write(_ change: MemberChange, of owner: Int64, _ storedEntity: StoredEntity) {
     let entity = schema.entity(storedEntity.number)
     guard let list = entity.toManys[change.relationship.name] else { return }

@@ -1,4 +1,12 @@
 /// A predicate prepared for the rows of one entity: comparisons of attributes read the row itself.
+///
+/// ```text
+/// pages > 200                 the slot of pages is found once; each row compares the number in it
+/// author.name == "x"          the reader follows the key in the slot
+/// ANY books.pages > 500       a `MemoryRow` is made, and the predicate evaluated on it
+/// ```
+///
+/// Preparing costs once for each fetch and entity. Reading a slot costs no string, no dictionary and no boxed number.
 struct MemoryCondition {
   private typealias Test = (MemoryReader, Int64, Snapshot) -> Bool
   private typealias Operand = (MemoryReader, Int64, Snapshot) -> PredicateValue

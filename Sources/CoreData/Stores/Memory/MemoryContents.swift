@@ -1,4 +1,16 @@
 /// Rows and the members of their to-many relationships at one moment. It is a value: a copy keeps its state.
+///
+/// The library with one author and two books, where Author is the entity 1 and Book is 2 and `Author.books` is the list
+/// 0:
+///
+/// ```text
+/// rows[1]       1 → (Le Guin)
+/// rows[2]       1 → (author 1, isRead 1, pages 342, The Dispossessed)     2 → (author 1, …)
+/// members[0]    1 → [1, 2]            the books of the author 1
+/// ```
+///
+/// Subentities have a table of their own here, unlike in SQL: a fetch of `Book` with subentities walks through several
+/// and sorts by key.
 package struct MemoryContents {
   /// The rows by the number of their own entity.
   private(set) var rows: [PagedTable<Snapshot>]
@@ -21,6 +33,9 @@ package struct MemoryContents {
 
   /// Adds a member at the end of an ordered list, or at its place in an unordered one. Does nothing for an existing
   /// member.
+  ///
+  /// Appending is the common case: new members have larger keys. A member in between is inserted by halving, which
+  /// moves the keys behind it.
   package mutating func add(_ member: Int64, to list: Int, of owner: Int64, isOrdered: Bool) {
     members[list].update(owner) { keys in
       guard let last = keys?.last else { return keys = [member] }

@@ -1,4 +1,16 @@
 /// Dictionary results: columns, aggregates and groups, evaluated on rows in memory.
+///
+/// The steps of SQL's SELECT, in its order:
+///
+/// ```text
+/// FROM, WHERE     reader.find: the rows of the fetch, without its window
+/// GROUP BY        groups(of:): rows with equal values of the grouped properties
+/// SELECT          dictionary(_:): a value for each column; an aggregate sees the group's rows
+/// HAVING          holds(_:_:_:)
+/// ORDER BY        sorted(_:), unless the rows were sorted already
+/// DISTINCT        the first of equal dictionaries
+/// LIMIT, OFFSET   at the end
+/// ```
 package struct MemoryDictionaries {
   private let reader: MemoryReader
   private let settings: FetchSettings
@@ -176,6 +188,8 @@ package struct MemoryDictionaries {
     }
   }
 
+  /// `sum:(pages) / count:(pages)`: each aggregate is replaced by its value in the group, and the rest evaluated on one
+  /// row.
   private static func value(of expression: NSExpression, _ rows: [MemoryRow]) -> Any? {
     guard isAggregate(expression), case .function(let name, let operand, let arguments) = expression.node else {
       return rows.first.flatMap { expression.value(in: EvaluationContext(object: $0, variables: [:])) }

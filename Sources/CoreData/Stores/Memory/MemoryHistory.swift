@@ -1,4 +1,7 @@
 /// The transactions of a store that keeps its rows in memory.
+///
+/// The same transactions, numbers and tokens as in a file's tables, in an array. It ends with the store: nobody else
+/// can read it, so it serves programs that follow their own changes, and tests.
 struct MemoryHistory {
   struct Change {
     let type: NSPersistentHistoryChangeType
@@ -62,6 +65,8 @@ struct MemoryHistory {
   }
 
   /// Removes the transactions that a failed save appended.
+  ///
+  /// Several stores may share a transaction that fails late: this one has appended its part already then.
   mutating func removeTransactions(after number: Int64) {
     while let last = transactions.last, last.number > number {
       lastChange = last.firstChange - 1

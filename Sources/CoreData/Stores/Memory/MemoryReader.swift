@@ -1,6 +1,9 @@
 /// Reads one state of the rows in memory, which no longer changes.
 ///
 /// `@unchecked Sendable`: immutable; the rows are never written.
+///
+/// It is what a fetch gets from `MemoryRows.reader`. All reads of one request go through one reader, so they see one
+/// state.
 package final class MemoryReader: @unchecked Sendable {
   let schema: MemorySchema
   let contents: MemoryContents
@@ -50,6 +53,15 @@ package final class MemoryReader: @unchecked Sendable {
   // MARK: Fetching
 
   /// The rows of a fetch, in its order and window.
+  ///
+  /// ```text
+  /// predicate, no order, limit 20     ends after 20 matches
+  /// predicate, order, limit 20        goes through all rows, sorts the matches, takes 20
+  /// no order                          by key, as SQLite mostly gives rows
+  /// ```
+  ///
+  /// There are no indexes: a fetch costs all rows of the entity. Looking up by key and through relationships costs no
+  /// search.
   package func find(_ fetch: RowFetch) throws -> [Match] {
     let isSorted = !fetch.sortDescriptors.isEmpty
     let limit = isSorted ? .max : fetch.mostMatches
@@ -63,6 +75,7 @@ package final class MemoryReader: @unchecked Sendable {
     return fetch.limit > 0 ? Array(matches.prefix(fetch.limit)) : matches
   }
 
+  /// Without a predicate the tables know their counts.
   func count(_ fetch: RowFetch) throws -> Int {
     let most = fetch.mostMatches
     var count = 0
@@ -79,6 +92,9 @@ package final class MemoryReader: @unchecked Sendable {
   }
 
   /// Gives the body each row that matches, in the order of the keys, until it returns false.
+  ///
+  /// Keys of a hierarchy are given by one counter, so those of `Book` and `Novel` are interleaved: rows of several
+  /// tables are put together and sorted.
   private func forEach(_ fetch: RowFetch, _ body: (StoredEntity, Int64, Snapshot) -> Bool) throws {
     let tables = try numbers(fetch).filter { contents.rows[$0].count > 0 }
     if tables.count == 1 { return try forEach(of: tables[0], fetch, body) }
@@ -129,6 +145,9 @@ package final class MemoryReader: @unchecked Sendable {
   // MARK: Values
 
   /// The value at a key path as predicates compare it.
+  ///
+  /// `author.name` is two look-ups and no object: the slot of `author` has the key, and the row of that key has the
+  /// name.
   func value(at keys: ArraySlice<String>, _ storedEntity: StoredEntity, _ key: Int64, _ row: Snapshot) -> PredicateValue
   {
     guard let name = keys.first else { return .object(NSManagedObjectID(storedEntity: storedEntity, key: key)) }

@@ -1,6 +1,12 @@
 /// A row whose properties predicates, expressions and sort descriptors can read.
 ///
 /// `@unchecked Sendable`: immutable.
+///
+/// It stands for an object where a predicate or expression needs one: `SUBQUERY`, functions and key paths with
+/// operators read it as they would read an `NSManagedObject`. Comparisons of attributes do not need it
+/// (`MemoryCondition`).
+///
+/// It equals another one of the same row, so that sets and `IN` work.
 final class MemoryRow: NSObject, KeyValueReadable, PersistentKeyed, IdentifiedObject, @unchecked Sendable {
   let reader: MemoryReader
   let storedEntity: StoredEntity

@@ -5,6 +5,23 @@
 ///
 /// `@unchecked Sendable`: `committed` is used under `lock`; everything else that changes is used by the thread that has
 /// the `turn`.
+///
+/// ```text
+/// Reader                                     Writer
+/// -----------------------------------------  -----------------------------------------------
+/// reader = committed (under `lock`)
+///                                            transaction: takes the turn
+/// finds rows of the state 7                  contents.set(…): the state 8 is being made
+///                                            prepare: an XML file is written beside the old one
+/// still the state 7                          persist: the new file takes the old one's place
+///                                            commit: committed = the state 8
+/// next fetch: the state 8                    gives the turn back
+/// ```
+///
+/// A state is a value (`MemoryContents`), and taking one costs a reference. A writer copies the pages that it changes,
+/// so what a reader holds stays as it is for as long as the reader wants.
+///
+/// What is not part of the state is undone by hand: unique values (`uniqueBefore`), the counters of keys, the history.
 package final class MemoryRows: @unchecked Sendable {
   package let schema: MemorySchema
   /// Keeps no rows, which are in memory already. It counts the changes.
@@ -55,6 +72,17 @@ package final class MemoryRows: @unchecked Sendable {
   func noteChange() { hasChanges = true }
 
   /// Replaces a row, and updates the lists at the other ends of its to-one relationships.
+  ///
+  /// ```text
+  /// set(Book 2 with author 1), Book 2 had author 3:
+  ///
+  /// rows[Book][2] = the new row
+  /// members[Author.books][3]: 2 is removed
+  /// members[Author.books][1]: 2 is added, at its place in the order of keys
+  /// ```
+  ///
+  /// In SQL the members of an author are looked for by an index; here the list is the index, and every change of a
+  /// to-one keeps it.
   package func set(_ row: Snapshot?, _ key: Int64, _ entity: MemorySchema.Entity) {
     let old = contents.row(key, entity.storedEntity.number)
     contents.set(row, key, entity.storedEntity.number)
@@ -85,6 +113,8 @@ package final class MemoryRows: @unchecked Sendable {
   // MARK: Filling
 
   /// Fills the empty memory, before anybody else sees it.
+  ///
+  /// No turn and no transaction: the store is not open yet, and an error throws the whole memory away.
   package func load(_ body: (MemoryRows) throws -> Void) rethrows {
     try body(self)
     uniqueBefore = []
@@ -120,6 +150,8 @@ extension MemoryRows: WriteScope {
     if hasChanges { try prepare?(self) }
   }
 
+  /// The state before costs nothing to keep: it is the committed one. `persist` is the last thing that can fail; after
+  /// it the new state is made visible with one assignment.
   package func transaction(_ doing: String, _ body: () throws -> Void) throws {
     try exclusively {
       if isInTransaction { return try body() }

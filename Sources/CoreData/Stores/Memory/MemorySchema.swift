@@ -1,8 +1,18 @@
 /// The facts about its entities that a store in memory needs, computed once when it is opened.
 ///
 /// `@unchecked Sendable`: immutable after `init`.
+///
+/// It is to rows in memory what `StoreSchema` is to a file: where each relationship's other end is, and what has to be
+/// kept in step. Numbers of entities follow their names ("Author" 1, "Book" 2) and mean nothing outside of the process:
+/// no file has them.
 package final class MemorySchema: @unchecked Sendable {
   /// A to-many relationship, which has a list of its members' keys for each owner.
+  ///
+  /// ```text
+  /// Author.books, inverse author       list 0, followsToOne: the books' slots tell the members, `set` keeps the list
+  /// Author.books, inverse authors      list 0, inverse 1: both lists are written with each change
+  /// Author.favourites, no inverse      list 0, inverse nil
+  /// ```
   package struct ToManyList {
     package let number: Int
     let relationship: NSRelationshipDescription
@@ -65,6 +75,9 @@ package final class MemorySchema: @unchecked Sendable {
   let keptNames: Set<String>
   let transientNames: Set<String>
 
+  /// XML files have one sequence of IDs for all objects: z1 an author, z2 a book. Stores in files therefore share keys;
+  /// a store in memory counts each hierarchy by itself, as SQLite's do.
+  ///
   /// - Parameter sharesKeys: whether a key is given once in all hierarchies.
   convenience init(_ described: [NSEntityDescription], _ reference: StoreReference, sharesKeys: Bool = false) {
     self.init(StoredEntities(of: described, reference), sharesKeys: sharesKeys)
@@ -150,6 +163,8 @@ package final class MemorySchema: @unchecked Sendable {
   // MARK: Working it out
 
   /// Numbers the lists of members. An inherited relationship has the same number in all entities.
+  ///
+  /// `Novel.fans` is `Book.fans`, inherited: one list, since a fetch of `Book` may come upon a novel.
   private struct ListNumbers {
     private var numbers: [String: Int] = [:]
     private(set) var ordered: [Bool] = []

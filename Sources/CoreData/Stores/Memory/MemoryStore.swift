@@ -1,6 +1,18 @@
 /// A store in memory, which ends with its coordinator.
 ///
 /// `@unchecked Sendable`: set up in `init`; `memory` does its own locking.
+///
+/// ```text
+/// NSInMemoryStoreType                      NSSQLiteStoreType at /dev/null
+/// ---------------------------------------  -----------------------------------------------------
+/// rows as snapshots, found by key          an SQLite database in memory
+/// predicates run in Swift                  predicates run in SQL
+/// every predicate works, blocks too        those that SQL can express
+/// no batch requests                        batch requests
+/// a reader never waits for a writer        one connection for both: a fetch waits for a save
+/// ```
+///
+/// Two coordinators never share such a store.
 final class MemoryStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
   static var storeTypes: [String] { [NSInMemoryStoreType] }
 
@@ -18,6 +30,9 @@ final class MemoryStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
   }
 
   /// Holds the rows of a file that is being migrated. No coordinator has it.
+  ///
+  /// `FileStore` decodes a file into one, maps it into another, and encodes that: the whole of a file's migration is
+  /// two of these and a `StoreCopy`.
   init(holding entities: [NSEntityDescription]) {
     let reference = StoreReference(identifier: UUID().uuidString)
     memory = MemoryRows(MemorySchema(entities, reference, sharesKeys: true))

@@ -1,6 +1,18 @@
 /// Tells which predicates and orders rows alone can answer. Code, transient properties and properties of an object's
 /// class need objects.
 extension MemorySchema {
+  /// ```text
+  /// predicate or order                understood   why
+  /// --------------------------------  -----------  ---------------------------------------------------------
+  /// pages > 200, ANY books.isRead     yes          rows have these properties
+  /// SELF IN %@, objectID == %@        yes          keys
+  /// isOnLoan, a transient property    no           only an object has its value
+  /// fullTitle, of the class           no           the same: code of the program computes it
+  /// a block                           no           it expects objects
+  /// a comparator over title           yes          it gets the attribute's values
+  /// ```
+  ///
+  /// What is not understood, the context evaluates: it makes objects of all rows and asks each.
   func understands(_ fetch: RowFetch) -> Bool {
     guard let storedEntity = storedEntities.byName[fetch.entityName] else { return true }
     return (fetch.predicate.map(understands) ?? true)

@@ -2,6 +2,18 @@
 ///
 /// It is a value. The first change after a copy copies the list of pages and the changed page, so keeping a state of a
 /// large table is cheap. Meant for keys that are mostly consecutive.
+///
+/// ```text
+/// key 1000    page 3 (1000 >> 8), place 232 (1000 & 255)
+///
+/// pages   [ 256 | 256 | nothing yet | 256 ]        three pages with rows, keys 0-511 and 768-1023
+///
+/// copy, then change the key 1000 in the copy:
+///         the list of pages is copied (8 bytes for each), page 3 is copied (256 elements); the others are shared
+/// ```
+///
+/// A dictionary would be copied as a whole with its first change after a copy, so each save of one row would cost all
+/// rows.
 struct PagedTable<Element> {
   /// The pages. An empty one has no row yet.
   private var pages: [[Element?]] = []

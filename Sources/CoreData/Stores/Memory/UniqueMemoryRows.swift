@@ -1,6 +1,8 @@
 /// The rows of a store in memory among which violated constraints are looked for. Used with the store's turn to write.
 ///
 /// Constraints are numbers.
+///
+/// Values are compared as predicates compare them: 5 and 5.0 are equal, texts by their characters.
 struct UniqueMemoryRows: UniqueRows {
   let memory: MemoryRows
   private var schema: MemorySchema { memory.schema }
