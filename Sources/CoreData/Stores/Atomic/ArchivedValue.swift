@@ -1,5 +1,17 @@
 /// The form of attribute values in a store's file: numbers, strings, dates and data as they are, all others as one of
 /// these.
+///
+/// ```text
+/// attribute                                     in a property list
+/// --------------------------------------------  ------------------------------------
+/// Integer, Double, Float, Boolean               a number
+/// String, Date, Binary                          as it is
+/// Decimal, UUID, URI                            a string: "3.14", "8D9B9D24-…", "https://…"
+/// composite                                     a dictionary of the same forms
+/// transformable                                 data
+/// ```
+///
+/// Decimals are strings because a property list's real number has 15 digits.
 enum ArchivedValue {
   /// - Throws: 134030 for a value that has no archive.
   static func encoded(_ value: Any, _ attribute: NSAttributeDescription) throws -> Any {

@@ -12,6 +12,20 @@
 ///                  Relationships whose inverse is to-one are left out, unless they are ordered
 ///
 /// Apple's binary stores are keyed archives of private classes, and are refused.
+///
+/// The library with one author and one book, as `plutil -p` or Python's plistlib show the file:
+///
+/// ```text
+/// format    "CoreData rows"
+/// version   1
+/// lastKey   3
+/// entities  Author  [ {k: 1, v: 2, a: {name: "Le Guin"}, o: {}, m: {}} ]
+///           Book    [ {k: 2, v: 2, a: {isRead: true, pages: 342, title: "The Dispossessed"},
+///                      o: {author: ["Author", 1]}, m: {}} ]
+/// metadata  NSStoreType "Binary", NSStoreUUID "BFE03935-…", the model's hashes, …
+/// ```
+///
+/// `m` of the author is empty: the books' own `o` tell who is a member.
 enum BinaryFormat: StoreFormat {
   static var storeType: String { NSBinaryStoreType }
 
@@ -57,6 +71,8 @@ enum BinaryFormat: StoreFormat {
     return ["k": key, "v": row.version, "a": attributes, "o": related, "m": members]
   }
 
+  /// An entity of the file that the model lacks is left out: a coordinator opens a file of another model only after a
+  /// migration, or if told to ignore the versions.
   static func decode(_ data: Data, into loader: MemoryLoader) throws {
     let list = try content(of: data)
     guard let entities = list["entities"] as? [String: [[String: Any]]] else { throw damaged }

@@ -1,4 +1,14 @@
 /// The steps that open a store in a file that is read and written as a whole.
+///
+/// ```text
+/// exists      reads the whole file, notes its state before
+/// create      encodes an empty memory, writes it, reads it back
+/// metadata    of the data that was read
+/// migrate     decodes into the old model, maps the rows, encodes for the new one, replaces the file
+/// open        hands the data over: `FileStore` decodes the rows
+/// ```
+///
+/// A file of no bytes counts as none: programs make one to reserve a name.
 final class FileOpening: OpeningSteps {
   /// The content of a file.
   struct Opened {

@@ -19,6 +19,14 @@ extension FileStore {
   }
 
   /// The content of a file for other entities.
+  ///
+  /// ```text
+  /// data of the old file ──decode──▶ MemoryStore of the old model
+  ///                                    StoreCopy, with a RowMapping; keys stay
+  ///                                  MemoryStore of the new model ──encode──▶ data of the new file
+  /// ```
+  ///
+  /// The metadata are taken over, with the new model's hashes and the old UUID.
   static func migrated(
     _ data: Data, of url: URL, in format: any StoreFormat.Type, from old: [NSEntityDescription],
     to new: [NSEntityDescription],

@@ -4,6 +4,24 @@ internal import LinuxSystem
 ///
 /// `@unchecked Sendable`: set up in `init`; `memory` does its own locking; the thread that has its turn uses
 /// `fileState` and `written`.
+///
+/// A save, from the change in memory to the disk:
+///
+/// ```text
+/// memory.transaction
+///   MemoryChangeWriter        the new state of the rows, which only the writer sees
+///   prepare → writeFile       is the file the one that was read? encodes all rows, writes a temporary file beside it
+///                             (other stores of the same save commit here)
+///   persist → replaceFile     fsync of the new file, rename over the old one, fsync of the directory
+///   commit                    readers see the new state
+/// an error on the way         takeBack: the old rows in memory; if the rename was done, the old file is written again
+/// ```
+///
+/// rename(2) replaces a name in one step: another process that opens the file sees the old content or the new one, and
+/// a killed process leaves one of them.
+///
+/// Each save costs the whole file. It suits a few thousand objects; beyond that SQLite writes less, and reads only what
+/// is asked for.
 class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
   class var format: any StoreFormat.Type { preconditionFailure("A class of file stores names its format.") }
   class var storeTypes: [String] { [format.storeType] }
@@ -63,6 +81,18 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
   // MARK: The file
 
   /// Writes the state after the transaction, under a temporary name.
+  ///
+  /// ```text
+  /// This process                                 Another process
+  /// -------------------------------------------  -------------------------------------------
+  /// reads the file (state: inode 5, 1693 bytes)
+  ///                                              saves: inode 9
+  /// saves: the file is not the one that was
+  ///   read: 134030, nothing is written
+  /// ```
+  ///
+  /// There is no lock: the check and the rename are two steps, so two saves at the very same time may both succeed, and
+  /// the later one wins. Stores that several processes write are SQLite's.
   private func writeFile() throws {
     guard let url else { return }
     // Memory does not have the changes of another process: writing would undo them.
@@ -192,6 +222,9 @@ final class XMLStore: FileStore, @unchecked Sendable {
 
 extension FileStore {
   /// The identity and state of a file: it differs for another file at the same path, and after a change.
+  ///
+  /// A file that was replaced has another inode, one that was written in place another time or size. The time has
+  /// nanoseconds, as far as the file system keeps them.
   struct FileState: Equatable {
     private let file: FileID
     private let size: Int64

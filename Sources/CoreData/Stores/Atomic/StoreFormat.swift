@@ -1,4 +1,7 @@
 /// The format of a file that is read and written as a whole.
+///
+/// `BinaryFormat` and `XMLFormat`. `metadata` and `replacingMetadata` work without a model: a coordinator is asked for
+/// a file's metadata before it has one.
 protocol StoreFormat {
   static var storeType: String { get }
 
@@ -21,6 +24,12 @@ struct StoreFormatError: Error, CustomStringConvertible {
 }
 
 /// Fills an empty memory with rows from another source.
+///
+/// The order matters: all rows first, with their to-one relationships, from which `MemoryRows.set` makes the lists of
+/// members; then the lists that no to-one tells, or that have an order.
+///
+/// A damaged file must end in an error: keys are checked for their range and for being unique, because a key of 2⁶⁰
+/// would make a table of as many pages.
 final class MemoryLoader {
   /// The largest key of a row in a file. Memory has a table by key, so that a damaged key could take all of it.
   static let lastKey: Int64 = 1 << 31
@@ -31,6 +40,9 @@ final class MemoryLoader {
 
   init(_ memory: MemoryRows) { self.memory = memory }
 
+  /// Uniqueness is not checked: the file was written with it, or before the model had the constraint. The last row with
+  /// a value owns it.
+  ///
   /// - Precondition: the to-one relationships of the values name the entities of their rows.
   /// - Throws: `StoreFormatError` for a key that no row can have, or that another row has.
   func add(_ values: Snapshot, _ key: Int64, _ entity: MemorySchema.Entity) throws {

@@ -12,6 +12,35 @@
 ///
 /// Source: mapping models of Xcode, which are such stores, and parts of other stores in public repositories. They show
 /// no text of the types "decimal", "uuid", "uri", "composite" and "transformable", and of no number with a fraction.
+///
+/// A whole file, with the metadata shortened:
+///
+/// ```text
+/// <?xml version="1.0" standalone="no"?>
+/// <!DOCTYPE database SYSTEM "file:///System/Library/DTDs/CoreData.dtd">
+///
+/// <database>
+///     <databaseInfo>
+///         <version>134481920</version>                   of the format: the same in all files
+///         <UUID>8D9B9D24-AE06-418B-AD3B-AAD4EE0639A6</UUID>
+///         <nextObjectID>3</nextObjectID>                  the last ID given: z3 was deleted
+///         <metadata><plist version="1.0"> … </plist></metadata>
+///     </databaseInfo>
+///     <object type="AUTHOR" id="z1" version="2">          version: an addition to Apple's files
+///         <attribute name="name" type="string">Le Guin</attribute>
+///         <relationship name="books" type="0/0" destination="BOOK" idrefs="z2"></relationship>
+///     </object>
+///     <object type="BOOK" id="z2" version="2">
+///         <attribute name="isread" type="bool">1</attribute>
+///         <attribute name="pages" type="int64">342</attribute>
+///         <attribute name="title" type="string">The Dispossessed</attribute>
+///         <relationship name="author" type="1/1" destination="AUTHOR" idrefs="z1"></relationship>
+///     </object>
+/// </database>
+/// ```
+///
+/// Both ends of a relationship are written, as Apple's files have them. A nil attribute has no element; a relationship
+/// without objects has one without `idrefs`.
 enum XMLFormat: StoreFormat {
   static var storeType: String { NSXMLStoreType }
 
@@ -108,6 +137,7 @@ enum XMLFormat: StoreFormat {
     return Data(text.utf8)
   }
 
+  /// The text between the tags is cut out and read by itself: no parser goes through a large file for its metadata.
   private static func metadataPlace(in data: Data) throws -> (Range<String.Index>, String) {
     guard let text = String(data: data, encoding: .utf8), text.contains("<database>"),
       let start = text.range(of: "<metadata>"),
@@ -149,6 +179,20 @@ enum XMLText {
   }
 
   /// The content of the element, and the attributes of its tag that describe the content's form.
+  ///
+  /// ```text
+  /// type        content
+  /// ----------  -------------------------------------------------------------
+  /// int64       342
+  /// bool        1
+  /// double      3.25; 3 for 3.0
+  /// date        817551816.55815577507019042969: 20 decimal places, as Apple writes them
+  /// string      the text, with &amp; &lt; &gt;; encoding="base64" if XML cannot hold a character of it
+  /// binary      base 64
+  /// decimal     3.14
+  /// uuid, uri   their texts
+  /// composite   base 64 of a binary property list
+  /// ```
   static func content(of value: Any, _ attribute: NSAttributeDescription) throws -> (text: String, tag: String) {
     switch try ArchivedValue.encoded(value, attribute) {
     case let text as String:

@@ -1,6 +1,21 @@
 internal import FoundationXML
 
 /// Reads the objects of an XML store.
+///
+/// A parser that reports elements as it meets them, so a large file is not in memory as a tree. What it reports
+/// becomes:
+///
+/// ```text
+/// <object>          a new row, without values
+/// <attribute>       its text is collected until the end tag, then becomes the slot's value
+/// <relationship>    names and IDs are kept: the objects that they name may come later
+/// </database>       relate: to-one slots;  loader.add: rows;  setMembers: lists
+/// ```
+///
+/// Names are compared in lower case: the file has "isread" for `isRead`. Two properties whose names differ in case only
+/// cannot be told apart.
+///
+/// A file may come from anywhere: `XMLInstructions.harmless` changes what would end the process in Foundation's parser.
 final class XMLStoreReader: NSObject, XMLParserDelegate {
   private let loader: MemoryLoader
   private var schema: MemorySchema { loader.schema }

@@ -1,5 +1,13 @@
 /// Values of composite attributes: dictionaries by element name, nested for composite elements. Nil elements have no
 /// key, and a composite without any value is nil, as in the store.
+///
+/// ```text
+/// set                                    kept
+/// ["city": "Bath", "zip": NSNull()]      ["city": "Bath"]
+/// [:]                                    nil
+/// ["street": "x"], an unknown element    refused: the process traps, as with any wrong type
+/// "Bath"                                 refused
+/// ```
 package enum CompositeValue {
   /// The dictionary in the attribute's form. Nil if the value is not a dictionary, has an unknown key, or a value that
   /// the element cannot hold.

@@ -1,4 +1,10 @@
 /// A value that a store cannot hold: whose it is, why, and what to do. It never has the value itself.
+///
+/// The sentence of one, as a save reports it (134030): "Saving to /data/Library.sqlite: the value of mood of Book/p7
+/// cannot be archived: use a value transformer, or objects of classes that conform to NSSecureCoding".
+///
+/// It goes up through the layers and collects on the way: the code that binds knows why, the writer which attribute,
+/// the save which row.
 package struct RefusedValue: Error {
   /// The name of the object's entity, or of the attribute's; nil for a value that belongs to none.
   package var entity: String?

@@ -1,4 +1,14 @@
 /// Transformable attributes as bytes: by their transformer, or as keyed archives.
+///
+/// ```text
+/// transformer                         to bytes                        from bytes
+/// ----------------------------------  ------------------------------  -----------------------------
+/// none                                a keyed archive; Data as it is  unarchived, else the Data
+/// NSSecureUnarchiveFromData…          reverseTransformedValue         transformedValue
+/// the program's own                   transformedValue                reverseTransformedValue
+/// ```
+///
+/// The secure transformer works the other way round: its "transformed" value is the object, as Apple defines it.
 package enum TransformableValue {
   /// The value, or the stored bytes if it cannot be decoded because its class is not in this program.
   package static func decode(_ data: Data, _ transformerName: String?) -> Any {
