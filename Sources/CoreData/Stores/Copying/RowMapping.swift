@@ -1,4 +1,7 @@
 /// Makes rows of a new model from rows of an old one, as an inferred mapping says.
+///
+/// `StoreMigration` does the same in SQL for a file in place. This one works on rows in memory, for stores of any
+/// class.
 package struct RowMapping {
   private let inferred: InferredMapping
 

@@ -1,10 +1,13 @@
 /// Comparing a copy with the original, value by value.
 extension StoreCopy {
-  /// Reads all rows of both stores and throws 134060 (`persistentStoreOperation`) at the first that is missing, that
+  /// Reads all rows of both stores and throws 134070 (`persistentStoreOperation`) at the first that is missing, that
   /// nobody copied, or that has another value or other members. Rows have kept their keys.
   ///
   /// Not compared are what stores compute themselves (derived attributes) and what they do not keep. Dates may differ
   /// by a microsecond, which is what servers keep.
+  ///
+  /// It reads the copy through its own store class, so it also finds what that class would not give back as it was
+  /// written.
   ///
   /// - Parameter note: called with a number of rows whenever as many are compared.
   func compare(note: (Int) throws -> Void) throws {

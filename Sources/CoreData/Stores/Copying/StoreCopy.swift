@@ -2,6 +2,17 @@
 ///
 /// If the copies keep the keys, up to 1,024 rows are in memory at a time; if they get new keys, all rows are. It does
 /// not copy history.
+///
+/// Used by `migratePersistentStore` and `NSMigrationManager` between stores of different classes, by migrations of
+/// files that are kept in memory, and by copies of all stores of a coordinator.
+///
+/// ```text
+/// findRows     the keys of all rows, in one fetch for each hierarchy
+/// write        the rows, in steps of at most 1,024 rows or 16 MB; then members; then the counters of keys
+/// compare      reads both stores and compares them (`StoreCopy+Comparing`)
+/// ```
+///
+/// With the same keys, URIs stay valid apart from the store's UUID.
 package struct StoreCopy {
   /// The rows of one entity, and the entity of their copies.
   struct Group {
@@ -92,6 +103,9 @@ package struct StoreCopy {
   private func emptyChanges() -> RowChanges { RowChanges(origin: ChangeOrigin(author: nil, contextName: nil)) }
 
   /// Rows get temporary keys, for which the destination finds permanent ones.
+  ///
+  /// A book may refer to an author that is written later: with temporary keys one save resolves that, as it does for
+  /// new objects. This takes all rows into memory.
   private mutating func writeAtOnce() throws {
     var last: Int64 = 0
     for group in groups {
@@ -117,6 +131,10 @@ package struct StoreCopy {
   }
 
   /// All rows first, then their members, so that no member is missing.
+  ///
+  /// With keys that are known there is nothing to resolve: a book's row may name an author that is not there yet, since
+  /// no store checks references while it writes. Only members of many-to-many relationships wait until both ends have
+  /// their rows.
   private func writeInSteps(_ note: (Int) throws -> Void) throws {
     // Writes the metadata, also where there is no row.
     _ = try destination.write(emptyChanges())
@@ -222,6 +240,13 @@ package struct StoreCopy {
 
   /// The to-many relationships of the copies that no to-one relationship tells, or that have an order. Of two that are
   /// each other's inverse, one tells the other.
+  ///
+  /// ```text
+  /// Author.books, inverse author                 not copied: the books' own rows tell
+  ///   ordered                                    copied, for the order
+  /// Author.books, inverse authors                one of the two, the ordered one before the other
+  /// Author.favourites, no inverse                copied
+  /// ```
   func copiedToManys(of group: Group) -> [NSRelationshipDescription] {
     group.copy.layout.toManys.filter { relationship in
       guard !relationship.isTransient else { return false }
@@ -314,6 +339,11 @@ extension Snapshot {
 extension StoreCopy.Group {
   /// Calls the body with the keys of rows that are read and written together: few at first, then as many as have not
   /// too many bytes. The body returns the bytes of their values.
+  ///
+  /// ```text
+  /// 16 rows of 200 bytes     next step: 64, then 256, then 1,024
+  /// 16 rows of 4 MB each     next step: 4
+  /// ```
   func inSteps(_ body: (ArraySlice<Int64>) throws -> Int) rethrows {
     var (start, count) = (0, 16)
     while start < keys.count {

@@ -1,5 +1,21 @@
 /// The common part of stores of a program's own classes: references instead of keys, and managed objects instead of
 /// rows.
+///
+/// How a program's class fits to a seam that knows keys and rows only:
+///
+/// ```text
+/// seam                     NSAtomicStore                         NSIncrementalStore
+/// -----------------------  ------------------------------------  ---------------------------------------------
+/// open                     loadMetadata, load                    loadMetadata
+/// fetch                    on rows in memory                     execute(NSFetchRequest)
+/// row                      the same                              newValuesForObject
+/// members                  the same                              newValue(forRelationship:)
+/// newIDs                   newReferenceObject                    obtainPermanentIDs
+/// write                    newCacheNode, updateCacheNode, save   execute(NSSaveChangesRequest)
+/// a key                    from `ReferenceKeys`                  from `ReferenceKeys`
+/// ```
+///
+/// Both want managed objects where the seam has rows: `ScratchObjects` makes them in a context of its own.
 package protocol CustomStore: PlacedStore {
   init(
     registeredFor root: NSPersistentStoreCoordinator?, configurationName name: String?, at url: URL,

@@ -5,6 +5,12 @@ extension NSIncrementalStore {
   // MARK: Fetching
 
   /// Rows come without values: each is read when its object is first used, as on Apple's platforms.
+  ///
+  /// ```text
+  /// context.fetch(…)              execute(request, with: scratch context) gives objects or IDs; contexts get faults
+  /// book.title                    newValuesForObject(with: id, …), once; then the row is in the cache
+  /// book.title in another context the cache
+  /// ```
   package func fetch(_ fetch: RowFetch, _ body: (StoredEntity, Int64, __owned Snapshot?) -> Void) throws {
     let scratch = ScratchObjects(self)
     let ids: [NSManagedObjectID] = try scratch.perform {
@@ -103,6 +109,8 @@ extension NSIncrementalStore {
     }
   }
 
+  /// A to-one relationship that the node leaves out is asked for with `newValue(forRelationship:)`, one call each: a
+  /// store that has the related IDs at hand should put them into the node.
   private func row(
     of node: NSIncrementalStoreNode, _ id: NSManagedObjectID, _ scratch: ScratchObjects
   ) throws -> Snapshot {

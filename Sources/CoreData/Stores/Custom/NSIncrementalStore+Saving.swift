@@ -1,5 +1,14 @@
 /// Saving: values become the objects of a request, which the program's store carries out.
 extension NSIncrementalStore {
+  /// ```text
+  /// checkVersions       of the rows that the cache has, and else of the store: conflicts before anything is written
+  /// obtainPermanentIDs  for new objects that have none yet
+  /// execute             the request with inserted, updated, deleted and locked objects
+  /// readBack            newValuesForObject for each written object: its version, for the next save
+  /// ```
+  ///
+  /// From `execute` on nothing can be taken back here. Therefore the coordinator calls an incremental store after all
+  /// others.
   package func write(_ changes: RowChanges) throws -> SavedRows {
     try checkVersions(changes)
     state.unreadRows = []

@@ -2,6 +2,16 @@
 ///
 /// Keys are assigned in the order in which references are first seen, so they mean nothing in another process: URIs
 /// contain the reference.
+///
+/// ```text
+/// reference          entity   key   URI
+/// 42                 Book     1     x-coredata://UUID/Book/p42
+/// "dispossessed"     Book     2     x-coredata://UUID/Book/pdispossessed
+/// "42", a text       Book     3     x-coredata://UUID/Book/p%342         told apart from the number
+/// 42                 Author   4     x-coredata://UUID/Author/p42         another entity: another object
+/// ```
+///
+/// The table grows with each reference that is seen and is never emptied while the store is open.
 package final class ReferenceKeys: KeyNames, @unchecked Sendable {
   // `@unchecked Sendable`: everything is used under `lock`; references are values, or objects that the store treats
   // like values.

@@ -1,5 +1,8 @@
 /// The managed objects that a custom store gets for the rows of a save. They belong to a context that nothing else
 /// uses.
+///
+/// The program's own objects cannot be used: they belong to its context and queue, and may change while the store
+/// writes. These are copies with the same values, which live as long as one call of the store.
 final class ScratchObjects {
   private let store: any CustomStore
   let context: NSManagedObjectContext
@@ -63,6 +66,9 @@ final class ScratchObjects {
   // MARK: Members
 
   /// Gives the objects' to-many relationships the members that they have after the save.
+  ///
+  /// A store that writes `author.books` expects the members after the save. The seam tells changes only, and for a
+  /// one-to-many relationship not even these: the books' own to-ones say who came and who went.
   func setMembers(_ changes: RowChanges, _ inserted: [NSManagedObject], _ updated: [NSManagedObject]) {
     let followers = followers(changes, inserted, updated)
     for (row, object) in zip(changes.inserted, inserted) {

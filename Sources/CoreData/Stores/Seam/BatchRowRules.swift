@@ -1,4 +1,7 @@
 /// What each new row of a batch insertion must have: values where the model demands them, and numbers that fit.
+///
+/// Of the model's rules only these hold for a batch: predicates of validation and a class's methods do not run, as on
+/// Apple's platforms. A row without a title, where `title` is mandatory, ends the batch with 1570 and nothing written.
 package struct BatchRowRules {
   private let layout: EntityLayout
   private let mandatorySlots: [Int]

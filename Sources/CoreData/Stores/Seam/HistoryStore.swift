@@ -1,4 +1,7 @@
 /// A store that tells its users of commits: in a persistent history, and when they happen.
+///
+/// Numbers of transactions grow by commits and are never given twice, also after the history was deleted: tokens depend
+/// on both.
 package protocol HistoryStore: ObjectStore {
   /// Whether the store was opened with a history.
   var keepsHistory: Bool { get }

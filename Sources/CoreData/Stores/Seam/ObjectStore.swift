@@ -8,6 +8,23 @@
 ///
 /// Stores are called on any thread, several at once, once for each request. A closure gets rows one by one, as they are
 /// read.
+///
+/// ```text
+/// NSManagedObjectContext        objects, faults, changes, merge policies
+/// NSPersistentStoreCoordinator  which store, in which order, in which transaction
+/// ----------------------------- the seam: Snapshot, RowFetch, RowChanges, SavedRows, RowConflicts
+/// SQLiteStore   MemoryStore   FileStore   NSAtomicStore   NSIncrementalStore   PostgreSQL's
+/// ```
+///
+/// The calls of a program's statement, in their order:
+///
+/// ```text
+/// context.fetch(request)        understands, fetch
+/// book.title on a fault         validateRowCache (once for each block of the context), rowCache.find, else row(_:in:)
+/// author.books on a fault       members(of:_:in:)
+/// context.save()                newIDs (if asked for), writeScope.exclusively, transaction, write, didCommit
+///                               RowConflicts or RejectedRows: rolled back; violations(of:in:), the merge policy, again
+/// ```
 package protocol ObjectStore: NSPersistentStore {
   /// The entities that the store holds, by number.
   var storedEntities: StoredEntities { get }
@@ -80,6 +97,8 @@ package protocol ObjectStore: NSPersistentStore {
   func violations(of rejected: [RowChanges.Place], in changes: RowChanges) throws -> [ConstraintViolation]
 
   /// Reserves keys for new rows before they are written, one for each.
+  ///
+  /// For `obtainPermanentIDs(for:)`. Keys that are never used are lost: numbers have gaps.
   func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID]
 
   // MARK: Opening and closing
@@ -128,6 +147,9 @@ extension ObjectStore {
 }
 
 /// The parameters with which a coordinator opens a store.
+///
+/// Made by the coordinator from `addPersistentStore`'s parameters, once for each store. `entities` are those of the
+/// configuration; without one, all of the model.
 package struct StoreOpening {
   package let type: String
   package let url: URL?

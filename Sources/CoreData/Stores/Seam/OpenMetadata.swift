@@ -1,6 +1,16 @@
 /// The metadata of an open store: any thread reads and sets it, also while a save writes it.
 ///
 /// `@unchecked Sendable`: everything is used under `lock`.
+///
+/// ```text
+/// Program                               Save
+/// ------------------------------------  ------------------------------------------
+/// set(A)            revision 1
+///                                       takeUnsaved: A, written 1
+/// set(B)            revision 2          writes A
+///                                       didCommit: saved 1
+///                                       B is still unsaved: the next save writes it
+/// ```
 package final class OpenMetadata: @unchecked Sendable {
   private let lock = NSLock()
   private var values: [String: Any]?

@@ -1,4 +1,7 @@
 /// What a kind of stores does at each step of its opening.
+///
+/// SQLite's, the files' and PostgreSQL's. Each step looks at the place anew, because another process may have done the
+/// same in between: `create` and `migrate` look again under their lock.
 package protocol OpeningSteps {
   /// What opening finds.
   associatedtype Opened

@@ -1,5 +1,8 @@
 /// A class of stores that coordinators find by its type, and that can be asked about the stores at a place, open or
 /// not.
+///
+/// The static methods are what a coordinator can do with a file that it has not opened: `destroyPersistentStore`,
+/// `replacePersistentStore`, `metadataForPersistentStore`, and migrations from file to file.
 package protocol PlacedStore: ObjectStore {
   /// The types under which this class is registered by itself; none if the program registers it.
   static var storeTypes: [String] { get }

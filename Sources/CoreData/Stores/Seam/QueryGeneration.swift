@@ -1,6 +1,9 @@
 /// The states of a coordinator's stores at one moment. Stores are pinned one after the other, not at the same instant.
 ///
 /// `@unchecked Sendable`: everything is set in `init`.
+///
+/// A context that was told to pin itself (`setQueryGenerationFrom(.current)`) makes one with its next read. Contexts
+/// share it by its token. It is freed with the last of them; a store's log can start over then.
 package final class QueryGeneration: @unchecked Sendable {
   /// The coordinator.
   private(set) weak var owner: AnyObject?

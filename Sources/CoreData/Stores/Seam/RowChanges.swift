@@ -2,6 +2,17 @@
 ///
 /// New rows have temporary keys, which are negative. The store assigns permanent ones and replaces the temporary keys
 /// in all rows of the save.
+///
+/// A new author with a new book, and another book that changes its pages:
+///
+/// ```text
+/// inserted   key -1   (name: Butler)                              members: none, the book's own slot tells
+///            key -2   (author: key -1, title: Kindred, …)
+/// updated    key 7    base: version 3, pages 341                  values: pages 342
+/// ```
+///
+/// `base` is what the context has read. The store compares its version with the row's, and its values with the new ones
+/// to find what changed.
 package struct RowChanges {
   /// The author of the save, for the store's history.
   package var origin: ChangeOrigin
@@ -76,6 +87,13 @@ extension RowChanges.Place: Comparable {
 }
 
 /// The changes of a to-many relationship of a row.
+///
+/// ```text
+/// author.books gets the book 9                   nothing: the book's row has its author
+///   ordered                                      order [4, 7, 9]
+///   ordered, the author's books were not read    order [9], isWhole false: it comes last
+/// author.books, many-to-many, gets 9, loses 4    added [9], removed [4]
+/// ```
 package struct MemberChange {
   package let relationship: NSRelationshipDescription
   /// The keys of the added and removed members. Both are empty if the members' own to-one relationships tell them.
@@ -109,6 +127,8 @@ package struct ChangeOrigin {
 // MARK: The store's answers
 
 /// The store's answer to a save.
+///
+/// The context gives its objects these keys and versions; the row cache gets their rows.
 package struct SavedRows {
   /// The permanent keys of the inserted rows, in order.
   package var keys: [Int64] = []
@@ -125,6 +145,9 @@ package struct SavedRows {
 /// The error for rows that were changed or deleted since they were read. Nothing of the save was written.
 ///
 /// `@unchecked Sendable`: rows are never written once they are read.
+///
+/// `base` (in the changes), `stored` and `cached` are the three rows that an `NSMergeConflict` shows: what was read,
+/// what is there, what the coordinator has.
 package struct RowConflicts: Error, @unchecked Sendable {
   let store: NSPersistentStore
   let conflicts: [Conflict]

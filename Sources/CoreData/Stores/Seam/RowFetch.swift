@@ -1,4 +1,7 @@
 /// The parameters of a fetch of rows, as a store sees it.
+///
+/// What is left of an `NSFetchRequest` for one store. Pending changes, faults and prefetching are the context's; a
+/// store only finds rows.
 package struct RowFetch {
   package var entityName: String
   package var includesSubentities = true
@@ -58,6 +61,15 @@ package struct HistoryQuery {
   package let changesAreAlone: Bool
 
   /// Throws 134301 if transactions after the query's token were deleted.
+  ///
+  /// ```text
+  /// token 3, transactions 4, 5, 6       nothing is missing
+  /// token 3, transactions 5, 6          4 was deleted: 134301
+  /// token 3, none left, the last was 6  4, 5 and 6 were deleted: 134301
+  /// token 6, none left, the last was 6  nothing is missing
+  /// ```
+  ///
+  /// A program that gets 134301 reads the rows themselves, and goes on from the newest token.
   ///
   /// - Parameters:
   ///   - store: the store's identifier.

@@ -1,4 +1,18 @@
 /// The place that stores share when they write in one transaction: a file, or memory.
+///
+/// ```text
+/// a save to a SQLite store and an XML store
+///
+/// exclusively(XML) { exclusively(SQLite) {          in the order of their names; memory has none, and comes first
+///   transaction(XML) { transaction(SQLite) {
+///     write to both
+///     prepareToCommit of both                       the XML file is written under a temporary name
+///   } COMMIT                                        the innermost ends first
+///   } persist: the XML file gets its name
+/// } }
+/// ```
+///
+/// What is likely to fail, such as writing to a full disk, comes before the first commit.
 package protocol WriteScope: AnyObject {
   /// A name that is equal for the same file in all coordinators and processes; empty in memory.
   var name: String { get }
@@ -17,6 +31,8 @@ package protocol WriteScope: AnyObject {
 
   /// Whether nobody else can write here from the beginning of a transaction to its end. Where others can, they wait for
   /// the rows that the transaction has written.
+  ///
+  /// SQLite and memory: true. A server locks rows, so others may commit to different rows during the transaction.
   var locksOutWriters: Bool { get }
 
   /// Whether an error in a transaction takes back what was written in it.
