@@ -1,4 +1,15 @@
 /// What may be done with a store of another model when it is opened.
+///
+/// ```text
+/// NSMigratePersistentStoresAutomatically…   NSInferMappingModelAutomatically…
+/// ----------------------------------------  ----------------------------------  ---------
+/// false                                     any                                 .none: 134100 if the model is another
+/// true                                      false                               .mapped: a mapping model, or 134140
+/// true                                      true                                .inferred
+/// ```
+///
+/// Read-only stores and those whose versions are ignored are never migrated. `.additions` is not reached by options:
+/// the pool opens its own store so, which programs of several versions share.
 package enum AllowedMigration: Sendable {
   case none
   /// Tables, optional attributes and indexes are added where they are missing; all else stays as it is.

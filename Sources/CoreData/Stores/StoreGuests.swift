@@ -21,6 +21,12 @@ package struct StoreGuest {
 ///
 /// The rule is the same for a file and at a server: what fits the new tables is there again afterwards. If anything
 /// does not, the store is not migrated, and it is named. A store says what guests it has.
+///
+/// ```text
+/// init      finds what can only be lost (columns): refuses before anything is changed
+///           the migration makes the tables anew
+/// restore   makes indexes and triggers again, tries views; what fails is named, and the migration rolled back
+/// ```
 package struct StoreGuests {
   private let guests: [StoreGuest]
   private let place: String

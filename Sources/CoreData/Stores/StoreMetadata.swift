@@ -1,6 +1,19 @@
 /// The metadata of a store.
 ///
 /// Keys and their meaning were learnt from files that Apple's frameworks wrote. A program's own keys are beside them.
+///
+/// ```text
+/// NSStoreModelVersionHashes          a SHA-256 for each entity: is the store of this model?
+/// NSStoreModelVersionHashesDigest    base 64 of SHA-512 over names and hashes, for a quick comparison
+/// NSStoreModelVersionChecksumKey     base 64 of SHA-256 over the hashes
+/// NSStoreModelVersionIdentifiers     names that the program gave to the model's version
+/// NSStoreType, NSStoreUUID           "SQLite", and the host of the URIs of its objects
+/// NSPersistenceFrameworkVersion      1344: Apple's framework of that time wrote files of this form
+/// _NSAutoVacuumLevel                 "2", SQLite only
+/// ```
+///
+/// Other keys are a program's own, such as a date of the last import. `NSPersistentStore.merging` keeps the store's own
+/// ones when a program sets all metadata at once.
 package enum StoreMetadata {
   /// Keys of the dictionary.
   enum Key {

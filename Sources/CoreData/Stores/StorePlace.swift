@@ -13,6 +13,12 @@ extension URL {
 
   /// Whether two stores cannot be here and there: the URLs are equal, or lead to one file by links of either kind, or
   /// will lead to one once it is there.
+  ///
+  /// ```text
+  /// /data/Library.sqlite   /data/../data/Library.sqlite   the same text once it is put in order
+  /// /data/Library.sqlite   /link/Library.sqlite           one inode, if the file is there
+  /// /data/New.sqlite       /link/New.sqlite               not there yet: the paths without links are compared
+  /// ```
   package func isSamePlace(as other: URL?) -> Bool {
     guard let other else { return false }
     if standardizedFileURL == other.standardizedFileURL { return true }

@@ -11,8 +11,8 @@ extension SQLiteStore {
   /// ```
   ///
   /// Without the epoch the fetch would put the old rows into the cache over the committed ones. A commit of another
-  /// process does not change the epoch by itself; `validateRowCache` notices it before the next request, drops all rows
-  /// and begins a new epoch.
+  /// process does not change the epoch by itself; `validateRowCache` notices it with the next block of a context, drops
+  /// all rows and begins a new epoch.
   ///
   /// The order of `body` and cache is free: contexts have the snapshots in any case, and keep them while they use them.
   func fetch(_ fetch: RowFetch, _ body: (StoredEntity, Int64, __owned Snapshot?) -> Void) throws {

@@ -302,8 +302,8 @@ final class SQLiteDatabase: @unchecked Sendable {
 
   /// Changes when a connection of another process or coordinator has committed. Does not wait for the writer.
   ///
-  /// Called before each request of a context, so it has to cost nothing: in WAL mode 48 bytes of memory are compared,
-  /// and neither a lock of SQLite nor a system call is needed.
+  /// Called once for each block of a context, and outside of blocks for each fault that fires. In WAL mode 48 bytes of
+  /// memory are compared; it needs neither a lock of SQLite nor a system call.
   func foreignVersion() -> Int64 {
     if configuration.isInMemory { return commits.latestVersion }
     if let version = commits.version() { return version }
