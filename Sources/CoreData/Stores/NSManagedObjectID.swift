@@ -17,6 +17,12 @@ internal import Synchronization
 /// Source: Apple's documentation of `NSManagedObjectID`; the forms of the URIs as Apple's stores and logs show them.
 ///
 /// `@unchecked Sendable`: immutable.
+///
+/// ```text
+/// x-coredata://3DADAD7C-A627-469D-80FB-A312CDACF7B7/Book/p1
+///              the store's UUID                      |    the row's key, Z_PK
+///                                                    the object's own entity, also for a fetch of an ancestor
+/// ```
 public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
   package let storedEntity: StoredEntity
   /// `Z_PK`; negative for a temporary ID.
@@ -29,6 +35,8 @@ public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
   }
 
   /// A temporary ID of no object, equal to no other: a placeholder.
+  ///
+  /// No store has it and no context finds an object for it.
   public override convenience init() {
     self.init(storedEntity: Self.noEntity.layout.temporaryEntity, key: Self.nextTemporaryKey())
   }
@@ -45,16 +53,40 @@ public final class NSManagedObjectID: NSObject, NSCopying, @unchecked Sendable {
   public var entity: NSEntityDescription { storedEntity.entity }
 
   /// The store that holds the object; nil for a temporary ID and for a removed store.
+  ///
+  /// ```swift
+  /// if let store = book.objectID.persistentStore { print(store.url?.lastPathComponent ?? "") }
+  /// ```
   public var persistentStore: NSPersistentStore? { objectStore }
 
   var objectStore: (any ObjectStore)? { storedEntity.storeReference?.store }
 
   /// Whether the ID is temporary: until the object's first save or `obtainPermanentIDs(for:)`.
+  ///
+  /// ```swift
+  /// let newBook = Book(context: context)
+  /// print(newBook.objectID.isTemporaryID)  // true
+  /// try context.obtainPermanentIDs(for: [newBook])
+  /// print(newBook.objectID.isTemporaryID)  // false, though it is not saved yet
+  /// ```
+  ///
+  /// An ID that was kept from before still is the temporary one.
   public var isTemporaryID: Bool { key < 0 }
 
   /// The ID as a URI. That of a permanent ID names the same object in other processes and after a restart, as long as
   /// the store's UUID stays; `NSPersistentStoreCoordinator.managedObjectID(forURIRepresentation:)` reads it. That of a
   /// temporary ID means nothing elsewhere.
+  ///
+  /// ```swift
+  /// let uri = book.objectID.uriRepresentation()
+  /// if let id = coordinator.managedObjectID(forURIRepresentation: uri) {
+  ///   let same = try context.existingObject(with: id)
+  ///   print(same === book)
+  /// }
+  /// ```
+  ///
+  /// Use it for what leaves the process: a job, a link, a file. It makes a URL, which costs more than the text of
+  /// `uriString`.
   public func uriRepresentation() -> URL {
     // UUIDs, digits and entity names have no characters that a URL refuses.
     URL(string: uriString)!

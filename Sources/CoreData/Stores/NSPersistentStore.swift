@@ -8,6 +8,26 @@
 ///
 /// `@unchecked Sendable`: set up before the coordinator shows it. Afterwards only its metadata changes, which has a
 /// lock of its own, and its coordinator when it is removed, under the coordinator's lock.
+///
+/// ```swift
+/// for store in coordinator.persistentStores {
+///   print(store.type, store.url?.path ?? "in memory", store.isReadOnly ? "read-only" : "")
+/// }
+/// ```
+///
+/// Which class serves which type, and what it can do:
+///
+/// ```text
+/// type       rows                              batch requests   history          several processes
+/// ---------  --------------------------------  ---------------  ---------------  -----------------
+/// SQLite     in a file, read when needed       yes              yes              yes
+/// InMemory   in memory, gone with the store    no               until removed    no
+/// Binary     in a file, all in memory          no               no               one that writes
+/// XML        the same, as text                 no               no               one that writes
+/// ```
+///
+/// A store holds the entities of its configuration. Objects of one entity may be in several stores; a new object goes
+/// to the first writable one that holds its entity, unless `assign(_:to:)` says otherwise.
 open class NSPersistentStore: NSObject, @unchecked Sendable {
   /// A type of stores, in the spelling of newer code.
   public struct StoreType: RawRepresentable, Hashable, Sendable {
@@ -16,20 +36,36 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
     /// A type by its name, such as one of the program's own.
     public init(rawValue: String) { self.rawValue = rawValue }
     /// A SQLite file. It takes batch requests, keeps history and can be used by several processes.
+    ///
+    /// ```swift
+    /// let store = try coordinator.addPersistentStore(type: .sqlite, at: url)
+    /// ```
     public static let sqlite = StoreType(rawValue: NSSQLiteStoreType)
     /// Rows in memory, which are gone with the coordinator.
+    ///
+    /// Saves write nothing to a disk; uniqueness and conflicts work as in files.
     public static let inMemory = StoreType(rawValue: NSInMemoryStoreType)
     /// A binary file, read and written as a whole.
+    ///
+    /// Each save writes all objects, so its cost grows with the file. Apple's binary stores are archives of private
+    /// classes and cannot be opened (134010).
     public static let binary = StoreType(rawValue: NSBinaryStoreType)
     /// An XML file, read and written as a whole.
+    ///
+    /// In the shape of Apple's XML stores. Each save writes all objects.
     public static let xml = StoreType(rawValue: NSXMLStoreType)
   }
 
   /// The coordinator that has the store open; nil after it was removed.
+  ///
+  /// A weak reference: a store does not keep its coordinator.
   public internal(set) weak var persistentStoreCoordinator: NSPersistentStoreCoordinator?
   /// The configuration of the model whose entities the store holds.
   public let configurationName: String
   /// The place of the store; nil for a store in memory without a URL.
+  ///
+  /// `NSPersistentStoreCoordinator.setURL(_:for:)` changes it for stores in files that are to be saved to another
+  /// place.
   public package(set) var url: URL?
   /// The options that the store was opened with.
   public let options: [AnyHashable: Any]?
@@ -90,17 +126,38 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
 
   /// Reads the metadata from the store's file again and drops changes that were not saved. Does nothing for stores in
   /// memory.
+  ///
+  /// ```swift
+  /// if let store = coordinator.persistentStores.first {
+  ///   try store.loadMetadata()  // what another process has set since
+  ///   print(store.metadata[NSStoreModelVersionIdentifiersKey] ?? "")
+  /// }
+  /// ```
+  ///
+  /// Reads the file with a connection of its own, without waiting for a writer. Any thread.
   open func loadMetadata() throws {}
 
   /// Called after a coordinator added the store.
+  ///
+  /// For subclasses that start something of their own, such as a subscription to a service. Does nothing by default.
   open func didAdd(to coordinator: NSPersistentStoreCoordinator) {}
 
   /// Called before a coordinator removes the store.
+  ///
+  /// The place to end what `didAdd(to:)` has begun. Also called when the coordinator is freed with its stores.
   open func willRemove(from coordinator: NSPersistentStoreCoordinator?) {}
 
   /// Reads the metadata of a store's file without a model. A class of stores overrides it for its own files.
   ///
   /// `NSPersistentStore` itself asks the registered classes which one can read the file.
+  ///
+  /// ```swift
+  /// let metadata = try NSPersistentStore.metadataForPersistentStore(with: url)
+  /// print(metadata[NSStoreTypeKey] ?? "", metadata[NSStoreUUIDKey] ?? "")
+  /// ```
+  ///
+  /// To ask whether a model fits a file, `NSManagedObjectModel.isConfiguration(withName:compatibleWithStoreMetadata:)`
+  /// takes the result.
   ///
   /// - Throws: 134080 if none can, and the errors of the class.
   open class func metadataForPersistentStore(with url: URL) throws -> [String: Any] {
@@ -113,6 +170,15 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
   ///
   /// `NSPersistentStore` itself asks the registered classes which one can read the file.
   ///
+  /// ```swift
+  /// var metadata = try NSPersistentStore.metadataForPersistentStore(with: url)
+  /// metadata["imported"] = "2026-11-28"
+  /// try NSPersistentStore.setMetadata(metadata, forPersistentStoreAt: url)
+  /// ```
+  ///
+  /// Values are those of property lists. For an open store use the coordinator's `setMetadata(_:for:)`, which the next
+  /// save writes: this method does not tell a store that has the file open.
+  ///
   /// - Throws: 134080 if none can, and the errors of the class.
   open class func setMetadata(_ metadata: [String: Any]?, forPersistentStoreAt url: URL) throws {
     let kind = try self as? any PlacedStore.Type ?? StoreTypes.shared.find(reading: url)
@@ -121,9 +187,20 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
 }
 
 /// The type of stores in SQLite files.
+///
+/// ```swift
+/// try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: url)
+/// ```
+///
+/// The file is in Apple's schema and can be opened on a Mac. Beside it are `…-wal` and `…-shm` while it is open:
+/// copy a store with `replacePersistentStore`, not with the means of the file system.
 public let NSSQLiteStoreType = "SQLite"
 /// The type of stores in memory, which are gone with their coordinator: for tests and for caches. They keep uniqueness
 /// constraints and evaluate every predicate, and take no batch requests; a SQLite store at `/dev/null` does.
+///
+/// ```swift
+/// try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil)
+/// ```
 public let NSInMemoryStoreType = "InMemory"
 /// The type of stores in binary files, which are read and written as a whole.
 public let NSBinaryStoreType = "Binary"
@@ -192,6 +269,14 @@ public let NSMigratePersistentStoresAutomaticallyOption = "NSMigratePersistentSt
 ///
 /// With false the program's bundles must have a mapping model, otherwise the migration throws 134140; two models
 /// between which no mapping can be inferred throw 134190. Containers set it to true.
+///
+/// ```swift
+/// let options = [NSMigratePersistentStoresAutomaticallyOption: true, NSInferMappingModelAutomaticallyOption: true]
+/// try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: options)
+/// ```
+///
+/// What can be inferred: new and removed properties and entities, renamed ones with a renaming identifier, optional
+/// properties that become mandatory with a default value, and other kinds of relationships.
 public let NSInferMappingModelAutomaticallyOption = "NSInferMappingModelAutomaticallyOption"
 /// An NSNumber: whether to open a store without comparing its version hashes with the model's. Default: false. Tables
 /// that do not fit the model make opening it throw 134020, or a later fetch fail: use it only where the hashes differ
@@ -201,11 +286,25 @@ public let NSIgnorePersistentStoreVersioningOption = "NSIgnorePersistentStoreVer
 /// old tables, and making indexes that are not unique. The store's metadata have this key until
 /// `finishDeferredLightweightMigration()`, or several calls of `finishDeferredLightweightMigrationTask()`, have done
 /// the rest. Default: false. Apple's text of the key is not known.
+///
+/// ```swift
+/// let options: [AnyHashable: Any] = [
+///   NSMigratePersistentStoresAutomaticallyOption: true, NSInferMappingModelAutomaticallyOption: true,
+///   NSPersistentStoreDeferredLightweightMigrationOptionKey: true,
+/// ]
+/// try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: options)
+/// try coordinator.finishDeferredLightweightMigration()  // later, when nobody waits
+/// ```
 public let NSPersistentStoreDeferredLightweightMigrationOptionKey =
   "NSPersistentStoreDeferredLightweightMigrationOptionKey"
 /// An NSNumber: whether opening gathers statistics that help SQLite to choose indexes (`ANALYZE`,
 /// https://www.sqlite.org/lang_analyze.html). Default: false. It reads all indexes of the file. The module `StoreTools`
 /// does it for a file in use, and only where needed.
+///
+/// ```swift
+/// try coordinator.addPersistentStore(
+///   ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: [NSSQLiteAnalyzeOption: true])
+/// ```
 public let NSSQLiteAnalyzeOption = "NSSQLiteAnalyzeOption"
 /// An NSNumber: whether opening rebuilds the file without gaps (`VACUUM`, https://www.sqlite.org/lang_vacuum.html).
 /// Default: false. It writes the whole file anew and needs twice its space meanwhile; others can neither read nor write
@@ -213,6 +312,14 @@ public let NSSQLiteAnalyzeOption = "NSSQLiteAnalyzeOption"
 public let NSSQLiteManualVacuumOption = "NSSQLiteManualVacuumOption"
 /// An NSNumber: how many connections may read a SQLite file at once; a further fetch waits for one. At least 1.
 /// Default: 8. There is one more connection, which writes.
+///
+/// ```swift
+/// try coordinator.addPersistentStore(
+///   ofType: NSSQLiteStoreType, configurationName: nil, at: url,
+///   options: [NSPersistentStoreConnectionPoolMaxSizeKey: 2])  // a small process
+/// ```
+///
+/// Each reader keeps up to 2 MB of pages. More of them than threads that fetch at once bring nothing.
 public let NSPersistentStoreConnectionPoolMaxSizeKey = "NSPersistentStoreConnectionPoolMaxSize"
 
 /// An NSNumber: whether the store records a persistent history. Default: false. Each save then writes a row for the
@@ -280,6 +387,13 @@ package let NSPersistentStoreIdentifierOption = "NSPersistentStoreIdentifier"
 /// A metadata key that Apple's framework may write. Kept and without effect.
 public let NSPersistentStoreOSCompatibility = "NSPersistentStoreOSCompatibility"
 /// The URL of the store that a remote-change notification is about.
+///
+/// ```swift
+/// let name = Notification.Name.NSPersistentStoreRemoteChange
+/// for await note in NotificationCenter.default.notifications(named: name, object: coordinator) {
+///   print(note.userInfo?[NSPersistentStoreURLKey] as? URL ?? url)
+/// }
+/// ```
 public let NSPersistentStoreURLKey = "storeURL"
 /// The classes that the values of a binary store may have, as a set. Accepted and without effect: a binary store here
 /// makes objects of the classes that attributes have, and no others.

@@ -16,6 +16,19 @@
 ///
 /// `@unchecked Sendable`: only the thread that has the store's turn uses nodes; `opened` is set before other threads
 /// get the store.
+///
+/// When Core Data calls what:
+///
+/// ```text
+/// coordinator.addPersistentStore     init, loadMetadata, then load: nodes for all objects
+/// context.fetch, a fault             nothing: rows are in memory
+/// context.obtainPermanentIDs         newReferenceObject for each
+/// context.save                       newReferenceObject for new objects without an ID
+///                                    newCacheNode for each new object, then updateCacheNode for new and changed ones,
+///                                    willRemoveCacheNodes for deleted ones, save
+/// the save fails in another store    save once more, with the old nodes
+/// coordinator.remove                 willRemove(from:)
+/// ```
 open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
   private var nodes: [NSManagedObjectID: NSAtomicStoreCacheNode] = [:]
   private var opened: (memory: MemoryRows, references: ReferenceKeys)?
@@ -51,11 +64,26 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
 
   /// Reads the store and adds a node for each object with `addCacheNodes(_:)`. Called once, when the store is opened.
   ///
+  /// ```swift
+  /// final class OneAuthorStore: NSAtomicStore, @unchecked Sendable {
+  ///   override func load() throws {
+  ///     guard let entity = persistentStoreCoordinator?.managedObjectModel.entitiesByName["Author"] else { return }
+  ///     let node = NSAtomicStoreCacheNode(objectID: objectID(for: entity, withReferenceObject: "le-guin"))
+  ///     node.setValue("Le Guin", forKey: "name")
+  ///     addCacheNodes([node])
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// All nodes are made before relationships are set, since a relationship's value is the other node.
+  ///
   /// - Throws: any error; the store is then not opened, and the caller gets the error.
   open func load() throws { subclassMustOverride() }
 
   /// Writes the nodes and `metadata` to the store's URL, durably. Called at the end of each save, and once more with
   /// the old nodes if the save then fails in another store.
+  ///
+  /// Write a new file and put it in the old one's place. A file that is written in place is lost with a killed process.
   ///
   /// - Throws: any error; the save then fails with it, and the nodes get their old values back.
   open func save() throws { subclassMustOverride() }
@@ -72,6 +100,14 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
 
   /// The reference by which the store knows a new object: a whole number, a string or a UUID that no other object of
   /// the entity has, now or later.
+  ///
+  /// ```swift
+  /// final class NamedStore: NSAtomicStore, @unchecked Sendable {
+  ///   override func newReferenceObject(for managedObject: NSManagedObject) -> Any { UUID().uuidString }
+  /// }
+  /// ```
+  ///
+  /// A counter does as well, if the file keeps it: an object that was deleted must not give its reference to another.
   open func newReferenceObject(for managedObject: NSManagedObject) -> Any { subclassMustOverride() }
 
   /// Called before the nodes of deleted objects are removed. Does nothing by default.
@@ -99,6 +135,8 @@ open class NSAtomicStore: NSPersistentStore, @unchecked Sendable {
   open func cacheNode(for objectID: NSManagedObjectID) -> NSAtomicStoreCacheNode? { nodes[objectID] }
 
   /// The ID for a reference, the same each time. Traps for an entity that the store does not hold.
+  ///
+  /// The reference is part of the ID's URI: `x-coredata://UUID/Author/ple-guin`.
   open func objectID(for entity: NSEntityDescription, withReferenceObject data: Any) -> NSManagedObjectID {
     objectID(entity, data)
   }

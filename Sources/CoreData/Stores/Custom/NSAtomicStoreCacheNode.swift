@@ -6,10 +6,18 @@
 /// Source: Apple's documentation of `NSAtomicStoreCacheNode`.
 ///
 /// `@unchecked Sendable`: only the thread that has the store's turn to load or save uses it.
+///
+/// ```swift
+/// let node = NSAtomicStoreCacheNode(objectID: author.objectID)
+/// node.setValue("Le Guin", forKey: "name")
+/// print(node.value(forKey: "name") ?? "")
+/// ```
 open class NSAtomicStoreCacheNode: NSObject, @unchecked Sendable {
   /// The ID of the object, made with the store's `objectID(for:withReferenceObject:)`.
   open private(set) var objectID: NSManagedObjectID
   /// The values by name, `NSNull` for nil; nil before the first is set. The store copies it to take a failed save back.
+  ///
+  /// A subclass that keeps its values elsewhere has to take them back by itself when `save()` throws.
   open var propertyCache: NSMutableDictionary?
 
   /// Makes a node without values.

@@ -15,6 +15,34 @@
 /// Source: Apple's documentation of `NSIncrementalStore`, and its Incremental Store Programming Guide.
 ///
 /// `@unchecked Sendable`: `opened` is set before other threads get the store; a subclass does its own locking.
+///
+/// A store that answers from a table in memory, without saving:
+///
+/// ```swift
+/// final class ListStore: NSIncrementalStore, @unchecked Sendable {
+///   private let names = [1: "Le Guin", 2: "Butler"]
+///
+///   override func loadMetadata() throws { metadata = [NSStoreUUIDKey: UUID().uuidString, NSStoreTypeKey: "List"] }
+///
+///   override func execute(_ request: NSPersistentStoreRequest, with context: NSManagedObjectContext?) throws -> Any {
+///     guard let fetch = request as? NSFetchRequest<any NSFetchRequestResult>, let entity = fetch.entity else {
+///       throw CocoaError(.featureUnsupported)
+///     }
+///     if fetch.resultType == .countResultType { return [names.count] }
+///     return names.keys.sorted().map { newObjectID(for: entity, referenceObject: $0) }
+///   }
+///
+///   override func newValuesForObject(
+///     with objectID: NSManagedObjectID, with context: NSManagedObjectContext
+///   ) throws -> NSIncrementalStoreNode {
+///     let name = names[referenceObject(for: objectID) as? Int ?? 0] ?? ""
+///     return NSIncrementalStoreNode(objectID: objectID, withValues: ["name": name], version: 1)
+///   }
+/// }
+/// NSPersistentStoreCoordinator.registerStoreClass(ListStore.self, forStoreType: "List")
+/// ```
+///
+/// A complete one also honours the request's predicate, order, limit and offset, since nobody does that after it.
 open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
   final fileprivate(set) var opened: OpenedIncrementalStore?
 
@@ -46,6 +74,9 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
 
   /// Carries out a request.
   ///
+  /// A fetch of objects comes with the result type `.managedObjectResultType`; IDs will do as well as objects. Values
+  /// are asked for later, object by object: with a service it pays to keep those that came with the answer.
+  ///
   /// - Parameters:
   ///   - request: an `NSFetchRequest` or an `NSSaveChangesRequest`.
   ///   - context: makes objects for IDs.
@@ -58,6 +89,9 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
 
   /// The values of an object's attributes and to-one relationships.
   ///
+  /// Called when a fault fires and the row cache does not have the row, and after each save for each written object, to
+  /// learn its version. A node may leave to-one relationships out; they are then asked for one by one.
+  ///
   /// - Throws: 133000 (`NSManagedObjectReferentialIntegrityError`) if there is no such object.
   open func newValuesForObject(
     with objectID: NSManagedObjectID, with context: NSManagedObjectContext
@@ -67,6 +101,9 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
 
   /// The objects of a relationship: for a to-one relationship an `NSManagedObjectID` or `NSNull`, for a to-many
   /// relationship an array of IDs, in their order if it is ordered.
+  ///
+  /// Called when a to-many fault fires. For each member whose row is not in the row cache `newValuesForObject` follows
+  /// at once.
   open func newValue(
     forRelationship relationship: NSRelationshipDescription, forObjectWith objectID: NSManagedObjectID,
     with context: NSManagedObjectContext?
@@ -76,9 +113,14 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
 
   /// The IDs of new objects, in their order: made with `newObjectID(for:referenceObject:)`. Called before the save that
   /// inserts them.
+  ///
+  /// A service that names objects itself has to be asked here, before the objects are written. A store may give
+  /// references of its own, such as UUIDs, and send them along.
   open func obtainPermanentIDs(for array: [NSManagedObject]) throws -> [NSManagedObjectID] { subclassMustOverride() }
 
   /// An identifier for a new store: by default a UUID's text.
+  ///
+  /// For the `loadMetadata()` of a subclass; Core Data does not call it.
   open class func identifierForNewStore(at storeURL: URL) -> Any { UUID().uuidString }
 
   /// Called with the IDs of objects that a context has from now on: fetched ones, faults, and new ones once they have

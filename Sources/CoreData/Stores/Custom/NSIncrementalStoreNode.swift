@@ -4,6 +4,11 @@
 ///
 /// `@unchecked Sendable`: the store makes and changes it; Core Data only reads it, after the store's method that
 /// returned it.
+///
+/// ```swift
+/// let values: [String: Any] = ["title": "The Dispossessed", "pages": 341, "author": author.objectID]
+/// let node = NSIncrementalStoreNode(objectID: book.objectID, withValues: values, version: 3)
+/// ```
 open class NSIncrementalStoreNode: NSObject, @unchecked Sendable {
   /// The ID of the object, made with the store's `newObjectID(for:referenceObject:)`.
   public let objectID: NSManagedObjectID

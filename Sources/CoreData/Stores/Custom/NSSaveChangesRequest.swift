@@ -6,6 +6,11 @@
 /// An incremental store writes all of it or throws. Contexts save by `save()`, without a program making such a request.
 ///
 /// Source: Apple's documentation of `NSSaveChangesRequest`.
+///
+/// ```swift
+/// let request = NSSaveChangesRequest(inserted: nil, updated: [book], deleted: nil, locked: nil)
+/// try context.execute(request)  // saves this one book; other changes of the context stay unsaved
+/// ```
 open class NSSaveChangesRequest: NSPersistentStoreRequest {
   /// New objects, with their permanent IDs.
   public let insertedObjects: Set<NSManagedObject>?
