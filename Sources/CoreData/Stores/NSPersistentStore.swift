@@ -64,8 +64,7 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
   public let configurationName: String
   /// The place of the store; nil for a store in memory without a URL.
   ///
-  /// `NSPersistentStoreCoordinator.setURL(_:for:)` changes it for stores in files that are to be saved to another
-  /// place.
+  /// It stays as long as the store is open: `migratePersistentStore` makes a store at another place.
   public package(set) var url: URL?
   /// The options that the store was opened with.
   public let options: [AnyHashable: Any]?
@@ -144,7 +143,7 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
 
   /// Called before a coordinator removes the store.
   ///
-  /// The place to end what `didAdd(to:)` has begun. Also called when the coordinator is freed with its stores.
+  /// The place to end what `didAdd(to:)` has begun. It is not called when the coordinator is freed with its stores.
   open func willRemove(from coordinator: NSPersistentStoreCoordinator?) {}
 
   /// Reads the metadata of a store's file without a model. A class of stores overrides it for its own files.
