@@ -102,6 +102,7 @@ package final class ConnectionPool<Connection: PooledConnection>: @unchecked Sen
     giveBackLocked(reader)
   }
 
+  /// Signals one waiting user in either case: a reader that is closed makes room for a new one.
   private func giveBackLocked(_ reader: Connection) {
     condition.withLock {
       if wasClosed || !reader.isReusable {
@@ -131,6 +132,8 @@ package final class ConnectionPool<Connection: PooledConnection>: @unchecked Sen
     return nil
   }
 
+  /// Opened outside of the lock, since it reads the file. The place was counted before, so that not more than
+  /// `maximumReaders` are opened at once.
   private func makeReader() throws -> Connection {
     do {
       let reader = try open()

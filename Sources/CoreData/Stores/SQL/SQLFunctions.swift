@@ -111,6 +111,12 @@ enum SQLFunctions {
         .map { .integer($0 ? 1 : 0) }
     })
 
+  /// ```text
+  /// cd_call('length:', 0, 'Kindred')                name, bits, then the operands
+  /// cd_call('add:to:', 1, '3.14', 1)                bit 0 is set: the first operand is the text of a decimal
+  /// ```
+  ///
+  /// -1 as the number of arguments stands for any number (https://www.sqlite.org/c3ref/create_function.html).
   private static let call = SQLFunction(name: Name.call.rawValue, argumentCount: -1) { arguments in
     guard arguments.count > 1, case .text(let name) = arguments[0], case .integer(let decimals) = arguments[1],
       let function = PredicateFunction(rawValue: name)
@@ -143,6 +149,9 @@ extension StringMatching.Options {
 
 extension SQLiteValue {
   /// The value in the form that expressions calculate with.
+  ///
+  /// SQLite has four kinds of values. What they mean is known only to the caller: a REAL may be a number or a date.
+  /// Functions for dates therefore come with kinds (`cd_method`).
   fileprivate var plain: Any? {
     switch self {
     case .null: nil
@@ -178,6 +187,8 @@ extension SQLiteValue {
     }
   }
 
+  /// A decimal result leaves as a REAL, since SQLite has nothing else for it; within one expression decimals stay
+  /// exact, because the next `cd_call` gets its operand as text.
   fileprivate init(result: Any?) {
     switch PredicateValue(result) {
     case .integer(let value): self = .integer(value)

@@ -29,6 +29,9 @@ extension SQLGenerator {
     }
   }
 
+  /// Members of another kind than the column can equal nothing, and are left out: `pages IN {100, "x", 300}` looks for
+  /// two numbers. An object that has no row here is left out too; if nothing is left, the condition is FALSE and no
+  /// statement looks for it.
   private func membership(of value: SQLOperand, _ equal: SQLRelation, in members: [PredicateValue]) throws -> SQL {
     let column: SQL
     let values: [SQLiteValue]
@@ -154,6 +157,9 @@ extension SQLGenerator {
   }
 
   /// The value or key of one member as one column.
+  ///
+  /// For `@unionOfObjects` and `COUNT(DISTINCT …)`, which need one value of each member: `books.title`, or `books`
+  /// itself, whose value is the key.
   private func column(of relationship: SQLToMany, _ member: SQLScope) throws -> SQL {
     switch try value(of: relationship, member) {
     case .scalar(let column, _), .object(let column, _, _): return column
@@ -242,6 +248,17 @@ extension SQLGenerator {
 }
 
 /// The aggregates of the values of many rows. Raw values are for messages.
+///
+/// ```text
+///                      nil values   no values at all
+/// -------------------  -----------  --------------------------------------------
+/// count                counted      0          COUNT(*) of members; COUNT(column) of a group skips nil
+/// sum                  skipped      0          as key-value coding has it; in a group nil
+/// minimum, maximum     skipped      nil
+/// average              skipped      nil
+/// averageOfPath        count as 0   0
+/// median, deviation    skipped      nil        computed by the framework's own functions
+/// ```
 enum SQLAggregation: String {
   case count
   case sum

@@ -1,4 +1,7 @@
 /// A column of a dictionary result.
+///
+/// One dictionary key may need several columns of the SELECT: an object its key and its entity's number, a composite a
+/// column for each element. `index` is that of the first.
 package struct SQLResultColumn {
   package enum Kind {
     /// A value of the attribute type.
@@ -71,6 +74,8 @@ extension SQLGenerator {
     property as? String ?? (property as? NSPropertyDescription)?.name
   }
 
+  /// A name, a key path or a description of a property. What an attribute's column gives is converted as the attribute
+  /// says; a value at the end of a path has the attribute of the last key.
   private func column(
     _ property: Any, _ groups: Set<String>?
   ) throws -> (name: String, sql: [SQL], kind: SQLResultColumn.Kind) {
@@ -98,6 +103,14 @@ extension SQLGenerator {
     }
   }
 
+  /// An expression may use the names of no other columns: each is computed from the row, or from the group's rows. Its
+  /// result type decides the type in the dictionary; without one it follows from the expression.
+  ///
+  /// ```text
+  /// NSExpression(format: "sum:(pages)"), .integer64    NSNumber of an Int64
+  /// NSExpression(format: "author")                     an NSManagedObjectID
+  /// NSExpression(forConstantValue: "book")             a text that is the same in each row, bound as a parameter
+  /// ```
   private func column(
     _ description: NSExpressionDescription
   ) throws -> (name: String, sql: [SQL], kind: SQLResultColumn.Kind) {

@@ -31,6 +31,8 @@ extension SQLGenerator {
     }
   }
 
+  /// The column stands on the left and the constant on the right. `=` and not `IS`: an index serves both, and a
+  /// constant that is not nil makes them the same, except below NOT.
   private func equality(
     ofColumn column: SQL, _ type: SQLType, to constant: PredicateValue, _ relation: SQLRelation
   ) throws -> SQL {
@@ -77,6 +79,12 @@ extension SQLGenerator {
     return relation.environment.isNegated ? .yes : "\(column) IS NOT NULL"
   }
 
+  /// ```text
+  /// title == author.name         t0.ZTITLE IS t1.ZNAME                            nil equals nil
+  /// title != author.name         t0.ZTITLE <> t1.ZNAME                            a nil on either side is left out
+  /// NOT title != author.name     (t0.ZTITLE IS NOT t1.ZNAME) IS NOT TRUE
+  /// title == pages               t0.ZTITLE IS NULL AND t0.ZPAGES IS NULL          a text never equals a number
+  /// ```
   private func equality(ofColumns a: SQL, _ b: SQL, areComparable: Bool, _ relation: SQLRelation) -> SQL {
     let isEqual = relation.type == .equalTo
     guard areComparable else {
@@ -148,6 +156,9 @@ extension SQLGenerator {
   }
 
   /// The string operators. Values that are not strings never match.
+  ///
+  /// With a pattern in another column nothing can be prepared: `title CONTAINS author.name` is `cd_contains(t0.ZTITLE,
+  /// t1.ZNAME, 0)`, and the function folds both texts in each row.
   func textComparison(_ left: SQLOperand, _ relation: SQLRelation, _ right: SQLOperand) throws -> SQL {
     if case .toMany(let relationship) = left { throw SQLGenerationError.toManyWithoutModifier(relationship.path) }
     if case .toMany(let relationship) = right { throw SQLGenerationError.toManyWithoutModifier(relationship.path) }

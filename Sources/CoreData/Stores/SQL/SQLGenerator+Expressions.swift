@@ -48,6 +48,11 @@ extension SQLGenerator {
     }
   }
 
+  /// ```text
+  /// $b.pages                                 keys of a SUBQUERY's variable: the member's columns
+  /// SUBQUERY(books, $b, …).@count            keys after a subquery: an operator over its members
+  /// lowercase(title).length                  error: SQL has no keys of a function's result
+  /// ```
   private func keyPath(_ keys: [String], of base: NSExpression, _ environment: SQLEnvironment) throws -> SQLOperand {
     switch base.node {
     case .variable(let name):
@@ -61,6 +66,8 @@ extension SQLGenerator {
     }
   }
 
+  /// The variable is bound when the members' SELECT is built (`select`): only then there is a row that it can mean. A
+  /// subquery of a subquery, or of `books.author`, would need two levels of members and is an error.
   private func subquery(
     of collection: NSExpression, variable: String, where predicate: NSPredicate, in environment: SQLEnvironment
   ) throws -> SQLToMany {
@@ -74,6 +81,8 @@ extension SQLGenerator {
     return relationship
   }
 
+  /// The test is made as below a NOT (`environment.negated`): `title != "x"` is true of a missing title then, as in
+  /// memory.
   private func conditional(
     if predicate: NSPredicate, _ chosen: NSExpression, else otherwise: NSExpression, for expression: NSExpression,
     _ environment: SQLEnvironment
@@ -155,6 +164,13 @@ extension SQLGenerator {
   }
 
   /// A function of all members of a relationship, or of all rows of a group.
+  ///
+  /// ```text
+  /// count:(books)                   COUNT(*) over the members
+  /// count:(SELF) in a group         COUNT(t0.Z_PK)
+  /// max:(pages) in a group          MAX(t0.ZPAGES)
+  /// max:(pages) elsewhere           nil: it is a function of one value, see `function`
+  /// ```
   private func statistic(
     _ function: PredicateFunction, _ operands: [SQLOperand], _ environment: SQLEnvironment
   ) throws -> SQLOperand? {
@@ -244,6 +260,8 @@ extension SQLGenerator {
       """, try resultType(of: function, operands))
   }
 
+  /// The type decides how the result is compared: a text with a text, a number with a number. Least and largest of a
+  /// date and a number have no common type, and are an error instead of an order by storage class.
   private func resultType(of function: PredicateFunction, _ operands: [SQLOperand]) throws -> SQLType {
     switch function {
     case .uppercase, .lowercase, .canonical: return .text

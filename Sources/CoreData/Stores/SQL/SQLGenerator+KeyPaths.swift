@@ -86,6 +86,12 @@ extension SQLGenerator {
   }
 
   /// An element of a composite attribute; or a whole composite, which can only be compared with NULL.
+  ///
+  /// ```text
+  /// address.city == "Bath"     t0.ZADDRESS_CITY = ?
+  /// address == nil             coalesce(t0.ZADDRESS_CITY, t0.ZADDRESS_ZIP) IS NULL
+  /// address == %@              error: dictionaries have no equality in SQL
+  /// ```
   private func element(
     of composite: CompositeColumns, name: String, in scope: SQLScope, _ mapping: TableMapping, keys: [String]
   ) throws -> SQLOperand {
@@ -101,6 +107,8 @@ extension SQLGenerator {
     return .scalar(dialect.anyOf(columns), .opaque)
   }
 
+  /// Binary data that may lie in a file is opaque: the column has the value, or the name of a file, and comparing
+  /// either with a constant would be right by chance.
   private func scalar(
     _ attribute: AttributeColumn, _ description: NSAttributeDescription?, in scope: SQLScope
   ) -> SQLOperand {

@@ -34,6 +34,7 @@ package enum SQLType: Equatable {
   /// Bytes in another form: transformables, and binary data that may be stored outside. Only NULL can be recognised.
   case opaque
 
+  /// A Boolean is a whole number: `isRead == YES` compares with 1, and `sum:(isRead)` counts the read books.
   package init(_ type: NSAttributeType) {
     self =
       switch type {
@@ -62,6 +63,9 @@ package enum SQLType: Equatable {
 
   /// The constant in the form for comparing with a value of this type; nil if the kinds differ, so that they are
   /// unequal.
+  ///
+  /// A decimal constant that is whole and fits becomes an integer, so that SQLite compares integers exactly; others
+  /// become the nearest Double, which is what the column's REAL is compared with.
   func bound(_ constant: PredicateValue) -> SQLiteValue? {
     switch (self, constant) {
     case (.number, .integer(let value)), (.integer, .integer(let value)), (.decimal, .integer(let value)):

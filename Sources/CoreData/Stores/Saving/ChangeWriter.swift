@@ -143,6 +143,8 @@ extension ChangeWriter {
     }
   }
 
+  /// Rows that were read go apart from those that were not: only the former have a version to compare, so a statement
+  /// for a group asks for versions or does not.
   private func writeDeletes() throws {
     let deleted = changes.deleted
     if deleted.isEmpty { return }
@@ -197,6 +199,8 @@ extension ChangeWriter {
 
   // MARK: History
 
+  /// Inserted rows are noted before updated ones, and deleted ones were noted first: the order of a transaction's
+  /// changes in the history is deletions, insertions, updates.
   private func noteRows() throws {
     guard let history else { return }
     for run in progress.insertRuns {

@@ -69,6 +69,9 @@ package struct ViolationFinder<Rows: UniqueRows> {
     return try violated.flatMap { try violations(of: rejected, $0) }
   }
 
+  /// Rejected rows say which values are in question; all rows of the save with these values are rivals, the rejected
+  /// ones among them. A value that only one row of the save has, and no stored row, is no violation any more: the other
+  /// one may have been deleted meanwhile.
   private func violations(
     of rejected: [RowChanges.Place], _ constraint: Rows.Constraint
   ) throws -> [ConstraintViolation] {
@@ -94,6 +97,9 @@ package struct ViolationFinder<Rows: UniqueRows> {
   }
 
   /// The row with the values, unless this save deletes or changes it.
+  ///
+  /// A stored row that this save deletes, or gives another value, does not have the value in the state that the save
+  /// makes.
   private func row(
     with values: [Rows.Value], _ constraint: Rows.Constraint
   ) throws -> (id: NSManagedObjectID, values: Snapshot?)? {

@@ -45,6 +45,8 @@ package struct BatchDeletion<Transaction: BatchTransaction> {
     }
   }
 
+  /// The fetch is ordered only if it has a window: which rows are the first hundred depends on the order then,
+  /// otherwise it costs a sort for nothing.
   @_semantics("optimize.sil.specialize.generic.never")  // a copy for each store takes long to compile
   package func run(_ fetch: RowFetch) throws -> BatchResult {
     guard needsTable(fetch) else { return try deleteUnrelated(fetch) }
@@ -150,6 +152,14 @@ package struct BatchDeletion<Transaction: BatchTransaction> {
   }
 
   /// `FROM … WHERE …` of the rows, as `d`, to which a relationship of doomed rows leads; nil if it is not stored.
+  ///
+  /// ```text
+  /// Author.books, from the doomed authors            FROM ZBOOK d WHERE d.ZAUTHOR IN (doomed)
+  /// Book.author, from the doomed books               FROM ZAUTHOR d WHERE d.Z_PK IN
+  ///                                       (SELECT t.ZAUTHOR FROM ZBOOK t WHERE t.Z_PK IN (doomed))
+  /// Author.books, many-to-many                       FROM ZBOOK d WHERE d.Z_PK IN
+  ///                                       (SELECT j.Z_2BOOKS FROM Z_1BOOKS j WHERE j.Z_1AUTHORS IN (doomed))
+  /// ```
   private func related(
     _ relationship: NSRelationshipDescription, of mapping: TableMapping, round: Int? = nil
   ) -> (source: String, destination: TableMapping)? {

@@ -94,6 +94,7 @@ package struct BatchUpdate<Transaction: BatchTransaction> {
     return " WHERE t0.\(raw: key) = ANY(ARRAY(\(keys) \(raw: lock + skipping)))"
   }
 
+  /// A value that the store cannot hold is named with entity and attribute here: below, only its bytes are known.
   private func value(_ assignment: BatchAssignment) throws -> SQL {
     switch assignment.value {
     case .expression(let sql, let type, let attribute): return store.dialect.assigned(sql, type, to: attribute)

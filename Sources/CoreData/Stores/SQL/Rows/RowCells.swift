@@ -49,6 +49,8 @@ package protocol RowCells: ValueCells {
 }
 
 extension RowCells {
+  /// The slow way, value by value and boxed: for dictionaries, tombstones of the history, and attributes that are boxed
+  /// in any case. Ordinary rows go through `RowDecoder.decode`, which calls the typed methods.
   package func value(
     _ column: Int32, as type: NSAttributeType, of attribute: NSAttributeDescription?, in storedEntity: StoredEntity?
   ) throws -> Any? {
@@ -75,6 +77,11 @@ extension RowCells {
 
 extension ValueCells {
   /// A composite attribute's value, from the column of each of its elements; nil if all are NULL.
+  ///
+  /// ```text
+  /// columns   ZADDRESS_CITY 'Bath', ZADDRESS_ZIP NULL     ["city": "Bath"]
+  ///           both NULL                                   nil: the composite has no value
+  /// ```
   func composite(
     _ leaves: [(leaf: CompositeColumns.Leaf, column: Int32)], in storedEntity: StoredEntity?
   ) throws -> [String: Any]? {
@@ -100,6 +107,7 @@ extension SQLStore {
     return row
   }
 
+  /// An object in a dictionary is its ID, not an object: dictionary results make none.
   private func value(_ index: Int32, _ kind: SQLResultColumn.Kind, of cells: some ValueCells) throws -> Any? {
     switch kind {
     case .value(let type, let attribute):

@@ -65,6 +65,8 @@ package final class RowEncoder: @unchecked Sendable {
     }
   }
 
+  /// A composite writes all its elements, also if one only has changed: its slot has one dictionary, and what changed
+  /// in it is not known.
   @usableFromInline
   func writeReference<Cells: CellWriter & ~Copyable>(
     _ step: RowStep, of row: Snapshot, to cells: inout Cells

@@ -118,6 +118,8 @@ package struct EntityNumbering {
     return properties.filter { !$0.isTransient }.sorted(onBytes: { $0.name })
   }
 
+  /// Only the entities of the store count: a superentity in another configuration neither gets a number nor makes its
+  /// subentity one.
   private static func walk(_ entities: [NSEntityDescription]) -> [NSEntityDescription] {
     let inStore = Set(entities.map(ObjectIdentifier.init))
     var children: [ObjectIdentifier: [NSEntityDescription]] = [:]

@@ -30,6 +30,8 @@ extension TableMapping {
     return (indexes + entity.indexes.compactMap(fetchIndex)).filter { !$0.columns.isEmpty }
   }
 
+  /// Elements of the collation type R-tree are left out: an R-tree is a table of its own in SQLite
+  /// (https://www.sqlite.org/rtree.html), and no file of Apple's with one was seen.
   private func fetchIndex(_ index: NSFetchIndexDescription) -> FetchIndex? {
     let elements = index.elements.filter { $0.collationType == .binary }
     // A single relationship has an index already.

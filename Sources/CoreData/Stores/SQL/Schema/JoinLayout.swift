@@ -122,6 +122,8 @@ package struct JoinLayouts {
       pairs.append(Pair(relationship: relationship, inverse: inverse, number: number, first: first, second: second))
     }
 
+    /// Positions: the ordered end's members have their place in the column named after the members' key column. For
+    /// `Author.books` that is `Z_FOK_2BOOKS`; were `Book.authors` ordered too, `Z_FOK_1AUTHORS` would come before it.
     var layouts: [JoinLayout] {
       let names = uniqueNames()
       return pairs.enumerated().map { index, pair in

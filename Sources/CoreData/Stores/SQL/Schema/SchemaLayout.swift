@@ -70,6 +70,7 @@ struct SchemaLayout {
     .integer16AttributeType, .integer32AttributeType, .integer64AttributeType, .booleanAttributeType,
   ]
 
+  /// All checks come first: the error names a property, and no table is half laid out.
   private mutating func layOut(_ root: NSEntityDescription) throws(StoreSchemaError) {
     let hierarchy = numbering.hierarchy(of: root)
     var columns = ColumnList()
@@ -130,6 +131,13 @@ struct SchemaLayout {
     return AttributeColumn(name: path.joined(separator: "."), column: column, type: type)
   }
 
+  /// ```text
+  /// Author.favourite, destination Book (2) without subentities    ZFAVOURITE INTEGER
+  /// the same with the subentity Novel                             ZFAVOURITE INTEGER, Z2_FAVOURITE INTEGER
+  /// ```
+  ///
+  /// Giving an entity its first subentity adds a column to every table that refers to it: the migration makes these
+  /// tables anew.
   private mutating func addKeys(of entity: NSEntityDescription, to columns: inout ColumnList) {
     for relationship in toOneRelationships(of: entity) {
       let capitals = relationship.name.uppercased()
@@ -181,6 +189,8 @@ struct SchemaLayout {
     }
   }
 
+  /// Object IDs have no form in a file: they name a row of a store by its place in this process. Undefined types are
+  /// for transient attributes only.
   private func checkType(
     _ property: NSPropertyDescription, of entity: NSEntityDescription
   ) throws(StoreSchemaError) {
