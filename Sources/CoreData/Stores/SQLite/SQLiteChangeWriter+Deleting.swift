@@ -28,6 +28,9 @@ extension SQLiteChangeWriter {
   }
 
   /// False, with nothing deleted, if a constraint refuses.
+  ///
+  /// The rows of join tables go after the objects' own: if a constraint of a person's own refuses the rows, nothing of
+  /// the group is gone.
   private func deleteGroup(_ keys: [Int64], _ shape: KeyShape, _ writer: RowWriter) throws -> Bool {
     let statement = try statement(writer.deleteSQL(from: writer.mapping.table, where: "Z_PK", shape))
     shape.bind(keys, to: statement)

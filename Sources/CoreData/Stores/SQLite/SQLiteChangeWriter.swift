@@ -35,6 +35,14 @@ final class SQLiteChangeWriter: ChangeWriter {
   }
 
   /// Writes the rows, and the files of their external data.
+  ///
+  /// ```text
+  /// replacedFiles     which files do the rows name that this save changes or deletes?
+  /// write             rows; large values go to new files on the way
+  /// keepWritten       fsync of the folder, before COMMIT
+  /// after COMMIT      `didCommit` of the store: replaced files wait until nobody needs them
+  /// after an error    the new files go, the old ones stay
+  /// ```
   func writeWithFiles() throws -> SavedRows {
     let replaced = try replacedFiles()
     do {
@@ -137,6 +145,9 @@ final class SQLiteChangeWriter: ChangeWriter {
   }
 
   /// The statement for the text, which is mostly one of the rows before.
+  ///
+  /// Four texts at hand serve the pattern of a save: an entity's INSERT, its group, another entity's, and the
+  /// history's. Comparing a text with the same `String` needs no look at its characters.
   func statement(_ sql: String) throws -> SQLiteStatement {
     if let recentStatement = recent.first(where: { $0.sql == sql }) { return recentStatement.statement }
     let statement = try connection.statement(sql)

@@ -10,6 +10,7 @@ extension SQLiteStore {
     }
   }
 
+  /// Reads and writes in one transaction, so that two programs that set different keys both find theirs afterwards.
   static func setMetadata(_ metadata: [String: Any], at url: URL, _ options: [AnyHashable: Any]?) throws {
     try CoreDataErrors.translating("Writing the metadata of \(url.path)") {
       let connection = try SQLiteConnection(path: url.path, access: .readWrite)
@@ -70,6 +71,19 @@ extension SQLiteStore {
 
   /// Copies the files of external data that the rows of a store name to the place of its copy. Then the body copies
   /// the rows, in the same state of the store, and the files of what was there before go.
+  ///
+  /// ```text
+  /// source                                destination
+  /// ------------------------------------  -----------------------------------------------
+  /// BEGIN, first read: one state
+  /// names of all files that rows name
+  ///                                       files are copied, fsync
+  ///                                       body: the pages of the same state are copied
+  /// COMMIT
+  ///                                       files of the store that was here before go, if nobody uses them
+  /// ```
+  ///
+  /// The read transaction keeps the source's files: `ExternalFiles` removes none while a reader may need it.
   static func copyFiles<T>(
     of source: URL, _ connection: SQLiteConnection, to destination: URL, then body: () throws -> T
   ) throws -> T {
@@ -82,6 +96,8 @@ extension SQLiteStore {
 
   // MARK: Copying to another place
 
+  /// For `migratePersistentStore` from SQLite to SQLite: pages are copied, no row is decoded. The keys stay; the UUID
+  /// is new.
   func copy(to opening: StoreOpening) throws -> (any ObjectStore)? {
     var configuration = try SQLiteDatabase.Configuration(opening)
     // A copy is a separate store, even if others share a store in memory under that name.

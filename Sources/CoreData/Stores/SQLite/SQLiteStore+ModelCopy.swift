@@ -2,6 +2,9 @@
 extension SQLiteStore {
   /// Keeps a model in a store's file, in place of an earlier one. Stores of old frameworks lack the table.
   ///
+  /// Called when a store is created and at the end of each migration, in the same transaction as the tables: the copy
+  /// is always that of the rows.
+  ///
   /// - Parameter entities: those of the store's configuration; nil for all.
   static func keepModel(
     _ model: NSManagedObjectModel, of entities: [NSEntityDescription]? = nil, _ prefix: String,
@@ -46,6 +49,7 @@ extension SQLiteStore {
     }
   }
 
+  /// For copies that a tool makes: a file gets the UUID of another store, and the model that goes with it.
   static func setModel(
     _ model: NSManagedObjectModel, identifier: String, at url: URL, _ options: [AnyHashable: Any]?
   ) throws {

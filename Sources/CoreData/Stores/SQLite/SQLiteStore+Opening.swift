@@ -56,6 +56,9 @@ struct SQLiteOpening: OpeningSteps {
   }
 
   /// Older files, and some migrated or exported ones, have a rollback journal, with which readers block writers.
+  ///
+  /// `PRAGMA journal_mode = WAL` changes nothing where the file is in WAL mode already. In another mode it needs the
+  /// file for itself for a moment.
   func prepareExisting() throws {
     if !setsJournalMode { _ = try database.withWriter { try $0.rows("PRAGMA journal_mode = WAL") } }
   }
@@ -78,6 +81,9 @@ struct SQLiteOpening: OpeningSteps {
   }
 
   /// Source: https://www.sqlite.org/lang_analyze.html, https://www.sqlite.org/lang_vacuum.html
+  ///
+  /// ANALYZE gives the planner the sizes of indexes; VACUUM writes the file anew without gaps. Both run at each opening
+  /// with the option, so the option is for a program that runs now and then.
   private func tidy() throws {
     if isReadOnly { return }
     for (option, statement) in [(NSSQLiteAnalyzeOption, "ANALYZE"), (NSSQLiteManualVacuumOption, "VACUUM")]
@@ -177,12 +183,16 @@ extension SQLiteStore {
 
   /// Whether a process may have ended without closing the store: it has a log. A pool's processes leave the files to
   /// jobs of the kind `maintain`.
+  ///
+  /// The last user of a file removes its log. A log that is there when nobody has the file open is what a killed
+  /// process left; if others have it open, it is a false alarm that costs a look at the folder.
   private static func mayHaveUnusedFiles(_ configuration: SQLiteDatabase.Configuration) -> Bool {
     var status = stat()
     return !configuration.isInMemory && !configuration.isReadOnly && configuration.writeTurnPath == nil
       && stat(configuration.path + "-wal", &status) == 0 && status.st_size > 0
   }
 
+  /// Stores of one file share the database; it closes with the last of them.
   func close(beside others: [any ObjectStore]) {
     // A database that was closed meanwhile leaves the files.
     if let externalFiles { try? database.withWriter { externalFiles.close($0) } }
@@ -204,6 +214,11 @@ extension SQLiteStore {
       "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = \(bind: .text("\(prefix)_METADATA"))") != nil
   }
 
+  /// ```text
+  /// SELECT Z_UUID, Z_PLIST FROM Z_METADATA WHERE Z_VERSION = 1
+  /// ```
+  ///
+  /// The UUID has a column of its own and is not in the list; the dictionary gets it under `NSStoreUUIDKey`.
   static func readMetadata(_ prefix: String, _ connection: SQLiteConnection) throws -> (String, [String: Any]) {
     guard try hasStore(prefix, connection) else {
       throw CoreDataErrors.noStore("\(connection.path) holds no Core Data store (no table \(prefix)_METADATA).")

@@ -23,6 +23,14 @@ extension SQLiteStore {
     }
   }
 
+  /// ```text
+  /// BEGIN IMMEDIATE
+  /// UPDATE Z_PRIMARYKEY SET Z_MAX = Z_MAX + 1 WHERE Z_ENT = 2
+  /// SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_ENT = 2
+  /// COMMIT
+  /// ```
+  ///
+  /// A transaction of its own, so it waits for writers as a save does. Inside of a save it joins that.
   func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID] {
     try CoreDataErrors.translating("Reserving keys in \(database.configuration.path)") {
       try database.write { connection in
@@ -44,6 +52,8 @@ extension SQLiteStore {
     }
   }
 
+  /// `max(Z_MAX, 7)` with two arguments is SQLite's scalar function, not the aggregate
+  /// (https://www.sqlite.org/lang_corefunc.html#max_scalar).
   func skipKeys(through key: Int64, of storedEntity: StoredEntity) throws {
     try CoreDataErrors.translating("Reserving keys in \(database.configuration.path)") {
       let root = mapping(storedEntity.layout.name).rootNumber

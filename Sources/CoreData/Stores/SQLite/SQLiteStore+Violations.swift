@@ -1,4 +1,9 @@
 extension SQLiteStore {
+  /// ```text
+  /// SELECT ?1, ?2                                         'Kindred', as SQLite would store it
+  /// SELECT Z_PK, Z_ENT FROM ZBOOK WHERE ZTITLE = ?        the row that has it
+  /// SELECT t.Z_PK, t.Z_OPT, … FROM ZBOOK t WHERE t.Z_PK = ? AND t.Z_ENT = 2
+  /// ```
   func violations(of rejected: [RowChanges.Place], in changes: RowChanges) throws -> [ConstraintViolation] {
     try CoreDataErrors.translating("Looking for rows with the same unique values") {
       // On the writer, so that this coordinator's last commits are seen.

@@ -75,6 +75,9 @@ struct StatementCells: CellWriter {
 extension SQLiteConnection {
   /// A value in the form in which SQLite keeps it.
   ///
+  /// `SELECT ?1` gives the bound value back. So a default value of the model, or a batch's constant, gets SQLite's form
+  /// by the code that writes rows, and by no second one.
+  ///
   /// - Parameter write: writes one value.
   func stored(_ write: (inout StatementCells) -> Void) throws -> SQLiteValue {
     let statement = try statement("SELECT ?1")

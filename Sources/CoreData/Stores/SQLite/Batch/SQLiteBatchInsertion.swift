@@ -45,6 +45,8 @@ final class SQLiteBatchInsertion {
     rows = (0..<size).map { _ in batch.newRow() }
   }
 
+  /// The rows come from a closure of the program, which may take its time. The file's write lock is held for all of it:
+  /// other processes read, and wait if they want to write.
   func run() throws -> BatchResult {
     let table = store.schema.primaryKeyTable
     let root: SQL = "Z_ENT = \(bind: .integer(Int64(mapping.rootNumber)))"
@@ -91,6 +93,9 @@ final class SQLiteBatchInsertion {
   }
 
   /// Inserts rows with one statement. If a constraint refuses one, the transaction is rolled back.
+  ///
+  /// `OR FAIL` keeps what was inserted before the refused row, and SQLite needs no copy of pages to undo the statement.
+  /// That is right here only because the whole transaction is rolled back then.
   private func insert(_ group: ArraySlice<Snapshot>) throws {
     let shape = onDuplicate == .fail ? writer.insertShape(of: group) : writer.wholeInsert
     let statement = try statement(shape, rows: group.count)
@@ -121,6 +126,8 @@ final class SQLiteBatchInsertion {
   }
 
   /// Runs a statement with a `conflictClause`, for one row.
+  ///
+  /// A skipped row's large values were written to files before the statement ran: they go at once.
   ///
   /// - Parameter files: how many of the written files are of other rows.
   private func insertUnlessThere(_ statement: SQLiteStatement, keeping files: Int) throws {

@@ -57,6 +57,14 @@ struct SQLiteBatchTransaction: BatchTransaction {
       })
   }
 
+  /// With a history each row is looked up for its tombstone before it goes:
+  ///
+  /// ```text
+  /// SELECT Z_PK FROM ZAUTHOR WHERE Z_PK IN (SELECT key FROM cd_doomed WHERE root = 1 AND entity = 1) ORDER BY Z_PK
+  /// SELECT 1, … the preserved columns … FROM ZAUTHOR WHERE Z_PK = ?             for each
+  /// INSERT INTO ACHANGE …                                                       for each
+  /// DELETE FROM ZAUTHOR WHERE Z_PK IN (SELECT key FROM cd_doomed WHERE root = 1 AND entity = 1)
+  /// ```
   func delete(_ mapping: TableMapping, keys: SQL) throws {
     try noteExternalFiles(of: mapping, keys)
     let condition: SQL = "\(raw: mapping.names.key) IN (\(keys))"

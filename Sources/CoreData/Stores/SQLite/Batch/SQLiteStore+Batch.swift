@@ -4,6 +4,8 @@ extension SQLiteStore {
     try batch("Inserting rows of \(rows.entityName)", origin) { try SQLiteBatchInsertion(rows, in: $0).run() }
   }
 
+  /// One statement may write every page of the table and of its indexes, so the page cache grows first: with 2 MB,
+  /// pages of an index in random order would go to the log and come back many times.
   func update(_ request: NSBatchUpdateRequest, of entity: String, by origin: ChangeOrigin) throws -> BatchResult {
     try batch("Updating rows of \(request.entityName)", origin) { transaction in
       transaction.connection.growCacheForFile()

@@ -47,6 +47,8 @@ extension SQLiteConnection {
       }, { Unmanaged<Box<SQLAggregate>>.fromOpaque($0!).release() })
   }
 
+  /// SQLite calls it for each comparison of a sort: n log n times. `localizedStandardCompare:` of 100,000 titles is
+  /// some 1.7 million calls.
   func register(_ collation: SQLCollation) {
     sqlite3_create_collation_v2(
       handle, collation.name, SQLITE_UTF8, Unmanaged.passRetained(Box(collation)).toOpaque(),

@@ -80,6 +80,8 @@ final class SQLiteDatabase: @unchecked Sendable {
   /// The observers of commits to a database in memory, which no other process can make. Used under `writeLock`.
   private var commitObservers: [UUID: @Sendable (SQLiteConnection) -> Void] = [:]
 
+  /// The writer opens the file at once, so that a missing or damaged file is an error of `addPersistentStore`; readers
+  /// come later.
   init(_ configuration: Configuration) throws {
     self.configuration = configuration
     self.writeTurn = try configuration.writeTurnPath.map { try FairFileLock.writeTurn($0) }
@@ -204,6 +206,8 @@ final class SQLiteDatabase: @unchecked Sendable {
 
   /// Calls the body after commits, by anybody: on the watcher's thread, or for a database in memory on the one that
   /// commits.
+  ///
+  /// In memory the body runs on the thread that saves, after the commit and still under the write lock.
   ///
   /// - Returns: what ends the calls.
   func observeCommits(_ body: @escaping @Sendable (SQLiteConnection) -> Void) throws -> @Sendable () -> Void {

@@ -57,6 +57,14 @@ extension SQLiteConnection {
 
   /// The first bytes of the log's index, which stay at their address until this connection closes; nil for a database
   /// without one.
+  ///
+  /// ```text
+  /// PRAGMA journal_mode                     "wal"; reading the header makes SQLite map the index
+  /// sqlite3_file_control(FILE_POINTER)      SQLite's own sqlite3_file, with its methods
+  /// xShmMap(file, 0, 32768, 0)              the address of the first 32 KiB of the index
+  /// ```
+  ///
+  /// The address stays until the connection closes, so later looks cost no call.
   func walIndexMemory() throws -> UnsafeRawPointer? {
     // It reads the file's header, which makes SQLite map the index. In other modes the call below would create one.
     guard case .text("wal")? = try rows("PRAGMA journal_mode").first?.first else { return nil }

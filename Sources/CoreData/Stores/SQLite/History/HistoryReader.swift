@@ -20,6 +20,9 @@ struct HistoryReader {
   }
 
   /// The condition for transactions after a place.
+  ///
+  /// A date is compared with the clock of the process that saved; two processes whose clocks differ may swap. A token
+  /// has a number, which grows with the commits.
   func condition(after place: NSPersistentHistoryChangeRequest.Place) -> SQL {
     switch place {
     case .date(let date): "t.ZTIMESTAMP > \(bind: .real(date.timeIntervalSinceReferenceDate))"
@@ -89,6 +92,14 @@ struct HistoryReader {
   }
 
   /// Nil for an object of an entity that the model lacks.
+  ///
+  /// What a program sees of a row of ACHANGE:
+  ///
+  /// ```text
+  /// ZCHANGETYPE 1, ZENTITY 2, ZENTITYPK 1, ZCOLUMNS 60     .update of Book/p1, updatedProperties isRead and pages
+  /// ZCHANGETYPE 2, ZTOMBSTONE0 'Kindred'                   .delete, tombstone ["title": "Kindred"]
+  /// ZENTITY 9, which the model lacks                       nothing: a newer program's entity
+  /// ```
   private func change(
     _ statement: SQLiteStatement, _ transaction: NSPersistentHistoryTransaction
   ) throws -> NSPersistentHistoryChange? {

@@ -62,6 +62,8 @@ struct HistoryTransactions {
   }
 
   /// The last key that was given to a row of one of the tables.
+  ///
+  /// The history's tables count in `Z_PRIMARYKEY` like entities, under numbers that no entity of a model reaches.
   func lastKey(_ number: Int, _ name: String) throws -> Int64 {
     if let last = try connection.integer("SELECT Z_MAX FROM \(raw: primaryKeyTable) WHERE Z_ENT = \(raw: number)") {
       return last

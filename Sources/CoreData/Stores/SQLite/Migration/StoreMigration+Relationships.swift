@@ -1,5 +1,7 @@
 /// Fills the join tables and positions of to-many relationships from their former places.
 extension StoreMigration {
+  /// Both ends of a many-to-many relationship come here; the first fills the table, and the second finds its pairs
+  /// there (OR IGNORE) or adds its positions to them.
   func copyRelationships() throws {
     var done: Set<String> = []
     for entity in new.entities {
@@ -73,6 +75,9 @@ extension StoreMigration {
   }
 
   /// Gives members of an ordered relationship that have no position yet one by their keys.
+  ///
+  /// For a relationship that has become ordered: members get their places by key, which mostly is the order in which
+  /// they were made.
   private func orderMembers(_ table: String, _ key: String, _ order: String) throws {
     try connection.execute(
       """

@@ -63,6 +63,17 @@ struct StoreMigration {
   /// The SQL function that reads a file of external data.
   private static let contentsOfFile = "cd_external"
 
+  /// ```text
+  /// checkHierarchies      rows of two old tables cannot come into one: their keys would collide
+  /// guests                what persons have made of the tables: refuse now, or make again later
+  /// setAside              the new tables get the old ones' names
+  /// copyRows              each entity's rows, by its own INSERT … SELECT
+  /// copyRelationships     join tables and positions, when all rows are there
+  /// renewIndexes          after the rows: building an index at once is cheaper than growing it row by row
+  /// derived attributes    triggers, then the values of all rows
+  /// number, history       the counters of keys, the numbers in ACHANGE
+  /// ```
+  ///
   /// - Parameter isDeferred: whether what no reader needs is left for ``DeferredMigration``.
   func run(isDeferred: Bool = false) throws {
     connection.growCacheForFile()
@@ -121,6 +132,7 @@ struct StoreMigration {
 
   func aside(_ table: String) -> String { DeferredMigration.aside(table) }
 
+  /// Indexes are dropped and not renamed: SQLite cannot rename one, and the new tables need the names.
   private func setAside() throws {
     for table in oldTables {
       let rows = try connection.rows(
@@ -177,6 +189,13 @@ struct StoreMigration {
 
   // MARK: Rows
 
+  /// A to-one relationship that led to an entity which is gone becomes NULL; one to an entity with another number gets
+  /// the new number:
+  ///
+  /// ```text
+  /// CASE WHEN CASE 1 WHEN 1 THEN 1 WHEN 2 THEN 2 END IS NULL THEN NULL ELSE ZAUTHOR END
+  ///           the new number of the old entity 1              the key stays
+  /// ```
   private func copyRows(of entity: TableMapping) throws {
     guard let source = source(of: entity), let inferred = mapping.byDestination[entity.name] else { return }
     var columns = ["Z_PK", "Z_ENT", "Z_OPT"]
@@ -211,6 +230,14 @@ struct StoreMigration {
   }
 
   /// An attribute's value in the old row; its default if the attribute is new, or is mandatory and had no value.
+  ///
+  /// ```text
+  /// title, optional                       ZTITLE
+  /// pages, mandatory                      coalesce(ZPAGES, 0)                    with the model's default
+  /// rating, new, default 3                3
+  /// cover, external since now             CASE WHEN ZCOVER IS NULL THEN NULL ELSE CAST(x'01' || ZCOVER AS BLOB) END
+  /// cover, external no more               the bytes after 01, or cd_external(ZCOVER): the file's content
+  /// ```
   private func value(
     of attribute: AttributeColumn, _ entity: TableMapping, _ inferred: InferredMapping.Entity, _ source: TableMapping
   ) throws -> SQL {
