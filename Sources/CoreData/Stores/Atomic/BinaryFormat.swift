@@ -46,6 +46,8 @@ enum BinaryFormat: StoreFormat {
     ])
   }
 
+  /// Lists that follow to-one relationships are left out, since the other row's `o` says the same: a file in which both
+  /// differed would have no right reading. Only an order is said by nobody else.
   private static func row(
     _ row: Snapshot, key: Int64, of entity: MemorySchema.Entity, in memory: MemoryRows
   ) throws -> [String: Any] {
@@ -133,6 +135,13 @@ enum BinaryFormat: StoreFormat {
     try PropertyListSerialization.data(fromPropertyList: list, format: .binary, options: 0)
   }
 
+  /// ```text
+  /// "bplist00…" with "$archiver"       Apple's: a keyed archive of private classes
+  /// "bplist00…" without "format"       some other property list
+  /// "format" and a later version       a newer program's
+  /// ```
+  ///
+  /// Each is 134010 with its own sentence: a person has to know which program can read the file.
   private static func content(of data: Data) throws -> [String: Any] {
     // Whatever is wrong with the list: it is not a file of this format.
     guard data.starts(with: Data("bplist00".utf8)),

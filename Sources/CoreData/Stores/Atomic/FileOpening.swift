@@ -75,6 +75,9 @@ final class FileOpening: OpeningSteps {
     return try FileStore.translating(url) { try format.metadata(in: data) }
   }
 
+  /// The file is compared with the one that was read before it is replaced, as in a save. There is no lock that a
+  /// second program would wait for.
+  ///
   /// - Throws: the errors of a migration of a SQLite file, and 134110 if another program writes the file meanwhile.
   func migrate() throws {
     let (data, state) = try existing()

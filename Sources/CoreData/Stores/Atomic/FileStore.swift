@@ -36,6 +36,9 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
   /// Makes a directory's names durable. Tests let it fail.
   var synchronize: (String) throws -> Void = { try synchronizeDirectory($0) }
 
+  /// The closures of `memory` refer to the store without a count: the memory belongs to the store and is not used after
+  /// it.
+  ///
   /// - Parameter replacesFile: makes an empty store, which takes the place of the file with its first transaction.
   required init(_ opening: StoreOpening, replacesFile: Bool = false) throws {
     let steps = try FileOpening(opening, Swift.type(of: self).format)
@@ -68,6 +71,8 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
     return try self.init(opening)
   }
 
+  /// For `migratePersistentStore`: the old file stays until the first transaction, which holds all copied rows,
+  /// replaces it. A failed copy leaves it as it was.
   class func openReplacing(_ opening: StoreOpening, closing: () throws -> Void) throws -> any ObjectStore {
     try self.init(opening, replacesFile: true)
   }
@@ -112,6 +117,9 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
   }
 
   /// Puts the file with the state after the transaction into its place.
+  ///
+  /// `isAhead` is true between the rename and the end of the directory's fsync: if that fails, the file has rows that
+  /// the save has not.
   private func replaceFile() throws {
     guard let url else { return }
     if written == nil { try writeFile() }

@@ -67,6 +67,8 @@ enum XMLFormat: StoreFormat {
 
     """
 
+  /// Attributes and to-ones come in the order of slots, to-manys by name: the same content gives the same text, so
+  /// files can be compared.
   private static func append(
     _ row: Snapshot, key: Int64, of entity: MemorySchema.Entity, in memory: MemoryRows, to text: inout String
   ) throws {
@@ -115,6 +117,7 @@ enum XMLFormat: StoreFormat {
 
   // MARK: Metadata
 
+  /// The UUID stands outside of the property list, as in SQLite's table it has a column of its own.
   static func metadata(in data: Data) throws -> [String: Any] {
     let (place, text) = try metadataPlace(in: data)
     let header = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -227,6 +230,8 @@ enum XMLText {
   }
 
   /// The value of a text; nil if it is not one of the attribute's type.
+  ///
+  /// The counterpart of `content`. Base 64 may have line breaks.
   static func value(of text: String, _ attribute: NSAttributeDescription, encoding: String?) -> Any? {
     func data() -> Data? { Data(base64Encoded: text, options: .ignoreUnknownCharacters) }
     switch attribute.attributeType {

@@ -44,6 +44,14 @@ final class XMLStoreReader: NSObject, XMLParserDelegate {
     for case let entity? in loader.schema.entities { entities[entity.storedEntity.layout.name.lowercased()] = entity }
   }
 
+  /// ```text
+  /// all objects are known           numbers: which entity has the key 7?
+  /// relate                          an author's key in a book's slot, with the author's entity
+  /// loader.add                      rows; lists of members follow from the to-ones
+  /// setMembers                      many-to-many, and orders
+  /// ```
+  ///
+  /// An ID that no object has is left out: a relationship cannot lead there.
   func read(_ data: Data) throws {
     guard let data = XMLInstructions.harmless(data) else {
       throw StoreFormatError("it is not in UTF-8 or another encoding that extends ASCII")
@@ -89,6 +97,8 @@ final class XMLStoreReader: NSObject, XMLParserDelegate {
 
   // MARK: Elements
 
+  /// Names of elements are told apart by their parent: "attribute" below "object" is a value, elsewhere it is not
+  /// looked at.
   func parser(
     _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
     attributes: [String: String]
@@ -136,6 +146,8 @@ final class XMLStoreReader: NSObject, XMLParserDelegate {
     if attribute != nil || isLastKey { text += string }
   }
 
+  /// The parser hands a text over in pieces, also in the middle of a character reference, so its value is known only
+  /// here.
   func parser(_ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?) {
     path.removeLast()
     if isLastKey { reserve(text, parser) }

@@ -74,6 +74,8 @@ extension MemoryBacked {
 
   package func didCommit() { memory.commitObserver?(lastTransaction) }
 
+  /// With the turn to write: the rows and the table of unique values are looked at as they are after the rejected save
+  /// was taken back.
   package func violations(of rejected: [RowChanges.Place], in changes: RowChanges) throws -> [ConstraintViolation] {
     var violations: [ConstraintViolation] = []
     try memory.exclusively {
@@ -142,6 +144,8 @@ extension MemoryBacked {
 
   package var files: [URL] { [] }
 
+  /// Within one class the rows need no conversion: the copy takes the state over, which costs a reference, and writes
+  /// its own file.
   func copy(to opening: StoreOpening) throws -> (any ObjectStore)? {
     let kind: any PlacedStore.Type = Swift.type(of: self)
     guard let copy = try kind.openReplacing(opening, closing: {}) as? any MemoryBacked else { return nil }

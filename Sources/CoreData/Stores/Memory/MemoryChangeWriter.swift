@@ -73,6 +73,7 @@ final class MemoryChangeWriter<Store: ObjectStore>: ChangeWriter {
     }
   }
 
+  /// A row that is gone already is no conflict, as in SQL.
   func delete(_ rows: [Int], of storedEntity: StoredEntity, areRead: Bool) throws {
     let entity = schema.entity(storedEntity.number)
     for index in rows {
@@ -86,6 +87,8 @@ final class MemoryChangeWriter<Store: ObjectStore>: ChangeWriter {
     }
   }
 
+  /// What refers to a deleted row by a list goes here. To-one references of other rows are changed by the save itself:
+  /// its delete rules have made updates of them.
   private func delete(_ row: Snapshot, _ key: Int64, _ entity: MemorySchema.Entity) {
     giveUpUniqueValues(of: row, key, entity)
     for list in entity.toManys.values where !list.followsToOne {
@@ -115,6 +118,8 @@ final class MemoryChangeWriter<Store: ObjectStore>: ChangeWriter {
   }
 
   /// The row for the store: with permanent keys, and without transient values and those that the store computes.
+  ///
+  /// A copy, because the object goes on using its own snapshot, which may get new transient values at any time.
   private func made(_ values: Snapshot, _ entity: MemorySchema.Entity) -> Snapshot {
     let row = Snapshot.make(values.layout, version: 1)
     for slot in entity.storedSlots where values.layout.slots[slot].kind != .toOne {
@@ -147,6 +152,15 @@ final class MemoryChangeWriter<Store: ObjectStore>: ChangeWriter {
     }
   }
 
+  /// ```text
+  /// 1. the stored row, with the version that was read         else a conflict
+  /// 2. a copy with the next version and the changed values
+  /// 3. the new unique values are taken                        else refused: nothing has changed yet
+  /// 4. the old unique values are given up
+  /// 5. the copy takes the row's place; lists of members follow
+  /// ```
+  ///
+  /// Taking before giving up keeps the order of SQL: an index refuses the new value while the old row is there.
   func updateUnique(_ index: Int, _ kind: UpdateKind) throws -> String? {
     let (key, number) = (changes.updated[index].key, kind.storedEntity.number)
     guard let stored = memory.contents.row(key, number),
@@ -182,6 +196,8 @@ final class MemoryChangeWriter<Store: ObjectStore>: ChangeWriter {
 
   // MARK: Unique values
 
+  /// Only the table of unique values changes: the row keeps its value until the second attempt, which replaces it or
+  /// ends the save.
   func clearUnique(_ row: Int, _ kind: UpdateKind) {
     let key = changes.updated[row].key
     guard let stored = memory.contents.row(key, kind.storedEntity.number) else { return }

@@ -17,6 +17,8 @@ struct MemoryCondition {
 
   func holds(_ reader: MemoryReader, _ key: Int64, _ row: Snapshot) -> Bool { test(reader, key, row) }
 
+  /// A predicate becomes a closure of closures once for each fetch: which kind of predicate it is, is not asked again
+  /// for each row. ANY, ALL and whatever else has members goes the general way.
   private static func test(_ predicate: NSPredicate, _ storedEntity: StoredEntity) -> Test {
     switch predicate.kind {
     case .truth(let value): return { _, _, _ in value }
@@ -45,6 +47,13 @@ struct MemoryCondition {
     return { reader, key, row in comparison.holds(left(reader, key, row), right(reader, key, row), inRow: true) }
   }
 
+  /// ```text
+  /// "Kindred"             the constant
+  /// SELF                  the row's ID
+  /// pages                 the number in its slot
+  /// author.name           the reader follows keys from row to row
+  /// title.length          the general way, on a `MemoryRow`
+  /// ```
   private static func operand(_ expression: NSExpression, _ storedEntity: StoredEntity) -> Operand {
     if let constant = expression.constantPredicateValue { return { _, _, _ in constant } }
     switch expression.node {

@@ -41,6 +41,19 @@ package struct MemoryDictionaries {
     columns = try (settings.propertiesToFetch ?? attributeNames).map(column)
   }
 
+  /// ```text
+  /// propertiesToFetch      author, total = sum:(pages)
+  /// propertiesToGroupBy    author
+  /// havingPredicate        total > 100
+  /// sortDescriptors        total, descending
+  ///
+  /// rows     Book 1 (author 1, 342), Book 2 (author 1, 184), Book 3 (author 2, 90)
+  /// groups   [1, 2], [3]
+  /// results  {author: Author/p1, total: 526}, {author: Author/p2, total: 90}
+  /// having   {author: Author/p1, total: 526}
+  /// ```
+  ///
+  /// Sorting rows is possible only if the order names properties of rows; `total` is known when the groups are made.
   package func all() throws -> [NSDictionary] {
     guard reader.schema.understands(fetch) else {
       throw Self.failure(
@@ -81,6 +94,8 @@ package struct MemoryDictionaries {
     storedEntity.layout.slots.filter { $0.kind != .toOne && !$0.isTransient }.map(\.name)
   }
 
+  /// Throws for what SQL's generator throws for, so that a program which works on one store works on the other: a
+  /// column that is not grouped by, a path to many objects, a transient attribute.
   private func column(_ property: Any) throws -> Column {
     if let description = property as? NSExpressionDescription {
       guard let expression = description.expression else {
@@ -131,6 +146,8 @@ package struct MemoryDictionaries {
     columns.contains { if case .expression(let expression) = $0.source { Self.isAggregate(expression) } else { false } }
   }
 
+  /// Without grouping, an aggregate makes one group of all rows, and one dictionary even of no rows: `count:(SELF)` of
+  /// an empty table is 0. Otherwise each row is a group by itself. Groups come in the order of their first rows.
   private func groups(of rows: [MemoryRow]) throws -> [[MemoryRow]] {
     guard !groupNames.isEmpty else { return isAggregate ? [rows] : rows.map { [$0] } }
     var order: [[PredicateValue]] = []
@@ -156,6 +173,7 @@ package struct MemoryDictionaries {
     return (dictionary, rows)
   }
 
+  /// A row that a path leads to becomes its object's ID: dictionaries hold no objects.
   private func value(of column: Column, _ rows: [MemoryRow]) -> Any? {
     let value: Any? =
       switch column.source {
@@ -228,6 +246,9 @@ package struct MemoryDictionaries {
   }
 
   /// A part of a condition on groups, with its value in the group.
+  ///
+  /// `total > 100` compares the value that the dictionary has under "total"; `sum:(pages) > 100` computes it for the
+  /// group.
   private func resolved(_ expression: NSExpression, _ dictionary: NSDictionary, _ rows: [MemoryRow]) -> NSExpression {
     switch expression.node {
     case .variable(let name) where columns.contains(where: { $0.name == name }):

@@ -23,6 +23,8 @@ struct MemoryHistory {
   }
 
   /// Takes the changes of one transaction.
+  ///
+  /// Changes are collected during the save and become a transaction at its end: a save that is refused leaves none.
   final class Notes: HistoryNotes {
     private let storedEntities: StoredEntities
     private(set) var changes: [Change] = []
@@ -103,6 +105,7 @@ struct MemoryHistory {
     }
   }
 
+  /// Objects for the program are made when it asks: the history itself keeps keys and names.
   private func made(
     _ transaction: Transaction, _ query: HistoryQuery, _ store: String
   ) -> NSPersistentHistoryTransaction {

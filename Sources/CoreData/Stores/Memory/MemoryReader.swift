@@ -114,6 +114,8 @@ package final class MemoryReader: @unchecked Sendable {
     return fetch.includesSubentities ? entity.numbers : [entity.storedEntity.number]
   }
 
+  /// An asynchronous fetch is cancelled between two rows, with Cocoa's error of a person's cancellation, as SQLite's
+  /// fetch is interrupted.
   private func forEach(of number: Int, _ fetch: RowFetch, _ body: (StoredEntity, Int64, Snapshot) -> Bool) throws {
     let storedEntity = schema.entity(number).storedEntity
     let condition = fetch.predicate.map { MemoryCondition($0, storedEntity) }

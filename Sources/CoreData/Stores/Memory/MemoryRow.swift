@@ -25,6 +25,13 @@ final class MemoryRow: NSObject, KeyValueReadable, PersistentKeyed, IdentifiedOb
   var identity: NSObject { objectID }
   var persistentKey: (entityName: String, key: Int64)? { (storedEntity.layout.name, key) }
 
+  /// ```text
+  /// title          the value in the slot
+  /// author         a MemoryRow, or nil
+  /// books          an array of MemoryRow
+  /// objectID       the ID
+  /// fullTitle      nil: a row has no class's own properties; `MemorySchema.understands` keeps such predicates away
+  /// ```
   func readableValue(forKey key: String) -> Any? {
     switch storedEntity.layout.locations[key] {
     case .slot(let slot):

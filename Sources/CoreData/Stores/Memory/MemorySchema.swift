@@ -178,6 +178,8 @@ package final class MemorySchema: @unchecked Sendable {
     }
   }
 
+  /// For `Book.author` with the inverse `Author.books`: the slot 0, the list of `Author.books`, and the entities that
+  /// an author may be of. An inverse in another store has no list here.
   private static func toOnes(
     _ layout: EntityLayout, _ numbers: [String: [Int]], _ lists: inout ListNumbers
   ) -> [ToOneSlot] {
@@ -191,6 +193,12 @@ package final class MemorySchema: @unchecked Sendable {
     }
   }
 
+  /// ```text
+  /// relationship                       followsToOne   inverse list
+  /// Author.books ↔ Book.author         true           nil
+  /// Author.books ↔ Book.authors        false          that of Book.authors
+  /// Author.favourites, no inverse      false          nil
+  /// ```
   private static func toManys(
     _ layout: EntityLayout, _ numbers: [String: [Int]], _ lists: inout ListNumbers
   ) -> [String: ToManyList] {
@@ -214,6 +222,9 @@ package final class MemorySchema: @unchecked Sendable {
   }
 
   /// The constraints of a row's hierarchy on properties of the entity.
+  ///
+  /// A constraint that `Book` declares holds for novels too, with one table of values for both; one that `Novel`
+  /// declares on `Book.title` holds for plain books as well, since an SQL index would span the table.
   private func constraints(of storedEntity: StoredEntity, _ storedEntities: [StoredEntity]) -> [Int] {
     var constraints: [Int] = []
     for other in storedEntities where other.table == storedEntity.table {

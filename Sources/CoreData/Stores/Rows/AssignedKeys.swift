@@ -40,6 +40,8 @@ package final class AssignedKeys {
     }
   }
 
+  /// The array is used while at most three of four places are gaps: a save's new objects mostly got their temporary IDs
+  /// one after the other.
   private func makeTable() {
     tabled = pairs.count
     array = []

@@ -75,6 +75,8 @@ package final class EntityLayout: @unchecked Sendable {
   @usableFromInline package let serial: UInt64
   private static let lastSerial = Atomic<UInt64>(0)
 
+  /// Runs with the first use of an entity, when its model cannot change any more. It also looks the class of its
+  /// objects up by name, in all modules of the process.
   init(_ entity: NSEntityDescription) {
     serial = EntityLayout.lastSerial.add(1, ordering: .relaxed).newValue
     let places = PropertyPlaces(entity)
@@ -246,6 +248,7 @@ package enum SlotKind: UInt8, Sendable {
   }
 }
 
+/// A copy of what the model says of the property: reading it here needs no call of an open class.
 @usableFromInline
 package struct SlotDescription {
   package let property: NSPropertyDescription

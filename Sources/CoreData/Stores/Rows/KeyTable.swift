@@ -18,6 +18,7 @@ final class KeyTable: @unchecked Sendable {
   private let entries: UnsafeMutablePointer<Entry>
   private let mask: Int
 
+  /// At most half of the places are taken, so a look-up of a name that is not there ends soon.
   init(_ locations: [String: PropertyLocation]) {
     all = locations
     var capacity = 4

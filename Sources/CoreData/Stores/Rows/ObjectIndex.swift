@@ -179,6 +179,8 @@ final class ObjectIndex<Value: AnyObject> {
     }
   }
 
+  /// Runs when the table is too full, and when a run of occupied places is longer than 32. A table that has begun to
+  /// mix its keys stays mixed until it is emptied.
   private func rebuild(capacity: Int) {
     let old = entries
     let oldCount = mask + 1

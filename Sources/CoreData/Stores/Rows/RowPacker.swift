@@ -145,6 +145,11 @@ package final class RowPacker {
     return state.pointee.slab.unsafelyUnwrapped
   }
 
+  /// ```text
+  /// the first eight rows          a slab each
+  /// another layout than before    the slab of the last one is put aside, that of this one is taken up
+  /// no room                       a new slab, twice as large as the last new one, up to 32 KiB
+  /// ```
   @usableFromInline
   @inline(never)
   static func otherSlab(_ layout: EntityLayout, _ byteCount: Int, _ state: inout State) -> RowSlab {

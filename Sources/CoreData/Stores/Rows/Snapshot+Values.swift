@@ -2,6 +2,9 @@
 /// Swift code expects.
 extension Snapshot {
   /// The attribute's value, or nil. Not for slots of to-one relationships.
+  ///
+  /// Every read boxes: an NSNumber for `pages`, a `String` for `title`. Generated accessors read the slot without it
+  /// (`load`).
   func value(_ slot: Int) -> Any? { withExtendedLifetime(slab) { layout.value(slot, in: slots) } }
 
   /// Writes an attribute's value. Traps for a value of a type that the attribute cannot hold.
@@ -174,6 +177,8 @@ extension EntityLayout {
 
 extension Snapshot {
   /// The attribute's value in the form that predicates compare. Not for slots of to-one relationships.
+  ///
+  /// The same without boxes, for predicates on rows in memory.
   func predicateValue(_ slot: Int) -> PredicateValue {
     switch layout.kinds[slot] {
     case .integer, .boolean: load(slot, as: Int64.self).map { .integer($0) } ?? .null
