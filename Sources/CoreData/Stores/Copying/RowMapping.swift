@@ -20,6 +20,10 @@ package struct RowMapping {
   }
 
   /// The attributes of a new row. One that is new, or is mandatory now and had no value, gets its default value.
+  ///
+  /// It begins with the new model's defaults. A value of the same type is copied as it lies in the slot; another one is
+  /// converted as key-value coding would. What cannot be converted, or was nil, is nil in an optional attribute and the
+  /// default in a mandatory one.
   func attributes(of old: Snapshot, _ layout: EntityLayout) -> Snapshot {
     let new = layout.defaults.copy()
     let sources = inferred.byDestination[layout.name]?.attributes ?? [:]

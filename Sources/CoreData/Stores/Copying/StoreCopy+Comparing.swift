@@ -50,6 +50,7 @@ extension StoreCopy {
     return bytes
   }
 
+  /// An unordered relationship is compared as a set; the two stores may give its members in different orders.
   private func compareMembers(
     _ relationship: NSRelationshipDescription, of group: Group, _ keys: ArraySlice<Int64>
   ) throws {
@@ -78,6 +79,8 @@ extension Snapshot {
   private static let dateTolerance = 1e-6
 
   /// Whether the slot of a copy has this value. Both are of one layout.
+  ///
+  /// A reference is compared by key alone: the two stores number their entities differently.
   fileprivate func isEqualInCopy(_ copy: Snapshot, slot: Int) -> Bool {
     switch layout.kinds[slot] {
     case .date:

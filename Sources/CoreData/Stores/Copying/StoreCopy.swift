@@ -76,6 +76,8 @@ package struct StoreCopy {
   }
 
   /// Finds the rows whose entities the destination's model still has.
+  ///
+  /// Only keys are fetched: 8 bytes for each row, and the entity. The rows come later, step by step.
   mutating func findRows() throws {
     var keys: [Int: [Int64]] = [:]
     for case let root? in source.storedEntities.byNumber where !(root.entity.superentity.map(source.holds) ?? false) {
@@ -191,6 +193,8 @@ package struct StoreCopy {
   }
 
   /// The copy's values, with its keys in to-one relationships.
+  ///
+  /// A reference to a row that is not copied becomes nil: its entity is gone in the new model.
   func newValues(of values: Snapshot, _ group: Group) -> Snapshot {
     let layout = group.copy.layout
     let new = mapping?.attributes(of: values, layout) ?? values.copy()
@@ -204,6 +208,7 @@ package struct StoreCopy {
     return new
   }
 
+  /// A to-one relationship that was to-many before has no single value to take over, and is nil.
   private func newRelated(
     _ values: Snapshot, _ relationship: NSRelationshipDescription?, _ group: Group
   ) -> RelatedKey? {
@@ -285,6 +290,13 @@ package struct StoreCopy {
   }
 
   /// The keys of the copies' members, by the key of the original row.
+  ///
+  /// ```text
+  /// old                 new                 members of the copy
+  /// to-one              to-many             the one object
+  /// to-many, no order   ordered             by key
+  /// to-many             to-one              none: `newRelated`
+  /// ```
   func newMembers(
     _ relationship: NSRelationshipDescription, of group: Group, _ keys: ArraySlice<Int64>
   ) throws -> [Int64: [Int64]] {

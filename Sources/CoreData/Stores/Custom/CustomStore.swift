@@ -30,6 +30,9 @@ package protocol CustomStore: PlacedStore {
 extension CustomStore {
   /// Makes a store of the program's class, which loads its metadata.
   ///
+  /// The program's initialiser runs here, then its `loadMetadata`. Until the store is opened, IDs cannot be made:
+  /// `references` belongs to an open store.
+  ///
   /// - Returns: the store, by what IDs know it once it is open, and its empty table of references.
   static func make(
     _ opening: StoreOpening
@@ -69,6 +72,8 @@ extension CustomStore {
   }
 
   /// Checks the metadata that the program's class gives for a store that is being opened.
+  ///
+  /// A store without a UUID would give its objects URIs that name no store.
   static func check(_ metadata: [String: Any]?, _ opening: StoreOpening) throws -> String {
     let uuid = metadata?[NSStoreUUIDKey]
     guard let metadata, let identifier = uuid as? String ?? (uuid as? UUID)?.uuidString else {

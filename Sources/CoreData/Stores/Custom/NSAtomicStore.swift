@@ -176,6 +176,13 @@ extension NSAtomicStore: CustomStore, MemoryBacked {
     objects.map { objectID(for: $0.entity, withReferenceObject: newReferenceObject(for: $0)) }
   }
 
+  /// ```text
+  /// scratch objects for new and changed rows       what the program's methods get
+  /// newReferenceObject                             permanent IDs of new objects
+  /// MemoryChangeWriter                             conflicts and unique values: may throw, no node has changed
+  /// scratch.setMembers                             relationships of the scratch objects
+  /// nodeChanges                                    kept for `saveNodes`, at the end of the transaction
+  /// ```
   package func write(_ changes: RowChanges) throws -> SavedRows {
     let scratch = ScratchObjects(self)
     return try scratch.perform {
@@ -226,6 +233,9 @@ extension NSAtomicStore: CustomStore, MemoryBacked {
   }
 
   /// Applies the transaction's changes to the nodes, and saves them.
+  ///
+  /// The nodes' values are copied before, because they are the program's objects: a failed save has to give each its
+  /// old values, and the set its old nodes.
   private func saveNodes() throws {
     let before: SavedNodes = nodes.mapValues { ($0, $0.propertyCache?.mutableCopy() as? NSMutableDictionary) }
     for change in nodeChanges { change() }
@@ -264,6 +274,8 @@ extension NSAtomicStore: CustomStore, MemoryBacked {
 }
 
 /// Makes rows from an atomic store's nodes.
+///
+/// Runs once, after `load()`. From then on rows answer everything; nodes change only at the end of a save.
 private struct NodeReader {
   private let loader: MemoryLoader
   private let nodes: [NSManagedObjectID: NSAtomicStoreCacheNode]

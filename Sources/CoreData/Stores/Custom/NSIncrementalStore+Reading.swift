@@ -19,6 +19,7 @@ extension NSIncrementalStore {
     for id in ids { body(id.storedEntity, id.key, nil) }
   }
 
+  /// Some stores return the number itself instead of an array with it; both are taken.
   package func count(_ fetch: RowFetch) throws -> Int {
     let scratch = ScratchObjects(self)
     return try scratch.perform {
@@ -28,6 +29,8 @@ extension NSIncrementalStore {
     }
   }
 
+  /// The program's store has to group and compute by itself. One that does not can throw, and the program fetches
+  /// objects.
   package func dictionaries(_ settings: FetchSettings, _ fetch: RowFetch) throws -> [NSDictionary] {
     let scratch = ScratchObjects(self)
     return try scratch.perform {
@@ -46,6 +49,8 @@ extension NSIncrementalStore {
     }
   }
 
+  /// The store gets a request of its own, without what the context does: prefetching, batches, pending changes, faults
+  /// or not.
   private func request(
     _ fetch: RowFetch, _ type: NSFetchRequestResultType
   ) throws -> NSFetchRequest<any NSFetchRequestResult> {
@@ -147,6 +152,8 @@ extension NSIncrementalStore {
 
   // MARK: Members
 
+  /// The members' rows are read now, one call for each that the cache lacks: a to-many relationship with 100 members of
+  /// a service may be 100 calls. A store helps by keeping what its answer had.
   package func members(
     of id: NSManagedObjectID, _ relationship: NSRelationshipDescription, in generation: QueryGeneration?,
     _ body: (StoredEntity, Int64, Snapshot) -> Void
@@ -171,6 +178,7 @@ extension NSIncrementalStore {
     }
   }
 
+  /// Takes an ID, an object, or an array or set of them: stores return what they have.
   private func ids(_ value: Any?) -> [NSManagedObjectID] {
     switch value {
     case let id as NSManagedObjectID: [id]

@@ -63,6 +63,12 @@ extension NSIncrementalStore {
   // MARK: Conflicts
 
   /// Throws the conflicts of rows whose version is not the one that was read.
+  ///
+  /// A version of 0 belongs to a row that could not be read after its last save: it conflicts with nothing, because
+  /// nobody knows what the store has. A deleted object that is gone already is no conflict.
+  ///
+  /// The store may still find a conflict of its own while it writes, between this check and its database: it throws
+  /// then.
   private func checkVersions(_ changes: RowChanges) throws {
     var conflicts: [RowConflicts.Conflict] = []
     func check(

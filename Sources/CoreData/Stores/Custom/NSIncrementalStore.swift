@@ -183,6 +183,8 @@ final class OpenedIncrementalStore: @unchecked Sendable {
 }
 
 /// Lets one thread write at a time. It rolls nothing back: the program's store does that itself, or not at all.
+///
+/// `rollsBack` is false, so that the coordinator gives the save to this store after all that can be rolled back.
 final class SingleWriter: WriteScope {
   private let lock = NSRecursiveLock()
   var name: String { "" }
@@ -213,6 +215,7 @@ extension NSIncrementalStore: CustomStore, FollowingStore {
     return store
   }
 
+  /// A store that returns too few IDs would give an object another one's identity; it is an error instead.
   package final func identify(_ objects: [NSManagedObject]) throws -> [NSManagedObjectID] {
     if objects.isEmpty { return [] }
     let ids = try obtainPermanentIDs(for: objects)

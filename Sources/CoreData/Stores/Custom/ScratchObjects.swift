@@ -9,6 +9,7 @@ final class ScratchObjects {
   /// All objects of the save, by key of the seam: temporary or permanent.
   private var objects: [RelatedKey: NSManagedObject] = [:]
 
+  /// `tellsStores` is off: the objects of this context must not appear in `managedObjectContextDidRegisterObjects`.
   init(_ store: any CustomStore) {
     self.store = store
     context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
@@ -22,6 +23,8 @@ final class ScratchObjects {
 
   // MARK: Objects for rows
 
+  /// The snapshot is copied (`object(of:)`): a store may set values of the objects that it gets, and the save's own
+  /// rows must not change with them.
   func newObject(_ values: Snapshot, _ key: Int64) -> NSManagedObject {
     let storedEntity = key < 0 ? values.layout.temporaryEntity : store.storedEntities.byName[values.layout.name]
     let object = object(of: storedEntity ?? values.layout.temporaryEntity, key: key, values: values, state: .inserted)
@@ -96,6 +99,11 @@ final class ScratchObjects {
   private typealias Followers = [NSManagedObject: [String: [NSManagedObject]]]
 
   /// The objects of the save that joined or left an owner by their to-one relationships.
+  ///
+  /// ```text
+  /// Book 7: author 1 → 2        went[author 1]["books"] = [7], came[author 2]["books"] = [7]
+  /// new Book with author 2      came[author 2]["books"] gets it
+  /// ```
   private func followers(
     _ changes: RowChanges, _ inserted: [NSManagedObject], _ updated: [NSManagedObject]
   ) -> (came: Followers, went: Followers) {
@@ -124,6 +132,8 @@ final class ScratchObjects {
     context.object(for: key, from: object, slot: slot)
   }
 
+  /// The members after the save: those of the store, without the removed and departed ones, with the added and arrived
+  /// ones, in the new order if there is one.
   private func load(
     toMany index: Int, of object: NSManagedObject, from stored: [NSManagedObject], changedBy change: MemberChange?,
     arrivals came: [NSManagedObject], departures went: [NSManagedObject]
