@@ -2,10 +2,34 @@ internal import Synchronization
 
 /// Tells whether anybody else has written to the database, by the server's snapshots.
 ///
-/// A snapshot names the transactions that were running when it was taken. Two snapshots tell which transactions have
-/// finished between them. If another program began one of these, it may have written rows, so the cached rows
-/// are dropped. Transactions in other databases of the server count too: then rows are dropped without need, but
-/// outdated rows are never kept.
+/// The row cache of a store is right as long as nobody else writes. A file has a change counter for that question; a
+/// server has transaction numbers. A snapshot names the transactions that were running when it was taken. Two snapshots
+/// tell which transactions have finished between them. If another program began one of these, it may have written rows,
+/// so the cached rows are dropped. Transactions in other databases of the server count too: then rows are dropped
+/// without need, but outdated rows are never kept.
+///
+/// ```text
+///                                pg_current_snapshot()    finished since the last one
+/// opening                        745:747:745              —
+/// we save as 747                 748:748:                 745 and 747; 745 is foreign: drop all rows
+/// we save as 748                 749:749:                 748, ours: the cache stays
+/// somebody saves as 749          750:750:                 749, foreign: drop all rows
+/// ```
+///
+/// `745:747:745` reads: all below 745 have finished, none from 747 on had begun, and 745 is running, so 746 has
+/// finished.
+///
+/// `ServerStore.validateRowCache` asks when a context begins to read, at most once in a block of the context, in one
+/// round trip together with the question whether the tables are still those of the opening:
+///
+/// ```text
+/// SELECT pg_current_snapshot()::text, to_regclass('"app"."_store"')::oid::int8
+/// ```
+///
+/// The invariant: a transaction's number is added before COMMIT is sent. Otherwise a snapshot that another thread takes
+/// between would show our own commit as a foreign one.
+///
+/// Numbers are given to transactions that write or lock rows, so readers of other programs do not count.
 ///
 /// Source: https://www.postgresql.org/docs/15/functions-info.html, `pg_current_snapshot`.
 final class OwnCommits: Sendable {
@@ -16,6 +40,7 @@ final class OwnCommits: Sendable {
     var foreignVersion: Int64 = 0
   }
 
+  /// The text `xmin:xmax:xip_list` of the type `pg_snapshot`.
   private struct Snapshot {
     /// All transactions before it have finished.
     let first: UInt64
@@ -33,7 +58,7 @@ final class OwnCommits: Sendable {
   }
 
   private let state = Mutex(State())
-  /// More new transactions than this are not looked at one by one.
+  /// More new transactions than this are not looked at one by one: among so many one is foreign, most likely.
   private static let mostCompared: UInt64 = 10_000
 
   /// Notes a transaction of this coordinator, before it commits.
@@ -42,7 +67,10 @@ final class OwnCommits: Sendable {
     state.withLock { _ = $0.transactions.insert(number) }
   }
 
-  /// A number that is the same as long as nobody else has written.
+  /// A number that is the same as long as nobody else has written. `RowCache.validate` compares it with the last one.
+  ///
+  /// Own numbers below the new snapshot's first one have been accounted for, and are forgotten: the set holds the
+  /// transactions of the last moments only.
   func foreignVersion(at snapshot: String) -> Int64 {
     state.withLock { state in
       guard let new = Snapshot(snapshot) else {
@@ -65,7 +93,8 @@ final class OwnCommits: Sendable {
     }
   }
 
-  /// Forgets all transactions: a standby that has taken the server's place may use their numbers again.
+  /// Forgets all transactions: a standby that has taken the server's place may use their numbers again. Called when a
+  /// connection is found lost, whatever the reason.
   func forget() { state.withLock { ($0.transactions, $0.last) = ([], nil) } }
 
   /// A number that differs from all before, after an error.

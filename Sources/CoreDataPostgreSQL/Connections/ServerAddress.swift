@@ -1,4 +1,23 @@
-/// The place of a store: a database of a server, and a schema in it.
+/// The place of a store: a database of a server, and a schema in it. Made from the store's URL when the store is
+/// opened.
+///
+/// ```text
+/// postgresql://app@db.example/shop?schema=books&sslmode=require
+///     connectionString   postgresql://app@db.example/shop?sslmode=require     goes to libpq as it is
+///     schema             books                                                libpq would refuse it
+///     description        postgresql://app@db.example/shop, schema books       for messages
+///
+/// postgresql://app@db.example/shop, and NSPersistentStoreTablePrefixOption: "Pool"
+///     schema             pool                       without an option and a parameter: app
+///
+/// postgresql://app@db.example/shop?schema=books, and the same option
+///     schema             books_pool
+/// ```
+///
+/// Two URLs are the same database for a coordinator only if their texts are: `localhost` and `127.0.0.1` get
+/// connections of their own, and a save to both is two transactions.
+///
+/// The name of the schema stands in SQL within quotes, so case matters: `schema=Books` is not `schema=books`.
 struct ServerAddress: Hashable, Sendable {
   /// The URL for libpq, without the parameters that are ours.
   let connectionString: String
@@ -6,6 +25,9 @@ struct ServerAddress: Hashable, Sendable {
   let schema: String
 
   /// - Throws: 134080 for a URL that is not one of PostgreSQL, and for a schema whose name nobody could type.
+  ///
+  /// The name must leave room for a suffix ("_new", while a migration works): 59 bytes at most, where the server cuts
+  /// names after 63.
   init(_ url: URL?, _ options: [AnyHashable: Any]?) throws {
     guard let url, url.scheme == "postgresql" || url.scheme == "postgres" else {
       throw CoreDataErrors.error(
@@ -37,7 +59,8 @@ struct ServerAddress: Hashable, Sendable {
   /// Another schema of the same database.
   func with(schema: String) -> ServerAddress { ServerAddress(connectionString, schema: schema) }
 
-  /// The URL with parameters of libpq, except those that it has already.
+  /// The URL with parameters of libpq, except those that it has already: what a person writes in the URL counts more
+  /// than what a program prefers.
   func connectionString(with parameters: [(name: String, value: String)]) -> String {
     let missing = parameters.filter { !connectionString.contains("\($0.name)=") }.map { "\($0.name)=\($0.value)" }
     if missing.isEmpty { return connectionString }
@@ -47,6 +70,11 @@ struct ServerAddress: Hashable, Sendable {
   /// The place for messages: without password and parameters.
   var description: String { "\(serverDescription), schema \(schema)" }
 
+  /// The server and the database, without the password.
+  ///
+  /// ```text
+  /// postgresql://app:secret@db.example/shop?sslmode=require     postgresql://app@db.example/shop
+  /// ```
   var serverDescription: String {
     let base = connectionString.split(separator: "?").first.map(String.init) ?? connectionString
     guard let start = base.range(of: "://")?.upperBound, let at = base[start...].lastIndex(of: "@"),
@@ -55,6 +83,7 @@ struct ServerAddress: Hashable, Sendable {
     return base[..<colon] + String(base[at...])
   }
 
-  /// The name of a table, type or sequence of the store in SQL.
+  /// The name of a table, type or sequence of the store in SQL, with its schema, since `search_path` is `pg_catalog`:
+  /// `"app"."Book"`.
   func qualified(_ name: String) -> String { "\(schema.quotedName).\(name.quotedName)" }
 }

@@ -2,7 +2,23 @@ internal import Synchronization
 
 /// The server's time, continued by a clock of this machine that nobody sets.
 ///
-/// Times in a store that several hosts share are those of the server: the clocks of hosts may differ, or jump.
+/// Times in a store that several hosts share are those of the server: the clocks of hosts may differ, or jump. A job's
+/// times and a pool's deadlines come from here (`NSPersistentStoreCoordinator.serverDate`).
+///
+/// ```text
+/// this machine                                                       server
+/// CLOCK_BOOTTIME = 100.000 s
+/// SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint ─▶
+///                                                                   ◀─ 1795858911.250000
+/// CLOCK_BOOTTIME = 100.010 s
+/// it was 1795858911.25 at 100.005 s, so at 130.005 s it is 1795858941.25
+/// ```
+///
+/// The error is at most half of the round trip, plus what two clocks drift apart in a minute. `clock_timestamp()` is
+/// the moment of the call; `now()` would be the beginning of the transaction (page "Date/Time Functions and
+/// Operators").
+///
+/// Each new connection asks once, so a program that is connected has a time without a further question.
 final class ServerClock: Sendable {
   private struct Reading {
     /// Seconds since 1970 at the server.

@@ -5,6 +5,39 @@ internal import Synchronization
 /// All stores of one coordinator in the same database share one `ServerDatabase`, so that a save to several of them is
 /// one transaction. Connections are opened when they are needed, and again when they were lost.
 ///
+/// Its duties, and who asks for them:
+///
+/// ```text
+/// read(_:_:)             fetches, faults, history       a reader, or the writer inside of rebuild(_:)
+/// write(_:)              saves, batch requests          the writer, in one transaction; calls may be nested
+/// rebuild(_:)            migrations, copies             the same, and reads go to the writer, too
+/// ownedConnection(_:)    pinned contexts                a connection outside of the pool's readers
+/// exclusively, transaction, repeating, prepareToCommit  the coordinator's order of a save: `WriteScope`
+/// ```
+///
+/// A save takes two round trips where its keys are reserved and it deletes nothing. For two new authors of a store with
+/// a history:
+///
+/// ```text
+/// Client                                               Server
+/// BEGIN                                             ─┐
+/// SELECT pg_current_xact_id()::text, (SELECT …)      │
+/// INSERT INTO "app"."Author" …                       ├─▶ runs them one after the other
+/// WITH counted AS (UPDATE "app"."_store" …) …       ─┘
+///                                                   ◀─── 4 results: the transaction's number, the rows
+/// COMMIT                                            ───▶ writes the WAL to the disk
+///                                                   ◀─── done
+/// ```
+///
+/// - One round trip more, before the others, reserves keys: see `ReservedKeys`.
+/// - One more, after the rows, writes the history of a save that deletes: only the answer tells which rows were there.
+/// - Two more for each row that changes a unique value: see `ServerChangeWriter.updateUnique`.
+/// - One more asks which rows with another version are still there, if a DELETE has found fewer rows than expected.
+/// - One more before COMMIT, for a transaction that never called `prepare`: it asks for its own number.
+///
+/// The order of locks inside the process: `writeLock` first, then a reader of the pool, as a batch insertion takes
+/// them. Only the opening of a store takes them in the other order (`renewFunctionsIfNeeded`).
+///
 /// `@unchecked Sendable`: the writer and everything about its transaction are used under `writeLock`; the pool of
 /// connections, the clock and the commits do their own locking.
 final class ServerDatabase: @unchecked Sendable {
@@ -16,16 +49,20 @@ final class ServerDatabase: @unchecked Sendable {
   private var pooledWriter: PooledServerConnection?
   /// What is the same as long as the writer's server continues the same transactions.
   private var lineage: String?
+  /// Whether the thread that has `writeLock` is inside of a transaction: `write` joins it then.
   private var isWriting = false
   /// The number of the open transaction at the server, once something has asked for it.
   private var transaction: String?
   private let pool: ConnectionPool<PooledServerConnection>
-  /// How often a connection was found lost.
+  /// How often a connection was found lost. `ReservedKeys` compares it: keys that were reserved before a loss are void.
   private let losses = Atomic<Int>(0)
   var lossCount: Int { losses.load(ordering: .acquiring) }
   let commits = OwnCommits()
   private let clock: ServerClock
   /// The thread whose reads go to the writer, inside its transaction; 0 for none.
+  ///
+  /// A migration has the tables locked: a reader's statement would wait for the migration, and the migration for the
+  /// reader. It also has to read the rows and tables that it has made itself, which no other session sees yet.
   private let threadInside = Atomic<UInt>(0)
   /// A test's own way to open connections.
   let connect: (String) throws -> any ServerConnection
@@ -46,6 +83,9 @@ final class ServerDatabase: @unchecked Sendable {
   }
 
   /// Makes the running statements fail, from any thread. Later statements are not affected.
+  ///
+  /// Each session gets a cancel request on a connection of its own, and its statement ends with 57014
+  /// (`query_canceled`), if there still is one. Source: the page "Canceling Queries in Progress".
   func interrupt() { pool.interrupt() }
 
   /// Closes the connections: those in use when their use ends. Later uses are errors.
@@ -62,7 +102,8 @@ final class ServerDatabase: @unchecked Sendable {
     dropWriter()
   }
 
-  /// Ends the session of the writer, unless the caller is inside of its transaction.
+  /// Ends the session of the writer, unless the caller is inside of its transaction. The next transaction opens another
+  /// one, which costs some milliseconds and the prepared statements.
   func closeWriter() { withWriter { if !isWriting { dropWriter() } } }
 
   private func dropWriter() {
@@ -70,6 +111,7 @@ final class ServerDatabase: @unchecked Sendable {
     (writer, pooledWriter) = (nil, nil)
   }
 
+  /// Opens a connection, makes its settings those that statements here rely on, and asks for the time.
   private static func open(
     _ address: ServerAddress, _ clock: ServerClock, _ connect: (String) throws -> any ServerConnection
   ) throws -> any ServerConnection {
@@ -81,9 +123,24 @@ final class ServerDatabase: @unchecked Sendable {
 
   private func open() throws -> any ServerConnection { try Self.open(address, clock, connect) }
 
-  /// Rounded as seldom as possible; and no statement of ours depends on the user's settings. Versions of rows and
-  /// constraints detect conflicts, so a stricter isolation would only add failures.
-  /// A transaction of a host that is gone must not keep its locks for the two hours that are the kernel's default.
+  /// What each session is set to, in one round trip. No statement of ours may depend on the settings of a user, a
+  /// database or a role.
+  ///
+  /// ```text
+  /// extra_float_digits = 3                           floating-point numbers in text form lose no bit
+  /// search_path = pg_catalog                         nobody else's functions and operators are found
+  /// timezone = 'UTC'                                 a date without a zone is no other moment on another machine
+  /// standard_conforming_strings = on                 a backslash in a constant is one: only quotes are doubled
+  /// default_transaction_isolation = read committed   as BEGIN means it
+  /// default_transaction_deferrable = off             a transaction begins at once
+  /// tcp_keepalives_*, tcp_user_timeout               the server notices a client that is gone after some ten seconds
+  /// ```
+  ///
+  /// Versions of rows and constraints detect conflicts, so a stricter isolation would only add failures.
+  ///
+  /// The TCP settings are the server's side. Without them a transaction of a host that is gone would keep its locks for
+  /// the two hours that are the kernel's default. `PostgreSQLConnection` sets the same for the client's side. Over a
+  /// Unix socket they have no effect. Source: the page "Connections and Authentication", "TCP Settings".
   static let settings = """
     SET extra_float_digits = 3; SET search_path = pg_catalog; SET timezone = 'UTC'; \
     SET standard_conforming_strings = on; SET default_transaction_isolation = 'read committed'; \
@@ -99,6 +156,20 @@ final class ServerDatabase: @unchecked Sendable {
 
   /// Runs the body with a reader of its own, and waits if all are busy. If the connection is lost, the body runs once
   /// more with another one, unless it has set `hasBegun`. A cancelled `control` ends the body's statements.
+  ///
+  /// ```text
+  /// Client                                   Server
+  /// SELECT … (a reader idle for hours)  ───▶ ✗ the session was ended by a restart
+  ///                                     ◀─── connection reset
+  /// close all idle readers                   lost with it, most likely
+  /// SELECT … (a new connection)         ───▶
+  ///                                     ◀─── rows
+  /// ```
+  ///
+  /// There is one repetition: a server that is starting refuses the second connection, and its error is thrown. The
+  /// body must not have told its caller anything before it sets `hasBegun`, since all of it would be told twice.
+  ///
+  /// Statements of a reader have no transaction around them. Each commits by itself and sees its own snapshot.
   func read<T>(
     _ control: FetchControl? = nil, _ body: (any ServerConnection, _ hasBegun: inout Bool) throws -> T
   ) throws -> T {
@@ -140,7 +211,16 @@ final class ServerDatabase: @unchecked Sendable {
     return try body()
   }
 
-  /// Runs the body in one transaction, or in the open one of the same thread.
+  /// Runs the body in one transaction, or in the open one of the same thread. Threads wait for each other: a
+  /// coordinator has one transaction at a time in each database.
+  ///
+  /// An error of the body or of COMMIT rolls back. A body that is called inside of another one's transaction does not:
+  /// the error reaches the outer call, which does. Between, the transaction is in the state "aborted", in which the
+  /// server answers every statement with 25P02 until the ROLLBACK, so an inner caller that catches an error may use
+  /// readers only.
+  ///
+  /// The connection is kept for the next transaction, unless it was lost or the coordinator has closed the store
+  /// meanwhile.
   func write<T>(_ body: (ServerWriter) throws -> T) throws -> T {
     try withWriter {
       if isWriting, let writer { return try body(writer) }
@@ -168,7 +248,8 @@ final class ServerDatabase: @unchecked Sendable {
   }
 
   /// Runs the body in one transaction, in which it reads, too. Later ones have new connections: tables may have changed
-  /// for which the present ones have statements prepared.
+  /// for which the present ones have statements prepared (the server would refuse them with 0A000, "cached plan must
+  /// not change result type").
   func rebuild(_ body: (any ServerConnection) throws -> Void) throws {
     try withWriter {
       defer {
@@ -182,6 +263,11 @@ final class ServerDatabase: @unchecked Sendable {
     }
   }
 
+  /// The writer with a transaction begun, on a new connection if there is none or the present one was lost while nobody
+  /// used it.
+  ///
+  /// A new one costs libpq's own messages and six round trips before its first statement: `SELECT pg_backend_pid()`,
+  /// the settings, and the questions for the time and the lineage, each prepared first and then run.
   private func begin() throws -> ServerWriter {
     if let writer {
       do {
@@ -201,8 +287,16 @@ final class ServerDatabase: @unchecked Sendable {
     return made
   }
 
-  /// The number of the server's timeline, which is another one after a standby was promoted; the time of the server's
-  /// start where it does not say that. Nil where it says neither.
+  /// What tells this server from a standby that takes its place: the number of the server's timeline, which is another
+  /// one after a standby was promoted; the time of the server's start where it does not say that. Nil where it says
+  /// neither.
+  ///
+  /// ```text
+  /// SELECT CASE WHEN NOT pg_is_in_recovery() THEN left(pg_walfile_name(pg_current_wal_lsn()), 8) END
+  /// ```
+  ///
+  /// A user may lack the right to call these functions, and a standby has no current WAL location; hence the second
+  /// question, `SELECT pg_postmaster_start_time()::text`.
   ///
   /// Source: https://www.postgresql.org/docs/15/continuous-archiving.html#BACKUP-TIMELINES: the first eight digits of a
   /// WAL file's name.
@@ -214,6 +308,8 @@ final class ServerDatabase: @unchecked Sendable {
       ?? (try? connection.execute("SELECT pg_postmaster_start_time()::text").text(0, 0))
   }
 
+  /// Notes that a session has ended that was not closed here. What was known of the server holds no longer: see
+  /// `ReservedKeys` and `OwnCommits.forget`.
   private func noteLoss() {
     losses.add(1, ordering: .acquiringAndReleasing)
     commits.forget()
@@ -226,11 +322,18 @@ final class ServerDatabase: @unchecked Sendable {
   }
 
   /// Lets the open transaction ask for the number by which its end can be found out, and announce itself on a channel,
-  /// both together with its next statement.
+  /// both together with its next statement. Called once for each store that the transaction writes.
   ///
-  /// - Parameters:
-  ///   - store: the table of the store, which says whether a program wants to hear of it.
-  ///   - check: gets the number of that table, nil if it has no row; an error ends the transaction.
+  /// ```text
+  /// SELECT pg_current_xact_id()::text,                                  assigns the number
+  ///        (SELECT tableoid::int8 FROM "app"."_store" LIMIT 1),         another one since the opening: a migration
+  ///        (SELECT pg_notify($1, '') FROM "app"."_store" WHERE announces)
+  /// ```
+  ///
+  /// `tableoid` changes when a migration makes the tables anew, and a `_store` of the same name without a row is that
+  /// of a store being restored. `pg_notify` sends nothing before COMMIT, and equal messages of one transaction once
+  /// (page "NOTIFY"). Where no program listens, `announces` is false, and the transaction does without the lock that
+  /// NOTIFY takes at COMMIT, for which all announcing transactions of the server take turns.
   func prepare(
     _ connection: ServerWriter, announcingTo channel: String, of store: String,
     _ check: @escaping (_ table: Int64?) throws -> Void = { _ in }
@@ -248,6 +351,11 @@ final class ServerDatabase: @unchecked Sendable {
     }
   }
 
+  /// Commits, and finds out how it went where the answer is lost.
+  ///
+  /// COMMIT is the one statement that must not simply be repeated: the rows may be there. So the number is known before
+  /// it is sent, and `commits` has it before anybody could see the rows. A transaction without a number has written
+  /// nothing, and nothing is lost with it.
   private func commit(_ connection: ServerWriter) throws {
     if transaction == nil {
       transaction = try connection.execute("SELECT pg_current_xact_id_if_assigned()::text").text(0, 0)
@@ -265,7 +373,24 @@ final class ServerDatabase: @unchecked Sendable {
   /// Whether a transaction was committed whose connection was lost before the server's answer came. The server knows
   /// (https://www.postgresql.org/docs/15/functions-info.html, pg_xact_status).
   ///
+  /// ```text
+  /// Client                                             Server
+  /// COMMIT                                        ───▶ ✗ the session ends, before or after the commit
+  /// (a new connection, tried for a minute)        ───▶
+  /// SELECT CASE WHEN NOT pg_is_in_recovery() …    ───▶
+  ///                                               ◀─── 00000001: the same timeline, so the numbers are the same
+  /// SELECT pg_xact_status('745'::xid8)            ───▶
+  ///                                               ◀─── in progress: the old session has not noticed its end
+  /// SELECT pg_sleep(0.02)                         ───▶
+  /// SELECT pg_xact_status('745'::xid8)            ───▶
+  ///                                               ◀─── committed: the save has succeeded
+  /// ```
+  ///
+  /// "aborted" makes the save fail with the loss as its error. NULL, for a number so old that the server has forgotten
+  /// it, counts as aborted; within a minute that does not happen.
+  ///
   /// Unless a standby has taken its place. Then the number may be that of another transaction, and only the rows tell.
+  /// The error says so.
   private func hasCommitted(_ number: String, lost: ServerError) throws -> Bool {
     let deadline = ProcessInfo.processInfo.systemUptime + Self.mostSecondsInDoubt
     while true {
@@ -297,6 +422,8 @@ final class ServerDatabase: @unchecked Sendable {
 
   private struct StandbyPromoted: Error {}
 
+  /// How long the server is asked. A server that restarts after a crash replays its WAL first, and takes connections
+  /// afterwards.
   private static let mostSecondsInDoubt: TimeInterval = 60
 }
 
@@ -307,8 +434,24 @@ extension ServerDatabase: WriteScope {
 
   func exclusively(_ body: () throws -> Void) throws { try withWriter { try body() } }
 
-  /// Runs the body again if the server has ended its transaction because it and another one waited for each other. The
-  /// other one goes on meanwhile.
+  /// Runs the body again if the server has ended its transaction because it and another one waited for each other
+  /// (40P01, `deadlock_detected`). The other one goes on meanwhile.
+  ///
+  /// ```text
+  /// save 1                                    save 2
+  /// UPDATE "app"."Author" … _key = 1
+  ///                                           UPDATE "app"."Author" … _key = 2
+  /// UPDATE "app"."Author" … _key = 2  waits
+  ///                                           UPDATE "app"."Author" … _key = 1  waits
+  ///                                           ✗ 40P01 after deadlock_timeout, ROLLBACK
+  /// goes on, COMMIT                           begins again, finds conflicts by their versions
+  /// ```
+  ///
+  /// Saves write their rows in the order of their keys, which avoids this for one table. Triggers, unique values and
+  /// members are written in another order, and other programs in any. The pause is random and grows, so that two who
+  /// have met do not meet again.
+  ///
+  /// Source: the pages "Explicit Locking", "Deadlocks", and "Lock Management".
   func repeating(_ body: () throws -> Void) throws {
     var tries = 0
     while true {
@@ -329,6 +472,12 @@ extension ServerDatabase: WriteScope {
   }
 
   /// References between rows are checked now and not at the COMMIT, which fails no more for their sake.
+  ///
+  /// ```text
+  /// SET CONSTRAINTS ALL IMMEDIATE     checks all deferred foreign keys: 23503 here instead of at the COMMIT
+  /// ```
+  ///
+  /// Called where a save has parts in several databases, or in stores that cannot take back what they wrote.
   func prepareToCommit() throws {
     try CoreDataErrors.fromServer("Saving to \(address.serverDescription)") {
       try write { try $0.run("SET CONSTRAINTS ALL IMMEDIATE") }
@@ -337,7 +486,9 @@ extension ServerDatabase: WriteScope {
 }
 
 extension ServerConnection {
-  /// Runs the body. Its statements fail soon after the fetch is cancelled.
+  /// Runs the body. Its statements fail soon after the fetch is cancelled, with 57014 (`query_canceled`). The handler
+  /// is taken away when the body ends, so that a later cancellation does not end a statement of the connection's next
+  /// user.
   func listening<T>(to control: FetchControl?, _ body: (any ServerConnection) throws -> T) rethrows -> T {
     guard let control else { return try body(self) }
     // `nonisolated(unsafe)`: only `cancel()` is called, which any thread may.

@@ -1,4 +1,12 @@
 /// A statement of the generator in the server's form: parameters are `$1`, `$2`, …
+///
+/// ```text
+/// the generator, for both databases    SELECT count(*) FROM "app"."Book" t0 WHERE (t0."pages" > ?)
+/// for the server                       SELECT count(*) FROM "app"."Book" t0 WHERE (t0."pages" > $1)
+/// ```
+///
+/// The text is the key under which a connection keeps a statement prepared. So values are never part of it, except the
+/// numbers of LIMIT and OFFSET, and a list's length (`IN ($1, $2)`).
 struct ServerStatement {
   let sql: String
   let parameters: ServerParameters
@@ -8,6 +16,16 @@ struct ServerStatement {
     parameters = Self.parameters(sql.values)
   }
 
+  /// The values in the server's binary form, each with the type that it says itself:
+  ///
+  /// ```text
+  /// .integer   bigint              .text      text
+  /// .real      double precision    .blob      bytea
+  /// .null      text, NULL          .encoded   as the column: timestamptz, uuid, numeric, boolean, jsonb
+  /// ```
+  ///
+  /// The server does not convert between these as a literal would be: `"pages" > $1` with a text is error 42883. The
+  /// generator casts where a column's type is another one than its value's (`SQLDialect.parameter`).
   static func parameters(_ values: [SQLiteValue]) -> ServerParameters {
     var parameters = ServerParameters()
     for value in values {
@@ -24,6 +42,9 @@ struct ServerStatement {
   }
 
   /// The text with numbers in place of the question marks that are not in names or constants.
+  ///
+  /// A question mark is no operator of the statements here: those of `jsonb` are not used, since they could not be told
+  /// from a parameter. A doubled quote inside of a constant closes and opens it, which leaves the state right.
   static func numbered(_ sql: String, from first: Int) -> String {
     guard sql.utf8.contains(UInt8(ascii: "?")) else { return sql }
     var numbered: [UInt8] = []

@@ -1,18 +1,28 @@
 /// The connection of a transaction. Statements that only open it wait for the next one, and go to the server with it:
 /// BEGIN costs no round trip of its own.
 ///
-///     program                                     server
-///     BEGIN, its number, the rows' statements ──▶ runs all
-///                                             ◀── the number, and which rows were written
-///     COMMIT                                  ──▶
-///                                             ◀── done
+/// ```text
+/// Client                                          Server
+/// BEGIN, its number, the rows' statements    ───▶ runs all
+///                                            ◀─── the number, and which rows were written
+/// COMMIT                                     ───▶
+///                                            ◀─── done
+/// ```
 ///
 /// COMMIT is never sent with the others: where its answer is lost, only the transaction's number tells how it ended, so
 /// the program must have the number before.
 ///
+/// The order of the calls: `ServerDatabase.write` calls `begin`, the store calls `wait` by `ServerDatabase.prepare`,
+/// the save runs its statements, the database runs COMMIT or ROLLBACK, and calls `end`. In a transaction in which
+/// nothing was asked, what waits goes with the question for its number before COMMIT.
+///
+/// An error in the pipeline skips the statements behind it, the waiting ones' closures are not called, and the
+/// transaction is aborted. What waits is gone then: nothing is sent twice.
+///
 /// Used by the thread that writes.
 final class ServerWriter: ServerConnection {
-  /// A statement that waits, and what to do with its answer.
+  /// A statement that waits, and what to do with its answer. An error of `finish` ends the transaction as an error of
+  /// the server does.
   private struct Waiting {
     let sql: String
     let parameters: ServerParameters
@@ -30,6 +40,16 @@ final class ServerWriter: ServerConnection {
   init(_ connection: any ServerConnection) { self.connection = connection }
 
   /// Begins a transaction, or lets it begin with the next statement.
+  ///
+  /// ```text
+  ///                                         noticed by
+  /// the server has ended the session        poll(2): its farewell or the end of the stream is readable at once
+  /// the host is gone, used < 1 s ago        the first statement, after tcp_user_timeout: the save fails
+  /// the host is gone, used longer ago       BEGIN, which is sent by itself then: another connection is opened
+  /// ```
+  ///
+  /// A save after a pause so costs one round trip more than one of a busy program, and never fails for a session that
+  /// ended in the pause. Messages that are readable, such as notices and changed parameters, are taken in.
   ///
   /// - Throws: `ServerError` where the connection is found lost. Nothing was asked of it yet, so another one will do.
   func begin() throws {
@@ -50,7 +70,8 @@ final class ServerWriter: ServerConnection {
     lastUse = ProcessInfo.processInfo.systemUptime
   }
 
-  /// Lets a statement go to the server with the next one.
+  /// Lets a statement go to the server with the next one. Its text is prepared like any other, so the second time only
+  /// its name and parameters are sent.
   func wait(
     _ sql: String, _ parameters: ServerParameters = ServerParameters(),
     _ finish: @escaping (any ServerResult) throws -> Void = { _ in }
@@ -58,11 +79,13 @@ final class ServerWriter: ServerConnection {
     waiting.append(Waiting(sql: sql, parameters: parameters, finish: finish))
   }
 
-  /// Runs the statements that wait.
+  /// Runs the statements that wait, before one that cannot go with them: a script, a COPY, or rows one by one. libpq
+  /// has no pipeline for these: the page "Pipeline Mode" excludes COPY and the simple query protocol.
   func flush() throws {
     if !waiting.isEmpty { _ = try pipeline([]) }
   }
 
+  /// Sends what waits and the statements in one round trip, and gives back the results of the latter.
   func pipeline(_ statements: [(sql: String, parameters: ServerParameters)]) throws -> [any ServerResult] {
     if waiting.isEmpty { return try connection.pipeline(statements) }
     let first = waiting
