@@ -25,7 +25,21 @@
 public let NSPostgreSQLErrorDomain = "NSPostgreSQLErrorDomain"
 
 extension CoreDataErrors {
-  /// Core Data's error for an error of a server.
+  /// Core Data's error for an error of a server. All errors of a store leave it through here, by `fromServer`.
+  ///
+  /// ```text
+  /// UPDATE by a user without the right        42501
+  /// code                                      134080
+  /// description                               "Saving to postgresql://db/shop, schema app: permission denied for
+  ///                                           table Book (SQLSTATE 42501); ask the database's owner to GRANT …"
+  /// NSUnderlyingErrorKey                      NSPostgreSQLErrorDomain, userInfo["SQLSTATE"] = "42501"
+  /// ```
+  ///
+  /// A lost connection comes first: a server that shuts down ends sessions with 57P01, and that the session is gone
+  /// says more than why. The code F0000 is this module's own use of `config_file_error`, for a URL that libpq does not
+  /// understand and a library that cannot be loaded.
+  ///
+  /// - Parameter doing: what the store was asked for, in the form "Saving to …".
   static func error(_ server: ServerError, _ doing: String) -> NSError {
     let code: CocoaError.Code
     var advice = ""
@@ -63,12 +77,15 @@ extension CoreDataErrors {
   }
 
   /// Whether the server has ended a transaction because several waited for each other in a circle.
+  /// `ServerDatabase.repeating` asks; it gets the error in Core Data's form, since the stores of the transaction have
+  /// converted it.
   static func isDeadlock(_ error: NSError) -> Bool {
     let server = error.userInfo[NSUnderlyingErrorKey] as? NSError
     return server?.domain == NSPostgreSQLErrorDomain && server?.userInfo["SQLSTATE"] as? String == "40P01"
   }
 
-  /// Runs the body and converts a server's errors, and values that no server takes, to Core Data's.
+  /// Runs the body and converts a server's errors, and values that no server takes, to Core Data's. Other errors pass,
+  /// also those that an inner call has converted: of nested calls the innermost one says what was done.
   static func fromServer<T>(_ doing: @autoclosure () -> String, _ body: () throws -> T) throws -> T {
     do {
       return try body()

@@ -3,14 +3,35 @@ internal import CoreData
 internal import Foundation
 internal import Synchronization
 
-/// Programs between this one and the server that lend its sessions, such as PgBouncer.
+/// Programs between this one and the server that lend its sessions, such as PgBouncer. All connections are opened here.
 ///
 /// A store needs a session of its own: locks, LISTEN and prepared statements outlive a transaction. A pooler that gives
 /// each transaction any session that is free would lose them without an error.
+///
+/// ```text
+/// needs the same session                             what a pooler in transaction mode does to it
+/// SET search_path = pg_catalog, …                    the settings are those of another client
+/// PREPARE, by libpq's PQprepare                      26000, or another client's statement of the same name
+/// pg_advisory_lock, LISTEN                           the lock is another client's, and nobody hears the messages
+/// ```
+///
+/// In session mode a client has one session from its beginning to its end, and all works. Source: the page "Features"
+/// of PgBouncer's documentation, "SQL feature map for pooling modes".
 enum ConnectionPooler {
   /// Opens a connection.
   ///
-  /// - Throws: `ServerError`, also for a pooler that does not keep sessions.
+  /// ```text
+  /// Client                           Server
+  /// (startup, PQconnectdbParams) ──▶
+  ///                              ◀── BackendKeyData: process 4711
+  /// SELECT pg_backend_pid()      ──▶
+  ///                              ◀── 4711: no pooler, or one that told the truth; done
+  /// ```
+  ///
+  /// Another number means a pooler, since it has answered the startup itself. `check` finds out whether it keeps
+  /// sessions, once for each URL in a process.
+  ///
+  /// - Throws: `ServerError`, also for a pooler that does not keep sessions (0A000, so the store's error is 134070).
   static func open(_ connectionString: String) throws -> PostgreSQLConnection {
     let connection = try PostgreSQLConnection(connectionString)
     do {
@@ -37,6 +58,20 @@ enum ConnectionPooler {
 
   /// A second client begins a transaction while the first one has none, again and again. A pooler that lends sessions
   /// gives it the first one's, which is free, or gives the first one another afterwards.
+  ///
+  /// ```text
+  /// first client                 second client                          a pooler in
+  /// SELECT pg_backend_pid(): 10
+  ///                              BEGIN; SELECT pg_backend_pid(): 10     transaction mode: the session was lent on
+  ///                              error                                  statement mode: it has no transactions
+  ///                              no answer within 2 s                   session mode: all sessions are taken
+  ///                              BEGIN; SELECT pg_backend_pid(): 11
+  /// SELECT pg_backend_pid(): 10                                         session mode, after four rounds
+  /// SELECT pg_backend_pid(): 12                                         transaction mode
+  /// ```
+  ///
+  /// A pooler takes the free session that was used last, or first, or any; hence several rounds. Without a load by
+  /// others a false "session mode" is still possible in theory; such a store would fail later with 26000.
   private static func check(_ connection: PostgreSQLConnection, _ process: Int, _ connectionString: String) throws {
     let other = try PostgreSQLConnection(connectionString)
     defer { other.close() }
@@ -69,12 +104,12 @@ enum ConnectionPooler {
 }
 
 extension PostgreSQLConnection {
-  /// The process number of the session. The server told it at the beginning, or a pooler in front of the server.
+  /// The process number of the session. The server told it at the beginning, or a pooler in front of the server, which
+  /// invents one.
   fileprivate var announcedProcess: Int { Int(pq.PQbackendPID(handle)) }
 
-  /// The text in the first row and column of a script's last result.
-  ///
-  /// - Parameter milliseconds: how long to wait at most; nil is returned then, and the connection is of no more use.
+  /// The text in the first row and column of a script's last result. By libpq's asynchronous functions, since the
+  /// blocking ones have no timeout (page "Asynchronous Command Processing").
   fileprivate func value(_ script: String, within milliseconds: Int32) throws -> String? {
     guard pq.PQsendQuery(handle, script) == 1 else { throw connectionError() }
     let deadline = ContinuousClock.now + .milliseconds(Int(milliseconds))

@@ -5,7 +5,14 @@ internal import Foundation
 /// The functions of libpq, loaded when the first connection is opened and kept until the process ends.
 ///
 /// Programs that may open a store on a server are not linked with libpq: loading it and the fifty libraries that it
-/// needs would cost each of their starts 20 ms and more.
+/// needs would cost each of their starts 20 ms and more. `libpq_fill` of the module CPostgreSQL looks each function up
+/// by its name; `PQsetChunkedRowsMode` may be missing, since it came with version 17, and the others may not.
+///
+/// Without the library a store in a file opens as ever. A store at a server fails with 134080 and the name of the
+/// package, and later stores fail with the same error: the result of the first attempt is kept.
+///
+/// `RTLD_NOW` finds a library that is incomplete at once, and not in the middle of a save. `RTLD_LOCAL` keeps its
+/// symbols from a program that has linked another libpq.
 final class LibPQ: Sendable {
   /// C functions, which any thread may call.
   let functions: libpq_functions

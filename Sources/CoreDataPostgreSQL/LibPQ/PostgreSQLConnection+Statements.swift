@@ -3,6 +3,23 @@ internal import Foundation
 
 /// Statements: prepared once, then run by name.
 extension PostgreSQLConnection {
+  /// Runs a statement, which it prepares at its first use.
+  ///
+  /// ```text
+  /// Client                                              Server
+  /// Parse "s9" SELECT count(*) … WHERE … > $1      ───▶ (the first time only)
+  ///                                                ◀─── ParseComplete
+  /// Bind "s9" with $1, Execute                     ───▶
+  ///                                                ◀─── rows in the binary format
+  /// ```
+  ///
+  /// Where the tables have changed since, the server refuses the plan: 0A000, "cached plan must not change result
+  /// type". Outside of a transaction the statement is prepared anew and run once more, and nobody notices. Inside of
+  /// one it has failed together with its transaction, which is what a migration by another program means anyway.
+  ///
+  /// The server plans a prepared statement for its parameters five times, and then takes a generic plan if that is not
+  /// dearer (page "PREPARE"). Those of one row soon need no planning. Those with arrays keep plans of their own, as
+  /// long as these look cheaper.
   func execute(_ sql: String, _ parameters: ServerParameters) throws -> any ServerResult {
     try checkOpen()
     do {
@@ -14,7 +31,8 @@ extension PostgreSQLConnection {
     }
   }
 
-  /// The plan's columns have changed, or a program has deallocated it.
+  /// The plan's columns have changed (0A000), or a program has deallocated the statement (26000,
+  /// `invalid_sql_statement_name`).
   func isOutdated(_ error: ServerError) -> Bool { error.state == "0A000" || error.state == "26000" }
 
   private func run(_ name: String, _ parameters: ServerParameters) throws -> any ServerResult {
@@ -31,7 +49,8 @@ extension PostgreSQLConnection {
 
   // MARK: Preparing
 
-  /// The name of the prepared statement with the text.
+  /// The name of the prepared statement with the text. The types of the parameters are sent along, so the server
+  /// guesses none; a text that is used with other types at another time would need another name, and no text here is.
   func prepare(_ sql: String, _ parameters: ServerParameters) throws -> String {
     if let name = prepared[sql] { return name }
     makeRoom()
@@ -44,17 +63,20 @@ extension PostgreSQLConnection {
     return name
   }
 
+  /// Names are never used again in a session: in a pipeline the old statement may still be there.
   func newName() -> String {
     preparedCount += 1
     return "s\(preparedCount)"
   }
 
+  /// Forgets one statement. An error of DEALLOCATE means that the server has it no longer, which is the aim.
   func forget(_ sql: String) {
     guard let name = prepared.removeValue(forKey: sql) else { return }
     pq.PQclear(pq.PQexec(handle, "DEALLOCATE \(name)"))
   }
 
-  /// Forgets all statements if there are too many. In a failed transaction that is not possible, and not urgent.
+  /// Forgets all statements if there are too many. In a failed transaction that is not possible (25P02), and not
+  /// urgent.
   func makeRoom() {
     guard prepared.count >= Self.mostPrepared, pq.PQtransactionStatus(handle) != PQTRANS_INERROR else { return }
     pq.PQclear(pq.PQexec(handle, "DEALLOCATE ALL"))
@@ -67,7 +89,9 @@ extension PostgreSQLConnection {
   nonisolated(unsafe) private static let nothing = UnsafeRawPointer(StaticString("").utf8Start)
     .assumingMemoryBound(to: CChar.self)
 
-  /// Gives the body the parameters as libpq wants them.
+  /// Gives the body the parameters as libpq wants them: an array of pointers, one of lengths and one of formats, 1 for
+  /// binary. The pointers lead into one buffer with the bytes of all values, so a row's values are not allocated one by
+  /// one.
   func withParameters<T>(
     _ parameters: ServerParameters,
     _ body: (UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?) -> T
@@ -93,7 +117,7 @@ extension PostgreSQLConnection {
 
   // MARK: Results
 
-  /// The result, or its error.
+  /// The result, or its error. A statement that ended in COPY is an error here, since nobody would read its rows.
   func checked(_ result: OpaquePointer?) throws -> PostgreSQLResult {
     guard let result else { throw connectionError() }
     switch pq.PQresultStatus(result) {
@@ -109,11 +133,14 @@ extension PostgreSQLConnection {
     }
   }
 
-  /// Reads results until there are no more, so that the connection can be used again.
+  /// Reads results until there are no more, so that the connection can be used again: libpq takes no new statement
+  /// before it has given NULL for the last one (page "Asynchronous Command Processing").
   func drain() {
     while let result = pq.PQgetResult(handle) { pq.PQclear(result) }
   }
 
+  /// What has arrived by NOTIFY. `PQconsumeInput` reads what the socket has without waiting, and fails at the end of
+  /// the stream. Notifications also arrive with the answers of other statements, and wait in libpq's memory.
   func notifications() throws -> [ServerNotification] {
     try checkOpen()
     guard pq.PQconsumeInput(handle) == 1 else { throw connectionError() }

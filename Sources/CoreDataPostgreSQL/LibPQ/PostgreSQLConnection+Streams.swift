@@ -3,6 +3,25 @@ internal import Foundation
 
 /// Statements whose rows, parameters or number are large: pipelines, rows one by one, COPY.
 extension PostgreSQLConnection {
+  /// Runs statements one after the other with one round trip.
+  ///
+  /// ```text
+  /// Client                                             Server
+  /// PQsendPrepare "s8", PQsendQueryPrepared "s8"  ──┐
+  /// PQsendQueryPrepared "s9" (known already)        ├─▶ runs s8, s9, s10; each sees what those before it wrote
+  /// PQsendPrepare "s10", PQsendQueryPrepared "s10"  │
+  /// PQpipelineSync                                ──┘
+  ///                                               ◀──── ParseComplete, rows, rows, ParseComplete, rows, ReadyForQuery
+  /// PQgetResult: s8 prepared, NULL, s8's rows, NULL, s9's rows, NULL, s10 prepared, NULL, s10's rows, NULL, the sync
+  /// ```
+  ///
+  /// After an error the server skips everything up to the sync, and libpq gives PGRES_PIPELINE_ABORTED for each of the
+  /// skipped statements. The first error is thrown, no result is given, and the transaction has failed. Statements that
+  /// were prepared before the error stay so.
+  ///
+  /// Without BEGIN among them the statements up to the sync are one transaction, which the sync commits. Callers do not
+  /// rely on that: all of them are inside of a transaction. A single statement goes the way of `execute`.
+  ///
   /// Source: https://www.postgresql.org/docs/15/libpq-pipeline-mode.html. In blocking mode libpq reads what arrives
   /// while it waits to send, so the two sides do not wait for each other.
   func pipeline(_ statements: [(sql: String, parameters: ServerParameters)]) throws -> [any ServerResult] {
@@ -39,6 +58,8 @@ extension PostgreSQLConnection {
     return try readPipeline(expected, made)
   }
 
+  /// Reads the results of a pipeline in the order in which they were asked for, to the end, also after an error: the
+  /// connection can be used again only then.
   private func readPipeline(_ expected: [String?], _ made: [String: String]) throws -> [any ServerResult] {
     var results: [any ServerResult] = []
     var failure: ServerError?
@@ -74,6 +95,18 @@ extension PostgreSQLConnection {
     return results
   }
 
+  /// Runs one statement and gives the body its rows as they arrive.
+  ///
+  /// ```text
+  /// isShort                  all rows in one result, in libpq's memory: the cheapest for each row, bounded by callers
+  /// libpq 17 and later       results of 128 rows
+  /// libpq 14 to 16           a result for each row
+  /// ```
+  ///
+  /// Rows that the body has had cannot be taken back, so a plan that is outdated is only renewed before the first one.
+  /// An error of the server in the middle (a cancelled statement, a division by zero in row 1,000) comes after the rows
+  /// before it.
+  ///
   /// Source: https://www.postgresql.org/docs/17/libpq-single-row-mode.html. libpq gives many rows at a time from
   /// version 17 on. Before that it makes a result with all names and types for each row, which costs more than the row.
   func stream(
@@ -96,6 +129,8 @@ extension PostgreSQLConnection {
   /// The number of rows in a chunk. More rows would not make a fetch faster.
   private static let chunk: Int32 = 128
 
+  /// One attempt. When the body throws, the server is asked to stop, and what it has sent by then is read and
+  /// forgotten: otherwise it would send a table to the end for nobody.
   private func streamOnce(
     _ name: String, _ parameters: ServerParameters, _ body: (any ServerResult) throws -> Void
   ) throws {
@@ -129,6 +164,19 @@ extension PostgreSQLConnection {
     if isLost { throw connectionError() }
   }
 
+  /// Runs a SELECT as `COPY (SELECT …) TO STDOUT (FORMAT binary)`.
+  ///
+  /// ```text
+  /// Client                                                    Server
+  /// COPY (SELECT t0._key::bigint, … FROM "app"."Book" t0)
+  ///      TO STDOUT (FORMAT binary)                       ───▶ plans it, each time
+  ///                                                      ◀─── CopyOutResponse, CopyData (header), CopyData (row) …
+  ///                                                      ◀─── CopyData (-1), CopyDone, CommandComplete
+  /// ```
+  ///
+  /// libpq hands each message over as it came, without a result around it; `CopiedRows` finds the values in it. A COPY
+  /// takes no parameters and cannot be prepared.
+  ///
   /// Source: https://www.postgresql.org/docs/15/libpq-copy.html: PQgetCopyData gives one row in memory of its own.
   func copyRows(_ select: String, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
     try checkOpen()
@@ -168,6 +216,12 @@ extension PostgreSQLConnection {
     _ = try checked(end)
   }
 
+  /// Runs a `COPY … FROM STDIN`.
+  ///
+  /// An error of `next` ends the COPY by PQputCopyEnd with a message: the server answers 57014 and takes the rows back,
+  /// the transaction has failed, and `next`'s own error is thrown, which says more than the server's. A unique value
+  /// that another row has is known at the end only (23505).
+  ///
   /// Source: https://www.postgresql.org/docs/15/libpq-copy.html
   func copy(_ sql: String, _ next: (inout [UInt8]) throws -> Bool) throws -> Int {
     try checkOpen()

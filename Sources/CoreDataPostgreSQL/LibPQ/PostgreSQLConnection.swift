@@ -2,19 +2,40 @@ internal import CPostgreSQL
 internal import Foundation
 internal import Synchronization
 
-/// A connection of libpq in its blocking mode.
+/// A connection of libpq in its blocking mode: a call returns when the server's answer is there. One thread at a time
+/// uses it; `cancel()` alone may come from another one.
+///
+/// Which of libpq's ways each method takes, and what that costs in round trips:
+///
+/// | method | way | round trips |
+/// |---|---|---|
+/// | `execute` | `PQprepare` once for each text, then `PQexecPrepared` | 2 the first time, then 1 |
+/// | `pipeline` | `PQsendPrepare`, `PQsendQueryPrepared`, one `PQpipelineSync` | 1, also the first time |
+/// | `run` | `PQexec`: the simple query protocol, several statements in one text | 1 |
+/// | `stream` | `PQsendQueryPrepared`, then results of 128 rows, or of one | 1, while the rows arrive |
+/// | `copyRows` | `COPY (SELECT …) TO STDOUT`, `PQgetCopyData` for each row | 1, while the rows arrive |
+/// | `copy` | `COPY … FROM STDIN`, `PQputCopyData` for each 64 KiB | 2 |
+///
+/// The answers are in the binary format except for `run`, whose results nobody reads. Prepared statements belong to the
+/// session: they outlive a transaction and its ROLLBACK, and go with the connection.
+///
+/// `isLost` is true after an error that ended the session, whichever method met it. The object is of no use then;
+/// whoever owns it drops it.
 ///
 /// Source: https://www.postgresql.org/docs/15/libpq.html
 final class PostgreSQLConnection: ServerConnection {
   let library: LibPQ
   let handle: OpaquePointer
-  /// Used under its lock, since any thread may cancel; nil for a closed connection.
+  /// What a cancel request needs: the server's address and a secret that the server gave at the beginning. Used under
+  /// its lock, since any thread may cancel; nil for a closed connection.
   private let cancellation: Mutex<Cancellation>
   private var isClosed = false
-  /// The names of prepared statements, by their text.
+  /// The names of prepared statements, by their text. Only those that the server has confirmed: one whose preparation
+  /// failed in a pipeline is not here.
   var prepared: [String: String] = [:]
   var preparedCount = 0
-  /// The number of statements that a session keeps prepared.
+  /// The number of statements that a session keeps prepared. A program with more of them than this forgets all and
+  /// begins anew: each costs the server memory for its plan, and no list says which are still of use.
   static let mostPrepared = 500
 
   private struct Cancellation: ~Copyable {
@@ -22,9 +43,29 @@ final class PostgreSQLConnection: ServerConnection {
     nonisolated(unsafe) var handle: OpaquePointer?
   }
 
-  /// Opens a connection.
+  /// Opens a connection, in the time that the round trips of TLS and authentication take.
+  ///
+  /// ```text
+  /// before "dbname"                                    defaults, which the URL overrides
+  ///     fallback_application_name=CoreData             what pg_stat_activity shows
+  ///     connect_timeout=10                             for each host; 3 where there are several
+  ///     keepalives_idle=5, _interval=2, _count=3       a server that is gone is noticed after eleven seconds
+  ///     tcp_user_timeout=10000                         and after ten where data is on its way to it
+  /// dbname=postgresql://…                              the store's URL, which libpq takes apart
+  /// after "dbname"                                     hold in any case
+  ///     client_encoding=UTF8
+  ///     host=…, port=…, hostaddr=…                     the order of the hosts: `HostOrder`
+  /// ```
+  ///
+  /// The rule is libpq's: of two values for one parameter the later one counts, and a URL in `dbname` stands at its
+  /// place (page "Database Connection Control Functions", `expand_dbname`).
+  ///
+  /// Servers before 13 are refused, and databases in another encoding: their texts could not be compared with those in
+  /// memory.
   ///
   /// - Parameter connectionString: a URL or a string of libpq. Its parameters come before the defaults here.
+  /// - Throws: `ServerError` with `isConnectionLost` where no connection was made, and what to do about it in its
+  ///   message; with 0A000 for a server or a database that cannot hold a store.
   init(_ connectionString: String) throws {
     library = try LibPQ.load()
     let pq = library.functions
@@ -74,7 +115,15 @@ final class PostgreSQLConnection: ServerConnection {
   /// Why a connection is not open, with the server's code if the server has refused it; nil if it is open.
   ///
   /// libpq gives no code for a connection, only the server's words, in the server's language. The same connection is
-  /// opened once more with words that begin with the code.
+  /// opened once more with words that begin with the code:
+  ///
+  /// ```text
+  /// PQERRORS_DEFAULT    FATAL:  Datenbank »shop« existiert nicht
+  /// PQERRORS_VERBOSE    FATAL:  3D000: Datenbank »shop« existiert nicht
+  /// ```
+  ///
+  /// So a refusal costs a second attempt. That one may succeed, where the server has finished starting meanwhile: then
+  /// it is the connection.
   private static func failure(to connection: OpaquePointer, _ pq: libpq_functions) -> String? {
     guard pq.PQstatus(connection) != CONNECTION_OK else { return nil }
     let first = message(pq.PQerrorMessage(connection))
@@ -87,9 +136,12 @@ final class PostgreSQLConnection: ServerConnection {
 
   deinit { close() }
 
-  /// `pg_current_xact_id()` came with version 13.
+  /// 13, with which `pg_current_xact_id()` and `normalize()` came: the number of a transaction, and the functions of
+  /// texts.
   private static let leastVersion = 130_000
 
+  /// Ends the session: libpq sends Terminate, and the server rolls an open transaction back. Further uses are errors,
+  /// and a further call does nothing.
   func close() {
     if isClosed { return }
     isClosed = true
@@ -104,6 +156,8 @@ final class PostgreSQLConnection: ServerConnection {
   var version: Int { Int(pq.PQserverVersion(handle)) }
   var descriptor: Int32 { isClosed ? -1 : pq.PQsocket(handle) }
   var isLost: Bool { isClosed || pq.PQstatus(handle) == CONNECTION_BAD }
+  /// Whether BEGIN was run and neither COMMIT nor ROLLBACK after it, also in a failed transaction. libpq knows it from
+  /// each ReadyForQuery of the server, so this asks nobody.
   var isInTransaction: Bool {
     if isClosed { return false }
     return switch pq.PQtransactionStatus(handle) {
@@ -112,6 +166,11 @@ final class PostgreSQLConnection: ServerConnection {
     }
   }
 
+  /// Makes the running statement fail with 57014 (`query_canceled`). `PQcancel` opens a connection for the request, and
+  /// returns when the server has taken it, which is not when the statement has ended. A connection that runs nothing is
+  /// not affected.
+  ///
+  /// Source: the page "Canceling Queries in Progress".
   func cancel() {
     cancellation.withLock {
       guard let handle = $0.handle else { return }
@@ -133,7 +192,8 @@ final class PostgreSQLConnection: ServerConnection {
     return ServerError(message: Self.message(pq.PQerrorMessage(handle)), isConnectionLost: isLost)
   }
 
-  /// The error of a result.
+  /// The error of a result, by the fields of the server's message: C is the SQLSTATE, M the sentence, n the constraint
+  /// or index. The message may be in any language, so decisions are made by the code only.
   func error(of result: OpaquePointer) -> ServerError {
     func field(_ code: Character) -> String? {
       pq.PQresultErrorField(result, Int32(code.asciiValue ?? 0)).map { String(cString: $0) }
@@ -148,7 +208,23 @@ final class PostgreSQLConnection: ServerConnection {
 
 /// The sentences for connections that cannot be opened: by the server's code, or else by libpq's own words, which are
 /// English.
+///
+/// ```text
+/// connection to server at "db" (10.0.0.7), port 5432 failed: FATAL:  3D000: database "shop" does not exist
+/// ─▶ connection to server at "db" (10.0.0.7), port 5432 failed: FATAL:  database "shop" does not exist: create
+///    it with createdb, or name another in the URL                                              (state 3D000)
+///
+/// connection to server on socket "/run/postgresql/.s.PGSQL.5432" failed: No such file or directory
+/// 	Is the server running locally and accepting connections on that socket?
+/// ─▶ connection to server on socket "…" failed: No such file or directory: check that the server runs and
+///    that host and port in the store's URL are its own                                         (no state)
+/// ```
+///
+/// An error without a code may be over soon; so may 57P03, of a server that is starting. The others are a person's to
+/// mend.
 enum ConnectionFailure {
+  /// The error for libpq's text. Of several hosts, the last one that the server itself refused is told, or else the
+  /// last one.
   static func error(_ message: String) -> ServerError {
     // libpq adds hints and details below what happened, and tries one host after the other.
     let lines = message.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -176,7 +252,8 @@ enum ConnectionFailure {
     return (String(line[..<gap.upperBound] + afterGap.dropFirst(7)), String(code))
   }
 
-  /// How additions to what happened begin.
+  /// How additions to what happened begin. A server's HINT in another language is not known by these, and is then taken
+  /// for what happened.
   private static let additions = [
     "Is the server running", "DETAIL:", "HINT:", "LOCATION:", "This probably means the server terminated",
     "before or while processing", "password retrieved from file",

@@ -2,6 +2,12 @@ internal import CPostgreSQL
 internal import Foundation
 
 /// The result of a statement. Values are read from libpq's memory, which lives as long as this object.
+///
+/// libpq has read the whole answer before it gives a result, so no method here waits or fails. In chunks, and row by
+/// row, it gives one result after the other; `replace` then takes the next one into the same object, which saves an
+/// allocation for each row of a library before version 17.
+///
+/// All values are in the binary format, as the last argument 1 of `PQexecPrepared` asks for it.
 final class PostgreSQLResult: ServerResult {
   private let library: LibPQ
   private var handle: OpaquePointer
@@ -32,11 +38,13 @@ final class PostgreSQLResult: ServerResult {
 
   func type(_ column: Int) -> UInt32 { pq.PQftype(handle, Int32(truncatingIfNeeded: column)) }
 
+  /// The functions for loops over many rows: pointers to C functions, which are called without a witness table.
   var cells: ServerCells {
     let pq = library.functions
     return ServerCells(handle, length: pq.PQgetlength, isNull: pq.PQgetisnull, value: pq.PQgetvalue)
   }
 
+  /// The value's bytes. `PQgetisnull` is called only for a length of 0: of an empty text it says that it is not NULL.
   func bytes(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer? {
     let (row, column) = (Int32(truncatingIfNeeded: row), Int32(truncatingIfNeeded: column))
     let length = pq.PQgetlength(handle, row, column)

@@ -1,6 +1,9 @@
 internal import Synchronization
 
 /// The way to open connections: libpq, unless a test puts itself between.
+///
+/// A registered closure counts for all connections of the process that are opened afterwards, those of pools' sessions,
+/// too. `ServerDatabase.init(connect:)` is the way for one database only.
 package enum ServerDriver {
   package typealias Connect = @Sendable (_ connectionString: String) throws -> any ServerConnection
 
