@@ -1,5 +1,21 @@
 /// The rows of `COPY … TO STDOUT (FORMAT binary)`, of which the server sends one in each message.
 ///
+/// ```text
+/// first message     "PGCOPY\n" FF 0D 0A 00, 4 bytes of flags, 4 bytes with the length of an extension: 0
+///                   (the first row may follow in the same message)
+/// a row             00 06                       6 columns
+///                   00 00 00 08  00…00 02       _key = 2
+///                   00 00 00 08  00…00 01       _version = 1
+///                   FF FF FF FF                 author is NULL
+///                   00 00 00 01  01             isRead = true
+///                   00 00 00 08  00…01 DA       pages = 474
+///                   00 00 00 04  45 6D 6D 61    title = 'Emma'
+/// last message      FF FF                       -1 columns
+/// ```
+///
+/// Each message is looked through once, and the place and length of each value noted in one buffer that all rows use.
+/// Whatever does not fit this form is an error: the end of the message is checked before each read.
+///
 /// Source: https://www.postgresql.org/docs/15/sql-copy.html, "Binary Format"; protocol-flow.html, "COPY Operations".
 final class CopiedRows {
   /// A value in a message: its place and the number of its bytes, -1 for NULL.
@@ -62,7 +78,8 @@ final class CopiedRows {
   }
 }
 
-/// A row of `CopiedRows`.
+/// A row of `CopiedRows`, valid until the next one: it leads into libpq's message and into the buffer that all rows
+/// share.
 struct CopiedRow {
   fileprivate let fields: UnsafePointer<CopiedRows.Field>
 

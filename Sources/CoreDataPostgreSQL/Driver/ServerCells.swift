@@ -1,5 +1,8 @@
 /// The values of a result, by functions of the driver's library that are called directly: a call through the protocol
 /// for each value would cost more than the value.
+///
+/// The functions are libpq's `PQgetlength`, `PQgetisnull` and `PQgetvalue`; a test's driver has its own. Neither this
+/// nor a row keeps the result alive: loops run inside of `withExtendedLifetime`.
 package struct ServerCells {
   package typealias Length = @convention(c) (OpaquePointer?, Int32, Int32) -> Int32
   package typealias Value = @convention(c) (OpaquePointer?, Int32, Int32) -> UnsafeMutablePointer<CChar>?
@@ -20,7 +23,7 @@ package struct ServerCells {
   func row(_ index: Int32) -> ResultRow { ResultRow(cells: self, index: index) }
 }
 
-/// A row of a result.
+/// A row of a result: a pointer and a number, so a loop over rows allocates nothing.
 struct ResultRow {
   fileprivate let cells: ServerCells
   fileprivate let index: Int32
@@ -32,6 +35,8 @@ struct ResultRow {
     return UnsafeRawBufferPointer(start: cells.value(cells.result, index, column), count: Int(count))
   }
 
+  /// The place of a value that is never empty; nil for NULL. One call fewer than `bytes` for a number, since a length
+  /// of 0 can only be NULL.
   @inline(__always)
   func number(_ column: Int32) -> UnsafeRawPointer? {
     cells.length(cells.result, index, column) == 0 ? nil : UnsafeRawPointer(cells.value(cells.result, index, column))

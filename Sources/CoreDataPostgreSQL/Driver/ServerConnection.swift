@@ -1,18 +1,27 @@
 /// A session with a PostgreSQL server. One thread at a time uses it, except for `cancel()`.
 ///
-/// `PostgreSQLConnection` is the only implementation; tests put others around it.
+/// `PostgreSQLConnection` is the only implementation that talks to a server. `ServerWriter` puts itself around one for
+/// a transaction, and tests put others around it, which count, record or fail.
 ///
 /// All methods throw `ServerError`. Statements have parameters `$1`, `$2`, …; they are prepared at their first use and
 /// known by their text. Parameters and results are in the server's binary format.
+///
+/// Whoever gets an error looks at `isConnectionLost` first: then the session is gone with its transaction, locks and
+/// prepared statements, and another connection is needed. Any other error leaves the session usable; an open
+/// transaction has failed and needs a ROLLBACK.
 package protocol ServerConnection: AnyObject {
-  /// Runs one statement.
+  /// Runs one statement: a SELECT, INSERT, UPDATE or DELETE, or one that gives nothing. All rows are in memory
+  /// afterwards.
   @discardableResult
   func execute(_ sql: String, _ parameters: ServerParameters) throws -> any ServerResult
 
-  /// Runs statements one after the other with one round trip. The first error ends all.
+  /// Runs statements one after the other with one round trip. The first error ends all: those behind it are not run.
+  ///
+  /// - Returns: a result for each statement, in their order.
   func pipeline(_ statements: [(sql: String, parameters: ServerParameters)]) throws -> [any ServerResult]
 
-  /// Runs a text of one or more statements without parameters and forgets their results.
+  /// Runs a text of one or more statements without parameters and forgets their results. For BEGIN, COMMIT, settings
+  /// and DDL: several statements in one text are one transaction if none is open.
   func run(_ script: String) throws
 
   /// Runs one statement and gives the body its rows as they arrive, one or some at a time. A result is valid during the
@@ -43,7 +52,7 @@ package protocol ServerConnection: AnyObject {
   /// The notifications that have arrived since the last call.
   func notifications() throws -> [ServerNotification]
 
-  /// The descriptor that is readable when the server has sent something; -1 for a closed connection.
+  /// The descriptor that is readable when the server has sent something; -1 for a closed connection. For poll(2) only.
   var descriptor: Int32 { get }
 
   var isInTransaction: Bool { get }
@@ -57,7 +66,7 @@ package protocol ServerConnection: AnyObject {
   func close()
 }
 
-/// The rows of a statement. They live as long as the result.
+/// The rows of a statement. They live as long as the result, and so do the bytes that it gives.
 package protocol ServerResult: AnyObject {
   var rowCount: Int { get }
   var columnCount: Int { get }
@@ -65,7 +74,8 @@ package protocol ServerResult: AnyObject {
   /// The number of rows that the statement wrote or returned.
   var affectedRows: Int { get }
 
-  /// The type of a column, by its number in the server's catalogue.
+  /// The type of a column, by its number in the server's catalogue (`pg_type.oid`): what an expression gives is the
+  /// server's decision, so a reader of dictionaries has to look.
   func type(_ column: Int) -> UInt32
 
   /// The value's bytes, valid as long as the result lives; nil for NULL.
@@ -75,7 +85,8 @@ package protocol ServerResult: AnyObject {
   var cells: ServerCells { get }
 }
 
-/// A message that a session sent with NOTIFY.
+/// A message that a session sent with NOTIFY. It arrives after the sender's COMMIT, at sessions that have run LISTEN
+/// for the channel, and only while they are connected: nothing is kept for those that come later.
 package struct ServerNotification: Sendable, Equatable {
   package let channel: String
   package let payload: String
@@ -89,14 +100,31 @@ package struct ServerNotification: Sendable, Equatable {
   }
 }
 
-/// An error of the server, or of the way to it.
+/// An error of the server, or of the way to it. `CoreDataErrors.fromServer` makes Core Data's errors of them.
+///
+/// The codes that are decided by here:
+///
+/// ```text
+/// class 08, and no code   the connection, by isConnectionLost
+/// 0A000, 26000            a prepared statement is outdated: prepared anew
+/// 23503, 23505            a foreign key or a unique value
+/// 25006                   a standby, or a user who may only read
+/// 25P02                   an earlier statement of the transaction has failed
+/// 40001, 40P01, 55P03     transactions that waited for each other
+/// 42501                   a missing right
+/// 42P07, 42710, 42723     a table, type or function of that name exists
+/// 53100                   the disk is full
+/// 54000                   a row is too large for an index
+/// 57014                   cancelled
+/// ```
 package struct ServerError: Error, CustomStringConvertible {
   /// What happened, without a newline at its end.
   package let message: String
   /// The five characters of the error (https://www.postgresql.org/docs/15/errcodes-appendix.html); empty if the error
   /// is not the server's.
   package let state: String
-  /// The constraint that was violated.
+  /// The constraint that was violated, or the index that is too small for a value. The server names it for the class 23
+  /// and, where a B-tree refuses a row, for 54000.
   package let constraint: String?
   /// Whether the connection is gone.
   package let isConnectionLost: Bool
@@ -115,6 +143,9 @@ package struct ServerError: Error, CustomStringConvertible {
 
 extension ServerConnection {
   /// The notifications that arrive within some milliseconds, or have arrived already.
+  ///
+  /// The thread sleeps in poll(2) meanwhile. The end of the session makes the descriptor readable, too, so those who
+  /// wait learn of it at once, unless the host is gone: then keepalives notice it after eleven seconds.
   ///
   /// - Throws: `ServerError`, also for a session that has ended.
   func notifications(within milliseconds: Int32) throws -> [ServerNotification] {

@@ -1,4 +1,14 @@
 /// The parameters of a statement in the server's binary format.
+///
+/// ```text
+///                  $1 = 2, bigint             $2 = NULL, text    $3 = 'Emma', text
+/// bytes            00 00 00 00 00 00 00 02                       45 6D 6D 61
+/// starts, lengths  0, 8                       8, -1              8, 4
+/// types            20                         25                 25
+/// ```
+///
+/// All values stand in one buffer, into which the pointers for libpq lead. A statement has 65,535 parameters at most,
+/// and a message one GiB.
 package struct ServerParameters {
   /// The bytes of all values, one after the other.
   package private(set) var bytes: [UInt8] = []
@@ -47,6 +57,17 @@ package struct ServerParameters {
 }
 
 /// The values of one column of many rows: an array with one dimension.
+///
+/// A statement about many rows has an array for each column instead of a parameter for each value: its text is the same
+/// for any number of rows, so it stays prepared, and `unnest` makes rows of the arrays.
+///
+/// ```text
+/// INSERT INTO "app"."Book" (_key, _entity, "author", "isRead", "pages", "title")
+/// SELECT u.key, 2, u.c0, u.c1, u.c2, u.c3 FROM unnest($1, $2, $3, $4, $5) AS u (key, c0, c1, c2, c3)
+/// $1 = '{2,3}', $2 = '{1,1}', $3 = '{NULL,NULL}', $4 = '{474,249}', $5 = '{Emma,Persuasion}'
+/// ```
+///
+/// Source: the page "Array Functions and Operators", `unnest`.
 package struct ServerArray {
   package let type: ServerType
   package private(set) var count = 0
@@ -95,6 +116,18 @@ package struct ServerArray {
     }
   }
 
+  /// The binary form of an array, here '{474,NULL}' of bigint:
+  ///
+  /// ```text
+  /// 00 00 00 01    dimensions; 0 for an empty array, after which only the type follows
+  /// 00 00 00 01    there are NULLs
+  /// 00 00 00 14    20, the type bigint
+  /// 00 00 00 02    elements
+  /// 00 00 00 01    the first one's number
+  /// 00 00 00 08  00 00 00 00 00 00 01 DA
+  /// FF FF FF FF
+  /// ```
+  ///
   /// Source: `array_send` of PostgreSQL 15: dimensions, whether there are NULLs, the elements' type, length and lower
   /// bound of the dimension, the elements.
   fileprivate func write(to bytes: inout [UInt8]) {

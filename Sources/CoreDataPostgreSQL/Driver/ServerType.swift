@@ -1,6 +1,30 @@
 /// A type of values in the server's catalogue, by its number there.
 ///
-/// Source: pg_type.dat of PostgreSQL 15. These numbers never change.
+/// How the types of attributes are kept, in columns and in parameters:
+///
+/// | attribute | column | binary form | in memory |
+/// |---|---|---|---|
+/// | Integer 16, 32, 64 | `bigint` | 8 bytes, the most significant first | `Int64` |
+/// | Boolean | `boolean` | 1 byte | `Bool` |
+/// | Double, Float | `double precision` | 8 bytes, IEEE 754 | `Double` |
+/// | Decimal | `numeric` | digits to the base of 10,000: `ServerNumeric` | `NSDecimalNumber` |
+/// | String, URI | `text COLLATE "C"` | UTF-8 | `String`, `URL` |
+/// | Date | `timestamptz` | 8 bytes, microseconds since 2000: `ServerDate` | `Date` |
+/// | UUID | `uuid` | 16 bytes | `UUID` |
+/// | Binary Data | `bytea` | the bytes | `Data` |
+/// | Transformable | `bytea` | the transformer's data | the transformer's value |
+/// | Transformable, `JSONValueTransformer` | `jsonb` | a version, 1, and the text | the decoded value |
+/// | Composite | a column for each part | as the part | a dictionary |
+/// | to-one relationship | `bigint` | the key of the other row | an object |
+///
+/// All integers are `bigint`, whatever their width in the model: a model that widens one leaves the column as it is.
+/// The width is checked when an object is validated.
+///
+/// `smallint`, `integer` and `real` stand here for columns that a person has altered, and for what expressions give;
+/// they are read, and never declared.
+///
+/// Source: pg_type.dat of PostgreSQL 15. These numbers never change. Pages "Numeric Types", "Character Types",
+/// "Date/Time Types", "JSON Types".
 package enum ServerType: UInt32, Sendable {
   case boolean = 16
   case bytes = 17

@@ -1,5 +1,15 @@
 /// Values in the server's binary format, one after the other: of each the number of its bytes, -1 for NULL, and the
 /// bytes. The elements of an array and the fields of COPY have this form.
+///
+/// `RowEncoder` writes the columns of one row after the other into it, by the protocol `CellWriter`, which the SQLite
+/// store has another implementation of. What was written becomes, without a second look at the values:
+///
+/// ```text
+/// the parameters of a statement for one row    $1 … $n             ServerParameters.add(_:_:)
+/// an array for each column                     unnest($1, … $n)    ServerArray.arrays(_:of:)
+/// the fields of a row                          COPY                move(to:)
+/// single values                                a constraint        values(_:)
+/// ```
 struct ServerFields: ~Copyable, CellWriter {
   private var memory: GrowingBytes
   private(set) var count = 0
@@ -67,6 +77,8 @@ struct ServerFields: ~Copyable, CellWriter {
 
   @inline(__always) mutating func double(_ value: Double) { integer(Int64(bitPattern: value.bitPattern)) }
 
+  /// A moment, or a refusal: the error names the attribute and the object once it reaches those who know them
+  /// (`RefusedValue.of`).
   @inline(__always)
   mutating func date(_ seconds: Double) throws(RefusedValue) {
     guard let moment = ServerDate.microseconds(seconds) else {
@@ -77,6 +89,8 @@ struct ServerFields: ~Copyable, CellWriter {
     integer(moment)
   }
 
+  /// A text in UTF-8. U+0000 is refused before the server does so (22021), since the server's error would not say in
+  /// which attribute of which object it was.
   @inline(__always)
   mutating func text(_ value: String) throws(RefusedValue) {
     var value = value
@@ -96,7 +110,8 @@ struct ServerFields: ~Copyable, CellWriter {
 
   mutating func uuid(_ value: UUID) { withUnsafeBytes(of: value.uuid) { add($0) } }
 
-  /// JSON is a version number, 1, and the text (`jsonb_recv` of PostgreSQL 15).
+  /// JSON is a version number, 1, and the text (`jsonb_recv` of PostgreSQL 15). The server parses the text, so an
+  /// invalid one would be refused with 22P02.
   mutating func transformable(_ value: Any, of attribute: NSAttributeDescription) throws(RefusedValue) {
     guard let data = try TransformableValue.encode(value, attribute.valueTransformerName) else { return null() }
     guard ServerType(attribute) == .json else { return self.data(data, isExternal: false) }
@@ -116,6 +131,7 @@ struct ServerFields: ~Copyable, CellWriter {
     count += 1
   }
 
+  /// Whether a decoded JSON value has U+0000 in one of its texts or keys.
   private static func hasNUL(_ value: Any) -> Bool {
     switch value {
     case let text as String: text.utf8.contains(0)
@@ -131,9 +147,7 @@ struct ServerFields: ~Copyable, CellWriter {
 }
 
 extension ServerParameters {
-  /// Adds values.
-  ///
-  /// - Parameter types: of each.
+  /// Adds values, as the parameters of a statement for one row.
   mutating func add(_ fields: borrowing ServerFields, _ types: [ServerType]) {
     var index = 0
     fields.forEach { value in
@@ -144,9 +158,8 @@ extension ServerParameters {
 }
 
 extension ServerArray {
-  /// The arrays of values that were written row after row.
-  ///
-  /// - Parameter types: of the values of a row, which become an array each.
+  /// The arrays of values that were written row after row. One column is an array already, and becomes one without a
+  /// look at its elements.
   static func arrays(_ types: [ServerType], of fields: borrowing ServerFields) -> [ServerArray] {
     if types.count == 1 {
       return [ServerArray(types[0], count: fields.count, hasNull: fields.hasNull, elements: fields.bytes)]

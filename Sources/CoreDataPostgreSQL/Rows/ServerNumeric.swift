@@ -1,11 +1,24 @@
 /// Decimals in the server's binary format: digits to the base of 10,000.
 ///
+/// ```text
+/// 1234567.5        00 03   00 01   00 00   00 01     007B  11D7  1388
+///                  digits  weight  sign    places    123   4567  5000
+///                                                    123 × 10,000¹ + 4567 × 10,000⁰ + 5000 × 10,000⁻¹
+/// -0.0001          00 01   FF FF   40 00   00 04     0001
+/// NaN              00 00   00 00   C0 00   00 00
+/// ```
+///
+/// `Decimal` has 38 digits and an exponent from -128 to 127, and `numeric` has more of both: every decimal is kept
+/// exactly. Of a `numeric` with more digits, which a person or a sum has made, memory gets what a `Decimal` holds.
+/// "Infinity" of version 14 and later is read as NaN.
+///
 /// Source: `numeric_send` of PostgreSQL 15: the number of digits, the exponent of the first one, the sign, the number
 /// of decimal places, the digits; 16 bits each.
 enum ServerNumeric {
   private static let negative: UInt16 = 0x4000
   private static let notANumber: UInt16 = 0xC000
 
+  /// The bytes of a decimal, by way of its text: leading and trailing groups of zeros are left out, as the server does.
   static func bytes(_ decimal: Decimal) -> [UInt8] {
     if decimal.isNaN { return bytes([], weight: 0, sign: notANumber, scale: 0) }
     let text = decimal.description
@@ -38,6 +51,7 @@ enum ServerNumeric {
     return bytes
   }
 
+  /// The decimal of bytes, by way of a text in the notation of no particular country.
   static func decimal(_ bytes: UnsafeRawBufferPointer) -> Decimal {
     let count = Int(bytes.bigEndian(Int16.self))
     let weight = Int(bytes.bigEndian(Int16.self, at: 2))

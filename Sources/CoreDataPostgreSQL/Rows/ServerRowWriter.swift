@@ -1,8 +1,29 @@
 internal import Synchronization
 
-/// The statements that write one entity's rows, and their parameters.
+/// The statements that write one entity's rows, and their parameters. One for each entity of a store, made when the
+/// store is opened and used by all of its saves and batch insertions.
 ///
-/// `@unchecked Sendable`: everything is set in `init`.
+/// ```text
+/// one new row        INSERT INTO "app"."Author" (_key, _entity, "name") VALUES ($1, 1, $2)
+/// several            INSERT INTO "app"."Book" (_key, _entity, "author", "isRead", "pages", "title")
+///                    SELECT u.key, 2, u.c0, u.c1, u.c2, u.c3
+///                    FROM unnest($1, $2, $3, $4, $5) AS u (key, c0, c1, c2, c3)
+/// one changed row    UPDATE "app"."Book" SET _version = _version % 9223372036854775807 + 1, "isRead" = $3
+///                    WHERE _key = $1 AND ($2 < 0 OR _version = $2)
+/// several            UPDATE "app"."Book" t SET _version = t._version % 9223372036854775807 + 1, "pages" = u.c0
+///                    FROM unnest($1, $2, $3) AS u (key, version, c0)
+///                    WHERE t._key = u.key AND (u.version < 0 OR t._version = u.version) RETURNING t._key
+/// ```
+///
+/// The condition on the version is what detects conflicts: the row is changed only if it still is as the program has
+/// read it. -1 stands for a row that was never read, which cannot conflict. The column `_version` has no place in an
+/// INSERT: its default is 1.
+///
+/// A *step* is a property, and may have several columns: a composite attribute, or a to-one relationship whose
+/// destination has subentities. Steps have positions, and a set of them says which properties an UPDATE changes.
+///
+/// `@unchecked Sendable`: everything is set in `init`, except the texts of the UPDATEs, which are used under their
+/// lock.
 final class ServerRowWriter: EncodedRowWriter, @unchecked Sendable {
   typealias Resolver = (RelatedKey) -> RelatedKey?
 
@@ -15,6 +36,7 @@ final class ServerRowWriter: EncodedRowWriter, @unchecked Sendable {
   private(set) var insertSQL = ""
   /// The INSERT of one row; parameters: its key, then a value for each column.
   private(set) var insertRowSQL = ""
+  /// The texts of the UPDATEs, by the properties that they change. A program changes few different sets of them.
   private let updates = Mutex<[StepSet: UpdateTexts]>([:])
 
   struct Column {
@@ -53,6 +75,7 @@ final class ServerRowWriter: EncodedRowWriter, @unchecked Sendable {
 
   /// Appends the values of a row's columns.
   ///
+  /// - Parameter resolve: gives the permanent key of a related object that this save inserts, too.
   /// - Throws: `RefusedValue` with the attribute's name.
   @inline(__always)
   func write(
@@ -114,6 +137,7 @@ final class ServerRowWriter: EncodedRowWriter, @unchecked Sendable {
 // MARK: Statements
 
 extension ServerRowWriter {
+  /// The INSERT of several rows, whose text is the same for any number of them.
   fileprivate func makeInsert() -> String {
     let columns = columns(all)
     let names = [mapping.names.key, mapping.names.entity] + columns.map(\.name)
@@ -141,6 +165,8 @@ extension ServerRowWriter {
   /// The UPDATE of the steps of one row; parameters: its key, the version before or -1, then a value for each column.
   func updateRowSQL(_ changed: StepSet) -> String { texts(changed).row }
 
+  /// The statements of a set of steps. With more than 200 sets all are forgotten, as those of a connection are with
+  /// more than 500 texts: a program with so many makes each of them rarely.
   private func texts(_ changed: StepSet) -> UpdateTexts {
     updates.withLock { textsBySteps in
       if let texts = textsBySteps[changed] { return texts }
@@ -151,6 +177,7 @@ extension ServerRowWriter {
     }
   }
 
+  /// The UPDATE of one row. Its answer needs no RETURNING: the number of changed rows, 0 or 1, says all.
   private func makeRowUpdate(_ changed: StepSet) -> String {
     let columns = columns(changed.positions)
     let sets = columns.enumerated().map { ", \($1.name) = $\($0 + 3)" }.joined()
@@ -161,6 +188,8 @@ extension ServerRowWriter {
       """
   }
 
+  /// The UPDATE of several rows. RETURNING names those that were changed; a row that is missing there has another
+  /// version, or is gone.
   private func makeUpdate(_ changed: StepSet) -> String {
     let columns = columns(changed.positions)
     let places = (1...(columns.count + 2)).map { "$\($0)" }.joined(separator: ", ")

@@ -1,5 +1,15 @@
 /// Reads values from the server's binary format: single ones for rows of any kind, and those of columns that have types
 /// of their own.
+///
+/// Two ways lead from a column to a value. Rows of objects have columns that are cast to the type as which they are
+/// decoded (`RowPlan.form`), so their decoder knows each one's form. Columns of dictionaries, aggregates and tombstones
+/// have the type that the server gave them:
+///
+/// ```text
+/// COUNT(t0."title")          bigint                 NSNumber
+/// sum(t0."pages")            numeric                a whole number becomes NSNumber
+/// min(t0."published")        timestamptz            Date
+/// ```
 enum ServerValue {
   static func decimal(_ bytes: UnsafeRawBufferPointer) -> NSDecimalNumber {
     NSDecimalNumber(decimal: ServerNumeric.decimal(bytes))
@@ -12,7 +22,7 @@ enum ServerValue {
   /// The text of JSON, which has a version number before it.
   static func json(_ bytes: UnsafeRawBufferPointer) -> Data { Data(bytes.dropFirst()) }
 
-  /// A column's value in the form of an attribute type.
+  /// A column's value in the form of an attribute type: the result type of an expression, or the type of an attribute.
   static func value(
     _ bytes: UnsafeRawBufferPointer, ofType type: UInt32, as attributeType: NSAttributeType,
     of attribute: NSAttributeDescription?
@@ -53,7 +63,8 @@ enum ServerValue {
 }
 
 extension ServerResult {
-  /// A number that is not NULL; 0 for NULL.
+  /// A number that is not NULL; 0 for NULL. Of `bigint` and `integer`, the types of keys, versions and numbers of
+  /// entities.
   @inline(__always)
   func integer(_ row: Int, _ column: Int) -> Int64 {
     guard let bytes = bytes(row, column) else { return 0 }
