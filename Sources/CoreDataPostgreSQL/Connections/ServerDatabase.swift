@@ -31,7 +31,8 @@ internal import Synchronization
 ///
 /// - One round trip more, before the others, reserves keys: see `ReservedKeys`.
 /// - One more, after the rows, writes the history of a save that deletes: only the answer tells which rows were there.
-/// - Two more for each row that changes a unique value: see `ServerChangeWriter.updateUnique`.
+/// - One more for each row that changes a unique value, and one before the first: see
+///   `ServerChangeWriter.updateUnique`.
 /// - One more asks which rows with another version are still there, if a DELETE has found fewer rows than expected.
 /// - One more before COMMIT, for a transaction that never called `prepare`: it asks for its own number.
 ///

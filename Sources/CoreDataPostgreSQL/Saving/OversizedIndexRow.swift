@@ -1,11 +1,20 @@
 extension ServerError {
   /// Whether something is larger than the server allows: in a save the row of an index, in most cases.
   ///
-  /// Source: https://www.postgresql.org/docs/15/errcodes-appendix.html
+  /// ```text
+  /// 54000  index row size 2712 exceeds btree version 4 maximum 2704 for index "Book_isbn_idx"
+  /// 54000  index row requires 38240 bytes, maximum size is 8191
+  /// ```
+  ///
+  /// Source: https://www.postgresql.org/docs/15/errcodes-appendix.html, `program_limit_exceeded`
   var isBeyondLimit: Bool { state == "54000" }
 }
 
 /// Finds out whose value was too long for an index: the server's error names the index at best, and never the row.
+///
+/// Its answer is a sentence such as "the value of isbn of Book/p2057 is too long for an index of the server" (134030)
+/// instead of the server's own, which a user of the program could not act upon. Nothing is found out before the error:
+/// a limit that is checked in advance would be wrong for values that the server compresses.
 struct OversizedIndexRow {
   /// The least bytes of a refused row: a third of a page of 8 KiB, less what an index keeps of each row. The server
   /// compresses long values first, so rows with more bytes may have been accepted.
@@ -22,7 +31,8 @@ struct OversizedIndexRow {
     index = error.constraint
   }
 
-  /// The refused value among those of a save; nil where it cannot be told.
+  /// The refused value among those of a save; nil where it cannot be told: where rows of several attributes are long
+  /// enough to be the one.
   func value(in writer: ServerChangeWriter) throws -> RefusedValue? {
     var longestValues: [(attribute: NSAttributeDescription, entity: String, key: Int64)] = []
     var columns: [String: [Set<String>]] = [:]
@@ -86,6 +96,15 @@ struct OversizedIndexRow {
   }
 
   /// The columns of each index of an entity's table, or of the one that is known.
+  ///
+  /// ```text
+  /// SELECT i.indexrelid::text, quote_ident(a.attname) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+  /// JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY(i.indkey)
+  /// WHERE i.indrelid = to_regclass($1) AND $2 IN ('', c.relname::text)
+  /// $1 = '"app"."Book"', $2 = 'Book_isbn_idx', or '' for all
+  /// ```
+  ///
+  /// On a reader, since the writer's transaction has failed.
   private func indexedColumns(_ entity: String) throws -> [Set<String>] {
     let result = try store.database.read { connection, _ in
       try connection.execute(

@@ -1,5 +1,8 @@
-/// The changes of one relationship's members, of all rows of a save.
+/// The changes of one relationship's members, of all rows of a save. Pairs of all owners stand in one list, so that a
+/// relationship takes at most four statements however many objects have changed.
 struct MemberChanges {
+  /// Pairs that go, and pairs that come: rows of a join table. Both are empty for a one-to-many relationship, whose
+  /// members tell their owner in a column of their own.
   var removed: [(owner: Int64, member: Int64)] = []
   var added: [(owner: Int64, member: Int64)] = []
   /// The members of owners whose members were all read, with their positions.
@@ -7,6 +10,8 @@ struct MemberChanges {
   /// The members that come after those that the store has, with the distance from the first new position.
   var appended: [(owner: Int64, member: Int64, position: Int64)] = []
 
+  /// Adds the changes of one owner. Positions of a whole list begin at 2048, 1024 apart; those of appended members are
+  /// distances from where the stored list ends.
   mutating func add(_ change: MemberChange, of owner: Int64) {
     for member in change.removed { removed.append((owner, member)) }
     for member in change.added { added.append((owner, member)) }
@@ -22,7 +27,24 @@ struct MemberChanges {
 }
 
 /// The members of to-many relationships: join rows and positions.
+///
+/// Both objects of a pair tell their change, so a new pair is inserted twice, once from each side; ON CONFLICT DO
+/// NOTHING makes the second one nothing.
+///
+/// ```text
+/// book.tags = [t1, t2], an ordered many-to-many relationship with the inverse tag.books
+///
+/// INSERT INTO "app"."Book_tags" ("tags", "Book") SELECT * FROM unnest($1, $2) ON CONFLICT DO NOTHING
+///     $1 = '{1029,1030}', $2 = '{2,2}'                               from tag.books
+/// INSERT INTO "app"."Book_tags" ("Book", "tags") SELECT * FROM unnest($1, $2) ON CONFLICT DO NOTHING
+///     $1 = '{2,2}', $2 = '{1029,1030}'                               from book.tags
+/// UPDATE "app"."Book_tags" t SET "tags_position" = u.position
+/// FROM unnest($1, $2, $3) AS u (owner, member, position)
+/// WHERE t."tags" = u.member AND t."Book" = u.owner
+///     $1 = '{2,2}', $2 = '{1029,1030}', $3 = '{2048,3072}'
+/// ```
 extension ServerChangeWriter {
+  /// Collects the changes of one object's relationship; `addMembers` makes statements of them when all are known.
   func write(_ members: MemberChange, of owner: Int64, _ storedEntity: StoredEntity) throws {
     let place = memberPlaces[members.relationship] ?? memberChanges.count
     if place == memberChanges.count {
@@ -39,6 +61,12 @@ extension ServerChangeWriter {
     }
   }
 
+  /// The statements of one relationship.
+  ///
+  /// ```text
+  /// DELETE FROM "app"."Book_tags" t USING unnest($1, $2) AS u (owner, member)
+  /// WHERE t."Book" = u.owner AND t."tags" = u.member
+  /// ```
   private func addStatements(_ changes: MemberChanges, _ place: ToManyMapping) {
     switch place {
     case .foreignKey(_, let table, let inverse):
@@ -66,6 +94,19 @@ extension ServerChangeWriter {
     }
   }
 
+  /// The positions of ordered members, in the join table or in the members' own rows.
+  ///
+  /// Members that were added at the end of a list that was not read get positions after the last one that the server
+  /// has:
+  ///
+  /// ```text
+  /// UPDATE "app"."Book_tags" t SET "tags_position" = u.position + coalesce((SELECT max(o."tags_position") + 1024
+  /// FROM "app"."Book_tags" o WHERE o."Book" = u.owner), 2048) FROM unnest($1, $2, $3) AS u (owner, member, position)
+  /// WHERE t."tags" = u.member AND t."Book" = u.owner
+  /// ```
+  ///
+  /// Two sessions that append at the same time may give the same position; then the order of these two is not
+  /// determined.
   private func addOrder(_ changes: MemberChanges, _ table: String, owner: String, member: String, _ orderColumn: String)
   {
     let source = "FROM unnest($1, $2, $3) AS u (owner, member, position) WHERE \(member)"

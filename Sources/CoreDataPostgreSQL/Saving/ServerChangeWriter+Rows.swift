@@ -1,7 +1,24 @@
 /// New and changed rows.
+///
+/// Both have two forms of a statement: one for a single row with plain parameters, whose generic plan the server keeps,
+/// and one for several rows with arrays, whose text is the same for any number of rows.
 extension ServerChangeWriter {
   // MARK: New rows
 
+  /// Inserts rows of an entity.
+  ///
+  /// ```text
+  /// INSERT INTO "app"."Author" (_key, _entity, "name") VALUES ($1, 1, $2)
+  /// INSERT INTO "app"."Book" (_key, _entity, …) SELECT u.key, 2, … FROM unnest($1, …) AS u (key, …)
+  ///
+  /// with a uniqueness constraint in the model:
+  /// INSERT INTO "app"."Book" (…) VALUES (…) ON CONFLICT DO NOTHING RETURNING _key
+  /// ```
+  ///
+  /// ON CONFLICT DO NOTHING leaves a row out whose unique values another one has, and goes on with the rest; an error
+  /// would end the transaction at the first one. All rejected rows are known afterwards, as the merge policies need
+  /// them. Where the other row is that of an open transaction, the INSERT waits for its end (page "INSERT", "ON
+  /// CONFLICT Clause").
   func insert(_ rows: [Int], of storedEntity: StoredEntity) throws {
     let writer = store.writer(storedEntity.number)
     for part in Self.divided(rows) { try addInsert(part, writer) }
@@ -11,6 +28,7 @@ extension ServerChangeWriter {
     stride(from: 0, to: rows.count, by: mostRows).map { rows[$0..<min($0 + mostRows, rows.count)] }
   }
 
+  /// Adds one INSERT, or two of half as many rows where these would be too many bytes for one message.
   private func addInsert(_ rows: ArraySlice<Int>, _ writer: ServerRowWriter) throws {
     let mapping = writer.mapping
     let keys = rows.map { progress.saved.keys[$0] }
@@ -68,11 +86,16 @@ extension ServerChangeWriter {
   /// All rows that change the same properties wait for each other.
   var updateGroupSize: Int { .max }
 
+  /// Updates rows that change the same properties, in the order of their keys. The server takes rows in the order of
+  /// its plan, which mostly is that of the arrays; so two saves mostly lock rows in one order, and wait for each other
+  /// in no circle.
   func update(_ rows: [Int], _ kind: UpdateKind) throws {
     let rows = rows.inOrder { changes.updated[$0].key }
     for part in Self.divided(rows) { try addUpdate(part, kind) }
   }
 
+  /// Adds one UPDATE. A row whose key does not come back was changed or deleted by others: that is a conflict. Of one
+  /// row the number of updated rows says so, without RETURNING.
   private func addUpdate(_ rows: ArraySlice<Int>, _ kind: UpdateKind) throws {
     let writer = store.writer(kind.storedEntity.number)
     let keys = rows.map { changes.updated[$0].key }
@@ -101,6 +124,21 @@ extension ServerChangeWriter {
 
   // MARK: Unique values
 
+  /// Updates one row that changes unique values.
+  ///
+  /// ```text
+  /// (what was added before, in a round trip of its own)
+  /// SAVEPOINT row
+  /// UPDATE "app"."Book" SET _version = …, "isbn" = $3 WHERE _key = $1 AND ($2 < 0 OR _version = $2)
+  /// RELEASE SAVEPOINT row
+  ///
+  /// or, after 23505 (unique_violation)
+  /// ROLLBACK TO SAVEPOINT row
+  /// ```
+  ///
+  /// UPDATE has no ON CONFLICT, so the error is caught at a savepoint. The row is tried again later, since another row
+  /// of the save may give the value up (`ChangeWriter.exchangeUniqueValues`). A save that changes the unique values of
+  /// n rows takes n more round trips, and one before the first.
   func updateUnique(_ row: Int, _ kind: UpdateKind) throws -> String? {
     // What was added must stay when this row is taken back.
     try run()
@@ -116,6 +154,12 @@ extension ServerChangeWriter {
     }
   }
 
+  /// Takes a row's unique values away for a moment, so that two rows can exchange theirs. NULL is equal to no other
+  /// NULL in a unique index.
+  ///
+  /// ```text
+  /// UPDATE "app"."Book" SET "isbn" = NULL WHERE _key = $1
+  /// ```
   func clearUnique(_ row: Int, _ kind: UpdateKind) throws {
     let writer = store.writer(kind.storedEntity.number)
     let unique = kind.changed.intersection(writer.properties.unique)

@@ -1,5 +1,39 @@
 /// Writes the rows of one save into a store with statements whose parameters are arrays: a value of each row for each
 /// column. All statements go to the server together, and their answers tell which rows were written.
+///
+/// `ChangeWriter.write` calls its methods, in this order. A method adds statements to `steps`; `run` sends them in one
+/// pipeline and hands each answer to the step that waits for it:
+///
+/// ```text
+/// assignKeys        takeKeys                 BEGIN, nextval              a round trip, where no keys are left
+/// begin             store.prepare            the number of the transaction, the announcement: wait for the next one
+/// writeChecks       check                    SELECT … FOR SHARE
+/// writeDeletes      delete                   DELETE … USING unnest(…)
+/// writeUpdates      update, updateUnique     UPDATE …                    a unique value: a round trip for its row
+/// writeInserts      insert                   INSERT … SELECT … FROM unnest(…)
+/// writeMembers      write(_:of:_:)           collected, added by finish
+/// finish            addMembers, addHistory   join rows, positions, the history; then the round trip with all of them
+///                   checkMissing             a round trip, where a DELETE has found too few rows
+///                   throwRefusals            conflicts and rejected rows end the save here, before COMMIT
+/// ```
+///
+/// Two programs save the same author, whom both have read with version 2:
+///
+/// ```text
+/// program 1                                      program 2
+/// UPDATE … WHERE _key = 1 AND _version = 2
+///     1 row, and its lock
+///                                                UPDATE … WHERE _key = 1 AND _version = 2
+///                                                    waits for the lock
+/// COMMIT
+///                                                    looks at the row again: _version = 3
+///                                                    0 rows
+///                                                SELECT … WHERE t._key = $1: the row of the conflict
+///                                                ROLLBACK, 133020 or the merge policy's next attempt
+/// ```
+///
+/// That the second UPDATE evaluates its condition on the new row is READ COMMITTED's rule (page "Transaction
+/// Isolation").
 final class ServerChangeWriter: ChangeWriter {
   /// A statement and what to do with its answer.
   struct Step {
@@ -13,7 +47,8 @@ final class ServerChangeWriter: ChangeWriter {
   let connection: ServerWriter
   let notes: ServerHistoryNotes?
   var progress = SaveProgress()
-  /// The changes of members, by relationship, in the order in which they were found.
+  /// The changes of members, by relationship, in the order in which they were found. They are written last, since join
+  /// rows refer to rows on both sides; foreign keys are checked at the COMMIT, so this order is for positions only.
   var memberChanges: [(storedEntity: StoredEntity, relationship: NSRelationshipDescription, changes: MemberChanges)] =
     []
   var memberPlaces: [NSRelationshipDescription: Int] = [:]
@@ -21,7 +56,8 @@ final class ServerChangeWriter: ChangeWriter {
   /// The rows to delete that had not the expected version, if they were there at all.
   private var missing: [Int] = []
 
-  /// The most rows of one statement.
+  /// The most rows of one statement. Larger ones are not faster, and the server keeps all parameters of a statement in
+  /// memory.
   static let mostRows = 4096
 
   init(_ changes: RowChanges, to store: ServerStore, _ connection: ServerWriter) {
@@ -37,6 +73,8 @@ final class ServerChangeWriter: ChangeWriter {
 
   func begin() throws { store.prepare(connection) }
 
+  /// Ends the save. Without deletions the history goes with the rows in one round trip; with them it comes afterwards,
+  /// since only the answers tell which rows were there to be deleted, and what values they had.
   func finish(_ noteRows: () throws -> Void) throws {
     addMembers()
     // Which rows are deleted only the answers tell.
@@ -65,7 +103,8 @@ final class ServerChangeWriter: ChangeWriter {
     steps.append(Step(sql: sql, parameters: parameters, finish: finish))
   }
 
-  /// Runs the statements that were added.
+  /// Runs the statements that were added. In a save without rows, such as one of metadata, this sends what the
+  /// connection has waiting: BEGIN and the announcement.
   func run() throws {
     let waiting = steps
     steps = []
@@ -81,13 +120,25 @@ final class ServerChangeWriter: ChangeWriter {
   /// All hierarchies have one sequence.
   func keyGroup(_ storedEntity: StoredEntity) -> Int { 0 }
 
+  /// Keys for new rows, by the writer's own connection: it is inside of its transaction, and `nextval` is not taken
+  /// back with it (page "Sequence Manipulation Functions").
   func takeKeys(_ count: Int, _ group: Int) throws -> [Range<Int64>] { try store.keys.take(count, connection) }
 
+  /// The row of a conflict, for the merge policy: read in the transaction of the save, which at READ COMMITTED shows
+  /// the row as it is committed now.
   func currentRow(_ id: NSManagedObjectID) throws -> Snapshot? { try store.row(id, connection) }
 
   // MARK: Checks and deletions
 
   /// Locks the rows, so that they stay as they are until this save is committed.
+  ///
+  /// ```text
+  /// SELECT _key, _version FROM "app"."Book" WHERE _key = ANY($1) ORDER BY _key FOR SHARE     $1 = '{2}'
+  /// ```
+  ///
+  /// FOR SHARE lets other checks of the same rows pass, and makes writers wait. ORDER BY before the lock gives all
+  /// sessions the same order; at READ COMMITTED a row that changed while it was waited for may come out of order, which
+  /// does no harm here (page "SELECT", "The Locking Clause").
   func check(_ rows: [Int], of storedEntity: StoredEntity) throws {
     let mapping = store.writer(storedEntity.number).mapping
     let names = mapping.names
@@ -107,6 +158,17 @@ final class ServerChangeWriter: ChangeWriter {
     }
   }
 
+  /// Deletes rows of an entity.
+  ///
+  /// ```text
+  /// DELETE FROM "app"."Book" t USING unnest($1, $2) AS d (key, version)
+  /// WHERE t._key = d.key AND (d.version < 0 OR t._version = d.version) RETURNING t._key
+  /// $1 = '{2,3}', $2 = '{8,2}'
+  /// ```
+  ///
+  /// RETURNING is there for a store with a history only, with the columns of attributes that are preserved
+  /// (`preservesValueInHistoryOnDeletion`). The foreign keys of other rows become NULL by the server's ON DELETE SET
+  /// NULL, for rows that the program has not read, too.
   func delete(_ rows: [Int], of storedEntity: StoredEntity, areRead: Bool) throws {
     let mapping = store.writer(storedEntity.number).mapping
     let names = mapping.names
@@ -148,7 +210,11 @@ final class ServerChangeWriter: ChangeWriter {
     }
   }
 
-  /// A row that is not there any more is no conflict for its deletion.
+  /// A row that is not there any more is no conflict for its deletion; one that is there has another version.
+  ///
+  /// ```text
+  /// SELECT _key FROM "app"."Book" WHERE _key = ANY($1)
+  /// ```
   private func checkMissing() throws {
     for (number, indexes) in Dictionary(grouping: missing, by: { changes.deleted[$0].storedEntity.number }) {
       let mapping = store.writer(number).mapping

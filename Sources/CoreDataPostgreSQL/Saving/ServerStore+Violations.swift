@@ -1,3 +1,5 @@
+/// Which rows have the unique values of rejected ones. The coordinator asks after the save was rolled back, so what is
+/// found is a snapshot of its own: the other row may be gone by then, and the merge policy tries again.
 extension ServerStore {
   func violations(of rejected: [RowChanges.Place], in changes: RowChanges) throws -> [ConstraintViolation] {
     try onTables("Looking for rows with the same unique values in \(address.description)") {
@@ -9,6 +11,10 @@ extension ServerStore {
 }
 
 /// Values are compared in the form in which they are sent to the server.
+///
+/// ```text
+/// SELECT _key, _entity FROM "app"."Book" WHERE "isbn" = $1     $1 = '978-1'
+/// ```
 private struct UniqueServerRows: SQLUniqueRows {
   let store: ServerStore
   let connection: any ServerConnection
