@@ -1,4 +1,24 @@
 /// Writes the new rows of a batch: with COPY, or where duplicates are skipped or updated, with INSERT.
+///
+/// COPY costs the server least for each row, and knows no ON CONFLICT: one duplicate ends it with 23505, and nothing of
+/// the batch is there. So an entity with uniqueness constraints whose merge policy skips or updates duplicates takes
+/// the other way.
+///
+/// ```text
+/// session of the writer                                     session of a reader
+/// BEGIN, the number of the transaction
+/// COPY "app"."Book" (_key, _entity, "author", "isRead",
+/// "pages", "title") FROM STDIN (FORMAT binary)
+///                                                           SELECT nextval(…) FROM generate_series(1, $1)
+/// CopyData: 64 KiB of rows                                      $1 = '16': 1,024 keys
+/// CopyData …
+/// CopyDone
+/// the history
+/// COMMIT
+/// ```
+///
+/// The rows come from the program's closure one by one, so a batch of any size needs 64 KiB here; with a history, 44
+/// bytes more for each row.
 final class ServerBatchInsertion {
   private let batch: BatchInsertion<ServerBatchTransaction>
   private var store: ServerStore { batch.transaction.store }
@@ -19,7 +39,8 @@ final class ServerBatchInsertion {
     return batch.result
   }
 
-  /// On another connection, because this one may be in the middle of a COPY.
+  /// The key of the next row. On another connection, because this one may be in the middle of a COPY, which accepts no
+  /// other statement. With a limit of one reader the batch needs two sessions all the same.
   private func nextKey() throws -> Int64 {
     while true {
       if let key = keys.next() { return key }
@@ -29,6 +50,17 @@ final class ServerBatchInsertion {
 
   // MARK: COPY
 
+  /// Sends all rows in one COPY.
+  ///
+  /// ```text
+  /// "PGCOPY\n" FF 0D 0A 00, 8 bytes of zeros
+  /// 00 06  00000008 key  00000004 entity's number  author  isRead  pages  title       a row: 6 fields
+  /// FF FF                                                                             the end
+  /// ```
+  ///
+  /// `_entity` is an `integer` of 4 bytes, `_key` a `bigint` of 8: COPY converts no value to its column's type. Where a
+  /// person has altered a column, the server refuses the row (22P03, `invalid_binary_representation`).
+  ///
   /// Source: https://www.postgresql.org/docs/15/sql-copy.html, "Binary Format".
   private func copyRows() throws {
     let names = [mapping.names.key, mapping.names.entity] + writer.columns(writer.all).map(\.name)
@@ -80,6 +112,15 @@ final class ServerBatchInsertion {
     if !rows.isEmpty { try insert(rows[...]) }
   }
 
+  /// Inserts some rows, and updates those that exist with the values that the new ones name, if the merge policy says
+  /// so.
+  ///
+  /// ```text
+  /// INSERT INTO "app"."Book" (…) SELECT u.key, 2, u.c0, … FROM unnest($1, …) AS u (key, c0, …)
+  /// ON CONFLICT DO NOTHING RETURNING _key
+  /// ```
+  ///
+  /// Not ON CONFLICT DO UPDATE: it takes one constraint only, and an entity may have several.
   private func insert(_ rows: ArraySlice<Row>) throws {
     var parameters = ServerParameters()
     parameters.add(ServerArray(rows.map(\.key)))
@@ -94,7 +135,14 @@ final class ServerBatchInsertion {
   }
 
   /// Gives the rows that have the unique values already the named values. One after the other: two new rows may be
-  /// about the same one.
+  /// about the same one. All go in one pipeline.
+  ///
+  /// ```text
+  /// UPDATE "app"."Book" t SET _version = t._version % 9223372036854775807 + 1, "isbn" = u.c3, "title" = u.c7
+  /// FROM unnest($1, $2, $3, $4, $5, $6, $7, $8) AS u (c0, c1, c2, c3, c4, c5, c6, c7)
+  /// WHERE (t."isbn" = u.c3) RETURNING t._key
+  /// $4 = '{978-1}', $8 = '{"Emma 2"}', all others '{NULL}'
+  /// ```
   private func update(_ rows: [Row]) throws {
     let statements = try rows.map { row -> (sql: String, parameters: ServerParameters) in
       var parameters = ServerParameters()
@@ -108,6 +156,7 @@ final class ServerBatchInsertion {
     }
   }
 
+  /// The UPDATE for rows that give values to some properties: only these are changed, so the text differs with them.
   private func updateSQL(_ named: [Bool]) -> String {
     let columns = writer.columns(writer.all)
     let isNamed = writer.all.flatMap { position in

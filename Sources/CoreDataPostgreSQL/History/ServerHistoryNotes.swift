@@ -1,5 +1,20 @@
 /// The changes of one transaction, which are written into the store's history at its end. A transaction without changes
 /// leaves no record.
+///
+/// ```text
+/// "_transactions"   number | at                         | author | context | bundle | process
+///                        1 | 2026-11-28 09:41:49.512+00 |        |         | shop   | shop
+/// "_changes"        transaction | number | type | entity | key | properties | tombstone
+///                             1 |      1 |    0 |      1 |   1 |            |                an author was inserted
+///                             1 |      2 |    0 |      2 |   2 |            |                a book was inserted
+///                             2 |      1 |    1 |      2 |   2 | isRead     |                a book was changed
+///                             3 |      1 |    2 |      1 |   1 |            | \x62706c69…    an author was deleted
+/// ```
+///
+/// `type` is the raw value of `NSPersistentHistoryChangeType`, `entity` the number that `_entities` gives a name to,
+/// and `properties` has names with spaces between. A tombstone is a keyed archive of a dictionary.
+///
+/// Changes by SQL of other programs are not recorded; changes by triggers of derived attributes neither.
 final class ServerHistoryNotes: HistoryNotes {
   private let store: ServerStore
   private let origin: ChangeOrigin
@@ -26,6 +41,8 @@ final class ServerHistoryNotes: HistoryNotes {
       .flatMap { mapping.composites[$0.name]?.leaves.map(\.column) ?? mapping.attributes[$0.name].map { [$0] } ?? [] }
   }
 
+  /// Notes a deleted row.
+  ///
   /// - Parameter row: the row of the answer, which has the preserved values from the second column on.
   func noteDelete(
     of mapping: TableMapping, key: Int64, in result: any ServerResult, row: Int, preserved: [AttributeColumn]
@@ -62,13 +79,40 @@ final class ServerHistoryNotes: HistoryNotes {
     }
   }
 
-  /// Writes the transaction.
+  /// Writes the transaction, in a round trip of its own: of a batch, whose rows are known at the end.
   func write(_ connection: any ServerConnection) throws {
     if let (sql, parameters) = statement { try connection.execute(sql, parameters) }
   }
 
   /// The statement that writes the transaction; nil for one without changes. It locks the row of the store until the
   /// commit, so that transactions are numbered in the order of their commits.
+  ///
+  /// ```text
+  /// WITH counted AS (UPDATE "app"."_store" SET last_transaction = last_transaction + 1
+  ///                  RETURNING last_transaction AS number),
+  /// written AS (INSERT INTO "app"."_transactions" (number, at, author, context, bundle, process)
+  ///             SELECT number, clock_timestamp(), $6, $7, $8, $9 FROM counted)
+  /// INSERT INTO "app"."_changes" (transaction, number, type, entity, key, properties, tombstone)
+  /// SELECT counted.number, c.number, c.type, c.entity, c.key, c.properties, c.tombstone
+  /// FROM counted, unnest($1, $2, $3, $4, $5) WITH ORDINALITY AS c (type, entity, key, properties, tombstone, number)
+  /// ```
+  ///
+  /// ```text
+  /// save 1                                   save 2
+  /// INSERT …                                 INSERT …
+  /// counts: 7, locks the row of _store
+  ///                                          waits for the row
+  /// COMMIT
+  ///                                          counts: 8
+  ///                                          COMMIT
+  /// ```
+  ///
+  /// Without the lock 8 could be committed before 7, and a program that has read up to 8 would never see 7. A sequence
+  /// would be faster, and has just that fault. So the statement comes last: what other saves wait for is one round trip
+  /// and the COMMIT. `clock_timestamp()` is taken under the lock, so later numbers have later times, unless somebody
+  /// sets the server's clock back.
+  ///
+  /// Source: the page "WITH Queries (Common Table Expressions)", "Data-Modifying Statements in WITH".
   var statement: (sql: String, parameters: ServerParameters)? {
     if types.count == 0 { return nil }
     var parameters = ServerParameters()

@@ -1,5 +1,12 @@
-/// Reading and deleting the store's history.
+/// Reading and deleting the store's history, which `ServerHistoryNotes` writes.
 extension ServerStore {
+  /// The number of the last transaction that was ever committed, also of one that was deleted since.
+  ///
+  /// ```text
+  /// SELECT last_transaction FROM "app"."_store"
+  /// ```
+  ///
+  /// A reader sees the row as it was before an open transaction counted on: no number is told before its COMMIT.
   func lastTransactionNumber() throws -> Int64? {
     guard keepsHistory else { return nil }
     return try query(
@@ -8,6 +15,21 @@ extension ServerStore {
     ).integer(0, 0)
   }
 
+  /// The transactions after a place.
+  ///
+  /// ```text
+  /// BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY
+  /// SELECT last_transaction, (SELECT min(number) FROM "app"."_transactions") FROM "app"."_store"     a token only
+  /// SELECT t.number, t.at, t.author, t.bundle, t.context, t.process FROM "app"."_transactions" t
+  /// WHERE t.number > $1 ORDER BY t.number
+  /// SELECT c.transaction, c.number, c.type, c.entity, c.key, c.properties, c.tombstone
+  /// FROM "app"."_changes" c JOIN "app"."_transactions" t ON t.number = c.transaction
+  /// WHERE t.number > $1 ORDER BY c.transaction, c.number
+  /// COMMIT
+  /// ```
+  ///
+  /// All of it is in memory at once; who has a long history to read asks for it in parts, or deletes it. A token whose
+  /// next transaction was deleted is refused (134301).
   func history(_ query: HistoryQuery) throws -> [NSPersistentHistoryTransaction] {
     guard keepsHistory else { return [] }
     return try onTables("Reading the history of \(address.description)") {
@@ -28,7 +50,7 @@ extension ServerStore {
     }
   }
 
-  /// The condition on transactions as `t`, with its value.
+  /// The condition on transactions as `t`, with its value: a date as seconds, which the server adds to 2001.
   private func condition(_ place: NSPersistentHistoryChangeRequest.Place, _ comparison: String) -> SQL {
     switch place {
     case .date(let date):
@@ -72,7 +94,8 @@ extension ServerStore {
     return transactions
   }
 
-  /// Nil for an object of an entity that the model lacks.
+  /// A row of `_changes`. Names of properties that the model lacks are left out. Nil for an object of an entity that
+  /// the model lacks.
   private func change(
     _ changeRows: any ServerResult, _ row: Int, _ transaction: NSPersistentHistoryTransaction, isAlone: Bool
   ) -> NSPersistentHistoryChange? {
@@ -87,6 +110,15 @@ extension ServerStore {
       isAlone: isAlone)
   }
 
+  /// Deletes the transactions before a place.
+  ///
+  /// ```text
+  /// DELETE FROM "app"."_transactions" t
+  /// WHERE t.at < (timestamptz '2001-01-01 00:00:00+00' + $1 * interval '1 second')
+  /// ```
+  ///
+  /// Their changes go with them, by the foreign key's ON DELETE CASCADE. `last_transaction` stays, so numbers are not
+  /// given again, and a token says that it is too old.
   func deleteHistory(before place: NSPersistentHistoryChangeRequest.Place) throws -> Int {
     guard keepsHistory else { return 0 }
     let condition = condition(place, "<")

@@ -7,7 +7,30 @@ internal import Synchronization
 /// who wait for it learn at that moment that the program is gone. The session hears of the rows that the store
 /// announces: see `NSPersistentStoreAnnouncedKey`.
 ///
+/// ```text
+/// pool 4711                                     server                     pool 4712
+/// SELECT pg_try_advisory_lock(4711)        ──▶  held by its session
+/// LISTEN "coredata_rows_D7C2EB21-…"        ──▶
+///                                                                     ◀──  SELECT pg_try_advisory_lock(4711): false
+///                                                                     ◀──  INSERT INTO "app"."PoolJob" …, COMMIT
+///                                          ◀──  NotificationResponse, payload "PoolJob"
+/// event .announced(["PoolJob"])
+/// ✗ kill -9                                     end of the stream: the lock is free
+///                                                                     ◀──  SELECT pg_try_advisory_lock(4711): true
+///                                                                          event .held(afterWaiting: true)
+/// ```
+///
+/// A process that is killed closes its socket, so the server notices at once. A host that loses its power says nothing:
+/// the server notices by keepalives, after eleven seconds.
+///
+/// `pg_advisory_lock` with one argument and with two are different spaces of numbers, so a pool's lock is never the one
+/// under which schemas are created. Advisory locks are the database's: a lock in another database of the server is
+/// another one.
+///
 /// `@unchecked Sendable`: everything is set in `init`. The connection is used by the thread alone, after `init`.
+///
+/// Source: the pages "Explicit Locking", "Advisory Locks", and "System Administration Functions", "Advisory Lock
+/// Functions".
 package final class ServerSession: @unchecked Sendable {
   /// What a session reports.
   package enum Event: Sendable {
@@ -22,6 +45,9 @@ package final class ServerSession: @unchecked Sendable {
   private let body: @Sendable (Event) -> Void
   private let isClosed = Atomic<Bool>(false)
 
+  /// Connects, takes the lock without waiting for it, and listens. The lock comes first: who hears of this program's
+  /// rows can ask for its lock.
+  ///
   /// - Throws: `StoreLockTaken`, or `ServerError`.
   init(
     _ address: ServerAddress, _ identifier: String, holding lock: Int64,
@@ -59,6 +85,15 @@ package final class ServerSession: @unchecked Sendable {
 
   /// A connection whose end both sides notice soon: after eleven seconds without an answer at most. Settings of the
   /// user or the database do not end it earlier.
+  ///
+  /// ```text
+  /// tcp_keepalives_*, tcp_user_timeout           the server notices the end of the client
+  /// keepalives_*, tcp_user_timeout in the URL    the client notices the end of the server
+  /// statement_timeout = 0                        no limit of a role ends a statement here
+  /// idle_in_transaction_session_timeout = 0      a precaution: no transaction stays open here
+  /// idle_session_timeout = 0 (14 and later)      the session is idle for days
+  /// transaction_timeout = 0 (17 and later)
+  /// ```
   ///
   /// Source: https://www.postgresql.org/docs/15/runtime-config-connection.html, "TCP Settings". Connections over a Unix
   /// socket need none of them.
@@ -102,7 +137,22 @@ package final class ServerSession: @unchecked Sendable {
 /// VACUUM from removing rows and CREATE INDEX CONCURRENTLY from ending, in the whole database. Between two of these
 /// statements, each of which takes a fraction of a millisecond, the session has none.
 ///
+/// ```text
+/// Client                                        Server
+/// SELECT pg_try_advisory_lock(4711)        ───▶
+///                                          ◀─── false
+/// (200 ms in poll(2), which the session's end would interrupt)
+/// SELECT pg_try_advisory_lock(4711)        ───▶
+///                                          ◀─── true          event .held(afterWaiting: true)
+/// (200 ms …)                                                  event .failed, if the session ends
+/// ```
+///
+/// The lock belongs to the session, not to a transaction, and ends with the connection: nothing has to be undone,
+/// whatever happens to this process.
+///
 /// `@unchecked Sendable`: the variable is used under `lock`.
+///
+/// Source: the page "Routine Vacuuming"; "CREATE INDEX", "Building Indexes Concurrently".
 package final class ServerLockHold: @unchecked Sendable {
   /// What happened to the wait.
   package enum Event: Sendable {
@@ -140,6 +190,7 @@ package final class ServerLockHold: @unchecked Sendable {
   /// Ends the wait, or releases the lock. Any thread. The hold's own ends within the interval, and its session with it.
   package func release() { lock.withLock { isReleased = true } }
 
+  /// The thread of the hold, from its connection to the release of the lock.
   private func run() {
     do {
       let connection = try ServerSession.connect(address)
@@ -171,7 +222,14 @@ package final class ServerLockHold: @unchecked Sendable {
 extension ServerStore {
   var serverDate: Date? { database.serverDate }
 
-  /// A shared lock that is granted, and ends with its statement, shows that no session holds the lock.
+  /// Which of the locks some session holds: which pools live. A shared lock that is granted, and ends with its
+  /// statement, shows that no session holds the lock.
+  ///
+  /// ```text
+  /// SELECT pg_try_advisory_xact_lock_shared(4711)     false: pool 4711 lives
+  /// ```
+  ///
+  /// Shared, so that two programs that look at the same time do not take each other for the pool.
   func heldLocks(among numbers: [Int64]) throws -> Set<Int64> {
     try CoreDataErrors.fromServer("Looking at locks of \(address.serverDescription)") {
       try database.read { connection, _ in
@@ -183,8 +241,20 @@ extension ServerStore {
     }
   }
 
+  /// Returns when all earlier commits of this program are on the disk. A user, a role or a database may have
+  /// `synchronous_commit = off`; then COMMIT answers before its record of the log is written out, and a crash of the
+  /// server may lose the last commits.
+  ///
+  /// ```text
+  /// SELECT current_setting('synchronous_commit')                                              off
+  /// BEGIN
+  /// SET LOCAL synchronous_commit = on; SELECT pg_logical_emit_message(true, 'coredata', '')
+  /// COMMIT                                                                                    waits for the disk
+  /// ```
+  ///
   /// The log reaches the disk in its order, so one commit that waits for that brings all before it there. It has to
-  /// write something: the server does not wait for a transaction that wrote nothing.
+  /// write something: the server does not wait for a transaction that wrote nothing. The message is a record that
+  /// nothing but logical decoding reads.
   ///
   /// Source: https://www.postgresql.org/docs/15/wal-async-commit.html
   func synchronizeCommits() throws {
