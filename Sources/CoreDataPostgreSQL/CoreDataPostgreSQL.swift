@@ -56,7 +56,7 @@
 ///
 /// What has to see one state in several statements runs at REPEATABLE READ READ ONLY: contexts that are pinned, the
 /// history, and fetches of dictionaries that are evaluated in memory. Such transactions write nothing, so they never
-/// end with 40001.
+/// end with 40001, except on a standby that must replay what conflicts with them.
 ///
 /// | lock | taken by | waits for |
 /// |---|---|---|

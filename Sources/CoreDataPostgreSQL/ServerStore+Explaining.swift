@@ -1,3 +1,5 @@
+/// The server's plan for a fetch, by EXPLAIN, which plans the statement and does not run it. The parameters are sent
+/// along, so the plan is that of these values. Source: the pages "EXPLAIN" and "Using EXPLAIN".
 extension ServerStore: ExplainingStore {
   func explain(_ settings: FetchSettings, _ fetch: RowFetch) throws -> FetchExplanation.Statement {
     let statement = ServerStatement(try statement(settings, fetch))

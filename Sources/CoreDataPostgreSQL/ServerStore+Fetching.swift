@@ -1,5 +1,36 @@
 /// Fetching rows by predicate and order.
+///
+/// One fetch may take one of three ways to its rows. All give the same rows:
+///
+/// | the statement | the way | why |
+/// |---|---|---|
+/// | has no parameters, no limit, and was not seen to give few rows | COPY | the least time for each row |
+/// | has a limit up to 1,000, or its table is below 8 MiB | all rows in one result | prepared; libpq's fastest |
+/// | else | chunks, as they arrive | the rows need not be in memory twice |
 extension ServerStore {
+  /// Gives the body the rows of a fetch, while the server sends them.
+  ///
+  /// ```text
+  /// Client                                             Server
+  /// SELECT pg_table_size('"app"."Book"')          ───▶                once in a second and table
+  ///                                               ◀─── 8192
+  /// SELECT t0._key::bigint, t0._version::bigint,
+  /// t0."author"::bigint, t0."isRead"::boolean,
+  /// t0."pages"::bigint, t0."title"::text
+  /// FROM "app"."Book" t0 LEFT JOIN "app"."Author" t1
+  /// ON t1._key = t0."author" WHERE ((t0."pages" > $1)
+  /// AND (t1."name" >= $2 AND t1."name" < $3))
+  /// ORDER BY t0."title" ASC NULLS FIRST           ───▶
+  ///                                               ◀─── rows
+  /// ```
+  ///
+  /// A limit up to 1,000 needs no question for the size. `author.name BEGINSWITH 'J'` has become a range, which an
+  /// index on the column can answer: texts are ordered by their bytes. Without `includesPropertyValues` only key and
+  /// version are read.
+  ///
+  /// The rows are added to the cache afterwards, up to 4,096 of them, and only if no row has changed since the
+  /// statement began (`epoch`). A connection that is lost before the first row costs one repetition; afterwards it is
+  /// an error.
   func fetch(_ fetch: RowFetch, _ body: (StoredEntity, Int64, __owned Snapshot?) -> Void) throws {
     let mapping = mapping(fetch.entityName)
     let plan = plan(fetch)
@@ -39,6 +70,7 @@ extension ServerStore {
     cache.add(rows.items, since: epoch)
   }
 
+  /// A limit from which all rows may be in memory at once.
   private func isLimited(_ fetch: RowFetch) -> Bool { fetch.limit > 0 && fetch.limit <= 1000 }
 
   // MARK: Ways to the rows
@@ -51,6 +83,7 @@ extension ServerStore {
     return lastCount.count <= Self.fewRows && ProcessInfo.processInfo.systemUptime - lastCount.time < 1
   }
 
+  /// Remembers how many rows a statement gave, for the next fetch with the same text.
   private func note(_ count: Int, _ sql: String) {
     let now = ProcessInfo.processInfo.systemUptime
     rowCounts.withLock {
@@ -64,6 +97,10 @@ extension ServerStore {
 
   /// Whether all rows of a table may be in libpq's memory at once. The size is asked for once in a while: a table does
   /// not become large within that time.
+  ///
+  /// ```text
+  /// SELECT pg_table_size('"app"."Book"')     in bytes, with TOAST, without indexes
+  /// ```
   private func isSmall(_ mapping: TableMapping, _ generation: QueryGeneration?) throws -> Bool {
     let now = ProcessInfo.processInfo.systemUptime
     if let tableSize = tableSizes.withLock({ $0[mapping.rootNumber] }), now - tableSize.time < 1 {
@@ -81,7 +118,14 @@ extension ServerStore {
   /// Whether the server can evaluate the fetch. It does not know all patterns and functions, and calculates otherwise
   /// than Foundation; then the rows are filtered in memory.
   ///
-  /// True for what no database could evaluate, so that the fetch itself says why.
+  /// ```text
+  /// title MATCHES 'E.*'           t0."title" ~ '^(?:E[^\n-\r\u0085\u2028\u2029]*)$'     understood
+  /// title CONTAINS[cd] 'em'       strpos("app"._fold(t0."title"), $1) > 0               understood
+  /// title MATCHES '(?i)e.*'       options of ICU's patterns                             not understood
+  /// ```
+  ///
+  /// Nothing is asked of the server: the generator is tried, and its error is the answer. True for what no database
+  /// could evaluate, so that the fetch itself says why.
   func understands(_ fetch: RowFetch) throws -> Bool {
     do {
       _ = try generator(for: fetch.entityName).select("1", fetch)
@@ -93,6 +137,12 @@ extension ServerStore {
     }
   }
 
+  /// The number of rows of a fetch. A limit or an offset counts, as in Core Data:
+  ///
+  /// ```text
+  /// SELECT count(*) FROM "app"."Book" t0 WHERE (t0."pages" > $1)
+  /// SELECT count(*) FROM (SELECT 1 FROM "app"."Book" t0 WHERE (t0."pages" > $1) LIMIT 20) AS found
+  /// ```
   func count(_ fetch: RowFetch) throws -> Int {
     let isWindowed = fetch.limit > 0 || fetch.offset > 0
     let statement = ServerStatement(try select(isWindowed ? "1" : "count(*)", fetch, isOrdered: false))
@@ -103,6 +153,14 @@ extension ServerStore {
 
   // MARK: Dictionaries
 
+  /// Dictionaries of properties and expressions, also grouped:
+  ///
+  /// ```text
+  /// SELECT t0."author", COUNT(t0."title") FROM "app"."Book" t0 GROUP BY t0."author"
+  /// ```
+  ///
+  /// All rows are read before the first dictionary is made. What the server cannot evaluate is computed in memory from
+  /// the rows that fulfil the rest of the predicate.
   func dictionaries(_ settings: FetchSettings, _ fetch: RowFetch) throws -> [NSDictionary] {
     let (sql, columns): (SQL, [SQLResultColumn])
     do {

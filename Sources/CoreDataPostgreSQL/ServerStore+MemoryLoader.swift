@@ -1,8 +1,32 @@
-/// Requests with predicates that the server cannot evaluate as memory does: patterns of MATCHES, most functions, and
-/// calculations with decimals. Their rows are found in memory, among those that fulfil the rest of the predicate.
+/// Requests with predicates that the server cannot evaluate as memory does: patterns of MATCHES with options, most
+/// functions, and calculations with decimals. Their rows are found in memory, among those that fulfil the rest of the
+/// predicate.
+///
+/// Batch requests and fetches of dictionaries come here. A batch of books whose titles match `(?i)t.` and that nobody
+/// reads:
+///
+/// ```text
+/// Client                                                      Server
+/// BEGIN, the number of the transaction, and
+/// COPY (SELECT t0._key::bigint, … FROM "app"."Book" t0
+///       WHERE ((t0."reader" IS NULL))) TO STDOUT …       ───▶ the part that it understands
+///                                                        ◀─── rows; MATCHES is tested here
+/// SELECT t0._key, t0._entity FROM "app"."Book" t0
+/// WHERE (t0._key IN ($1)) ORDER BY 1
+/// FOR NO KEY UPDATE OF t0 SKIP LOCKED                    ───▶
+///                                                        ◀─── the rows that are locked now
+/// SELECT t0._key::bigint, … FROM "app"."Book" t0
+/// WHERE ((t0."reader" IS NULL) AND (t0._key IN ($1)))    ───▶ as they are now
+///                                                        ◀─── rows; MATCHES is tested again
+/// UPDATE "app"."Book" AS t0 SET "reader" = $1, …
+/// WHERE t0._key IN (SELECT … (t0._key IN ($2)))          ───▶
+/// ```
 extension ServerStore {
   /// A fetch that the server can evaluate, for the rows of this one: by their keys, if need be. The transaction has
   /// locked them.
+  ///
+  /// Between the first look and the lock another transaction may change a row. An UPDATE of the server evaluates its
+  /// condition again when it has waited for a row; the second look does the same here.
   ///
   /// - Parameter skipsLocked: leaves out rows that another transaction has locked, instead of waiting for it.
   func evaluated(
@@ -34,7 +58,8 @@ extension ServerStore {
     return keyed
   }
 
-  /// The rows that dictionaries are made from.
+  /// The rows that dictionaries are made from, all of one state: REPEATABLE READ, since several tables are read one
+  /// after the other. A pinned state, and a migration's transaction, have a transaction open already.
   func reader(_ fetch: RowFetch, _ settings: FetchSettings) throws -> MemoryReader {
     try onTables("Fetching \(fetch.entityName)") {
       if let pinned = fetch.generation?.pinned(self) as? PinnedServer {
@@ -51,7 +76,8 @@ extension ServerStore {
   }
 }
 
-/// Reads the rows into memory that a fetch may look at.
+/// Reads the rows into memory that a fetch may look at: a part of the database, with the structure of a store in
+/// memory, so that one evaluation of predicates and expressions serves both.
 struct MemoryLoader {
   private let store: ServerStore
   private let connection: any ServerConnection
@@ -63,6 +89,15 @@ struct MemoryLoader {
 
   /// The rows of the fetched entity that fulfil the part of the predicate that the server understands, and all rows of
   /// the entities to which relationships lead that the fetch names.
+  ///
+  /// ```text
+  /// books whose author's name matches (?i)j.*, with more than 300 pages
+  ///
+  /// SELECT … FROM "app"."Book" t0 WHERE (t0."pages" > $1)     the understood part
+  /// COPY (SELECT … FROM "app"."Author" t0) TO STDOUT …        all authors: "author" is named
+  /// ```
+  ///
+  /// So such a request costs memory and time for whole tables, where a relationship is named.
   func reader(_ fetch: RowFetch, _ settings: FetchSettings?) throws -> MemoryReader {
     let schema = MemorySchema(store.storedEntities, sharesKeys: true)
     let named = names(fetch, settings)
@@ -81,6 +116,8 @@ struct MemoryLoader {
     return memory.reader
   }
 
+  /// All names that the request mentions, of attributes and relationships alike: predicate, order, properties, groups
+  /// and `havingPredicate`.
   private func names(_ fetch: RowFetch, _ settings: FetchSettings?) -> Set<String> {
     var keys = NamedKeys()
     if let predicate = fetch.predicate { keys.add(predicate) }
@@ -115,7 +152,8 @@ struct MemoryLoader {
     return destinations
   }
 
-  /// The fetch with the part of its predicate that the server understands, which all of its rows fulfil.
+  /// The fetch with the part of its predicate that the server understands, which all of its rows fulfil. Only parts
+  /// that are joined by AND can be taken out: of an OR nothing is certain.
   private func narrowed(_ fetch: RowFetch) throws -> RowFetch {
     var narrowed = RowFetch(entityName: fetch.entityName, includesSubentities: fetch.includesSubentities)
     guard let predicate = fetch.predicate else { return narrowed }
@@ -130,6 +168,7 @@ struct MemoryLoader {
     return narrowed
   }
 
+  /// Loads the rows of one fetch, without an order, by the cheaper way: COPY, if the statement has no parameters.
   private func load(_ fetch: RowFetch, _ memory: MemoryRows) throws {
     let plan = store.plan(fetch.entityName, includesSubentities: fetch.includesSubentities)
     let statement = ServerStatement(try store.select(plan.columnList(alias: "t0"), fetch, isOrdered: false))
@@ -147,6 +186,10 @@ struct MemoryLoader {
   }
 
   /// The members of many-to-many relationships that the fetch names.
+  ///
+  /// ```text
+  /// SELECT "Book", "tags" FROM "app"."Book_tags" ORDER BY "Book", "tags_position" NULLS FIRST, "tags"
+  /// ```
   private func loadJoins(
     of mapping: TableMapping, _ named: Set<String>, _ memory: MemoryRows, _ loaded: inout Set<Int>
   ) throws {

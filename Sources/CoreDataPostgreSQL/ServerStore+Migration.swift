@@ -1,4 +1,28 @@
 /// Lightweight migration.
+///
+/// ```text
+/// BEGIN
+/// LOCK TABLE "app"."_store" IN ACCESS EXCLUSIVE MODE        no other migration, and no save: each reads _store
+/// SELECT identifier, metadata FROM "app"."_store"           another process may have migrated it already
+/// SELECT model FROM "app"."_store"                          the old model
+///
+/// additions only                                            anything else
+/// ALTER TABLE "app"."Book" ADD COLUMN "isbn" …              LOCK TABLE "app"."Author", "app"."Book" IN ACCESS …
+/// CREATE INDEX …, triggers, functions                       CREATE SCHEMA "app_new", tables, indexes, functions
+///                                                           COPY (SELECT …) TO STDOUT, INSERT …, table by table
+///                                                           DROP SCHEMA "app" CASCADE
+///                                                           ALTER SCHEMA "app_new" RENAME TO "app"
+/// UPDATE "app"."_store" SET metadata = $1
+/// UPDATE "app"."_store" SET model = $1
+/// COMMIT
+/// ```
+///
+/// ADD COLUMN without a default changes the catalogue and no row, so additions take a moment, whatever the table's
+/// size; a new index reads the table. Anything else copies all rows through this program, and needs twice the space at
+/// the server until the COMMIT.
+///
+/// Programs that have the store open wait for the locks in the middle of a read or save. After additions they go on.
+/// After a rebuild their statements fail, and `onTables` says 134100.
 extension ServerOpening {
   /// Migrates the store in one transaction. Rows keep their keys and the store its identifier.
   ///
@@ -8,6 +32,9 @@ extension ServerOpening {
   ///
   /// What others may do with the tables stays, and so do their indexes. What else they have made in the schema, or what
   /// needs its tables, would go with the old tables: then nothing is migrated.
+  ///
+  /// If the connection dies at any point before the COMMIT, the server takes everything back, and the store is as it
+  /// was.
   ///
   /// - Throws: 134130 if the old model is unknown, 134140 if a mapping model would be needed, 134190 if no mapping can
   ///   be inferred, 134111 if a new constraint does not hold, 134100 if more than the allowed additions would be
@@ -53,6 +80,20 @@ extension ServerOpening {
     return { try after.add(additions, from: before, connection) }
   }
 
+  /// Makes the tables of the new model in the schema "app_new", copies the rows, and lets that schema take the old
+  /// one's place.
+  ///
+  /// ```text
+  /// SET CONSTRAINTS ALL IMMEDIATE;                       checks the copies' foreign keys: 23503 here and not at COMMIT
+  /// UPDATE "app_new"."_store" n SET identifier = o.identifier, announces = o.announces, …
+  ///     FROM "app"."_store" o;
+  /// GRANT SELECT ON TABLE app_new."Book" TO reporting;   the rights of others, where there are any
+  /// DROP SCHEMA "app" CASCADE;
+  /// ALTER SCHEMA "app_new" RENAME TO "app"
+  /// CREATE OR REPLACE FUNCTION "app"."_fold_case" …      functions have the schema's name in their bodies
+  /// ```
+  ///
+  /// All of it runs on the writer's connection, also the reads: `ServerDatabase.rebuild`.
   private func rebuild(
     _ connection: any ServerConnection, from source: SourceModels.Source
   ) throws {

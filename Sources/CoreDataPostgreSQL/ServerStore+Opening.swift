@@ -1,8 +1,10 @@
-/// What opening finds in a schema.
+/// What opening finds in a schema. `ServerStore.init` makes its plans and statements of it.
 struct OpenedSchema {
   let schema: StoreSchema
   let identifier: String
   let metadata: [String: Any]
+  /// Whether saves record a history: any program that has opened the store with `NSPersistentHistoryTrackingKey` has
+  /// decided so for all.
   let keepsHistory: Bool
   /// The number of the table `_store`.
   let table: Int64
@@ -10,7 +12,22 @@ struct OpenedSchema {
   let hasTextFunctions: Bool
 }
 
-/// The steps that open the store of a schema.
+/// The steps that open the store of a schema. `OpeningSteps.run` calls them in an order that all kinds of stores share.
+///
+/// A store that is there and of the same model takes these statements, in autocommit on a reader:
+///
+/// ```text
+/// SELECT to_regclass($1) IS NOT NULL                  exists()      $1 = '"app"."_store"'
+/// SELECT identifier, metadata FROM "app"."_store"     metadata()    after to_regclass once more
+/// UPDATE "app"."_store" SET keeps_history = true WHERE NOT keeps_history      with the option of a history only;
+///                                                                   a transaction of the writer
+/// SELECT number, name FROM "app"."_entities"          open(_:)
+/// SELECT keeps_history, tableoid::int8 FROM "app"."_store"
+/// SELECT obj_description(to_regprocedure($1)::oid, 'pg_proc')      the version of the functions of texts
+/// SELECT pg_current_snapshot()::text, …               validateRowCache()
+/// ```
+///
+/// Each takes two round trips on a new connection, since it is prepared first.
 struct ServerOpening: OpeningSteps {
   let database: ServerDatabase
   let address: ServerAddress
@@ -18,10 +35,32 @@ struct ServerOpening: OpeningSteps {
 
   var place: String { address.description }
 
+  /// Whether the schema has a store. A schema without the table `_store` is none, whatever else it has.
   func exists() throws -> Bool {
     try database.read { connection, _ in try ServerStore.hasStore(address, connection) }
   }
 
+  /// Creates the schema and its tables, in one transaction.
+  ///
+  /// ```text
+  /// program 1                                              program 2
+  /// BEGIN                                                  BEGIN
+  /// SELECT pg_advisory_xact_lock(17220, hashtext('app'))
+  ///                                                        SELECT pg_advisory_xact_lock(17220, hashtext('app'))
+  /// SELECT to_regclass('"app"."_store"') IS NOT NULL           waits
+  /// CREATE SCHEMA IF NOT EXISTS "app"; CREATE TABLE …
+  /// INSERT INTO "app"."_store" …
+  /// COMMIT
+  ///                                                        SELECT to_regclass(…) IS NOT NULL: true
+  ///                                                        COMMIT
+  /// ```
+  ///
+  /// DDL is part of a transaction in PostgreSQL: a program that dies in between leaves nothing. The lock ends with the
+  /// transaction. Two schemas may have the same hash, and then wait for each other without need. Source: the page
+  /// "Explicit Locking", "Advisory Locks".
+  ///
+  /// Needs the right CREATE in the database (42501 otherwise), which `CREATE SCHEMA IF NOT EXISTS` asks for even where
+  /// the schema exists.
   func create() throws {
     try database.write { connection in
       // One creates it, and the others wait and find it.
@@ -51,6 +90,7 @@ struct ServerOpening: OpeningSteps {
     try database.read { connection, _ in try ServerStore.readMetadata(address, connection).metadata }
   }
 
+  /// Reads what the store needs to know of its tables. The first opening with a history sets the flag for all programs.
   func open(_ metadata: [String: Any]) throws -> OpenedSchema {
     if opening.recordsHistory && !isReadOnly {
       // From now on all programs continue it: unrecorded changes would be lost to everyone who follows it.
@@ -78,6 +118,7 @@ extension ServerStore {
   /// The coordinators find the class by its name.
   static var storeTypes: [String] { [] }
 
+  /// Opens a store, with the connections of a store that is open in the same coordinator and database already.
   static func open(_ opening: StoreOpening) throws -> any ObjectStore {
     let address = try ServerAddress(opening.url, opening.options)
     let siblings = opening.others.compactMap { $0 as? ServerStore }
@@ -99,6 +140,9 @@ extension ServerStore {
     }
   }
 
+  /// New connections to a database; none is opened yet.
+  ///
+  /// - Parameter options: `NSPersistentStoreConnectionPoolMaxSizeKey`, the number of readers, 4 by default.
   static func newDatabase(_ address: ServerAddress, _ options: [AnyHashable: Any]?) -> ServerDatabase {
     let readers = (options?[NSPersistentStoreConnectionPoolMaxSizeKey] as? NSNumber)?.intValue ?? 4
     return ServerDatabase(address, maximumReaders: readers)
@@ -112,11 +156,15 @@ extension ServerStore {
     database.close()
   }
 
+  /// Whether the schema has a store's tables. `to_regclass` gives NULL for a table that is not there, where
+  /// `::regclass` would be an error. It needs the right USAGE of the schema, and none of the table.
   static func hasStore(_ address: ServerAddress, _ connection: any ServerConnection) throws -> Bool {
     let table = address.qualified(ServerLayout.OwnTable.store.rawValue)
     return try connection.execute("SELECT to_regclass(\(bind: .text(table))) IS NOT NULL").bytes(0, 0)?[0] == 1
   }
 
+  /// The numbers of entities, as they stand in the columns `_entity`. A number belongs to a name for good, also when
+  /// the model changes.
   static func entityNumbers(
     _ address: ServerAddress, _ connection: any ServerConnection
   ) throws -> [SchemaFile.EntityRow] {
@@ -128,6 +176,13 @@ extension ServerStore {
 
   // MARK: Metadata
 
+  /// The identifier and the metadata of a store.
+  ///
+  /// ```text
+  /// SELECT identifier, metadata FROM "app"."_store"     the UUID, and a binary property list
+  /// ```
+  ///
+  /// - Throws: 134080 without a store; 134020 for metadata that cannot be read, or of a later layout.
   static func readMetadata(
     _ address: ServerAddress, _ connection: any ServerConnection
   ) throws -> (identifier: String, metadata: [String: Any]) {
@@ -156,6 +211,8 @@ extension ServerStore {
     return (identifier, metadata)
   }
 
+  /// Replaces the metadata, without a look at what another program may have written meanwhile: the last one wins, as in
+  /// a file.
   static func writeMetadata(
     _ metadata: [String: Any], _ address: ServerAddress, _ connection: any ServerConnection
   ) throws {
@@ -165,7 +222,8 @@ extension ServerStore {
 
   // MARK: The copy of the model
 
-  /// Keeps the opening's model, in place of an earlier one.
+  /// Keeps the opening's model, in place of an earlier one. `workerpool` and later migrations find the old model there,
+  /// even if no program has it any more.
   static func keepModel(
     _ opening: StoreOpening, _ address: ServerAddress, _ connection: any ServerConnection
   ) throws {
@@ -185,6 +243,7 @@ extension ServerStore {
     return try rows.bytes(0, 0).map { try KeptModel.model(in: Data($0), of: address.description) }
   }
 
+  /// The metadata without the UUID, which has a column of its own, so that people can read it.
   fileprivate static func encoded(_ metadata: [String: Any]) throws -> Data {
     var list = metadata
     list[NSStoreUUIDKey] = nil

@@ -1,6 +1,10 @@
 /// Rows by key, and the members of to-many relationships. Everything else is a fetch.
+///
+/// All statements here have one parameter, a key or an array of keys, so each has one text for each entity or
+/// relationship and stays prepared.
 extension ServerStore {
-  /// Runs a statement on a reader, or in a pinned state.
+  /// Runs a statement on a reader, or in a pinned state. The result has all rows. A lost connection costs one
+  /// repetition on another one, but not in a pinned state, which is gone with its session.
   func query(
     _ doing: @autoclosure () -> String, in generation: QueryGeneration?, _ sql: String,
     with parameters: ServerParameters, control: FetchControl? = nil
@@ -32,6 +36,12 @@ extension ServerStore {
     }
   }
 
+  /// The row of an ID, for a fault; nil if it was deleted.
+  ///
+  /// ```text
+  /// SELECT t._key::bigint, t._version::bigint, t."name"::text FROM "app"."Author" t
+  /// WHERE t._key = $1 AND t._entity = 1
+  /// ```
   func row(_ id: NSManagedObjectID, in generation: QueryGeneration?) throws -> Snapshot? {
     let cache = cache(generation)
     let epoch = cache.epoch
@@ -41,7 +51,8 @@ extension ServerStore {
     return snapshot
   }
 
-  /// The row of an ID in the connection's state of the database.
+  /// The row of an ID in the connection's state of the database: for a save, whose own changes only its transaction
+  /// sees.
   func row(_ id: NSManagedObjectID, _ connection: any ServerConnection) throws -> Snapshot? {
     guard let sql = rowQueries[id.storedEntity.number]?.row else { return nil }
     return try snapshot(connection.execute(sql, parameter(id)), id)
@@ -62,6 +73,8 @@ extension ServerStore {
     return snapshot
   }
 
+  /// The rows of several IDs of one entity, in any order; those that are gone are left out. A batch of faults takes one
+  /// round trip.
   func rows(
     _ keys: [Int64], of storedEntity: StoredEntity, in generation: QueryGeneration?, _ body: (Int64, Snapshot) -> Void
   ) throws {
@@ -96,6 +109,17 @@ extension ServerStore {
     cache.add(rows, since: epoch)
   }
 
+  /// The members of a relationship of several objects, with the values of their rows, in one round trip.
+  ///
+  /// ```text
+  /// one to many       SELECT t._key::bigint, t._version::bigint, t."author"::bigint, t."isRead"::boolean,
+  ///                   t."pages"::bigint, t."title"::text, t."author" FROM "app"."Book" t WHERE t."author" = ANY($1)
+  /// many to many,     SELECT t._key::bigint, t._version::bigint, t."label"::text, j."Book"
+  /// ordered           FROM "app"."Book_tags" j JOIN "app"."Tag" t ON t._key = j."tags"
+  ///                   WHERE j."Book" = ANY($1) ORDER BY j."Book", j."tags_position" NULLS FIRST
+  /// ```
+  ///
+  /// The last column is the owner's key. Members without a position, which SQL of others has inserted, come first.
   func members(
     ofEach keys: [Int64], _ storedEntity: StoredEntity, _ relationship: NSRelationshipDescription,
     in generation: QueryGeneration?, _ body: (Int64, StoredEntity, Int64, Snapshot) -> Void
@@ -116,6 +140,7 @@ extension ServerStore {
     }
   }
 
+  /// The keys of the members, without their rows: for the copy of a store, and its comparison with the original.
   func memberKeys(
     ofEach keys: [Int64], _ storedEntity: StoredEntity, _ relationship: NSRelationshipDescription,
     in generation: QueryGeneration?, _ body: (Int64, StoredEntity, Int64) -> Void
@@ -136,6 +161,8 @@ extension ServerStore {
 
   // MARK: Pinned states
 
+  /// Pins the present state: all reads with the result see this state, whatever is committed meanwhile. Stores of one
+  /// database that are pinned together share the connection, and so the state.
   func pin(beside others: [any PinnedStore]) throws -> (any PinnedStore)? {
     try onTables("Pinning \(address.description)") {
       try PinnedServer(database, beside: others) { try database.pinnedConnection() }
@@ -145,6 +172,15 @@ extension ServerStore {
 
 extension ServerDatabase {
   /// A new connection in a read-only transaction, which sees the state of the database at its beginning.
+  ///
+  /// ```text
+  /// BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1
+  /// ```
+  ///
+  /// The price is the server's: as long as the transaction is open, VACUUM removes no row in the whole database that
+  /// was deleted since. A program that pins a context for hours lets its tables grow. A standby may cancel such a
+  /// transaction (40001, "canceling statement due to conflict with recovery"). Source: the pages "Transaction
+  /// Isolation", "Routine Vacuuming" and "Hot Standby".
   func pinnedConnection() throws -> OwnedConnection<PooledServerConnection> {
     try ownedConnection { connection in
       // The transaction is idle until the program reads, for as long as it keeps the state.

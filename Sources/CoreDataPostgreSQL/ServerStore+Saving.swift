@@ -1,8 +1,14 @@
 /// Writes the changes of a save.
+///
+/// The coordinator calls, in this order: `writeScope.exclusively`, which keeps other saves of the process out;
+/// `writeScope.transaction`, around `write` for each store of the database; then `didCommit`. So `database.write` in
+/// here joins a transaction that is open already.
 extension ServerStore {
   /// Stores of one database share one scope.
   var writeScope: any WriteScope { database }
 
+  /// Writes the rows in the open transaction. A value that was too long for an index is looked for in the rows of the
+  /// writer that has failed, since the server does not name it: `OversizedIndexRow`.
   func write(_ changes: RowChanges) throws -> SavedRows {
     try onTables("Saving to \(address.description)") {
       var lastWriter: ServerChangeWriter?
@@ -30,6 +36,8 @@ extension ServerStore {
     if derives { rowCache.removeAll() }
   }
 
+  /// Keys for new rows before they are saved (`obtainPermanentIDs(for:)`). On a reader, one key after the other from
+  /// the blocks that are reserved: a block of 64 costs one round trip.
   func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID] {
     try onTables("Reserving keys in \(address.description)") {
       try database.read { connection, _ in
@@ -38,7 +46,11 @@ extension ServerStore {
     }
   }
 
-  /// All hierarchies have one sequence, which gives the first key of a block.
+  /// The largest key that a program may have: the end of the last block that the sequence has given.
+  ///
+  /// ```text
+  /// SELECT CASE WHEN is_called THEN last_value + 63 ELSE 0 END FROM "app"."_keys"
+  /// ```
   func lastKey(of storedEntity: StoredEntity) throws -> Int64 {
     try onTables("Reading the keys of \(address.description)") {
       try database.read { connection, _ in
@@ -48,6 +60,14 @@ extension ServerStore {
     }
   }
 
+  /// Lets the sequence go on behind a key that a copy has brought along.
+  ///
+  /// ```text
+  /// SELECT setval('"app"."_keys"', greatest($1 + 1, last_value)) FROM "app"."_keys"
+  /// ```
+  ///
+  /// The next block begins 64 later, so the number itself is not given. `setval` is not taken back by a ROLLBACK (page
+  /// "Sequence Manipulation Functions"), which leaves a gap at most.
   func skipKeys(through key: Int64, of storedEntity: StoredEntity) throws {
     try onTables("Reserving keys in \(address.description)") {
       let sequence = ServerTables.sequence(address)

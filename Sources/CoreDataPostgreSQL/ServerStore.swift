@@ -1,6 +1,37 @@
 internal import Synchronization
 
-/// A store in a schema of a PostgreSQL database.
+/// A store in a schema of a PostgreSQL database. A coordinator calls it, on any thread, by the protocols that make up
+/// `SQLStore`.
+///
+/// ```text
+/// ServerStore                the tables that were opened, the row cache, errors
+/// ServerStore+Opening        opening, creating, metadata
+/// ServerStore+Migration      lightweight migration
+/// ServerStore+Places         stores that are not open: metadata, destruction
+/// ServerStore+Fetching       fetches, counts, dictionaries
+/// ServerStore+Reading        faults, members of relationships, pinned states
+/// ServerStore+MemoryLoader   what the server cannot evaluate
+/// ServerStore+Saving         saves, keys
+/// Batch, History, Sessions   in folders of their own
+/// ```
+///
+/// What a context does, and what the server gets for it. The model has Author(name, books) and Book(title, pages,
+/// isRead, author); the schema is "app":
+///
+/// ```text
+/// context.fetch(pages > 300)       SELECT t0._key::bigint, t0._version::bigint, … FROM "app"."Book" t0
+///                                  WHERE (t0."pages" > $1)
+/// context.count(for:)              SELECT count(*) FROM "app"."Book" t0 WHERE (t0."pages" > $1)
+/// book.title, a fault              nothing, if the row is in the cache; else
+///                                  SELECT … FROM "app"."Book" t WHERE t._key = $1 AND t._entity = 2
+/// author.books                     SELECT …, t."author" FROM "app"."Book" t WHERE t."author" = ANY($1)
+/// context.save()                   BEGIN, INSERT …, UPDATE …, COMMIT: see `ServerChangeWriter`
+/// a block of perform               SELECT pg_current_snapshot()::text, … before its first fault: see `OwnCommits`
+/// ```
+///
+/// The tables may change while the store is open: another program may migrate the store. The store notices it by the
+/// number of the table `_store` (its OID), which a migration changes unless it only adds, and then refuses everything
+/// with 134100: rows and entities may have other numbers.
 ///
 /// `@unchecked Sendable`: everything set while opening is constant afterwards, the plans included; the database, the
 /// reserved keys and the row cache do their own locking.
@@ -15,12 +46,14 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   let keepsHistory: Bool
   /// The number of the table `_store`: another one once a program has migrated the store, or put another in its place.
   private let table: Int64
+  /// Set once and for good: there is no way back to a store whose tables are gone.
   private let isReplaced = Atomic<Bool>(false)
-  /// Whether triggers keep derived attributes.
+  /// Whether triggers keep derived attributes. Then a save changes rows that the program has not sent, and `didCommit`
+  /// drops what the cache has.
   let derives: Bool
-  /// The sizes of tables, by the number of their root entity, and when they were asked for.
+  /// The sizes of tables, by the number of their root entity, and when they were asked for: see `isSmall`.
   let tableSizes = Mutex<[Int: (bytes: Int64, time: TimeInterval)]>([:])
-  /// The numbers of rows that statements without parameters gave, by their texts, and when.
+  /// The numbers of rows that statements without parameters gave, by their texts, and when: see `hasFewRows`.
   let rowCounts = Mutex<[String: (count: Int, time: TimeInterval)]>([:])
 
   init(_ database: ServerDatabase, _ address: ServerAddress, _ opening: StoreOpening) throws {
@@ -64,6 +97,15 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   /// The name of one of the store's own tables in SQL.
   func ownTable(_ table: ServerLayout.OwnTable) -> String { address.qualified(table.rawValue) }
 
+  /// Asks whether anybody else has written, and drops the cached rows if so; also whether the tables are still those
+  /// that were opened. One round trip.
+  ///
+  /// ```text
+  /// SELECT pg_current_snapshot()::text, to_regclass('"app"."_store"')::oid::int8
+  /// ```
+  ///
+  /// A context calls it when it begins to read in a block, and the store when a statement has failed. A server that
+  /// cannot be asked counts as one with other rows. Then the read itself throws the error.
   func validateRowCache() {
     let name = ownTable(.store).quotedText
     // A server that cannot be asked may have other rows: what is cached counts as unknown.
@@ -80,7 +122,8 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   // MARK: Stores that others replace
 
   /// Lets the open transaction ask with its first statement for what it needs to know at its end, and whether the
-  /// tables are still those that were opened: rows and entities may have other numbers in a migrated store.
+  /// tables are still those that were opened: rows and entities may have other numbers in a migrated store. Each save
+  /// and each batch request begins with it: see `ServerDatabase.prepare`.
   func prepare(_ connection: ServerWriter) {
     database.prepare(
       connection, announcingTo: CommitListener.channel(of: identifier), of: ownTable(.store)
@@ -102,6 +145,16 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
 
   /// Runs statements on the tables. The server's errors become Core Data's: 134100 where the tables are not those any
   /// more that were opened, for which a column may be missing, or a value.
+  ///
+  /// ```text
+  /// program 1                                      program 2
+  ///                                                migrates: Book.title is now Book.name
+  /// SELECT … t0."title" …
+  ///     ✗ 42703, undefined_column
+  /// SELECT pg_current_snapshot()::text, …
+  ///     another number of _store
+  /// throws 134100, not 134070 with the server's words
+  /// ```
   func onTables<T>(_ doing: @autoclosure () -> String, _ body: () throws -> T) throws -> T {
     try CoreDataErrors.fromServer(doing()) {
       do {

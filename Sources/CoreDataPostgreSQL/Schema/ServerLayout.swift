@@ -1,6 +1,23 @@
 /// Lays the properties of a store's entities out in tables and columns that people read: a table for each root entity
 /// and its subentities, named like the entity, with columns named like the properties.
 ///
+/// ```text
+/// Author(name, books)                                "app"."Author"  _key _entity _version "name"
+/// Book(title, pages, isRead, author)                 "app"."Book"    _key _entity _version "author" "isRead" …
+/// Novel, a subentity of Book, with the period        "app"."Book"    … "period", which is NULL for other books
+/// Book.author, a to-one relationship                 "author" bigint: the _key of the author
+/// Book.owner to Person, which has subentities        "owner" bigint, "owner_entity" bigint
+/// Author.books, ordered                              "app"."Book"."author_position" bigint
+/// Book.tags, many to many                            "app"."Book_tags" ("Book", "tags")
+/// Book.tags, ordered                                 "app"."Book_tags" ("Book", "tags", "tags_position")
+/// Book.size, a composite of width and height         "size_width", "size_height"
+/// ```
+///
+/// `_entity` tells which of the hierarchy's entities a row is of, by the numbers in "app"."_entities". `_version`
+/// counts the changes of the row; programs that update rows by SQL must raise it.
+///
+/// Subentities share one table, so a fetch of books finds novels, and keys are unique in the hierarchy.
+///
 /// Names are kept quoted, as SQL needs them; those of tables with their schema.
 struct ServerLayout: PropertyColumns {
   /// The version of the layout, which a store of a later one has in its metadata: programs that know only earlier ones
@@ -20,7 +37,8 @@ struct ServerLayout: PropertyColumns {
   /// The columns besides those of properties.
   static let ownColumns = OwnColumns(key: "_key", entity: "_entity", version: "_version")
 
-  /// The tables of the store itself.
+  /// The tables of the store itself. An entity may have one of their names: its table then gets a number behind it
+  /// (`Names`).
   enum OwnTable: String, CaseIterable {
     /// One row: identifier, metadata, a copy of the model, and whether commits are announced.
     case store = "_store"
@@ -51,6 +69,8 @@ struct ServerLayout: PropertyColumns {
     tableNames[ObjectIdentifier(numbering.root(of: entity))] ?? ""
   }
 
+  /// The table of one hierarchy. Columns have the order of the entities and their properties, so the same model makes
+  /// the same tables everywhere; nothing relies on the order, since all statements name their columns.
   private mutating func layOut(_ root: NSEntityDescription) throws {
     var names = Names([Self.ownColumns.key, Self.ownColumns.entity, Self.ownColumns.version])
     var columns = [
@@ -97,6 +117,7 @@ struct ServerLayout: PropertyColumns {
     tables.append(EntityTable(name: table(of: root), rootNumber: numbering.number(of: root), columns: columns))
   }
 
+  /// The type of an attribute, or an error for one without: an undefined attribute that is not transient.
   private func serverType(
     of attribute: NSAttributeDescription, _ name: String, _ entity: NSEntityDescription
   ) throws -> ServerType {
@@ -124,6 +145,14 @@ struct ServerLayout: PropertyColumns {
 }
 
 /// Names that are different in the first 63 bytes, which are all that the server looks at.
+///
+/// ```text
+/// Names([]).unique("title")          title
+///              .unique("title")      title1
+///              .unique("a…a")        the first 59 bytes, so that a number fits behind it
+/// ```
+///
+/// Source: the page "Lexical Structure", "Identifiers and Key Words": NAMEDATALEN.
 struct Names {
   private var taken: Set<String>
   private static let longest = 59
@@ -144,7 +173,8 @@ struct Names {
 }
 
 extension ServerType {
-  /// The type of an attribute's column; nil for attributes that no store keeps.
+  /// The type of an attribute's column; nil for attributes that no store keeps. The table of all types is at
+  /// `ServerType`.
   ///
   /// The model alone decides, and not which transformers a program has registered: all programs must agree.
   init?(_ attribute: NSAttributeDescription) {
@@ -176,6 +206,7 @@ extension ServerType {
     }
   }
 
-  /// The type in a column's declaration. Texts are ordered by their bytes, as in memory.
+  /// The type in a column's declaration. Texts are ordered by their bytes, as in memory: `COLLATE "C"` also lets an
+  /// index answer `name >= 'J' AND name < 'K'`, whatever locale the database has. Source: the page "Collation Support".
   var declaration: String { self == .text ? "text COLLATE \"C\"" : name }
 }

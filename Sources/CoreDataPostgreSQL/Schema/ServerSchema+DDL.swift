@@ -1,4 +1,35 @@
 /// The statements that create a store's tables.
+///
+/// For Author(name, books) and Book(title, pages, isRead, author), in the schema "app":
+///
+/// ```text
+/// CREATE SCHEMA IF NOT EXISTS "app";
+/// CREATE SEQUENCE "app"."_keys" INCREMENT 64 START 1;
+/// CREATE TABLE "app"."_store" (identifier text NOT NULL, metadata bytea NOT NULL, announces boolean NOT NULL
+///     DEFAULT false, keeps_history boolean NOT NULL DEFAULT false, last_transaction bigint NOT NULL DEFAULT 0,
+///     model bytea);
+/// CREATE TABLE "app"."_entities" (number integer PRIMARY KEY, name text NOT NULL UNIQUE);
+/// CREATE TABLE "app"."_transactions" (number bigint PRIMARY KEY, at timestamptz NOT NULL, author text, …);
+/// CREATE TABLE "app"."_changes" (transaction bigint NOT NULL REFERENCES "app"."_transactions" ON DELETE CASCADE, …);
+/// INSERT INTO "app"."_entities" (number, name) VALUES (1, 'Author');
+/// INSERT INTO "app"."_entities" (number, name) VALUES (2, 'Book');
+/// CREATE TABLE "app"."Author" (_key bigint PRIMARY KEY DEFAULT nextval('"app"."_keys"'), _entity integer NOT NULL
+///     DEFAULT 1, _version bigint NOT NULL DEFAULT 1, "name" text COLLATE "C");
+/// CREATE TABLE "app"."Book" (_key bigint PRIMARY KEY DEFAULT nextval('"app"."_keys"'), _entity integer NOT NULL
+///     DEFAULT 2, _version bigint NOT NULL DEFAULT 1, "author" bigint, "isRead" boolean, "pages" bigint,
+///     "title" text COLLATE "C");
+/// ALTER TABLE "app"."Book" ADD FOREIGN KEY ("author") REFERENCES "app"."Author" ON DELETE SET NULL
+///     DEFERRABLE INITIALLY DEFERRED;
+/// CREATE INDEX ON "app"."Book" ("author");
+/// CREATE OR REPLACE FUNCTION "app"."_fold_case" …      and ten more: ServerTextFunctions
+/// COMMENT ON FUNCTION "app"."_fold"(text) IS 'Core Data 1, Unicode 17.0';
+/// COMMENT ON COLUMN "app"."Book"._entity IS 'The entity: 2 Book';
+/// COMMENT ON COLUMN "app"."Book"._version IS 'The number of changes of the row. Add 1 when you update a row.'
+/// ```
+///
+/// No column of an attribute is NOT NULL, and none has a default: the program validates, and a model that makes an
+/// attribute optional changes nothing at the server. The defaults of the store's own columns let people insert rows by
+/// SQL: `INSERT INTO "app"."Book" ("title") VALUES ('Emma')` makes an object.
 struct ServerTables {
   let schema: StoreSchema
   let address: ServerAddress
@@ -7,19 +38,20 @@ struct ServerTables {
   static let keysAtOnce: Int64 = 64
 
   /// The sequence of all keys of the store: no two new rows get one, even in different tables. Rows that were copied
-  /// from a file keep theirs.
+  /// from a file keep theirs. See `ReservedKeys`.
   static func sequence(_ address: ServerAddress) -> String { address.qualified("_keys") }
 
   var texts: ServerTextFunctions { ServerTextFunctions(address: address) }
   var derivations: ServerDerivations { ServerDerivations(schema, address) }
 
   /// The functions, which name the schema in their texts. The statements replace those of a schema that got another
-  /// name.
+  /// name, as after a migration.
   var functions: [String] {
     (announcements.first.map { [$0] } ?? []) + texts.statements + derivations.functions.map(\.creation)
   }
 
-  /// In one text, since no statement has parameters.
+  /// All statements that make a new schema, in an order in which each finds what it needs. In one text, since no
+  /// statement has parameters: one round trip.
   var creation: String {
     (["CREATE SCHEMA IF NOT EXISTS \(address.schema.quotedName)"] + ownTables + entityTables + joinTables + foreignKeys
       + indexes + announcements + texts.statements + derivations.creation + comments).joined(separator: ";\n")
@@ -66,6 +98,13 @@ struct ServerTables {
     return "CREATE TABLE \(table.name) (\(columns.joined(separator: ", ")))"
   }
 
+  /// The tables of many-to-many relationships, here of the ordered Book.tags:
+  ///
+  /// ```text
+  /// CREATE TABLE "app"."Book_tags" ("Book" bigint NOT NULL, "tags" bigint NOT NULL, "tags_position" bigint,
+  ///     PRIMARY KEY ("Book", "tags"));
+  /// CREATE INDEX ON "app"."Book_tags" ("tags", "Book")
+  /// ```
   private var joinTables: [String] {
     schema.joinTables.flatMap { table in
       let columns =
@@ -88,6 +127,19 @@ struct ServerTables {
 
   /// References are checked when the transaction ends, since rows are written in any order. A reference to a deleted
   /// row becomes NULL, and its row in a join table goes.
+  ///
+  /// ```text
+  /// save                                          another program
+  /// INSERT INTO "app"."Book" … "author" = 1
+  ///                                               DELETE FROM "app"."Author" WHERE _key = 1
+  ///                                               COMMIT
+  /// COMMIT
+  ///     ✗ 23503, foreign_key_violation: 133000, refresh and save again
+  /// ```
+  ///
+  /// The check at the COMMIT locks the author's row FOR KEY SHARE, so one of the two fails or waits; a book without its
+  /// author is never committed. No Action of a delete rule is not kept: the server sets the reference to NULL. Source:
+  /// the pages "CREATE TABLE" and "SET CONSTRAINTS".
   private var foreignKeys: [String] {
     var statements: [String] = []
     func add(_ table: String, _ column: String, to destination: String, _ action: String) {
@@ -115,7 +167,7 @@ struct ServerTables {
     return statements
   }
 
-  /// The to-one columns of each table, each once.
+  /// The to-one columns of each table, each once: subentities inherit them.
   private var toOnes: [(table: String, toOne: ToOneColumn)] {
     var toOnes: [(table: String, toOne: ToOneColumn)] = []
     for mapping in schema.entities {
@@ -129,12 +181,25 @@ struct ServerTables {
 
   // MARK: Indexes
 
+  /// The indexes of a store: of each to-one column, of the model's fetch indexes, and of its uniqueness constraints.
+  /// The server chooses their names.
+  ///
+  /// ```text
+  /// CREATE INDEX ON "app"."Book" ("author")                                     author.books, and ON DELETE SET NULL
+  /// CREATE INDEX ON "app"."Book" ("title" ASC NULLS FIRST, _key ASC NULLS FIRST)     a fetch index
+  /// CREATE UNIQUE INDEX ON "app"."Book" ("isbn")                                a uniqueness constraint
+  /// ```
+  ///
+  /// A foreign key has no index of its own in PostgreSQL: without the first one each deleted author would read all
+  /// books.
   var indexes: [String] {
     var statements = toOnes.map { "CREATE INDEX ON \($0.table) (\($0.toOne.column))" }
     for mapping in schema.entities { statements += fetchIndexes(of: mapping) + uniqueIndexes(of: mapping) }
     return statements
   }
 
+  /// The indexes that the model describes. NULLS FIRST for ascending order, as in the ORDER BY of a fetch: an index
+  /// with its NULLs at the other end would not give the rows in the fetch's order (page "Indexes and ORDER BY").
   private func fetchIndexes(of mapping: TableMapping) -> [String] {
     var seen: Set<String> = []
     return mapping.fetchIndexes.compactMap { index in
@@ -148,7 +213,8 @@ struct ServerTables {
     }
   }
 
-  /// In the words in which the server tells it.
+  /// The condition of a partial index, in the words in which the server tells it: an index is recognised by its text
+  /// later (`ServerIndexes`).
   private func condition(of index: FetchIndex) -> String {
     let conditions = index.conditions.map { "(\($0))" }
     switch conditions.count {
@@ -158,6 +224,8 @@ struct ServerTables {
     }
   }
 
+  /// The indexes of uniqueness constraints. Several NULLs are no duplicates, as in Core Data. A row with two
+  /// constraints is refused by the first one that the server checks.
   private func uniqueIndexes(of mapping: TableMapping) -> [String] {
     mapping.entity.uniquenessConstraints.map(mapping.entity.names(of:)).compactMap { names in
       let columns = mapping.columns(of: names)
@@ -168,6 +236,8 @@ struct ServerTables {
 
   // MARK: Comments
 
+  /// Comments on columns, which people see in `psql` (\d+) and other tools: what the numbers of `_entity` mean, and
+  /// what an UPDATE by hand must do.
   var comments: [String] {
     schema.tables.map { table in
       let names = (schema.entitiesByNumber[table.rootNumber]?.numbersIncludingSubentities ?? [])
