@@ -1,6 +1,19 @@
 /// What people and other programs have made in a store's schema, or of its tables, and what they may do there.
 ///
 /// ``StoreGuests`` says what becomes of what they made. A migration gives others the rights again that they had.
+///
+/// ```text
+/// a migration that makes the tables anew
+///     index of others            made again on the new table; its failure ends the migration
+///     table, view, sequence      ends the migration before it begins: DROP SCHEMA … CASCADE would take it along
+///     view elsewhere             the same, since it needs the old table
+///     trigger, policy            the same
+///     foreign key of others      the same
+///     additional column          the same
+///     GRANT                      given again, for tables and columns of the same name
+/// ```
+///
+/// The error is 134110, with the names of what is in the way.
 struct ServerGuests {
   private let schema: StoreSchema
   private let address: ServerAddress
@@ -33,7 +46,9 @@ struct ServerGuests {
     return try foreignColumns() + things() + indexes
   }
 
-  /// Views, triggers and the like, which go with the old tables or with the schema.
+  /// Views, triggers and the like, which go with the old tables or with the schema. The server's catalogues tell:
+  /// relations of the schema that are not the store's, rewrite rules that depend on its tables, triggers that call
+  /// functions of others, foreign keys from other tables, and policies.
   ///
   /// Source: https://www.postgresql.org/docs/15/catalogs.html
   private func things() throws -> [StoreGuest] {
@@ -77,6 +92,12 @@ struct ServerGuests {
   }
 
   /// Makes an index again; the reason if it does not fit. One whose name the new tables use themselves is theirs.
+  ///
+  /// ```text
+  /// SAVEPOINT guest
+  /// CREATE INDEX IF NOT EXISTS mine ON app."Book" USING btree (title)
+  /// RELEASE guest, or ROLLBACK TO guest
+  /// ```
   private func failure(ofIndex statement: String) throws -> String? {
     try connection.run("SAVEPOINT guest")
     do {
@@ -97,6 +118,15 @@ struct ServerGuests {
 
   /// The statements that give others the rights in another schema which they have in this one, where it has tables and
   /// columns of the same names. They end with semicolons.
+  ///
+  /// ```text
+  /// GRANT USAGE ON SCHEMA app_new TO reporting;
+  /// GRANT SELECT ON TABLE app_new."Book" TO reporting WITH GRANT OPTION;
+  /// GRANT UPDATE (title) ON TABLE app_new."Book" TO PUBLIC;
+  /// ```
+  ///
+  /// `aclexplode` makes a row of each right in an access list; the owner's own are left out. Source: the pages
+  /// "Privileges" and "System Information Functions and Operators".
   func rights(in place: ServerAddress) throws -> String {
     let (old, new) = (Self.number(of: address), Self.number(of: place))
     let grantee =

@@ -8,11 +8,26 @@ package let NSPersistentStoreAnnouncedKey = "NSPersistentStoreAnnounced"
 ///
 /// A trigger announces every changed row, so it covers workers, apps and people at `psql`. The server sends equal
 /// announcements of a transaction once (https://www.postgresql.org/docs/15/sql-notify.html).
+///
+/// For Book with the value "pages = 1 2; title":
+///
+/// ```text
+/// CREATE OR REPLACE FUNCTION "app"."_announce"() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+/// PERFORM pg_notify('coredata_rows_' || identifier, TG_ARGV[0]) FROM "app"."_store"; RETURN NULL; END $$;
+/// CREATE TRIGGER announce_insert AFTER INSERT ON "app"."Book" FOR EACH STATEMENT
+/// EXECUTE FUNCTION "app"."_announce"('Book');
+/// CREATE TRIGGER announce_update AFTER UPDATE OF "pages", "title" ON "app"."Book" FOR EACH ROW
+/// WHEN (NEW."pages" IN (1, 2) AND (OLD."pages" IS DISTINCT FROM NEW."pages"
+/// OR OLD."title" IS NOT NULL AND NEW."title" IS NULL)) EXECUTE FUNCTION "app"."_announce"('Book')
+/// ```
+///
+/// A message goes out with the COMMIT, and not at all after a ROLLBACK, so whoever hears it finds the rows. The WHEN of
+/// a trigger is checked without a call of the function, so rows without news cost next to nothing.
 extension ServerTables {
   /// The channel of a store's announcements. What is announced is the entity's name.
   static func channel(of identifier: String) -> String { "coredata_rows_\(identifier)" }
 
-  /// The function that triggers call.
+  /// The function that triggers call. Its only argument is the name of the entity.
   var announcer: String { address.qualified("_announce") }
 
   var announcements: [String] {
@@ -29,6 +44,8 @@ extension ServerTables {
     ] + announced.flatMap { triggers(on: $0, where: $1, calling: announcer) }
   }
 
+  /// The triggers of one entity. A value without "=" announces every INSERT and UPDATE statement, also one that changed
+  /// no row.
   private func triggers(on mapping: TableMapping, where condition: String, calling function: String) -> [String] {
     let call = "EXECUTE FUNCTION \(function)(\(mapping.name.quotedText))"
     var update = "CREATE TRIGGER announce_update AFTER UPDATE ON \(mapping.table) FOR EACH STATEMENT \(call)"

@@ -1,10 +1,23 @@
 /// The functions and triggers in a store's schema, which another version of this framework may have made.
+///
+/// | the schema has | a program that may write does this at the opening |
+/// |---|---|
+/// | its functions | nothing |
+/// | older functions of texts, or none | replaces them |
+/// | newer ones | leaves them, and evaluates texts in memory |
+/// | other functions of derived attributes | drops them with their triggers, makes them, computes all rows |
 extension ServerTables {
-  /// Whether the functions of texts are those that this program would make.
+  /// Whether the functions of texts are those that this program would make. If not, predicates with `[c]` and `[d]` are
+  /// evaluated in memory: `SQLDialect.postgreSQLWithoutFunctions`.
   func hasTextFunctions(_ connection: any ServerConnection) throws -> Bool {
     try textVersion(connection) == ServerTextFunctions.version
   }
 
+  /// The version in the comment of a function; nil for a schema without the functions.
+  ///
+  /// ```text
+  /// SELECT obj_description(to_regprocedure($1)::oid, 'pg_proc')     $1 = '"app"."_fold"(text)'
+  /// ```
   private func textVersion(_ connection: any ServerConnection) throws -> String? {
     let function = "\(texts.name(.fold))(text)"
     return try connection.execute(
@@ -24,7 +37,13 @@ extension ServerTables {
     return try derivingFunctions(connection) != neededBodies
   }
 
-  /// The functions that keep derived attributes, with their bodies.
+  /// The functions that keep derived attributes, with their bodies. The body itself is compared, so a change of a
+  /// derivation in the model and one of this framework are found in the same way.
+  ///
+  /// ```text
+  /// SELECT proname::text, prosrc FROM pg_proc WHERE pronamespace = to_regnamespace($1) AND starts_with(proname, $2)
+  /// $1 = '"app"', $2 = '_derive_'
+  /// ```
   private func derivingFunctions(_ connection: any ServerConnection) throws -> [String: String] {
     let rows = try connection.execute(
       """
@@ -38,6 +57,8 @@ extension ServerTables {
   }
 
   /// Makes all functions and triggers anew and computes the derived attributes of all rows, in an open transaction.
+  /// DROP FUNCTION … CASCADE takes the triggers along. CREATE TRIGGER locks its table against writers (SHARE ROW
+  /// EXCLUSIVE), so saves of other programs wait for the end of it.
   func renewFunctions(_ connection: any ServerConnection) throws {
     let version = try textVersion(connection)
     if version.map({ $0.compare(ServerTextFunctions.version, options: .numeric) == .orderedAscending }) ?? true {
@@ -52,8 +73,11 @@ extension ServerTables {
 }
 
 extension ServerStore {
-  /// Makes the functions that an older version of this framework has not made. A user who may not do so goes without
-  /// them.
+  /// Makes the functions that an older version of this framework has not made. A user who may not do so (42501), or
+  /// whose server is a standby (25006), goes without them.
+  ///
+  /// Programs that are started together after an update take the advisory lock of the creation one after the other; the
+  /// later ones find the functions made.
   ///
   /// - Returns: whether the schema has this program's functions of texts.
   static func renewFunctionsIfNeeded(

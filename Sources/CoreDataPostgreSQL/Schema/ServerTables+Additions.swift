@@ -1,4 +1,17 @@
 /// What a store at a server gets in place: see ``SchemaAdditions``.
+///
+/// ```text
+/// INSERT INTO "app"."_entities" (number, name) VALUES (3, 'Tag');         a new entity
+/// CREATE TABLE "app"."Tag" (…);
+/// ALTER TABLE "app"."Book" ADD COLUMN "isbn" text COLLATE "C";            a new optional attribute
+/// COMMENT ON COLUMN …;
+/// DROP FUNCTION IF EXISTS "app"."_announce"() CASCADE;                    its triggers go with it
+/// CREATE OR REPLACE FUNCTION "app"."_announce"() …; CREATE TRIGGER …
+/// DROP INDEX …; CREATE INDEX …                                            those that differ from the old model's
+/// ```
+///
+/// ADD COLUMN waits for all who use the table, and everybody waits for it; then it takes a moment, since no row is
+/// written.
 extension ServerTables {
   /// Adds what is missing, in an open transaction.
   ///
@@ -13,6 +26,8 @@ extension ServerTables {
     try renewFunctions(connection)
   }
 
+  /// Drops the indexes of the old model that the new one lacks, and makes those that are missing. Indexes of others
+  /// stay: they are in neither model. A new unique index over rows with duplicates fails with 23505: error 134111.
   private func renewIndexes(from old: ServerTables?, _ connection: any ServerConnection) throws {
     let presentIndexes = try schema.tables.flatMap { try ServerIndexes(connection).all(of: $0.name) }
     func key(_ statement: String, _ table: String) -> String { table + ServerIndexes.content(of: statement) }
@@ -37,6 +52,14 @@ extension ServerTables {
 
 extension SchemaFile {
   /// Reads which entities a store at a server has, and which columns. Names are quoted as in ``ServerLayout``.
+  ///
+  /// ```text
+  /// SELECT relname::text, attname::text FROM pg_class c JOIN pg_attribute a ON attrelid = c.oid
+  /// WHERE relnamespace = to_regnamespace($1) AND relkind IN ('r', 'p') AND attnum > 0 AND NOT attisdropped
+  /// ORDER BY attrelid, attnum
+  /// ```
+  ///
+  /// A partitioned table ('p') counts as a table: an administrator may have divided a large one.
   init(_ address: ServerAddress, _ connection: any ServerConnection) throws {
     let rows = try connection.execute(
       """

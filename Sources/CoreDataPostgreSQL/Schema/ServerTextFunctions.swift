@@ -1,15 +1,32 @@
 /// The functions of texts that a store has in its schema: what predicates do to texts in memory, in the server's words.
 ///
+/// ```text
+/// title ==[cd] 'Émile'                            "app"._fold(t0."title") = $1                $1 = 'emile'
+/// title CONTAINS[c] 'em'                          strpos("app"._fold_case(t0."title"), $1) > 0
+/// order by localizedStandardCompare:              "app"._natural("app"._fold(t0."title")) COLLATE "C" ASC …, …
+/// the derived attribute lowercase:(name)          NEW."sortName" := "app"."_lower"(NEW."name")
+/// ```
+///
 /// The server's own functions follow its locales, which differ from machine to machine. These follow tables that are
 /// made from the same code that runs in memory, so that both give the same texts. Most texts are ASCII, for which no
 /// table is needed, or have letters of Latin alphabets only, for which a short one is enough.
+///
+/// They are IMMUTABLE, so people can make indexes over them, and a fetch uses these:
+///
+/// ```text
+/// CREATE INDEX ON "app"."Book" ("app"._fold("title"))
+/// ```
+///
+/// Such an index is right as long as the functions are the same. A new version of the tables (another Unicode) replaces
+/// the functions; an index that people have made must then be made anew (REINDEX). Source: the pages "Function
+/// Volatility Categories" and "Indexes on Expressions".
 struct ServerTextFunctions {
   let address: ServerAddress
 
   func name(_ function: StoredTextFunction) -> String { address.qualified(function.rawValue) }
 
   /// What the comment of a function says: the version of these functions, and that of Unicode from whose tables they
-  /// are made.
+  /// are made. `ServerTables.hasTextFunctions` compares it.
   static let version: String = "Core Data 1, Unicode \(unicode.major).\(unicode.minor)"
 
   /// Swift does not tell its version of Unicode. These characters came with 15.0, 15.1, 16.0 and 17.0.
@@ -29,6 +46,27 @@ struct ServerTextFunctions {
 
   /// A short function, which becomes a part of the statement that calls it, and a long one for texts that are not
   /// ASCII.
+  ///
+  /// ```text
+  /// CREATE OR REPLACE FUNCTION "app"."_fold"(text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  /// SELECT CASE WHEN octet_length($1) = char_length($1) THEN lower($1 COLLATE "C") ELSE "app"."_fold_other"($1) END $$
+  ///
+  /// CREATE OR REPLACE FUNCTION "app"."_fold_other"(given text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT … AS $$
+  /// DECLARE t text COLLATE "C" := given;
+  /// BEGIN
+  ///   IF t !~ '[^\u0001-\u017F]' THEN                    Latin letters only: no decomposition
+  ///     IF t ~ '[ßŉ]' THEN t := replace(…); END IF;      one character becomes several
+  ///     t := translate(t, 'ABC…ÀÁÂ…', 'abc…aaa…');       one becomes another one
+  ///     RETURN t;
+  ///   END IF;
+  ///   t := normalize(t, NFD);
+  ///   …                                                  the same with the table of all characters; marks vanish
+  ///   RETURN normalize(t, NFC);
+  /// END $$
+  /// ```
+  ///
+  /// The server puts the body of the short one into the calling statement ("inlining"), so a text in ASCII costs no
+  /// call. `lower` with the collation "C" changes A to Z only.
   private func create(_ table: TextTables.Table, _ function: StoredTextFunction) -> [String] {
     let other = address.qualified("\(function.rawValue)_other")
     let ascii: String =
@@ -59,6 +97,12 @@ struct ServerTextFunctions {
   }
 
   /// A number becomes "0", a character for the number of its digits without zeros at their start, and these digits.
+  ///
+  /// ```text
+  /// Chapter 9      Chapter 0ā9        ā is U+0101: one digit
+  /// Chapter 10     Chapter 0Ă10       Ă is U+0102: two digits, so it comes after
+  /// Chapter 010    Chapter 0Ă10       equal to 10, as in Foundation's numeric comparison
+  /// ```
   private var natural: String {
     """
     CREATE OR REPLACE FUNCTION \(name(.natural))(given text) RETURNS text LANGUAGE plpgsql IMMUTABLE STRICT \
@@ -74,9 +118,10 @@ struct ServerTextFunctions {
   }
 }
 
-/// What texts become, character by character. Made once, since all stores have the same.
+/// What texts become, character by character. Made once, since all stores have the same: some 77,000 characters are
+/// looked through, at the first store that needs new functions.
 struct TextTables: Sendable {
-  /// What characters become.
+  /// What characters become, as the arguments of `translate` and `replace`.
   struct Mapping: Sendable {
     /// Characters that become one other each.
     private var from = ""
@@ -98,7 +143,8 @@ struct TextTables: Sendable {
       }
     }
 
-    /// Statements of PL/pgSQL that change the variable `t`. The second ones leave what the first ones made.
+    /// Statements of PL/pgSQL that change the variable `t`. The second ones leave what the first ones made. `translate`
+    /// takes characters that have no counterpart out, so those that vanish stand at the end of its list.
     var script: String {
       var script = ""
       if !longer.isEmpty {
@@ -144,6 +190,7 @@ struct TextTables: Sendable {
     self.tables = tables
   }
 
+  /// Whether a character is its own decomposition: folding works on decomposed texts, in which no other occurs.
   private static func isDecomposed(_ scalar: Unicode.Scalar) -> Bool {
     String(scalar).decomposedStringWithCanonicalMapping.unicodeScalars.elementsEqual([scalar])
   }
