@@ -92,6 +92,48 @@
 ///
 /// A loss also makes the keys void that were reserved (`ReservedKeys`) and the numbers of own transactions
 /// (`OwnCommits`): a standby that has taken the server's place may give either again.
+///
+/// ## Which rights a user needs
+///
+/// | to do this | rights |
+/// |---|---|
+/// | create the store | CREATE in the database; the user then owns schema and tables |
+/// | migrate it, renew its functions | ownership of schema, tables and functions |
+/// | read it | USAGE of the schema, SELECT of its tables |
+/// | save | also INSERT, UPDATE, DELETE of its entities and relationships, USAGE of the sequence `_keys` |
+/// | save with a history | also UPDATE of `_store`, INSERT of `_transactions` and `_changes` |
+/// | open it with a history, or to follow commits | also UPDATE of `_store`, unless it is opened read-only |
+/// | delete rows of related entities by a batch | also TEMPORARY in the database, which all have by default |
+///
+/// A user without a right gets 134080, and the server's sentence names the table. LISTEN, NOTIFY and advisory locks
+/// need no right. Source: the page "Privileges".
+///
+/// ## How to look at it
+///
+/// ```text
+/// sessions            SELECT pid, state, xact_start, wait_event, query FROM pg_stat_activity
+///                     WHERE application_name = 'CoreData'
+/// who waits for whom  SELECT pid, pg_blocking_pids(pid), query FROM pg_stat_activity
+///                     WHERE cardinality(pg_blocking_pids(pid)) > 0
+/// pinned contexts     state 'idle in transaction', and an old xact_start
+/// advisory locks      SELECT pid, classid, objid, objsubid FROM pg_locks WHERE locktype = 'advisory'
+///                     two numbers (objsubid 2): 17220 and 17221, see above; one number (objsubid 1): a pool's
+/// all statements      log_statement = all in postgresql.conf; the names s1, s2, … are those of prepared statements
+/// ```
+///
+/// ## Where the promises are tested
+///
+/// ```text
+/// lost connections, COMMIT in doubt       CommitOutcomeTests, with connections that fail at each step in turn
+/// the driver, errors of connecting        ServerConnectionTests, CopiedRowsTests
+/// several hosts, PgBouncer                ServerHostsTests, PoolerTests
+/// the store                               ServerStoreTests, and all suites that run for each kind of store
+/// predicates                              PredicatesOnServerTests: random ones, against memory
+/// derived attributes                      ServerDerivedValuesTests, …EdgeTests, …AttackTests
+/// folded texts                            ServerTextFunctionTests: every character
+/// migration                               ServerAdditionsTests, ServerNeighbourTests
+/// locks of pools                          ServerSessionTests
+/// ```
 package enum ServerModule: StoreModule {
   package static var storeClass: any PlacedStore.Type { ServerStore.self }
 }

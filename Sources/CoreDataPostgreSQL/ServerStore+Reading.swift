@@ -22,6 +22,14 @@ extension ServerStore {
 
   /// Gives the body a reader, or the connection of a pinned state, for a statement whose rows are used as they arrive.
   /// The body says when it has begun to use them: it may run once more before that, if the connection is lost.
+  ///
+  /// ```text
+  /// Client                                   Server
+  /// COPY (SELECT …) TO STDOUT …         ───▶ ✗ before the first row: once more on another connection
+  /// COPY (SELECT …) TO STDOUT …         ───▶
+  ///                                     ◀─── row, row
+  ///                                          ✗ after a row: 134080, since the caller has had two objects already
+  /// ```
   func streaming(
     _ doing: @autoclosure () -> String, in generation: QueryGeneration?, control: FetchControl?,
     _ body: (any ServerConnection, _ hasBegun: inout Bool) throws -> Void
@@ -64,6 +72,7 @@ extension ServerStore {
     return parameters
   }
 
+  /// The one row of an answer in memory of its own, so that a fault that lives long keeps no other rows alive.
   private func snapshot(_ result: any ServerResult, _ id: NSManagedObjectID) throws -> Snapshot? {
     let plan = plan(id.storedEntity.layout.name, includesSubentities: false)
     var snapshot: Snapshot?
@@ -85,6 +94,7 @@ extension ServerStore {
     try plan.forEachRow(of: result) { decoder, _, cells in body(cells.key(0), try decoder.decode(cells, packer)) }
   }
 
+  /// The keys as one array, whatever their number: `= ANY($1)` has one plan for one object and for a thousand.
   private func parameters(_ keys: [Int64]) -> ServerParameters {
     var array = ServerArray(.int8)
     for key in keys { array.append(key) }

@@ -2,6 +2,18 @@ internal import CPostgreSQL
 internal import Foundation
 
 /// Statements whose rows, parameters or number are large: pipelines, rows one by one, COPY.
+///
+/// After each of them the connection must be ready for the next statement, whatever has happened:
+///
+/// ```text
+/// pipeline        all results up to the sync are read, then PQexitPipelineMode; it closes where that fails
+/// stream          results are read until NULL; a body that throws sends a cancel request first
+/// copyRows        messages are read until -1, then the final result; any other end closes the connection
+/// copy            PQputCopyEnd in any case, then results until NULL
+/// ```
+///
+/// A connection that is closed here counts as lost, so its owner opens another one, and the server rolls back what was
+/// open.
 extension PostgreSQLConnection {
   /// Runs statements one after the other with one round trip.
   ///

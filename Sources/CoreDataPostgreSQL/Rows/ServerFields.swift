@@ -10,6 +10,19 @@
 /// the fields of a row                          COPY                move(to:)
 /// single values                                a constraint        values(_:)
 /// ```
+///
+/// What each value becomes:
+///
+/// ```text
+/// null()          FF FF FF FF
+/// integer(474)    00 00 00 08  00 00 00 00 00 00 01 DA
+/// boolean(1)      00 00 00 01  01
+/// double(0.5)     00 00 00 08  3F E0 00 00 00 00 00 00
+/// date(0)         00 00 00 08  00 00 1C C2 A9 EB 40 00      2001-01-01, 31,622,400,000,000 µs after 2000
+/// text("Emma")    00 00 00 04  45 6D 6D 61
+/// text("")        00 00 00 00                               not NULL
+/// transformable   00 00 00 08  01 7B 22 6B 22 3A 31 7D      jsonb: {"k":1}
+/// ```
 struct ServerFields: ~Copyable, CellWriter {
   private var memory: GrowingBytes
   private(set) var count = 0
@@ -31,7 +44,7 @@ struct ServerFields: ~Copyable, CellWriter {
     (count, hasNull) = (0, false)
   }
 
-  /// Gives the body the bytes of each value; nil for NULL.
+  /// Gives the body the bytes of each value; nil for NULL. They are valid during the call.
   func forEach(_ body: (UnsafeRawBufferPointer?) -> Void) {
     memory.withBytes { bytes in
       var start = 0
@@ -55,6 +68,7 @@ struct ServerFields: ~Copyable, CellWriter {
 
   // MARK: Values
 
+  /// NULL, of whatever type: the type is the array's or the parameter's.
   @inline(__always)
   mutating func null() {
     memory.append(bigEndian: Int32(-1))
@@ -62,6 +76,7 @@ struct ServerFields: ~Copyable, CellWriter {
     hasNull = true
   }
 
+  /// A `bigint`, the type of all integers, keys and numbers of entities, also of those that other columns refer to.
   @inline(__always)
   mutating func integer(_ value: Int64) {
     memory.append(bigEndian: Int32(8))
@@ -104,6 +119,7 @@ struct ServerFields: ~Copyable, CellWriter {
 
   mutating func data(_ value: Data, isExternal: Bool) { value.withUnsafeBytes { add($0) } }
 
+  /// A `numeric` of any number of digits: see `ServerNumeric`.
   mutating func decimal(_ value: NSDecimalNumber) {
     ServerNumeric.bytes(value.decimalValue).withUnsafeBytes { add($0) }
   }

@@ -160,6 +160,16 @@ extension ServerRowWriter {
   }
 
   /// The UPDATE of the steps; parameters: keys, the versions before or -1, then an array for each column.
+  ///
+  /// ```text
+  /// UPDATE "app"."Book" t SET _version = t._version % 9223372036854775807 + 1, "pages" = u.c0
+  /// FROM unnest($1, $2, $3) AS u (key, version, c0)
+  /// WHERE t._key = u.key AND (u.version < 0 OR t._version = u.version) RETURNING t._key
+  /// $1 = '{2,3}', $2 = '{2,1}', $3 = '{475,250}'
+  /// ```
+  ///
+  /// The remainder lets the largest version be followed by 1 instead of an error (22003): only another program writes
+  /// it.
   func updateSQL(_ changed: StepSet) -> String { texts(changed).rows }
 
   /// The UPDATE of the steps of one row; parameters: its key, the version before or -1, then a value for each column.
