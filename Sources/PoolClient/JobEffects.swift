@@ -1,7 +1,15 @@
 import CoreData
 import Jobs
 
-/// What a job changed in the app's objects, save by save.
+/// What a job changed in the app's objects, save by save. `workerpool jobs show JOB --changes` prints it, the web page
+/// shows it, and `undo` takes it back.
+///
+/// There are two sources, the first of which is preferred:
+///
+/// ```text
+/// the pool's store           where the pool runs with --keep-changes for the kind: all values, before and after
+/// the app's history          where its store keeps one: which objects and properties, and who else saved with them
+/// ```
 package struct JobEffects {
   package private(set) var saves: [JobSave]
   /// When a person undid all of it; nil if nobody did.
@@ -17,9 +25,8 @@ package struct JobEffects {
     undoneAt = try JobStore.undoneAt(key, in: context)
   }
 
-  /// Takes what the app's store has in its persistent history, if the pool has kept nothing.
-  ///
-  /// - Parameter reader: reads the app's store.
+  /// Takes what the app's store has in its persistent history, if the pool has kept nothing. A history that was
+  /// deleted, or was begun later, has nothing to tell.
   package mutating func addHistory(of job: Job, from reader: StoreReader) throws {
     guard saves.isEmpty, let key = job.objectID.key else { return }
     let date = job.createdAt
@@ -29,9 +36,7 @@ package struct JobEffects {
   /// Changes that are shown to people; JSON has all.
   package static let shown = 200
 
-  /// The changes by attempt, for people. Values are not shown.
-  ///
-  /// - Parameter kind: that of the job.
+  /// The changes by attempt, for people. Values are not shown: a terminal is read over the shoulder, and JSON has them.
   package func lines(kind: String) -> [String] {
     guard !saves.isEmpty else {
       return [
@@ -51,6 +56,8 @@ package struct JobEffects {
     return lines.map(TerminalText.escaped)
   }
 
+  /// How many changes a save has, or why they were not kept, and with whom it was one transaction: those changes cannot
+  /// be undone alone.
   private func summary(_ save: JobSave) -> String {
     let others = save.others.prefix(5).joined(separator: ", ") + (save.others.count > 5 ? ", …" : "")
     let text = save.omission ?? Plural.text(save.changes.count, "change")

@@ -2,6 +2,24 @@ import Jobs
 
 /// What `workerpool jobs --watch` shows on a terminal: a list of jobs, of which one is selected, and the story of a job
 /// that is opened.
+///
+/// It is a value without a terminal. The command reads keys and jobs, and calls it in this order:
+///
+/// ```text
+/// key            ──▶ handle(_:rows:)        true: read jobs again
+/// jobs           ◀── filter, limit(rows:)   which jobs, and how many
+/// jobs, table    ──▶ show(jobs:table:)
+/// openedURI      ──▶ show(story:)           where a job is opened
+///                ──▶ lines(layout:rows:clock:)
+/// ```
+///
+/// ```text
+/// views      list ──Enter──▶ story ──Esc──▶ list         ? shows the keys, any key leads back
+///            list ──/──▶ a filter is typed ──Enter──▶ list with the filter ──Esc──▶ list without it
+/// ```
+///
+/// What is selected is a job and not a line: newer jobs push it down, and the selection goes with it. Only the first
+/// line stays the first, whichever job has it.
 package struct JobsScreen: Sendable {
   private enum View { case list, story, keys }
 
@@ -23,7 +41,7 @@ package struct JobsScreen: Sendable {
   private var story: [String] = []
   private var storyOffset = 0
 
-  /// Jobs that can be reached by scrolling.
+  /// Jobs that can be reached by scrolling. A filter finds older ones.
   private static let most = 1000
   /// Columns of the mark before the selected job.
   package static let markWidth = 2
@@ -44,6 +62,13 @@ package struct JobsScreen: Sendable {
 
   /// A filter as it is typed: the name of a state, `kind=`, `queue=`, `batch=` and `tag=` with a name, and other words,
   /// which are searched.
+  ///
+  /// ```text
+  /// dead kind=import        state dead, of the kind import
+  /// queue=mail timed out    of the queue mail, with "timed out" in what is searched
+  /// ```
+  ///
+  /// Of two words for one member the last one counts.
   package static func filter(_ text: String, within base: JobFilter) -> JobFilter {
     var filter = base
     var words: [Substring] = []
@@ -64,7 +89,8 @@ package struct JobsScreen: Sendable {
 
   // MARK: What is shown
 
-  /// Takes the jobs of the list, and the table of them with its header.
+  /// Takes the jobs of the list, and the table of them with its header. A selected job that is gone gives its place to
+  /// the one that has it now.
   package mutating func show(jobs: [String], table lines: [String]) {
     (uris, table) = (jobs, lines)
     // The selected job stays selected when newer ones come.
@@ -170,6 +196,7 @@ package struct JobsScreen: Sendable {
     return true
   }
 
+  /// Moves the selection, or scrolls the story. Towards the end of what was read it asks for more jobs.
   private mutating func move(by lines: Int) -> Bool {
     if view == .story {
       storyOffset = max(0, storyOffset + lines)

@@ -4,17 +4,31 @@ import LinuxSystem
 
 /// The layout of a ledger's file: a page about the pool, then entries of one size, in the byte order of the machine.
 ///
+/// The pool maps the file and writes an entry when a worker gets a job, begins it and ends it. A pool that starts reads
+/// what the one before it has left; `StoreReader` and the commands read it while the pool writes.
+///
+/// ```text
+/// byte     0   magic                     64   boot ID of the machine
+///          8   version                  128   name of the ledger
+///         12   size of an entry         192   the pool
+///         16   flags                    256   identifier of the pool's store
+///       4096   entry 0: job (8 bytes)   start of the process (8)   begun at (8)   pid (4)   attempt and state (4)
+///       4128   entry 1
+/// ```
+///
 /// An entry counts by its state, which is written last when the entry is filled. So no matter when the pool is killed,
 /// the file lists what workers hold, or more, and never less.
 package enum LedgerLayout {
   package static let magic: UInt64 = 0x5750_4C45_4447_4552
-  /// The version of the layout. The pool before this one may be another release.
+  /// The version of the layout. The pool before this one may be another release: a file of another version is not read,
+  /// and the reader says which version it has.
   package static let version: UInt32 = 3
   package static let headerSize = 4096
   package static let entrySize = 32
   /// How many jobs a new ledger has room for.
   package static let firstCapacity = 4096
 
+  /// The places of the header's members. Texts end with a byte 0, or fill their length.
   package enum Header {
     package static let magic = 0
     package static let version = 8
@@ -27,6 +41,7 @@ package enum LedgerLayout {
     package static let store = (offset: 256, length: 64)
   }
 
+  /// The places of an entry's members, from its beginning.
   package enum Entry {
     package static let job = 0
     package static let processStart = 8
@@ -48,6 +63,14 @@ package enum LedgerLayout {
     package static let incomplete = Flags(rawValue: 2)
   }
 
+  /// What the pool knows of the job in an entry.
+  ///
+  /// ```text
+  /// free ──▶ handedOut ──▶ begun ──▶ free       the attempt has ended, and the job's row says how
+  ///                          ├──▶ suspect ──▶ free    its worker died with several jobs begun; it is handed out again
+  ///                          └──▶ crashed ──▶ free    its worker died with this job only, and the row says so now
+  /// free ──▶ cancelled ──▶ free                 beside the worker's entry, until the row says so
+  /// ```
   package enum State: UInt32 {
     case free = 0
     /// Handed out; the worker has not said that it began.
@@ -100,6 +123,9 @@ extension LedgerEntry {
 }
 
 /// A ledger as it stands in its file.
+///
+/// The file may be written while it is read. Each entry is right by itself, since its state is the last thing that
+/// changes; two entries may be of different moments.
 package struct LedgerContents: Sendable {
   package var boot: String
   package var name: String
@@ -116,7 +142,10 @@ package struct LedgerContents: Sendable {
     package var description: String { "the ledger \(path) of the pool before this one cannot be used: \(reason)" }
   }
 
-  /// Reads a file that a pool may be writing.
+  /// Reads a file that a pool may be writing. It costs a read of the whole file: 132 KiB for a new ledger, and 32 bytes
+  /// for each further job in hand.
+  ///
+  /// - Throws: `Unreadable` for a file that is not there, is nobody's own, is damaged or of another version.
   package init(path: String) throws(Unreadable) {
     let data: [UInt8]
     do throws(GuardedFile.Refusal) {
@@ -160,7 +189,7 @@ package struct LedgerContents: Sendable {
     }
   }
 
-  /// Nil when an entry holds what no pool writes.
+  /// Nil when an entry holds what no pool writes: then nothing of the file is trusted.
   private init?(_ bytes: UnsafeRawBufferPointer) {
     func text(_ field: (offset: Int, length: Int)) -> String {
       String(decoding: bytes[field.offset..<field.offset + field.length].prefix { $0 != 0 }, as: UTF8.self)

@@ -2,13 +2,23 @@ import Foundation
 import Jobs
 import LinuxSystem
 
-/// The entries in `queue/periodic/`, one in each file that ends in `.json`.
+/// The entries in `queue/periodic/`, one in each file that ends in `.json`. The pool that leads reads them all before
+/// it submits the jobs that are due, and ``PeriodicReport`` reads them for a person.
+///
+/// ```text
+/// periodic/nightly.json        {"cron": "0 3 * * *", "job": {"kind": "export"}}     the entry "nightly"
+/// periodic/.nightly.json                                                            passed over, for its dot
+/// periodic/broken.json         {"cron": "0 3 * *"}                                  a problem, "broken"
+/// ```
+///
+/// Who writes an entry should write a file whose name begins with a dot, and rename it: then no reader sees a half.
 package struct PeriodicDirectory: Sendable {
   private let path: String
 
   package init(path: String) { self.path = path }
 
-  /// The entries, and what is wrong with the other files, by the name of the file.
+  /// The entries, and what is wrong with the other files, by the name of the file. One bad file keeps no other from
+  /// running.
   ///
   /// Throws when the directory cannot be listed.
   package func entries() throws -> (entries: [PeriodicEntry], problems: [String: String]) {
@@ -27,6 +37,8 @@ package struct PeriodicDirectory: Sendable {
     return (entries, problems)
   }
 
+  /// The bytes of a file: at most `PeriodicEntry.maximumSize`, of a regular file that belongs to the pool's user or to
+  /// root. An entry is a command to run something, so a file that somebody else has put there is refused.
   private func contents(of name: String) throws(BadEntryFile) -> [UInt8] {
     let path = path + "/" + name
     let file: GuardedFile

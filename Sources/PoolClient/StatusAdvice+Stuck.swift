@@ -1,7 +1,14 @@
 import Jobs
 
 extension StatusAdvice {
-  /// Jobs that wait for something that does not come by itself.
+  /// Jobs that wait for something that does not come by itself: for each other, or for a batch that has no job. The
+  /// pool finds them (`JobStore.stuckJobs`), and this says it:
+  ///
+  /// ```text
+  /// p17 and p18 wait for each other: none of them ever runs; cancel one (workerpool cancel p17), or run one anyway: …
+  /// p17 waits for p18, p18 for p19, p19 for p17: none of them ever runs; …
+  /// p17 waits for the batch nihgtly, which has no job; did you mean nightly? to run it anyway: …
+  /// ```
   static func stuck(_ status: PoolStatus) -> [Advice] { (status.stuck ?? []).map(line) }
 
   private static func line(_ stuck: StuckJobs) -> Advice {

@@ -30,11 +30,13 @@ public enum StatusAdvice {
     all(status).map { $0.text(for: reader) }
   }
 
+  /// All things, in the order in which they are shown: first what keeps the pool from opening, last what makes it slow.
   private static func all(_ status: PoolStatus) -> [Advice] {
     opening(status) + plugins(status) + pauses(status) + survivors(status) + jobs(status) + stuck(status)
       + workers(status) + starved(status) + store(status) + loop(status)
   }
 
+  /// A thread that has not come back from a system call, and a turn of the loop that took too long.
   private static func loop(_ status: PoolStatus) -> [Advice] {
     var lines: [Advice] = (status.hangs ?? []).map { hang in
       "\(hang.subject) has not answered for \(StatusText.duration(hang.seconds)); the pool goes on without it: see that "
@@ -57,6 +59,7 @@ public enum StatusAdvice {
     return ["the pool waits for its store: \(remedy); to give up: \(.workerpool("stop"))"]
   }
 
+  /// Plugins that cannot be used. One that does not answer yet is asked again by the pool; any other needs a person.
   private static func plugins(_ status: PoolStatus) -> [Advice] {
     status.plugins.compactMap { plugin in
       plugin.failure.map {
@@ -77,6 +80,8 @@ public enum StatusAdvice {
     return lines
   }
 
+  /// Processes that a killed pool has left. One that holds a job finishes it; one that cannot name its job keeps all
+  /// others waiting, since it might be any of them.
   private static func survivors(_ status: PoolStatus) -> [Advice] {
     (status.survivors ?? []).map { survivor in
       if survivor.jobs.isEmpty {
@@ -91,6 +96,7 @@ public enum StatusAdvice {
     }
   }
 
+  /// Jobs of kinds that no plugin runs, dead jobs, and job files that could not be read.
   private static func jobs(_ status: PoolStatus) -> [Advice] {
     var lines: [Advice] = []
     let runnableKinds = Set(status.plugins.filter { $0.failure == nil }.flatMap(\.kinds))
@@ -134,6 +140,8 @@ public enum StatusAdvice {
     }
   }
 
+  /// Workers that have been on one job for ten minutes and report no progress. A job that reports progress may take any
+  /// time.
   private static func busy(_ status: PoolStatus) -> [Advice] {
     status.workers.compactMap { worker in
       guard worker.isStopped != true,
@@ -150,7 +158,8 @@ public enum StatusAdvice {
   /// Seconds for which a job waits and others run before the latter count as what keeps it waiting.
   static let longWait = 30.0
 
-  /// Kinds without a worker while long jobs of others have all workers.
+  /// Kinds without a worker while long jobs of others have all workers. Only when every worker is busy for long: a pool
+  /// that gets through its jobs needs no advice.
   private static func starved(_ status: PoolStatus) -> [Advice] {
     let busy = status.workers.filter { $0.busy ?? 0 > longWait && !$0.running.isEmpty }
     guard !busy.isEmpty, busy.count == status.workers.count, busy.count >= status.workerCount else { return [] }
@@ -166,6 +175,7 @@ public enum StatusAdvice {
     }
   }
 
+  /// What keeps the store from being written: a lock of another process, a full disk, a server that fails, a long log.
   private static func store(_ status: PoolStatus) -> [Advice] {
     var lines = [status.storeFailure].compactMap { $0.map { Advice($0) } }
     let workers = Set(status.workers.compactMap(\.pid))

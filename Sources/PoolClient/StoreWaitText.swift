@@ -1,8 +1,10 @@
 import WorkerProtocol
 
-/// Why jobs wait for the store, for people.
+/// Why jobs wait for the store, for people. A worker reports the reason in its protocol (`StoreWait`) when it cannot
+/// begin or save a job, and that it is over when it can; here stand the words for it, long for a story and short for a
+/// table.
 package enum StoreWaitText {
-  /// Nil where they do not wait any more.
+  /// The reason in a sentence. Nil where they do not wait any more.
   package static func text(_ reason: StoreWait) -> String? {
     switch reason {
     case .locked: "another process has the store locked"
