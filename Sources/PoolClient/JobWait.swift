@@ -91,7 +91,19 @@ public struct JobWaits: Sendable {
     var obstacle: JobObstacle?
   }
 
-  /// The first one that fits a job applies.
+  /// The first one that fits a job applies. For a pool whose queue "mail" is paused and that runs the kinds import and
+  /// mail:
+  ///
+  /// ```text
+  /// wait      scope                             the jobs
+  /// time      scheduled, retryable              whose time has not come
+  /// jobs      blocked, pending                  that others must end before
+  /// paused    ready, of the queue mail          an obstacle that the pool has named
+  /// worker    ready, of no kind of the list     that no plugin of any pool runs
+  /// turn      ready                             all others
+  /// ```
+  ///
+  /// Without an answer of a pool, only the first two and "pool: ready" are known.
   private let rules: [Rule]
 
   /// - Parameters:
@@ -143,6 +155,7 @@ public struct JobWaits: Sendable {
     }
   }
 
+  /// The rule for a job, in memory: for lists, where each job is at hand.
   private func rule(_ job: Job, _ run: JobRun?) -> Rule? {
     guard run == nil || job.state != .available else { return nil }
     return rules.first { $0.scope.contains(job) }
@@ -153,7 +166,14 @@ public struct JobWaits: Sendable {
       .replacingOccurrences(of: "T", with: " ").replacingOccurrences(of: "Z", with: " UTC")
   }
 
-  /// Matches the jobs that wait for a reason, and some that run.
+  /// Matches the jobs that wait for a reason, and some that run: of two pools, for example, the other one may run a job
+  /// that is ready for this one.
+  ///
+  /// Jobs of earlier rules are excluded, since the first rule counts. Of the jobs that wait for a turn:
+  ///
+  /// ```text
+  /// state is available AND queue != "mail" AND kind IN {import, mail}
+  /// ```
   func predicate(_ wait: JobWait) -> NSPredicate {
     var parts: [NSPredicate] = []
     var others: [NSPredicate] = []
@@ -169,6 +189,7 @@ public struct JobWaits: Sendable {
 }
 
 extension JobWaits.Scope {
+  /// Whether a job is in the scope. A ready job is one in the state `available`.
   fileprivate func contains(_ job: Job) -> Bool {
     if case .states(let states) = self { return states.contains(job.state) }
     guard job.state == .available else { return false }
@@ -189,6 +210,7 @@ extension JobWaits.Scope {
     return NSCompoundPredicate(andPredicateWithSubpredicates: [JobState.available.predicate, condition])
   }
 
+  /// The part of the predicate that tells the ready jobs of the scope from others.
   private var condition: NSPredicate {
     switch self {
     case .states, .ready: NSPredicate(value: true)

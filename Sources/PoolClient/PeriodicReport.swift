@@ -33,7 +33,22 @@ public struct PeriodicReport {
   /// Whether the last runs could be looked up.
   public let knowsLastRuns: Bool
 
-  /// - Parameter store: the path of the store that notes the last runs; nil when it is not known.
+  /// Reads the entries of a queue directory.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// let report = try PeriodicReport(queue: "queue/", store: nil)  // without the last runs
+  /// let bad = report.rows.filter { $0.problem != nil }
+  /// print(bad.isEmpty ? "all entries are good" : bad.map(\.name).joined(separator: ", "))
+  /// ```
+  ///
+  /// It costs a read of each file, and one fetch in the pool's store.
+  ///
+  /// - Parameters:
+  ///   - queue: the queue directory; its `periodic/` is read.
+  ///   - store: the path of the store that notes the last runs; nil when it is not known.
+  ///   - now: the moment from which the next runs are counted. Default: now.
   /// - Throws: ``PeriodicReportError``, and what reading the directory and the store throws.
   public init(queue: String, store: String?, at now: Date = Date()) throws {
     let path = QueueLayout(root: queue).periodic
@@ -71,6 +86,15 @@ public struct PeriodicReport {
   // MARK: As text
 
   /// The lines of a table, and below it one line for each bad file with what is wrong.
+  ///
+  /// ```text
+  /// name     cron       time zone      catch up  kind    last run           next run
+  /// broken                                                                  bad
+  /// nightly  0 3 * * *  Europe/Berlin  last      export  2026-01-01 02:00Z  2026-01-02 02:00Z
+  /// bad: …/periodic/broken.json …
+  /// ```
+  ///
+  /// Times are in UTC. A question mark stands for a last run that could not be looked up.
   public func lines(_ layout: TextLayout = .file) -> [String] {
     if rows.isEmpty { return ["no periodic entries"] }
     var table = TextTable([
@@ -98,7 +122,13 @@ public struct PeriodicReport {
     Timestamp.text(date).prefix(16).replacingOccurrences(of: "T", with: " ") + "Z"
   }
 
-  /// A JSON object for each entry.
+  /// A JSON object for each entry, good or bad; a bad one has `problem`, and null for all that its file does not say.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// for entry in try PeriodicReport(queue: "queue/", store: "app.sqlite").json { print(entry.text) }
+  /// ```
   public var json: [JSONValue] {
     rows.map { row in
       .object([
@@ -135,7 +165,8 @@ public enum PeriodicReportError: Error, Hashable, Sendable, CustomStringConverti
 }
 
 extension StoreReader {
-  /// The last time of each entry for which a job was submitted, by name.
+  /// The last time of each entry for which a job was submitted, by name. The mark of an entry whose times were changed
+  /// since says nothing of the new ones, and is passed over.
   fileprivate func lastPeriodicRuns(of entries: [PeriodicEntry]) throws -> [String: Date] {
     var runs: [String: Date] = [:]
     try perform { context, _ in

@@ -1,4 +1,5 @@
-/// What a person at a terminal, or the terminal, wants of a screen.
+/// What a person at a terminal, or the terminal, wants of a screen. The command reads bytes and sequences of keys, and
+/// makes these of them; screens know no terminal.
 package enum ScreenEvent: Equatable, Sendable {
   case key(Character)
   case up, down, pageUp, pageDown, home, enter, escape, backspace
@@ -10,7 +11,7 @@ package enum ScreenEvent: Equatable, Sendable {
 
 /// The explanation of a screen's keys, which takes the screen's place.
 enum ScreenHelp {
-  /// The lines, `rows` of them at most.
+  /// The lines, `rows` of them at most, the last of which says how to come back.
   static func lines(_ keys: [(keys: String, meaning: String)], layout: TextLayout, rows: Int) -> [String] {
     let longest = keys.map(\.keys.count).max() ?? 0
     // On a narrow terminal a column of its own for the meanings would have room for a word in each line.

@@ -1,6 +1,10 @@
 import CoreData
 
 /// Text from a store or a file, made fit for a terminal.
+///
+/// What a job prints, an error's message and a file's name come from anybody. A terminal obeys sequences in them: they
+/// could colour what follows, move the cursor over other lines, or set the window's title. A newline would make two
+/// lines of one. So all of it goes through ``escaped(_:)`` before it is printed.
 public enum TerminalText {
   /// The text with escapes in place of everything that a terminal might obey, or that would break a line.
   ///
@@ -28,6 +32,8 @@ public enum TerminalText {
     }
   }
 
+  /// Control characters of ASCII and of Latin-1 (C0, C1), the marks and overrides of the direction of writing, the
+  /// separators of lines and paragraphs, and the byte order mark.
   private static func mustEscape(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0..<0x20, 0x7F..<0xA0: true
@@ -36,7 +42,8 @@ public enum TerminalText {
     }
   }
 
-  /// The text cut to `width` columns, the last of them an ellipsis.
+  /// The text cut to `width` columns, the last of them an ellipsis. A wide character that would stick out by half is
+  /// left out.
   package static func cut(_ text: String, to width: Int) -> String {
     guard self.width(text) > width else { return text }
     var room = width - 1

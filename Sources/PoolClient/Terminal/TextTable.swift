@@ -9,6 +9,15 @@ import Jobs
 /// table.add(["import", "12", "no such file"])
 /// print(table.lines(TextLayout(columns: 30, hasColours: false)).joined(separator: "\n"))
 /// ```
+///
+/// The widths come from all rows, so the lines are made when the table is complete. In 30 columns, and in 16:
+///
+/// ```text
+/// kind    dead  error                 kind    dead
+/// import    12  no such file          import    12
+/// ```
+///
+/// For programs, print JSON: a cell may be cut, and a column left out.
 public struct TextTable {
   /// A column: its title, and what happens to it on a narrow terminal.
   public struct Column: Sendable {
@@ -80,7 +89,9 @@ public struct TextTable {
     return line
   }
 
-  /// The columns that are shown, with their widths.
+  /// The columns that are shown, with their widths. For a terminal it tries, in this order: all columns, with texts cut
+  /// to 16 columns at the narrowest; the same without the column that is worth least, and so on; and at last those that
+  /// may not be left out, with texts cut to four.
   private func fitted(to width: Int?) -> [(column: Int, width: Int)] {
     var natural = columns.map(\.title.count)
     for row in rows {
@@ -105,7 +116,8 @@ public struct TextTable {
     }
   }
 
-  /// Takes from the widest columns of texts until all fit; false when that is not enough.
+  /// Takes from the widest columns of texts until all fit; false when that is not enough. Numbers are not cut: a part
+  /// of a number is another number.
   private func shrink(_ widths: inout [Int], _ shown: [Int], to width: Int, narrowest: Int) -> Bool {
     var excess = shown.reduce(2 * (shown.count - 1)) { $0 + widths[$1] } - width
     while excess > 0 {
