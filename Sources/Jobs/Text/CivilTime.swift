@@ -1,9 +1,19 @@
 /// The proleptic Gregorian calendar, in whole days counted from 0000-03-01: years begin in March there, so that the
 /// leap day is the last.
+///
+/// ```text
+/// day(year: 0, month: 3, day: 1)          0
+/// day(year: 2001, month: 1, day: 1)       730,791, daysTo2001
+/// ```
+///
+/// `Calendar` and `DateFormatter` would give the same for a price that each job and each line of a log would pay; here
+/// a date takes some divisions.
 enum CivilTime {
   /// 2001-01-01, where Foundation's dates begin.
   static let daysTo2001 = day(year: 2001, month: 1, day: 1)
 
+  /// The number of a day. The term (153 × month + 2) / 5 gives the days before a month that is counted from March: the
+  /// lengths 31, 30, 31, 30, 31 repeat every five months.
   static func day(year: Int, month: Int, day: Int) -> Int {
     let year = month > 2 ? year : year - 1
     let monthFromMarch = (month + 9) % 12
@@ -11,6 +21,8 @@ enum CivilTime {
     return 365 * year + leap4 - leap100 + leap400 + (153 * monthFromMarch + 2) / 5 + day - 1
   }
 
+  /// The date of a day's number: an era is 400 years, 146,097 days. The three divisions take out the leap days, of
+  /// which every fourth year has one, but not every hundredth.
   static func civil(day: Int) -> (year: Int, month: Int, day: Int) {
     let (era, dayOfEra) = day.quotientAndRemainder(flooring: 146_097)
     let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
@@ -20,7 +32,7 @@ enum CivilTime {
     return (era * 400 + yearOfEra + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * monthFromMarch + 2) / 5 + 1)
   }
 
-  /// 0 is Sunday: 2001-01-01 was a Monday.
+  /// The day of the week, 0 for Sunday.
   static func weekday(day: Int) -> Int { (day - daysTo2001 + 1).quotientAndRemainder(flooring: 7).remainder }
 
   static func daysIn(_ month: Int, _ year: Int) -> Int {

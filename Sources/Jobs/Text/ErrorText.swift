@@ -5,6 +5,14 @@ import LinuxSystem
 public enum ErrorText {
   /// One sentence without a full stop: the error's text, and for an `NSError` that of the errors under it which have a
   /// text of their own.
+  ///
+  /// ```swift
+  /// do { try context.save() } catch { print("cannot save:", ErrorText.text(error)) }
+  /// // cannot save: An object changed in the store since being read: … (NSCocoaErrorDomain 133020)
+  /// ```
+  ///
+  /// An error of Swift says what its `description` says. A Foundation error about a file names the file, and what the
+  /// system says of it.
   public static func text(_ error: any Error) -> String {
     if type(of: error) is CocoaError.Type, let error = error as? CocoaError { return fileText(error) }
     // Swift's own errors become an NSError only when they are cast; Core Data's are one from the beginning.

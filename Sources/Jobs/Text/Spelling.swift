@@ -2,9 +2,15 @@
 public enum Spelling {
   /// The candidate nearest to `word`, or nil when no candidate is near enough.
   ///
+  /// ```swift
+  /// print(Spelling.nearest(to: "imprt", among: ["import", "export"]) ?? "none")  // import
+  /// print(Spelling.nearest(to: "xyz", among: ["import", "export"]) ?? "none")  // none
+  /// ```
+  ///
   /// Near enough is at most one edit (a letter too many, missing, wrong, or two swapped) for each three letters of the
   /// word, and at least one. A candidate that begins with the word is near, too. Case is ignored. Nothing is near to a
-  /// word of more than `longestWord` bytes, which is unlikely to be mistyped.
+  /// word of more than 200 bytes, which is unlikely to be mistyped. Of two candidates that are equally near the first
+  /// one is taken.
   ///
   /// - Complexity: for each candidate of a similar length the product of both lengths.
   public static func nearest(to word: String, among candidates: some Sequence<String>) -> String? {
@@ -24,6 +30,11 @@ public enum Spelling {
   }
 
   /// The end of a sentence that says that a word is unknown: "; did you mean NAME?", or else what is known.
+  ///
+  /// ```swift
+  /// print("there is no kind imprt" + Spelling.hint(to: "imprt", among: ["import"], .quotes))
+  /// // there is no kind imprt; did you mean "import"?
+  /// ```
   ///
   /// - Parameters:
   ///   - mark: what stands around the name.
@@ -58,6 +69,9 @@ public enum Spelling {
   private static let longestWord = 200
 
   /// How many single edits lead from one word to the other; swapping two neighbours counts as one.
+  ///
+  /// It is the "optimal string alignment" distance: three rows of the table of all pairs of beginnings are kept, since
+  /// a swap looks two rows back.
   static func editDistance(_ from: [UInt8], _ to: [UInt8]) -> Int {
     if from.isEmpty || to.isEmpty { return max(from.count, to.count) }
     var beforePrevious = [Int](repeating: 0, count: to.count + 1)

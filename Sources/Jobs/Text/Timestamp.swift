@@ -6,6 +6,14 @@ import CoreData
 /// was, between the years 1 and 9999.
 public enum Timestamp {
   /// The date, with as many digits of the second as it needs: `2026-01-01T00:00:00Z`, `…:00.25Z`.
+  ///
+  /// ```swift
+  /// print(Timestamp.text(Date(timeIntervalSinceReferenceDate: 0)))  // 2001-01-01T00:00:00Z
+  /// print(Timestamp.text(Date(timeIntervalSinceReferenceDate: 0.25)))  // 2001-01-01T00:00:00.25Z
+  /// ```
+  ///
+  /// Years beyond four digits are written with more, which RFC 3339 does not allow: see ``canWrite(_:)``. What is no
+  /// date, such as an infinity, becomes its number.
   public static func text(_ date: Date) -> String {
     let seconds = date.timeIntervalSinceReferenceDate
     guard seconds.isFinite, abs(seconds) < 1e12 else { return String(seconds) }
@@ -18,7 +26,8 @@ public enum Timestamp {
     return text + "Z"
   }
 
-  /// Whether RFC 3339 can write the date: its years have four digits.
+  /// Whether RFC 3339 can write the date: its years have four digits, from 0000 to 9999. `.distantPast` and
+  /// `.distantFuture` are among them.
   public static func canWrite(_ date: Date) -> Bool {
     (seconds(year: 0)..<seconds(year: 10_000)).contains(date.timeIntervalSinceReferenceDate)
   }
@@ -46,6 +55,14 @@ public enum Timestamp {
 
   /// The date that the text names, nil if it names none: `2026-01-01`, `2026-01-01T00:00:00Z`, with fractions of the
   /// second and another offset than `Z` if need be.
+  ///
+  /// ```swift
+  /// print(Timestamp.date("2026-01-01T01:00:00+01:00") == Timestamp.date("2026-01-01"))  // true
+  /// print(Timestamp.date("2026-02-30") as Any)  // nil
+  /// ```
+  ///
+  /// A date without a time is midnight in UTC. A time without an offset is refused: it would be another moment on each
+  /// machine. Second 60 is taken for the first of the next minute. Up to 18 digits of a fraction are read.
   public static func date(_ text: String) -> Date? {
     var scanner = Scanner(unread: Array(text.utf8)[...])
     guard let year = scanner.number(4), scanner.skip("-"), let month = scanner.number(2), scanner.skip("-"),
@@ -67,7 +84,7 @@ public enum Timestamp {
   }
 }
 
-/// Takes the parts of a date from the front of its text.
+/// Takes the parts of a date from the front of its text. Each function takes what it finds, or nothing.
 private struct Scanner {
   var unread: ArraySlice<UInt8>
 

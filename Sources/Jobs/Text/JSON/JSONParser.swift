@@ -8,6 +8,11 @@
 /// try parser.enterArray()
 /// while try parser.nextElement() { print(try parser.value()) }
 /// ```
+///
+/// Job files, parameters, periodic entries and the texts in rows are read by it. `JSONSerialization` is not used: it
+/// rounds numbers that a double cannot hold, takes a member that stands twice, and forgets the members' order.
+///
+/// After an error the parser is of no further use. It is a value: a copy reads on by itself.
 public struct JSONParser {
   let bytes: [UInt8]
   /// How many bytes are read.
@@ -21,6 +26,11 @@ public struct JSONParser {
   public init(_ bytes: [UInt8]) { self.bytes = bytes }
 
   /// The one value that the text holds.
+  ///
+  /// ```swift
+  /// let value = try JSONParser.parse(#"{"size": 3, "tags": ["a"]}"#)
+  /// print(value["size"]?.intValue ?? 0, value["tags"]?.arrayValue?.count ?? 0)
+  /// ```
   ///
   /// - Throws: ``JSONError``, also if something follows the value.
   public static func parse(_ text: String) throws(JSONError) -> JSONValue {
@@ -38,10 +48,14 @@ public struct JSONParser {
     }
   }
 
-  /// The next value, whole.
+  /// The next value, whole: with all that is in it in memory. White space before it is passed over.
+  ///
+  /// - Throws: ``JSONError`` if the text ends or what comes is no value.
   public mutating func value() throws(JSONError) -> JSONValue { try value(depth: 0) }
 
   /// Steps into the array that comes next; ``nextElement()`` then leads from element to element.
+  ///
+  /// - Throws: ``JSONError`` if something other than an array comes.
   public mutating func enterArray() throws(JSONError) {
     try expect("[", "an array")
     isFirst = true
@@ -53,6 +67,16 @@ public struct JSONParser {
   }
 
   /// Steps into the object that comes next; ``nextName()`` then leads from member to member.
+  ///
+  /// ```swift
+  /// var parser = JSONParser(Array(#"{"kind": "index", "priority": 5}"#.utf8))
+  /// try parser.enterObject()
+  /// while let name = try parser.nextName() { print(name, try parser.value()) }
+  /// ```
+  ///
+  /// Who steps through an object sees a member that stands twice as two; ``value()`` refuses it.
+  ///
+  /// - Throws: ``JSONError`` if something other than an object comes.
   public mutating func enterObject() throws(JSONError) {
     try expect("{", "an object")
     isFirst = true
@@ -64,6 +88,8 @@ public struct JSONParser {
     return try name()
   }
 
+  /// An error at the present position. It counts the lines up to there, so it costs a pass over what was read; there is
+  /// one for each text at most.
   func error(_ reason: String) -> JSONError {
     let end = min(position, bytes.count)
     let line = bytes[..<end].count { $0 == UInt8(ascii: "\n") } + 1
@@ -86,6 +112,7 @@ public struct JSONError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension JSONParser {
+  /// One value. Its first byte says which kind it is, and every kind reads up to the byte behind its end.
   private mutating func value(depth: Int) throws(JSONError) -> JSONValue {
     guard depth < Self.maximumDepth else {
       throw error("arrays and objects lie deeper than \(Self.maximumDepth) in each other")
@@ -104,6 +131,8 @@ extension JSONParser {
     }
   }
 
+  /// The members of an object. Up to eight names are compared with each other; more go into a set, so that an object
+  /// with a hundred thousand members takes no time that grows with their square.
   private mutating func object(depth: Int) throws(JSONError) -> [JSONMember] {
     try enterObject()
     var members: [JSONMember] = []
@@ -128,6 +157,8 @@ extension JSONParser {
     return elements
   }
 
+  /// Moves to the next element or member: passes the comma before it, except before the first. False at the end, behind
+  /// which it stands then.
   private mutating func next(closing: UInt8, _ what: String) throws(JSONError) -> Bool {
     skipSpace()
     guard position < bytes.count else { throw error("\(what) has no end") }
@@ -162,6 +193,7 @@ extension JSONParser {
     position += 1
   }
 
+  /// `true`, `false` or `null`. What follows, such as the `x` of `nullx`, is found by who reads on.
   private mutating func word(_ text: StaticString, _ value: JSONValue) throws(JSONError) -> JSONValue {
     let end = position + text.utf8CodeUnitCount
     let matches = text.withUTF8Buffer { word in
@@ -172,6 +204,7 @@ extension JSONParser {
     return value
   }
 
+  /// Passes over the white space of RFC 8259: space, tab, newline and carriage return.
   mutating func skipSpace() {
     while position < bytes.count {
       switch bytes[position] {

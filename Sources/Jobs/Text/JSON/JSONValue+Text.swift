@@ -1,5 +1,13 @@
 extension JSONValue: CustomStringConvertible {
   /// The value on one line, without needless spaces, members in their order: the form of JSON Lines.
+  ///
+  /// ```swift
+  /// let value: JSONValue = ["kind": "index", "sizes": [1, 2], "done": nil]
+  /// print(value.text)  // {"kind":"index","sizes":[1,2],"done":null}
+  /// ```
+  ///
+  /// Read by ``JSONParser/parse(_:)`` it is the same value again. Costs one pass, and an array that grows; use
+  /// ``write(to:)`` for many values.
   public var text: String {
     var bytes: [UInt8] = []
     // As long as the parameters of most jobs.
@@ -12,6 +20,14 @@ extension JSONValue: CustomStringConvertible {
   public var description: String { text }
 
   /// Appends ``text`` as UTF-8.
+  ///
+  /// ```swift
+  /// var bytes: [UInt8] = []
+  /// for book in try context.fetch(Book.fetchRequest()) {
+  ///   JSONValue.string(book.objectID.uriString).write(to: &bytes)
+  ///   bytes.append(UInt8(ascii: "\n"))
+  /// }
+  /// ```
   public func write(to bytes: inout [UInt8]) {
     switch self {
     case .null: bytes += "null".utf8
@@ -37,6 +53,7 @@ extension JSONValue: CustomStringConvertible {
     }
   }
 
+  /// A string in quotes. Stretches without an escape are appended in one piece.
   private static func writeQuoted(_ value: String, to bytes: inout [UInt8]) {
     bytes.append(UInt8(ascii: "\""))
     var value = value
@@ -52,10 +69,13 @@ extension JSONValue: CustomStringConvertible {
     bytes.append(UInt8(ascii: "\""))
   }
 
+  /// Whether a byte of UTF-8 is escaped: control characters, DEL, the quotation mark and the backslash. All bytes of
+  /// longer characters are 0x80 and above, and stay.
   private static func needsEscape(_ byte: UInt8) -> Bool {
     byte < 0x20 || byte == 0x7F || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
   }
 
+  /// The short escapes for the characters that people know by them, `\u00` and two digits for the others.
   private static func writeEscaped(_ byte: UInt8, to bytes: inout [UInt8]) {
     switch byte {
     case UInt8(ascii: "\""), UInt8(ascii: "\\"):

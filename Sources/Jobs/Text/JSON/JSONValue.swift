@@ -1,5 +1,13 @@
 /// A JSON value as it was written: numbers keep their digits and objects the order of their members.
 ///
+/// ```swift
+/// let parameters: JSONValue = ["path": "photos.csv", "limit": 100]
+/// print(parameters["path"]?.stringValue ?? "", parameters["limit"]?.intValue ?? 0)
+/// ```
+///
+/// Two values are equal if they are written alike: 1 and 1.0 are different numbers here, and two objects with the same
+/// members in another order are different objects. `==` therefore suits texts that are kept, and not what they mean.
+///
 /// Source: RFC 8259. Values are read by ``JSONParser`` and written by ``text``.
 public enum JSONValue: Hashable, Sendable {
   case null
