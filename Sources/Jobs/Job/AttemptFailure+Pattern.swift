@@ -20,6 +20,23 @@ extension AttemptFailure {
   public static let longestPattern = 200
 
   /// The ``pattern`` of a failure that a person knows as `type: message`.
+  ///
+  /// ```swift
+  /// print(AttemptFailure.pattern(of: "IOError: /tmp/a17b: no space, 0x7f3a at 12:30"))
+  /// // IOError: /tmp/#: no space, # at #
+  /// ```
+  ///
+  /// The rules, in the order in which they are tried at each place:
+  ///
+  /// ```text
+  /// "…" '…' “…”      what stands in quotes, unless it is an apostrophe in a word    "/users/17"  ─▶ "…"
+  /// a UUID           as a whole, in hexadecimal groups with dashes                  ─▶ #
+  /// a word           with hexadecimal digits only, four or more, one of them 0–9    7f3a         ─▶ #
+  ///                  else its digits                                                file17       ─▶ file#
+  /// numbers          that . , : or - joins are one                                  12:30        ─▶ #
+  /// ```
+  ///
+  /// `workerpool failures` groups by it, and the web page and `JobFilter` find the jobs of a group by it.
   public static func pattern(of text: String) -> String {
     let line = text.split(whereSeparator: \.isNewline).first ?? ""
     var pattern = ""
@@ -47,7 +64,8 @@ extension AttemptFailure {
     return String(pattern.prefix(longestPattern))
   }
 
-  /// The longest part of a pattern that stands in the JSON text of each failure with the pattern; nil without any.
+  /// The longest part of a pattern that stands in the JSON text of each failure with the pattern; nil without any. A
+  /// fetch asks for rows that contain it, so that only these are read and compared.
   ///
   /// Workers in other languages write that text, too. It has only characters that no writer of JSON escapes, and none
   /// of the colon and the space between the type and the message, which are stored apart.

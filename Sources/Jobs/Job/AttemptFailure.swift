@@ -50,7 +50,8 @@ public struct AttemptFailure: Hashable, Sendable {
     self.standardError = standardError
   }
 
-  /// The failure without the ends of texts that are too long to be kept.
+  /// The failure without the ends of texts that are too long to be kept: a worker may write megabytes before it dies,
+  /// and each job that is shown would carry them along.
   var bounded: AttemptFailure {
     var failure = self
     failure.message = String(message.prefix(Self.longestText))
@@ -84,6 +85,7 @@ public struct AttemptFailure: Hashable, Sendable {
     return !lines.isEmpty && lines.allSatisfy(message.contains) ? [] : standardError
   }
 
+  /// A failure that was written by ``text(_:)``, or by a worker in another language. Only the type is needed.
   private init?(_ json: JSONValue) {
     guard let type = json["type"]?.stringValue else { return nil }
     self.init(
@@ -96,11 +98,17 @@ public struct AttemptFailure: Hashable, Sendable {
     stack = json["stack"]?.arrayValue?.compactMap(\.stringValue) ?? []
   }
 
+  /// The failures in a job's row; none for a text that is not JSON.
   static func list(_ text: String?) -> [AttemptFailure] {
     guard let text, let json = try? JSONParser.parse(text) else { return [] }
     return json.arrayValue?.compactMap(AttemptFailure.init) ?? []
   }
 
+  /// The text in a job's row: an array of the last ten failures, of which only the last one with a stack keeps it.
+  ///
+  /// ```text
+  /// [{"attempt":1,"date":"2026-01-01T00:00:00Z","type":"HTTPError","message":"503 after 1.5 s","host":"a","pid":4711}]
+  /// ```
   static func text(_ failures: [AttemptFailure]) -> String? {
     guard !failures.isEmpty else { return nil }
     var failures = Array(failures.suffix(kept))

@@ -25,6 +25,14 @@ extension JobRequest {
 
   /// The same request with its unique parts and period as a plain unique key: the store knows nothing else.
   ///
+  /// ```text
+  /// uniqueBy: [kind, objects]         the key "by kind,objects: 9f86d081884c7d65…"
+  /// unique: "nightly"                 with uniquePeriod 3600: "by unique,period: …", another one in each hour
+  /// ```
+  ///
+  /// A period begins at a round time since 1970, the same for all producers, and not at the first job. The key is
+  /// reserved until its end, also by a job that has finished earlier (`uniqueFor`).
+  ///
   /// - Parameters:
   ///   - now: when the job comes.
   ///   - context: the context of new objects that the request names.
@@ -50,6 +58,8 @@ extension JobRequest {
     return request
   }
 
+  /// The value of a part, as it goes into the hash. Parameters are compared as values: `{"a":1,"b":2}` and
+  /// `{"b":2.0,"a":1}` are the same.
   private func value(of part: UniquePart) throws -> JSONValue {
     switch part {
     case .kind: .string(kind)
@@ -87,6 +97,13 @@ extension JSONValue {
     }
   }
 
+  /// The one text of a number's value: its digits without the zeros at both ends, with a power of ten if there is one.
+  ///
+  /// ```text
+  /// 1.50      15e-1        100       100
+  /// 0.10      1e-1         1e2       100
+  /// -0.0      0            1e30      1e30
+  /// ```
   private static func canonicalNumber(_ text: String) -> String {
     let parts = text.split(whereSeparator: { $0 == "e" || $0 == "E" })
     let mantissa = parts[0].drop { $0 == "-" }.split(separator: ".")

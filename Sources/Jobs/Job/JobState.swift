@@ -55,7 +55,12 @@ public enum JobState: Int16, Sendable, CaseIterable {
     }
   }
 
-  /// The state with this name; nil for other words.
+  /// The state with this name; nil for other words, also for `running`, which is none of a row.
+  ///
+  /// ```swift
+  /// let finished = Job.fetchRequest()
+  /// finished.predicate = JobState(name: "dead")?.predicate
+  /// ```
   public init?(name: String) {
     guard let state = Self.allCases.first(where: { $0.name == name }) else { return nil }
     self = state
@@ -86,6 +91,11 @@ public enum JobEvent: Hashable, Sendable {
 
 extension JobState {
   /// The state that follows, or nil when the event means nothing to a job in this state.
+  ///
+  /// ```swift
+  /// print(JobState.available.after(.failed(attempts: 1), policy: RetryPolicy())?.name ?? "nothing")  // retryable
+  /// print(JobState.succeeded.after(.cancelled, policy: RetryPolicy())?.name ?? "nothing")  // nothing
+  /// ```
   ///
   /// A pure function, and the only check of a change of state.
   public func after(_ event: JobEvent, policy: RetryPolicy) -> JobState? {

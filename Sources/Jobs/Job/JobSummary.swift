@@ -1,6 +1,9 @@
 import CoreData
 
 /// The facts that the coordinator keeps of a job that may run now.
+///
+/// A value of about a hundred bytes instead of a managed object: the coordinator has thousands of them in its window,
+/// on a thread that no context belongs to. Everything else of a job is read by the worker that gets it.
 public struct JobSummary: Hashable, Sendable {
   /// The number in the job's URI.
   public let key: Int64
@@ -59,6 +62,13 @@ public struct JobSummary: Hashable, Sendable {
 }
 
 /// Where a job stands among the ready ones: a higher priority comes first, then the older job.
+///
+/// ```swift
+/// let positions = [JobPosition(priority: 0, key: 7), JobPosition(priority: 5, key: 9)]
+/// print(positions.sorted().map(\.key))  // [9, 7]
+/// ```
+///
+/// It is also a place to read on from: of the ready jobs behind it (`ReadyQuery.after`).
 public struct JobPosition: Hashable, Comparable, Sendable {
   /// The job's priority.
   public let priority: Int

@@ -1,5 +1,27 @@
 import CoreData
 
+/// The changes of a job's state. All of them go through `move`, which asks `JobState.after(_:policy:)`, and none of
+/// them saves: what a worker changes and that its job is done is one transaction.
+///
+/// ```text
+/// who calls                          what
+/// WorkerKit, in the worker           markSucceeded, markFailed, markSnoozed
+/// the pool, of a worker that died    markCrashed, markDiedWithHost
+/// the pool, by time or dependents    markDue, markBlocked, markReleased
+/// a person                           markCancelled, markRetried
+/// ```
+///
+/// Two processes may change one job. The later save fails as a merge conflict (133020), since the row has another
+/// version, and whoever wanted to change it looks again:
+///
+/// ```text
+/// the worker                             the pool
+///                                        it counts as dead: markCrashed(…)
+/// markSucceeded(…), with its work
+///                                        save: state = retryable
+/// save: conflict, nothing of its work
+/// is written
+/// ```
 extension PoolJob {
   /// The number of the attempt that comes next, or is under way: attempts that failed and those that crashed count
   /// alike, no matter whether the worker or the pool writes how this one ends.
@@ -116,6 +138,8 @@ extension PoolJob {
   /// Since when the job could run: when it came, or when its time came.
   package var couldBeginAt: Date { runAt.map { max($0, createdAt) } ?? createdAt }
 
+  /// Changes the state, and what every change of the state does: the claim goes, and so does the time to run at; a job
+  /// that has ended gets the time of its end, and gives up its unique key unless it reserves it.
   private func move(_ event: JobEvent, policy: RetryPolicy, at now: Date) throws {
     guard let next = state.after(event, policy: policy) else {
       throw JobTransitionError(job: objectID.uriString, state: state, event: event)
@@ -129,11 +153,12 @@ extension PoolJob {
     if !next.isUnfinished, activeKey != nil, !isKeyTaken(at: now) { activeKey = nil }
   }
 
-  /// Whether this job, once it is finished, still reserves its unique key.
+  /// Whether this job, once it is finished, still reserves its unique key: `uniqueFor` counts from when it came.
   func isKeyTaken(at now: Date) -> Bool {
     options.uniqueFor.map { createdAt + $0 > now } ?? false
   }
 
+  /// Adds a failure to the job's, sets the time of the next attempt, and inserts the jobs of hooks.
   private func note(_ failure: AttemptFailure, failures count: Int, policy: RetryPolicy, at now: Date) throws {
     failures += [failure.bounded]
     if state == .retryable {

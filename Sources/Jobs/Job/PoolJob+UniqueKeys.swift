@@ -1,7 +1,18 @@
 import CoreData
 
+/// Unique keys. The column `activeKey` has a unique index: it is the key of a job that is unfinished, or that still
+/// reserves it. `uniqueKey` stays in the row for people, and for a job that is retried.
+///
+/// ```text
+/// job                        uniqueKey     activeKey
+/// available                  nightly       nightly
+/// succeeded                  nightly       NULL, so that another job may have the key
+/// succeeded, uniqueFor       nightly       nightly, until the period is over
+/// retried                    nightly       nightly again; the save fails if another job has it (133021)
+/// ```
 extension PoolJob {
-  /// The unique keys among these that a job has. A finished job whose period is over loses its key here.
+  /// The unique keys among these that a job has. A finished job whose period is over loses its key here: nobody needs
+  /// to look for such jobs at other times.
   static func takenKeys(
     among keys: [String], in context: NSManagedObjectContext, at now: Date
   ) throws -> Set<ExactText> {

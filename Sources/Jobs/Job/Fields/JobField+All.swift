@@ -7,10 +7,18 @@ extension JobField {
 
   // Every job uses these, and a function alone is passed on with less work than a whole field.
 
-  /// Functions that read each of ``asked`` from a job file, in their order.
+  /// Functions that read each of ``asked`` from a job file, in their order: `JobFile.keys` has the names in the same
+  /// one.
   static let readers = asked.compactMap { $0.request?.read }
 
   /// What a new job's row gets: the value of each field that an attribute keeps, and what follows from several fields.
+  ///
+  /// ```text
+  /// activeKey     the unique key, as long as the job is unfinished or reserves it: the unique index is on this column
+  /// options       the text of all fields that are kept there
+  /// state         nothing for a job that may run now, which is the attribute's default
+  /// createdAt     when the job came
+  /// ```
   static let columns: [NewJobAttribute] =
     asked.compactMap { field in
       field.attribute.flatMap { name in field.request.map { NewJobAttribute(name, $0.column) } }
@@ -25,9 +33,11 @@ extension JobField {
 
   private static let kindsOwn = "the kind's own"
 
-  /// The fields that producers ask for.
+  /// The fields that producers ask for. A new one is added here, and is then known to job files, `submit`, the
+  /// documentation's table and the lists: no other place has to be changed, but for the row's attribute, if it has one.
   static let asked: [JobField] = work + conditions + dependencies
 
+  /// What is to be done, and when.
   private static let work: [JobField] = [
     .attribute(
       "kind", .name, get: { $0.kind }, set: { $0.kind = $1 },
@@ -50,6 +60,7 @@ extension JobField {
       applies: { $0 > $1 }, get: { $0.runAt }, set: { $0.runAt = $1 }, value: { $0.runAt }),
   ]
 
+  /// Under which conditions: uniqueness, attempts, time, limits.
   private static let conditions: [JobField] = [
     .attribute(
       "unique", .text, attribute: "uniqueKey",
@@ -95,6 +106,7 @@ extension JobField {
       set: { $0.limit = $1 }),
   ]
 
+  /// What the job has to do with others: labels, dependencies, batches, tags, the submission.
   private static let dependencies: [JobField] = [
     .passing("label", .name, get: { $0.label }, set: { $0.label = $1 }),
     .options(
@@ -121,6 +133,7 @@ extension JobField {
     .passing("submission", .name, get: { $0.submission }, set: { $0.submission = $1 }),
   ]
 
+  /// What the pool and plugins write. The state is not shown by it, since a row does not say whether the job runs.
   private static let writtenByPool: [JobField] = [
     .written("options") { $0.options.json }, .written("activeKey", show: nil),
     .written("claimant", show: nil), .written("hostDeaths", show: nil),

@@ -2,8 +2,23 @@ import CoreData
 
 /// One field of a job: its name, how a producer asks for it, where the store keeps it, and how it is shown.
 ///
+/// ```swift
+/// for field in JobField.all where field.request != nil {
+///   print(field.name, field.request?.expected ?? "", field.option?.help ?? "")
+/// }
+/// ```
+///
 /// ``all`` is the only list of a job's fields. It decides what job files may contain, what `workerpool submit` offers,
 /// what goes into a row, what a periodic entry may not have, and what `workerpool jobs --json` shows.
+///
+/// A field is of one of four kinds, each made by a function:
+///
+/// ```text
+/// attribute(…)   a producer asks for it, and a column of the row keeps it     kind, queue, runAt
+/// options(…)     a producer asks for it, and the text of options keeps it     tags, backoff, after
+/// passing(…)     a producer asks for it, and no row keeps it                  label, uniqueBy
+/// written(…)     the pool and plugins write it                                crashes, output
+/// ```
 public struct JobField: Sendable {
   /// The name in job files and in the JSON of `workerpool jobs`.
   public let name: String
@@ -20,7 +35,7 @@ public struct JobField: Sendable {
   /// The field of a job in the store as JSON; nil for one that is not shown. Called on the queue of the job's context.
   public private(set) var show: (@Sendable (PoolJob) -> JSONValue)?
 
-  /// A field in a request.
+  /// A field in a request: the ways in which it comes, as JSON or as text, and to which it goes.
   public struct Request: Sendable {
     /// Reads the field from the value of its member in a job file.
     let read: @Sendable (JSONValue, inout JobRequest) throws(JobFieldError) -> Void
@@ -36,7 +51,7 @@ public struct JobField: Sendable {
     public let isForPeriodicJobs: Bool
   }
 
-  /// A field among the options of a job, which its row keeps as one text.
+  /// A field among the options of a job, which its row keeps as one text: so a field that few jobs set needs no column.
   struct OptionsMember: Sendable {
     let read: @Sendable (JSONValue, inout JobOptions) -> Void
     let write: @Sendable (JobOptions) -> JSONValue?
@@ -70,6 +85,14 @@ public struct JobField: Sendable {
   }
 
   /// Reads the field from the texts of its command-line option.
+  ///
+  /// ```swift
+  /// var request = JobRequest(kind: "index")
+  /// for field in JobField.all where field.name == "priority" { try field.read(arguments: ["5"], into: &request) }
+  /// print(request.priority)  // 5
+  /// ```
+  ///
+  /// Of an option that may not be repeated the last text counts.
   ///
   /// - Throws: ``JobFieldError``.
   public func read(arguments texts: [String], into job: inout JobRequest) throws(JobFieldError) {
@@ -158,6 +181,7 @@ extension JobField {
     return field
   }
 
+  /// The part that all fields have which producers ask for: reading, writing, the column of a new row, the option.
   private static func requested<Value>(
     _ name: String, _ form: JobFieldForm<Value>, isForPeriodicJobs: Bool, option: Option?,
     get: @escaping @Sendable (JobRequest) -> Value?, set: @escaping @Sendable (inout JobRequest, Value) -> Void,
@@ -181,6 +205,9 @@ extension JobField {
 // MARK: - Values in rows
 
 /// An attribute of a new job's row, and its value for a job that came at a time: nil leaves the attribute's default.
+///
+/// A file of 100,000 jobs takes this path for each attribute of each job; so it is a function and not a look-up by
+/// name.
 struct NewJobAttribute: Sendable {
   let name: String
   let value: @Sendable (JobRequest, Date) -> JobColumn?
@@ -191,7 +218,7 @@ struct NewJobAttribute: Sendable {
   }
 }
 
-/// A value of a new job's row, in the type of its attribute.
+/// A value of a new job's row, in the type of its attribute: without a box, which an `Any` would be.
 enum JobColumn {
   case integer(Int64)
   case double(Double)

@@ -1,6 +1,15 @@
 import CoreData
 
 /// The form of a field's values: how they are read from JSON and from the command line, and how they are written.
+///
+/// ```text
+/// job file        {"priority": 5}     decode ──▶ 5 ──▶ problem: none
+/// command line    --priority 5        argument ──▶ JSON 5 ──▶ the same
+/// row, list       5                   encode ──▶ JSON 5
+/// ```
+///
+/// Reading has two steps, since a row may have a value that no job file may: `decode` takes all values of the right
+/// type, and `problem` refuses those beyond the limits, with a sentence.
 struct JobFieldForm<Value: Sendable>: Sendable {
   /// What a value must be, as in "must be a whole number from 1 to 10".
   let expected: String
@@ -44,13 +53,14 @@ struct JobFieldForm<Value: Sendable>: Sendable {
 // MARK: - Texts
 
 extension JobFieldForm<String> {
+  /// A text for which one condition decides. The error says what is expected, and not the text, which may be secret.
   private static func string(
     _ expected: String, where isAllowed: @escaping @Sendable (String) -> Bool
   ) -> JobFieldForm {
     JobFieldForm(expected, decode: { $0.stringValue }, encode: { .string($0) }, problem: { isAllowed($1) ? nil : "" })
   }
 
-  /// The name of a kind or a queue.
+  /// The name of a kind or a queue. The error shows it: names are no secrets.
   static var name: JobFieldForm {
     JobFieldForm(
       "a name of 1 to 100 letters, digits, \".\", \"_\" and \"-\"", decode: { $0.stringValue }, encode: { .string($0) },
@@ -67,7 +77,7 @@ extension JobFieldForm<String> {
     }
   }
 
-  /// A JSON object, kept as its text.
+  /// A JSON object, kept as its text: a worker gets the numbers in the digits in which the producer wrote them.
   static var object: JobFieldForm {
     JobFieldForm(
       "a JSON object", decode: { if case .object = $0 { $0.text } else { nil } },
@@ -87,7 +97,7 @@ extension JobFieldForm where Value: RawRepresentable & CaseIterable, Value.RawVa
 }
 
 extension JobFieldForm {
-  /// Some of a type's words; with commas between them on the command line.
+  /// Some of a type's words; with commas between them on the command line: `--unique-by kind,objects`.
   static func words<Word: RawRepresentable & CaseIterable & Sendable>(of type: Word.Type) -> JobFieldForm
   where Value == [Word], Word.RawValue == String {
     let words = Word.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
@@ -142,7 +152,8 @@ extension JobFieldForm<Int16> {
 }
 
 extension JobFieldForm<Double> {
-  /// A length of time.
+  /// A length of time. 0 is none: a timeout of nothing would end each attempt, and a backoff of nothing would try
+  /// without a pause.
   static func seconds(atMost maximum: Double) -> JobFieldForm {
     JobFieldForm(
       "a number of seconds above 0 and at most \(Int(maximum))", decode: { $0.doubleValue }, encode: { .number($0) },
@@ -153,6 +164,7 @@ extension JobFieldForm<Double> {
 // MARK: - Lists
 
 extension JobFieldForm<[String]> {
+  /// A list of texts, each of which fulfils a condition. The error names the first that does not by its number, from 1.
   private static func list(
     _ expected: String, _ isUnsuitable: String, where isElement: @escaping @Sendable (String) -> Bool,
     atMost maximum: Int = .max, otherwise hint: String = ""
@@ -167,7 +179,7 @@ extension JobFieldForm<[String]> {
       })
   }
 
-  /// URIs of objects.
+  /// URIs of objects. That there is such an object is not looked at: a job may be submitted before the object is saved.
   static var objects: JobFieldForm {
     list("an array of object URIs such as \"x-coredata://STORE/Document/p42\"", "none") { ObjectURI($0) != nil }
   }
@@ -184,7 +196,7 @@ extension JobFieldForm<[String]> {
       })
   }
 
-  /// Jobs that must succeed before this one.
+  /// Jobs that must succeed before this one: by their URIs, or by labels of earlier lines of the same file.
   static var jobs: JobFieldForm {
     list(
       "an array of job URIs, or of labels of earlier lines", "neither",
