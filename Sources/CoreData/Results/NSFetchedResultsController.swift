@@ -135,8 +135,8 @@ open class NSFetchedResultsController<ResultType>: NSObject {
   /// The file lies in the user's folder for caches, under the program's name: two programs do not disturb each other.
   open var cacheName: String? { results.cacheName }
 
-  /// Fetches the results and starts to follow changes. The delegate is not called. On another thread than the context's
-  /// it runs on the context's queue and waits.
+  /// Fetches the results and starts to follow changes. On another thread than the context's it runs on the context's
+  /// queue and waits.
   ///
   /// ```swift
   /// let request = NSFetchRequest<Book>(entityName: "Book")
