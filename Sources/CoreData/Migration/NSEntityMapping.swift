@@ -219,9 +219,9 @@ extension NSEntityDescription {
 /// mapping.valueExpression = NSExpression(format: "uppercase:($source.title)")
 /// ```
 ///
-/// The expressions may call methods: those of the manager, such as `FUNCTION($manager,
-/// "destinationInstancesForEntityMappingNamed:sourceInstances:", "BookToBook", $source.books)`, and those of a policy,
-/// which answers in `value(forSelector:arguments:)`.
+/// The expressions may call methods: those of the manager, such as
+/// `FUNCTION($manager, "destinationInstancesForEntityMappingNamed:sourceInstances:", "BookToBook", $source.books)`, and
+/// those of a policy, which answers in `value(forSelector:arguments:)`.
 ///
 /// Source: Apple's documentation of `NSPropertyMapping`.
 open class NSPropertyMapping: NSObject {

@@ -13,9 +13,9 @@
 /// authors.@unionOfArrays.awards       the members of all the collections in one
 /// ```
 ///
-/// In SQL an operator becomes a subquery with an aggregate, `(SELECT COUNT(*) FROM ZBOOK t1 WHERE t1.ZAUTHOR =
-/// t0.Z_PK)`; those that join several collections exist in memory only. The functions `sum:` and `average:` differ from
-/// `@sum` and `@avg`: `average:` does not count nil.
+/// In SQL an operator becomes a subquery with an aggregate,
+/// `(SELECT COUNT(*) FROM ZBOOK t1 WHERE t1.ZAUTHOR = t0.Z_PK)`; those that join several collections exist in memory
+/// only. The functions `sum:` and `average:` differ from `@sum` and `@avg`: `average:` does not count nil.
 ///
 /// Source: Key-Value Coding Programming Guide, "Using Collection Operators"; `@avg` divides by the number of all
 /// members there too.

@@ -242,9 +242,9 @@ struct FormatLexer {
 
   /// A word, or a function's name with its colons.
   ///
-  /// Whether the colons belong to the word is known only behind them: `add:to:(a, b)` is a function, and in `TERNARY(p,
-  /// a:b)` the colon is an error. So this reads on as far as the name may go and returns to the end of the first word
-  /// if no parenthesis follows. A colon before `=` is the assignment operator.
+  /// Whether the colons belong to the word is known only behind them: `add:to:(a, b)` is a function, and in
+  /// `TERNARY(p, a:b)` the colon is an error. So this reads on as far as the name may go and returns to the end of the
+  /// first word if no parenthesis follows. A colon before `=` is the assignment operator.
   private mutating func word() -> FormatToken.Kind {
     let start = position
     let word = readName()

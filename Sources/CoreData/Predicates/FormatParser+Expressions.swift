@@ -16,8 +16,8 @@ extension FormatParser {
   /// depth of the recursion is counted.
   mutating func operation() throws -> Node { try nested { try $0.assignmentOrSets() } }
 
-  /// The loosest operators. Set operations have one level and associate to the left: `a UNION b MINUS c` is `(a UNION
-  /// b) MINUS c`.
+  /// The loosest operators. Set operations have one level and associate to the left: `a UNION b MINUS c` is
+  /// `(a UNION b) MINUS c`.
   ///
   /// Each result goes through `asExpression`, although it is known to be an expression: that is where the depth of the
   /// tree is checked, and each operation makes the tree one level deeper.

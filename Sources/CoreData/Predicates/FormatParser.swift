@@ -22,10 +22,10 @@
 /// `**` 6. All of them associate to the left, so `2 ** 3 ** 2` is 64. Unary signs bind tighter than all: `-2 ** 2` is
 /// 4.
 ///
-/// A parenthesis may hold a predicate or an expression, and only its content tells which: `(a + b) > 3` and `(a > b)
-/// AND c`. So every level returns a `Node`, which is either. Groups of predicates are no recursion: `PredicateGroups`
-/// finds them beforehand, and `either()` keeps a list of those that are open. So a chain that a program built two by
-/// two, which prints with as many parentheses as it has parts, needs no deep stack.
+/// A parenthesis may hold a predicate or an expression, and only its content tells which: `(a + b) > 3` and
+/// `(a > b) AND c`. So every level returns a `Node`, which is either. Groups of predicates are no recursion:
+/// `PredicateGroups` finds them beforehand, and `either()` keeps a list of those that are open. So a chain that a
+/// program built two by two, which prints with as many parentheses as it has parts, needs no deep stack.
 ///
 /// Callers are the initialisers with a format, `NSPredicate.parse(format:arguments:)`,
 /// `NSExpression.parse(format:arguments:)` and the readers of model and mapping files. A parser is used once.

@@ -61,8 +61,8 @@ open class NSComparisonPredicate: NSPredicate {
 
   /// The part that a collection on the left takes. Raw values are Apple's.
   ///
-  /// It applies to the left side only: `"Emma" == ANY books.title` is not possible, and is written `"Emma" IN
-  /// books.title`. NONE is no modifier of its own: a format makes NOT ANY of it.
+  /// It applies to the left side only: `"Emma" == ANY books.title` is not possible, and is written
+  /// `"Emma" IN books.title`. NONE is no modifier of its own: a format makes NOT ANY of it.
   public enum Modifier: UInt, Sendable {
     /// The left value is compared as a whole.
     ///
@@ -71,8 +71,8 @@ open class NSComparisonPredicate: NSPredicate {
     case direct = 0
     /// `ALL`: every member must compare true; an empty collection does.
     ///
-    /// In SQL it asks for a member that fails: `NOT (EXISTS (SELECT 1 FROM ZBOOK t1 WHERE t1.ZAUTHOR = t0.Z_PK AND
-    /// …))`.
+    /// In SQL it asks for a member that fails:
+    /// `NOT (EXISTS (SELECT 1 FROM ZBOOK t1 WHERE t1.ZAUTHOR = t0.Z_PK AND …))`.
     case all = 1
     /// `ANY`, `SOME`: one member must compare true.
     ///
@@ -112,8 +112,8 @@ open class NSComparisonPredicate: NSPredicate {
     /// `!=`. In a fetch from SQLite a nil value does not match, in memory it does.
     ///
     /// Also written `<>`. SQL: `ZTITLE <> ?`, with nil `ZTITLE IS NOT NULL`; below NOT, ALL and NONE `ZTITLE IS NOT ?`,
-    /// so that the negation keeps the rows without a value. To find such rows too, write `title != "Emma" OR title ==
-    /// nil`.
+    /// so that the negation keeps the rows without a value. To find such rows too, write
+    /// `title != "Emma" OR title == nil`.
     case notEqualTo = 5
     /// `MATCHES`: the whole string matches a regular expression in ICU's syntax.
     ///
@@ -129,8 +129,8 @@ open class NSComparisonPredicate: NSPredicate {
     /// `BEGINSWITH`
     ///
     /// The left text begins with the right one. No text begins with the empty one, as with Apple's predicates. SQL
-    /// without options: a range, `ZTITLE >= ? AND ZTITLE < ?`, which an index serves; with options `cd_begins(ZTITLE,
-    /// ?, 257)`.
+    /// without options: a range, `ZTITLE >= ? AND ZTITLE < ?`, which an index serves; with options
+    /// `cd_begins(ZTITLE, ?, 257)`.
     case beginsWith = 8
     /// `ENDSWITH`
     ///
@@ -138,9 +138,9 @@ open class NSComparisonPredicate: NSPredicate {
     case endsWith = 9
     /// `IN`: the left value is a member of the right collection, or part of the right string.
     ///
-    /// SQL: `ZTITLE IN (?, ?)`. From 501 texts or integers on the list is one parameter, `IN (SELECT value FROM
-    /// json_each(?))`. A nil among the members finds rows without a value. With a to-many key path on the right it is
-    /// an EXISTS.
+    /// SQL: `ZTITLE IN (?, ?)`. From 501 texts or integers on the list is one parameter,
+    /// `IN (SELECT value FROM json_each(?))`. A nil among the members finds rows without a value. With a to-many key
+    /// path on the right it is an EXISTS.
     case `in` = 10
     /// `CONTAINS`: the right value is a member of the left collection, or part of the left string.
     ///

@@ -23,8 +23,8 @@ extension PredicateFormatInitializable {
   /// `[c]` ignores case, `[d]` accents, over all of Unicode.
   ///
   /// NOT binds tightest, then AND, then OR. Words such as AND, IN and SELF may be written in any case; a property with
-  /// such a name is written `#in`. ANY, ALL and NONE ask for members of a to-many relationship: `ANY books.pages >
-  /// 500`. Two conditions on the same member need SUBQUERY.
+  /// such a name is written `#in`. ANY, ALL and NONE ask for members of a to-many relationship:
+  /// `ANY books.pages > 500`. Two conditions on the same member need SUBQUERY.
   ///
   /// Parsing takes time proportional to the text. Where one text is used again and again, parse it once with variables
   /// and fill them with `withSubstitutionVariables(_:)`. Any thread may make a predicate.

@@ -41,9 +41,9 @@ extension NSPredicate {
   /// The parts of a chain of ANDs or ORs, however they are grouped: those of compounds of the same kind among the parts
   /// are parts of the chain.
   ///
-  /// A program that adds condition after condition, `p = NSCompoundPredicate(andPredicateWithSubpredicates: [p,
-  /// next])`, builds a tree as deep as it is long. A list instead of recursion flattens it without needing a deep
-  /// stack, and SQL gets one flat condition.
+  /// A program that adds condition after condition,
+  /// `p = NSCompoundPredicate(andPredicateWithSubpredicates: [p, next])`, builds a tree as deep as it is long. A list
+  /// instead of recursion flattens it without needing a deep stack, and SQL gets one flat condition.
   static func chain(of type: NSCompoundPredicate.LogicalType, _ parts: [NSPredicate]) -> [NSPredicate] {
     var remainingParts = Array(parts.reversed())
     var flat: [NSPredicate] = []

@@ -45,8 +45,8 @@ extension PredicateFormatInitializable {
 /// ```
 ///
 /// A condition and a value are different things for `NSPredicate`, and one thing for the macro, so `predicate(_:)` and
-/// `value(_:)` convert between them: `isRead` alone becomes `isRead == 1`, and a condition that is compared, `($0.pages
-/// > 3) == true`, becomes `TERNARY(pages > 3, 1, 0) == 1`.
+/// `value(_:)` convert between them: `isRead` alone becomes `isRead == 1`, and a condition that is compared,
+/// `($0.pages > 3) == true`, becomes `TERNARY(pages > 3, 1, 0) == 1`.
 struct PredicateConversion {
   /// The counterpart of an expression.
   enum Result {

@@ -152,8 +152,8 @@ enum PredicateFunction: String, CaseIterable {
   /// call spells.
   ///
   /// A predefined name goes first even with an operand: `FUNCTION(books, "count:")` is `count:(books)`. The argument of
-  /// `valueForKeyPath:` is either a text or a key path that stands for itself, `FUNCTION(author, "valueForKeyPath:",
-  /// "name")` or `…, name)`, as archives of Apple's have it.
+  /// `valueForKeyPath:` is either a text or a key path that stands for itself,
+  /// `FUNCTION(author, "valueForKeyPath:", "name")` or `…, name)`, as archives of Apple's have it.
   static func value(
     of name: String, operand: NSExpression?, arguments: [NSExpression], in context: EvaluationContext
   ) -> Any? {

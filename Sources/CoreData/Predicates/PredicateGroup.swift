@@ -37,8 +37,8 @@ struct PredicateOperand {
     return ParsedCompoundPredicate(type: type, subpredicates: parts)
   }
 
-  /// Adds an operand to the chain. What was read so far becomes the first part if it was something else: in `a AND b OR
-  /// c` the AND is complete and becomes one part of the OR.
+  /// Adds an operand to the chain. What was read so far becomes the first part if it was something else: in
+  /// `a AND b OR c` the AND is complete and becomes one part of the OR.
   mutating func join(_ other: PredicateOperand, by type: NSCompoundPredicate.LogicalType) {
     if self.type != type { wrap(type) }
     if other.type == type {

@@ -103,8 +103,8 @@ enum PredicateValue {
     }
   }
 
-  /// The kind of a value that is neither common nor an object: these casts take the longest. `[Any]` goes before `any
-  /// Sequence`, and texts before sequences, since a `Substring` is both.
+  /// The kind of a value that is neither common nor an object: these casts take the longest. `[Any]` goes before
+  /// `any Sequence`, and texts before sequences, since a `Substring` is both.
   private static func readOther(_ value: Any) -> PredicateValue {
     switch value {
     case let value as MemberValues: return .collection(value.values)

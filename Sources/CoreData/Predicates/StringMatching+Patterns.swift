@@ -117,7 +117,7 @@ struct LikePattern {
 
   /// Walks text and pattern together, and returns to the last `*` when a literal fails. Only the last one matters: an
   /// earlier star could not find a match that the last one cannot. So there is no recursion and no exponential time;
-  /// the worst case is text × pattern, as for "a*a*a*b".
+  /// the worst case is text × pattern, as for `a*a*a*b`.
   func matches(_ text: String) -> Bool {
     let scalars = Array(text.unicodeScalars)
     var step = 0

@@ -3,9 +3,9 @@
 /// The localized orders use no locale: letters without marks first, then marks, then case with lower before upper, then
 /// code points. `localizedStandardCompare:` also compares digits as numbers.
 ///
-/// In SQLite each order but `binary` is a collation of the connection, `ORDER BY t0.ZTITLE COLLATE
-/// CD_LOCALIZED_STANDARD ASC`. An index of the model is in binary order, so it serves a sort without a selector only;
-/// the others sort the rows that the fetch found.
+/// In SQLite each order but `binary` is a collation of the connection,
+/// `ORDER BY t0.ZTITLE COLLATE CD_LOCALIZED_STANDARD ASC`. An index of the model is in binary order, so it serves a
+/// sort without a selector only; the others sort the rows that the fetch found.
 ///
 /// ```text
 /// binary                     "Zoo" "apple" "file10" "file9" "Äpfel"
