@@ -149,6 +149,19 @@ open class NSExpression: NSObject, NSCopying {
   /// `add:to:`, `from:subtract:`, `multiply:by:`, `divide:by:`, `modulus:by:`. A missing or nil argument gives nil.
   /// `random`, `mode:` and indexes cannot be computed in SQL (134070); `now()` is evaluated once for the whole fetch.
   ///
+  /// ```text
+  /// sum: count: min: max: average: median: mode: stddev:      of a collection, or of several arguments
+  /// add:to: from:subtract: multiply:by: divide:by:            + - * /   integers stay integers as long as they fit
+  /// modulus:by: abs: negate:                                  remainder with the sign of the first; -x
+  /// sqrt: log: ln: exp: raise:toPower:                        doubles; ** is raise:toPower:
+  /// ceiling: floor: trunc:                                    up, down, towards zero
+  /// bitwiseAnd:with: bitwiseOr:with: bitwiseXor:with:         & | ^
+  /// leftshift:by: rightshift:by: onesComplement:              << >> ~
+  /// uppercase: lowercase: canonical: length:                  texts; canonical: drops case and accents
+  /// now random random: randomn:                               the time; from 0 to below 1, or below the argument
+  /// castObject:toType: objectFrom:withIndex: noindex:         CAST(x, "NSDate"), list[0], the argument itself
+  /// ```
+  ///
   /// - Parameters:
   ///   - name: with its colons, one for each argument: "raise:toPower:".
   ///   - arguments: the arguments in the order of the name.
@@ -172,6 +185,18 @@ open class NSExpression: NSObject, NSCopying {
   ///
   /// In SQL a method becomes a call of `cd_method`, which runs the same code for each row and cannot use an index. A
   /// PostgreSQL store has no such function: the fetch throws 134070.
+  ///
+  /// ```text
+  /// texts        length uppercaseString lowercaseString capitalizedString substringToIndex: substringFromIndex:
+  ///              stringByAppendingString: stringByReplacingOccurrencesOfString:withString: hasPrefix: hasSuffix:
+  ///              containsString: componentsSeparatedByString: compare: intValue doubleValue boolValue
+  ///              lastPathComponent pathExtension …
+  /// numbers      intValue doubleValue boolValue stringValue compare: decimalNumberByAdding: …
+  /// dates        dateByAddingTimeInterval: timeIntervalSinceDate: timeIntervalSince1970 earlierDate: laterDate:
+  /// URLs         absoluteString host path scheme       UUIDs   UUIDString       data   length
+  /// collections  count firstObject lastObject objectAtIndex: containsObject: componentsJoinedByString: allKeys …
+  /// any value    isEqual: description self valueForKeyPath:
+  /// ```
   ///
   /// - Parameters:
   ///   - target: the receiver. A nil receiver gives nil; a receiver without such a method traps when it is evaluated.

@@ -48,6 +48,8 @@ public final class NSFetchRequestExpression: NSExpression {
   ///
   /// A fetch that fails ends the process, since an expression's value cannot be an error.
   ///
+  /// In a format it is `FETCH(request, context, YES)`, with `%@` for the request and the context.
+  ///
   /// - Parameters:
   ///   - fetch: an expression whose value is a fetch request.
   ///   - context: an expression whose value is a context, on whose queue the expression is evaluated.

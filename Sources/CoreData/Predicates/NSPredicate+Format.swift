@@ -32,6 +32,25 @@ extension PredicateFormatInitializable {
   /// An invalid format is a programming error and traps; use `NSPredicate.parse(format:arguments:)` for text that a
   /// user wrote. `NSPredicate` is Foundation's class: CoreData adds what Foundation on Linux lacks.
   ///
+  /// ```text
+  /// =  ==  !=  <>  <  <=  >  >=          values of one kind; nil only with == and !=
+  /// BETWEEN {1, 9}                       both bounds belong to it
+  /// IN {"a", "b"}    IN %@               a member of a list, a set, a relationship; a part of a text
+  /// CONTAINS  BEGINSWITH  ENDSWITH       texts; CONTAINS also a member of a relationship
+  /// LIKE "E*a?"                          * any characters, ? one
+  /// MATCHES "[A-Z]\\d+"                  a regular expression for the whole text
+  /// [c] [d] [cd]                         behind an operator: without case, without accents
+  /// ANY  ALL  NONE                       before the left side: members of a to-many relationship
+  /// books.@count  @sum  @avg  @min @max  books.@sum.pages
+  /// SUBQUERY(books, $b, $b.pages > 9)    the members that meet several conditions
+  /// TERNARY(pages > 9, "long", "short")  one of two values
+  /// CAST(700000000, "NSDate")            also "NSNumber", "NSString", "NSUUID", "NSURL"
+  /// FUNCTION(title, "length")            a method: see NSExpression(forFunction:selectorName:arguments:)
+  /// sum:(books.pages)  a + b * 2         functions: see NSExpression(forFunction:arguments:)
+  /// TRUEPREDICATE  FALSEPREDICATE        constants; YES, NO, NULL and numbers are values
+  /// $NAME                                a variable: see withSubstitutionVariables(_:)
+  /// ```
+  ///
   /// - Parameters:
   ///   - format: the text.
   ///   - arguments: a value for each `%…`, in the order of the text; nil is a value. Too few trap, further ones are
@@ -134,6 +153,8 @@ extension ExpressionFormatInitializable {
   /// let count = NSExpression(format: "SUBQUERY(books, $b, $b.isRead == YES).@count")
   /// print(hours, count)
   /// ```
+  ///
+  /// A derivation in a model and a column of a dictionary fetch are written so.
   public init(format: String, _ arguments: Any?...) {
     self = NSExpression.trapping(format, .list(arguments)) as! Self  // On NSExpression; not on a subclass.
   }

@@ -52,6 +52,14 @@ extension SortDescriptorKeyInitializable {
   /// each comparison and which no index serves: for long lists keep a folded copy in a derived attribute and sort by
   /// that.
   ///
+  /// ```text
+  /// nil, compare:                      "Zoo" "apple" "file10" "file9" "Äpfel"     by bytes
+  /// caseInsensitiveCompare:            "apple" "file10" "file9" "Zoo" "Äpfel"
+  /// localizedCompare:                  "Äpfel" "apple" "file10" "file9" "Zoo"
+  /// localizedCaseInsensitiveCompare:   the same, and "a" and "A" are equal
+  /// localizedStandardCompare:          "Äpfel" "apple" "file9" "file10" "Zoo"     as file managers list names
+  /// ```
+  ///
   /// - Parameters:
   ///   - key: keys with dots between them; nil for the texts themselves.
   ///   - ascending: whether the least value comes first.
