@@ -90,6 +90,17 @@ struct FormatToken {
 /// `rules.in` need no `#`. `FIRST`, `LAST` and `SIZE` are reserved inside of brackets only. `FETCH` is no keyword: it
 /// is a word before a parenthesis, so a property may have this name.
 ///
+/// ```text
+/// AND OR NOT                                       connect predicates; also && || !
+/// IN BETWEEN CONTAINS BEGINSWITH … MATCHES         operators of a comparison
+/// ANY SOME ALL NONE                                before a comparison's left side
+/// TRUEPREDICATE FALSEPREDICATE                     predicates by themselves
+/// TRUE YES FALSE NO NULL NIL SELF ANYKEY           values
+/// CAST FUNCTION SUBQUERY TERNARY                   calls, with a parenthesis behind
+/// UNION INTERSECT MINUS                            operators on collections
+/// FIRST LAST SIZE                                  indexes, in brackets
+/// ```
+///
 /// Source: Predicate Programming Guide, "Reserved Words".
 enum FormatKeyword: String {
   case and = "AND"

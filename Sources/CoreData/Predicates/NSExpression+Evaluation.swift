@@ -8,6 +8,14 @@ extension NSExpression {
   ///
   /// Arguments of a function are evaluated from left to right; of TERNARY only the chosen side is. SUBQUERY evaluates
   /// its predicate once for each member with a changed copy of the context, so nested ones see the outer variables.
+  ///
+  /// ```text
+  /// SUBQUERY(books, $b, $b.pages > $limit)   object: an author, variables: [limit: 500]
+  ///   books                                  [emma, persuasion]
+  ///   $b.pages > $limit                      variables: [limit: 500, b: emma]         true
+  ///   $b.pages > $limit                      variables: [limit: 500, b: persuasion]   false
+  ///                                          [emma]
+  /// ```
   final func value(in context: EvaluationContext) -> Any? {
     switch node {
     case .constant(let value): value is NSNull ? nil : value

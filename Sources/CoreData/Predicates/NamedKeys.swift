@@ -29,6 +29,7 @@ package struct NamedKeys {
   package mutating func add(_ expression: NSExpression) {
     switch expression.node {
     // A text may be a path that a function follows.
+    // For example `FUNCTION(author, "valueForKeyPath:", "name")`.
     case .constant(let value): if let text = value as? String { add(path: text) }
     case .evaluatedObject, .variable, .anyKey, .block: break
     case .keyPath(let operand, let path):

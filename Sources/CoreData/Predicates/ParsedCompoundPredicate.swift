@@ -7,6 +7,8 @@
 ///
 /// Everything that has a compound to make in this module makes this one: the parser, substitution, the macro's
 /// conversion, archives.
+///
+/// A copy is the predicate itself: it is immutable, as are its parts.
 final class ParsedCompoundPredicate: NSCompoundPredicate {
   /// Foundation's method would evaluate each part with a new context.
   override func evaluate(with object: Any?) -> Bool {

@@ -18,11 +18,16 @@
 /// https://unicode-org.github.io/icu/userguide/strings/regexp.html
 struct PlainExpression {
   /// The expression in PostgreSQL's syntax, for whole texts.
+  ///
+  /// Bound as a parameter: `ZTITLE ~ $1`.
+  ///
+  /// Source: https://www.postgresql.org/docs/15/functions-matching.html
   let posix: String
 
   /// Greedy repetitions. Both engines find the same whole matches with them.
   private static let repetitions: Set<Unicode.Scalar> = ["*", "+", "?"]
-  /// Characters with a meaning that are not known here.
+  /// Characters with a meaning that is not looked into here: anchors, counted repetitions, and signs of ICU's set
+  /// operations.
   private static let others: Set<Unicode.Scalar> = ["^", "$", "{", "}", "]", "#", "&", "~"]
   /// What may stand behind a backslash for itself.
   private static let escaped: Set<Unicode.Scalar> = [

@@ -66,10 +66,12 @@ enum PredicateArithmetic {
     combine(a, b, exact: { $0.addingReportingOverflow($1) }, decimal: { $0 + $1 }, inexact: { $0 + $1 })
   }
 
+  /// `a - b`; the sign of an operand is `0 - a`.
   static func subtract(_ a: Any?, _ b: Any?) -> Any? {
     combine(a, b, exact: { $0.subtractingReportingOverflow($1) }, decimal: { $0 - $1 }, inexact: { $0 - $1 })
   }
 
+  /// `a * b`.
   static func multiply(_ a: Any?, _ b: Any?) -> Any? {
     combine(a, b, exact: { $0.multipliedReportingOverflow(by: $1) }, decimal: { $0 * $1 }, inexact: { $0 * $1 })
   }

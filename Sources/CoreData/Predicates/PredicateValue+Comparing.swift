@@ -40,6 +40,15 @@ extension PredicateValue: Hashable {
   ///
   /// A decimal and a double compare as doubles, which is how SQLite would compare the stored numbers. Saved objects of
   /// one entity are ordered by their keys.
+  ///
+  /// ```text
+  /// 9007199254740993 and 9007199254740992.0    greater, although the integer has no double of its own
+  /// "Z" and "a"                                less, by bytes
+  /// 0.1 (decimal) and 0.1 (double)             same, as doubles
+  /// 1 and "1"                                  nil: different kinds
+  /// NaN and anything                           nil
+  /// [1] and [1]                                nil, although they are equal
+  /// ```
   func order(to other: PredicateValue) -> ComparisonResult? {
     switch (self, other) {
     case (.integer(let a), .integer(let b)): PredicateValue.order(a, b)

@@ -28,6 +28,7 @@ extension Array {
         case .orderedSame: continue
         }
       }
+      // Equal by all descriptors: the order before.
       return first < second
     }
     return order.map { self[$0] }
