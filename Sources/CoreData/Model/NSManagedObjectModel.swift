@@ -115,8 +115,7 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
   /// The names of the configurations, the default one (all entities, "PF_DEFAULT_CONFIGURATION_NAME") first, the others
   /// sorted.
   ///
-  /// A store gets a configuration's name when it is opened; nil and the default name mean all entities. Xcode's models
-  /// have one called "Default", which is empty or has all entities and means nothing special here.
+  /// A store gets a configuration's name when it is opened; nil and the default name mean all entities.
   open var configurations: [String] {
     [Self.defaultConfigurationName] + entityNamesByConfiguration.keys.sorted()
   }
@@ -247,8 +246,8 @@ extension NSManagedObjectModel {
   /// lookup tables of each entity. From now on `isEditable` is false, and every setter of the model and its parts
   /// traps.
   ///
-  /// Two coordinators on two threads may both freeze a model: the tables that the first one stored stay. The references
-  /// are atomic, so reading them needs no lock.
+  /// The tables are set once: of two coordinators those of the first one stay. The references are atomic, so reading
+  /// them needs no lock.
   func freeze() {
     guard isEditable else { return }
     for case let relationship as NSRelationshipDescription in storedEntities.flatMap(\.declaredProperties) {

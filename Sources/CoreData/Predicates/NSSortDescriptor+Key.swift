@@ -21,10 +21,10 @@ extension SortDescriptorKeyInitializable {
   /// which their keys were given.
   ///
   /// In SQL stores the descriptors become ORDER BY, `ORDER BY t1.ZNAME ASC, t0.ZPAGES DESC`, with a join for each
-  /// relationship on the way. An index over the same attributes in the same directions saves the sorting, if the fetch
-  /// has a limit or a batch size even most of the reading. Transient properties cannot be sorted by in SQL (134070).
-  /// Rows that are equal by all descriptors have no order that is the same each time: add "objectID" as the last one
-  /// where pages of results follow each other.
+  /// relationship on the way. An index over the same attributes in the same directions saves the sorting, and with a
+  /// limit most of the reading too. Transient properties cannot be sorted by in SQL (134070). Rows that are equal by
+  /// all descriptors have no order that is the same each time: add "objectID" as the last one where pages of results
+  /// follow each other.
   ///
   /// `NSSortDescriptor` is Foundation's class: CoreData adds what Foundation on Linux lacks. A descriptor never changes
   /// and may be used on any thread.
