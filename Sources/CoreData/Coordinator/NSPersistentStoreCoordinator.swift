@@ -328,9 +328,9 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// after, on the caller's thread. The file stays.
   ///
   /// What happens otherwise: in a context that still has objects of the store, a fault reads as one whose row is
-  /// missing, which deletes the object in the context; `existingObject(with:)` throws 133000, and saving a change of one
-  /// that was read throws 134030. Adding the store again does not revive these objects: they refer to the store that was
-  /// removed.
+  /// missing, which deletes the object in the context; `existingObject(with:)` throws 133000, and saving a change of
+  /// one that was read throws 134030. Adding the store again does not revive these objects: they refer to the store
+  /// that was removed.
   ///
   /// It closes the connections, which waits for a statement that runs, and for the last connection to a SQLite file
   /// copies the log into the file. Any thread.
