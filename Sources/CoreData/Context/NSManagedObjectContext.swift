@@ -364,6 +364,12 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
 
   /// A context that only the current thread may use, without a queue: `perform` and `performAndWait` trap, and it can
   /// be no parent.
+  ///
+  /// Old programs make one on each of their threads. Nothing wakes it: it merges other saves only when its thread calls
+  /// `mergeChanges(fromContextDidSave:)`, and ends its events with saves and `processPendingChanges()`. New code takes
+  /// `init(concurrencyType:)`.
+  ///
+  /// Source: Apple's documentation of `NSManagedObjectContextConcurrencyType.confinementConcurrencyType`.
   @available(*, deprecated, message: "Use init(concurrencyType:).")
   public convenience override init() { self.init(concurrencyType: .confinementConcurrencyType) }
 

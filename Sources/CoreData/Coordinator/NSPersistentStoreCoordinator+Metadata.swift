@@ -83,8 +83,27 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// Replaces the metadata in a store's file at once, except for what the store itself needs. No model is needed.
-  /// Coordinators that have the store open keep the metadata that they have read. Throws as
-  /// `metadataForPersistentStore(ofType:at:options:)` does, and 134090 if the file stays locked.
+  ///
+  /// ```swift
+  /// var metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(type: .sqlite, at: url)
+  /// metadata["Origin"] = "restored from a backup"
+  /// try NSPersistentStoreCoordinator.setMetadata(metadata, type: .sqlite, at: url)
+  /// ```
+  ///
+  /// Use it for tools, on files that no coordinator has open: coordinators that have the store open keep the metadata
+  /// that they have read, and write it back when they change their own. For an open store use the coordinator's
+  /// `setMetadata(_:for:)`.
+  ///
+  /// It is one transaction for a SQLite file, and rewrites a binary or XML file. Any thread.
+  ///
+  /// - Parameters:
+  ///   - metadata: the new entries; nil removes the program's.
+  ///   - storeType: the type of the store.
+  ///   - url: the place of the store.
+  ///   - options: the options that the store was opened with, such as its table prefix.
+  /// - Throws: as `metadataForPersistentStore(ofType:at:options:)` does, and 134090 if the file stays locked.
+  ///
+  /// Source: Apple's documentation of `setMetadata(_:forPersistentStoreOfType:at:options:)`.
   public class func setMetadata(
     _ metadata: [String: Any]?, forPersistentStoreOfType storeType: String, at url: URL,
     options: [AnyHashable: Any]? = nil

@@ -106,6 +106,14 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
 
   /// The place in iCloud to which Apple's framework mirrors the store. Without effect, except that an
   /// `NSPersistentCloudKitContainer` keeps a history of such a store. Default: nil.
+  ///
+  /// ```swift
+  /// let description = NSPersistentStoreDescription(url: url)
+  /// let options = NSPersistentCloudKitContainerOptions(containerIdentifier: "iCloud.com.example.library")
+  /// description.cloudKitContainerOptions = options
+  /// ```
+  ///
+  /// Source: Apple's documentation of `cloudKitContainerOptions`.
   open var cloudKitContainerOptions: NSPersistentCloudKitContainerOptions?
 
   /// A description of a SQLite store in memory, until `url` is set. It suits tests: the store takes batch requests,
@@ -195,6 +203,14 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
 
   /// The pragmas of each SQLite connection, by name: those that `setValue(_:forPragmaNamed:)` has set. Empty by
   /// default, although connections run pragmas of the framework's own.
+  ///
+  /// ```swift
+  /// let description = NSPersistentStoreDescription(url: url)
+  /// description.setValue("FULL" as NSString, forPragmaNamed: "synchronous")
+  /// print(description.sqlitePragmas)  // ["synchronous": FULL]
+  /// ```
+  ///
+  /// Source: Apple's documentation of `sqlitePragmas`.
   open var sqlitePragmas: [String: NSObject] {
     (options[NSSQLitePragmasOption] as? NSDictionary).map { dictionary in
       Dictionary(

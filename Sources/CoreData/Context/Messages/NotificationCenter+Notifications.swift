@@ -27,6 +27,10 @@ extension NotificationCenter {
 
   /// The sequence that `notifications(named:object:)` gives. Several tasks may iterate over it, each with an iterator
   /// of its own.
+  ///
+  /// It holds the poster that was named, and no notifications: those are with the iterators.
+  ///
+  /// Source: Apple's documentation of `NotificationCenter.Notifications`.
   public final class Notifications: AsyncSequence, Sendable {
     private let center: NotificationCenter
     private let name: Notification.Name
@@ -54,6 +58,8 @@ extension NotificationCenter {
     }
 
     /// Collects the notifications that are posted while it exists.
+    ///
+    /// `for await` makes one and lets it go at the end of the loop. Use it in one task.
     public struct Iterator: AsyncIteratorProtocol {
       fileprivate var base: AsyncStream<Notification>.Iterator
       fileprivate let observation: NotificationObservation

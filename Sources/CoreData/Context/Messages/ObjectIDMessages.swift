@@ -33,8 +33,18 @@ extension ManagedObjectIDsMessage {
   /// The IDs of the invalidated objects, which only Apple's framework reports; always empty here.
   public var invalidatedIDs: Set<NSManagedObjectID> { content.ids(.invalidatedObjectIDs) }
   /// The place in the stores' histories at that time; nil if no store has a history, and in a context with a parent.
+  ///
+  /// ```swift
+  /// for await message in NotificationCenter.default.messages(of: context, for: .didSaveObjectIDsAsync) {
+  ///   lastToken = message.historyToken ?? lastToken  // right only where no other context and process saves
+  /// }
+  /// ```
+  ///
+  /// Saves of others that are older than this one are before the place as well: a program that follows those reads the
+  /// history from the token that it has, and takes the token of the last transaction that it has handled.
   public var historyToken: NSPersistentHistoryToken? { content.historyToken }
-  /// The generation that the context's reads saw at that time; nil without a pin, and in a context with a parent.
+  /// The generation that the context's reads saw at that time; nil without a pin, and in a context with a parent. Give
+  /// it to a context of the same coordinator with `setQueryGenerationFrom(_:)`.
   public var queryGeneration: NSQueryGenerationToken? { content.queryGeneration }
 }
 

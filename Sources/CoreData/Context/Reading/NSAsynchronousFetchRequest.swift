@@ -26,11 +26,25 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// after that have no effect.
   public let fetchRequest: NSFetchRequest<ResultType>
 
-  /// Called once on the context's queue, after an error or a cancellation too.
+  /// Called once on the context's queue, after an error or a cancellation too. Look at `operationError` before
+  /// `finalResult`. The request holds it until it is freed itself.
+  ///
+  /// Source: Apple's documentation of `completionBlock`.
   public let completionBlock: ((NSAsynchronousFetchResult<ResultType>) -> Void)?
 
   /// The expected number of results, for the progress; 0 for unknown. Default: 0. A number that is too small is raised
   /// as results come.
+  ///
+  /// ```swift
+  /// let books = NSFetchRequest<Book>(entityName: "Book")
+  /// let request = NSAsynchronousFetchRequest(fetchRequest: books) { print($0.progress?.fractionCompleted ?? 0) }
+  /// request.estimatedResultCount = try context.count(for: books)
+  /// try context.execute(request)
+  /// ```
+  ///
+  /// Counting costs a query of its own, so do it where a person looks at a bar. Set it before the request is executed.
+  ///
+  /// Source: Apple's documentation of `estimatedResultCount`.
   open var estimatedResultCount = 0
 
   /// Makes a request that reports its result to a block on the context's queue. Execute it with
@@ -78,6 +92,15 @@ open class NSPersistentStoreAsynchronousResult: NSPersistentStoreResult {
 
   /// The reason why there are no results; `NSUserCancelledError` (3072) after a cancellation. Nil until the request has
   /// ended, and if it succeeded.
+  ///
+  /// ```swift
+  /// let request = NSAsynchronousFetchRequest(fetchRequest: NSFetchRequest<Book>(entityName: "Book")) { result in
+  ///   if let error = result.operationError { print("not fetched: \(error)") }
+  /// }
+  /// try context.execute(request)
+  /// ```
+  ///
+  /// Read it on the context's queue. Source: Apple's documentation of `operationError`.
   open internal(set) var operationError: (any Error)?
 
   /// The number of results read so far. It is a child of the progress that was current when the request was executed.

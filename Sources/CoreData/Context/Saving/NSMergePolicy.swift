@@ -49,6 +49,15 @@ public enum NSMergePolicyType: UInt, Sendable {
 /// `@unchecked Sendable`: immutable.
 open class NSMergePolicy: NSObject, @unchecked Sendable {
   /// The kind of the policy. A subclass has the one that it was made with, which super's methods carry out.
+  ///
+  /// ```swift
+  /// if (context.mergePolicy as? NSMergePolicy)?.mergeType == .errorMergePolicyType { print("conflicts throw") }
+  /// ```
+  ///
+  /// A batch insertion looks at nothing else of the policy: an override of `resolve(constraintConflicts:)` is not
+  /// called for it.
+  ///
+  /// Source: Apple's documentation of `mergeType`.
   public let mergeType: NSMergePolicyType
 
   /// Makes a policy of a type. The shared ones below do the same; a subclass calls it.
@@ -224,13 +233,40 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
   }
 }
 
-/// `NSMergePolicy.error`, for `NSManagedObjectContext.mergePolicy`.
+/// `NSMergePolicy.error`, for `NSManagedObjectContext.mergePolicy`: a conflict makes the save throw. It is the default.
+///
+/// ```swift
+/// context.mergePolicy = NSErrorMergePolicy
+/// ```
+///
+/// Source: Apple's documentation of `NSErrorMergePolicy`.
 public var NSErrorMergePolicy: Any { NSMergePolicy.error }
-/// `NSMergePolicy.mergeByPropertyStoreTrump`, for `NSManagedObjectContext.mergePolicy`.
+/// `NSMergePolicy.mergeByPropertyStoreTrump`, for `NSManagedObjectContext.mergePolicy`: where both sides changed a
+/// property, the stored value stays.
+///
+/// ```swift
+/// container.viewContext.mergePolicy = NSMergeByPropertyStoreTrumpMergePolicy
+/// ```
+///
+/// Source: Apple's documentation of `NSMergeByPropertyStoreTrumpMergePolicy`.
 public var NSMergeByPropertyStoreTrumpMergePolicy: Any { NSMergePolicy.mergeByPropertyStoreTrump }
-/// `NSMergePolicy.mergeByPropertyObjectTrump`, for `NSManagedObjectContext.mergePolicy`.
+/// `NSMergePolicy.mergeByPropertyObjectTrump`, for `NSManagedObjectContext.mergePolicy`: where both sides changed a
+/// property, the context's value is saved.
+///
+/// ```swift
+/// let importer = container.newBackgroundContext()
+/// importer.mergePolicy = NSMergeByPropertyObjectTrumpMergePolicy
+/// ```
+///
+/// Source: Apple's documentation of `NSMergeByPropertyObjectTrumpMergePolicy`.
 public var NSMergeByPropertyObjectTrumpMergePolicy: Any { NSMergePolicy.mergeByPropertyObjectTrump }
-/// `NSMergePolicy.overwrite`, for `NSManagedObjectContext.mergePolicy`.
+/// `NSMergePolicy.overwrite`, for `NSManagedObjectContext.mergePolicy`: the rows become as this context has the
+/// objects.
+///
+/// Source: Apple's documentation of `NSOverwriteMergePolicy`.
 public var NSOverwriteMergePolicy: Any { NSMergePolicy.overwrite }
-/// `NSMergePolicy.rollback`, for `NSManagedObjectContext.mergePolicy`.
+/// `NSMergePolicy.rollback`, for `NSManagedObjectContext.mergePolicy`: objects in conflict become as the store has
+/// them.
+///
+/// Source: Apple's documentation of `NSRollbackMergePolicy`.
 public var NSRollbackMergePolicy: Any { NSMergePolicy.rollback }
