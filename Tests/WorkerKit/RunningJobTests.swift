@@ -6,7 +6,7 @@ import WorkerKit
 import WorkerPool
 
 /// What jobs can ask for, with real processes.
-@Suite(.serialized) struct RunningJobTests {
+@Suite struct RunningJobTests {
   @Test func aSnoozedJobRunsAgainAndItsFirstTryLeavesNothing() throws {
     let pool = try JobPool()
     let mark = pool.directory.path + "/mark"
@@ -181,7 +181,7 @@ import WorkerPool
 }
 
 /// Jobs about objects that no worker can find.
-@Suite(.serialized) struct JobObjectTests {
+@Suite struct JobObjectTests {
   @Test func aJobAboutObjectsThatAreNotThereIsDeadAtItsFirstAttempt() throws {
     let pool = try JobPool(isStarted: false)
     let missing = pool.items[0].replacing("/p1", with: "/p4711")
@@ -217,7 +217,7 @@ import WorkerPool
 }
 
 /// An app that submits jobs in its own saves, beside a running pool.
-@Suite(.serialized) struct JobQueueTests {
+@Suite struct JobQueueTests {
   private func app(_ pool: JobPool) throws -> (JobQueue, NSManagedObjectContext) {
     let url = URL(fileURLWithPath: pool.configuration.store)
     let model = try #require(NSManagedObjectModel(contentsOf: URL(fileURLWithPath: pool.configuration.model)))

@@ -7,7 +7,7 @@ import WorkerPool
 import WorkerProtocol
 
 /// Jobs from the store through a real pool and real worker processes, and back into the store.
-@Suite(.serialized) struct RunningJobsTests {
+@Suite struct RunningJobsTests {
   @Test func aJobsWorkIsSavedWithItsSuccess() throws {
     let pool = try JobPool()
     let job = try pool.submit("add")
