@@ -4,6 +4,7 @@
 /// leaves the old one. Rows keep their keys and the store its UUID, so objects keep their IDs except for the names of
 /// renamed entities.
 extension FileStore {
+  /// For `NSMigrationManager` and `migratePersistentStore` from file to file: the source stays as it is.
   class func migrate(
     _ source: StoreFile, _ old: NSManagedObjectModel, to destination: StoreFile, _ new: NSManagedObjectModel
   ) throws -> Bool {

@@ -60,6 +60,9 @@ final class MemoryLoader {
 
   /// Sets the members of a list in their order. Lists that follow from to-one relationships are set only if they are
   /// ordered.
+  ///
+  /// A list that follows to-ones is there already; from the file only its order is taken, and keys that the to-ones do
+  /// not confirm are left out.
   func setMembers(_ keys: [Int64], of list: MemorySchema.ToManyList, _ owner: Int64) {
     if !list.followsToOne {
       memory.contents.setMembers(list.isOrdered ? keys : keys.sorted(), list.number, of: owner)

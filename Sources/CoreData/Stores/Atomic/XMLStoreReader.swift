@@ -21,10 +21,12 @@ final class XMLStoreReader: NSObject, XMLParserDelegate {
   private var schema: MemorySchema { loader.schema }
   /// Entities and their properties by their names in lower case.
   private var entities: [String: MemorySchema.Entity] = [:]
+  /// All objects of the file, with the IDs that their relationships name. They become rows when the last one is known.
   private var objects: [Object] = []
   /// The entities of the objects, by key.
   private var numbers: [Int64: Int] = [:]
   private var attribute: (slot: Int, encoding: String?)?
+  /// The text of the present element as far as it has come.
   private var text = ""
   /// Whether the parser is in the element with the last key.
   private var isLastKey = false
@@ -122,6 +124,8 @@ final class XMLStoreReader: NSObject, XMLParserDelegate {
   /// The number in an ID such as "z102".
   private static func key(_ id: Substring) -> Int64? { Int64(id.drop { !$0.isNumber }).flatMap { $0 > 0 ? $0 : nil } }
 
+  /// An entity that the model lacks is an error with the line: the hashes were compared before, so the file is not what
+  /// its metadata say.
   private func begin(_ attributes: [String: String], _ parser: XMLParser) {
     guard let entity = entities[(attributes["type"] ?? "").lowercased()] else {
       return fail("the model has no entity \(attributes["type"] ?? "")", parser)

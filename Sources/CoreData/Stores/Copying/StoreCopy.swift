@@ -217,6 +217,8 @@ package struct StoreCopy {
   }
 
   /// The key of a row's copy; nil if the row is not copied.
+  ///
+  /// With kept keys nothing is stored for each row: whether a row is copied is looked up among the sorted keys.
   private func newKey(of id: NSManagedObjectID) -> RelatedKey? {
     guard keepsKeys else { return newKeys[id] }
     guard let index = groupIndexes[id.storedEntity.number], groups[index].contains(id.key) else { return nil }
@@ -276,6 +278,8 @@ package struct StoreCopy {
   }
 
   /// The members of the copies, by the key of the original row.
+  ///
+  /// An order alone is written as an order without added members: the members' own rows have made them members.
   private func memberChanges(of group: Group, _ keys: ArraySlice<Int64>) throws -> [Int64: [MemberChange]] {
     var changes: [Int64: [MemberChange]] = [:]
     for relationship in copiedToManys(of: group) {
@@ -310,6 +314,8 @@ package struct StoreCopy {
 
   /// The members of a relationship, by the key of their owner. A to-one relationship that becomes to-many has one
   /// member.
+  ///
+  /// Keys of members and their entities; the members' values are not read for it.
   private func oldMembers(
     _ relationship: NSRelationshipDescription, of group: Group, _ keys: ArraySlice<Int64>
   ) throws -> [Int64: [NSManagedObjectID]] {

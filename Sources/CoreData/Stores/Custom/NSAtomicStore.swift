@@ -217,6 +217,11 @@ extension NSAtomicStore: CustomStore, MemoryBacked {
     return (changes, assigned)
   }
 
+  /// ```text
+  /// 1. newCacheNode for all new objects          two new objects may refer to each other
+  /// 2. updateCacheNode for new and changed ones
+  /// 3. willRemoveCacheNodes, then they go        changed nodes may have referred to them until 2
+  /// ```
   private func changeNodes(
     _ inserted: [NSManagedObject], _ updated: [NSManagedObject], _ deleted: [RowChanges.Deletion]
   ) {

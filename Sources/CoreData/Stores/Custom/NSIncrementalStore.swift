@@ -161,6 +161,9 @@ open class NSIncrementalStore: NSPersistentStore, @unchecked Sendable {
 /// The parts of an incremental store that exist once it is open.
 ///
 /// `@unchecked Sendable`: the thread that has `scope` uses `unreadRows`; the other parts do their own locking.
+///
+/// Made at the end of the opening: a subclass's initialiser and `loadMetadata` run before there is one, so they cannot
+/// make IDs.
 final class OpenedIncrementalStore: @unchecked Sendable {
   let storedEntities: StoredEntities
   let references: ReferenceKeys

@@ -25,6 +25,9 @@ package struct MemoryContents {
   func row(_ key: Int64, _ number: Int) -> Snapshot? { rows.indices.contains(number) ? rows[number][key] : nil }
 
   /// The entity of a key's row, among the given ones.
+  ///
+  /// A list has keys only. Where members may be of several entities, the tables are asked in turn: a key is in one of
+  /// them.
   func number(of key: Int64, among numbers: [Int]) -> Int? {
     numbers.count == 1 && rows[numbers[0]][key] != nil ? numbers[0] : numbers.first { rows[$0][key] != nil }
   }

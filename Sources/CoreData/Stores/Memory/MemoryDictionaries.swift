@@ -118,6 +118,13 @@ package struct MemoryDictionaries {
   }
 
   /// Throws if the path leads to many objects, or to nothing.
+  ///
+  /// ```text
+  /// title, author.name        columns
+  /// books                     error: it leads to many objects
+  /// books.@count              a column: the operator makes one value of them
+  /// author.nam                error: no such property
+  /// ```
   private func check(_ keys: [String], _ name: String) throws {
     var entity: NSEntityDescription? = storedEntity.entity
     for (index, key) in keys.enumerated() {
@@ -192,6 +199,13 @@ package struct MemoryDictionaries {
   ]
 
   /// Whether the expression or a part of it applies to all rows of a group.
+  ///
+  /// ```text
+  /// sum:(pages)               true: over the rows of the group
+  /// sum:(pages) / 2           true: a part of it is
+  /// sum:({pages, 10})         false: the list is of one row
+  /// title                     false
+  /// ```
   private static func isAggregate(_ expression: NSExpression) -> Bool {
     guard case .function(let name, let operand, let arguments) = expression.node else { return false }
     if aggregates.contains(name), operand == nil, arguments.count == 1, !isCollection(arguments[0]) { return true }

@@ -3,6 +3,7 @@
 /// The same transactions, numbers and tokens as in a file's tables, in an array. It ends with the store: nobody else
 /// can read it, so it serves programs that follow their own changes, and tests.
 struct MemoryHistory {
+  /// A tombstone has the values under their names; in a file it has them in columns.
   struct Change {
     let type: NSPersistentHistoryChangeType
     let storedEntity: StoredEntity

@@ -137,6 +137,7 @@ package final class MemoryReader: @unchecked Sendable {
     return NSSortDescriptor(key: key, ascending: descriptor.ascending)
   }
 
+  /// Values are read once for each row, not once for each comparison.
   private func sortKey(of row: Match, _ descriptor: NSSortDescriptor) -> SortKey {
     guard let keyed = descriptor as? KeyedSortDescriptor, keyed.block == nil else {
       return .any(MemoryRow(self, of: row.storedEntity, key: row.key, values: row.values))

@@ -28,6 +28,7 @@ package final class MemoryRows: @unchecked Sendable {
   let rowCache = RowCache(generationSize: 0)
   let keepsHistory: Bool
   private let lock = NSLock()
+  /// What readers get. Replaced as a whole at a commit, under `lock`, which is held for the time of an assignment.
   private var committed: MemoryReader
   private let turn = NSRecursiveLock()
 
@@ -43,8 +44,11 @@ package final class MemoryRows: @unchecked Sendable {
   var commitObserver: (@Sendable (Int64?) -> Void)?
   /// Nil without a history.
   var history: MemoryHistory?
+  /// A transaction inside of another one of the same thread joins it, as with SQLite.
   private var isInTransaction = false
   private var hasChanges = false
+  /// What the transaction changed in `unique`, with the owner before. The tables may be large, and are not copied for
+  /// each save.
   private var uniqueBefore: [(constraint: Int, values: [PredicateValue], key: Int64?)] = []
 
   /// Does the part of `persist` that may fail, before other stores commit. `discard` takes it back.

@@ -26,6 +26,7 @@ internal import Synchronization
 /// a batch request                 supersede: all rows go, the old ones are kept for conflicts
 /// ```
 package final class RowCache: @unchecked Sendable {
+  /// All of it is small values and two tables; it is changed in place under the lock, never copied.
   private struct State {
     /// The rows' slabs, with their places in them.
     var young = ObjectIndex<RowSlab>()
@@ -78,6 +79,7 @@ package final class RowCache: @unchecked Sendable {
 
   static func uptime() -> TimeInterval { ProcessInfo.processInfo.systemUptime }
 
+  /// Read without the lock before a statement begins; compared under the lock when its rows are added.
   package var epoch: Int { changes.load(ordering: .acquiring) }
 
   package func find(_ key: Int64, _ table: Int32) -> Snapshot? {
@@ -141,6 +143,9 @@ package final class RowCache: @unchecked Sendable {
   }
 
   /// Drops a row that another process wrote.
+  ///
+  /// For the rows that another process has saved, when a program merges its notice of them into contexts: the rest of
+  /// the cache stays.
   func forget(_ id: NSManagedObjectID) {
     lock.withLock { _ in
       changes.add(1, ordering: .releasing)

@@ -79,6 +79,8 @@ final class RowSlab: ManagedBuffer<RowSlab.Header, UInt64> {
 }
 
 /// The first bytes of a row.
+///
+/// `byteCount` leads to the next row of the slab: `deinit` walks from row to row to release what their slots hold.
 @usableFromInline
 struct RowStart {
   /// `Z_OPT` of the row; 0 for an object that is not saved.

@@ -57,6 +57,8 @@ package struct Snapshot {
   }
 
   /// A row in memory of its own, whose slots are not set yet.
+  ///
+  /// For an object's own row: new objects, and rows before their first change.
   private static func alone(_ layout: EntityLayout, version: Int64, byteCount: Int) -> Snapshot {
     let slab = RowSlab.make(layout, byteCount: byteCount, holdsReferences: true)
     let snapshot = Snapshot(slab: slab, start: slab.add(byteCount: byteCount))

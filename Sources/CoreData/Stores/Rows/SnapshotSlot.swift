@@ -55,6 +55,8 @@ package struct SnapshotSlot {
   }
 
   /// Releases the reference in the slot. Its bytes are invalid afterwards.
+  ///
+  /// Called by hand, because a slot is plain bytes for Swift: neither copying nor dropping it counts references.
   mutating func release(_ kind: SlotKind) {
     switch kind {
     case .string: if second != PackedText.mark { String.memory(&self).deinitialize(count: 1) }

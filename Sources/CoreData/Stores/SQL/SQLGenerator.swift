@@ -37,6 +37,7 @@ package final class SQLGenerator {
   let dialect: SQLDialect
   let resolve: Resolver
 
+  /// The last alias given: `t0` is the fetched row's.
   private var aliasCount = 0
 
   /// The columns of expression descriptions by name, to which HAVING and ORDER BY may refer.
@@ -171,6 +172,8 @@ struct SQLEnvironment {
   /// In the last row `<> ?` would give NULL for a missing title, and IS NOT TRUE would make it found.
   var isNegated = false
 
+  /// Set by NOT and by ALL, and never taken back further down: below two NOTs a comparison may be written the longer
+  /// way without need, and is right.
   var negated: SQLEnvironment {
     var copy = self
     copy.isNegated = true

@@ -13,7 +13,9 @@
 final class SQLScope {
   let alias: String
   let mapping: TableMapping
+  /// In the order in which they were needed: a later one may refer to the alias of an earlier one.
   private(set) var joins: [SQL] = []
+  /// The rows at the ends of this row's to-one relationships, by name.
   private var joined: [String: SQLScope] = [:]
   /// The scope that opened the FROM clause, to whose `joins` steps are added.
   private unowned let root: SQLScope?

@@ -14,6 +14,7 @@ package struct TableConstraint: Hashable {
 }
 
 extension SQLUniqueRows {
+  /// With the table's name, because rows of two tables may have constraints over columns of the same names.
   package func constraints(_ layout: EntityLayout) -> [TableConstraint] {
     let mapping = store.mapping(layout.name)
     return store.schema.uniqueConstraints(of: mapping).map { TableConstraint(table: mapping.table, constraint: $0) }

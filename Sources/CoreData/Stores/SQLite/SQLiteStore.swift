@@ -33,6 +33,8 @@ final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   let history: StoreHistory?
   private let rows: EntityRows<RowWriter, RowQueries>
   /// The numbers of rows in a statement of a save. Set before the store is used.
+  ///
+  /// Tests set other sizes, to compare rows written in groups with rows written one by one.
   var writeGroups = WriteGroups()
   /// The files of external data; nil for a store without a file.
   let externalFiles: ExternalFiles?

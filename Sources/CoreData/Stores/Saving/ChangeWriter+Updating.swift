@@ -45,6 +45,9 @@ extension ChangeWriter {
 
   /// Repeats the updates that wanted a unique value that another row had at that moment, such as two rows that exchange
   /// theirs: through a state in which neither has one.
+  ///
+  /// Three rows may pass their values on in a circle: all refused ones are cleared first, then all are written. What is
+  /// refused now is a real violation.
   private func exchangeUniqueValues(of rows: [(row: Int, kind: UpdateKind)]) throws {
     for (row, kind) in rows { try clearUnique(row, kind) }
     for (row, kind) in rows {

@@ -178,6 +178,8 @@ extension ChangeWriter {
 
   // MARK: Refusals
 
+  /// The current row is read inside of the save's transaction: it is the one that this save would overwrite, and nobody
+  /// can change it until the end.
   package func noteConflict(_ place: RowChanges.Place, _ storedEntity: StoredEntity, _ key: Int64) throws {
     let id = NSManagedObjectID(storedEntity: storedEntity, key: key)
     let stored = try currentRow(id)
@@ -214,6 +216,8 @@ extension ChangeWriter {
   }
 
   /// The properties whose values or members this save writes.
+  ///
+  /// What a program has set to the same value is not in the history.
   private func changedNames(of row: RowChanges.Update) -> [String] {
     let names = row.members.map(\.relationship.name)
     guard let values = row.values, let base = row.base else { return names }

@@ -22,6 +22,9 @@ package enum AttributeValue {
   }
 
   /// A value of a type that is kept in a box.
+  ///
+  /// A `Decimal` becomes an NSDecimalNumber, the one form in which the attribute is kept; a UUID given as text is
+  /// refused, as in Apple's framework.
   package static func boxed(_ value: Any, _ type: NSAttributeType) -> Any? {
     switch type {
     case .decimalAttributeType:

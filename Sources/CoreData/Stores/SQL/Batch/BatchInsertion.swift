@@ -25,6 +25,8 @@ package final class BatchInsertion<Transaction: BatchTransaction> {
   package let transaction: Transaction
   package let writer: Transaction.Writer
 
+  /// What is the same for all rows is found here once: the entity's mapping, its writer, the rules, the entity of the
+  /// IDs.
   package init(_ source: BatchRows, in transaction: Transaction) throws {
     self.source = source
     self.transaction = transaction
@@ -71,6 +73,7 @@ package final class BatchInsertion<Transaction: BatchTransaction> {
     try history.noteUpdate(number: mapping.number, key: key, changed: names)
   }
 
+  /// IDs are kept only if the request's result type asks for them: a million of them are 32 MB and more.
   private func count(_ key: Int64) {
     result.count += 1
     if source.keepsIDs { result.ids.append(NSManagedObjectID(storedEntity: storedEntity, key: key)) }

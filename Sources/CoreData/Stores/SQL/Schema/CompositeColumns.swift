@@ -4,6 +4,8 @@
 /// ZADDRESS_ZIP. The composite itself has no column: it is nil if all its leaves are NULL, and a predicate `address ==
 /// nil` becomes `coalesce(t0.ZADDRESS_CITY, t0.ZADDRESS_ZIP) IS NULL`.
 package struct CompositeColumns: Sendable {
+  /// For `address.city`: the path `["city"]`, the element's description, the column ZADDRESS_CITY. In a composite
+  /// within a composite the path has two names.
   package struct Leaf: Sendable {
     /// The names of the elements on the way to it.
     package let path: [String]

@@ -21,6 +21,7 @@ package enum Derivation {
   /// A value of all members of a to-many relationship.
   case aggregate(Aggregate, relationship: String, attribute: String?)
 
+  /// Raw values are the names of the functions of expressions, without the colon: `sum:` is `sum`.
   package enum Aggregate: String {
     case count, sum, min, max, average
 

@@ -68,6 +68,8 @@ package struct DerivedColumn {
     package let member: String?
   }
 
+  /// Nil where the members are in another store, or have no such attribute: the derived attribute then has no trigger,
+  /// and no value.
   package func members(_ relationship: String, _ attribute: String?) -> Members? {
     func place(_ entity: String) -> (table: String, attribute: AttributeColumn?)? {
       guard let other = schema.entitiesByName[entity] else { return nil }

@@ -228,6 +228,13 @@ extension DerivedColumn {
 
 extension DerivedColumn.Members {
   /// The aggregate of an owner's members.
+  ///
+  /// ```text
+  /// Author.books, by author         (SELECT IFNULL(SUM(m.ZPAGES), 0) FROM ZBOOK AS m WHERE m.ZAUTHOR = NEW.Z_PK)
+  /// count of a many-to-many         (SELECT COUNT(*) FROM Z_1BOOKS AS l WHERE l.Z_1AUTHORS = NEW.Z_PK)
+  /// sum over a many-to-many         (SELECT IFNULL(SUM(m.ZPAGES), 0) FROM Z_1BOOKS AS l
+  ///                                    JOIN ZBOOK AS m ON m.Z_PK = l.Z_2BOOKS WHERE l.Z_1AUTHORS = NEW.Z_PK)
+  /// ```
   fileprivate func value(_ aggregate: Derivation.Aggregate, of owner: String) -> String {
     let value = aggregate.sql(attribute.map { "m.\($0.column)" })
     guard let member else { return "(SELECT \(value) FROM \(table) AS m WHERE m.\(self.owner) = \(owner))" }

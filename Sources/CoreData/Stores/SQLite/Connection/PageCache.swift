@@ -79,6 +79,10 @@ struct PageCache {
     grownSize = size
   }
 
+  /// ```text
+  /// PRAGMA cache_size    -2000      2,000 KiB, SQLite's default
+  /// PRAGMA cache_size      500      500 pages of 4,096 bytes, if the program has set it so
+  /// ```
   private static func usual(_ connection: SQLiteConnection) throws -> Usual {
     let pragma = try connection.integer("PRAGMA cache_size") ?? -2000
     // A negative number is in KiB, another one in pages.
@@ -98,6 +102,9 @@ struct PageCache {
   }
 
   /// Gives the memory beyond the usual size back, after the transaction.
+  ///
+  /// SQLite frees the pages beyond the limit when it is lowered. The heap may keep their memory for later use;
+  /// `csystem_trim_heap` gives it to the kernel if it is much.
   fileprivate mutating func shrink(_ connection: SQLiteConnection) {
     guard grownSize > 0 else { return }
     let used = Int(connection.status(SQLITE_DBSTATUS_CACHE_USED))

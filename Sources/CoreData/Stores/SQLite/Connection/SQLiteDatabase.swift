@@ -47,6 +47,7 @@ internal import Synchronization
 /// IMMEDIATE matters: a transaction that begins as a reader and then writes can fail with SQLITE_BUSY_SNAPSHOT, and no
 /// waiting helps, since its state is old (https://www.sqlite.org/isolation.html).
 final class SQLiteDatabase: @unchecked Sendable {
+  /// What two stores have to agree on to share a database is the place alone: the first one's options count for both.
   struct Configuration: Sendable {
     var path: String
     /// Whether the database is in this process's memory: `path` is not used, and the writer reads too.
@@ -73,6 +74,7 @@ final class SQLiteDatabase: @unchecked Sendable {
   private let pool: ConnectionPool<SQLiteConnection>
   /// How many uses of the writer are under way, one inside the other, and whether it is used no more after them.
   private var writerUses = 0
+  /// Set with `writeLock`. A use that is under way goes on; the next one throws.
   private var isClosed = false
   private let commits = ForeignCommits()
   /// Whether `endSharedReads` will be called.

@@ -37,6 +37,7 @@ struct SharedRead {
   private(set) var isOpen = false
   /// Whether a look-up used the transaction since this was cleared.
   fileprivate var isUsed = false
+  /// Look-ups since the last transaction ended.
   private var lookUps = 0
   private var isSearched = false
   private var memory: UnsafeRawPointer?
@@ -57,6 +58,12 @@ struct SharedRead {
     return try prepareAnew(connection)
   }
 
+  /// ```text
+  /// isOpen, header differs     ends the transaction, counts from 1
+  /// 16 look-ups or fewer       none begins: a single fault should not hold the log
+  /// the 17th                   finds the index, notes the header, BEGIN
+  /// no index (not WAL)         none ever begins
+  /// ```
   @inline(never)
   private mutating func prepareAnew(_ connection: SQLiteConnection) throws -> Bool {
     if isOpen { end(connection) }

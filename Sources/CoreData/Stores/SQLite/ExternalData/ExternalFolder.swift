@@ -72,6 +72,12 @@ package struct ExternalFolder: Sendable {
   }
 
   /// Whether it is the name of a value's file, or of one that was being copied.
+  ///
+  /// ```text
+  /// 8D9B9D24-AE06-418B-AD3B-AAD4EE0639A6              a value
+  /// .8D9B9D24-AE06-418B-AD3B-AAD4EE0639A6.4711.tmp    one that was being copied
+  /// notes.txt                                         a person's: never touched
+  /// ```
   private static func isOfValue(_ name: String) -> Bool {
     if UUID(uuidString: name) != nil { return true }
     return name.hasPrefix(".") && name.hasSuffix(".tmp") && UUID(uuidString: String(name.dropFirst().prefix(36))) != nil
@@ -212,6 +218,8 @@ package struct ExternalFolder: Sendable {
   // MARK: Removing
 
   /// Runs the body while no copy brings files. Nil if one does.
+  ///
+  /// Does not wait: who removes files has time, and tries again with the next commit or opening.
   func whileNothingComes<T>(_ body: () throws -> T) rethrows -> T? {
     guard let lock = FolderLock(path, LOCK_EX | LOCK_NB) else { return nil }
     defer { lock.release() }

@@ -73,6 +73,9 @@ package struct UnusedFiles {
   private static let shortTime = 0.1
 
   /// The files that are there while nobody writes to any of the databases.
+  ///
+  /// Inside of a transaction that writes nothing: while it is open no other process is between writing a file and
+  /// committing the row that names it. With two databases for one folder a file has to be there both times.
   private func list(_ databases: [SQLiteConnection]) throws -> Set<ExternalFile> {
     var files: Set<ExternalFile>?
     for database in databases {

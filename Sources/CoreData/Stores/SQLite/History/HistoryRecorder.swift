@@ -85,6 +85,7 @@ final class HistoryRecorder: HistoryNotes {
 
   // MARK: The transaction
 
+  /// Called with the first note: a save that changes nothing leaves no transaction behind.
   private func begin() throws {
     nextChange = try transactions.lastKey(HistoryTables.Number.change, "CHANGE") + 1
     transaction = try transactions.begin(origin)

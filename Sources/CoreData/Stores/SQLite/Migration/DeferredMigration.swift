@@ -45,6 +45,8 @@ struct DeferredMigration {
 
   func isFinished() throws -> Bool { try nextTask() == nil }
 
+  /// Found in the file and not remembered: another process, or the next start of this one, goes on where the last one
+  /// ended.
   private func nextTask() throws -> String? {
     if let table = try Self.oldTables(connection).first { return "DROP TABLE \"\(table)\"" }
     let presentIndexes = try SQLiteStore.indexes(schema, connection).values

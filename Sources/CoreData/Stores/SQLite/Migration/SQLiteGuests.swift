@@ -39,6 +39,12 @@ struct SQLiteGuests {
     return try columns + partsAndUsers()
   }
 
+  /// ```text
+  /// index or trigger of ZBOOK, named like Core Data's own       not a guest: it is made anew with the table
+  /// index or trigger of ZBOOK with another name                 a part: goes with the old table, is made again
+  /// view                                                        a user: stays, and is tried
+  /// trigger of another table                                    a user: its statements may change ZBOOK
+  /// ```
   private func partsAndUsers() throws -> [StoreGuest] {
     let ownTables = Set((schema.tables.map(\.name) + schema.joinTables.map(\.name)).map { $0.uppercased() })
     var columnsByTable: [String: Set<String>] = [:]
@@ -72,6 +78,9 @@ struct SQLiteGuests {
   }
 
   /// Makes an index or a trigger again; the reason if it does not fit.
+  ///
+  /// A trigger is accepted by SQLite whatever its statements name; whether they work shows only when a statement that
+  /// fires it is prepared.
   private func failure(of part: Part) throws -> String? {
     do {
       try connection.execute(part.sql)

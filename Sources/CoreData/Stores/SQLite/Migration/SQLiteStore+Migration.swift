@@ -44,6 +44,8 @@ extension SQLiteOpening {
     try database.withWriter { try needsMigration(metadata, $0) }
   }
 
+  /// Adding an index to a model changes no version hash, so nobody would migrate for it; where additions are allowed
+  /// the file's indexes are compared as well.
   private func needsMigration(_ metadata: [String: Any], _ connection: SQLiteConnection) throws -> Bool {
     if try opening.migrates(metadata, at: place) { return true }
     guard opening.migration == .additions else { return false }
@@ -56,6 +58,9 @@ extension SQLiteOpening {
 extension SQLiteStore {
 
   /// Notes in a migrated store of what model it is now, and in its history of what model it was.
+  ///
+  /// In the migration's own transaction: a killed process leaves the old store with the old metadata, or the new one
+  /// with the new.
   fileprivate static func finishMigration(
     of old: [String: Any], to model: NSManagedObjectModel, _ entities: [NSEntityDescription], _ prefix: String,
     isDeferred: Bool = false, _ connection: SQLiteConnection

@@ -112,6 +112,11 @@ final class CommitWatcher: @unchecked Sendable {
     return events
   }
 
+  /// ```text
+  /// nothing is written                 poll sleeps without a limit
+  /// a file was written                 wakes, checks all files of the directory's events
+  /// a writer is still at work          every 5 ms, without looking at further events of the kernel
+  /// ```
   private func run(_ descriptor: Int32) -> Never {
     var isPending = false
     while true {
@@ -180,6 +185,9 @@ final class CommitWatcher: @unchecked Sendable {
   }
 
   /// A file that replaced this one has connections and versions of its own.
+  ///
+  /// `replacePersistentStore` writes in place; a program that renames another file over the store makes a new inode,
+  /// which this connection would never see.
   private func replaceIfMoved(_ path: String) {
     guard let file = files[path], let there = FileID(path: path), there != file.file,
       let replacement = try? File(path, file.registrations)

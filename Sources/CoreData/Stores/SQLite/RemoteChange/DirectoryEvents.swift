@@ -24,6 +24,8 @@ final class DirectoryEvents {
         + "See fs.inotify.max_user_watches and max_user_instances in inotify(7).")
   }
 
+  /// IN_MODIFY is the write to the log, IN_CREATE and IN_MOVED_TO a file that came to a name. A mapped file (`-shm`)
+  /// reports nothing when it is written, which is why the log is what wakes the watcher.
   func watch(_ directory: String) throws {
     let mask = UInt32(IN_MODIFY) | UInt32(IN_CREATE) | UInt32(IN_MOVED_TO) | UInt32(IN_ONLYDIR)
     do {
