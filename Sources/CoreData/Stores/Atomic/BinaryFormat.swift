@@ -135,6 +135,8 @@ enum BinaryFormat: StoreFormat {
     try PropertyListSerialization.data(fromPropertyList: list, format: .binary, options: 0)
   }
 
+  /// The property list of a file of this format; the error says whose file it is otherwise.
+  ///
   /// ```text
   /// "bplist00…" with "$archiver"       Apple's: a keyed archive of private classes
   /// "bplist00…" without "format"       some other property list

@@ -46,6 +46,8 @@ final class XMLStoreReader: NSObject, XMLParserDelegate {
     for case let entity? in loader.schema.entities { entities[entity.storedEntity.layout.name.lowercased()] = entity }
   }
 
+  /// Parses the file, and makes rows when all objects are known.
+  ///
   /// ```text
   /// all objects are known           numbers: which entity has the key 7?
   /// relate                          an author's key in a book's slot, with the author's entity

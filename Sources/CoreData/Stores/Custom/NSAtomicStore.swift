@@ -176,6 +176,8 @@ extension NSAtomicStore: CustomStore, MemoryBacked {
     objects.map { objectID(for: $0.entity, withReferenceObject: newReferenceObject(for: $0)) }
   }
 
+  /// Writes the rows of a save, and prepares the change of the nodes that goes with them.
+  ///
   /// ```text
   /// scratch objects for new and changed rows       what the program's methods get
   /// newReferenceObject                             permanent IDs of new objects
@@ -217,6 +219,8 @@ extension NSAtomicStore: CustomStore, MemoryBacked {
     return (changes, assigned)
   }
 
+  /// Brings the nodes to the state after the save, by the program's methods.
+  ///
   /// ```text
   /// 1. newCacheNode for all new objects          two new objects may refer to each other
   /// 2. updateCacheNode for new and changed ones

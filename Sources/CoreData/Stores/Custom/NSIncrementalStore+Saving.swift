@@ -1,5 +1,7 @@
 /// Saving: values become the objects of a request, which the program's store carries out.
 extension NSIncrementalStore {
+  /// Gives the changes of a save to the program's store as one request.
+  ///
   /// ```text
   /// checkVersions       of the rows that the cache has, and else of the store: conflicts before anything is written
   /// obtainPermanentIDs  for new objects that have none yet

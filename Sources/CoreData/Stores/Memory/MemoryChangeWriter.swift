@@ -152,6 +152,8 @@ final class MemoryChangeWriter<Store: ObjectStore>: ChangeWriter {
     }
   }
 
+  /// Replaces a row by its next version, in five steps:
+  ///
   /// ```text
   /// 1. the stored row, with the version that was read         else a conflict
   /// 2. a copy with the next version and the changed values
@@ -229,6 +231,8 @@ final class MemoryChangeWriter<Store: ObjectStore>: ChangeWriter {
 
   // MARK: To-many relationships
 
+  /// Changes a list of members and, where there is one, the list at the other end.
+  ///
   /// ```text
   /// books of the author 1 now         [4, 2, 7]         another save has removed 9 meanwhile
   /// order of this save                [7, 9, 4, 2]      it has read them before

@@ -47,6 +47,8 @@ struct MemoryCondition {
     return { reader, key, row in comparison.holds(left(reader, key, row), right(reader, key, row), inRow: true) }
   }
 
+  /// What gives the value of one side of a comparison for a row.
+  ///
   /// ```text
   /// "Kindred"             the constant
   /// SELF                  the row's ID

@@ -41,6 +41,8 @@ package struct MemoryDictionaries {
     columns = try (settings.propertiesToFetch ?? attributeNames).map(column)
   }
 
+  /// The dictionaries of the fetch, in its order and window.
+  ///
   /// ```text
   /// propertiesToFetch      author, total = sum:(pages)
   /// propertiesToGroupBy    author

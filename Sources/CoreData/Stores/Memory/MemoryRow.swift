@@ -25,6 +25,8 @@ final class MemoryRow: NSObject, KeyValueReadable, PersistentKeyed, IdentifiedOb
   var identity: NSObject { objectID }
   var persistentKey: (entityName: String, key: Int64)? { (storedEntity.layout.name, key) }
 
+  /// The value of a key as key-value coding on an object gives it, with rows in place of objects.
+  ///
   /// ```text
   /// title          the value in the slot
   /// author         a MemoryRow, or nil

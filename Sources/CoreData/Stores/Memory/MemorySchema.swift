@@ -193,6 +193,8 @@ package final class MemorySchema: @unchecked Sendable {
     }
   }
 
+  /// An entity's to-many relationships, each with its list.
+  ///
   /// ```text
   /// relationship                       followsToOne   inverse list
   /// Author.books ↔ Book.author         true           nil

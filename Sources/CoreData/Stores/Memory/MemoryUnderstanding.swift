@@ -1,6 +1,8 @@
 /// Tells which predicates and orders rows alone can answer. Code, transient properties and properties of an object's
 /// class need objects.
 extension MemorySchema {
+  /// Whether rows alone can answer the fetch.
+  ///
   /// ```text
   /// predicate or order                understood   why
   /// --------------------------------  -----------  ---------------------------------------------------------

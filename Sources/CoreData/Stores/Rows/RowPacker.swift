@@ -145,6 +145,8 @@ package final class RowPacker {
     return state.pointee.slab.unsafelyUnwrapped
   }
 
+  /// A slab for a row that does not go where the last one went.
+  ///
   /// ```text
   /// the first eight rows          a slab each
   /// another layout than before    the slab of the last one is put aside, that of this one is taken up

@@ -111,6 +111,8 @@ enum SQLFunctions {
         .map { .integer($0 ? 1 : 0) }
     })
 
+  /// Computes a predefined function by the code that predicates in memory run.
+  ///
   /// ```text
   /// cd_call('length:', 0, 'Kindred')                name, bits, then the operands
   /// cd_call('add:to:', 1, '3.14', 1)                bit 0 is set: the first operand is the text of a decimal

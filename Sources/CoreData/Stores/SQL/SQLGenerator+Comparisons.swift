@@ -79,6 +79,8 @@ extension SQLGenerator {
     return relation.environment.isNegated ? .yes : "\(column) IS NOT NULL"
   }
 
+  /// Compares two columns of each row.
+  ///
   /// ```text
   /// title == author.name         t0.ZTITLE IS t1.ZNAME                            nil equals nil
   /// title != author.name         t0.ZTITLE <> t1.ZNAME                            a nil on either side is left out
@@ -172,6 +174,8 @@ extension SQLGenerator {
     return try call(relation.type.textFunction, on: subject, with: pattern, options: Int64(options.rawValue))
   }
 
+  /// Compares a text of each row with a constant; what it costs depends on the operator and its options.
+  ///
   /// ```text
   /// predicate                    SQL                                    rows that are looked at
   /// ---------------------------  -------------------------------------  --------------------------------

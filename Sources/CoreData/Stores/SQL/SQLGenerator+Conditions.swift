@@ -44,6 +44,8 @@ extension SQLGenerator {
     return joined(groups, separator)
   }
 
+  /// A comparison with its modifier, which asks about one value or about members.
+  ///
   /// ```text
   /// ANY books.pages > 500      EXISTS (SELECT 1 FROM ZBOOK t1 WHERE t1.ZAUTHOR = t0.Z_PK AND (t1.ZPAGES > ?))
   /// ALL books.isRead == YES    NOT (EXISTS (SELECT 1 FROM ZBOOK t1 WHERE t1.ZAUTHOR = t0.Z_PK

@@ -48,6 +48,8 @@ extension SQLGenerator {
     }
   }
 
+  /// Keys after an expression that is not the row itself.
+  ///
   /// ```text
   /// $b.pages                                 keys of a SUBQUERY's variable: the member's columns
   /// SUBQUERY(books, $b, …).@count            keys after a subquery: an operator over its members
@@ -130,6 +132,8 @@ extension SQLGenerator {
 
   // MARK: Functions
 
+  /// A predefined function, as SQL's own or as a call of the framework's.
+  ///
   /// ```text
   /// lowercase:(title)             cd_call('lowercase:', 0, t0.ZTITLE)
   /// title.length                  cd_call('length:', 0, t0.ZTITLE)         units of UTF-16, as NSString counts
@@ -186,6 +190,8 @@ extension SQLGenerator {
     }
   }
 
+  /// The four basic operations, in SQL where it calculates as Swift does.
+  ///
   /// ```text
   /// pages / 2       (t0.ZPAGES / ?)                  integers: 341 / 2 is 170, in memory too
   /// price * 2       cd_call('multiply:by:', …)       decimals are calculated in tens, not as binary fractions
@@ -277,6 +283,8 @@ extension SQLGenerator {
     }
   }
 
+  /// CAST to one of the classes of attributes.
+  ///
   /// ```text
   /// CAST(pages, "NSString")      cd_call('castObject:toType:', 0, t0.ZPAGES, ?)
   /// CAST(published, "NSNumber")  CAST(t0.ZPUBLISHED AS REAL): the seconds since 2001

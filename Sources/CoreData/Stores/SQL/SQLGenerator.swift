@@ -101,6 +101,8 @@ package final class SQLGenerator {
   /// The terms of ORDER BY; "" without descriptors.
   func orderClause(_ descriptors: [NSSortDescriptor]) throws -> SQL { try descriptors.map(orderTerm).joined(", ") }
 
+  /// One descriptor as a term of ORDER BY.
+  ///
   /// ```text
   /// descriptor                                    term
   /// --------------------------------------------  ---------------------------------------------

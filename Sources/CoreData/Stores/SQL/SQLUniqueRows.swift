@@ -20,6 +20,8 @@ extension SQLUniqueRows {
     return store.schema.uniqueConstraints(of: mapping).map { TableConstraint(table: mapping.table, constraint: $0) }
   }
 
+  /// The row that has the values of a constraint now.
+  ///
   /// ```text
   /// SELECT Z_PK, Z_ENT FROM ZBOOK WHERE ZTITLE = ?
   /// ```

@@ -1,5 +1,7 @@
 /// Deletes a save's rows, in groups.
 extension SQLiteChangeWriter {
+  /// Deletes rows one by one, or in groups of 8 and 64.
+  ///
   /// ```text
   /// 1 row       DELETE FROM ZBOOK WHERE Z_PK = 2 AND (Z_OPT = 1 OR 1 < 0)
   /// 8, 64 rows  SELECT count(*) FROM ZBOOK WHERE Z_PK BETWEEN 9 AND 16 AND Z_OPT = 2

@@ -1,5 +1,7 @@
 /// Writes the members of to-many relationships: join rows and positions.
 extension SQLiteChangeWriter {
+  /// Writes what the members' own rows do not say: pairs of a join table, and positions.
+  ///
   /// ```text
   /// many-to-many     DELETE FROM Z_1BOOKS WHERE Z_1AUTHORS = ? AND Z_2BOOKS = ?
   ///                  INSERT OR IGNORE INTO Z_1BOOKS (Z_1AUTHORS, Z_2BOOKS) VALUES (?, ?)

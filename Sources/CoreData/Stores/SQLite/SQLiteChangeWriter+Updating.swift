@@ -2,6 +2,8 @@
 extension SQLiteChangeWriter {
   var updateGroupSize: Int { groups.updates.first ?? 1 }
 
+  /// Updates rows that change the same properties, one by one, or in groups of 4 and 16.
+  ///
   /// ```text
   /// 1 row       UPDATE ZBOOK SET Z_OPT = 2, ZPAGES = 99 WHERE Z_PK = 30 AND Z_OPT = 1
   /// 4, 16 rows  SELECT count(*) FROM ZBOOK WHERE Z_PK BETWEEN 18 AND 21 AND Z_OPT = 1

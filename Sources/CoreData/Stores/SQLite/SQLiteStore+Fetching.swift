@@ -1,5 +1,7 @@
 /// Fetching rows by predicate and order.
 extension SQLiteStore {
+  /// Runs the fetch's statement on a reader, and keeps the rows in the cache unless something was saved meanwhile.
+  ///
   /// ```text
   /// Fetch                                       Writer (this process or another)
   /// ------------------------------------------  ------------------------------------------
@@ -44,6 +46,8 @@ extension SQLiteStore {
   /// Always true: reading all rows to evaluate in memory would cost too much, so such a fetch throws.
   func understands(_ fetch: RowFetch) throws -> Bool { true }
 
+  /// Counts without reading rows; a window of the fetch counts in a subquery.
+  ///
   /// ```text
   /// count                 SELECT count(*) FROM ZBOOK t0
   /// count, limit 10       SELECT count(*) FROM (SELECT 1 FROM ZBOOK t0 LIMIT 10)

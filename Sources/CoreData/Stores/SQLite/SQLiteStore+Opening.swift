@@ -142,6 +142,8 @@ struct SQLiteOpening: OpeningSteps {
 extension SQLiteStore {
   static var storeTypes: [String] { [NSSQLiteStoreType] }
 
+  /// Opens a store with the database that another store of this coordinator has for the file, or with a new one.
+  ///
   /// ```text
   /// store A  at Library.sqlite, prefix Z  ─┐
   ///                                        ├─ one SQLiteDatabase: one writer, one transaction for a save to both
@@ -214,6 +216,8 @@ extension SQLiteStore {
       "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = \(bind: .text("\(prefix)_METADATA"))") != nil
   }
 
+  /// The store's UUID and its metadata, in the connection's state of the file.
+  ///
   /// ```text
   /// SELECT Z_UUID, Z_PLIST FROM Z_METADATA WHERE Z_VERSION = 1
   /// ```

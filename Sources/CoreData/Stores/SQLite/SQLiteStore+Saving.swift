@@ -23,6 +23,8 @@ extension SQLiteStore {
     }
   }
 
+  /// Reserves a key for each row, for `obtainPermanentIDs(for:)`.
+  ///
   /// ```text
   /// BEGIN IMMEDIATE
   /// UPDATE Z_PRIMARYKEY SET Z_MAX = Z_MAX + 1 WHERE Z_ENT = 2

@@ -1,4 +1,6 @@
 extension SQLiteStore {
+  /// Finds the rows behind a save's rejected rows, with these statements for a unique title.
+  ///
   /// ```text
   /// SELECT ?1, ?2                                         'Kindred', as SQLite would store it
   /// SELECT Z_PK, Z_ENT FROM ZBOOK WHERE ZTITLE = ?        the row that has it

@@ -2,6 +2,8 @@
 extension ChangeWriter {
   // MARK: Keys
 
+  /// Gives new rows their keys before any of them is written.
+  ///
   /// ```text
   /// inserted   Author -1, Book -2, Book -3           runs: Author 0..<1, Book 1..<3
   /// needed     group 1: 1, group 2: 2                one reservation for each table

@@ -131,6 +131,8 @@ struct SchemaLayout {
     return AttributeColumn(name: path.joined(separator: "."), column: column, type: type)
   }
 
+  /// Adds the columns of an entity's to-one relationships.
+  ///
   /// ```text
   /// Author.favourite, destination Book (2) without subentities    ZFAVOURITE INTEGER
   /// the same with the subentity Novel                             ZFAVOURITE INTEGER, Z2_FAVOURITE INTEGER

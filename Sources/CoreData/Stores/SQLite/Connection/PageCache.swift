@@ -45,6 +45,8 @@ struct PageCache {
     if statements >= Self.statementsOfLook { look(connection) }
   }
 
+  /// Asks SQLite's counters whether the transaction reads pages again that it had to move.
+  ///
   /// ```text
   /// 64 statements of one transaction        what it means                      what happens
   /// --------------------------------------  ---------------------------------  -----------------------------
@@ -79,6 +81,8 @@ struct PageCache {
     grownSize = size
   }
 
+  /// The size without growth, from the pragma's two forms.
+  ///
   /// ```text
   /// PRAGMA cache_size    -2000      2,000 KiB, SQLite's default
   /// PRAGMA cache_size      500      500 pages of 4,096 bytes, if the program has set it so

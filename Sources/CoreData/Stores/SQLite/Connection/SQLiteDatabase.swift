@@ -283,6 +283,8 @@ final class SQLiteDatabase: @unchecked Sendable {
     try OwnedConnection(try Self.makeReader(configuration), of: pool)
   }
 
+  /// Opens a reader, which no statement can make write.
+  ///
   /// ```text
   /// PRAGMA synchronous = NORMAL      as the options say
   /// PRAGMA query_only = 1            from now on any write is an error

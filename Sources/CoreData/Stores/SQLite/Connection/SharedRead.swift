@@ -58,6 +58,8 @@ struct SharedRead {
     return try prepareAnew(connection)
   }
 
+  /// Ends a transaction that is out of date, and begins one if look-ups follow each other.
+  ///
   /// ```text
   /// isOpen, header differs     ends the transaction, counts from 1
   /// 16 look-ups or fewer       none begins: a single fault should not hold the log

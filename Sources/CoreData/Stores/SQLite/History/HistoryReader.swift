@@ -30,6 +30,8 @@ struct HistoryReader {
     }
   }
 
+  /// The transactions that fulfil a condition, in the order of their numbers.
+  ///
   /// ```text
   /// SELECT t.Z_PK, t.ZTIMESTAMP,
   ///   coalesce((SELECT ZNAME FROM ATRANSACTIONSTRING WHERE Z_PK = t.ZAUTHORTS), t.ZAUTHOR), … and three more names

@@ -6,6 +6,8 @@ extension SQLiteStore {
     try keepsHistory ? database.read { try HistoryReader.lastNumber(schema, $0) } : nil
   }
 
+  /// Reads the transactions after a place, and throws if some of them are gone.
+  ///
   /// ```text
   /// Reading after the token 3                     Deleting history
   /// --------------------------------------------  --------------------------------------------
@@ -33,6 +35,8 @@ extension SQLiteStore {
     }
   }
 
+  /// Deletes transactions with their changes.
+  ///
   /// ```text
   /// DELETE FROM ACHANGE WHERE ZTRANSACTIONID IN (SELECT Z_PK FROM ATRANSACTION WHERE ZTIMESTAMP < ?)
   /// DELETE FROM ATRANSACTION WHERE ZTIMESTAMP < ?

@@ -39,6 +39,8 @@ struct SQLiteGuests {
     return try columns + partsAndUsers()
   }
 
+  /// What others have made of the store's tables, and what of theirs uses these.
+  ///
   /// ```text
   /// index or trigger of ZBOOK, named like Core Data's own       not a guest: it is made anew with the table
   /// index or trigger of ZBOOK with another name                 a part: goes with the old table, is made again

@@ -63,6 +63,8 @@ struct StoreMigration {
   /// The SQL function that reads a file of external data.
   private static let contentsOfFile = "cd_external"
 
+  /// Migrates the store. Each step needs what the ones before have done:
+  ///
   /// ```text
   /// checkHierarchies      rows of two old tables cannot come into one: their keys would collide
   /// guests                what persons have made of the tables: refuse now, or make again later

@@ -112,6 +112,8 @@ final class CommitWatcher: @unchecked Sendable {
     return events
   }
 
+  /// The thread: it waits for the kernel, or for a writer that it has found at work.
+  ///
   /// ```text
   /// nothing is written                 poll sleeps without a limit
   /// a file was written                 wakes, checks all files of the directory's events
