@@ -61,6 +61,8 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
   /// A weak reference: a store does not keep its coordinator.
   public internal(set) weak var persistentStoreCoordinator: NSPersistentStoreCoordinator?
   /// The configuration of the model whose entities the store holds.
+  ///
+  /// "PF_DEFAULT_CONFIGURATION_NAME", which is all entities, for a store that was opened without one.
   public let configurationName: String
   /// The place of the store; nil for a store in memory without a URL.
   ///
@@ -79,10 +81,23 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
 
   /// The store's UUID, the host of its objects' URIs. It stays the same when the file is moved, copied or migrated to a
   /// newer model; `migratePersistentStore` makes another one. Nil before the store is open.
+  ///
+  /// ```swift
+  /// let store = try coordinator.addPersistentStore(type: .sqlite, at: url)
+  /// print(book.objectID.uriString.contains(store.identifier))  // true for an object of this store
+  /// ```
   public final var identifier: String!
 
   /// The store's metadata, the version hashes of its model included. Use the coordinator's `setMetadata(_:for:)` to
   /// change it. May be read on any thread.
+  ///
+  /// ```swift
+  /// if let store = coordinator.persistentStores.first {
+  ///   coordinator.setMetadata(["imported": "2026-11-28"], for: store)  // the store's own entries stay
+  ///   try context.save()  // writes it
+  ///   print(store.metadata["imported"] ?? "")
+  /// }
+  /// ```
   open var metadata: [String: Any]! {
     get { openMetadata.current }
     set { openMetadata.set(newValue) }
@@ -280,6 +295,14 @@ public let NSInferMappingModelAutomaticallyOption = "NSInferMappingModelAutomati
 /// An NSNumber: whether to open a store without comparing its version hashes with the model's. Default: false. Tables
 /// that do not fit the model make opening it throw 134020, or a later fetch fail: use it only where the hashes differ
 /// and the tables do not.
+///
+/// ```swift
+/// try coordinator.addPersistentStore(
+///   ofType: NSSQLiteStoreType, configurationName: nil, at: url,
+///   options: [NSIgnorePersistentStoreVersioningOption: true])
+/// ```
+///
+/// With it a store is not migrated either, whatever the other options say.
 public let NSIgnorePersistentStoreVersioningOption = "NSIgnorePersistentStoreVersioningOption"
 /// An NSNumber: whether a lightweight migration of a SQLite file leaves for later what no reader needs: dropping the
 /// old tables, and making indexes that are not unique. The store's metadata have this key until
@@ -308,6 +331,11 @@ public let NSSQLiteAnalyzeOption = "NSSQLiteAnalyzeOption"
 /// An NSNumber: whether opening rebuilds the file without gaps (`VACUUM`, https://www.sqlite.org/lang_vacuum.html).
 /// Default: false. It writes the whole file anew and needs twice its space meanwhile; others can neither read nor write
 /// then. The module `StoreTools` gives free pages back step by step.
+///
+/// ```swift
+/// try coordinator.addPersistentStore(
+///   ofType: NSSQLiteStoreType, configurationName: nil, at: url, options: [NSSQLiteManualVacuumOption: true])
+/// ```
 public let NSSQLiteManualVacuumOption = "NSSQLiteManualVacuumOption"
 /// An NSNumber: how many connections may read a SQLite file at once; a further fetch waits for one. At least 1.
 /// Default: 8. There is one more connection, which writes.

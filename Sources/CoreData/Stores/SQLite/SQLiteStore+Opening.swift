@@ -1,4 +1,21 @@
 /// The result of opening a file.
+///
+/// What opening says about files that it cannot use:
+///
+/// ```text
+/// what is at the path               code    sentence
+/// --------------------------------  ------  ------------------------------------------------------------------------
+/// SQLite file of another program    134020  … is an SQLite file, but not a Core Data store: it has a table tracks
+///                                           and no metadata.
+/// a text                            134010  Opening …: file is not a database (SQLite 26)
+/// nothing, read-only                134080  Opening …: unable to open database file: … (SQLite 14)
+/// no directory                      134080  the same
+/// a store of another model          134100  The model is not the one that … was made with; they differ in Book.
+///   and only mapping models may do  134140  … has to be migrated: no bundle of the program has a mapping model for
+///                                           it, and NSInferMappingModelAutomaticallyOption is not set.
+/// a column was dropped by hand      134020  … is damaged, or was changed by another program: the file's table ZBOOK
+///                                           has no column ZTITLE; restore it from a backup
+/// ```
 struct OpenedFile {
   let schema: StoreSchema
   let identifier: String

@@ -69,6 +69,21 @@ package protocol ChangeWriter: AnyObject {
 }
 
 /// What was found out while the rows of a save are written.
+///
+/// A conflict, from the statement to the policy. Context A has read the book 1 with version 1; B has saved another
+/// title:
+///
+/// ```text
+/// A saves     BEGIN IMMEDIATE
+///             UPDATE ZBOOK SET Z_OPT = 2, ZTITLE = 'mine' WHERE Z_PK = 1 AND Z_OPT = 1       changes no row
+///             SELECT … FROM ZBOOK t WHERE t.Z_PK = 1 AND t.Z_ENT = 2                        noteConflict: version 2
+///             ROLLBACK                                                                      throwRefusals
+/// error policy                                                                              133020
+/// object trump: the object gets version 2 as its base, and keeps its title
+///             BEGIN IMMEDIATE
+///             UPDATE ZBOOK SET Z_OPT = 3, ZTITLE = 'mine' WHERE Z_PK = 1 AND Z_OPT = 2
+///             COMMIT
+/// ```
 package struct SaveProgress {
   package var saved = SavedRows()
   /// The inserted rows, divided where the entity changes.

@@ -51,6 +51,25 @@ extension Notification.Name {
 }
 
 /// An NSNumber: whether the coordinator posts `NSPersistentStoreRemoteChange` for the store. Default: false.
+///
+/// ```swift
+/// let description = NSPersistentStoreDescription(url: url)
+/// description.setOption(true as NSNumber, forKey: NSPersistentStoreRemoteChangeNotificationPostOptionKey)
+/// container.persistentStoreDescriptions = [description]
+/// ```
+///
+/// It costs a thread for all files of the process, which sleeps until one of them is written, and a connection for each
+/// file.
 public let NSPersistentStoreRemoteChangeNotificationPostOptionKey = "NSPersistentStoreRemoteChangeNotificationOptionKey"
 /// The `NSPersistentHistoryToken` in the user info of `NSPersistentStoreRemoteChange`.
+///
+/// ```swift
+/// let name = Notification.Name.NSPersistentStoreRemoteChange
+/// for await note in NotificationCenter.default.notifications(named: name, object: coordinator) {
+///   lastToken = note.userInfo?[NSPersistentHistoryTokenKey] as? NSPersistentHistoryToken
+/// }
+/// ```
+///
+/// It is the end of the history, not the place of one change: a program that keeps it without reading what came before
+/// skips that.
 public let NSPersistentHistoryTokenKey = "historyToken"

@@ -243,6 +243,7 @@ package struct BatchUpdateTargets {
     return columns
   }
 
+  /// 134070, for example "A batch update sets attributes and to-one relationships; Author.books is neither."
   private func failure(_ message: String) -> NSError {
     CoreDataErrors.error(.persistentStoreOperation, message)
   }

@@ -212,6 +212,9 @@ extension SQLiteStore {
 
 extension CoreDataErrors {
   /// The error for a row that SQLite refused. Its sentence names the columns: "UNIQUE constraint failed: T.A, T.B".
+  ///
+  /// "UNIQUE constraint failed: ZBOOK.ZTITLE" becomes "An object of Book with the same title exists already." (133021).
+  /// A save finds the other row as well and names it: "…: p1."
   static func constraintError(_ error: SQLiteError, _ mapping: TableMapping) -> NSError {
     let columns = (error.message.split(separator: ":").last ?? "").split(separator: ",").map {
       $0.trimmingCharacters(in: .whitespaces).split(separator: ".").last.map(String.init) ?? ""

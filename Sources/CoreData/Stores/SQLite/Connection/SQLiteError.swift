@@ -1,6 +1,10 @@
 /// An error of SQLite.
 ///
 /// Source: https://www.sqlite.org/rescode.html
+///
+/// It stays inside of the stores: `CoreDataErrors.translating` makes Core Data's error of it, with what was done and
+/// where. A save that waits too long for another process is "Saving to /data/Library.sqlite: database is locked (SQLite
+/// 5)", 134090.
 package struct SQLiteError: Error, CustomStringConvertible {
   /// The extended result code.
   package let code: Int32

@@ -36,6 +36,8 @@ package struct ExternalFolder: Sendable {
 
   // MARK: Reading
 
+  /// A missing file ends the fetch of the row with 260, its path and what can be done: the backup of the store, or
+  /// another value by a batch update, which does not read the old one.
   func read(_ name: String, of entity: String) throws -> Data {
     do {
       // A link, which others could lay there, is not followed.

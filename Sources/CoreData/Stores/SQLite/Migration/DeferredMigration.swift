@@ -56,6 +56,14 @@ struct DeferredMigration {
 
 extension SQLiteStore: DeferringStore {
   /// Each piece is a transaction of its own, so that other processes wait for one piece only.
+  ///
+  /// Three calls for the library, in whose migration `ZBOOK` got a mandatory column:
+  ///
+  /// ```text
+  /// BEGIN IMMEDIATE   DROP TABLE "cd_old_ZAUTHOR"                                                   COMMIT
+  /// BEGIN IMMEDIATE   DROP TABLE "cd_old_ZBOOK"                                                     COMMIT
+  /// BEGIN IMMEDIATE   CREATE INDEX ZBOOK_ZAUTHOR_INDEX ON ZBOOK (ZAUTHOR); UPDATE Z_METADATA …      COMMIT
+  /// ```
   func finishDeferredMigrationTask() throws -> Bool {
     guard openMetadata.current?[DeferredMigration.metadataKey] != nil, !database.configuration.isReadOnly else {
       return false

@@ -30,6 +30,10 @@ struct SQLiteGuests {
   }
 
   /// What the file has now, before its tables are made anew.
+  ///
+  /// A column `mine` that a person has added to ZBOOK ends the migration (134110): "… is not migrated: its tables are
+  /// made anew, and things of others would be lost, because they do not fit the new ones: the column mine of ZBOOK.
+  /// Drop them or move them elsewhere, migrate, and make them again in another form."
   func all() throws -> [StoreGuest] {
     let columns = try schema.tables.flatMap { table in
       // Core Data's own have its prefix, also those that a deferred migration has left.

@@ -22,6 +22,8 @@ extension StoreMigration {
     }
   }
 
+  /// The relationship that a new one was, by its name or its renaming identifier: `Book.authors` with the identifier
+  /// "author" was `Book.author`. Nil for a new one, whose table stays empty.
   private func oldRelationship(
     _ relationship: NSRelationshipDescription, _ entity: TableMapping
   ) -> (TableMapping, NSRelationshipDescription)? {
