@@ -4,6 +4,19 @@ import CoreData
 ///
 /// A job that is `available` belongs to the pool that it names, or to none if that pool is gone. The claim changes the
 /// row's version, so what workers of an earlier claimant still save fails as a merge conflict.
+///
+/// ```text
+/// pool 1                                 server                        pool 2
+/// claimReady(kind: "index", claims: 2)
+/// UPDATE … SKIP LOCKED              ──▶  locks p5, p6
+///                                                                 ◀──  UPDATE … SKIP LOCKED
+///                                        passes over p5, p6
+///                                                                 ──▶  p7, p8
+/// COMMIT                            ──▶  claimant of p5, p6 is 1
+/// readyJobs: p5, p6
+/// ```
+///
+/// A store in a file has one pool, and claims nothing there.
 extension JobStore {
   /// Claims ready jobs and returns all that the pool has claimed, with those of earlier calls: highest priority first,
   /// then oldest first. Saves.
@@ -35,7 +48,17 @@ extension JobStore {
     return ClaimResult(jobs: jobs, areMore: claimsLeft <= 0 || jobs.count >= query.limit, retryAfter: retryAfter)
   }
 
-  /// Claims jobs that no limit holds back.
+  /// Claims jobs that no limit holds back, in one statement for each stretch of the index:
+  ///
+  /// ```text
+  /// UPDATE "pool_wp"."PoolJob" AS t0 SET "claimant" = $1, _version = t0._version % 9223372036854775807 + 1
+  /// WHERE t0._key = ANY(ARRAY(SELECT t0._key FROM "pool_wp"."PoolJob" t0 WHERE ((t0."state" = $2)
+  /// AND (t0."finishedAt" IS NULL) AND (t0."kind" = $3) AND (t0."claimant" IS NULL)
+  /// AND ((t0."hostDeaths" IS NULL) OR (t0."hostDeaths" < $4)) AND (t0."limitKey" IS NULL))
+  /// ORDER BY t0."priority" DESC NULLS LAST, t0._key ASC NULLS FIRST LIMIT 2 FOR UPDATE OF t0 SKIP LOCKED))
+  /// ```
+  ///
+  /// How the server runs it is told at `ServerStore.update` in CoreDataPostgreSQL.
   private func claimAny(
     _ query: ReadyQuery, atMost limit: Int, for member: Int64, besides gone: [Int64],
     in context: NSManagedObjectContext
@@ -64,7 +87,8 @@ extension JobStore {
       : NSPredicate(format: "claimant == nil OR claimant IN %@", gone.map { NSNumber(value: $0) })
   }
 
-  /// Whether any ready job of the kind has a limit key.
+  /// Whether any ready job of the kind has a limit key. Then all claims of the kind are made in turns, since nobody
+  /// knows before which of its jobs have one.
   private func hasKeyedJobs(of kind: String, in context: NSManagedObjectContext) throws -> Bool {
     let request = PoolJob.fetchRequest()
     request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [

@@ -15,6 +15,13 @@ extension JobStore {
   }
 
   /// Claims a suspect if there is one, and this pool has none. Returns how many it has claimed.
+  ///
+  /// ```text
+  /// SELECT t0."kind", t0."claimant" FROM "pool_wp"."PoolJob" t0
+  /// WHERE ((t0."hostDeaths" >= $1) AND (t0."hostDeaths" <= $2) AND ((t0."state" + $3) = $4))      $1 = 2
+  /// ```
+  ///
+  /// Suspects are few, and an index has nothing else, so the look costs a page.
   func claimSuspect(
     _ query: ReadyQuery, for member: Int64, besides gone: [Int64], _ rules: ClaimRules,
     in context: NSManagedObjectContext
@@ -45,6 +52,15 @@ extension JobStore {
   }
 
   /// A pool has died: gives back what it had claimed, and counts its death. Saves.
+  ///
+  /// ```text
+  /// deaths before     what becomes of the job
+  /// 0                 available again, 1
+  /// 1                 available again, 2: a suspect from now on
+  /// 2, a suspect      markDiedWithHost: all three deaths count as crashes; dead, where three are too many
+  /// ```
+  ///
+  /// The pool that hears of the death first does it; another one that does the same finds no claims left.
   ///
   /// - Parameters:
   ///   - policy: how often a job may crash.

@@ -18,9 +18,16 @@ extension JobStore {
   private static let pause = 0.1
   /// The longest such time for a rate.
   private static let longestPause = 5.0
-  /// How many groups without room one claim passes over.
+  /// How many groups without room one claim passes over: the statement names each of them.
   private static let mostFull = 200
 
+  /// Claims jobs for which all limits have room, in a turn. Saves, if it claims any.
+  ///
+  /// - Parameters:
+  ///   - limit: the most jobs that are claimed.
+  ///   - condition: which jobs: suspects, or all others.
+  /// - Returns: how many are claimed, and after how many seconds to ask again, if a limit or a rate holds jobs back.
+  ///   After too many conflicts in a row none is claimed, and the next call tries again.
   func claimLimited(
     _ query: ReadyQuery, atMost limit: Int, for member: Int64, besides gone: [Int64], _ rules: ClaimRules,
     where condition: NSPredicate, in context: NSManagedObjectContext
@@ -37,7 +44,8 @@ extension JobStore {
     }
   }
 
-  /// One try of a claim.
+  /// One try of a claim. Everything is read after the turn's row, so what it decides by is at least as new as the row:
+  /// if another pool has claimed anything since, the save fails.
   private struct LimitedClaim {
     private let query: ReadyQuery
     private let rules: ClaimRules
@@ -58,6 +66,8 @@ extension JobStore {
       self.condition = condition
     }
 
+    /// Reads, chooses and saves. Without a job, and without news of the rate, nothing is written, and the turn passes
+    /// unused.
     mutating func run(
       _ store: JobStore, atMost limit: Int, for member: Int64, in context: NSManagedObjectContext
     ) throws -> Int {
@@ -85,7 +95,14 @@ extension JobStore {
       return chosen.count
     }
 
-    /// Counts what all pools have claimed, by kind, queue and limit key.
+    /// Counts what all pools have claimed, by kind, queue and limit key, in one statement; claims of pools that are
+    /// gone do not count.
+    ///
+    /// ```text
+    /// SELECT t0."kind", t0."queue", t0."limitKey", COUNT(t0."state") FROM "pool_wp"."PoolJob" t0
+    /// WHERE ((t0."claimant" IS NOT NULL) AND (t0."claimant" >= $1) AND (t0."claimant" <= $2)
+    /// AND ((t0."state" + $3) = $4)) GROUP BY t0."kind", t0."queue", t0."limitKey"
+    /// ```
     private mutating func count(in context: NSManagedObjectContext) throws {
       var conditions = [JobStore.isClaimed]
       if !gone.isEmpty {
@@ -103,7 +120,8 @@ extension JobStore {
       for (queue, count) in ofQueue where queueLimit(queue).map({ count >= $0 }) ?? false { full.insert(.queue(queue)) }
     }
 
-    /// Chooses the best jobs whose groups have room.
+    /// Chooses the best jobs whose groups have room. Groups that turn out to be full are left out of the next look, so
+    /// a long row of jobs of one full queue is passed over by the index and not job by job.
     private mutating func choose(_ room: Int, _ store: JobStore, in context: NSManagedObjectContext) throws {
       var query = query
       while true {
@@ -120,6 +138,7 @@ extension JobStore {
       if !full.isEmpty, chosen.count < room { retryAfter = retryAfter ?? JobStore.pause }
     }
 
+    /// Takes one job, if its queue and its key have room, and counts it in both.
     private mutating func take(_ job: PoolJob, _ ownLimit: Int?) {
       if let most = rules.queueLimit?(job.queue), ofQueue[job.queue, default: 0] >= most {
         full.insert(.queue(job.queue))
@@ -137,7 +156,7 @@ extension JobStore {
     }
   }
 
-  /// Ready jobs that no pool has claimed, the best first.
+  /// Ready jobs that no pool has claimed, the best first, sixteen more than are wanted: some may be without room.
   private func candidates(
     _ query: ReadyQuery, _ condition: NSPredicate, besides gone: [Int64], _ chosen: [PoolJob], limit: Int,
     in context: NSManagedObjectContext

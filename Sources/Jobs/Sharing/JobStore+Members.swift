@@ -1,6 +1,13 @@
 import CoreData
 
 /// The pools that share a store at a server. A store in a file has none.
+///
+/// ```text
+/// a pool starts     takes the lock of its identity, inserts its row, and only then claims jobs
+/// it ends           gives its claims back, and writes that it is gone
+/// it dies           the server releases its lock; a neighbour writes that it is gone: all its claims are void at once
+/// an hour later     the leader takes its name off what is left, and deletes its row
+/// ```
 extension JobStore {
   /// Notes a new pool, without saving.
   public func insert(_ member: PoolMember, into context: NSManagedObjectContext) {
@@ -25,6 +32,14 @@ extension JobStore {
   }
 
   /// Writes that a pool is gone: at once all its claims are void. Saves.
+  ///
+  /// One conditional UPDATE, so of several pools that hear of a death one has noted it:
+  ///
+  /// ```text
+  /// UPDATE "pool_wp"."PoolMember" AS t0 SET "goneAt" = $1, _version = t0._version % 9223372036854775807 + 1
+  /// WHERE t0._key IN (SELECT t0._key FROM "pool_wp"."PoolMember" t0
+  /// WHERE ((t0."identity" = $2) AND (t0."goneAt" IS NULL)))
+  /// ```
   ///
   /// - Returns: whether it was not gone before.
   @discardableResult
@@ -79,6 +94,7 @@ extension JobStore {
     _ = try context.execute(update)
   }
 
+  /// Runs a batch update, and gives the number of its rows.
   func count(_ update: NSBatchUpdateRequest, in context: NSManagedObjectContext) throws -> Int {
     update.resultType = .updatedObjectsCountResultType
     return (try context.execute(update) as? NSBatchUpdateResult)?.result as? Int ?? 0

@@ -12,6 +12,8 @@ import WorkerProtocol
 /// Beginnings are told a moment later, together, and dated back to their own times: until then the jobs hold their
 /// places, so that the rate is kept.
 public final class PoolRate: Sendable {
+  /// What is known in memory. It is written into the store by the pool's next turn, and until then a crash costs the
+  /// other pools a wait: they count the places as begun.
   private struct State {
     var rate: JobRate
     let hasClaims: Bool
@@ -29,7 +31,7 @@ public final class PoolRate: Sendable {
     var ended: Set<JobKey> = []
   }
 
-  /// What a turn has to write.
+  /// What a turn has to write. A turn that fails is made again with the same news and what has been added since.
   struct News {
     var held: Set<JobKey>
     var free: Int

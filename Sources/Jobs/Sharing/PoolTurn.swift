@@ -1,6 +1,18 @@
 import CoreData
 import WorkerProtocol
 
+/// A turn: a row by which pools decide one after the other, without a lock that would have to be released.
+///
+/// ```text
+/// pool 1                          pool 2
+/// begin: count = 7                begin: count = 7
+/// decides                         decides
+/// take: count = 8
+/// save: the row had version 7
+///                                 take: count = 8
+///                                 save: the row has version 8 now: merge conflict, 133020
+///                                 rolls back, begins again with count = 8
+/// ```
 extension PoolTurn {
   /// The turn of claims that a limit or a rate bounds.
   static let claims = "claims"

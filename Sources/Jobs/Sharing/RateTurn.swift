@@ -3,6 +3,18 @@ import LinuxSystem
 
 /// A pool's turn at the rate of a kind: reads what all pools have begun and which places they hold, adds its own news,
 /// and writes both with the save of the context.
+///
+/// ```text
+/// rate: 10 jobs in 60 s
+/// row "rate index"      begun: 4 at 12:00:05, 2 at 12:00:40     held: pool 1 has 3
+/// room                  10 − 6 − 3 = 1
+/// pool 2's turn         takes 1 place                           held: pool 1 has 3, pool 2 has 1
+/// later                 its job has begun at 12:00:51           begun: …, 1 at 12:00:51; pool 2 holds none
+/// 12:01:05              the first four are a minute old         room 4
+/// ```
+///
+/// Like each turn it is decided by the row's version: of two pools that take places at the same time one saves, and the
+/// other begins again (`PoolTurn`).
 struct RateTurn {
   private let turn: PoolTurn
   private let pool: PoolRate
@@ -16,6 +28,8 @@ struct RateTurn {
   /// Whether the row says something else than what is known now.
   private(set) var hasNews = false
 
+  /// Reads the row and adds the pool's news to it: what has begun, what left no effect, and what has ended without
+  /// word.
   init(
     _ pool: PoolRate, of kind: String, for member: Int64, _ store: JobStore, in context: NSManagedObjectContext
   ) throws {
@@ -104,6 +118,8 @@ public struct TakenPlaces: Equatable, Sendable {
 extension JobStore {
   /// Takes places for jobs of a kind with a rate that begin soon, and writes which have begun. Saves, if there is
   /// anything to write: nobody loses the places by a crash.
+  ///
+  /// After too many conflicts no place is taken, and the caller asks again.
   ///
   /// - Parameters:
   ///   - count: how many places are wanted; with 0 the store is only told.

@@ -3,8 +3,14 @@ import WorkerProtocol
 /// When jobs of a kind with a rate began, over all pools, and how many places each pool holds for jobs that have not
 /// begun. Such a job may begin at any time, so it holds its place until then.
 ///
-/// The times are those of the server's clock, or of this machine's. A period is divided into steps; beginnings within
-/// one step count as of the last of them, so that the rate is kept.
+/// ```text
+/// 1795858905.25 4                      four jobs, the last of them at this time
+/// 1795858940.0 2
+/// held 2972574616412760139 3           this pool has three places
+/// ```
+///
+/// The times are those of the server's clock, or of this machine's. A period is divided into 200 steps; beginnings
+/// within one step count as of the last of them, so that the rate is kept, and the text has 200 lines at most.
 struct SharedRate {
   private var begun: [(time: Double, count: Int)] = []
   /// Whether the text has times that are further ahead than a period: the clock was wrong, and they count as of now.
@@ -15,6 +21,8 @@ struct SharedRate {
   private static let resolution = 200.0
   private static let heldMark = "held"
 
+  /// Reads the text. Times older than a period count no more, and lines that it does not know are passed over.
+  ///
   /// - Parameter text: what ``text`` was after the last turn; empty before the first.
   init(_ rate: JobRate, _ text: String, now: Double) {
     self.rate = rate
