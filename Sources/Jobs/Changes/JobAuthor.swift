@@ -2,6 +2,9 @@ import CoreData
 
 /// The author of the transactions of jobs in the app's persistent history: "workerpool p17/1 p18/1", each job with the
 /// number of its attempt. Jobs that share a transaction are all named.
+///
+/// By it an app that follows its history knows which changes came from which job, with any version of this framework
+/// and in any language: the name is all that a history has room for.
 package enum JobAuthor {
   private static let start = "workerpool"
 
@@ -10,7 +13,7 @@ package enum JobAuthor {
     "\(author ?? start) p\(key)/\(attempt)"
   }
 
-  /// The jobs that an author names, with their attempts; none for authors that are no jobs.
+  /// The jobs that an author names, with their attempts; none for authors that are no jobs, such as an app's own.
   static func jobs(_ author: String?) -> [(name: String, attempt: Int)] {
     guard let words = author?.split(separator: " "), words.first ?? "" == start else { return [] }
     return words.dropFirst().compactMap { word in
@@ -24,6 +27,8 @@ package enum JobAuthor {
 extension JobSave {
   /// The saves of a job that the app's store has in its persistent history, without values; nil for a store without a
   /// history. Called on the context's queue.
+  ///
+  /// The author is looked for as " p17/", with a space before it and a slash behind: p1 and p170 are others.
   ///
   /// - Parameter date: the history is read from this time on.
   /// - Complexity: reads all transactions since then.

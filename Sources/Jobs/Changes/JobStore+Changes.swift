@@ -2,13 +2,23 @@ import CoreData
 
 /// What jobs changed, for kinds whose changes the pool keeps: a setting of the pool's for each save, written by that
 /// save, and one that says that a person has undone them.
+///
+/// ```text
+/// name                        value
+/// changes/17/00000001         {"attempt":1,"date":…,"changes":[…]}
+/// changes/17/00000002         {"attempt":1,…}            a plugin may save as often as it likes
+/// undone/17                   817551999.5                when
+/// ```
+///
+/// They are settings so that a store of an earlier version needs no new table. They go with the job (`forgetChanges`).
 extension JobStore {
   private static let kept = "changes/"
   private static let undone = "undone/"
 
   private static func prefix(_ key: JobKey) -> String { "\(kept)\(key)/" }
 
-  /// The settings whose names begin with a text that ends in a slash, in the order of their names. By an index.
+  /// The settings whose names begin with a text that ends in a slash, in the order of their names. By an index:
+  /// "changes/17/" up to "changes/170", which is the first name behind them.
   private static func settings(_ prefix: String, limit: Int = 0) -> NSFetchRequest<PoolSetting> {
     let request = PoolSetting.fetchRequest()
     // "0" follows "/".
@@ -57,6 +67,8 @@ extension JobStore {
   /// The number of the save that a row keeps.
   package static func saveNumber(_ row: PoolSetting) -> Int? { row.name.split(separator: "/").last.flatMap { Int($0) } }
 
+  /// The number of the next save. Where a person has undone the earlier ones they are deleted first: the job was
+  /// retried since, and what its new attempt changes is another matter.
   private static func nextSave(of key: JobKey, in context: NSManagedObjectContext) throws -> Int {
     let rows = try context.fetch(settings(prefix(key)))
     if let mark = try PoolSetting.find("\(undone)\(key)", in: context) {

@@ -1,10 +1,22 @@
 import CoreData
 
-/// Undoes what a job changed, in one transaction, where nobody has changed it since.
+/// Undoes what a job changed, in one transaction, where nobody has changed it since. `workerpool undo` and the web page
+/// call it; the pool need not run.
 ///
 /// It goes back through the saves of the job. Each object must be as the save left it, in the properties that the job
 /// changed; an object that the job inserted, in all of them. A deleted object comes back as a new one, with another
 /// URI. The pool must have kept the changes: `run --keep-changes`.
+///
+/// ```text
+/// the job's save              now                       undone
+/// inserted Book/p7            as it was inserted        deleted
+/// updated Book/p2: pages      pages as the job left     pages as before; its title may have changed since
+/// deleted Book/p3             not there                 inserted again, with its values, as Book/p9
+/// updated Book/p4: pages      pages changed since       refused, and with it everything
+/// ```
+///
+/// All or nothing: with a part of the changes the app's objects could be in a state that no version of the app has
+/// made.
 package struct JobUndo {
   /// The author of the undoing transaction in the store's history.
   package static let author = "workerpool undo"
@@ -14,6 +26,10 @@ package struct JobUndo {
   package init(_ store: JobStore) { self.store = store }
 
   /// Undoes the changes of a job that has ended.
+  ///
+  /// Between the check and the save others may write. Changed objects make the save fail as a merge conflict; a job
+  /// that a person has retried meanwhile is found by `checkNothingRuns`, inside of the save's transaction; and of two
+  /// who undo the same job one inserts the mark `undone/KEY`, whose name is unique.
   ///
   /// - Parameter isDryRun: whether only to find out what would be done.
   /// - Returns: what was done, one line for each object, without values.
@@ -47,6 +63,7 @@ package struct JobUndo {
     try store.jobs(keys: [key], in: context).first
   }
 
+  /// The saves of the job, if they can be undone at all.
   private func checkedSaves(of key: JobKey, in context: NSManagedObjectContext) throws -> [JobSave] {
     guard let job = try job(key, in: context) else { throw UndoError.noJob(key) }
     guard !job.state.isUnfinished else { throw UndoError.isUnfinished(job.state) }
@@ -96,7 +113,8 @@ package enum UndoError: Error, Hashable, CustomStringConvertible {
   }
 }
 
-/// The changes that are taken back in a context, on its queue.
+/// The changes that are taken back in a context, on its queue. Saves are taken back from the last to the first, so each
+/// finds the objects as it left them, or as a later save of the same job has, and that one is undone already.
 private struct UndoneChanges {
   private let context: NSManagedObjectContext
   /// The objects that have come back, by the URIs that they had.
@@ -139,6 +157,7 @@ private struct UndoneChanges {
 
   // MARK: What stands in the way
 
+  /// Why a change cannot be taken back, a sentence for each reason; none if it can.
   private func obstacles(_ change: ObjectChange) -> [String] {
     guard change.unkept.isEmpty else {
       return ["the values of \(change.unkept.joined(separator: ", ")) of \(change.object) cannot be kept"]
@@ -150,6 +169,8 @@ private struct UndoneChanges {
     return change.what == .updated ? missing(change) : []
   }
 
+  /// Whether a property still has the value that the job gave it. Of a relationship to many objects only what the job
+  /// added and removed counts: others may have changed the rest.
   private func isAsLeft(_ name: String, of object: NSManagedObject, by change: ObjectChange) -> Bool {
     guard let property = object.entity.propertiesByName[name], let left = change.after[name] else { return false }
     let value = object.value(forKey: name)
@@ -199,6 +220,8 @@ private struct UndoneChanges {
 
   // MARK: The way back
 
+  /// Inserts an object for one that the job deleted. It gets its permanent ID at once: other objects may refer to it,
+  /// by the URI that it had.
   private mutating func restore(_ change: ObjectChange) throws {
     guard let name = context.persistentStoreCoordinator?.objectID(forURI: change.object)?.entity.name else { return }
     let object = NSEntityDescription.insertNewObject(forEntityName: name, into: context)
@@ -207,6 +230,7 @@ private struct UndoneChanges {
     lines.append("insert \(object.objectID.uriString), which was \(change.object)")
   }
 
+  /// Gives a property the value that it had before.
   private func set(_ name: String, of object: NSManagedObject?, to json: JSONValue, in change: ObjectChange) {
     guard let object, let property = object.entity.propertiesByName[name] else { return }
     if let attribute = property as? NSAttributeDescription {

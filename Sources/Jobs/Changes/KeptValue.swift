@@ -2,6 +2,18 @@ import CoreData
 
 /// The values of a property as JSON from which the same values can be read again.
 ///
+/// | attribute or relationship | JSON |
+/// |---|---|
+/// | String, UUID, URI | a string |
+/// | Integer 16, 32, 64 | a number |
+/// | Boolean | true or false |
+/// | Double, Float | a number; "inf", "-inf" and "nan" as strings |
+/// | Decimal | a string, so that no digit is lost |
+/// | Date | a number of seconds since 2001 |
+/// | Binary Data | a string in base64 |
+/// | to one | the URI of the object, or null |
+/// | to many | an array of URIs, sorted |
+///
 /// Transformable, composite and object ID attributes are not kept, nor are ordered relationships of many objects to
 /// many. Transient and derived attributes have nothing to keep.
 enum KeptValue {
@@ -16,6 +28,7 @@ enum KeptValue {
     }
   }
 
+  /// Whether a relationship has rows of its own: to many objects, whose inverse leads to many, too, or is missing.
   static func isManyToMany(_ relationship: NSRelationshipDescription) -> Bool {
     relationship.isToMany && relationship.inverseRelationship?.isToMany ?? true
   }
@@ -46,7 +59,7 @@ enum KeptValue {
     }
   }
 
-  /// The value of an attribute.
+  /// The value of an attribute, as `json(_:of:)` has written it. Nil for null, and for a text that is none of the type.
   static func value(_ json: JSONValue, of attribute: NSAttributeDescription) -> Any? {
     if json == .null { return nil }
     let text = json.stringValue ?? ""
@@ -95,7 +108,8 @@ enum KeptValue {
 }
 
 extension ObjectChange {
-  /// What the next save of a context does to objects of a store. New objects get their permanent IDs.
+  /// What the next save of a context does to objects of a store. New objects get their permanent IDs. A worker calls it
+  /// before it saves, where its pool keeps the changes of the kind.
   ///
   /// It reads the values of deleted objects and of relationships that are not in memory yet.
   ///
@@ -112,6 +126,7 @@ extension ObjectChange {
       + own(context.deletedObjects).map(ObjectChange.init(deleted:))
   }
 
+  /// An insertion: all values, since only an object that is still the same in all of them may be deleted again.
   private init(inserted object: NSManagedObject) {
     self.init(.inserted, object.objectID.uriString)
     for (name, property) in object.entity.propertiesByName
@@ -120,7 +135,8 @@ extension ObjectChange {
     }
   }
 
-  /// Nil where the object's row does not change.
+  /// An update: the properties that have changed, with their values before and after. Nil where the object's row does
+  /// not change. Of relationships to many, what was removed and what was added.
   private init?(updated object: NSManagedObject) {
     let changed = object.changedValues().keys.filter { name in
       object.entity.propertiesByName[name].map(KeptValue.isWritten) == true
@@ -148,6 +164,7 @@ extension ObjectChange {
     }
   }
 
+  /// A deletion: the values that the store had, not those that the object got before it was deleted.
   private init(deleted object: NSManagedObject) {
     self.init(.deleted, object.objectID.uriString)
     let names = object.entity.propertiesByName.filter { KeptValue.isWritten($0.value) }.map(\.key)

@@ -1,6 +1,11 @@
 import CoreData
 
 /// What one save of a job did to one object of the app.
+///
+/// ```text
+/// from the pool's store      all of it, with values
+/// from the app's history     `what`, `object` and the properties of updates; no values, so it cannot be undone
+/// ```
 package struct ObjectChange: Hashable, Sendable {
   package enum What: String, Sendable {
     case inserted, updated, deleted
@@ -24,7 +29,7 @@ package struct ObjectChange: Hashable, Sendable {
     self.properties = properties
   }
 
-  /// One line for people, without values.
+  /// One line for people, without values: `updated x-coredata://…/Book/p2: isRead, pages`.
   package var text: String {
     "\(what.rawValue) \(object)" + (properties.isEmpty ? "" : ": \(properties.joined(separator: ", "))")
   }
@@ -38,6 +43,11 @@ package struct ObjectChange: Hashable, Sendable {
 }
 
 /// The changes of one save of a job.
+///
+/// ```text
+/// {"attempt":1,"date":817551705.25,"changes":[{"change":"updated","object":"x-coredata://A/Book/p2",
+///  "properties":["pages"],"before":{"pages":474},"after":{"pages":475}}]}
+/// ```
 package struct JobSave: Hashable, Sendable {
   /// The number of the attempt, from 1.
   package let attempt: Int
@@ -60,7 +70,8 @@ package struct JobSave: Hashable, Sendable {
 // MARK: The text in the store
 
 extension JobSave {
-  /// The most bytes that a save's text may have.
+  /// The most bytes that a save's text may have. It is written by the save itself, whose transaction would grow with
+  /// it.
   static let longestText = 16 << 20
 
   /// The text in the store. Too long a text says only how many changes there were.
@@ -80,7 +91,8 @@ extension JobSave {
       ] + (omission.map { [JSONMember("omission", .string($0))] } ?? []))
   }
 
-  /// Reads ``text``; nil for a text that is none.
+  /// Reads ``text``; nil for a text that is none, also if one of its changes cannot be read: undoing the others would
+  /// be undoing by halves.
   package init?(text: String) {
     // Nobody but `text` writes them: a text that cannot be read is one of a later version.
     guard let json = try? JSONParser.parse(text), let attempt = json["attempt"]?.intValue,
