@@ -1,6 +1,11 @@
 import CoreData
 
 /// What a pool did in an interval of time, and how it stood at the interval's end.
+///
+/// ```swift
+/// let day = try JobStore.history(.halfHour, since: Date() - 86_400, in: context)
+/// for interval in day { print(interval.start, interval.counts[0], "succeeded", interval.waiting?[0] ?? 0, "s wait") }
+/// ```
 public struct HistoryInterval: Equatable, Sendable {
   /// When the interval begins. Intervals begin at round times.
   public var start: Date
@@ -47,6 +52,9 @@ public struct HistoryInterval: Equatable, Sendable {
 
   /// Several intervals as one: sums, means, and of the times the median of the medians and the largest of the others.
   ///
+  /// The true median of all jobs is not known any more. The medians count by the number of their jobs, which is near
+  /// enough for a plot; the largest 99 % is an upper bound.
+  ///
   /// - Parameter parts: at least one, in their order.
   public init(start: Date, joining parts: [HistoryInterval]) {
     self.init(start: start)
@@ -71,7 +79,8 @@ public struct HistoryInterval: Equatable, Sendable {
   }
 }
 
-/// How long jobs that succeeded waited and ran.
+/// How long jobs that succeeded waited and ran. At most 200 jobs of an interval are looked at: enough for a 99 %, and
+/// the same work for a busy minute as for a calm one.
 struct EndedJobTimes {
   private var waits: [Double] = []
   private var runs: [Double] = []
@@ -87,7 +96,8 @@ struct EndedJobTimes {
   var waiting: [Double]? { Self.percentiles(waits) }
   var running: [Double]? { Self.percentiles(runs) }
 
-  /// The nearest ranks of ``HistoryInterval/shares``; nil without values.
+  /// The nearest ranks of ``HistoryInterval/shares``; nil without values: of 200 values the 100th, the 190th and the
+  /// 198th.
   static func percentiles(_ values: [Double]) -> [Double]? {
     guard !values.isEmpty else { return nil }
     let sorted = values.sorted()
@@ -130,6 +140,11 @@ public struct HistoryGauges: Equatable, Sendable {
 extension HistoryInterval {
   /// The interval as a line of text: seconds since 2001, counts, gauges, times, separated by spaces; "-" for what is
   /// not known.
+  ///
+  /// ```text
+  /// 817551660 5 0 1 12 3 2 75497472 1.5 0.02 0.4 1.1 2.5 3 3.2
+  /// start     ended waiting later running memory processors   waits, runs: 50, 95 and 99 %
+  /// ```
   var line: String {
     func text(_ value: Double?) -> String {
       guard let value else { return "-" }

@@ -57,6 +57,13 @@ public final class JobPruning {
 
   /// Deletes the next jobs, without saving. Save, and call it again until it returns 0.
   ///
+  /// ```text
+  /// succeeded, by time     p1 p2 p3 p4 p5 p6 p7 p8
+  /// keep 7 days            ──────▶│                       older than that
+  /// keep the last 5        ────────────▶│                 more than that
+  /// go                     p1 p2 p3                       unless a job waits for them, or they reserve a unique key
+  /// ```
+  ///
   /// The save fails with a conflict when a person has retried one of them meanwhile, a job has come that waits for a
   /// failed one or for its batch, or another pass deletes, too. Roll back, and call it again.
   ///

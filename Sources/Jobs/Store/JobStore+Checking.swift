@@ -27,6 +27,8 @@ extension JobStore {
     }
   }
 
+  /// Mends rows whose state and `finishedAt` contradict each other, a thousand at a time. The indexes of unfinished and
+  /// of finished jobs are partial by `finishedAt`, so such a job would be in the wrong one, and no query would find it.
   private func fitTimesToStates(in context: NSManagedObjectContext) throws {
     let finished = JobState.allCases.filter { !$0.isUnfinished }.map { NSNumber(value: $0.rawValue) }
     for (states, condition) in [(JobState.unfinishedNumbers, "finishedAt != nil"), (finished, "finishedAt == nil")] {

@@ -33,6 +33,9 @@ extension JobStore {
   /// The key of the first job that came at this time or later, as far as jobs came in the order of their keys; the one
   /// after the newest where none did.
   ///
+  /// A binary search over the keys, each step of which reads the next job from the middle on: `createdAt` has no index
+  /// of its own.
+  ///
   /// - Parameter objectID: the ID of the job with a key, whether there is such a job or not.
   /// - Complexity: reads about twenty rows among a million jobs.
   public static func key(

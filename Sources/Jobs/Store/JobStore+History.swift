@@ -1,9 +1,20 @@
 import CoreData
 
-/// The pool's history: bounded, in settings of the store, so that it outlives the pool's processes and the jobs.
+/// The pool's history: bounded, in settings of the store, so that it outlives the pool's processes and the jobs. The
+/// web page and `workerpool report` draw their plots from it.
 ///
-/// Minutes are kept for seven hours and half-hours for eight days: fourteen settings of at most thirty lines and
-/// eight of at most forty-eight, about 80 KiB in all. Each minute rewrites one or two of them.
+/// Minutes are kept for seven hours and half-hours for eight days: fourteen settings of at most thirty lines and nine
+/// of at most forty-eight, about 80 KiB in all. Each minute rewrites one or two of them.
+///
+/// ```text
+/// setting               covers                            lines
+/// history.60.0          the half-hour 0, 14, 28, …        30 minutes
+/// history.60.13         the half-hour 13, 27, …           30 minutes
+/// history.1800.0        the day 0, 9, 18, …               48 half-hours
+/// ```
+///
+/// The number is that of the half-hour or day since 2001, modulo the number of settings: a setting is written over in
+/// turn, and nothing has to be deleted. Lines of an earlier turn are told by their times.
 extension JobStore {
   /// Intervals of one length.
   public enum HistoryStep: Double, CaseIterable, Sendable {
@@ -57,6 +68,18 @@ extension JobStore {
 
   /// Counts jobs that are deleted in the minutes in which they ended, without saving, as far as these are not noted
   /// yet: their rows are gone when the minute ends, and nothing else tells of them.
+  ///
+  /// ```text
+  /// deletion of old jobs                     the pool, at the end of the minute
+  /// reads history.60.3, deletes p7, p8,
+  /// adds "2 succeeded" to its minute
+  /// save
+  ///                                          reads history.60.3: 2 are noted already
+  ///                                          counts the rows: 5 more
+  ///                                          save: 7
+  /// ```
+  ///
+  /// If both begin at once, the later save fails as a merge conflict of the setting's row, and begins again.
   ///
   /// - Parameter now: the time at which it was decided which jobs are deleted.
   func countInHistory(deleted jobs: [PoolJob], at now: Date, in context: NSManagedObjectContext) throws {

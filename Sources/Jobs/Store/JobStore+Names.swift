@@ -13,6 +13,10 @@ extension JobStore {
   /// The name with the one that was probably meant, among the known ones and those of jobs; nil for a name that is
   /// known or that a job has.
   ///
+  /// ```text
+  /// pause --queue maik      unknownName(.queue, "maik") ─▶ maik; did you mean "mail"?
+  /// ```
+  ///
   /// - Parameter known: names that count as known whatever jobs have.
   /// - Complexity: reads one entry of an index for each name, kind and unfinished state. Where no unfinished job has
   ///   the kind or queue, the finished ones are read.
@@ -71,7 +75,8 @@ extension JobStore {
   }
 
   /// The names in an index that begin with a text, in their order. One entry is read for each, however many jobs have
-  /// it.
+  /// it: the next name is the first that is greater than the last one (a "loose index scan", which neither database
+  /// does by itself).
   private static func names(
     _ what: JobName, from start: String = "", where conditions: [NSPredicate] = [], in context: NSManagedObjectContext
   ) throws -> [String] {

@@ -34,6 +34,11 @@ public struct JobTimes: Equatable, Sendable {
 extension JobStore {
   /// How many jobs are in each state; states without jobs are left out.
   ///
+  /// ```swift
+  /// let store = try JobStore(url: url, model: model)
+  /// for (state, count) in try store.counts(in: context) { print(state.name, count) }
+  /// ```
+  ///
   /// - Complexity: one pass over the index of unfinished jobs and one over that of finished ones, without their rows.
   public func counts(in context: NSManagedObjectContext) throws -> [JobState: Int] {
     var counts: [JobState: Int] = [:]
@@ -86,6 +91,8 @@ extension JobStore {
     return oldest
   }
 
+  /// The date since when the oldest ready job of a kind waits. It goes from priority to priority: within one the jobs
+  /// lie in the order of their keys, in which they came.
   private func oldestWaiting(
     kind: String, except running: Set<Int64>, in context: NSManagedObjectContext
   ) throws -> Date? {
@@ -104,7 +111,8 @@ extension JobStore {
     return oldest
   }
 
-  /// An available job of the next kind, in the order of the index.
+  /// An available job of the next kind, in the order of the index. So kinds are found one by one, with an index entry
+  /// for each, however many jobs there are: a DISTINCT would read them all.
   func nextKindRequest(after kind: String?) -> NSFetchRequest<PoolJob> {
     let request = PoolJob.fetchRequest()
     request.predicate = NSCompoundPredicate(

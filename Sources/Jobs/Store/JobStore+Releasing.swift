@@ -3,8 +3,15 @@ import CoreData
 /// Dependents: jobs that run after others.
 ///
 /// The rows alone decide: which jobs are done counts, and a hint that is lost or comes twice changes nothing. One row
-/// of ``PoolWait`` for each blocked job names the job after whose end it is checked again. Of several unfinished ones
+/// of `PoolWait` for each blocked job names the job after whose end it is checked again. Of several unfinished ones
 /// that is the youngest, which most likely ends last, so that a long list is not read again at each end.
+///
+/// ```text
+/// p9 runs after p1, p2, p3            PoolWait: job 9, blocker 3
+/// p3 ends      release(after: [3])    p1 and p2 are unfinished yet: blocker 2
+/// p1 ends      release(after: [1])    nobody waits for it: nothing is read
+/// p2 ends      release(after: [2])    all have succeeded: p9 is available, its row is deleted
+/// ```
 ///
 /// A job that names a batch without jobs waits for the first of them: its name may be mistyped, or its jobs come later.
 /// Its row names the batch, by a number below 0.
@@ -31,7 +38,8 @@ extension JobStore {
     public let batch: String
   }
 
-  /// Checks pending jobs, without saving: each becomes blocked, available, scheduled or cancelled.
+  /// Checks pending jobs, without saving: each becomes blocked, available, scheduled or cancelled. A job that names
+  /// others comes as `pending`, since its producer cannot know how they stand.
   ///
   /// - Parameter limit: the most jobs that one call checks; save and call again until it checks fewer.
   public func adoptPending(
@@ -46,7 +54,8 @@ extension JobStore {
     return release
   }
 
-  /// Checks the jobs that wait for one of these, which have ended, without saving.
+  /// Checks the jobs that wait for one of these, which have ended, without saving. Costs an index entry for each of the
+  /// ended jobs, and the rows of those that wait.
   public func release(
     after ended: [Int64], at now: Date? = nil, in context: NSManagedObjectContext
   ) throws -> Release {
@@ -88,6 +97,7 @@ extension JobStore {
 
   // MARK: One check
 
+  /// Checks the jobs of some rows.
   private func check(
     _ waits: [PoolWait], noting release: inout Release, at now: Date, in context: NSManagedObjectContext
   ) throws {
@@ -103,6 +113,7 @@ extension JobStore {
     }
   }
 
+  /// Checks one job: it is released, cancelled, or waits on.
   private func check(
     _ job: PoolJob, wait: PoolWait?, noting release: inout Release, at now: Date, in context: NSManagedObjectContext
   ) throws {
@@ -127,6 +138,8 @@ extension JobStore {
     }
   }
 
+  /// Lets the job wait for another one, by a new row or by the one that it has. Nothing is written where it waits for
+  /// that one already.
   private func block(_ job: PoolJob, by blocker: Int64, wait: PoolWait?, in context: NSManagedObjectContext) throws {
     if let wait, wait.blocker == blocker { return }
     if wait == nil { try job.markBlocked() }
@@ -180,6 +193,7 @@ extension JobStore {
     return try !context.fetch(request).isEmpty
   }
 
+  /// What a job waits for, of all the jobs that it names.
   private enum Blocker {
     case none
     case unfinished(Int64)
@@ -187,6 +201,15 @@ extension JobStore {
     case failed(Int64)
   }
 
+  /// What a job waits for. The order of the questions is that of `whenFailed`:
+  ///
+  /// ```text
+  /// whenFailed    one is dead or cancelled           some are unfinished
+  /// cancel        the job is cancelled, at once      it waits for the youngest
+  /// wait          it waits for the dead one,         it waits for the youngest
+  ///               when all others have ended
+  /// run           it runs, when all have ended       it waits for the youngest
+  /// ```
   private func blocker(of job: PoolJob, in context: NSManagedObjectContext) throws -> Blocker {
     let options = job.options
     var groups: [NSPredicate] = []
@@ -205,7 +228,8 @@ extension JobStore {
     return .none
   }
 
-  /// The youngest of the jobs that is in one of these states.
+  /// The youngest of the jobs that is in one of these states. One row is read from each group, by the index of keys or
+  /// of batches.
   private func youngest(
     _ groups: [NSPredicate], in states: [NSNumber], besides job: PoolJob, _ context: NSManagedObjectContext
   ) throws -> Int64? {

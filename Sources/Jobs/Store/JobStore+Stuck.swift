@@ -27,6 +27,13 @@ extension JobStore {
 
   /// Jobs that wait for each other, and jobs that wait for a batch without jobs; at most ten of each.
   ///
+  /// ```text
+  /// PoolWait: 17 → 18, 18 → 19, 19 → 17, 20 → 17      a cycle of 17, 18 and 19; 20 only waits for it
+  /// ```
+  ///
+  /// A job names one other in its row, and not all that it waits for, so a cycle may be seen a moment late: when each
+  /// of its jobs waits for the next one of it.
+  ///
   /// - Complexity: reads one row for each blocked job, at most 10,000.
   public func stuckJobs(in context: NSManagedObjectContext) throws -> [StuckJobs] {
     let request = NSFetchRequest<NSDictionary>(entityName: "PoolWait")
@@ -43,6 +50,7 @@ extension JobStore {
       + batchesAwaited(in: context).prefix(Self.mostStuck).compactMap { try stuck(without: $0, context) }
   }
 
+  /// A cycle, with its jobs' batches. Nil if one of them is not there any more.
   private func stuck(in cycle: [Int64], _ context: NSManagedObjectContext) throws -> StuckJobs? {
     let batches = Dictionary(
       try jobs(keys: cycle, in: context).map { ($0.objectID.key ?? 0, $0.batch ?? "") },
@@ -53,6 +61,7 @@ extension JobStore {
     return StuckJobs(jobs: jobURIs.texts(Array(shown)), batches: shown.map { batches[$0] ?? "" })
   }
 
+  /// Jobs that wait for a batch without jobs, with the batch that was probably meant.
   private func stuck(without number: Int64, _ context: NSManagedObjectContext) throws -> StuckJobs? {
     let jobs = try waiting(for: number, limit: Self.mostStuck, in: context)
     guard let batch = jobs.first?.options.afterBatch else { return nil }
@@ -62,6 +71,9 @@ extension JobStore {
   }
 
   /// The cycles among jobs each of which waits for one other: each cycle once, beginning with its oldest job.
+  ///
+  /// Each job has one way out, so a walk from any job ends, or comes back to a job of the walk: then the rest of the
+  /// walk is a cycle. Each job is walked over once.
   func cycles(in blockers: [Int64: Int64]) -> [[Int64]] {
     var checked: Set<Int64> = []
     var cycles: [[Int64]] = []

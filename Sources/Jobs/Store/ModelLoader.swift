@@ -6,6 +6,12 @@ public enum ModelLoader {
   /// The model at a path: `.xcdatamodeld`, `.xcdatamodel`, a compiled `.momd` or `.mom`, or any other name for an
   /// SQLite store, which keeps a copy of its model.
   ///
+  /// ```swift
+  /// let model = try ModelLoader.load("App.xcdatamodeld")
+  /// let kept = try ModelLoader.load("app.sqlite")
+  /// print(model.entities.count, kept.entities.count)
+  /// ```
+  ///
   /// - Throws: ``ModelLoaderError``.
   public static func load(_ path: String) throws(ModelLoaderError) -> NSManagedObjectModel {
     guard FileManager.default.fileExists(atPath: path) else { throw .noFile(path) }
@@ -34,7 +40,8 @@ public enum ModelLoader {
     }
   }
 
-  /// Why this user cannot read the file, or the store in it; nil when that is not in the way.
+  /// Why this user cannot read the file, or the store in it; nil when that is not in the way. SQLite's own error would
+  /// only say that it is unable to open the file.
   private static func obstacle(_ path: String) -> String? {
     if access(path, R_OK) != 0 { return "user \(geteuid()) may not read it: \(String(cString: strerror(errno)))" }
     guard !isModelFile(path) else { return nil }

@@ -1,6 +1,14 @@
 import CoreData
 
 /// A fetch as a person writes it: an entity, a predicate and an order, checked against the model before it is run.
+///
+/// ```swift
+/// let query = ObjectQuery(entity: "Book", predicate: "pages > 500 AND isRead == NO", sort: "-pages,title")
+/// let request = try query.fetchRequest(in: model, as: NSManagedObject.self)
+/// for object in try context.fetch(request) { print(object.objectID.uriString) }
+/// ```
+///
+/// Without the check a mistyped name would end in an exception, or in an error of the database that names a column.
 public struct ObjectQuery: Hashable, Sendable {
   /// The name of the entity.
   public var entity: String
@@ -24,9 +32,9 @@ public struct ObjectQuery: Hashable, Sendable {
     throw ObjectQueryError.unknownEntity(entity, known: model.entitiesByName.keys.sorted())
   }
 
-  /// The request to fetch the objects.
+  /// The request to fetch the objects. It is not run, and can be given a limit and a result type.
   ///
-  /// - Throws: ``ObjectQueryError``, or ``UnknownPropertyError`` for a name to sort by.
+  /// - Throws: ``ObjectQueryError``, or ``UnknownPropertyError`` for a name to sort by, or one in the predicate.
   public func fetchRequest<Result: NSFetchRequestResult>(
     in model: NSManagedObjectModel, as type: Result.Type = Result.self
   ) throws -> NSFetchRequest<Result> {
@@ -44,6 +52,7 @@ public struct ObjectQuery: Hashable, Sendable {
     return request
   }
 
+  /// The order. A path may lead along relationships to one object only: of many objects none is first.
   private static func descriptors(_ sort: String, entity: NSEntityDescription) throws -> [NSSortDescriptor] {
     try sort.split(separator: ",").map { part in
       let word = part.trimmingCharacters(in: .whitespaces)

@@ -2,10 +2,16 @@ import CoreData
 
 /// The values of an object's properties as JSON: exact, and the same in `workerpool fetch` and in exports.
 ///
+/// ```swift
+/// let values = try ObjectValues(entity: book.entity)
+/// print(values.names.joined(separator: ","))
+/// print(values.values(of: book).map(\.text).joined(separator: ","))
+/// ```
+///
 /// Numbers keep their digits, dates become RFC 3339 (or seconds since 2001), UUIDs and URIs their text, binary data
 /// base64, a to-one relationship the URI of its object. A number or a date that JSON or RFC 3339 cannot write, such as
-/// NaN or the year 12000, becomes null. To-many relationships and transient attributes are left out. A
-/// transformable value is its transformer's business and is left out, too.
+/// NaN or the year 12000, becomes null. To-many relationships and transient attributes are left out. A transformable
+/// value is its transformer's business and is left out, too.
 public struct ObjectValues {
   /// How dates are written.
   public enum DateStyle: String, CaseIterable, Sendable {

@@ -2,6 +2,18 @@ import CoreData
 
 /// What a pool's store of another version tells before it is brought up to date: the version of its tables, and which
 /// pools run there.
+///
+/// It is read with the option to ignore the model's version, and with the two entities that all versions have. A pool
+/// that is killed leaves its row; only one whose lock is held at the server lives (`heldLocks(among:)`).
+///
+/// ```text
+/// the tables                           this program
+/// older than the oldest it can mend    storeIsTooOld
+/// older, and older pools run           olderPoolsRun: they would not understand the tables afterwards
+/// older, and none runs                 brought up to date
+/// the same                             opened
+/// newer                                storeIsNewer
+/// ```
 struct StoreVersions {
   private let place: String
   /// The version of the tables; nil if they do not tell.
