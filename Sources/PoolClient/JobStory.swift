@@ -16,6 +16,21 @@ import LinuxSystem
 ///
 /// `workerpool jobs show JOB` prints the same: the request, the attempts in order, and what comes next, with the
 /// command that changes it.
+///
+/// ```text
+/// x-coredata://4A80C15F-1EAD-460D-B520-B493E705107F/PoolJob/p5
+/// kind       import, queue default, priority 0
+/// state      dead
+/// attempts   1 ended, 0 crashes
+/// …
+/// what happened
+///   2026-11-28T10:11:10.101Z  came into the store
+///   2026-11-28T10:11:10.520Z  attempt 1: PermanentFailure: "key" is missing in the parameters (process 27882 on vm)
+///   2026-11-28T10:11:10.524Z  dead
+///
+/// what comes next
+///   nothing by itself; to run it again: workerpool retry p5
+/// ```
 public enum JobStory {
   /// The lines of the story. Called on the queue of the job's context.
   ///
@@ -61,7 +76,8 @@ public enum JobStory {
   /// Characters of a job's output that are shown; `workerpool jobs show JOB --json` shows all.
   private static let longestOutput = 2000
 
-  /// The process that runs a job, as far as it is known.
+  /// The process that runs a job, as far as it is known: from the status a worker, which tells how far it is, or a
+  /// process that a killed pool has left; from the ledger a process ID.
   private struct Runner {
     let worker: PoolStatus.Worker?
     /// The host of the worker's pool.
@@ -79,6 +95,7 @@ public enum JobStory {
     }
   }
 
+  /// The state in words. A job that runs is `available` in the store; only those who run it know better.
   private static func state(_ job: Job, _ runner: Runner) -> String {
     if let survivor = runner.survivor {
       return "running in process \(survivor.pid), a worker of a pool that was killed"
@@ -105,6 +122,7 @@ public enum JobStory {
     }
   }
 
+  /// The first ten of some URIs, a line for each.
   private static func list(_ name: String, _ uris: [String]) -> [String] {
     guard !uris.isEmpty else { return [] }
     let shown = 10
@@ -146,6 +164,7 @@ public enum JobStory {
     return events
   }
 
+  /// What happened, a line for each event, with the output and the stack of an attempt below it.
   private static func history(_ job: Job) -> [String] {
     events(job, run: nil).flatMap { event in
       let time = millisecond(event.date)
@@ -166,7 +185,8 @@ public enum JobStory {
 
   // MARK: What comes next
 
-  /// What comes next for a job, and the command by which a person changes that.
+  /// What comes next for a job, and the command by which a person changes that. In two parts, since the web page makes
+  /// a button of the command.
   package struct Next {
     package let sentence: Advice
     /// What the command is for; empty when the sentence says it.
@@ -231,7 +251,8 @@ public enum JobStory {
     return "; the pool does not know the kinds of \(asked) yet"
   }
 
-  /// What a dependent waits for. The store names one of the jobs before it.
+  /// What a dependent waits for. The store names one of the jobs before it: the one after whose end it is looked at
+  /// again.
   private static func blocked(_ job: Job, _ name: String) -> Next {
     let request = PoolWait.fetchRequest()
     request.predicate = NSPredicate(format: "job == %lld", job.objectID.key ?? 0)

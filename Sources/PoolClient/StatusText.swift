@@ -34,6 +34,25 @@ public enum StatusText {
   /// }
   /// ```
   ///
+  /// ```text
+  /// pool 27575, running; version 0.10.0, started 13 s ago
+  /// jobs      0 running, 1 dead
+  /// so far    0 done, 1 failed, 0 crashed, 0 timed out; 0 workers replaced
+  /// per s     0.0, 0.0, 0.0 done, 0.1, 0.1, 0.1 failed (last 1, 5, 15 minutes)
+  ///
+  /// worker    pid  plugin  phase   age  memory  CPU s  done  holds  for  progress  runs
+  /// 2       27607  index   up     12 s  36 MiB    0.0     0      0
+  ///
+  /// what to do
+  ///   1 job is dead; why: workerpool jobs --state dead; to run one again: workerpool retry JOB
+  ///
+  /// what went wrong last
+  ///   2026-11-28T10:11:10Z  p5 (import) failed: PermanentFailure: "key" is missing in the parameters; it is dead
+  /// ```
+  ///
+  /// Parts without content are left out. The words may change between versions: a program reads ``json(_:)``, whose
+  /// names stay.
+  ///
   /// - Parameters:
   ///   - status: what the pool has answered.
   ///   - layout: how wide the lines may be, and whether they have colours. Default: those of a file.
@@ -95,7 +114,8 @@ public enum StatusText {
     return lines.flatMap { layout.wrapped($0, indentation: 10) }
   }
 
-  /// What a host's pool does, if it has answered.
+  /// What a host's pool does, if it has answered. A host without an answer has its line all the same: its row in the
+  /// store tells of it.
   private static func work(of host: PoolStatus.Host, _ status: PoolStatus) -> String {
     let pools = [status] + (status.others ?? [])
     guard let pool = pools.first(where: { $0.pid == host.pid && $0.host == host.name }) else { return "" }
@@ -111,7 +131,7 @@ public enum StatusText {
     }
   }
 
-  /// The last problems, one paragraph for each.
+  /// The last problems, one paragraph for each: five of them, the newest last.
   static func problems(_ status: PoolStatus, _ layout: TextLayout) -> [String] {
     status.problems.suffix(5).flatMap { problem in
       layout.wrapped("  \(problem.time)  \(named(TerminalText.escaped(problem.text)))", indentation: 4)
@@ -130,11 +150,13 @@ public enum StatusText {
     }.joined(separator: " ")
   }
 
+  /// The failures per second of the last 1, 5 and 15 minutes; nothing where there are none.
   private static func failureRates(_ status: PoolStatus) -> String {
     guard status.rates.contains(where: { $0.failed > 0 }) else { return "" }
     return ", " + status.rates.map { decimal($0.failed) }.joined(separator: ", ") + " failed"
   }
 
+  /// A spread of times in words: `half within 2 ms, 90 % 5 ms, 99 % 1.2 s, all 4 min 2 s`.
   private static func spread(_ spread: PoolStatus.Spread) -> String {
     let values = [spread.median, spread.p90, spread.p99, spread.longest].map(shortTime)
     return "half within \(values[0]), 90 % \(values[1]), 99 % \(values[2]), all \(values[3])"
@@ -193,12 +215,14 @@ public enum StatusText {
     return "\(tenths / 10).\(tenths % 10)"
   }
 
+  /// What is paused, for the title: `; paused: all, queue mail, kind export`.
   private static func pauses(_ status: PoolStatus) -> String {
     var paused = status.pausedQueues.map { "queue \($0)" } + status.pausedKinds.map { "kind \($0)" }
     if status.isPaused { paused.insert("all", at: 0) }
     return paused.isEmpty ? "" : "; paused: \(TerminalText.escaped(paused.joined(separator: ", ")))"
   }
 
+  /// How many jobs are in each state: `3 running, 12 available, 1 dead`.
   private static func jobs(_ status: PoolStatus) -> String {
     let running = status.jobs?[JobText.runningName] ?? status.workers.reduce(0) { $0 + $1.running.count }
     var parts = ["\(running) running"]
@@ -253,6 +277,7 @@ public enum StatusText {
     return table.isEmpty ? ["no workers"] : table.lines(layout)
   }
 
+  /// The styles of a worker's row, by column: of one that runs a job, one that is ended, and one that comes or goes.
   private static func phaseStyle(_ worker: PoolStatus.Worker) -> [Int: TextStyle] {
     switch worker.phase {
     case "up": worker.running.isEmpty ? [:] : [3: .active, 11: .active]
