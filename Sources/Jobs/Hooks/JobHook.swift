@@ -77,7 +77,13 @@ public struct JobHook: Hashable, Sendable {
     return "\(names)=\(kind)\(command.map { ":\($0)" } ?? "")"
   }
 
-  /// The request for a job that tells of something.
+  /// The request for a job that tells of something. Its parameters, of the kind `exec`:
+  ///
+  /// ```text
+  /// {"command": "tell", "event": {"event": "dead", "time": "2026-01-01T00:00:00Z", "host": "a",
+  ///  "job": "x-coredata://A/PoolJob/p17", "name": "p17", "kind": "import", "queue": "default", "batch": null,
+  ///  "attempts": 20, "crashes": 0, "nextAttempt": null, "error": {"type": "HTTPError", "message": "503", …}}}
+  /// ```
   ///
   /// - Parameter key: the name of what has happened: one hook tells of it once.
   func request(_ event: JSONValue, key: String?, at now: Date) -> JobRequest {
@@ -125,6 +131,9 @@ extension JobStore {
 
   /// Inserts the jobs that tell of jobs which died in the last hour and are not told of, without saving. A worker in
   /// another language writes the failure alone, and the pool that would have told of it may have been killed.
+  ///
+  /// What was told of is known by the unique keys of the hooks' jobs, which they reserve for an hour; so a pool that
+  /// starts twice tells once. Called when a pool starts.
   package func tellOfDeadJobs(at now: Date, in context: NSManagedObjectContext) throws {
     let hooks = try Self.hooks(in: context).filter { $0.events.contains(.dead) }
     guard !hooks.isEmpty else { return }
@@ -154,6 +163,8 @@ extension JobStore {
   /// Jobs that a pool looks at when it starts, the newest.
   private static let mostToldAtStart = 10_000
 
+  /// The hooks of the store's jobs, as the last pool with other ones has set them: a worker has no command line of its
+  /// own, and finds them here.
   static func hooks(in context: NSManagedObjectContext) throws -> [JobHook] {
     let lines = try PoolSetting.find(hooksSetting, in: context)?.value?.split(separator: "\n") ?? []
     // A later version may have written events that this one does not know.
@@ -200,7 +211,8 @@ extension PoolJob {
       ], key: key, at: now, in: context)
   }
 
-  /// The name of the end of the last attempt, which has failed.
+  /// The name of the end of the last attempt, which has failed: job, attempt and millisecond, so that the same attempt
+  /// of a job that was retried is another one.
   fileprivate var lastFailureName: String? {
     // A worker in another language may leave no error, and a date of any size.
     let failure = failures.last

@@ -4,7 +4,8 @@ extension JobFile {
   /// Every key that a job file may have, in the order of its documentation.
   public static let keys = JobField.asked.map(\.name)
 
-  /// The job of a JSON object.
+  /// The job of a JSON object. Each member is read by the field of its name (`JobField.readers`), and then the job is
+  /// looked at as a whole.
   static func request(_ value: JSONValue, line: Int) throws(JobFileError) -> JobRequest {
     guard case .object(let members) = value else {
       throw JobFileError(line: line, reason: "a job is a JSON object, but here is \(value.kindDescription)")
@@ -32,7 +33,8 @@ extension JobFile {
     return job
   }
 
-  /// What is wrong with keys that need each other, or exclude each other.
+  /// What is wrong with keys that need each other, or exclude each other. Each sentence begins with the key that a
+  /// person has to take out, or to add to.
   private static func conflict(in job: JobRequest) -> String? {
     if job.uniqueKey == nil, job.uniqueBy.isEmpty {
       if job.options.uniqueFor != nil { return "\"uniqueFor\" needs \"unique\" or \"uniqueBy\"" }

@@ -9,6 +9,11 @@ import CoreData
 ///
 /// All keys are in ``keys``; only `kind` is required. The reader is strict, because its jobs run later and elsewhere:
 /// an unknown key, a value of another type or out of range, or a member given twice is an error of the whole file.
+///
+/// ```swift
+/// let jobs = try JobFile.parse(Array(#"{"kind": "index"}"#.utf8))
+/// print(jobs[0].kind, jobs[0].queue)  // index default
+/// ```
 public enum JobFile {
   /// The largest file that is read, in bytes; larger ones are rejected unread.
   public static let maximumSize = 16 << 20
@@ -16,6 +21,17 @@ public enum JobFile {
   public static let maximumJobs = 100_000
 
   /// The jobs of a file, in their order.
+  ///
+  /// ```swift
+  /// do {
+  ///   _ = try JobFile.parse(Array(#"{"kind": "index", "priorty": 5}"#.utf8))
+  /// } catch let error as JobFileError {
+  ///   print(error)  // line 1: unknown key "priorty"; did you mean "priority"?
+  /// }
+  /// ```
+  ///
+  /// A job may stand on several lines, and two may not share one: so the line in an error is that of one job. The
+  /// memory is that of the bytes and of the requests; 100,000 jobs are read in a fraction of a second.
   ///
   /// - Throws: ``JobFileError`` for the first thing that is wrong.
   public static func parse(_ bytes: [UInt8]) throws(JobFileError) -> [JobRequest] {
@@ -74,7 +90,13 @@ public enum JobFile {
     }
   }
 
-  /// The text of a file with these jobs, one per line.
+  /// The text of a file with these jobs, one per line. ``parse(_:)`` reads the same jobs from it.
+  ///
+  /// ```swift
+  /// print(try JobFile.text([JobRequest(kind: "index"), JobRequest(kind: "export", priority: 5)]))
+  /// // {"kind":"index"}
+  /// // {"kind":"export","priority":5}
+  /// ```
   ///
   /// - Throws: ``JSONError`` when the parameters of a job are not JSON.
   public static func text(_ jobs: some Sequence<JobRequest>) throws(JSONError) -> String {

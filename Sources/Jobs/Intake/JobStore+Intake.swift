@@ -27,7 +27,8 @@ extension JobStore {
     return try insertEach(requests, into: context, at: now).compactMap(\.self)
   }
 
-  /// The new job of each request, nil for one that is left out.
+  /// The new job of each request, nil for one that is left out, because of a unique key that a job of the store or of
+  /// an earlier request has. The keys are looked up in one fetch for all requests.
   func insertEach(
     _ requests: [JobRequest], into context: NSManagedObjectContext, at now: Date
   ) throws -> [PoolJob?] {
@@ -70,6 +71,11 @@ extension JobStore {
   }
 
   /// Why requests cannot be taken into this store, if they cannot: one of them waits for a job that is not there.
+  ///
+  /// ```text
+  /// job 3: there is no job x-coredata://A/PoolJob/p17, or not any more
+  /// job 3: x-coredata://B/PoolJob/p17 is not a job of this pool
+  /// ```
   ///
   /// The next save of the context fails with a conflict if a job that one of them waits for, and that has not succeeded
   /// yet, is deleted before. Without its row the one that waits would run.

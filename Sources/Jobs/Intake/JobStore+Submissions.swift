@@ -8,6 +8,17 @@ extension PoolSubmission {
   }
 }
 
+/// Submissions: a token by which a producer may send the same file again, after it does not know whether it arrived.
+///
+/// ```text
+/// producer                                 pool
+/// file with the token "nightly 1"     ──▶  takes it: jobs p5 to p8, and a row of the token, in one save
+/// (the answer is lost)
+/// the same file, the same token       ──▶  knows the token: inserts nothing
+/// asks for the token                  ──▶  p5 to p8
+/// ```
+///
+/// A token is remembered as long as finished jobs are, and for a day at least.
 extension JobStore {
   /// Seconds for which a token is remembered at least, even if finished jobs are deleted sooner.
   public static let shortestTokenMemory = 86_400.0
@@ -22,6 +33,8 @@ extension JobStore {
   }
 
   /// Deletes tokens that need not be remembered any longer, without saving; returns how many.
+  ///
+  /// - Parameter limit: how many at most; call again after the save while it returns as many.
   public func forgetSubmissions(
     _ retention: JobRetention, at now: Date? = nil, limit: Int = 1000, in context: NSManagedObjectContext
   ) throws -> Int {
@@ -36,7 +49,8 @@ extension JobStore {
     return old.count
   }
 
-  /// Inserts the jobs of a submission and the note of its token, or nothing when the token is known.
+  /// Inserts the jobs of a submission and the note of its token, or nothing when the token is known. A request whose
+  /// unique key another job has is answered with that job.
   func insertSubmission(
     _ token: String, _ requests: [JobRequest], into context: NSManagedObjectContext, at now: Date
   ) throws -> [PoolJob] {

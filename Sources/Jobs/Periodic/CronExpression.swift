@@ -2,9 +2,21 @@ import Foundation
 
 /// Times in five fields: minute, hour, day of the month, month, day of the week, as cron has them.
 ///
+/// ```swift
+/// let nightly = try CronExpression("30 2 * * mon-fri")
+/// print(nightly.next(after: Date(), in: .gmt)?.description ?? "never")
+/// ```
+///
 /// Each field is `*`, a number, a range `1-5`, one of these with a step `*/15`, or a list of them with commas. Months
 /// and days of the week have names, too (`jan`, `mon`); Sunday is 0 and 7. When both days are given, either will do.
 /// `@hourly`, `@daily`, `@weekly`, `@monthly` and `@yearly` stand for what they say.
+///
+/// ```text
+/// 0 * * * *         each hour            0 0 1,15 * *      the first and the fifteenth of each month
+/// */15 9-17 * * *   each quarter, from 9 to 17:45
+/// 0 0 13 * fri      each 13th and each Friday, as in cron
+/// 0 0 */2 * fri     each Friday that is an odd day: a field with a star restricts together with the other
+/// ```
 ///
 /// Source: crontab(5).
 public struct CronExpression: Hashable, Sendable {
@@ -49,6 +61,7 @@ public struct CronExpression: Hashable, Sendable {
     }
   }
 
+  /// The numbers of one field. A list is the union of its parts; a part is a range with a step.
   private static func field(
     _ field: Substring, _ what: String, _ range: ClosedRange<Int>, names: [String] = [], firstName: Int = 0
   ) throws(CronError) -> Set<Int> {
@@ -90,7 +103,14 @@ public struct CronExpression: Hashable, Sendable {
 
   // MARK: Times
 
-  /// The first time after `date`, in that time zone.
+  /// The first time after `date`, in that time zone; nil for none in the next forty years.
+  ///
+  /// ```swift
+  /// let berlin = TimeZone(identifier: "Europe/Berlin") ?? .gmt
+  /// let daily = try CronExpression("30 2 * * *")
+  /// print(daily.next(after: Date(timeIntervalSince1970: 1_774_738_800), in: berlin)?.description ?? "")
+  /// // 2026-03-29 01:00:00 +0000: half past two does not exist in that night
+  /// ```
   ///
   /// Where clocks are put forward, a skipped time comes at the moment of the change; where they are put back, a time
   /// that comes twice counts the first time. An expression of every hour has no such times: it follows the hours,
@@ -128,7 +148,7 @@ public struct CronExpression: Hashable, Sendable {
     }
   }
 
-  /// The time that clocks in that zone show at that moment, in seconds.
+  /// The time that clocks in that zone show at that moment, in seconds since 2001 by these clocks.
   private static func civil(_ date: Date, in zone: TimeZone) -> Int {
     Int(date.timeIntervalSinceReferenceDate.rounded(.down)) + zone.secondsFromGMT(for: date)
   }
@@ -139,6 +159,7 @@ public struct CronExpression: Hashable, Sendable {
     (first..<(first + 41 * 366)).lazy.first(where: fits)
   }
 
+  /// Whether the day is one of the expression's.
   private func fits(day: Int) -> Bool {
     let (_, month, dayOfMonth) = CivilTime.civil(day: day)
     guard months.contains(month) else { return false }

@@ -14,6 +14,14 @@ extension JobStore {
   /// Inserts the jobs of all entries whose time has come, without saving. The save that brings a job also notes its
   /// time as done, so that a crash neither loses nor doubles the job.
   ///
+  /// ```text
+  /// PoolPeriodic: name "nightly", definition "0 3 * * * UTC", last 2026-01-01 03:00
+  /// called at 2026-01-02 03:00:00.4     one job, last = 2026-01-02 03:00
+  /// killed before the save              nothing has happened: the next pool does the same
+  /// killed after it                     the job is there, and its time is done
+  /// two pools lead at once              both change `last`: the later save is a conflict
+  /// ```
+  ///
   /// An entry that is new, or whose times were changed, begins now. So does one whose last time is more than
   /// ``PeriodicEntry/tolerance`` ahead: the clock was wrong when the time was noted, and the entry would be silent
   /// until then. Marks of entries that are gone are deleted, except those of `names`, whose files cannot be read at the
@@ -52,6 +60,7 @@ extension JobStore {
     return round
   }
 
+  /// The mark of a new entry. Its last time is now, which need not be one of its times.
   private func newMark(_ entry: PeriodicEntry, _ now: Date, _ context: NSManagedObjectContext) -> PoolPeriodic {
     let mark = PoolPeriodic(context: context)
     mark.name = entry.name

@@ -17,6 +17,9 @@ extension JobStore {
   /// context forgets what it has read and changed, and a pause of random length makes it unlikely that the same
   /// processes meet again. Resets the context at the end.
   ///
+  /// The body must read everything that it decides by itself: what its caller has read may be outdated at the second
+  /// try. The pauses of thirty tries take half a second at most.
+  ///
   /// - Throws: ``EndlessConflicts`` after ``conflictTries``; other errors of the body at once, and the context keeps
   ///   its changes then.
   package func retryingConflicts<Result>(
@@ -37,7 +40,8 @@ extension JobStore {
     throw EndlessConflicts()
   }
 
-  /// Whether another pool, a worker or a person has written one of the rows first.
+  /// Whether another pool, a worker or a person has written one of the rows first: 133020 for a changed row, 133021 for
+  /// a unique value.
   package static func isConflict(_ error: NSError) -> Bool {
     [CocoaError.Code.managedObjectMerge, .managedObjectConstraintMerge].contains { $0.rawValue == error.code }
   }

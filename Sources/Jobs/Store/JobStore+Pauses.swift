@@ -14,7 +14,8 @@ public struct JobPauses: Hashable, Sendable {
 }
 
 extension JobPauses {
-  /// These pauses, changed as `before` was changed to `after`.
+  /// These pauses, changed as `before` was changed to `after`: a difference, so that two people who pause two queues at
+  /// once both get what they want.
   func changed(from before: JobPauses, to after: JobPauses) -> JobPauses {
     var pauses = self
     if before.all != after.all { pauses.all = after.all }
@@ -53,6 +54,14 @@ extension JobStore {
 
   /// Makes one change to what is paused. Other pools may change something else at the same time: both changes hold.
   /// Saves.
+  ///
+  /// ```swift
+  /// let store = try JobStore(url: url, model: model)
+  /// let before = try store.pauses(in: context)
+  /// var after = before
+  /// after.queues.insert("mail")
+  /// print(try store.changePauses(from: before, to: after, in: context).queues)
+  /// ```
   ///
   /// - Parameters:
   ///   - before: what was paused, as the person saw it.

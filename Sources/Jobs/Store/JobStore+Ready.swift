@@ -3,6 +3,17 @@ import CoreData
 extension JobStore {
   /// The jobs of one kind to run next: highest priority first, then oldest first.
   ///
+  /// ```text
+  /// SELECT t0._key::bigint, … FROM "pool_wp"."PoolJob" t0 WHERE ((t0."claimant" IS NOT NULL)
+  /// AND (t0."claimant" >= $1) AND (t0."claimant" <= $2) AND ((t0."state" + $3) = $4)
+  /// AND (t0."claimant" = $5) AND (t0."kind" = $6))                      at a server: what this pool has claimed
+  /// ORDER BY t0."priority" DESC NULLS LAST, t0._key ASC NULLS FIRST LIMIT 2
+  /// ```
+  ///
+  /// In a file, where jobs are not claimed, the condition is `state == 0 AND finishedAt == nil AND kind == …`, and an
+  /// index has kind, priority and key of these jobs in this order: the rows come from it without sorting. Behind a job
+  /// there are two statements: one for the rest of its priority, and one for the lower ones.
+  ///
   /// - Complexity: reads `limit` rows from a part of an index, without parameters, no matter how many jobs wait; it
   ///   skips jobs of the groups that are left out.
   ///
@@ -29,6 +40,8 @@ extension JobStore {
     ]
   }
 
+  /// The request for one stretch. Objects of the context that are not saved do not count: nobody else knows them.
+  ///
   /// - Parameter member: only jobs that this pool has claimed, which are few and have an index; nil for all.
   func readyRequest(
     _ query: ReadyQuery, where stretch: NSPredicate?, claimedBy member: Int64? = nil, limit: Int
@@ -50,7 +63,8 @@ extension JobStore {
     return request
   }
 
-  /// How many jobs of the same key may run at a time, for those of these jobs that set a limit.
+  /// How many jobs of the same key may run at a time, for those of these jobs that set a limit. Their options are read
+  /// apart: most jobs have no key, and options may be long.
   func limits(of jobs: [PoolJob], in context: NSManagedObjectContext) throws -> [Int64: Int] {
     guard !jobs.isEmpty else { return [:] }
     let request = NSFetchRequest<NSDictionary>(entityName: PoolJob.entityName)

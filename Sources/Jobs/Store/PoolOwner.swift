@@ -2,6 +2,13 @@ import CoreData
 import WorkerProtocol
 
 /// The pool that runs on a store, or ran there last. By it the next pool finds what this one has left.
+///
+/// ```text
+/// setting "owner"         {"pid":4711,"queue":"/srv/queue","pool":"…","ledger":"…","version":"0.10.0","tables":4}
+/// setting "owner POOL"    the same with "member", for each of the pools that share a store at a server
+/// ```
+///
+/// It says where the ledger is, and not that the pool lives: that is decided by the process, its lock and its boot.
 public struct PoolOwner: Hashable, Sendable {
   /// The process ID of the pool.
   public var pid: Int32

@@ -1,5 +1,14 @@
 import CoreData
 
+/// Settings of a store: a name, which is unique, and a text. Two processes that make the same setting at once conflict
+/// (133021), and two that change it as well (133020).
+///
+/// ```text
+/// version                     the version of the pool's tables        paused, pausedQueues, …    JobPauses
+/// owner, owner POOL           PoolOwner                               hooks                      JobHook
+/// history.60.3                JobStore+History                        redacted                   Redaction
+/// changes/17/00000001         JobStore+Changes                        undone/17                  JobUndo
+/// ```
 extension PoolSetting {
   /// The name of the entity.
   public static let entityName = "PoolSetting"

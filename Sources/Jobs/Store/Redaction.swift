@@ -2,8 +2,19 @@ import CoreData
 
 /// The names of parameters and of members of outputs whose values are not shown to people.
 ///
+/// ```swift
+/// let redaction = Redaction(["password", "token"])
+/// print(redaction.names.contains("password"))
+/// ```
+///
 /// The pool's option `--redact` writes them into the store, where every reader finds them: the commands, the web pages,
 /// and an app that uses ``JobField/show``. Workers get the values as before.
+///
+/// ```text
+/// {"to": "a@example.org", "smtp": {"Password": "x"}}     {"to":"a@example.org","smtp":{"Password":"[redacted]"}}
+/// {"to": "a@example.org", "smtp": {"Passw                cut off, and has the name: [redacted]
+/// plain text with a password                             stays: it has no members
+/// ```
 public struct Redaction: Hashable, Sendable {
   /// The names, in small letters: a name hides members of any spelling in capitals and small letters.
   public let names: Set<String>

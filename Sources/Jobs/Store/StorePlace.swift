@@ -1,6 +1,14 @@
 import CoreData
 
 /// The place of a store: a SQLite file, or a schema of a PostgreSQL database, which pools of many hosts may share.
+///
+/// ```swift
+/// let place = StorePlace("postgresql://app@db/shop?schema=books")
+/// try place.check()
+/// print(place.isServer, place.storeType)  // true PostgreSQL
+/// ```
+///
+/// Commands take it as `--store`, and pass it on to other processes as it was written.
 public struct StorePlace: Hashable, Sendable, CustomStringConvertible {
   /// The path of the file, or the URL of the server, as `--store` takes it.
   public let text: String
@@ -33,6 +41,14 @@ public struct StorePlace: Hashable, Sendable, CustomStringConvertible {
 
   /// Refuses what no store can be at, and a URL with a password: the arguments of a process are visible to all users of
   /// its host.
+  ///
+  /// ```swift
+  /// do { try StorePlace("postgresql://app:secret@db/shop").check() } catch { print(error) }
+  /// ```
+  ///
+  /// Nothing is opened, and no server is asked.
+  ///
+  /// - Throws: ``StorePlaceError``.
   public func check() throws(StorePlaceError) {
     guard isServer else {
       let isNearlyServer = ["postgresql:", "postgres:"].contains { text.hasPrefix($0) }
