@@ -28,6 +28,16 @@ public enum JobModel {
 
   /// A new model of the app's entities and the pool's, with a configuration for each store.
   ///
+  /// ```swift
+  /// let coordinator = NSPersistentStoreCoordinator(managedObjectModel: try JobModel.merged(with: model))
+  /// try coordinator.addPersistentStore(
+  ///   ofType: NSSQLiteStoreType, configurationName: JobModel.appConfiguration, at: url, options: nil)
+  /// try JobStore.addPoolStore(to: coordinator, at: url)
+  /// ```
+  ///
+  /// The app's model is copied, and stays as it is. Entities of both cannot be related to each other: they are in
+  /// different stores, so a job names its objects by URIs.
+  ///
   /// - Parameter configuration: the configuration of the app's model that its store has; nil for all its entities.
   /// - Throws: ``JobModelError`` when the app's model has an entity of the pool's name, or lacks the configuration.
   public static func merged(

@@ -162,13 +162,20 @@ public struct JobRequest: Hashable, Sendable {
     self.timeout = timeout
   }
 
-  /// The state of a job that comes at that time.
+  /// The state of a job that comes at that time: pending, if it waits for others; scheduled, if its time is later.
   func firstState(at now: Date) -> JobState {
     if options.waitsForJobs { return .pending }
     return runAt.map { $0 > now } == true ? .scheduled : .available
   }
 
-  /// One line of a job file: the object that ``JobFile`` reads back as this request.
+  /// One line of a job file: the object that ``JobFile`` reads back as this request. Fields at their defaults are left
+  /// out.
+  ///
+  /// ```swift
+  /// var request = JobRequest(kind: "index", objects: [book.objectID.uriString])
+  /// request.options.tags = ["nightly"]
+  /// print(try request.line())  // {"kind":"index","objects":["x-coredata://…/Book/p42"],"tags":["nightly"]}
+  /// ```
   ///
   /// - Throws: ``JSONError`` when the parameters are not JSON.
   public func line() throws(JSONError) -> String {

@@ -8,6 +8,12 @@ extension PoolJob {
 
   /// A request for all jobs with their ``shortAttributes``; reading any other attribute reads the whole row.
   ///
+  /// ```swift
+  /// let request = Job.shortFetchRequest()
+  /// request.predicate = JobState.available.predicate
+  /// for job in try context.fetch(request) { print(job.kind, job.queue) }
+  /// ```
+  ///
   /// Changes in the context that are not saved do not count.
   public class func shortFetchRequest() -> NSFetchRequest<PoolJob> {
     let request = fetchRequest()

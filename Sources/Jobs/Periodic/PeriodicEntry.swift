@@ -5,6 +5,14 @@ import CoreData
 /// ```text
 /// {"cron": "30 2 * * *", "timeZone": "Europe/Berlin", "catchUp": "last", "job": {"kind": "report"}}
 /// ```
+///
+/// ```swift
+/// let entry = PeriodicEntry(name: "nightly", cron: try CronExpression("@daily"), job: JobRequest(kind: "report"))
+/// print(entry.next(after: Date())?.description ?? "never")
+/// ```
+///
+/// The pool notes the last time of each entry in the store, so an entry runs once at each time, whichever pools run,
+/// and how often they are killed. `PeriodicReport` of PoolClient reads the files for a person.
 public struct PeriodicEntry: Hashable, Sendable {
   /// What happens with times that passed while no pool ran.
   public enum CatchUp: String, Sendable, CaseIterable {
@@ -50,6 +58,15 @@ public struct PeriodicEntry: Hashable, Sendable {
 
   /// Reads an entry's file.
   ///
+  /// ```swift
+  /// let text = #"{"cron": "0 3 * * *", "job": {"kind": "report"}}"#
+  /// let entry = try PeriodicEntry(name: "nightly", contents: Array(text.utf8))
+  /// print(entry.cron.text, entry.job.kind)
+  /// ```
+  ///
+  /// Strict, as a job file is: unknown keys, and fields that fit one job only (`runAt`, `after`, `submission`), are
+  /// errors.
+  ///
   /// - Throws: ``PeriodicEntryError``.
   public init(name: String, contents bytes: [UInt8]) throws(PeriodicEntryError) {
     do {
@@ -81,6 +98,15 @@ public struct PeriodicEntry: Hashable, Sendable {
   }
 
   /// The times after `last` up to `now` that get a job, oldest first.
+  ///
+  /// ```text
+  /// cron 0 * * * *, last 01:00, now 04:10        none   nothing: 04:00 is ten minutes old, the tolerance is one
+  ///                                              last   04:00
+  ///                                              all    02:00, 03:00, 04:00
+  /// ```
+  ///
+  /// After months without a pool only the last of very many times count: they are searched in longer and longer
+  /// periods, so it does not cost a look at each.
   public func due(after last: Date, at now: Date) -> [Date] {
     let most = catchUp == .all ? Self.mostCaughtUp : 1
     // After a long time only the last of very many times count: they are searched in longer and longer periods.

@@ -36,7 +36,14 @@ public struct PoolNotice: Hashable, Sendable {
 }
 
 extension JobStore {
-  /// Tells pools something. Saves.
+  /// Tells pools something: a row for each. Saves. They hear of it by the server's announcement, within milliseconds; a
+  /// pool that has just ended never reads it, and its rows are deleted with its own.
+  ///
+  /// ```swift
+  /// let store = try JobStore(url: url, model: model)
+  /// let others = try store.members(in: context).map(\.identity)
+  /// try store.send(PoolNotice(sender: 1, text: #"{"command":"nudge"}"#), to: others, in: context)
+  /// ```
   public func send(_ notice: PoolNotice, to recipients: [Int64], in context: NSManagedObjectContext) throws {
     guard !recipients.isEmpty else { return }
     for recipient in recipients {
@@ -50,7 +57,8 @@ extension JobStore {
     try context.save()
   }
 
-  /// Takes what other pools have told this one, the oldest first. Saves.
+  /// Takes what other pools have told this one, the oldest first. Saves: a notice is read once, also if the pool is
+  /// killed after that.
   public func takeNotices(for member: Int64, in context: NSManagedObjectContext) throws -> [PoolNotice] {
     let request = PoolNoticeRow.fetchRequest()
     request.predicate = NSPredicate(format: "recipient == %lld", member)

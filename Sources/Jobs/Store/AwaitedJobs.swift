@@ -79,6 +79,8 @@ public final class AwaitedJobs: Sendable {
     })
   }
 
+  /// The keys of those that stay. A job that has succeeded and is in no batch is only looked for among the blockers:
+  /// its row is needed until the job that waits for it has been looked at again, and not longer.
   private func keys(among jobs: [Subject], in context: NSManagedObjectContext) throws -> Set<JobKey> {
     var keys = try store.blockers(among: jobs.map(\.key), in: context)
     // Of those that had no job when the pool looked.
@@ -98,6 +100,8 @@ public final class AwaitedJobs: Sendable {
     return keys
   }
 
+  /// What the options of all waiting jobs name: read once in a call, and only if a failed job, or one of a batch, is to
+  /// go.
   private func readOptions(in context: NSManagedObjectContext) throws -> Named {
     let request = NSFetchRequest<NSDictionary>(entityName: PoolJob.entityName)
     request.predicate = NSCompoundPredicate(

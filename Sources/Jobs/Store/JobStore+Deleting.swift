@@ -3,6 +3,16 @@ import CoreData
 extension JobStore {
   /// Deletes jobs that a person chose, without saving. The caller leaves out jobs that run.
   ///
+  /// ```swift
+  /// let store = try JobStore(url: url, model: model)
+  /// let dead = Job.fetchRequest()
+  /// dead.predicate = JobState.dead.predicate
+  /// let awaited = AwaitedJobs(in: store, countsPassing: true)
+  /// let staying = try store.delete(try context.fetch(dead), except: awaited, in: context)
+  /// try context.save()
+  /// print(staying, "stay, since unfinished jobs wait for them")
+  /// ```
+  ///
   /// The save fails with a conflict when another process has written or deleted one of them meanwhile, or has saved a
   /// job that waits for one which need not have stayed before.
   ///

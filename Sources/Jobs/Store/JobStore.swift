@@ -3,9 +3,27 @@ import CoreData
 /// The two stores of a pool on one coordinator: the app's, and the pool's own in the same file, or in the same database
 /// of a server.
 ///
+/// ```swift
+/// let store = try JobStore(url: url, model: model)
+/// let jobs = store.makeContext(name: "jobs")
+/// try await jobs.perform {
+///   _ = try store.insert([JobRequest(kind: "index", objects: [])], into: jobs)
+///   try jobs.save()
+///   print(try store.counts(in: jobs))
+/// }
+/// ```
+///
 /// Each process opens its own: the coordinator one, each worker one. A context of it sees the app's entities and the
-/// pool's, and saves both in one transaction. The functions of the other `JobStore+….swift` files run inside
-/// `perform` of the context that they are given; they save nothing themselves unless they say so.
+/// pool's, and saves both in one transaction. The functions of the other `JobStore+….swift` files run inside `perform`
+/// of the context that they are given; they save nothing themselves unless they say so.
+///
+/// ```text
+/// in a file                          at a server, with ?schema=shop
+/// app.sqlite   ZBOOK, ZAUTHOR        schema shop       "Book", "Author"
+///              WPPOOLJOB, …          schema shop_wp    "PoolJob", …
+/// ```
+///
+/// An app that only submits and watches jobs needs none of this: `JobQueue` and `StoreReader` of PoolClient do.
 public final class JobStore: Sendable {
   /// The file of both stores, or their database.
   public let url: URL
@@ -92,13 +110,17 @@ public final class JobStore: Sendable {
   /// Returns when the commits of a store at a server are on its disk. Any thread.
   package func synchronizeCommits() throws { try coordinator.synchronizeCommits() }
 
-  /// The time that counts in the store: that of the server's clock, which all hosts share, or of this machine's.
+  /// The time that counts in the store: that of the server's clock, which all hosts share, or of this machine's. All
+  /// times in rows come from here, so a host whose clock is wrong neither starts a job early nor deletes one too soon.
+  /// Costs no round trip, but for one in a minute.
   public var now: Date {
     if let clock { return clock() }
     return isShared ? coordinator.serverDate ?? Date() : Date()
   }
 
   /// A new private-queue context on both stores.
+  ///
+  /// - Parameter name: what the history and messages call it.
   public func makeContext(name: String) -> NSManagedObjectContext {
     let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
     context.persistentStoreCoordinator = coordinator
@@ -110,5 +132,12 @@ public final class JobStore: Sendable {
   public var poolIdentifier: String { jobURIs.store }
 
   /// The object ID of the job with that key. Whether there is a row is not checked.
+  ///
+  /// ```swift
+  /// let store = try JobStore(url: url, model: model)
+  /// if let id = store.objectID(job: 17), let job = try context.existingObject(with: id) as? Job {
+  ///   print(job.state.name)
+  /// }
+  /// ```
   public func objectID(job key: JobKey) -> NSManagedObjectID? { coordinator.objectID(for: jobURIs[key]) }
 }

@@ -34,7 +34,14 @@ public struct ObjectValues {
 
   /// Writes the properties of objects of this entity: attributes by name, then to-one relationships by name.
   ///
-  /// - Parameter properties: only these, in this order; nil for all.
+  /// ```swift
+  /// let values = try ObjectValues(entity: book.entity, properties: ["title", "author"], dates: .seconds)
+  /// print(values.values(of: book).map(\.text))  // ["\"Emma\"", "\"x-coredata://…/Author/p1\""]
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - properties: only these, in this order; nil for all.
+  ///   - dates: how dates are written. Default: RFC 3339.
   /// - Throws: ``UnknownPropertyError`` for a name that the entity does not have, or that cannot be written.
   public init(
     entity: NSEntityDescription, properties: [String]? = nil, dates: DateStyle = .iso8601
@@ -59,6 +66,7 @@ public struct ObjectValues {
     columns = chosen
   }
 
+  /// Whether an attribute's value is part of what is written.
   private static func isWritable(_ attribute: NSAttributeDescription) -> Bool {
     !attribute.isTransient && attribute.attributeType != .transformableAttributeType
       && attribute.attributeType != .undefinedAttributeType
@@ -97,6 +105,8 @@ public struct ObjectValues {
     }
   }
 
+  /// A number in the shortest form that reads back as the same one; a Float as a Float, so that 0.1 is not
+  /// 0.10000000149.
   private static func json(_ number: NSNumber, _ type: NSAttributeType) -> JSONValue {
     switch type {
     case .booleanAttributeType: .bool(number.boolValue)

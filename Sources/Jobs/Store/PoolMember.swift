@@ -2,9 +2,16 @@ import CoreData
 
 /// A pool among those that share a store at a server.
 ///
+/// ```swift
+/// let store = try JobStore(url: url, model: model)
+/// for member in try store.members(in: context) { print(member.host, member.pid, member.queue) }
+/// ```
+///
 /// Each pool has a row from its start on, and a session lock at the server whose key is its identity. The row counts
 /// until ``goneAt``: the pool itself writes it when it stops; another pool writes it when the server has released the
 /// lock. Rows exist only in stores at a server.
+///
+/// A pool that starts again has another identity: what the former one had claimed must not count as its own.
 public struct PoolMember: Hashable, Sendable {
   /// The pool's identity, for one run of it: a random number, the key of its lock.
   public var identity: Int64

@@ -5,8 +5,15 @@ import LinuxSystem
 
 /// The files of a store that SQLite has open. Tells when a path leads to another file, or to none.
 ///
+/// ```swift
+/// let files = StoreFiles(path: "app.sqlite")
+/// do throws(StoreParted) { try files.check() } catch { print(error) }
+/// ```
+///
 /// SQLite goes on with the files that it has open; other processes open the files at the paths. Commits after the two
 /// have parted are lost or damage the store (https://www.sqlite.org/howtocorrupt.html, 2.4).
+///
+/// A file is known by its device and inode, so a file that is moved away and back is the same one.
 public struct StoreFiles: Hashable, Sendable {
   /// The path of the database file.
   public let path: String
@@ -58,7 +65,10 @@ public struct StoreFiles: Hashable, Sendable {
     return (String(path[...slash]), path[path.index(after: slash)...])
   }
 
-  /// Checks that the paths still lead to the files.
+  /// Checks that the paths still lead to the files. Costs three stat(2). A file that cannot be looked at for another
+  /// reason, such as a directory without rights, counts as there.
+  ///
+  /// - Throws: ``StoreParted`` for the first path that leads elsewhere.
   public func check() throws(StoreParted) {
     for (suffix, file) in files.sorted(by: { $0.key < $1.key }) {
       var status = stat()

@@ -11,6 +11,11 @@ public struct UnknownName: Codable, Equatable, Sendable {
   public var nearest: String?
 
   /// Nil for a name that is among the known ones.
+  ///
+  /// ```text
+  /// kind imprt        known: import            imprt; did you mean import?
+  /// queue page-18     known: page-17           page-18, and no hint: numbered names are new ones
+  /// ```
   package init?(_ what: String, _ name: String, among known: some Sequence<String>) {
     var candidates: [String] = []
     // Queues and batches are numbered: a customer's, a page's. Such a name is a new one.

@@ -1,6 +1,7 @@
 /// A text that is compared byte by byte, as in the store's indexes.
 ///
-/// Two `String`s are also equal when they only look alike: "\u{e9}" and "e\u{301}".
+/// Two `String`s are also equal when they only look alike: "\u{e9}" and "e\u{301}". A unique index takes them for two;
+/// so what decides here before a save must do so, too.
 struct ExactText: Hashable {
   let text: String
 

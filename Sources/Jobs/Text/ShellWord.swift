@@ -2,6 +2,12 @@
 package enum ShellWord {
   /// The text as one word for a POSIX shell: as it is, or in single quotes, in which only the quote itself means
   /// something.
+  ///
+  /// ```text
+  /// p17              p17
+  /// my file          'my file'
+  /// it's             'it'\''s'
+  /// ```
   package static func quoted(_ text: String) -> String {
     let isPlain = !text.isEmpty && text.utf8.allSatisfy { plain.contains($0) }
     return isPlain ? text : "'" + text.replacing("'", with: #"'\''"#) + "'"

@@ -1,7 +1,21 @@
 /// Reads the members of a JSON object that a person wrote, and says clearly what is wrong with them.
 ///
+/// ```swift
+/// var fields = try JSONFields(try JSONParser.parse(#"{"path": "/data", "limit": 5}"#), named: "the parameters")
+/// let path = try fields.requiredPath("path")
+/// let limit = try fields.int("limit", in: 1...100) ?? 10
+/// try fields.finish()
+/// print(path, limit)
+/// ```
+///
 /// Each member is taken once by name; ``finish()`` then refuses the members that were not taken, and names the nearest
-/// known ones.
+/// known ones. So a mistyped name is an error and not a default:
+///
+/// ```text
+/// {"path": "/data", "limt": 5}     the parameters have no "limt"; did you mean "limit"?
+/// {"path": "data"}                 "path" in the parameters must begin with /
+/// {"path": "/data", "limit": "5"}  "limit" in the parameters must be a whole number from 1 to 100, not a string
+/// ```
 public struct JSONFields {
   private let members: [JSONMember]
   private let objectName: String
@@ -152,6 +166,7 @@ public struct JSONFields {
     throw JSONFieldError("\(objectName) have no \"\(stranger)\"\(hint)")
   }
 
+  /// The sentence for a value of another type or out of its range. Without the value, which may be a secret.
   private func wrong(_ name: String, _ expected: String, _ value: JSONValue) -> JSONFieldError {
     JSONFieldError("\"\(name)\" in \(objectName) must be \(expected), not \(value.kindDescription)")
   }
