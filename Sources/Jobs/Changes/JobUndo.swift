@@ -74,7 +74,8 @@ package struct JobUndo {
     return saves
   }
 
-  /// A person may retry the job meanwhile.
+  /// Fails the save where a person has retried the job meanwhile: its new attempt works on what is undone. Called in
+  /// the transaction of the save, when nobody else can write to a file, or has the rows at a server.
   private func checkNothingRuns(_ key: JobKey) throws {
     let reader = store.makeContext(name: "undo")
     try reader.performAndWait {
@@ -84,7 +85,8 @@ package struct JobUndo {
   }
 }
 
-/// Why the changes of a job cannot be undone. Nothing was changed.
+/// Why the changes of a job cannot be undone. Nothing was changed. Each case says in one sentence what stands in the
+/// way and, where there is a way, what to do.
 package enum UndoError: Error, Hashable, CustomStringConvertible {
   case noJob(JobKey)
   case isUnfinished(JobState)
@@ -125,7 +127,9 @@ private struct UndoneChanges {
 
   init(_ context: NSManagedObjectContext) { self.context = context }
 
-  /// Takes back one save, if everything is as that save left it.
+  /// Takes back one save, if everything is as that save left it. The order: deleted objects come back first, then
+  /// values and relationships are set, then inserted objects go; so no relationship leads to an object that is not
+  /// there.
   mutating func undo(_ save: JobSave) throws {
     returning = Set(save.changes.filter { $0.what == .deleted }.map(\.object))
     let reasons = save.changes.flatMap(obstacles)
@@ -193,7 +197,7 @@ private struct UndoneChanges {
       ? Set(KeptValue.uris(value)) : Set([(value as? NSManagedObject)?.objectID.uriString].compactMap(\.self))
   }
 
-  /// The URI that the object has now.
+  /// The URI that the object has now: another one, where it was deleted by a later save and has come back.
   private func current(_ uri: String) -> String { restored[uri]?.objectID.uriString ?? uri }
 
   /// The texts of an array, or of one string.
@@ -201,7 +205,8 @@ private struct UndoneChanges {
     json.arrayValue?.compactMap(\.stringValue) ?? json.stringValue.map { [$0] } ?? []
   }
 
-  /// Objects to which the change leads back, and which are not there any more.
+  /// Objects to which the change leads back, and which are not there any more, and properties that the model has lost
+  /// since. A relationship that would lead to nothing is no undoing.
   private func missing(_ change: ObjectChange) -> [String] {
     guard let entity = context.persistentStoreCoordinator?.objectID(forURI: change.object)?.entity else {
       return ["\(change.object) is of an entity that the model lacks"]

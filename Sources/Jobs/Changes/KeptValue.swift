@@ -33,7 +33,9 @@ enum KeptValue {
     relationship.isToMany && relationship.inverseRelationship?.isToMany ?? true
   }
 
-  /// Nil for a value that cannot be kept.
+  /// A value as JSON. Nil for a value that cannot be kept: then the change says so, and cannot be undone.
+  ///
+  /// - Parameter value: an attribute's value, the object of a relationship, or its set of objects.
   static func json(_ value: Any?, of property: NSPropertyDescription) -> JSONValue? {
     if let relationship = property as? NSRelationshipDescription {
       guard relationship.isToMany else { return .optional((value as? NSManagedObject)?.objectID.uriString) }
@@ -83,6 +85,7 @@ enum KeptValue {
     return objects.compactMap { ($0 as? NSManagedObject)?.objectID.uriString }
   }
 
+  /// Whether values of the type can be kept exactly.
   private static func isKept(_ type: NSAttributeType) -> Bool {
     switch type {
     case .stringAttributeType, .integer16AttributeType, .integer32AttributeType, .integer64AttributeType,
@@ -98,7 +101,8 @@ enum KeptValue {
     value.isFinite ? .number("\(value)") : .string("\(value)")
   }
 
-  /// Whether a kept value is not a number.
+  /// Whether a kept value is not a number. SQLite keeps it as NULL, so it comes back as nothing, and counts as
+  /// unchanged.
   static func isNaN(_ json: JSONValue, of property: NSPropertyDescription) -> Bool {
     let type = (property as? NSAttributeDescription)?.attributeType
     return (type == .floatAttributeType || type == .doubleAttributeType) && double(json)?.isNaN == true

@@ -107,6 +107,7 @@ extension JobSave {
 }
 
 extension ObjectChange {
+  /// The change as it is kept. Members without content are left out: most updates change one property.
   fileprivate var keptJSON: JSONValue {
     func members(of values: [String: JSONValue]) -> JSONValue {
       .object(values.sorted { $0.key < $1.key }.map { JSONMember($0.key, $0.value) })
@@ -121,6 +122,7 @@ extension ObjectChange {
     return .object(kept)
   }
 
+  /// A change that was kept; nil for one that this version cannot read.
   fileprivate init?(kept json: JSONValue) {
     guard let what = json["change"]?.stringValue.flatMap(What.init), let object = json["object"]?.stringValue else {
       return nil

@@ -2,8 +2,8 @@ import CoreData
 
 /// Jobs of files without an object for each: the pool hands them on by their keys, and workers read their rows.
 extension JobStore {
-  /// Whether `insertPlain` can take the jobs of a file. It cannot where jobs concern each
-  /// other, or other jobs: unique keys, labels, and the token of a submission.
+  /// Whether `insertPlain` can take the jobs of a file. It cannot where jobs concern each other, or other jobs: unique
+  /// keys, labels, and the token of a submission. Most files are plain.
   public func isPlain(_ requests: [JobRequest]) -> Bool {
     requests.first?.submission == nil
       && requests.allSatisfy { $0.uniqueKey == nil && $0.uniqueBy.isEmpty && $0.label == nil }

@@ -1,6 +1,16 @@
 import CoreData
 
 /// Job files whose jobs are in the store, but which may still lie in the queue directory.
+///
+/// ```text
+/// the pool                                             killed after this
+/// renames the file to a private name                   the file is taken at the next start
+/// saves its jobs, and a row PoolFile, in one save      the row says that its jobs are there: the file is only deleted
+/// deletes the file                                     the row is left; nothing lies there
+/// deletes the row
+/// ```
+///
+/// So no file is taken twice, and none is lost, no matter when the pool is killed.
 extension JobStore {
   /// Notes that the jobs of a file are being taken, without saving: see ``PoolFile``.
   public func insertTakenFile(_ file: TakenFileKey, into context: NSManagedObjectContext) -> NSManagedObject {

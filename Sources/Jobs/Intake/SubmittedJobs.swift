@@ -1,6 +1,10 @@
 /// The jobs of one submission, in the order of its requests.
 ///
 /// Runs of consecutive keys keep it small: a file of many jobs usually gets one run.
+///
+/// ```text
+/// [{"first": 5, "count": 1000, "isNew": true}, {"first": 17, "count": 1, "isNew": false}]
+/// ```
 public struct SubmittedJobs: Codable, Hashable, Sendable {
   /// Consecutive jobs.
   public struct Run: Codable, Hashable, Sendable {

@@ -10,6 +10,25 @@ import CoreData
 /// let merged = try JobModel.merged(with: model)
 /// print(merged.entities(forConfigurationName: JobModel.poolConfiguration)?.count ?? 0)
 /// ```
+///
+/// Which index answers what. All but `failed` and `batch` are small: they hold the unfinished jobs, or those of one
+/// condition.
+///
+/// | index of `PoolJob` | holds | answers |
+/// |---|---|---|
+/// | ready: state, kind, priority | unfinished jobs | which jobs of a kind run next, in their order; how many jobs are in a state |
+/// | queues: state, kind, queue, priority | unfinished jobs | the same without, or in, some queues; the backlog by queue |
+/// | keys: limitKey, state, kind, priority | unfinished jobs with a key | the same in one limit key |
+/// | finished: state, finishedAt | finished jobs | what a minute has brought; which jobs are old enough to go |
+/// | failed: finishedAt | jobs with errors | the groups of failures |
+/// | due: runAt | jobs with a time | whose time has come, and when the next one comes |
+/// | batch: batch | jobs of batches | whether a batch has jobs, and its youngest unfinished one |
+/// | claims: claimant, kind | claimed jobs | what a pool has claimed, at a server |
+/// | hostDeaths | jobs whose pool has died | suspects, at a server |
+/// | unique: activeKey | jobs with a key | whether a unique key is taken |
+///
+/// A predicate has to name the index's condition (`finishedAt == nil`), or SQLite cannot use it:
+/// https://www.sqlite.org/partialindex.html. So predicates of states come from `JobState.predicate`.
 public enum JobModel {
   /// The configuration that holds the app's entities in a merged model.
   public static let appConfiguration = "App"

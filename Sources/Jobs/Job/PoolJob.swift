@@ -46,7 +46,7 @@ extension PoolJob {
     get throws { try parametersText.map { text throws(JSONError) in try JSONParser.parse(text) } ?? .object([]) }
   }
 
-  /// The fields that few jobs set, parsed with each call.
+  /// The fields that few jobs set, parsed with each call: keep it in a variable where several of them are read.
   public internal(set) var options: JobOptions {
     get { JobOptions(text: optionsText) }
     set { optionsText = newValue.text }

@@ -14,7 +14,7 @@ import CoreData
 /// The pool notes the last time of each entry in the store, so an entry runs once at each time, whichever pools run,
 /// and how often they are killed. `PeriodicReport` of PoolClient reads the files for a person.
 public struct PeriodicEntry: Hashable, Sendable {
-  /// What happens with times that passed while no pool ran.
+  /// What happens with times that passed while no pool ran: see ``PeriodicEntry/due(after:at:)``.
   public enum CatchUp: String, Sendable, CaseIterable {
     /// They are left out.
     case none

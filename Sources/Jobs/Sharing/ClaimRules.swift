@@ -1,5 +1,6 @@
 import CoreData
-/// How many jobs of a kind all pools together may have claimed. Pools that share a store should agree on it.
+/// How many jobs of a kind all pools together may have claimed. Pools that share a store should agree on it: each
+/// applies its own rules to what it counts, so the strictest one is not kept by the others.
 public struct ClaimRules: Sendable {
   /// How many jobs of the kind may be claimed at a time; nil is any number.
   public var limit: Int?
@@ -18,6 +19,12 @@ public struct ClaimRules: Sendable {
 }
 
 /// What came of a claim.
+///
+/// ```text
+/// jobs          what the pool has claimed and not handed out, also by earlier calls
+/// areMore       true: ask again at once, when these are handed out
+/// retryAfter    set: a limit or a rate holds jobs back; ask again after that time
+/// ```
 public struct ClaimResult: Sendable {
   /// All that the pool has claimed, with those of earlier calls.
   public var jobs: [JobSummary]

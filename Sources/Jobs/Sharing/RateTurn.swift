@@ -75,7 +75,8 @@ struct RateTurn {
     return Set(try context.fetch(request).compactMap(\.key))
   }
 
-  /// Which jobs of a dead pool have begun in its places, nobody knows. In a SQLite file all other pools are dead.
+  /// Which jobs of a dead pool have begun in its places, nobody knows. In a SQLite file all other pools are dead. All
+  /// of the places count as begun now: the rate may be kept too well for a period, and is never exceeded.
   private mutating func dateBeginnings(
     ofGone store: JobStore, now: Double, in context: NSManagedObjectContext
   ) throws {
@@ -149,7 +150,7 @@ extension JobStore {
   }
 
   /// Tells the other pools which jobs of a kind with a rate have begun, and whose places are free. Saves, if there is
-  /// anything to tell.
+  /// anything to tell. Called a moment after a beginning, so that several go together.
   ///
   /// - Returns: whether claimed jobs of this pool hold places that have not begun.
   public func tellBeginnings(

@@ -107,7 +107,7 @@ struct EndedJobTimes {
   }
 }
 
-/// How a pool stands at a moment.
+/// How a pool stands at a moment. Doubles, since a longer interval has the means of its parts.
 public struct HistoryGauges: Equatable, Sendable {
   /// Jobs that could run now and do not.
   public var waiting = 0.0
@@ -157,7 +157,7 @@ extension HistoryInterval {
     return fields.joined(separator: " ")
   }
 
-  /// Reads ``line``; nil for a line that is none.
+  /// Reads ``line``; nil for a line that is none, such as one of a later version with more fields.
   init?(line: Substring) {
     let fields = line.split(separator: " ")
     guard fields.count == 15, let start = Double(fields[0]), start.isFinite else { return nil }

@@ -29,6 +29,8 @@ extension JobStore {
     return UnknownName(what.rawValue, name, among: known + (try names(what, near: name, in: context)))
   }
 
+  /// Whether any job has the name: by the indexes of unfinished jobs, which have the state and the kind in front, so
+  /// each of them is asked for.
   private static func hasJobs(_ what: JobName, _ name: String, in context: NSManagedObjectContext) throws -> Bool {
     let isNamed = NSPredicate(format: "%K == %@", what.rawValue, name)
     if what == .batch { return try first([isNamed], in: context) != nil }
@@ -90,6 +92,7 @@ extension JobStore {
     return names
   }
 
+  /// The first job that fulfils the conditions, in the order of a name if one is asked for.
   private static func first(
     _ conditions: [NSPredicate], orderedBy name: JobName? = nil, in context: NSManagedObjectContext
   ) throws -> PoolJob? {

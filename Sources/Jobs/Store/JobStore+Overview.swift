@@ -1,6 +1,11 @@
 import CoreData
 
 /// How many unfinished jobs of a kind stand in a state and a queue.
+///
+/// ```swift
+/// let store = try JobStore(url: url, model: model)
+/// for group in try store.backlog(limit: 20, in: context) { print(group.kind, group.queue, group.state, group.count) }
+/// ```
 public struct JobBacklog: Codable, Equatable, Sendable {
   /// The name of a ``JobState``; in the status of a pool also `running`.
   public var state: String
@@ -131,7 +136,8 @@ extension JobStore {
   private static let mostPriorities = 20
   private static let mostKinds = 200
 
-  /// How long these jobs waited and ran, as far as they have.
+  /// How long these jobs waited and ran, as far as they have. A job waits from when it came, or from when its time
+  /// came, to when it began.
   public func times(of keys: [Int64], in context: NSManagedObjectContext) throws -> JobTimes {
     let ids = keys.compactMap(objectID(job:))
     let request = PoolJob.fetchRequest()

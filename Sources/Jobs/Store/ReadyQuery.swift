@@ -25,6 +25,15 @@ public enum JobGroup: Hashable, Sendable {
 }
 
 /// Which ready jobs are asked for.
+///
+/// ```swift
+/// let store = try JobStore(url: url, model: model)
+/// let jobs = try store.readyJobs(ReadyQuery(kind: "index", without: [.queue("nightly")], limit: 50), in: context)
+/// print(jobs.map(\.key))
+/// ```
+///
+/// The coordinator asks so for the next jobs of its window: of one kind, behind the last one that it has, without the
+/// queues and keys that are full.
 public struct ReadyQuery: Hashable, Sendable {
   /// Only jobs of this kind.
   public var kind: String
@@ -56,7 +65,8 @@ public struct ReadyQuery: Hashable, Sendable {
 }
 
 extension ReadyQuery {
-  /// The predicates of the groups that the query names or leaves out.
+  /// The predicates of the groups that the query names or leaves out, sorted, so that the same groups make the same
+  /// statement.
   var conditions: [NSPredicate] {
     var conditions = groups.map { group in
       switch group {

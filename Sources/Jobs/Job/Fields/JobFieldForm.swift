@@ -37,6 +37,12 @@ struct JobFieldForm<Value: Sendable>: Sendable {
 
   /// The value of a member of a job file.
   ///
+  /// ```text
+  /// "priority" must be a whole number from -32768 to 32767; here it is a string
+  /// "tags" must be an array of tags, …; it has a tag twice
+  /// "after" must be an array of job URIs, or of labels of earlier lines; element 2 is neither
+  /// ```
+  ///
   /// - Throws: ``JobFieldError`` that names the member and says what it must be.
   func read(_ json: JSONValue, _ name: String) throws(JobFieldError) -> Value {
     guard let value = decode(json) else { throw wrong(json, name, "") }
@@ -70,7 +76,7 @@ extension JobFieldForm<String> {
   /// Characters of a wrong name that an error shows.
   private static var longestShown: Int { 100 }
 
-  /// A short text, such as a unique key.
+  /// A short text, such as a unique key: it stands in indexes, whose rows a server limits.
   static var text: JobFieldForm {
     string("a string of 1 to 255 bytes without control characters") { text in
       (1...255).contains(text.utf8.count) && text.utf8.allSatisfy { $0 >= 0x20 }
@@ -86,7 +92,7 @@ extension JobFieldForm<String> {
 }
 
 extension JobFieldForm where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
-  /// One of a type's words.
+  /// One of a type's words. They are the raw values of its cases, so a new case is a new word everywhere.
   static func word(of type: Value.Type) -> JobFieldForm {
     let words = Value.allCases.map { "\"\($0.rawValue)\"" }
     let expected = words.dropLast().joined(separator: ", ") + " or " + (words.last ?? "")
@@ -118,7 +124,7 @@ extension JobFieldForm {
 }
 
 extension JobFieldForm<Date> {
-  /// A point in time.
+  /// A point in time, as ``Timestamp`` reads it.
   static var time: JobFieldForm {
     JobFieldForm(
       "a time such as \"2026-01-01T00:00:00Z\"", decode: { $0.stringValue.flatMap(Timestamp.date) },
@@ -134,7 +140,7 @@ extension JobFieldForm<Date> {
 }
 
 extension JobFieldForm<Int> {
-  /// A whole number within these limits.
+  /// A whole number within these limits. `5.0` is one, too; `5.5` is not.
   static func int(_ range: ClosedRange<Int>) -> JobFieldForm {
     JobFieldForm(
       "a whole number from \(range.lowerBound) to \(range.upperBound)", decode: { $0.intValue },
@@ -143,7 +149,7 @@ extension JobFieldForm<Int> {
 }
 
 extension JobFieldForm<Int16> {
-  /// A whole number of 16 bits.
+  /// A whole number of 16 bits, the width of the attribute.
   static var int16: JobFieldForm {
     JobFieldForm(
       "a whole number from \(Int16.min) to \(Int16.max)", decode: { $0.intValue.flatMap(Int16.init(exactly:)) },
@@ -184,7 +190,7 @@ extension JobFieldForm<[String]> {
     list("an array of object URIs such as \"x-coredata://STORE/Document/p42\"", "none") { ObjectURI($0) != nil }
   }
 
-  /// Tags of a job.
+  /// Tags of a job, each once.
   static var tags: JobFieldForm {
     let form = list(
       "an array of tags, each 1 to 100 bytes without control characters, commas, quotation marks and backslashes",

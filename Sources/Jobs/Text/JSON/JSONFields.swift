@@ -87,7 +87,8 @@ public struct JSONFields {
     return choice
   }
 
-  /// What is wrong when a member is missing: most likely it is there under a mistyped name.
+  /// What is wrong when a member is missing: most likely it is there under a mistyped name, which is then named
+  /// instead.
   private func missing(_ name: String) -> JSONFieldError {
     let strangers = names.filter { !askedNames.contains($0) }
     guard let stranger = strangers.first(where: { Spelling.nearest(to: $0, among: [name]) != nil }) else {
@@ -158,6 +159,8 @@ public struct JSONFields {
     throw JSONFieldError("\"format\" is missing: \(file) does not end in \(endings)")
   }
 
+  /// Refuses members that nobody asked for. Call it when all others are taken.
+  ///
   /// - Throws: ``JSONFieldError`` for a member that no caller asked for.
   public func finish() throws(JSONFieldError) {
     guard let stranger = names.first(where: { !askedNames.contains($0) }) else { return }
