@@ -42,6 +42,11 @@ public struct JobHook: Hashable, Sendable {
 
   /// Reads `EVENT,EVENT=exec:COMMAND` or `EVENT,EVENT=KIND`.
   ///
+  /// ```swift
+  /// let hook = try JobHook("dead,stalled=exec:tell")
+  /// print(hook.kind, hook.command ?? "", hook.events.contains(.dead))  // exec tell true
+  /// ```
+  ///
   /// - Throws: ``JobHookError`` for another text.
   public init(_ text: String) throws(JobHookError) {
     let halves = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)

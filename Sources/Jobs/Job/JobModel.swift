@@ -16,8 +16,8 @@ import CoreData
 ///
 /// | index of `PoolJob` | holds | answers |
 /// |---|---|---|
-/// | ready: state, kind, priority | unfinished jobs | which jobs of a kind run next, in their order; how many jobs are in a state |
-/// | queues: state, kind, queue, priority | unfinished jobs | the same without, or in, some queues; the backlog by queue |
+/// | ready: state, kind, priority | unfinished jobs | which jobs of a kind run next, in their order |
+/// | queues: state, kind, queue, priority | unfinished jobs | the same by queues; the backlog by queue |
 /// | keys: limitKey, state, kind, priority | unfinished jobs with a key | the same in one limit key |
 /// | finished: state, finishedAt | finished jobs | what a minute has brought; which jobs are old enough to go |
 /// | failed: finishedAt | jobs with errors | the groups of failures |

@@ -3,6 +3,13 @@ import CoreData
 extension JobRequest {
   /// A job about these objects, of which new ones get their permanent IDs for it. Called on the queue of their context.
   ///
+  /// ```swift
+  /// let author = Author(context: context)
+  /// let request = try JobRequest(kind: "index", objects: [author, book])
+  /// try Job.submit(request, into: context)
+  /// try context.save()  // the author and the job about it
+  /// ```
+  ///
   /// - Throws: what `obtainPermanentIDs(for:)` throws; ``JobObjectNameError`` for an object that is in no context, or
   ///   was deleted before it was ever saved.
   public init(kind: String, objects: some Collection<NSManagedObject>) throws {

@@ -26,8 +26,15 @@ extension PoolJob {
   }
 
   /// Inserts one job into a context whose coordinator has the pool's store, without saving. Unique keys are not
-  /// checked: the save fails when another job has the same.
+  /// checked: the save fails when another job has the same. ``submit(_:into:at:)`` checks them.
   ///
+  /// ```swift
+  /// let job = try Job.insert(JobRequest(kind: "index", objects: [book]), into: context)
+  /// try context.save()
+  /// print(job.objectID.uriString)
+  /// ```
+  ///
+  /// - Parameter now: when the job comes. Default: by the clock of this machine.
   /// - Throws: ``JobObjectNameError``.
   @discardableResult
   public static func insert(

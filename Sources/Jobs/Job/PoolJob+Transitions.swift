@@ -29,6 +29,13 @@ extension PoolJob {
 
   /// Marks the job done. WorkerKit calls it in the context of the plugin's changes, so that one save holds both.
   ///
+  /// ```swift
+  /// let job = try Job.insert(JobRequest(kind: "index"), into: context)
+  /// book.isRead = true
+  /// try job.markSucceeded(startedAt: Date())
+  /// try context.save()  // the book and the job, or neither
+  /// ```
+  ///
   /// - Throws: ``JobTransitionError`` when the job is not `available`: another process has finished or cancelled it.
   public func markSucceeded(startedAt: Date, at now: Date = Date()) throws {
     try move(.succeeded, policy: RetryPolicy(), at: now)
@@ -38,6 +45,13 @@ extension PoolJob {
 
   /// Notes an attempt that threw: the job waits for the next one, or is dead after the last. Inserts the jobs of the
   /// hooks that tell of it; see ``JobHook``.
+  ///
+  /// ```swift
+  /// let job = try Job.insert(JobRequest(kind: "index"), into: context)
+  /// let failure = AttemptFailure(attempt: job.attempt + 1, date: Date(), type: "IOError", message: "no such file")
+  /// try job.markFailed(failure, policy: RetryPolicy().applied(to: job))
+  /// print(job.state.name, job.runAt ?? Date())  // retryable, in about 15 seconds
+  /// ```
   ///
   /// - Throws: ``JobTransitionError`` when the job is not `available`, and what a fetch throws.
   public func markFailed(
@@ -77,7 +91,8 @@ extension PoolJob {
     if state.isUnfinished { hostDeaths = deaths }
   }
 
-  /// Puts the job off at its own request: the attempt does not count, and there is another one later.
+  /// Puts the job off at its own request: the attempt does not count, and there is another one later. A worker asks for
+  /// it by throwing `JobSnoozed` of WorkerKit, when what it needs is not there yet.
   ///
   /// - Throws: ``JobTransitionError`` when the job is not `available`.
   public func markSnoozed(until date: Date, at now: Date = Date()) throws {
@@ -107,6 +122,16 @@ extension PoolJob {
 
   /// Cancels the job, for good unless a person retries it.
   ///
+  /// ```swift
+  /// let waiting = Job.fetchRequest()
+  /// waiting.predicate = JobState.scheduled.predicate
+  /// for job in try context.fetch(waiting) { try job.markCancelled() }
+  /// try context.save()
+  /// ```
+  ///
+  /// A job that a worker has in hand goes on, and its save fails. `StatusRequest.Command.cancel` of PoolClient asks the
+  /// pool, which ends the attempt as well.
+  ///
   /// - Throws: ``JobTransitionError`` when the job is finished already.
   public func markCancelled(at now: Date = Date()) throws {
     try move(.cancelled, policy: RetryPolicy(), at: now)
@@ -115,7 +140,15 @@ extension PoolJob {
   /// Makes a dead, cancelled or waiting job available at once, no matter what it waits for; its attempts and crashes
   /// are counted from zero.
   ///
+  /// ```swift
+  /// let dead = Job.fetchRequest()
+  /// dead.predicate = JobState.dead.predicate
+  /// for job in try context.fetch(dead) where job.kind == "import" { try job.markRetried() }
+  /// try context.save()
+  /// ```
+  ///
   /// The save fails with a constraint conflict when another job has taken the unique key meanwhile.
+  ///
   /// - Throws: ``JobTransitionError`` when the job is available or succeeded.
   public func markRetried() throws {
     try move(.retried, policy: RetryPolicy(), at: Date())

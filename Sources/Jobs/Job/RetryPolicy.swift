@@ -40,6 +40,12 @@ public struct RetryPolicy: Hashable, Sendable {
   }
 
   /// This policy with the job's own values, which come first. Called on the queue of the job's context.
+  ///
+  /// ```swift
+  /// for job in try context.fetch(Job.fetchRequest()) {
+  ///   print(job.kind, RetryPolicy(maxAttempts: 5).applied(to: job).maxAttempts)
+  /// }
+  /// ```
   public func applied(to job: PoolJob) -> RetryPolicy {
     var policy = self
     if let attempts = job.maxAttempts { policy.maxAttempts = attempts }

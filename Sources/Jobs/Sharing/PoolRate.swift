@@ -57,7 +57,7 @@ public final class PoolRate: Sendable {
   /// Whether claimed jobs hold places.
   var isHolding: Bool { state.withLock { !$0.held.isEmpty } }
 
-  /// Notes that jobs begin now.
+  /// Notes that jobs begin now. The store is told a moment later (`tellBeginnings`), with this time.
   public func begin(_ jobs: [JobKey]) {
     let uptime = Clock.now
     state.withLock { state in
@@ -85,7 +85,8 @@ public final class PoolRate: Sendable {
   /// Forgets the places that jobs should have had which began without one: the kind had no rate then.
   public func forgetDebt() { state.withLock { $0.free = max(0, $0.free) } }
 
-  /// Gives up the places for jobs to come: the pool ends.
+  /// Gives up the places for jobs to come: the pool ends. The next turn writes it, so that other pools need not wait
+  /// for them.
   public func giveUpPlaces() { state.withLock { $0.free = 0 } }
 
   /// What the next turn writes. Until ``told(_:claimed:places:ended:lost:)`` it is told again.

@@ -48,6 +48,14 @@ public final class JobPruning {
   }
 
   /// - Parameter now: the time by which jobs are old; nil: the store's.
+  ///
+  /// Use one value for a pass, from its first call to the one that returns 0: it remembers how far it has come.
+  ///
+  /// ```swift
+  /// let store = try JobStore(url: url, model: model)
+  /// let pruning = JobPruning(JobRetention(), in: store)
+  /// while try pruning.deleteNext(in: context) > 0 { try context.save() }
+  /// ```
   public init(_ retention: JobRetention, in store: JobStore, at now: Date? = nil) {
     self.store = store
     self.retention = retention

@@ -4,6 +4,17 @@ import CoreData
 extension JobStore {
   /// Makes jobs available whose time has come, without saving.
   ///
+  /// ```swift
+  /// let store = try JobStore(url: url, model: model)
+  /// while true {
+  ///   let jobs = try store.promoteDue(in: context)
+  ///   try context.save()
+  ///   if jobs.count < 1000 { break }
+  /// }
+  /// ```
+  ///
+  /// One pool does so for all. A job whose time has come runs a moment later than that: when the pool has looked.
+  ///
   /// - Parameter limit: how many at most, oldest first; call again after the save while it returns as many.
   /// - Returns: the jobs.
   public func promoteDue(
@@ -22,7 +33,7 @@ extension JobStore {
   /// Jobs that wait for others keep their time until these have ended.
   private static let timedStates = [JobState.scheduled, .retryable].map { NSNumber(value: $0.rawValue) }
 
-  /// The first time that a scheduled or retryable job waits for; nil when no job waits.
+  /// The first time that a scheduled or retryable job waits for; nil when no job waits. One entry of an index is read.
   public func nextDue(in context: NSManagedObjectContext) throws -> Date? {
     let request = PoolJob.fetchRequest()
     request.predicate = NSPredicate(format: "runAt != nil AND state IN %@", Self.timedStates)

@@ -2,7 +2,13 @@ import CoreData
 
 /// Jobs by their keys.
 extension JobStore {
-  /// The jobs of these keys that are there, in no order, with their ``PoolJob/shortAttributes``.
+  /// The jobs of these keys that are there, in no order, with their ``PoolJob/shortAttributes``. Reading another
+  /// attribute, such as the parameters, reads the whole row.
+  ///
+  /// ```swift
+  /// let store = try JobStore(url: url, model: model)
+  /// for job in try store.jobs(keys: [17, 18], in: context) { print(job.objectID.key ?? 0, job.state.name) }
+  /// ```
   public func jobs(keys: [Int64], in context: NSManagedObjectContext) throws -> [PoolJob] {
     guard !keys.isEmpty else { return [] }
     let request = PoolJob.fetchRequest()

@@ -43,7 +43,8 @@ extension JobStore {
     return pauses
   }
 
-  /// Sets what is paused, without saving.
+  /// Sets what is paused, without saving. What others have paused meanwhile is lost: ``changePauses(from:to:in:)``
+  /// keeps it.
   ///
   /// - Throws: what a fetch throws.
   public func setPauses(_ pauses: JobPauses, in context: NSManagedObjectContext) throws {

@@ -69,7 +69,8 @@ extension JobStore {
     return release
   }
 
-  /// The keys of all jobs that some job waits for. After a crash the pool treats them as if they had just ended.
+  /// The keys of all jobs that some job waits for. After a crash the pool treats them as if they had just ended: a hint
+  /// that an end gave may have been lost with it.
   public func blockers(in context: NSManagedObjectContext) throws -> [Int64] {
     let request = NSFetchRequest<NSDictionary>(entityName: "PoolWait")
     request.resultType = .dictionaryResultType

@@ -26,6 +26,11 @@ public struct ObjectQuery: Hashable, Sendable {
 
   /// The entity's description.
   ///
+  /// ```swift
+  /// do { _ = try ObjectQuery(entity: "Bok").entityDescription(in: model) } catch { print(error) }
+  /// // the model has no entity Bok; did you mean Book?
+  /// ```
+  ///
   /// - Throws: ``ObjectQueryError`` that names the nearest entity.
   public func entityDescription(in model: NSManagedObjectModel) throws -> NSEntityDescription {
     if let description = model.entitiesByName[entity] { return description }

@@ -34,7 +34,7 @@ public struct JSONFields {
   /// The names of the members, in their order.
   public var names: [String] { members.map(\.name) }
 
-  /// The member with this name; nil if it is missing or null.
+  /// The member with this name; nil if it is missing or null: `{"limit": null}` is the default, as `{}` is.
   public mutating func value(_ name: String) -> JSONValue? {
     askedNames.append(name)
     guard let value = members.first(where: { $0.name == name })?.value, value != .null else { return nil }
@@ -135,7 +135,16 @@ public struct JSONFields {
     return strings
   }
 
-  /// The member's value as one of a type's few words.
+  /// The member's value as one of a type's few words, the raw values of its cases; nil if it is missing or null.
+  ///
+  /// ```swift
+  /// enum Format: String, CaseIterable { case csv, json }
+  /// var fields = try JSONFields(try JSONParser.parse(#"{"format": "cvs"}"#), named: "the parameters")
+  /// do { print(try fields.choice("format", Format.self)?.rawValue ?? "none") } catch { print(error) }
+  /// // "format" in the parameters is none of the known words; did you mean "csv"?
+  /// ```
+  ///
+  /// - Throws: ``JSONFieldError`` for another type, and for another word.
   public mutating func choice<Choice: RawRepresentable & CaseIterable>(
     _ name: String, _ type: Choice.Type = Choice.self
   ) throws(JSONFieldError) -> Choice? where Choice.RawValue == String {
@@ -148,6 +157,12 @@ public struct JSONFields {
   }
 
   /// The format of a file: the member "format", or else the ending of the file's name.
+  ///
+  /// ```swift
+  /// enum Format: String, CaseIterable { case csv, json }
+  /// var fields = try JSONFields(try JSONParser.parse("{}"), named: "the parameters")
+  /// print(try fields.format(of: "/data/books.CSV", Format.self))  // csv
+  /// ```
   ///
   /// - Throws: ``JSONFieldError`` when neither is one of the type's few words.
   public mutating func format<Format: RawRepresentable & CaseIterable>(

@@ -61,7 +61,8 @@ public struct JSONParser {
     isFirst = true
   }
 
-  /// Moves to the next element of the entered array; false at its end.
+  /// Moves to the next element of the entered array; false at its end. Read each element, by ``value()`` or by stepping
+  /// into it, before the next one.
   public mutating func nextElement() throws(JSONError) -> Bool {
     try next(closing: UInt8(ascii: "]"), "the array")
   }
@@ -82,7 +83,8 @@ public struct JSONParser {
     isFirst = true
   }
 
-  /// Moves to the next member of the entered object and reads its name; nil at the object's end.
+  /// Moves to the next member of the entered object and reads its name; nil at the object's end. Read the member's
+  /// value before the next name.
   public mutating func nextName() throws(JSONError) -> String? {
     guard try next(closing: UInt8(ascii: "}"), "the object") else { return nil }
     return try name()
