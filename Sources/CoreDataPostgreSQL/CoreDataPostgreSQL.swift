@@ -86,7 +86,7 @@
 /// | between BEGIN and COMMIT | error 134080; the server rolls back when it notices the end of the session |
 /// | COMMIT is on its way | the server is asked how the transaction ended: `ServerDatabase.hasCommitted` |
 /// | a context is pinned | each further read fails with 134080 until the context is pinned anew |
-/// | a COPY is running | error 134080, and that connection is closed |
+/// | the COPY of a batch insertion is running | error 134080; nothing of the batch is there |
 /// | the listener waits | it connects again five times a second and reports a commit, since it may have missed one |
 /// | a pool's session waits | the pool is told that it is cut off: its lock is free for others |
 ///

@@ -25,7 +25,7 @@ import LinuxSystem
 /// …
 /// what happened
 ///   2026-11-28T10:11:10.101Z  came into the store
-///   2026-11-28T10:11:10.520Z  attempt 1: PermanentFailure: "key" is missing in the parameters (process 27882 on vm)
+///   2026-11-28T10:11:10.520Z  attempt 1: PermanentFailure: "key" is missing in the parameters (process 27882 on one)
 ///   2026-11-28T10:11:10.524Z  dead
 ///
 /// what comes next
