@@ -12,6 +12,16 @@ import Foundation
 /// var configuration = PoolConfiguration(store: "app.sqlite", queue: "queue/")
 /// configuration.hooks = [try JobHook("dead,stalled,recovered=exec:tell")]
 /// ```
+///
+/// | event | when | in whose transaction | told of again |
+/// |---|---|---|---|
+/// | failed | an attempt has failed or crashed, and there will be another one | the failure's | for each attempt |
+/// | dead | the last attempt has failed or crashed | the failure's | after a retry by hand |
+/// | stalled | jobs of a kind could run, and none has begun or ended for a while | one of the pool | after recovering |
+/// | recovered | jobs of a kind that was stalled run again | one of the pool | after stalling |
+///
+/// A hook's job waits in the queue `hooks`, has a priority of 1000, and is tried 20 times, with waits from five seconds
+/// to an hour. A hook that fails is not told of: it is in the lists like any other job.
 public struct JobHook: Hashable, Sendable {
   /// What happens.
   public enum Event: String, CaseIterable, Sendable {
@@ -124,7 +134,8 @@ public struct JobHookError: Error, Hashable, Sendable, CustomStringConvertible {
 extension JobStore {
   private static let hooksSetting = "hooks"
 
-  /// Sets the hooks of the store's jobs, without saving. Returns whether the store had others.
+  /// Sets the hooks of the store's jobs, without saving. Returns whether the store had others. The pool does so when it
+  /// starts, so those of the pool that was started last count for all.
   ///
   /// - Throws: what a fetch throws.
   @discardableResult

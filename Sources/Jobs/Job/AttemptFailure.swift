@@ -36,6 +36,15 @@ public struct AttemptFailure: Hashable, Sendable {
   public static let longestStack = 16_384
 
   /// A failure of an attempt.
+  ///
+  /// ```swift
+  /// let failure = AttemptFailure(
+  ///   attempt: 2, date: Date(), type: "HTTPError", message: "the server answered 503", host: "one", pid: getpid())
+  /// print(failure.json.text)
+  /// ```
+  ///
+  /// Texts that are too long are cut when it is kept, and not here. Leave values of objects out of the message: it is
+  /// shown to people, and kept as long as the job.
   public init(
     attempt: Int, date: Date, type: String, message: String, host: String = "", pid: Int32 = 0, signal: Int32? = nil,
     standardError: [String] = []

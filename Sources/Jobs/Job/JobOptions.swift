@@ -73,6 +73,12 @@ public struct JobOptions: Hashable, Sendable {
   public static let mostTags = 16
 
   /// Whether the text can be a tag: 1 to 100 bytes without control characters, commas, quotation marks and backslashes.
+  ///
+  /// ```swift
+  /// print(JobOptions.isTag("customer:17"), JobOptions.isTag("a,b"))  // true false
+  /// ```
+  ///
+  /// So a tag needs no escape in JSON, and a row can be searched for it as it stands.
   public static func isTag(_ text: String) -> Bool {
     (1...100).contains(text.utf8.count)
       && text.unicodeScalars.allSatisfy { scalar in
@@ -108,11 +114,18 @@ public struct JobOptions: Hashable, Sendable {
   public var waitsForJobs: Bool { !after.isEmpty || afterBatch != nil }
 
   /// The options as an object, with the names that they have in a job file; an empty one when nothing is asked for.
+  ///
+  /// ```swift
+  /// var options = JobOptions()
+  /// options.backoff = 5
+  /// options.tags = ["nightly"]
+  /// print(options.json.text)  // {"backoff":5,"tags":["nightly"]}
+  /// ```
   public var json: JSONValue {
     .object(Self.fields.compactMap { name, member in member.write(self).map { JSONMember(name, $0) } })
   }
 
-  /// The text in the job's row; nil when nothing is asked for.
+  /// The text in the job's row; nil when nothing is asked for, as for most jobs: then the row has no byte for it.
   var text: String? { self == JobOptions() ? nil : json.text }
 
   /// Reads the text of a job's row. Members that do not exist, or are of another type, are passed over.

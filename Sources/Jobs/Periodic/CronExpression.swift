@@ -137,7 +137,15 @@ public struct CronExpression: Hashable, Sendable {
     return nil
   }
 
-  /// The first minute of the two days after `date` at which clocks in that zone show a time that fits.
+  /// The first minute of the two days after `date` at which clocks in that zone show a time that fits. For expressions
+  /// of every hour around a change of the clocks:
+  ///
+  /// ```text
+  /// 0 * * * * in Berlin, 25 October 2026          shown     UTC
+  ///                                               02:00     00:00
+  /// the clocks are put back at 01:00 UTC          02:00     01:00     the same time once more: an hour has passed
+  ///                                               03:00     02:00
+  /// ```
   private func nextMinute(after date: Date, in zone: TimeZone) -> Date? {
     let second = Date(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate.rounded(.down))
     let start = second - Double(Self.civil(second, in: zone).quotientAndRemainder(flooring: 60).remainder)
@@ -153,7 +161,8 @@ public struct CronExpression: Hashable, Sendable {
     Int(date.timeIntervalSinceReferenceDate.rounded(.down)) + zone.secondsFromGMT(for: date)
   }
 
-  /// The first day from `first` on that fits; ``CivilTime`` counts days in the same way.
+  /// The first day from `first` on that fits; `CivilTime` counts days in the same way. Nil after 41 years, in which all
+  /// combinations of a date and a day of the week have come.
   private func nextDay(from first: Int) -> Int? {
     // The calendar repeats itself after 28 years but for the turn of a century.
     (first..<(first + 41 * 366)).lazy.first(where: fits)
@@ -169,6 +178,13 @@ public struct CronExpression: Hashable, Sendable {
   }
 
   /// The first moment at which clocks in that zone show this time, or for a skipped time the moment of the change.
+  ///
+  /// ```text
+  /// 02:30 on 29 March 2026 in Berlin      before: +1 h ─▶ 01:30 UTC, at which clocks show 03:30: not it
+  ///                                       after: +2 h ─▶ 00:30 UTC, at which clocks show 01:30: not it
+  ///                                       skipped: 01:00 UTC
+  /// 02:30 on 25 October 2026              before: +2 h ─▶ 00:30 UTC, at which clocks show 02:30: the first of two
+  /// ```
   static func date(civil: Int, in zone: TimeZone) -> Date {
     // An offset is less than a day, so these hold before and after any change here.
     let before = zone.secondsFromGMT(for: Date(timeIntervalSinceReferenceDate: Double(civil - 86_400)))

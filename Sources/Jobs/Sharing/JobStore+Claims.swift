@@ -103,6 +103,12 @@ extension JobStore {
 
   /// Gives back what a pool has claimed and nobody has begun. Saves, and so announces the jobs to all pools.
   ///
+  /// ```text
+  /// UPDATE … SET "claimant" = NULL, … WHERE … "claimant" = $1 … AND NOT … IN (the jobs in workers' hands)
+  /// ```
+  ///
+  /// A pool does so when it is paused or drains, for kinds and queues that are paused, and when it ends.
+  ///
   /// - Parameters:
   ///   - kinds: only jobs of these kinds; nil for all.
   ///   - kept: the keys of jobs that workers hold.

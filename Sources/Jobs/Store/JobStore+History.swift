@@ -35,7 +35,11 @@ extension JobStore {
       Date(timeIntervalSinceReferenceDate: (start.timeIntervalSinceReferenceDate / chunk).rounded(.down) * chunk)
     }
 
-    /// The beginning of the interval in which a time lies.
+    /// The beginning of the interval in which a time lies: of a minute, or of a half-hour, in UTC.
+    ///
+    /// ```swift
+    /// print(JobStore.HistoryStep.halfHour.start(of: Date()))
+    /// ```
     public func start(of date: Date) -> Date {
       Date(timeIntervalSinceReferenceDate: (date.timeIntervalSinceReferenceDate / rawValue).rounded(.down) * rawValue)
     }
@@ -101,7 +105,14 @@ extension JobStore {
     }
   }
 
-  /// The noted intervals that begin at this time or later, the oldest first.
+  /// The noted intervals that begin at this time or later, the oldest first. Minutes and half-hours in which nothing
+  /// happened are missing.
+  ///
+  /// ```swift
+  /// for minute in try JobStore.history(.minute, since: Date() - 3600, in: context) where minute.counts[1] > 0 {
+  ///   print(minute.start, minute.counts[1], "jobs died")
+  /// }
+  /// ```
   ///
   /// - Throws: what a fetch throws.
   public static func history(
@@ -210,6 +221,12 @@ extension JobStore {
   }
 
   /// A request for the jobs with failed attempts that are unfinished, or ended at a time or later.
+  ///
+  /// ```swift
+  /// for job in try context.fetch(JobStore.failedJobs(since: Date() - 86_400)) {
+  ///   print(job.kind, job.failures.last?.pattern ?? "")
+  /// }
+  /// ```
   ///
   /// - Complexity: a pass over the index of jobs that failed, and the rows of those that it finds.
   public static func failedJobs(since start: Date) -> NSFetchRequest<PoolJob> {

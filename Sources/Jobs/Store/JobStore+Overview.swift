@@ -59,6 +59,11 @@ extension JobStore {
 
   /// The unfinished jobs, counted by state, kind and queue: the largest groups, the largest first.
   ///
+  /// ```text
+  /// SELECT state, kind, queue, COUNT(state) … WHERE finishedAt IS NULL GROUP BY state, kind, queue
+  /// ORDER BY count DESC, state, kind, queue LIMIT 100
+  /// ```
+  ///
   /// - Complexity: one pass over the index of queues, without the jobs' rows. The result is bounded, no matter how many
   ///   queues there are.
   public func backlog(limit: Int, in context: NSManagedObjectContext) throws -> [JobBacklog] {

@@ -3,7 +3,13 @@ import Foundation
 import Glibc
 import LinuxSystem
 
-/// Guards the files that a person names for the output of a job, a pool or a command.
+/// Guards the files that a person names for the output of a job, a pool or a command. A typing error in a path must not
+/// cost a database: whoever is about to write asks first, and prints what comes back behind the path.
+///
+/// ```text
+/// export of Book to app.sqlite-wal      app.sqlite-wal is a file of the store; choose another path
+/// log to queue/incoming/pool.log        … lies in the queue directory, where the pool alone writes; …
+/// ```
 package enum OutputPath {
   /// Why no file may be written at a path, to follow its name; nil if one may.
   ///

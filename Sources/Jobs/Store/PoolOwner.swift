@@ -48,6 +48,10 @@ public struct PoolOwner: Hashable, Sendable {
 
   /// Reads the owner; nil for a store on which no pool has run.
   ///
+  /// ```swift
+  /// if let owner = try PoolOwner.find(in: context) { print(owner.pid, owner.queue, owner.version ?? "") }
+  /// ```
+  ///
   /// - Parameter pool: the identity of one of the pools that share the store; nil in a store with one pool.
   public static func find(_ pool: String? = nil, in context: NSManagedObjectContext) throws -> PoolOwner? {
     try PoolSetting.find(settingName(pool), in: context).flatMap(PoolOwner.init)

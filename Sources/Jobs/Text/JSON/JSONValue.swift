@@ -19,6 +19,13 @@ public enum JSONValue: Hashable, Sendable {
   case object([JSONMember])
 
   /// The member with this name, nil if this is not an object, or has no such member.
+  ///
+  /// ```swift
+  /// let value = try JSONParser.parse(#"{"smtp": {"port": 25}}"#)
+  /// print(value["smtp"]?["port"]?.intValue ?? 0)  // 25
+  /// ```
+  ///
+  /// Costs a comparison with each name before it.
   public subscript(name: String) -> JSONValue? {
     guard case .object(let members) = self else { return nil }
     return members.first { $0.name == name }?.value
@@ -104,7 +111,8 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
   /// A whole number.
   public static func number(_ value: some BinaryInteger) -> JSONValue { .number(String(value)) }
 
-  /// A number, or null where JSON has no way to write it (infinities and NaN).
+  /// A number, or null where JSON has no way to write it (infinities and NaN). A whole number is written without a
+  /// point.
   public static func number(_ value: Double) -> JSONValue {
     guard value.isFinite else { return .null }
     return .number(Int(exactly: value).map(String.init) ?? String(value))
