@@ -30,6 +30,9 @@ package final class FileEvents {
     buffer = [UInt8](repeating: 0, count: capacity)
   }
 
+  /// The mask of these events (`IN_…`), for `add(_:mask:)`.
+  package static func mask(_ events: Int32...) -> UInt32 { events.reduce(0) { $0 | UInt32(bitPattern: $1) } }
+
   /// Begins to watch a file or directory for the events in `mask`. Returns its number, the same for the same inode.
   ///
   /// - Throws: when there is nothing at the path, or the user has as many watches as allowed

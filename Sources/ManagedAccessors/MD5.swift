@@ -12,10 +12,10 @@ enum MD5 {
     var state: [UInt32] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476]
     var padded = message + [0x80]
     while padded.count % 64 != 56 { padded.append(0) }
-    padded += (0..<8).map { UInt8(truncatingIfNeeded: UInt64(message.count * 8) >> UInt64(8 * $0)) }
+    padded += withUnsafeBytes(of: UInt64(message.count * 8).littleEndian) { Array($0) }
     for block in stride(from: 0, to: padded.count, by: 64) {
-      let words = (0..<16).map { word in
-        (0..<4).reduce(UInt32(0)) { $0 | UInt32(padded[block + word * 4 + $1]) << UInt32(8 * $1) }
+      let words = padded.withUnsafeBytes { bytes in
+        (0..<16).map { UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: block + $0 * 4, as: UInt32.self)) }
       }
       var (a, b, c, d) = (state[0], state[1], state[2], state[3])
       for step in 0..<64 {
@@ -32,7 +32,8 @@ enum MD5 {
       }
       state = zip(state, [a, b, c, d]).map { $0 &+ $1 }
     }
-    return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> UInt32(8 * $0)) } }
-      .map { String($0 >> 4, radix: 16, uppercase: true) + String($0 & 15, radix: 16, uppercase: true) }.joined()
+    let bytes: [UInt8] = state.map(\.littleEndian).withUnsafeBytes { Array($0) }
+    return bytes.map { String($0 >> 4, radix: 16, uppercase: true) + String($0 & 15, radix: 16, uppercase: true) }
+      .joined()
   }
 }

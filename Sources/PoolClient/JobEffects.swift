@@ -67,13 +67,14 @@ package struct JobEffects {
   /// The same for programs: an array of saves.
   package var json: JSONValue {
     .array(
-      saves.map { save in
-        .object(
-          [
-            JSONMember("attempt", .number(save.attempt)), JSONMember("date", .string(Timestamp.text(save.date))),
-            JSONMember("changes", .array(save.changes.map(\.json))),
-          ] + (save.others.isEmpty ? [] : [JSONMember("others", .array(save.others.map(JSONValue.string)))])
-            + (save.omission.map { [JSONMember("omission", .string($0))] } ?? []))
+      saves.map { save -> JSONValue in
+        var members = [
+          JSONMember("attempt", .number(save.attempt)), JSONMember("date", .string(Timestamp.text(save.date))),
+          JSONMember("changes", .array(save.changes.map(\.json))),
+        ]
+        if !save.others.isEmpty { members.append(JSONMember("others", .array(save.others.map { .string($0) }))) }
+        if let omission = save.omission { members.append(JSONMember("omission", .string(omission))) }
+        return .object(members)
       })
   }
 

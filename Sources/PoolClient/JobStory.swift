@@ -175,10 +175,11 @@ public enum JobStory {
       case .ended(let state): return ["  \(time)  \(state.name)"]
       case .failed(let failure):
         let process = failure.pid > 0 ? " (process \(failure.pid) on \(failure.host))" : ""
-        return ["  \(time)  attempt \(failure.attempt): \(failure.type): \(failure.message)\(process)"]
-          + failure.standardErrorBesideMessage.map { "  \(time)    | \($0)" }
-          + (failure.stack.isEmpty ? [] : ["  \(time)    where it was:"])
-          + failure.stack.map { "  \(time)    | \(StackFrame.demangled($0))" }
+        var lines = ["  \(time)  attempt \(failure.attempt): \(failure.type): \(failure.message)\(process)"]
+        lines += failure.standardErrorBesideMessage.map { "  \(time)    | \($0)" }
+        if !failure.stack.isEmpty { lines.append("  \(time)    where it was:") }
+        lines += failure.stack.map { "  \(time)    | \(StackFrame.demangled($0))" }
+        return lines
       }
     }
   }

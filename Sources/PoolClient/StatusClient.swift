@@ -149,7 +149,7 @@ public final class StatusClient {
   private func reply(to request: StatusRequest, within timeout: Double?) throws(Failure) -> StatusReply {
     let line: [UInt8]
     do {
-      line = Array(try JSONEncoder().encode(request)) + [0x0A]
+      line = [UInt8](try JSONEncoder().encode(request)) + [0x0A]
     } catch {
       throw .noReply("\(error)")
     }
@@ -160,7 +160,7 @@ public final class StatusClient {
       guard reply.busy == true else { return reply }
       guard Clock.now + pause < start + (timeout ?? Self.patience) else { throw .noReply(reply.error ?? "it is busy") }
       // Those that were refused together do not come back together.
-      Thread.sleep(forTimeInterval: pause * .random(in: 0.5...1))
+      Thread.sleep(forTimeInterval: pause * Double.random(in: 0.5...1))
       pause = min(2 * pause, Self.longestPause)
       socket = try Self.connect(queue)
       decoder = Self.newDecoder

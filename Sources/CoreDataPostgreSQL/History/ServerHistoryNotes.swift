@@ -38,7 +38,10 @@ final class ServerHistoryNotes: HistoryNotes {
   /// The attributes of an entity whose values are preserved when a row is deleted.
   func preserved(_ mapping: TableMapping) -> [AttributeColumn] {
     mapping.entity.attributesByName.values.filter(\.preservesValueInHistoryOnDeletion).sorted { $0.name < $1.name }
-      .flatMap { mapping.composites[$0.name]?.leaves.map(\.column) ?? mapping.attributes[$0.name].map { [$0] } ?? [] }
+      .flatMap { attribute -> [AttributeColumn] in
+        if let composite = mapping.composites[attribute.name] { return composite.leaves.map(\.column) }
+        return mapping.attributes[attribute.name].map { [$0] } ?? []
+      }
   }
 
   /// Notes a deleted row.

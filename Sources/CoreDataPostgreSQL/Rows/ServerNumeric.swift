@@ -26,9 +26,10 @@ enum ServerNumeric {
     let parts = text.drop { $0 == "-" }.split(separator: ".", omittingEmptySubsequences: false)
     let whole = Array(parts[0].utf8)
     let fraction = parts.count > 1 ? Array(parts[1].utf8) : []
-    let padded =
-      Array(repeating: UInt8(ascii: "0"), count: (4 - whole.count % 4) % 4) + whole + fraction
-      + Array(repeating: UInt8(ascii: "0"), count: (4 - fraction.count % 4) % 4)
+    var padded = [UInt8](repeating: UInt8(ascii: "0"), count: (4 - whole.count % 4) % 4)
+    padded += whole
+    padded += fraction
+    padded += [UInt8](repeating: UInt8(ascii: "0"), count: (4 - fraction.count % 4) % 4)
     var digits = stride(from: 0, to: padded.count, by: 4).map { start in
       padded[start..<start + 4].reduce(UInt16(0)) { $0 * 10 + UInt16($1 - UInt8(ascii: "0")) }
     }

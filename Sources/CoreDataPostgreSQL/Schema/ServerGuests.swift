@@ -75,9 +75,10 @@ struct ServerGuests {
   /// Columns of the store's tables that its model does not know.
   private func foreignColumns() throws -> [StoreGuest] {
     let file = try SchemaFile(address, connection)
-    return schema.tables.flatMap { table in
-      (file.columns[table.name] ?? []).filter { name in !table.columns.contains { $0.name == name } }
-        .map { StoreGuest.column($0.replacingOccurrences(of: "\"", with: ""), of: table.name) }
+    return schema.tables.flatMap { table -> [StoreGuest] in
+      let ownNames = Set(table.columns.map(\.name))
+      let foreignNames = (file.columns[table.name] ?? []).filter { !ownNames.contains($0) }
+      return foreignNames.map { .column($0.replacingOccurrences(of: "\"", with: ""), of: table.name) }
     }
   }
 

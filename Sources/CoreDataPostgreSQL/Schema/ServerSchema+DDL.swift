@@ -53,8 +53,11 @@ struct ServerTables {
   /// All statements that make a new schema, in an order in which each finds what it needs. In one text, since no
   /// statement has parameters: one round trip.
   var creation: String {
-    (["CREATE SCHEMA IF NOT EXISTS \(address.schema.quotedName)"] + ownTables + entityTables + joinTables + foreignKeys
-      + indexes + announcements + texts.statements + derivations.creation + comments).joined(separator: ";\n")
+    let statements: [[String]] = [
+      ["CREATE SCHEMA IF NOT EXISTS \(address.schema.quotedName)"], ownTables, entityTables, joinTables, foreignKeys,
+      indexes, announcements, texts.statements, derivations.creation, comments,
+    ]
+    return statements.joined().joined(separator: ";\n")
   }
 
   private func ownTable(_ table: ServerLayout.OwnTable) -> String { address.qualified(table.rawValue) }
@@ -239,12 +242,14 @@ struct ServerTables {
   /// Comments on columns, which people see in `psql` (\d+) and other tools: what the numbers of `_entity` mean, and
   /// what an UPDATE by hand must do.
   var comments: [String] {
-    schema.tables.map { table in
-      let names = (schema.entitiesByNumber[table.rootNumber]?.numbersIncludingSubentities ?? [])
-        .compactMap { schema.entitiesByNumber[$0] }.map { "\($0.number) \($0.name)" }.joined(separator: ", ")
-      return "COMMENT ON COLUMN \(table.name).\(ServerLayout.ownColumns.entity) IS \("The entity: \(names)".quotedText)"
+    let ofEntities = schema.tables.map { table -> String in
+      let numbers = schema.entitiesByNumber[table.rootNumber]?.numbersIncludingSubentities ?? []
+      let names = numbers.compactMap { schema.entitiesByNumber[$0] }.map { "\($0.number) \($0.name)" }
+      let comment = "The entity: \(names.joined(separator: ", "))".quotedText
+      return "COMMENT ON COLUMN \(table.name).\(ServerLayout.ownColumns.entity) IS \(comment)"
     }
-      + schema.tables.map { table in
+    return ofEntities
+      + schema.tables.map { table -> String in
         """
         COMMENT ON COLUMN \(table.name).\(ServerLayout.ownColumns.version) IS \
         'The number of changes of the row. Add 1 when you update a row.'

@@ -17,10 +17,14 @@ extension ServerTables {
   ///
   /// - Parameter old: the tables of the old model; nil if that is unknown. Its indexes that the new model lacks go.
   func add(_ additions: SchemaAdditions, from old: ServerTables?, _ connection: any ServerConnection) throws {
-    let statements =
-      additions.entities.map(numbering) + additions.tables.map(creation)
-      + additions.columns.map { "ALTER TABLE \($0.table) ADD COLUMN \($0.column.name) \($0.column.declaredType)" }
-      + comments + ["DROP FUNCTION IF EXISTS \(announcer)() CASCADE"] + announcements
+    var statements = additions.entities.map(numbering)
+    statements += additions.tables.map(creation)
+    statements += additions.columns.map {
+      "ALTER TABLE \($0.table) ADD COLUMN \($0.column.name) \($0.column.declaredType)"
+    }
+    statements += comments
+    statements.append("DROP FUNCTION IF EXISTS \(announcer)() CASCADE")
+    statements += announcements
     try connection.run(statements.joined(separator: ";\n"))
     try renewIndexes(from: old, connection)
     try renewFunctions(connection)

@@ -17,9 +17,7 @@ final class DirectoryWatch {
   init(_ path: String) throws(SystemCallError) {
     events = try FileEvents()
     try events.add(
-      path,
-      mask: UInt32(IN_MOVED_TO) | UInt32(IN_CLOSE_WRITE) | UInt32(IN_ONLYDIR) | UInt32(IN_MOVE_SELF)
-        | UInt32(IN_DELETE_SELF))
+      path, mask: FileEvents.mask(IN_MOVED_TO, IN_CLOSE_WRITE, IN_ONLYDIR, IN_MOVE_SELF, IN_DELETE_SELF))
   }
 
   private static let scanMask =

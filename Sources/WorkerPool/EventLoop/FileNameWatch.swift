@@ -12,7 +12,7 @@ final class FileNameWatch {
     events = try FileEvents(capacity: 4096)
     // A file that is deleted or replaced loses a link, which is a change of its attributes.
     for path in paths {
-      try events.add(path, mask: UInt32(IN_ATTRIB) | UInt32(IN_MOVE_SELF) | UInt32(IN_DELETE_SELF))
+      try events.add(path, mask: FileEvents.mask(IN_ATTRIB, IN_MOVE_SELF, IN_DELETE_SELF))
     }
   }
 

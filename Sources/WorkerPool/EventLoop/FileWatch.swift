@@ -9,9 +9,11 @@ final class FileWatch {
   /// - Throws: when there is no such file, or the user has as many watches as they may have.
   init(_ path: String) throws(SystemCallError) {
     events = try FileEvents(capacity: 4096)
-    try events.add(path, mask: UInt32(IN_MODIFY) | UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF))
+    try events.add(path, mask: FileEvents.mask(IN_MODIFY, IN_DELETE_SELF, IN_MOVE_SELF))
   }
 
+  private static let modification = FileEvents.mask(IN_MODIFY)
+
   /// Takes all events that wait. Returns whether the file still has its name, so that more will come.
-  func collect() -> Bool { events.takeAll().allSatisfy { $0.mask & ~UInt32(IN_MODIFY) == 0 } }
+  func collect() -> Bool { events.takeAll().allSatisfy { $0.mask == Self.modification } }
 }

@@ -29,14 +29,15 @@ struct Succession: Equatable, Sendable {
   ) {
     unlisted = dying.filter(isAlive)
     // Somebody was told so, and that holds after a boot, too.
-    let cancelled = Set(ledger?.entries.filter { $0.state == .cancelled }.map(\.job) ?? [])
+    let entries: [LedgerContents.Entry] = ledger?.entries ?? []
+    let cancelled: Set<Int64> = Set(entries.filter { $0.state == .cancelled }.map(\.job))
     self.cancelled = cancelled
     // After a boot nothing is left, and the machine is to blame, not the jobs.
     guard let ledger, ledger.boot == boot else {
       unlisted.formUnion(orphans)
       return
     }
-    for (process, entries) in Dictionary(grouping: ledger.entries.filter { $0.state != .cancelled }, by: \.process) {
+    for (process, entries) in Dictionary(grouping: entries.filter { $0.state != .cancelled }, by: \.process) {
       if isAlive(process) {
         if entries.contains(where: { $0.job == 0 }) { unlisted.insert(process) }
         held += entries.filter { $0.job != 0 }

@@ -137,7 +137,7 @@ public final class LogReader {
   /// rotated, and by later pools.
   public func follow(_ body: (LogLine) throws -> Void) throws -> Never {
     let events = try FileEvents()
-    try events.add(directory.path, mask: UInt32(IN_MODIFY) | UInt32(IN_CREATE) | UInt32(IN_MOVED_TO))
+    try events.add(directory.path, mask: FileEvents.mask(IN_MODIFY, IN_CREATE, IN_MOVED_TO))
     while true {
       try read(body)
       var ready = pollfd(fd: events.descriptor, events: Int16(POLLIN), revents: 0)

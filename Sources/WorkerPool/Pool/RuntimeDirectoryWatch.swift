@@ -67,9 +67,7 @@ final class RuntimeDirectoryWatch {
     let events = try FileEvents(capacity: 4096)
     // A file that is truncated is modified. The pool itself writes to the ledger through memory, which is no event.
     try events.add(
-      layout.run,
-      mask: UInt32(IN_DELETE) | UInt32(IN_MOVED_FROM) | UInt32(IN_MODIFY) | UInt32(IN_DELETE_SELF)
-        | UInt32(IN_MOVE_SELF) | UInt32(IN_ONLYDIR))
+      layout.run, mask: FileEvents.mask(IN_DELETE, IN_MOVED_FROM, IN_MODIFY, IN_DELETE_SELF, IN_MOVE_SELF, IN_ONLYDIR))
     try core.loop.watch(events.descriptor, for: .readable) { [weak self] in self?.changed() }
     self.events = events
   }

@@ -62,13 +62,12 @@ struct OptionsFile {
   /// The error with file and line, when it is about an option that stands here: it begins with the option's name, and
   /// quotes a value.
   func located(_ error: UsageError, besides commandLine: ParsedArguments) -> UsageError {
-    let about = lines.filter { line in
-      error.description.split { $0 == " " || $0 == ":" }.first.map(String.init) == "--\(line.option)"
-        && !commandLine.has(line.option)
-    }
-    guard let line = about.first(where: { error.description.contains("\"\($0.value)\"") }) ?? about.first else {
+    let text = error.description
+    let option = text.prefix { $0 != " " && $0 != ":" }
+    let about = lines.filter { option == "--\($0.option)" && !commandLine.has($0.option) }
+    guard let line = about.first(where: { text.contains("\"\($0.value)\"") }) ?? about.first else {
       return error
     }
-    return UsageError("\(path), line \(line.number): \(error.description)")
+    return UsageError("\(path), line \(line.number): \(text)")
   }
 }

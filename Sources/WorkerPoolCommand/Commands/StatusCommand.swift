@@ -131,7 +131,7 @@ extension ParsedArguments {
   let status = try currentStatus(try arguments.pool(), arguments)
   if let workerName {
     let workers = ([status] + (status.others ?? [])).flatMap(\.workers)
-    guard let worker = workers.first(where: { $0.pid.map(String.init) == workerName || String($0.id) == workerName })
+    guard let worker = workers.first(where: { "\($0.id)" == workerName || $0.pid.map { "\($0)" } == workerName })
     else {
       Output.error("workerpool workers: there is no worker \(workerName); `workerpool workers` lists them\n")
       return .failure

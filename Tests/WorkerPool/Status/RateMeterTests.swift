@@ -160,11 +160,14 @@ import Testing
     let families = try PrometheusParser(PrometheusText.text(status)).families
     // Then buckets hold those before them, and a time that equals a bound is in its bucket
     func samples(_ name: String, _ kind: String) -> [PrometheusParser.Sample] {
-      families.values.flatMap(\.samples).filter { $0.name == "workerpool_" + name && $0.labels["kind"] == kind }
+      let all: [PrometheusParser.Sample] = families.values.flatMap(\.samples)
+      return all.filter { $0.name == "workerpool_\(name)" && $0.labels["kind"] == kind }
     }
     let run = samples("job_run_duration_seconds_bucket", "in\"dex")
     #expect(run.map(\.value) == [2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3, 4])
-    #expect(run.map { $0.labels["le"] } == TimeHistogram.bounds.map { "\($0)" } + ["+Inf"])
+    var bounds: [String?] = TimeHistogram.bounds.map { "\($0)" }
+    bounds.append("+Inf")
+    #expect(run.map { $0.labels["le"] } == bounds)
     #expect(samples("job_run_duration_seconds_sum", "in\"dex").map(\.value) == [10_000.406])
     // And a clock that was set back makes no negative time
     #expect(samples("job_wait_duration_seconds_sum", "in\"dex").map(\.value) == [2])

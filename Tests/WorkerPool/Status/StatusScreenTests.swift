@@ -10,23 +10,30 @@ import WorkerProtocol
 
   /// A pool with workers; those with an even number are busy.
   private func status(workers: Int, seconds: Double = 10) -> PoolStatus {
-    PoolStatus(
+    // One by one: the compiler takes ten seconds for all as one expression.
+    let workerList = (1...workers).map { number -> PoolStatus.Worker in
+      let isBusy = number.isMultiple(of: 2)
+      let running: [String] = isBusy ? ["x-coredata://A/PoolJob/p\(number)"] : []
+      let progress: (Int?, Int?) = number == 2 ? (30, 60) : (nil, nil)
+      let busy: Double? = isBusy ? Double(number) : nil
+      let memory: Int = number << 20
+      let processorTime: Double = seconds * Double(number) / 10
+      return PoolStatus.Worker(
+        id: number, plugin: "index", pid: Int32(1000 + number), phase: "up", age: 100, credit: 1,
+        holding: isBusy ? 1 : 0, running: running, progressDone: progress.0, progressTotal: progress.1, busy: busy,
+        jobsDone: 100 - number, memory: memory, processorTime: processorTime, isRetiring: false, path: "/worker-index",
+        lastLines: [])
+    }
+    let rate = PoolStatus.Rate(minutes: 1, done: 2, failed: 0)
+    let problem = PoolStatus.Problem(
+      time: "2026-01-01T00:00:00Z", event: "job.crashed", text: "x-coredata://A/PoolJob/p9, and more")
+    return PoolStatus(
       pid: 4711, store: "s", model: "m", phase: "running", age: 7300, isPaused: false, pausedQueues: [],
       pausedKinds: [],
       workerCount: workers,
-      workers: (1...workers).map { number in
-        PoolStatus.Worker(
-          id: number, plugin: "index", pid: Int32(1000 + number), phase: "up", age: 100, credit: 1,
-          holding: number.isMultiple(of: 2) ? 1 : 0,
-          running: number.isMultiple(of: 2) ? ["x-coredata://A/PoolJob/p\(number)"] : [],
-          progressDone: number == 2 ? 30 : nil, progressTotal: number == 2 ? 60 : nil,
-          busy: number.isMultiple(of: 2) ? Double(number) : nil, jobsDone: 100 - number, memory: number << 20,
-          processorTime: seconds * Double(number) / 10, isRetiring: false, path: "/worker-index", lastLines: [])
-      }, plugins: [], waiting: [:], counters: .init(), restarts: 1, jobs: ["running": 6, "available": 3],
-      walBytes: 4 << 20, rates: [.init(minutes: 1, done: 2, failed: 0)], waitingTime: .init([0.001]),
-      runTime: .init([1]),
-      problems: [.init(time: "2026-01-01T00:00:00Z", event: "job.crashed", text: "x-coredata://A/PoolJob/p9, and more")]
-    )
+      workers: workerList, plugins: [], waiting: [:], counters: .init(), restarts: 1,
+      jobs: ["running": 6, "available": 3],
+      walBytes: 4 << 20, rates: [rate], waitingTime: .init([0.001]), runTime: .init([1]), problems: [problem])
   }
 
   @Test func twelveWorkersFitIntoALowTerminal() {

@@ -75,10 +75,10 @@ struct ArchivedModel {
     for source in sources {
       guard let entity = entities[source.place] else { continue }
       let inherited = Self.inheritedNames(source)
-      entity.properties = try source.entries("NSProperties").map(\.object)
+      let ownProperties: [ArchivedObject] = source.entries("NSProperties").map(\.object)
         .filter { $0.className != "_NSPropertyDescriptionProxy" }
         .filter { !inherited.contains($0.string("NSPropertyName") ?? "") }
-        .map { property throws(ModelElementsError) in try self.property(property) }
+      entity.properties = try ownProperties.map { property throws(ModelElementsError) in try self.property(property) }
       let names = entity.declaredProperties.map(\.name)
       guard Set(names).count == names.count, !names.contains("") else {
         throw ModelElementsError("has properties of \(entity.name ?? "") that share a name or have none")

@@ -150,22 +150,23 @@ extension KeyedArchiveWriter {
   /// A path from the evaluated object of one key is `valueForKey:` there; other paths are functions of their operand.
   ///
   /// The number 10 is the kind of the argument that holds a path, which no public kind of expression has.
+  private func specifier(_ path: String) -> PropertyListValue {
+    object(
+      ["NSKeyPathSpecifierExpression", "NSExpression"],
+      ["NSExpressionType": .integer(10), "NSKeyPath": string(path)] as Fields)
+  }
+
   private func keyPath(_ operand: NSExpression?, _ path: KeyPathComponents) -> PropertyListValue {
     let isKey = operand == nil && path.keys.count == 1
     let type: NSExpression.ExpressionType = operand == nil ? .keyPath : .function
     return object(
       ["NSKeyPathExpression", "NSFunctionExpression", "NSExpression"],
       [
-        "NSExpressionType": .integer(Int64(type.rawValue)),
+        "NSExpressionType": PropertyListValue.integer(Int64(type.rawValue)),
         "NSOperand": expression(operand ?? .expressionForEvaluatedObject()),
         "NSSelectorName": string(isKey ? "valueForKey:" : "valueForKeyPath:"),
-        "NSArguments": array(
-          [
-            object(
-              ["NSKeyPathSpecifierExpression", "NSExpression"],
-              ["NSExpressionType": .integer(10), "NSKeyPath": string(path.text)])
-          ], mutable: true),
-      ])
+        "NSArguments": array([specifier(path.text)], mutable: true),
+      ] as Fields)
   }
 
   // MARK: Sort descriptors

@@ -179,13 +179,15 @@ final class KeyedArchiveWriter {
       words.append(NSDecimalNumber(decimal: digits - whole * 65536).uint16Value)
       digits = whole
     }
-    let padded = words + [UInt16](repeating: 0, count: 8 - words.count)
+    let length = Int64(words.count)
+    words += [UInt16](repeating: 0, count: 8 - words.count)
+    let mantissa = words.map(\.littleEndian).withUnsafeBytes { Data($0) }
     return object(
       ["NSDecimalNumber", "NSNumber", "NSValue"],
       [
-        "NS.exponent": .integer(Int64(exponent)), "NS.length": .integer(Int64(words.count)),
+        "NS.exponent": .integer(Int64(exponent)), "NS.length": .integer(length),
         "NS.negative": .bool(number.isNaN || number < 0), "NS.compact": .bool(true), "NS.mantissa.bo": .integer(1),
-        "NS.mantissa": .data(Data(padded.flatMap { [UInt8($0 & 0xff), UInt8($0 >> 8)] })),
+        "NS.mantissa": .data(mantissa),
       ])
   }
 }

@@ -279,20 +279,20 @@ struct ModelArchive {
   /// names.
   private func fetchRequest(_ request: NSFetchRequest<any NSFetchRequestResult>) -> PropertyListValue {
     var flags: FetchFlags = []
-    for (flag, isSet) in [
-      (.distinct, request.returnsDistinctResults), (.subentities, request.includesSubentities),
-      (.values, request.includesPropertyValues), (.faults, request.returnsObjectsAsFaults),
-      (.pending, request.includesPendingChanges),
-    ] as [(FetchFlags, Bool)] where isSet { flags.insert(flag) }
+    if request.returnsDistinctResults { flags.insert(.distinct) }
+    if request.includesSubentities { flags.insert(.subentities) }
+    if request.includesPropertyValues { flags.insert(.values) }
+    if request.returnsObjectsAsFaults { flags.insert(.faults) }
+    if request.includesPendingChanges { flags.insert(.pending) }
     func names(_ properties: [Any]?) -> PropertyListValue {
       guard let properties else { return KeyedArchiveWriter.null }
       let names = properties.compactMap { $0 as? String ?? ($0 as? NSPropertyDescription)?.name }
       return writer.array(names.map { writer.string($0) })
     }
+    let order: PropertyListValue? = request.sortDescriptors.map { writer.array($0.map(writer.sortDescriptor)) }
     var fields: KeyedArchiveWriter.Fields = [
       "NSEntity": entity(request.entity), "NSPredicate": writer.predicate(request.predicate),
-      "NSSortDescriptors": request.sortDescriptors.map { writer.array($0.map(writer.sortDescriptor)) }
-        ?? KeyedArchiveWriter.null,
+      "NSSortDescriptors": order ?? KeyedArchiveWriter.null,
       "NSFetchLimit": .integer(Int64(request.fetchLimit)), "NSFetchOffset": .integer(Int64(request.fetchOffset)),
       "NSBatchSize": .integer(Int64(request.fetchBatchSize)), "NSAllocationType": .integer(0),
       "NSResultType": .integer(Int64(request.resultType.rawValue)),

@@ -42,10 +42,11 @@ extension InferredMapping {
         where other !== oldInverse && relationship.isToMany
           && relationship.entity === entities[index].destination:
           warnings.append(
-            "\(entities[index].destination.name ?? "").\(name) loses its members: its inverse \(inverse.name) "
-              + "continues \(other.entity.name ?? "").\(other.name), not "
-              + "\(oldInverse.entity.name ?? "").\(oldInverse.name); "
-              + "give \(inverse.name) a renaming identifier to keep them")
+            """
+            \(relationship.owner?.name ?? "").\(name) loses its members: its inverse \(inverse.name) continues \
+            \(other.owner?.name ?? "").\(other.name), not \(oldInverse.owner?.name ?? "").\(oldInverse.name); give \
+            \(inverse.name) a renaming identifier to keep them
+            """)
         default: break
         }
       }

@@ -92,9 +92,9 @@ struct ModelReader {
     entity.userInfo = userInfo(element.node)
     entity.productModuleName = document.productModuleName
     if let name = element.representedClassName {
-      entity.managedObjectClassName =
-        element.isInProductModule
-        ? (document.productModuleName.map { "\($0)\(name)" } ?? String(name.dropFirst())) : name
+      // The name begins with the dot that divides it from the module's.
+      let qualifiedName = document.productModuleName.map { "\($0)\(name)" } ?? String(name.dropFirst())
+      entity.managedObjectClassName = element.isInProductModule ? qualifiedName : name
     }
     return entity
   }

@@ -190,7 +190,8 @@ import Testing
     let file = folder.appendingPathComponent(name)
     try Data("large".utf8).write(to: file)
     let connection = try SQLiteConnection(path: store.url.path, access: .readWrite)
-    try connection.run("UPDATE ZBOOK SET ZCOVER = \(bind: .blob([2] + Data(name.utf8) + [0])) WHERE Z_PK = 1")
+    let reference = Data("\u{2}\(name)\0".utf8)
+    try connection.run("UPDATE ZBOOK SET ZCOVER = \(bind: .blob(reference)) WHERE Z_PK = 1")
     let title = try store.sql("SELECT ZTITLE FROM ZBOOK WHERE Z_PK = 1")[0][0] ?? ""
     try store.read { context in
       try #expect(

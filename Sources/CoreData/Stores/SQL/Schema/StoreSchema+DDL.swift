@@ -86,12 +86,13 @@ extension StoreSchema {
   // MARK: Indexes
 
   var indexStatements: [String] {
-    tables.flatMap { table in
+    tables.flatMap { table -> [String] in
       let hierarchy = entitiesByNumber[table.rootNumber]?.numbersIncludingSubentities ?? []
       let mappings = hierarchy.compactMap { entitiesByNumber[$0] }
-      return keyIndexes(of: table, mappings)
-        + joinTables.filter { hierarchy.contains($0.ownerNumber) }.map(\.indexStatement)
-        + mappings.flatMap { fetchIndexes(of: $0) + uniqueIndexes(of: $0) }
+      var statements: [String] = keyIndexes(of: table, mappings)
+      for table in joinTables where hierarchy.contains(table.ownerNumber) { statements.append(table.indexStatement) }
+      for mapping in mappings { statements += fetchIndexes(of: mapping) + uniqueIndexes(of: mapping) }
+      return statements
     }
   }
 

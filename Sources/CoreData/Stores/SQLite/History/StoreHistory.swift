@@ -47,10 +47,10 @@ final class StoreHistory: Sendable {
 extension TableMapping {
   /// The attributes that are preserved when a row is deleted: the root entity's first, then by name.
   fileprivate var preservedAttributes: [AttributeColumn] {
-    Array(sequence(first: entity, next: \.superentity)).reversed().flatMap { entity in
+    Array(sequence(first: entity, next: \.superentity)).reversed().flatMap { entity -> [AttributeColumn] in
       entity.declaredProperties.sorted(onBytes: { $0.name })
         .filter { ($0 as? NSAttributeDescription)?.preservesValueInHistoryOnDeletion ?? false }
-        .flatMap { property in
+        .flatMap { property -> [AttributeColumn] in
           composites[property.name]?.leaves.map(\.column) ?? attributes[property.name].map { [$0] } ?? []
         }
     }

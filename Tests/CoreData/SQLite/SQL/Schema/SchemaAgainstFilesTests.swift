@@ -40,7 +40,9 @@ import Testing
     let schema = try StoreSchema(entities: StoreModels.model(ofStore: store).entities, prefix: "Z")
 
     let renamed = Self.renamedEntities[store] ?? [:]
-    let built = schema.entities.map { [String($0.number), renamed[$0.name] ?? $0.name, String($0.superNumber)] }
+    let built = schema.entities.map { mapping -> [String?] in
+      ["\(mapping.number)", renamed[mapping.name] ?? mapping.name, "\(mapping.superNumber)"]
+    }
     #expect(built == rows)
   }
 

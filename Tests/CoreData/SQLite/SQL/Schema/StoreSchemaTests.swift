@@ -233,9 +233,10 @@ import Testing
     defer { try? FileManager.default.removeItem(at: folder) }
     let connection = try SQLiteConnection(path: file.path, access: .readWrite)
     defer { connection.close() }
-    let before = try #require(try connection.integer("\(raw: count)"))
+    let before: Int64 = try #require(try connection.integer("\(raw: count)"))
     try connection.execute(insertion)
-    #expect(try connection.integer("\(raw: count)") == before + 1)
+    let after: Int64? = try connection.integer("\(raw: count)")
+    #expect(after == before + 1)
   }
 
   @Test(
@@ -248,8 +249,8 @@ import Testing
       "SELECT name FROM sqlite_master WHERE type = 'trigger' ORDER BY rowid", inFile: file)
     let model = store.hasPrefix("Harbour") ? try StoreModels.model(ofStore: store) : books()
     let schema = try StoreSchema(entities: model.entities, prefix: "Z")
-    #expect(
-      schema.derivedAttributeStatements.map { String($0.split(separator: " ")[2]) } == expected.compactMap { $0[0] })
+    let names: [String] = schema.derivedAttributeStatements.map { $0.components(separatedBy: " ")[2] }
+    #expect(names == expected.compactMap { $0[0] })
   }
 }
 
