@@ -106,6 +106,33 @@ import Testing
     #expect(reopened.poolIdentifier == "0044DFDA-8DCC-4BE2-ACE4-84BDB42FD757")
   }
 
+  /// A pool that runs holds the lock of the file. The row of one that was killed does not keep others from the upgrade.
+  @Test func aFileIsNotUpgradedWhileAPoolRunsThatWouldNotUnderstandIt() throws {
+    let place = try Place(StoreOfVersion3.sql)
+    let before = try place.rows(Self.schema, in: place.earlier)
+    // Given: the lock of the pool that the owner's row names.
+    let pool = open(place.earlier.path, O_RDWR | O_CLOEXEC)
+    defer { close(pool) }
+    try #require(flock(pool, LOCK_EX | LOCK_NB) == 0)
+    // When a program of this version opens the store, then:
+    let refusal = JobModelError.olderPoolsRun(
+      place.earlier.path, version: 3, pools: ["process 20129, queue directory /srv/queue"])
+    #expect(throws: refusal) { try JobStore(url: place.earlier, model: NoteModel.make()) }
+    #expect(try place.rows(Self.schema, in: place.earlier) == before)
+    // When the pool is gone, then:
+    flock(pool, LOCK_UN)
+    try checkContents(of: place.earlier)
+    #expect(try place.rows(Self.schema, in: place.earlier) != before)
+  }
+
+  /// The next pool takes the lock before it opens the store: its own lock is no other pool's.
+  @Test func aFileIsUpgradedByTheProcessThatHasItsLock() throws {
+    let place = try Place(StoreOfVersion3.sql)
+    let lock = try StoreLock.take(place.earlier.path)
+    defer { lock.release() }
+    try checkContents(of: place.earlier)
+  }
+
   /// Checks what the stores of all versions hold, and that a job that waits for another one is released.
   private func checkContents(of url: URL) throws {
     let store = try JobStore(url: url, model: NoteModel.make())

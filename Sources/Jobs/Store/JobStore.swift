@@ -93,9 +93,9 @@ public final class JobStore: Sendable {
         ofType: StorePlace.storeType(at: url), configurationName: JobModel.poolConfiguration, at: url,
         options: options, allowing: migration)
     }
-    // Pools of other hosts may run at a server: they are asked before anything is added.
+    // Pools that run are asked before tables or columns are added. Missing indexes of a file are added without that.
     do {
-      return try open(url.isFileURL ? .additions : .none)
+      return try open(url.isFileURL && !isOlder(url, than: coordinator, options) ? .additions : .none)
     } catch let error as NSError where error.code == NSPersistentStoreIncompatibleVersionHashError {
       let versions = StoreVersions(at: url, options)
       try versions.requireUpgrade()
@@ -105,6 +105,18 @@ public final class JobStore: Sendable {
         throw versions.refusal ?? error
       }
     }
+  }
+
+  /// Whether the file has a pool's store with other tables than those of the coordinator's model.
+  private static func isOlder(
+    _ url: URL, than coordinator: NSPersistentStoreCoordinator, _ options: [AnyHashable: Any]
+  ) -> Bool {
+    // A file without a pool's store gets one. What else is wrong with the file is found when it is opened.
+    let metadata = try? NSPersistentStoreCoordinator.metadataForPersistentStore(
+      ofType: NSSQLiteStoreType, at: url, options: options)
+    guard let metadata else { return false }
+    return !coordinator.managedObjectModel.isConfiguration(
+      withName: JobModel.poolConfiguration, compatibleWithStoreMetadata: metadata)
   }
 
   /// Returns when the commits of a store at a server are on its disk. Any thread.

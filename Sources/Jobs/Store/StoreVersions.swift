@@ -18,7 +18,7 @@ struct StoreVersions {
   private let place: String
   /// The version of the tables; nil if they do not tell.
   private var version: Int?
-  /// Pools at a server that run and do not understand this version of the tables, as text.
+  /// Pools that run and do not understand this version of the tables, as text.
   private var olderPools: [String] = []
 
   /// - Parameter options: those with which the pool's store is opened.
@@ -47,18 +47,28 @@ struct StoreVersions {
     context.persistentStoreCoordinator = coordinator
     try context.performAndWait {
       version = try PoolSetting.find(JobStore.versionName, in: context)?.value.flatMap { Int($0) }
-      if url.isFileURL { return }
+      if url.isFileURL {
+        // The row of a pool that was killed stays; the kernel has released its lock.
+        guard StoreLock.isTakenByAnotherProcess(url.path), let owner = try PoolOwner.find(in: context) else { return }
+        if let pool = olderPool("process \(owner.pid), queue directory \(owner.queue)", owner) { olderPools = [pool] }
+        return
+      }
       let members = try PoolMember.all(in: context).filter { $0.goneAt == nil }
       // Of a pool that was killed there is only the row.
       let living = try coordinator.heldLocks(among: members.map(\.identity))
       let owners = try PoolOwner.all(in: context)
       olderPools = members.filter { living.contains($0.identity) }.compactMap { member in
-        let owner = owners.first { $0.member == member.identity }
-        if let tables = owner?.tables ?? version, tables >= JobModel.tablesVersion { return nil }
-        return "process \(member.pid) of \(member.host), queue directory \(member.queue)"
-          + (owner?.version.map { ", workerpool \($0)" } ?? "")
+        olderPool(
+          "process \(member.pid) of \(member.host), queue directory \(member.queue)",
+          owners.first { $0.member == member.identity })
       }
     }
+  }
+
+  /// The text about a pool that runs, with its version if it told one; nil if it understands this version of the tables.
+  private func olderPool(_ text: String, _ owner: PoolOwner?) -> String? {
+    if let tables = owner?.tables ?? version, tables >= JobModel.tablesVersion { return nil }
+    return text + (owner?.version.map { ", workerpool \($0)" } ?? "")
   }
 
   /// Throws if the tables cannot be brought up to date, or if a pool that runs would not understand them then.

@@ -1,6 +1,4 @@
-import Foundation
 import Glibc
-import Jobs
 import LinuxSystem
 import Synchronization
 
@@ -12,15 +10,15 @@ import Synchronization
 ///
 /// The descriptor is never closed: closing any descriptor of the file drops all locks that SQLite holds on it in this
 /// process (https://www.sqlite.org/howtocorrupt.html, 2.2). A later pool of this process uses it again.
-final class StoreLock: Sendable {
+package final class StoreLock: Sendable {
   /// The path of the file without symbolic links, beside which SQLite keeps its log.
-  let path: String
-  let file: FileID
-  let descriptor: Int32
+  package let path: String
+  package let file: FileID
+  package let descriptor: Int32
 
   /// Another pool has the lock.
-  struct Taken: Error {
-    let file: FileID
+  package struct Taken: Error {
+    package let file: FileID
   }
 
   /// The files that this process has opened to lock them.
@@ -35,7 +33,7 @@ final class StoreLock: Sendable {
   /// Locks the file at the path, and makes an empty one where there is none. Never waits.
   ///
   /// - Throws: ``Taken``, or `FileError`.
-  static func take(_ path: String) throws -> StoreLock {
+  package static func take(_ path: String) throws -> StoreLock {
     while true {
       let lock = try opened.withLock { opened -> StoreLock? in
         let (file, descriptor) = try open(path, &opened)
@@ -57,14 +55,29 @@ final class StoreLock: Sendable {
   }
 
   /// Notes the descriptor by which the program before this one in the process has locked a file: ``take(_:)`` uses it.
-  static func inherit(_ descriptor: Int32) {
+  package static func inherit(_ descriptor: Int32) {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { return }
     opened.withLock { $0[FileID(status)] = (descriptor, false) }
   }
 
+  /// Whether another process has the lock of the file, because its pool runs there. The lock of a pool that was killed
+  /// is free, and a lock that this process has taken is no other's. Never waits.
+  ///
+  /// The kernel lists no locks of processes in other containers, so the lock is asked for. It is shared for that
+  /// moment: processes that ask at the same time do not see each other.
+  static func isTakenByAnotherProcess(_ path: String) -> Bool {
+    opened.withLock { opened in
+      // A file that this process cannot open for writing cannot be upgraded by it either, which is said later.
+      guard let (file, descriptor) = try? open(path, &opened), opened[file]?.isTaken == false else { return false }
+      guard flock(descriptor, LOCK_SH | LOCK_NB) == 0 else { return errno == EWOULDBLOCK }
+      flock(descriptor, LOCK_UN)
+      return false
+    }
+  }
+
   /// Lets other pools have the store.
-  func release() {
+  package func release() {
     Self.opened.withLock { opened in
       flock(descriptor, LOCK_UN)
       opened[file]?.isTaken = false
@@ -83,55 +96,5 @@ final class StoreLock: Sendable {
     let file = FileID(status)
     opened[file] = (descriptor, false)
     return (file, descriptor)
-  }
-}
-
-/// Who has the lock of a store, as the kernel tells.
-struct StoreLockHolder: Hashable, Sendable {
-  let pid: Int32
-  /// The path of its queue directory, if it can be seen.
-  let queue: String?
-
-  /// Nil when the kernel lists no process: one of another container is not listed.
-  ///
-  /// - Parameter path: a path of the file.
-  static func of(_ file: FileID, at path: String) -> StoreLockHolder? {
-    guard let text = KernelLock.list(), let locked = LockedInode(path: path) else { return nil }
-    let locks = KernelLock.all(in: text, ofWholeFiles: true)
-    let candidates = locks.filter(locked.has).map(\.pid)
-    // Where the file systems cannot be told apart, the files that a process has open can.
-    guard let pid = candidates.first(where: { files(of: $0)?.contains { $0.file == file } ?? true }) else { return nil }
-    // A pool locks its queue directory in the same way.
-    let lockedInodes = Set(locks.filter { $0.pid == pid }.map(\.inode))
-    let queue = files(of: pid)?.first { $0.isDirectory && lockedInodes.contains($0.file.inode) }
-    return StoreLockHolder(pid: pid, queue: queue?.path)
-  }
-
-  /// The command of `workerpool` that the process runs instead of a pool, such as "copy"; nil for a pool, and for what
-  /// cannot be told.
-  var command: String? {
-    guard queue == nil, let line = FileManager.default.contents(atPath: "/proc/\(pid)/cmdline") else { return nil }
-    let words = line.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
-    guard words.count > 1 else { return nil }
-    return ["copy", "migrate"].contains(words[1]) ? words[1] : nil
-  }
-
-  private struct OpenFile {
-    let path: String
-    let file: FileID
-    let isDirectory: Bool
-  }
-
-  /// What a process has open; nil for a process of another user.
-  private static func files(of pid: Int32) -> [OpenFile]? {
-    let directory = "/proc/\(pid)/fd"
-    guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else { return nil }
-    return names.compactMap { name in
-      var status = stat()
-      guard stat("\(directory)/\(name)", &status) == 0,
-        let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(directory)/\(name)")
-      else { return nil }
-      return OpenFile(path: path, file: FileID(status), isDirectory: FileKind(status) == .directory)
-    }
   }
 }
