@@ -222,6 +222,12 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   public var backlogRest: [String: Int]?
   /// The kinds that have run since the start, or wait, by name.
   public var kinds: [Kind]?
+  /// What the jobs of each kind in each queue did lately; nil in a pool's own answer. `workerpool status` adds it from
+  /// the store, if this user can read it within a second: for all groups of `backlog`, and for others that ended jobs.
+  public var activity: [Activity]?
+  /// The limits and rates of queues and kinds that this pool keeps, reached or not; nil where there are none. Limits of
+  /// keys come with the jobs, and are not among them.
+  public var limits: [Limit]?
   /// What went wrong last, the latest at the end: the pool's last warnings and errors, which its log has in full.
   public var problems: [Problem]
   /// How many job files wait in `rejected/` for a person, each with its reason beside it; nil if the directory could
@@ -285,6 +291,38 @@ public struct PoolStatus: Codable, Equatable, Sendable {
     self.lockHolders = lockHolders
     self.storeFailure = storeFailure
     self.survivors = survivors
+  }
+
+  /// A limit or a rate of the jobs of a kind or a queue.
+  ///
+  /// ```swift
+  /// import PoolClient
+  ///
+  /// for limit in try StatusClient(queue: "queue/").request(StatusRequest(.status)).status?.limits ?? [] {
+  ///   print(limit.kind ?? limit.queue ?? "", limit.held ?? 0, "of", limit.limit ?? 0)
+  /// }
+  /// ```
+  ///
+  /// At a server a limit is one of all pools together; `held` counts the jobs of one.
+  public struct Limit: Codable, Equatable, Sendable {
+    /// The kind whose jobs are limited; nil for a limit of queues.
+    public var kind: String?
+    /// The queue whose jobs are limited, or a pattern with `*`, where each queue that fits has the limit.
+    public var queue: String?
+    /// How many jobs may be in hand at a time; nil where only a rate is kept.
+    public var limit: Int?
+    /// How many jobs are in hand or with workers of a killed pool; nil for a pattern.
+    public var held: Int?
+    /// How many jobs may begin in a period; nil where only a limit is kept.
+    public var rate: JobRate?
+
+    package init(kind: String? = nil, queue: String? = nil, limit: Int?, held: Int?, rate: JobRate? = nil) {
+      self.kind = kind
+      self.queue = queue
+      self.limit = limit
+      self.held = held
+      self.rate = rate
+    }
   }
 
   /// A file system without room.

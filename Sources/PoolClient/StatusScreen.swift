@@ -80,7 +80,8 @@ public struct StatusScreen: Sendable {
     let advice = StatusText.advice(status, layout, reader)
     if !advice.isEmpty { body += [layout.styled("what to do", .warning)] + advice }
     body += [""] + StatusText.workers(sorted, layout: layout, shares: meter.shares)
-    if status.backlog?.isEmpty == false { body += [""] + StatusText.backlog(status, layout) }
+    let groups = StatusText.backlog(status, layout)
+    if !groups.isEmpty { body += [""] + groups }
     let problems = StatusText.problems(status, layout)
     if !problems.isEmpty { body += ["", layout.styled("what went wrong last", .strong)] + problems }
     let clock = Timestamp.text(now).dropFirst(11).prefix(8)

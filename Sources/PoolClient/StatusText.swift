@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import LinuxSystem
 import WorkerProtocol
 
 /// The status of a pool as the command line shows it.
@@ -63,7 +64,8 @@ public enum StatusText {
     var lines = layout.wrapped(title(status), indentation: 10).map { layout.styled($0, .strong) }
     lines += summary(status, layout)
     lines += [""] + workers(status, layout: layout)
-    if status.backlog?.isEmpty == false { lines += [""] + backlog(status, layout) }
+    let groups = backlog(status, layout)
+    if !groups.isEmpty { lines += [""] + groups }
     let kinds = kinds(status, layout)
     if !kinds.isEmpty { lines += [""] + kinds }
     let advice = advice(status, layout, reader)
@@ -91,6 +93,9 @@ public enum StatusText {
     if let waiting = status.waitingTime, let running = status.runTime {
       lines.append("waiting   \(spread(waiting))")
       lines.append("running   \(spread(running))")
+    }
+    if let limits = status.limits {
+      lines.append("limits    " + limits.map { TerminalText.escaped(text($0)) }.joined(separator: "; "))
     }
     for host in (status.hosts ?? []).sorted(by: { ($0.name, $0.queue) < ($1.name, $1.queue) }) {
       lines.append(
@@ -162,22 +167,53 @@ public enum StatusText {
     return "half within \(values[0]), 90 % \(values[1]), 99 % \(values[2]), all \(values[3])"
   }
 
-  /// The unfinished jobs, a row for each queue and kind.
+  /// A limit in a few words: `kind import: 1 of 2`, `queues tenant-*: 3 each`, `kind mail: 100 in 60 s`.
+  package static func text(_ limit: PoolStatus.Limit) -> String {
+    let subject = limit.kind.map { "kind \($0)" } ?? "\(limit.held == nil ? "queues" : "queue") \(limit.queue ?? "")"
+    return "\(subject): \(values(limit))"
+  }
+
+  /// A limit without its subject: `1 of 2`, `3 each`, `1 of 2, 100 in 60 s`.
+  package static func values(_ limit: PoolStatus.Limit) -> String {
+    let most = limit.limit.map { most in limit.held.map { "\($0) of \(most)" } ?? "\(most) each" }
+    let rate = limit.rate.map { "\($0.jobs) in \(Clock.text($0.period))" }
+    return [most, rate].compactMap(\.self).joined(separator: ", ")
+  }
+
+  /// A row for each queue and kind with unfinished jobs, or with jobs that ended lately: the longest backlog first, and
+  /// where that is the same, what ended most. Empty without such groups.
   static func backlog(_ status: PoolStatus, _ layout: TextLayout) -> [String] {
     let states = [JobText.runningName] + JobState.allCases.filter(\.isUnfinished).map(\.name)
     let counts = states.enumerated().map { TextTable.Column.number($1, worth: states.count - $0) }
-    var table = TextTable([.text("queue"), .text("kind")] + counts)
+    let figures: [TextTable.Column] =
+      status.activity == nil
+      ? []
+      : [.number("oldest", worth: states.count), .number("per min", worth: 4), .number("died", worth: 3)]
+    var table = TextTable([.text("queue"), .text("kind")] + counts + figures)
     let groups = Dictionary(grouping: status.backlog ?? []) { [$0.queue, $0.kind] }
-    for (key, entries) in groups.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
+    let activity = Dictionary(
+      (status.activity ?? []).map { ([$0.queue, $0.kind], $0) }, uniquingKeysWith: { first, _ in first })
+    func size(_ key: [String]) -> (Int, Double) {
+      (groups[key]?.reduce(0) { $0 + $1.count } ?? 0, activity[key]?.succeededPerMinute ?? 0)
+    }
+    let keys = Set(groups.keys).union(activity.keys).sorted {
+      let (one, other) = (size($0), size($1))
+      return one == other ? $0.lexicographicallyPrecedes($1) : one > other
+    }
+    for key in keys {
       let counts = states.map { state in
-        String(entries.filter { $0.state == state }.reduce(0) { $0 + $1.count })
+        String((groups[key] ?? []).filter { $0.state == state }.reduce(0) { $0 + $1.count })
       }
-      table.add(key + counts)
+      let values = [
+        activity[key]?.oldestWaiting.map(age) ?? "", activity[key].map { decimal($0.succeededPerMinute) } ?? "",
+        activity[key].map { String($0.died) } ?? "",
+      ]
+      table.add(key + counts + values.prefix(figures.count))
     }
     if let otherJobs = status.backlogRest, !otherJobs.isEmpty {
-      table.add(["all others", ""] + states.map { String(otherJobs[$0] ?? 0) })
+      table.add(["all others", ""] + states.map { String(otherJobs[$0] ?? 0) } + figures.map { _ in "" })
     }
-    return table.lines(layout)
+    return table.isEmpty ? [] : table.lines(layout)
   }
 
   /// What the jobs of each kind have used, the kind with the most processor time first; empty before it was measured.

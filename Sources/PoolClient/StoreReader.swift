@@ -106,6 +106,7 @@ public final class StoreReader {
   /// Needed for a store at a server only: the ledgers of other hosts cannot be read here. Without it, jobs that other
   /// hosts run are shown as `available`.
   public func note(_ status: PoolStatus, at now: Date = Date()) {
+    otherRuns = [:]
     for pool in [status] + (status.others ?? []) {
       for worker in pool.workers {
         for case let uri? in worker.running.map({ ObjectURI($0) }) {

@@ -55,7 +55,7 @@ import Testing
     (ReadyQuery(kind: "a", groups: [.key("k")], limit: 64), "WP_PoolJob_keys (ZLIMITKEY=? AND ZSTATE=? AND ZKIND=?)"),
   ]) func readyJobsAreAStretchOfAnIndex(query: ReadyQuery, index: String) throws {
     let place = try Place()
-    let plan = try place.plan(place.store.readyRequest(query, where: nil, limit: query.limit))
+    let plan = try place.plan(JobStore.readyRequest(query, where: nil, limit: query.limit))
     #expect(plan.contains("USING INDEX \(index)") && !plan.contains("TEMP B-TREE"), "\(plan)")
   }
 
@@ -63,7 +63,7 @@ import Testing
     let place = try Place()
     let query = ReadyQuery(kind: "a", after: JobPosition(priority: 3, key: 70), limit: 1000)
     let stretches = try place.store.stretches(of: query).map {
-      try place.plan(place.store.readyRequest(query, where: $0, limit: 1000))
+      try place.plan(JobStore.readyRequest(query, where: $0, limit: 1000))
     }
     #expect(stretches.count == 2 && stretches.allSatisfy { !$0.contains("TEMP B-TREE") }, "\(stretches)")
     #expect(stretches.first?.contains("(ZSTATE=? AND ZKIND=? AND ZPRIORITY=? AND rowid>?)") == true, "\(stretches)")

@@ -34,6 +34,8 @@ import Testing
       #expect(oldest == ["index": start.addingTimeInterval(10), "mail": start.addingTimeInterval(30)])
       let others = try store.oldestWaiting(except: [first], in: context)
       #expect(others["index"] == start.addingTimeInterval(20))
+      let queue = try JobStore.oldestWaiting(kind: "mail", queue: "other", except: [], in: context)
+      #expect(queue == nil)
     }
   }
 

@@ -66,7 +66,7 @@ extension JobStore {
     var claimsLeft = limit
     for stretch in stretches(of: query) where claimsLeft > 0 {
       let update = NSBatchUpdateRequest(entityName: PoolJob.entityName)
-      let ready = readyRequest(query, where: stretch, limit: claimsLeft)
+      let ready = Self.readyRequest(query, where: stretch, limit: claimsLeft)
       update.predicate = NSCompoundPredicate(
         andPredicateWithSubpredicates: [
           ready.predicate, Self.isFree(besides: gone), Self.isNoSuspect, NSPredicate(format: "limitKey == nil"),
@@ -118,7 +118,7 @@ extension JobStore {
     of member: Int64, kinds: Set<String>? = nil, keeping kept: [Int64] = [], in context: NSManagedObjectContext
   ) throws -> Int {
     let update = NSBatchUpdateRequest(entityName: PoolJob.entityName)
-    var conditions = [claimed(by: member)]
+    var conditions = [Self.claimed(by: member)]
     if let kinds { conditions.append(NSPredicate(format: "kind IN %@", kinds.sorted())) }
     let ids = kept.compactMap(objectID(job:))
     if !ids.isEmpty { conditions.append(NSPredicate(format: "NOT self IN %@", ids)) }
@@ -141,9 +141,9 @@ extension JobStore {
 
   /// What a pool has claimed. Together with a kind the server takes it for one row, and reads the index entry by entry:
   /// only so it marks the entries of claims that have ended, and passes over them before the next VACUUM.
-  func claimed(by member: Int64) -> NSPredicate {
+  static func claimed(by member: Int64) -> NSPredicate {
     NSCompoundPredicate(andPredicateWithSubpredicates: [
-      Self.isClaimed, NSPredicate(format: "claimant == %lld", member),
+      isClaimed, NSPredicate(format: "claimant == %lld", member),
     ])
   }
 }

@@ -47,7 +47,7 @@ extension JobStore {
     request.resultType = .dictionaryResultType
     request.propertiesToFetch = ["kind"]
     request.returnsDistinctResults = true
-    request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [claimed(by: member), Self.isSuspect])
+    request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [Self.claimed(by: member), Self.isSuspect])
     return Set(try context.fetch(request).compactMap { $0["kind"] as? String })
   }
 
@@ -71,7 +71,7 @@ extension JobStore {
     in context: NSManagedObjectContext
   ) throws -> [Int64] {
     let request = PoolJob.fetchRequest()
-    request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [claimed(by: member), Self.isSuspect])
+    request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [Self.claimed(by: member), Self.isSuspect])
     var blamed: [Int64] = []
     for job in try context.fetch(request) {
       try job.markDiedWithHost(failure(job), policy: policy(job), at: now)
@@ -83,7 +83,7 @@ extension JobStore {
     for (deaths, condition) in [(1, "hostDeaths == nil OR hostDeaths < 1"), (2, "hostDeaths == 1")] {
       let update = NSBatchUpdateRequest(entityName: PoolJob.entityName)
       update.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [
-        claimed(by: member), NSPredicate(format: condition),
+        Self.claimed(by: member), NSPredicate(format: condition),
       ])
       update.propertiesToUpdate = ["claimant": NSNull(), "hostDeaths": deaths]
       _ = try context.execute(update)

@@ -163,7 +163,7 @@ extension JobStore {
   ) throws -> [PoolJob] {
     var jobs: [PoolJob] = []
     for stretch in stretches(of: query) where jobs.count < limit {
-      let request = readyRequest(query, where: stretch, limit: limit - jobs.count)
+      let request = Self.readyRequest(query, where: stretch, limit: limit - jobs.count)
       var conditions = [request.predicate, Self.isFree(besides: gone), condition].compactMap(\.self)
       if !chosen.isEmpty { conditions.append(NSPredicate(format: "NOT self IN %@", chosen.map(\.objectID))) }
       request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: conditions)

@@ -56,7 +56,7 @@ struct RateTurn {
   /// beginning yet; or they were given back or cancelled, and their places are free.
   private mutating func findEnded(_ store: JobStore, in context: NSManagedObjectContext) throws {
     if news.held.isEmpty { return }
-    let claimed = try keys(news.held, where: store.claimed(by: member), store, in: context)
+    let claimed = try keys(news.held, where: JobStore.claimed(by: member), store, in: context)
     lost = news.held.subtracting(claimed)
     if lost.isEmpty { return }
     let states = [JobState.succeeded, .retryable, .scheduled, .dead].map { NSNumber(value: $0.rawValue) }

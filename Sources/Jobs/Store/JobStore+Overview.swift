@@ -95,23 +95,27 @@ extension JobStore {
     var oldest: [String: Date] = [:]
     var kind = try context.fetch(nextKindRequest(after: nil)).first?.kind
     while let name = kind, oldest.count < Self.mostKinds {
-      oldest[name] = try oldestWaiting(kind: name, except: running, in: context)
+      oldest[name] = try Self.oldestWaiting(kind: name, except: running, in: context)
       kind = try context.fetch(nextKindRequest(after: name)).first?.kind
     }
     return oldest
   }
 
-  /// The date since when the oldest ready job of a kind waits. It goes from priority to priority: within one the jobs
-  /// lie in the order of their keys, in which they came.
-  private func oldestWaiting(
-    kind: String, except running: Set<Int64>, in context: NSManagedObjectContext
+  /// Since when the job of a kind has been waiting that waits longest; see ``oldestWaiting(except:in:)``.
+  ///
+  /// - Parameters:
+  ///   - queue: only jobs of this queue; nil for all.
+  ///   - running: jobs that run, and are left out.
+  package static func oldestWaiting(
+    kind: String, queue: String? = nil, except running: Set<Int64>, in context: NSManagedObjectContext
   ) throws -> Date? {
+    let groups = Set(queue.map { [JobGroup.queue($0)] } ?? [])
     var oldest: Date?
     var lowerPriorities: NSPredicate?
-    for _ in 0..<Self.mostPriorities {
-      let limit = Self.oldestLookedAt + running.count
+    for _ in 0..<mostPriorities {
+      let limit = oldestLookedAt + running.count
       let jobs = try context.fetch(
-        readyRequest(ReadyQuery(kind: kind, limit: limit), where: lowerPriorities, limit: limit))
+        readyRequest(ReadyQuery(kind: kind, groups: groups, limit: limit), where: lowerPriorities, limit: limit))
       guard let priority = jobs.first?.priority else { break }
       for job in jobs where job.priority == priority && job.objectID.key.map(running.contains) != true {
         oldest = min(oldest ?? job.couldBeginAt, job.couldBeginAt)

@@ -24,7 +24,7 @@ extension JobStore {
     var jobs: [PoolJob] = []
     for stretch in stretches(of: query) where jobs.count < query.limit {
       jobs += try context.fetch(
-        readyRequest(query, where: stretch, claimedBy: member, limit: query.limit - jobs.count))
+        Self.readyRequest(query, where: stretch, claimedBy: member, limit: query.limit - jobs.count))
     }
     let limits = try limits(of: jobs.filter { $0.limitKey != nil }, in: context)
     return jobs.compactMap { JobSummary($0, limit: $0.objectID.key.flatMap { limits[$0] }) }
@@ -43,7 +43,7 @@ extension JobStore {
   /// The request for one stretch. Objects of the context that are not saved do not count: nobody else knows them.
   ///
   /// - Parameter member: only jobs that this pool has claimed, which are few and have an index; nil for all.
-  func readyRequest(
+  static func readyRequest(
     _ query: ReadyQuery, where stretch: NSPredicate?, claimedBy member: Int64? = nil, limit: Int
   ) -> NSFetchRequest<PoolJob> {
     let request = PoolJob.fetchRequest()

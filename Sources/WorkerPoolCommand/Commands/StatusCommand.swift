@@ -48,20 +48,22 @@ let workersCommand = CommandDescription(
     return .success
   }
   guard arguments.has("watch") else {
-    let status = try currentStatus(pool, arguments)
+    let store = StoreFigures()
+    let status = store.completed(try currentStatus(pool, arguments))
     show(status, arguments)
-    if !asJSON { failures(status).forEach(Output.line) }
+    if !asJSON { store.failures(status).forEach(Output.line) }
     return .success
   }
   let interval = try arguments.seconds("interval", in: 0.01...3600) ?? 1
+  let store = StoreFigures()
   do {
     if !asJSON {
       // Before the screen is taken: without a pool there is nothing to watch.
-      let first = try currentStatus(pool, arguments)
-      if let screen = Screen() { return watch(pool, first, arguments, on: screen, interval: interval) }
+      let first = store.completed(try currentStatus(pool, arguments))
+      if let screen = Screen() { return watch(pool, store, first, arguments, on: screen, interval: interval) }
     }
     while true {
-      show(try currentStatus(pool, arguments), arguments)
+      show(store.completed(try currentStatus(pool, arguments)), arguments)
       Thread.sleep(forTimeInterval: interval)
     }
   } catch StatusClient.Failure.noReply {
@@ -69,19 +71,43 @@ let workersCommand = CommandDescription(
   }
 }
 
-/// The largest groups of failed jobs, where the status says that there are such jobs.
-private func failures(_ status: PoolStatus) -> [String] {
-  let states = [JobState.dead, .retryable]
-  guard states.contains(where: { status.jobs?[$0.name] ?? 0 > 0 }) else { return [] }
-  // The pool has answered: a store that this user cannot read hides nothing else.
-  guard let failures = try? StoreReader(poolStore: status.store).failures(), !failures.groups.isEmpty else { return [] }
-  let layout = Output.layout
-  return ["", layout.styled("failed jobs", .strong)] + failures.lines(layout, limit: 5)
+/// What a status shows from the pool's store, as far as this user can read it: the pool has answered, and a store that
+/// cannot be read hides nothing else.
+private final class StoreFigures {
+  private var reader: StoreReader?
+  private var path: String?
+  private var activity = GroupActivity(succeededMinutes: GroupActivity.rateMinutes)
+
+  private func reader(of status: PoolStatus) -> StoreReader? {
+    if path != status.store { reader = try? StoreReader(poolStore: status.store) }
+    path = status.store
+    return reader
+  }
+
+  /// The status with what the jobs of each queue and kind did lately.
+  func completed(_ status: PoolStatus) -> PoolStatus {
+    guard let reader = reader(of: status) else { return status }
+    var status = status
+    // The pool of a file has its ledger beside it.
+    if reader.isShared { reader.note(status) }
+    status.addActivity(&activity, in: reader)
+    return status
+  }
+
+  /// The largest groups of failed jobs, where the status says that there are such jobs.
+  func failures(_ status: PoolStatus) -> [String] {
+    let states = [JobState.dead, .retryable]
+    guard states.contains(where: { status.jobs?[$0.name] ?? 0 > 0 }) else { return [] }
+    guard let failures = try? reader(of: status)?.failures(), !failures.groups.isEmpty else { return [] }
+    let layout = Output.layout
+    return ["", layout.styled("failed jobs", .strong)] + failures.lines(layout, limit: 5)
+  }
 }
 
 /// Shows the status until the user quits or the pool ends. If the pool ends, it says so.
 private func watch(
-  _ pool: StatusClient, _ first: PoolStatus, _ arguments: ParsedArguments, on screen: Screen, interval: Double
+  _ pool: StatusClient, _ store: StoreFigures, _ first: PoolStatus, _ arguments: ParsedArguments, on screen: Screen,
+  interval: Double
 ) -> ExitCode {
   var content = StatusScreen(reader: arguments.adviceReader)
   var status = first
@@ -111,7 +137,7 @@ private func watch(
       }
     } while Clock.now < next
     do {
-      status = try currentStatus(pool, arguments)
+      status = store.completed(try currentStatus(pool, arguments))
     } catch {
       screen.close()
       let end: Advice = "pool \(status.pid) does not answer any more; what happened: \(.workerpool("logs"))"

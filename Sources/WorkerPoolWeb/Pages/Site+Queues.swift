@@ -13,6 +13,7 @@ extension Site {
         whole(status),
         groups(status, names: queueNames, what: "queue", paused: Set(status.pausedQueues), by: \.queue),
         rest(status),
+        patterns(status),
       ]))
   }
 
@@ -52,10 +53,12 @@ extension Site {
     let sizes = backlog.mapValues { $0.reduce(0) { $0 + $1.count } }
     let isOfKinds = what == "kind"
     let times = Dictionary((status.kinds ?? []).map { ($0.kind, $0) }, uniquingKeysWith: { first, _ in first })
-    let obstacles = limits(of: what)
+    let limits = limits(of: what, status)
     // The table is worth showing where the store cannot be read, or not in time.
     let activity = (try? openJobReader()).flatMap { jobReader in
-      try? self.activity.groups(status.backlog ?? [], by: name, in: jobReader)
+      try? jobReader.within(JobReader.longest) {
+        try self.activity.groups(status.backlog ?? [], by: name, in: jobReader.reader)
+      }
     }
     // What ended lately is shown where nothing waits, too.
     let names = names.union(activity?.keys.map(\.self) ?? [])
@@ -90,7 +93,7 @@ extension Site {
                 }
               }
               if isOfKinds {
-                for (column, text) in zip(Self.columnsOfKinds, values(times[name], status)) {
+                for (column, text) in zip(Self.columnsOfKinds, values(times[name], activity?[name])) {
                   tag("td", .class("number"), Attribute("data-label", column)) { text }
                 }
               } else {
@@ -100,7 +103,7 @@ extension Site {
               }
               tag("td") { activity?[name].map { Sparkline.html($0, of: name) } ?? .nothing }
               tag("td", .class("name")) {
-                paused.contains(name) ? StateMark.html("paused") : HTML(obstacles[name] ?? "")
+                paused.contains(name) ? StateMark.html("paused") : HTML(limits[name] ?? "")
               }
               tag("td") {
                 paused.contains(name)
@@ -138,20 +141,20 @@ extension Site {
     "read", "written",
   ]
 
-  private static let columnsOfQueues = ["next waits", "done per min", "died"]
+  private static let columnsOfQueues = ["oldest waits", "done per min", "died"]
 
-  /// What is known of a queue: how long the next job waits, and what ended in the last minutes.
+  /// What is known of a queue: how long the oldest job waits, and what ended in the last minutes.
   private func values(_ group: GroupActivity.Group?) -> [String] {
     guard let group else { return Self.columnsOfQueues.map { _ in "" } }
     return [
-      group.nextWaits.map { StatusText.shortTime(max(0, Date().timeIntervalSince($0))) } ?? "",
+      group.oldestWaits.map { StatusText.shortTime(max(0, Date().timeIntervalSince($0))) } ?? "",
       StatusText.decimal(group.rate), Count.number(group.deaths),
     ]
   }
 
-  /// What is known of a kind: since the pool was started, but for the first.
-  private func values(_ kind: PoolStatus.Kind?, _ status: PoolStatus) -> [String] {
-    guard let kind else { return Self.columnsOfKinds.map { _ in "" } }
+  /// What is known of a kind since the pool was started, with its oldest job and what ended in the last minutes.
+  private func values(_ kind: PoolStatus.Kind?, _ group: GroupActivity.Group?) -> [String] {
+    let kind = kind ?? PoolStatus.Kind(kind: "")
     func mean(_ times: TimeHistogram) -> String {
       let count = times.counts.reduce(0, +)
       return count > 0 ? StatusText.shortTime(times.sum / Double(count)) : ""
@@ -159,18 +162,18 @@ extension Site {
     let counters = kind.counters
     return [
       kind.oldestWaiting.map(StatusText.shortTime) ?? "", mean(kind.waiting), mean(kind.running),
-      StatusText.decimal(Double(counters.done) / max(1, status.age / 60)), Count.number(counters.done),
+      group.map { StatusText.decimal($0.rate) } ?? "", Count.number(counters.done),
       Count.number(counters.failed + counters.crashed + counters.timedOut),
       kind.use.map { StatusText.shortTime($0.processorTime) } ?? "", kind.use?.peakMemory.map(StatusText.size) ?? "",
       kind.use?.bytesRead.map(StatusText.size) ?? "", kind.use?.bytesWritten.map(StatusText.size) ?? "",
     ]
   }
 
-  /// The limits and rates that keep jobs of queues or kinds from beginning now.
-  private func limits(of what: String) -> [String: String] {
+  /// The limits and rates of queues or kinds, by name, and which of them keep jobs from beginning now.
+  private func limits(of what: String, _ status: PoolStatus) -> [String: String] {
+    var texts: [String: String] = [:]
     // The page is worth showing without the pool's answer.
     let reply = try? StatusClient(queue: queue).request(StatusRequest(.explain), within: 1)
-    var texts: [String: String] = [:]
     for obstacle in reply?.obstacles?.obstacles ?? [] {
       guard let name = obstacle.name else { continue }
       switch (what, obstacle.reason) {
@@ -182,6 +185,10 @@ extension Site {
       default: break
       }
     }
+    for limit in status.limits ?? [] {
+      guard let name = what == "kind" ? limit.kind : limit.queue, texts[name] == nil else { continue }
+      texts[name] = "limit \(StatusText.values(limit))"
+    }
     return texts
   }
 
@@ -189,6 +196,13 @@ extension Site {
     let count = (status.backlogRest ?? [:]).values.reduce(0, +)
     guard count > 0 else { return .nothing }
     return tag("p", .class("note")) { "The largest groups are shown; \(Count.text(count, "job")) more are in others." }
+  }
+
+  /// The limits of queues whose names fit a pattern.
+  private func patterns(_ status: PoolStatus) -> HTML {
+    let limits = (status.limits ?? []).filter { $0.queue != nil && $0.held == nil }
+    guard !limits.isEmpty else { return .nothing }
+    return tag("p", .class("note")) { "Limits of \(limits.map(StatusText.text).joined(separator: "; "))." }
   }
 
   private func plugins(_ status: PoolStatus) -> HTML {

@@ -1,3 +1,5 @@
+import PoolClient
+
 /// The jobs that ended in each of the last minutes, as small bars in a line of a table; what failed stands on top.
 enum Sparkline {
   private static let height = 22.0

@@ -136,23 +136,11 @@ final class JobReader {
     return filter
   }
 
-  /// Runs `body`, and ends its statements when they take too long: a condition may look at each job, and a pattern such
-  /// as `(a+)+$` at each text for seconds.
+  /// Runs `body`, and ends its statements when they take too long.
   ///
   /// - Throws: ``PageError/tooLong(_:)``, and what `body` throws.
   func within<Result>(_ seconds: Double, _ body: () throws -> Result) throws -> Result {
-    let limit = TimeLimit(seconds, end: reader.interruptStatements)
-    let before = reader.checkTime
-    reader.checkTime = { if limit.isOver { throw PageError.tooLong(seconds) } }
-    do {
-      defer {
-        limit.stop()
-        reader.checkTime = before
-      }
-      return try body()
-    } catch {
-      throw limit.isOver ? PageError.tooLong(seconds) : error
-    }
+    do { return try reader.within(seconds, body) } catch is TimeLimit.Exceeded { throw PageError.tooLong(seconds) }
   }
 
   /// Seconds that a page's statements get.

@@ -26,6 +26,18 @@ import WorkerProtocol
     check(&scene, job(2), .kindLimit(1), heldBy: [1])
   }
 
+  @Test func limitsThatAreNotReachedAreListed() {
+    var scene = Scene(kinds: ["index": 3, "mail": nil], queueLimits: ["slow": 2, "tenant-*": 1])
+    _ = scene.worker(credit: 1)
+    scene.coordinator.becameReady([job(1, queue: "slow")])
+    _ = scene.runs()
+    #expect(
+      PoolStatus.Limit.all(of: scene.coordinator) == [
+        .init(kind: "index", limit: 3, held: 1), .init(queue: "slow", limit: 2, held: 1),
+        .init(queue: "tenant-*", limit: 1, held: nil),
+      ])
+  }
+
   @Test func aLimitKeyIsNamedWithTheJobThatHoldsThePlace() {
     var scene = Scene()
     _ = scene.worker(credit: 1)

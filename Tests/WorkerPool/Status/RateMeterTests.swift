@@ -1,5 +1,6 @@
 import PoolMetrics
 import Testing
+import WorkerProtocol
 
 @testable import WorkerPool
 
@@ -127,6 +128,34 @@ import Testing
     var paused = status
     paused.pausedQueues = ["a\u{1B}[2J\nb"]
     #expect(StatusText.lines(paused).allSatisfy { !$0.contains("\u{1B}") && !$0.contains("\n") })
+  }
+
+  /// The longest backlog first, with what ended lately and what is limited.
+  @Test func queuesAndKindsAreSortedByTheirBacklog() throws {
+    var status = status
+    status.backlog = [
+      .init(state: "available", kind: "a", queue: "short", count: 2),
+      .init(state: "available", kind: "a", queue: "long", count: 3),
+      .init(state: "scheduled", kind: "a", queue: "long", count: 1234),
+    ]
+    #expect(!StatusText.lines(status).contains { $0.contains("per min") }, "the store was not read")
+    status.activity = [
+      .init(queue: "idle", kind: "a", succeededPerMinute: 0.5, died: 0),
+      .init(queue: "long", kind: "a", oldestWaiting: 4000, succeededPerMinute: 12.25, died: 3),
+    ]
+    status.limits = [
+      .init(kind: "a", limit: 2, held: 1, rate: JobRate(jobs: 100, period: 60)),
+      .init(queue: "long", limit: 5, held: 0), .init(queue: "tenant-*", limit: 3, held: nil),
+    ]
+    let lines = StatusText.lines(status)
+    let header = try #require(lines.firstIndex { $0.hasPrefix("queue ") })
+    let rows = lines[header...].prefix(4).map { $0.split(separator: " ").map(String.init) }
+    #expect(rows[0].first == "queue" && rows[0].suffix(4) == ["oldest", "per", "min", "died"])
+    #expect(rows.dropFirst().map(\.first) == ["long", "short", "idle"])
+    #expect(rows[1].suffix(4) == ["1", "h", "12.3", "3"] && rows[3].suffix(2) == ["0.5", "0"])
+    #expect(lines[header...].prefix(4).allSatisfy { $0.count <= 120 })
+    let limits = "limits    kind a: 1 of 2, 100 in 60 s; queue long: 0 of 5; queues tenant-*: 3 each"
+    #expect(lines.contains(limits), "\(lines)")
   }
 
   @Test func metricsAreInPrometheusFormat() throws {

@@ -32,6 +32,9 @@ public struct QueueLimits: Equatable, Sendable {
   /// The queues that are limited by their own names.
   public var queues: [String] { names.keys.sorted() }
 
+  /// The patterns for queues, those that count first at the beginning, with the limit of each queue that fits.
+  var limitsByPattern: [(pattern: String, limit: Int)] { patterns.map { ($0.text, $0.limit) } }
+
   /// The limit of a queue; nil for none.
   public func limit(of queue: String) -> Int? {
     names[queue] ?? patterns.first { Self.matches(queue, $0.parts) }?.limit

@@ -160,6 +160,8 @@ final class StatusCollector {
     for (kind, count) in core.coordinator.demandByKind().sorted(by: { $0.key < $1.key }) where count > 0 {
       status.set(kind: kind, \.couldBegin, to: count)
     }
+    let limits = PoolStatus.Limit.all(of: coordinator)
+    status.limits = limits.isEmpty ? nil : limits
     status.host = core.configuration.place.isServer ? ProcessInfo.processInfo.hostName : nil
     status.storeFailure = storeFiles.failure
     status.lockHolders = []
@@ -205,6 +207,24 @@ final class StatusCollector {
       progressTotal: progress?.total, busy: begunAt.map { Clock.now - $0 }, jobsDone: worker.jobsDone,
       isRetiring: worker.life.hasGivenSlotAway,
       path: worker.plugin.path, lastLines: worker.lastLines, waitsForStore: wait?.rawValue)
+  }
+}
+
+extension PoolStatus.Limit {
+  /// The limits that a coordinator keeps: those of kinds, then those of queues.
+  static func all(of coordinator: Coordinator) -> [Self] {
+    let kinds = coordinator.kinds.states.sorted { $0.key < $1.key }.compactMap { kind, state -> Self? in
+      guard state.rules.limit != nil || state.rules.rate != nil else { return nil }
+      return Self(
+        kind: kind, limit: state.rules.limit, held: state.inHand + state.survivorJobs, rate: state.rules.rate)
+    }
+    let limits = coordinator.groups.queues
+    let queues = limits.queues.map { queue in
+      let group = JobGroup.queue(queue)
+      let held = coordinator.groups.count(in: group) + coordinator.survivors.count(in: group)
+      return Self(queue: queue, limit: limits.limit(of: queue), held: held)
+    }
+    return kinds + queues + limits.limitsByPattern.map { Self(queue: $0.pattern, limit: $0.limit, held: nil) }
   }
 }
 

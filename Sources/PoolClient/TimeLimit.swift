@@ -2,9 +2,12 @@ import Dispatch
 import Synchronization
 
 /// Ends something that takes too long, again and again until it is stopped: it may begin its next part after each end.
-final class TimeLimit: Sendable {
+package final class TimeLimit: Sendable {
+  /// Something has taken longer than it may.
+  package struct Exceeded: Error {}
+
   private struct State {
-    var isOver = false
+    package var isOver = false
     var isStopped = false
   }
 
@@ -16,7 +19,7 @@ final class TimeLimit: Sendable {
   private static let interval = 0.2
 
   /// - Parameter end: called on another thread, and not any more when ``stop()`` has returned.
-  init(_ seconds: Double, end: @escaping @Sendable () -> Void) {
+  package init(_ seconds: Double, end: @escaping @Sendable () -> Void) {
     timer = DispatchSource.makeTimerSource()
     timer.schedule(deadline: .now() + seconds, repeating: Self.interval)
     timer.setEventHandler { [weak self] in
@@ -32,10 +35,31 @@ final class TimeLimit: Sendable {
   deinit { timer.cancel() }
 
   /// Whether the time is over, or was when it was stopped.
-  var isOver: Bool { state.withLock { $0.isOver } }
+  package var isOver: Bool { state.withLock { $0.isOver } }
 
-  func stop() {
+  package func stop() {
     state.withLock { $0.isStopped = true }
     timer.cancel()
+  }
+}
+
+extension StoreReader {
+  /// Runs `body`, and ends its statements when they take too long: a condition may look at each job, and a pattern such
+  /// as `(a+)+$` at each text for seconds.
+  ///
+  /// - Throws: ``TimeLimit/Exceeded``, and what `body` throws.
+  package func within<Result>(_ seconds: Double, _ body: () throws -> Result) throws -> Result {
+    let limit = TimeLimit(seconds, end: interruptStatements)
+    let before = checkTime
+    checkTime = { if limit.isOver { throw TimeLimit.Exceeded() } }
+    do {
+      defer {
+        limit.stop()
+        checkTime = before
+      }
+      return try body()
+    } catch {
+      throw limit.isOver ? TimeLimit.Exceeded() : error
+    }
   }
 }
