@@ -33,7 +33,7 @@ final class ChildProcess {
   /// - Parameter connection: a descriptor that the process inherits; no other process holds it.
   init(
     _ program: Program, confinement: (@Sendable () -> Confinement)? = nil, connection: Descriptor? = nil,
-    longestLine: Int = OutputReader.longestLine, loop: EventLoop, starter: ProcessStarter,
+    longestLine: Int = OutputSplitter.longestLine, loop: EventLoop, starter: ProcessStarter,
     onStart: @escaping (SystemCallError?) -> Void,
     onLine: @escaping (OutputLine) -> Void, onDeath: @escaping (Death) -> Void
   ) throws(SystemCallError) {

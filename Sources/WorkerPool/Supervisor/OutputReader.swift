@@ -7,27 +7,25 @@ import WorkerProtocol
 ///
 /// A turn reads one chunk: a child that writes without end does not keep the loop.
 final class OutputReader {
-  /// A line longer than this is handed over in pieces, unless the reader is made for longer ones.
-  static let longestLine = 4096
   /// The most bytes that a pipe holds, unless the machine's limit was raised (pipe(7), /proc/sys/fs/pipe-max-size).
   private static let pipeCapacity = 1 << 20
 
-  private let limit: Int
   /// The reading end; nil when it is closed.
   private var pipe: Descriptor?
   private let loop: EventLoop
   private let onLine: (String) -> Void
-  private var pending: [UInt8] = []
+  private var splitter: OutputSplitter
 
-  /// - Parameter pending: the beginning of a line, which the program before this one in the process has read.
+  /// - Parameters:
+  ///   - pending: the beginning of a line, which the program before this one in the process has read.
+  ///   - limit: a line longer than this is handed over in pieces.
   /// - Throws: when the pipe cannot be watched.
   init(
-    _ pipe: Descriptor, pending: [UInt8] = [], limit: Int = longestLine, loop: EventLoop,
+    _ pipe: Descriptor, pending: [UInt8] = [], limit: Int = OutputSplitter.longestLine, loop: EventLoop,
     onLine: @escaping (String) -> Void
   ) throws(SystemCallError) {
     self.pipe = pipe
-    self.pending = pending
-    self.limit = limit
+    splitter = OutputSplitter(limit: limit, pending: pending)
     self.loop = loop
     self.onLine = onLine
     try pipe.makeNonBlocking()
@@ -43,7 +41,7 @@ final class OutputReader {
   }
 
   /// What another program needs to go on; nil where the pipe has ended.
-  var handed: Handed? { pipe.map { Handed(pipe: $0.number, pending: pending) } }
+  var handed: Handed? { pipe.map { Handed(pipe: $0.number, pending: splitter.pending) } }
 
   /// Reads what is in the pipe and closes it. Another process may hold its other end and go on writing: the pool does
   /// not wait for that.
@@ -53,8 +51,7 @@ final class OutputReader {
       var bytes = min(Int(waitingBytes), Self.pipeCapacity)
       while self.pipe != nil, bytes > 0, case let count = readSome(), count >= 0 { bytes -= count }
     }
-    if !pending.isEmpty { onLine(takeText(pending[...])) }
-    pending = []
+    if let rest = splitter.finish() { onLine(rest) }
     shut()
   }
 
@@ -69,22 +66,8 @@ final class OutputReader {
       if count == 0 { shut() }
       return -1
     }
-    pending.append(contentsOf: chunk[..<count])
-    var start = 0
-    while let newline = pending[start...].firstIndex(of: 0x0A) {
-      onLine(takeText(pending[start..<newline]))
-      start = newline + 1
-    }
-    pending.removeFirst(start)
-    if pending.count > limit {
-      onLine(takeText(pending[...]))
-      pending = []
-    }
+    splitter.add(chunk[..<count]).forEach(onLine)
     return count
-  }
-
-  private func takeText(_ bytes: ArraySlice<UInt8>) -> String {
-    String(decoding: bytes.last == 0x0D ? bytes.dropLast() : bytes, as: UTF8.self)
   }
 
   private func shut() {

@@ -26,9 +26,8 @@ final class WorkerProcess {
   var replaces: WorkerID?
   /// It was started before plugins were reloaded.
   var isOutdated = false
-  /// Lines of output since a moment, for those that write too many.
-  var outputSecond = 0.0
-  var outputLines = 0
+  /// How much of its output is logged.
+  var outputAllowance = OutputAllowance()
   var lastLines: [String] = []
   /// What it has written since it was asked for its stacks.
   var stack = StackLines()

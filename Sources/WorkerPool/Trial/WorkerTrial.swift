@@ -103,16 +103,26 @@ package struct WorkerTrial {
   ///
   /// - Parameters:
   ///   - timeout: seconds after which the job should stop; one that does not is killed, as in a pool.
-  ///   - log: the file for what the process prints.
   ///   - isInterrupted: asked several times a second.
   ///   - progress: called with what the job reports of its progress.
+  /// - Returns: how it left the job, and the lines that it printed, with the limits of a pool's log.
   /// - Throws: ``TrialError`` when it does not come up, and failed system calls.
   package func run(
-    _ job: ObjectURI, in program: String, timeout: Double?, log: String, isInterrupted: () -> Bool,
+    _ job: ObjectURI, in program: String, timeout: Double?, isInterrupted: () -> Bool,
     progress: (_ done: Int, _ total: Int) -> Void
+  ) throws -> (outcome: Outcome, printed: [String]) {
+    let ends = try PipeEnds()
+    var output = try TrialOutput(ends.reading)
+    let outcome = try run(
+      job, in: program, timeout: timeout, output: ends.writing, to: &output, isInterrupted: isInterrupted,
+      progress: progress)
+    return (outcome, output.finish())
+  }
+
+  private func run(
+    _ job: ObjectURI, in program: String, timeout: Double?, output: Descriptor, to printed: inout TrialOutput,
+    isInterrupted: () -> Bool, progress: (_ done: Int, _ total: Int) -> Void
   ) throws -> Outcome {
-    let output = try Descriptor(
-      open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600), "open", path: log)
     var process = Program(path: program, environment: configuration.workerEnvironment)
     process.isSubreaper = true
     process.pidVariable = WorkerVariable.pid.rawValue
@@ -131,8 +141,12 @@ package struct WorkerTrial {
         return .died("did not stop its job, which took longer than \(Clock.text(timeout)), and was killed")
       }
       guard hasBegun || Clock.now < deadline else { throw TrialError.silent(program) }
-      var watched = pollfd(fd: connection.descriptor, events: Int16(POLLIN), revents: 0)
-      guard connection.hasMore || poll(&watched, 1, 200) > 0 else { continue }
+      var watched = [connection.descriptor, printed.descriptor].map {
+        pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+      }
+      guard connection.hasMore || poll(&watched, 2, 200) > 0 else { continue }
+      printed.readSome()
+      guard connection.hasMore || watched[0].revents != 0 else { continue }
       let received = try connection.receive()
       let lines =
         switch received {
@@ -148,14 +162,14 @@ package struct WorkerTrial {
         case .progress(_, let done, let total): progress(done, total)
         case .done, .failed:
           say([.drain], connection)
-          awaitEnd(of: pid)
+          awaitEnd(of: pid, &printed)
           return .ended
         case .returned: return .returned
         default: break
         }
       }
       guard case .closed = received else { continue }
-      awaitEnd(of: pid)
+      awaitEnd(of: pid, &printed)
       isRunning = false
       let death = Death(waitStatus: OwnChildren.end(pid)).description
       guard hasBegun else { throw TrialError.neverCame(program, death) }
@@ -175,12 +189,17 @@ package struct WorkerTrial {
     _ = connection.flush()
   }
 
-  /// Waits until the process has ended by itself, for some seconds.
-  private func awaitEnd(of pid: pid_t) {
+  /// Waits until the process has ended by itself, for some seconds. It may wait for room in the pipe of its output.
+  private func awaitEnd(of pid: pid_t, _ printed: inout TrialOutput) {
     // Without the descriptor it is killed at once, which does no harm: its work is done.
     guard let process = try? Descriptor.ofProcess(pid) else { return }
-    var watched = pollfd(fd: process.number, events: Int16(POLLIN), revents: 0)
-    _ = poll(&watched, 1, Int32(Self.grace * 1000))
+    let end = Clock.now + Self.grace
+    while Clock.now < end {
+      var watched = [process.number, printed.descriptor].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+      let left = max(0, end - Clock.now)
+      if poll(&watched, 2, Int32(left * 1000)) > 0, watched[0].revents != 0 { return }
+      printed.readSome()
+    }
   }
 }
 

@@ -64,7 +64,6 @@ private struct TrialPlace {
   private let lock: Descriptor
   private let original: StorePlace
   private var configuration: PoolConfiguration
-  private var log: String { directory.appendingPathComponent("log").path }
 
   init(copying place: StorePlace, model: String?, _ arguments: ParsedArguments) throws {
     original = place
@@ -145,9 +144,8 @@ private struct TrialPlace {
           ? "the command of a job of the kind exec runs as in a pool: only the store is a copy\n" : ""))
     var progress = ProgressLine()
     defer { progress.clear() }
-    let outcome = try trial.run(
-      uri, in: plugin.path, timeout: timeout ?? plugin.timeout, log: log,
-      isInterrupted: { Interruption.isRequested }
+    let (outcome, printed) = try trial.run(
+      uri, in: plugin.path, timeout: timeout ?? plugin.timeout, isInterrupted: { Interruption.isRequested }
     ) { done, total in
       progress.show("\(done) of \(total) done", done: done, of: total)
     }
@@ -155,7 +153,7 @@ private struct TrialPlace {
     return try context.performAndWait {
       context.reset()
       guard let job = try context.existingObject(with: job) as? Job else { return .failure }
-      try tell(job, outcome, submitted: try newJobs(after: uri.key, store, context), arguments)
+      try tell(job, outcome, printed, submitted: try newJobs(after: uri.key, store, context), arguments)
       return outcome == .ended && job.state == .succeeded ? .success : .failure
     }
   }
@@ -203,11 +201,10 @@ private struct TrialPlace {
   // MARK: What it did
 
   private func tell(
-    _ job: Job, _ outcome: WorkerTrial.Outcome, submitted: [String], _ arguments: ParsedArguments
+    _ job: Job, _ outcome: WorkerTrial.Outcome, _ printed: [String], submitted: [String],
+    _ arguments: ParsedArguments
   ) throws {
     let effects = try JobEffects(job)
-    // There is no file when the process has not begun.
-    let printed = (KernelFile.text(log) ?? "").split(separator: "\n").map(String.init)
     guard !arguments.has("json") else {
       let members = JobText.json(job).objectValue ?? []
       let more = [

@@ -81,6 +81,10 @@ import WorkerPool
     #expect(failed.code == 1 && failed.output.contains("PermanentFailure"), "\(failed)")
     let crashed = try tried("crash", items.items[0])
     #expect(crashed.code == 1 && crashed.output.contains("while the job ran"), "\(crashed)")
+    // A flood of output is cut as in a pool.
+    let flood = try tried("misbehave", items.items[0], "--set", "how=flood")
+    #expect(flood.code == 0 && flood.output.contains("lines more, which are left out"), "\(flood.output.suffix(2000))")
+    #expect(flood.output.utf8.count < 1 << 20, "it wrote 10 MB")
     let unknown = try tried("nonsuch")
     #expect(unknown.code == 1 && unknown.errors.contains("runs the kind nonsuch"), "\(unknown)")
     // What a killed process has left goes with the next one.
