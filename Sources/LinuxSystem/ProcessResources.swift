@@ -30,20 +30,4 @@ package struct ProcessResources: Codable, Equatable, Sendable {
     bytesRead = usage.ru_inblock << 9
     bytesWritten = usage.ru_oublock << 9
   }
-
-  /// Seconds of processor time of a process and of all that it has started, as far as they live or were waited for.
-  ///
-  /// Source: proc_pid_task_children(5).
-  package static func treeSeconds(of pid: Int32) -> Double {
-    var seconds = 0.0
-    var processes = [pid]
-    while let pid = processes.popLast() {
-      seconds += ProcessResources(of: pid)?.processorSeconds ?? 0
-      for thread in ProcFile.threads(pid) {
-        let children = ProcFile.text(pid, "task/\(thread)/children") ?? ""
-        processes += children.split(whereSeparator: \.isWhitespace).compactMap { Int32($0) }
-      }
-    }
-    return seconds
-  }
 }

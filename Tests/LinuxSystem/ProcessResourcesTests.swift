@@ -16,10 +16,13 @@ import Testing
     let before = try #require(ProcessResources(of: getpid()))
     let after = try #require(ProcessResources(of: getpid()))
     #expect(before.processorSeconds > 0 && after.processorSeconds >= before.processorSeconds)
-    #expect(ProcessResources.treeSeconds(of: getpid()) >= before.processorSeconds)
-    #expect(ProcessUsage.takePeakBytes(of: getpid()) ?? 0 > 1 << 20)
+    let moment = try #require(ProcessMoment(of: getpid()))
+    let tree = try #require(ProcessTree(of: getpid()))
+    #expect(tree.seconds >= before.processorSeconds && tree.own >= moment.seconds && tree.date >= moment.date)
+    #expect(ProcessTree(of: Int32.max) == nil && ProcessMoment(of: Int32.max) == nil)
+    #expect(ProcessUsage.peakBytes(of: getpid()) ?? 0 > 1 << 20)
     #expect(ProcessResources(of: Int32.max) == nil)
-    #expect(ProcessUsage.takePeakBytes(of: Int32.max) == nil)
+    #expect(ProcessUsage.peakBytes(of: Int32.max) == nil)
   }
 
   @Test func whatTheKernelTellsAtTheEndIsReadInItsUnits() {

@@ -43,17 +43,8 @@ final class UsageMeter {
     let askedAt: Double
     let resources: ProcessResources
     let ended: [Ended]
-    /// What the worker had used when jobs with a limit were first seen.
+    /// What the worker had used before jobs with a limit began.
     let bases: [JobKey: Double]
-  }
-
-  /// A job whose processor time is limited.
-  struct Limited: Equatable, Sendable {
-    let worker: WorkerID
-    let pid: Int32
-    let limit: Double
-    /// What its worker had used when the job was first seen.
-    var base: Double?
   }
 
   /// Seconds between two questions about one process, and what each worker of the pool adds to them.
@@ -70,9 +61,12 @@ final class UsageMeter {
   private var uses: [JobKey: ResourceUse] = [:]
   private var order: [JobKey] = []
   private var next = 0
+  /// Processes whose peaks of memory begin anew.
+  private var peaks: Set<Int32> = []
+  private var isResetting = false
   /// Seconds of processor time that a job may use, by kind.
   var limits: [String: Double] = [:]
-  private var limited: [JobKey: Limited] = [:]
+  private var limited: [JobKey: LimitedJob] = [:]
   private var limitTimer: TimerQueue.Token?
 
   init(_ core: PoolCore, _ supervisor: Supervisor) {
@@ -86,7 +80,7 @@ final class UsageMeter {
   /// A worker is up. What it has used to get there is no job's.
   func cameUp(_ id: WorkerID, pid: Int32) {
     guard let resources = ProcessResources(of: pid) else { return }
-    _ = ProcessUsage.takePeakBytes(of: pid)
+    resetPeak(of: pid)
     accounts[id] = Account(pid: pid, askedAt: core.coordinator.now, resources: resources)
   }
 
@@ -117,7 +111,27 @@ final class UsageMeter {
     guard now - account.askedAt >= Self.interval + Self.intervalPerWorker * Double(accounts.count),
       let resources = ProcessResources(of: account.pid)
     else { return }
-    settle(account, resources, peak: ProcessUsage.takePeakBytes(of: account.pid), longest: longest, now: now)
+    settle(account, resources, peak: ProcessUsage.peakBytes(of: account.pid), longest: longest, now: now)
+    resetPeak(of: account.pid)
+  }
+
+  /// Lets the peak of a process begin anew, beside the loop: the kernel may have to wait for the process. What it had
+  /// at most in the moment before that counts for no job.
+  private func resetPeak(of pid: Int32) {
+    peaks.insert(pid)
+    resetPeaks()
+  }
+
+  private func resetPeaks() {
+    guard !isResetting, !peaks.isEmpty else { return }
+    isResetting = true
+    core.loop.blocking.run(on: "the memory of workers") { [peaks] in
+      for pid in peaks { ProcessUsage.resetPeakBytes(of: pid) }
+    } then: { [weak self] in
+      self?.isResetting = false
+      self?.resetPeaks()
+    }
+    peaks = []
   }
 
   /// The worker's process has ended; the coordinator still has its jobs.
@@ -172,11 +186,15 @@ final class UsageMeter {
   /// The worker begins jobs, and the coordinator knows it.
   func began(_ jobs: [JobKey], by id: WorkerID) {
     guard !limits.isEmpty, let pid = accounts[id]?.pid else { return }
+    // Asked once, and only for kinds with a limit: it takes a microsecond.
+    var moment: ProcessMoment?
     for job in jobs {
       // A worker that says so again gets no more time.
       guard limited[job]?.worker != id, let kind = core.coordinator.hands.jobs[job]?.job.kind, let limit = limits[kind]
       else { continue }
-      limited[job] = Limited(worker: id, pid: pid, limit: limit)
+      moment = moment ?? ProcessMoment(of: pid)
+      guard let moment else { return }
+      limited[job] = LimitedJob(worker: id, pid: pid, limit: limit, begin: moment)
     }
     look()
   }
@@ -192,26 +210,24 @@ final class UsageMeter {
     let pids = Set(limited.values.map(\.pid))
     guard !pids.isEmpty else { return limitTimer = nil }
     core.loop.blocking.run(on: "the processor time of workers") {
-      Dictionary(uniqueKeysWithValues: pids.map { ($0, ProcessResources.treeSeconds(of: $0)) })
-    } then: { [weak self] (seconds: [Int32: Double]) in
+      Dictionary(uniqueKeysWithValues: pids.map { ($0, ProcessTree(of: $0)) })
+    } then: { [weak self] (trees: [Int32: ProcessTree?]) in
       guard let self else { return }
       limitTimer = nil
-      checkLimited(seconds)
+      checkLimited(trees)
       look()
     }
   }
 
-  /// - Parameter seconds: what each worker and its children have used.
-  private func checkLimited(_ seconds: [Int32: Double]) {
+  /// - Parameter trees: what each worker and the programs that it has started have used.
+  private func checkLimited(_ trees: [Int32: ProcessTree?]) {
     for (job, entry) in limited {
-      guard let used = seconds[entry.pid] else { continue }
+      guard let tree = trees[entry.pid] ?? nil else { continue }
       guard core.coordinator.hands.jobs[job]?.worker == entry.worker else {
         limited[job] = nil
         continue
       }
-      let base = entry.base ?? used
-      limited[job]?.base = base
-      guard used - base > entry.limit else { continue }
+      guard let used = limited[job]?.used(tree), used > entry.limit else { continue }
       limited[job] = nil
       core.coordinator.hands.noteOverrun(of: job)
       supervisor.usedTooMuch(entry.worker, seconds: entry.limit)
