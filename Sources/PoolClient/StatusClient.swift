@@ -48,6 +48,8 @@ public final class StatusClient {
   private let webUser: String?
   private var socket: Descriptor
   private var decoder = newDecoder
+  /// Whether events are sent to this connection: another one would not get them.
+  private var isObserving = false
 
   private static var newDecoder: LineDecoder { LineDecoder(limit: 1 << 26) }
 
@@ -136,6 +138,9 @@ public final class StatusClient {
   /// - Returns: the reply. `ok` is false when the pool refused; `error` then says why.
   /// - Throws: ``Failure/noReply(_:)`` when the time is over or the pool went away. It may have carried out the
   ///   request.
+  ///
+  /// Where the pool has closed the connection before the request, as `workerpool reexec` does, it connects once more. A
+  /// client that observes does not: it would miss events, so it throws, and its owner makes another one.
   public func request(_ request: StatusRequest, within timeout: Double? = patience) throws(Failure) -> StatusReply {
     guard let webUser else { return try reply(to: request, within: timeout) }
     var named = request
@@ -155,6 +160,8 @@ public final class StatusClient {
     }
     let start = Clock.now
     var pause = Self.firstPause
+    try reconnectIfClosed()
+    defer { if request.command == .observe { isObserving = true } }
     while true {
       let reply = try ask(line, until: timeout.map { start + $0 }, timeout)
       guard reply.busy == true else { return reply }
@@ -165,6 +172,21 @@ public final class StatusClient {
       socket = try Self.connect(queue)
       decoder = Self.newDecoder
     }
+  }
+
+  /// Connects again if the pool has closed the connection while nothing was asked, as when its program is replaced in
+  /// place. No request is lost or sent twice by that.
+  private func reconnectIfClosed() throws(Failure) {
+    var byte: UInt8 = 0
+    let count = recv(socket.number, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
+    guard !isObserving, decoder.pendingBytes == 0, count == 0 || count < 0 && errno == ECONNRESET else { return }
+    do throws(Failure) {
+      socket = try Self.connect(queue)
+    } catch {
+      if case .notRunning = error { throw .noReply("the connection was closed") }
+      throw error
+    }
+    decoder = Self.newDecoder
   }
 
   private func ask(_ line: [UInt8], until end: Double?, _ timeout: Double?) throws(Failure) -> StatusReply {

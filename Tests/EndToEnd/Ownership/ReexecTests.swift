@@ -22,6 +22,9 @@ import WorkerPool
     try pool.wait { running($0) == 2 }
     // One more process for the short jobs, by a request: it holds for the new program, too.
     #expect(try pool.command("scale", "3").code == 0)
+    // A client that asks for nothing meanwhile.
+    let client = try StatusClient(queue: items.queue)
+    _ = try client.request(StatusRequest(.status))
     try items.submit("add", items: [items.items[2]])
     try pool.waitForJobs(1)
     let workers = try pool.status().workers.compactMap(\.pid).sorted()
@@ -36,6 +39,8 @@ import WorkerPool
       #expect(replaced.output.contains("process \(pool.pid) runs the new program"))
     }
     try pool.waitForJobs(item - 2)
+    // It connects again.
+    #expect(try client.request(StatusRequest(.status)).status?.pid == pool.pid)
     let status = try pool.status()
     #expect(status.pid == pool.pid && status.workerCount == 3 && running(status) == 2)
     #expect(status.workers.compactMap(\.pid).sorted() == workers)
@@ -44,6 +49,7 @@ import WorkerPool
     try items.submit("add", items: [items.items[39]])
     try pool.waitForJobs(40)
     try pool.stop()
+    #expect(throws: StatusClient.Failure.self) { try client.request(StatusRequest(.status)) }
     try items.checkNothingIsLeft(of: pool)
     #expect(try items.rows() == "3|1|0")
   }
