@@ -39,6 +39,21 @@ package enum ProcFile {
     return state != "Z" && state != "X"
   }
 
+  /// Whether the process is gone, or on its way: the kernel ends it, or a SIGKILL waits for it. Its files may be open
+  /// still, since the kernel frees its memory before.
+  ///
+  /// Source: proc_pid_stat(5), `flags` with `PF_EXITING` of `include/linux/sched.h`; proc_pid_status(5).
+  package static func isGoneOrDying(_ pid: Int32) -> Bool {
+    guard isAlive(pid), let fields = statFields(pid), fields.count > 6 else { return true }
+    if let flags = UInt64(fields[6]), flags & 0x4 != 0 { return true }
+    let status = text(pid, "status") ?? ""
+    return ["SigPnd:", "ShdPnd:"].contains { name in
+      let line = status.split(separator: "\n").first { $0.hasPrefix(name) }
+      let pending = line?.split(whereSeparator: \.isWhitespace).last.flatMap { UInt64($0, radix: 16) } ?? 0
+      return pending & 1 << UInt64(SIGKILL - 1) != 0
+    }
+  }
+
   /// Whether a signal (state T in proc(5)) or a debugger (t) has stopped the process.
   package static func isStopped(_ pid: Int32) -> Bool { ["T", "t"].contains(statFields(pid)?.first) }
 }

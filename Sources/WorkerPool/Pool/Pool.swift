@@ -300,19 +300,29 @@ public enum Pool {
 
   /// Makes this the one pool of the store. Nothing is written before that.
   static func takeStore(_ path: String) throws -> StoreLock {
-    do {
-      return try StoreLock.take(path)
-    } catch let taken as StoreLock.Taken {
-      let holder = StoreLockHolder.of(taken.file, at: path)
-      if let holder, let command = holder.command {
-        throw StartError.storeIsBusy(path: path, pid: holder.pid, command: command)
+    var patience = LockPatience()
+    while true {
+      do {
+        return try StoreLock.take(path)
+      } catch let taken as StoreLock.Taken {
+        let holder = StoreLockHolder.of(taken.file, at: path)
+        // A process of another container is not listed, and does not become free by waiting.
+        if let holder, patience.waits(for: holder.pid) { continue }
+        throw storeIsTaken(path, by: holder)
+      } catch let error as FileError {
+        let reason = String(cString: strerror(error.errno))
+        throw StartError.store(path: path, reason: "it cannot \(error.action): \(reason)")
       }
-      // The kernel does not list the processes of another container. The store names its owner.
-      let owner = holder?.queue == nil ? try? StoreReader(poolStore: path).owner() : nil
-      throw StartError.storeIsTaken(path: path, pid: holder?.pid ?? owner?.pid, queue: holder?.queue ?? owner?.queue)
-    } catch let error as FileError {
-      throw StartError.store(path: path, reason: "it cannot \(error.action): \(String(cString: strerror(error.errno)))")
     }
+  }
+
+  private static func storeIsTaken(_ path: String, by holder: StoreLockHolder?) -> StartError {
+    if let holder, let command = holder.command {
+      return .storeIsBusy(path: path, pid: holder.pid, command: command)
+    }
+    // The kernel does not list the processes of another container. The store names its owner.
+    let owner = holder?.queue == nil ? try? StoreReader(poolStore: path).owner() : nil
+    return .storeIsTaken(path: path, pid: holder?.pid ?? owner?.pid, queue: holder?.queue ?? owner?.queue)
   }
 
   /// Opens the store and puts it in order. Blocks; throws where another process has the store locked for too long.

@@ -20,9 +20,16 @@ struct RuntimeDirectory {
   struct Occupied: Error, CustomStringConvertible {
     let queue: String
     let pid: String?
+    /// Whether that process is not there, or not in this container.
+    var isGone = false
+
     var description: String {
-      "another pool\(pid.map { ", process \($0)," } ?? "") runs on \(queue); a queue directory has one pool: stop that "
-        + "one first (workerpool stop --queue \(ShellWord.quoted(queue)))"
+      if isGone {
+        return "\(queue) is locked, and its pool, process \(pid ?? ""), does not run here: a process that it was "
+          + "starting still has the directory open, or the pool runs in another container; try again, or stop that pool"
+      }
+      return "another pool\(pid.map { ", process \($0)," } ?? "") runs on \(queue); a queue directory has one pool: "
+        + "stop that one first (workerpool stop --queue \(ShellWord.quoted(queue)))"
     }
   }
 
@@ -42,7 +49,8 @@ struct RuntimeDirectory {
     func release() { flock(descriptor.number, LOCK_UN) }
   }
 
-  /// Makes the directory and locks the queue directory. Throws ``Occupied``, ``Unsafe`` or `SystemCallError`.
+  /// Makes the directory and locks the queue directory. Waits up to a second for the lock of a process that is gone.
+  /// Throws ``Occupied``, ``Unsafe`` or `SystemCallError`.
   ///
   /// The queue directory itself is locked, and no file in it: a file could be removed, and a second pool would lock its
   /// successor.
@@ -53,9 +61,14 @@ struct RuntimeDirectory {
     try makeSafe()
     let descriptor = try Descriptor(
       inherited ?? open(queue, O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open", path: queue)
-    guard flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 else {
+    var patience = LockPatience()
+    while flock(descriptor.number, LOCK_EX | LOCK_NB) != 0 {
       if errno != EWOULDBLOCK { throw SystemCallError("flock", path: queue) }
-      throw Occupied(queue: queue, pid: try? String(contentsOfFile: pidFile, encoding: .utf8))
+      // A pool that begins has not written the file, and one that ends has removed it.
+      let text = try? String(contentsOfFile: pidFile, encoding: .utf8)
+      let pid = text.flatMap { Int32($0) }
+      guard !patience.waits(for: pid) else { continue }
+      throw Occupied(queue: queue, pid: text, isGone: pid.map(ProcFile.isGoneOrDying) ?? false)
     }
     let lock = Lock(descriptor: descriptor)
     do {

@@ -227,6 +227,35 @@ import WorkerProtocol
     try RuntimeDirectory(queue: queue).lock().release()
   }
 
+  /// A killed process closes its files late, and a child that it was starting has copies of them.
+  @Test func theLockOfADeadProcessIsWaitedFor() throws {
+    let queue = try place()
+    defer { try? FileManager.default.removeItem(atPath: queue) }
+    // Given: the lock of a pool that is gone, which somebody still has.
+    let child = Process()
+    child.executableURL = URL(fileURLWithPath: "/bin/true")
+    try child.run()
+    child.waitUntilExit()
+    try RuntimeDirectory(queue: queue).lock().release()
+    let lock = try Descriptor(open(queue, O_RDONLY | O_DIRECTORY | O_CLOEXEC), "open", path: queue)
+    try #require(flock(lock.number, LOCK_EX | LOCK_NB) == 0)
+    try "\(child.processIdentifier)".write(toFile: queue + "/run/pid", atomically: false, encoding: .utf8)
+    // Then: another pool is refused after a while, and told why; it gets a lock that becomes free meanwhile.
+    let begun = Clock.now
+    let refusal = #expect(throws: RuntimeDirectory.Occupied.self) { try RuntimeDirectory(queue: queue).lock() }
+    #expect(refusal?.isGone == true && Clock.now - begun >= LockPatience.longest)
+    let number = lock.number
+    DispatchQueue.global().asyncAfter(deadline: .now() + LockPatience.longest / 20) { flock(number, LOCK_UN) }
+    try RuntimeDirectory(queue: queue).lock().release()
+  }
+
+  /// That a living pool has it is said at once.
+  @Test func theLockOfALivingProcessIsNotWaitedFor() {
+    var patience = LockPatience()
+    let answers = [getpid(), getppid(), Int32.max].map { patience.waits(for: $0) }
+    #expect(answers == [false, false, true])
+  }
+
   @Test func aLinkInItsPlaceIsRefused() throws {
     let queue = try place()
     let elsewhere = try place()
