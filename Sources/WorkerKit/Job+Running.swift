@@ -233,6 +233,8 @@ extension Job {
   /// Submits a further job: it exists exactly if this job's save succeeds. Nothing is submitted, and nil returned, when
   /// another job has its unique key.
   ///
+  /// Throws ``MissingJobError`` for a job in ``JobOptions/after`` that is not there.
+  ///
   /// Where another process takes the unique key before the save, the save fails and this job runs again, which finds it
   /// taken.
   ///
@@ -276,10 +278,11 @@ extension Job {
   /// ```
   ///
   /// A request names the ones before it by ``JobRequest/label`` in ``JobOptions/after``. Empty for a job that does not
-  /// run.
+  /// run. Throws ``MissingJobError`` for the URI of a job that is not there, as a job file is refused.
   @discardableResult
   public func submit(_ requests: [JobRequest]) throws -> [Job] {
     guard let context = managedObjectContext, let attempt = JobAttempt.running(self) else { return [] }
+    for request in requests { if let missing = try request.missingJob(in: context) { throw missing } }
     return try attempt.runner.store.insert(requests, into: context)
   }
 

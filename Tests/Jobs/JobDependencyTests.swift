@@ -185,6 +185,16 @@ import Testing
       let known = try #require(try store.insert([request()], into: context).first)
       try context.save()
       #expect(try store.problem(with: [request { $0.options.after = [known.objectID.uriString] }], in: context) == nil)
+      // Jobs that an app or a worker submits are checked in the same way.
+      #expect(throws: MissingJobError.self) { try Job.submit(stranger, into: context) }
+      let error = #expect(throws: MissingJobError.self) { try Job.submit(missing, into: context) }
+      #expect(error?.uri == store.jobURIs[99])
+      // A job of the same save is there.
+      let new = try #require(try Job.submit(request(), into: context))
+      try context.obtainPermanentIDs(for: [new])
+      let after = try Job.submit(request { $0.options.after = [new.objectID.uriString] }, into: context)
+      #expect(after != nil)
+      try context.save()
     }
   }
 }

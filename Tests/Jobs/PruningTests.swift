@@ -315,6 +315,52 @@ import Testing
     }
   }
 
+  /// A pass that retries: a dependent of one of the two jobs is saved before the first save.
+  @Test(arguments: JobStoreKind.allCases) func aPassBeginsAgainAfterAConflict(kind: JobStoreKind) throws {
+    let process = try TemporaryJobStore(kind)
+    try process.openedAgain().perform { store, context in
+      let now = Date.thisSecond
+      let jobs = try store.insert([request(), request()], into: context, at: now)
+      for job in jobs { try job.markCancelled(at: now) }
+      try context.save()
+      let named = jobs[0].objectID.uriString
+      context.reset()
+      let pass = JobPruning(JobRetention(finished: 0, dead: 0, count: 0), in: store, at: now + 10)
+      var counts: [Int] = []
+      let deleted = try pass.deleteNext(in: context) { count in
+        counts.append(count)
+        if counts.count == 1 {
+          try process.insert([
+            request {
+              $0.options.after = [named]
+              $0.options.whenFailed = .cancel
+            }
+          ])
+        }
+        try context.save()
+      }
+      #expect(deleted == 1 && counts == [2, 1])
+      // A conflict in the row of the one that deletes is not tried again.
+      let owner = try #require(try context.fetch(Job.fetchRequest()).first)
+      let conflict = NSMergeConflict(
+        source: owner, newVersion: 2, oldVersion: 1, cachedSnapshot: nil, persistedSnapshot: nil)
+      let error = NSError(
+        domain: NSCocoaErrorDomain, code: CocoaError.Code.managedObjectMerge.rawValue,
+        userInfo: [NSPersistentStoreSaveConflictsErrorKey: [conflict]])
+      try store.insert([request()], into: context, at: now)[0].markCancelled(at: now)
+      try context.save()
+      var tries = 0
+      #expect(throws: NSError.self) {
+        try JobPruning(JobRetention(finished: 0, dead: 0, count: 0), in: store, at: now + 10)
+          .deleteNext(in: context, for: owner) { _ in
+            tries += 1
+            throw error
+          }
+      }
+      #expect(tries == 1)
+    }
+  }
+
   /// The pool has looked at a job whose batch had none; the first job has ended before it looks again.
   @Test(arguments: JobStoreKind.allCases)
   func aBatchThatABlockedJobWaitsForKeepsItsFirstJob(kind: JobStoreKind) throws {

@@ -59,11 +59,12 @@ import WorkerProtocol
     let pruning = job.pruning(retention)
     // With what earlier attempts have deleted.
     var count = job.checkpoint.flatMap { Int(String(decoding: $0, as: UTF8.self)) } ?? 0
-    while !job.isStopRequested {
-      let deleted = try pruning?.deleteNext(in: context) ?? 0
+    while let pruning, !job.isStopRequested {
+      let deleted = try pruning.deleteNext(in: context, for: job) { deleted in
+        try job.save(checkpoint: Data(String(count + deleted).utf8))
+      }
       guard deleted > 0 else { break }
       count += deleted
-      try job.save(checkpoint: Data(String(count).utf8))
     }
     job.output = "\(Plural.text(count, "job")) \(count == 1 ? "was" : "were") deleted"
   }

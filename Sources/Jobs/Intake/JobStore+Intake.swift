@@ -70,29 +70,11 @@ extension JobStore {
     if !options.waitsForJobs { try job.markReleased(at: now) }
   }
 
-  /// Why requests cannot be taken into this store, if they cannot: one of them waits for a job that is not there.
-  ///
-  /// ```text
-  /// job 3: there is no job x-coredata://A/PoolJob/p17, or not any more
-  /// job 3: x-coredata://B/PoolJob/p17 is not a job of this pool
-  /// ```
-  ///
-  /// The next save of the context fails with a conflict if a job that one of them waits for, and that has not succeeded
-  /// yet, is deleted before. Without its row the one that waits would run.
+  /// Why requests cannot be taken into this store, if they cannot: one of them waits for a job that is not there; see
+  /// ``MissingJobError``.
   public func problem(with requests: [JobRequest], in context: NSManagedObjectContext) throws -> String? {
     for (index, request) in requests.enumerated() {
-      let uris = request.options.after.compactMap { ObjectURI($0) }
-      guard !uris.isEmpty else { continue }
-      let keys = uris.map(jobURIs.key)
-      if let stranger = keys.firstIndex(of: nil) {
-        return "job \(index + 1): \(uris[stranger]) is not a job of this pool"
-      }
-      let existingJobs = try jobs(keys: keys.compactMap(\.self), in: context)
-      let existingKeys = Set(existingJobs.compactMap(\.objectID.key))
-      if let missing = keys.firstIndex(where: { !existingKeys.contains($0 ?? 0) }) {
-        return "job \(index + 1): there is no job \(uris[missing]), or not any more"
-      }
-      for job in existingJobs where job.state != .succeeded { context.detectDeletion(of: job) }
+      if let missing = try request.missingJob(in: context) { return "job \(index + 1): \(missing)" }
     }
     return nil
   }

@@ -14,14 +14,15 @@ extension PoolJob {
   /// }
   /// ```
   ///
-  /// - Throws: ``JobObjectNameError`` for an object that no worker could find; what a fetch throws, if the request has
-  ///   a unique key.
+  /// - Throws: ``JobObjectNameError`` for an object that no worker could find; ``MissingJobError`` for a job in
+  ///   ``JobOptions/after`` that is not there; what a fetch throws, if the request has a unique key or waits for jobs.
   @discardableResult
   public static func submit(
     _ request: JobRequest, into context: NSManagedObjectContext, at now: Date = Date()
   ) throws -> PoolJob? {
     let request = try request.keyed(at: now, in: context)
     if let key = request.uniqueKey, try !takenKeys(among: [key], in: context, at: now).isEmpty { return nil }
+    if let missing = try request.missingJob(in: context) { throw missing }
     return try insert(request, into: context, at: now)
   }
 

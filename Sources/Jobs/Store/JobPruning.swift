@@ -97,6 +97,36 @@ public final class JobPruning {
     return deleted.count
   }
 
+  /// Deletes the next jobs and lets the body save them. Begins again if another process has written one of them first,
+  /// as `deleteNext(limit:in:)` says, up to ``JobStore/conflictTries`` times; all else in the context is rolled back,
+  /// too.
+  ///
+  /// - Parameters:
+  ///   - owner: the object that must not have changed, such as the job that deletes: a conflict in its row is thrown.
+  ///   - save: saves the context, and gets how many jobs are deleted.
+  /// - Returns: how many.
+  package func deleteNext(
+    limit: Int = 1000, in context: NSManagedObjectContext, for owner: NSManagedObject? = nil,
+    save: (Int) throws -> Void
+  ) throws -> Int {
+    var conflicts = 0
+    while true {
+      let count = try deleteNext(limit: limit, in: context)
+      if count == 0 { return 0 }
+      do {
+        try save(count)
+        return count
+      } catch let error as NSError where JobStore.isConflict(error) {
+        conflicts += 1
+        let changed = error.userInfo[NSPersistentStoreSaveConflictsErrorKey] as? [NSMergeConflict] ?? []
+        let isOwners = changed.contains { $0.sourceObject === owner }
+        guard !isOwners, conflicts < JobStore.conflictTries else { throw error }
+        context.rollback()
+        context.refreshAllObjects()
+      }
+    }
+  }
+
   private func youngestSurplus(
     of state: JobState, in context: NSManagedObjectContext
   ) throws -> (finishedAt: Date, key: Int64)? {
