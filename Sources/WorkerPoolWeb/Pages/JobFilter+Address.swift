@@ -78,11 +78,11 @@ struct JobList {
   /// Whether it begins with the first job.
   var isFirstPage: Bool { before == nil && skipped == 0 }
 
+  /// The part of its address that names its order.
+  var orderParameters: [(String, String?)] { [("sort", order == .newest ? nil : order.rawValue)] }
+
   var address: Address {
-    let place = [
-      ("sort", order == .newest ? nil : order.rawValue), ("before", before.map(String.init)),
-      ("skip", skipped == 0 ? nil : String(skipped)),
-    ]
-    return Address(path: ["jobs"], query: filter.parameters + place)
+    let place = [("before", before.map(String.init)), ("skip", skipped == 0 ? nil : String(skipped))]
+    return Address(path: ["jobs"], query: filter.parameters + orderParameters + place)
   }
 }

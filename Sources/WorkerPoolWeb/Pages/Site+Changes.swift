@@ -67,6 +67,8 @@ extension Site {
     let (byState, fields, back) = try chosen(change, query)
     let count = byState.reduce(0) { $0 + $1.1 }
     let filter = JobFilter(query)
+    // Jobs that are named are these and no others.
+    let scope = query.all("job").isEmpty ? scope(of: JobList(filter: filter, order: JobList(query).order)) : nil
     guard count > 0 else {
       return Layout.Page(
         title: change.title, part: "Jobs",
@@ -95,6 +97,7 @@ extension Site {
           : tag("p", .class("quiet")) {
             filter.parameters.compactMap { name, value in value.map { "\(name): \($0)" } }.joined(separator: ", ")
           },
+        scope.map { text in tag("p", .class("quiet")) { text } } ?? .nothing,
         change == .delete
           ? tag("p") { "Deleted jobs are gone for good. Jobs that unfinished ones wait for stay." } : .nothing,
         tag("div", .class("actions")) {
@@ -182,6 +185,9 @@ extension Site {
       throw PageError(text: "Check jobs, or choose them by a filter first.", advice: nil)
     }
     if filter.wait != nil { noteWaits(in: jobReader) }
-    return (try jobReader.counts(filter, for: change), filter.parameters, filter.address())
+    return (
+      try jobReader.counts(filter, for: change), filter.parameters,
+      JobList(filter: filter, order: JobList(parameters).order).address
+    )
   }
 }

@@ -28,11 +28,19 @@ extension Site {
           bounds(of: list)
         },
         recent(list, now: Date()),
-        page.count > 0 ? bulk(filter) : .nothing,
+        page.count > 0 ? bulk(list) : .nothing,
         page.rows.isEmpty ? .nothing : chosen(),
         page.rows.isEmpty ? try nothing(filter, jobReader) : table(page.rows, list),
         pages(list, next: page.next),
       ]))
+  }
+
+  /// Which jobs a change of all that fit means, where the list shows only a part of them, or searches one; nil for all.
+  func scope(of list: JobList) -> String? {
+    let newest = "the newest \(Count.number(Int(JobReader.searched))) jobs"
+    if list.filter.search != nil { return "A text is searched in \(newest): others are not meant." }
+    return list.hasIndex
+      ? nil : "All jobs that fit are meant, also those that the list does not show, since it sorts only \(newest)."
   }
 
   /// What has no index is looked for in a part of the jobs, so that the page is quick however many there are.
@@ -58,15 +66,17 @@ extension Site {
     return message((["No job fits"] + hints).joined(separator: "; "))
   }
 
-  /// What can be done with all jobs that fit; each button first shows how many they are.
-  private func bulk(_ filter: JobFilter) -> HTML {
+  /// What can be done with all jobs that fit, whatever part of them is listed; each button first shows which and how
+  /// many they are.
+  private func bulk(_ list: JobList) -> HTML {
+    let filter = list.filter
     guard !visitor.isReadOnly, !filter.isEverything else { return .nothing }
     return tag("div", .class("actions")) {
       tag("span", .class("quiet")) { "All that fit:" }
       for change in JobChange.allCases where filter.mayMatch(change.states) {
         tag(
           "a", .class("button"),
-          .href(Address(path: ["change"], query: [("do", change.rawValue)] + filter.parameters))
+          .href(Address(path: ["change"], query: [("do", change.rawValue)] + filter.parameters + list.orderParameters))
         ) { "\(change.title)…" }
       }
     }

@@ -73,7 +73,13 @@ import WorkerProtocol
     try items.submit("fail", items: items.items, ["--max-attempts", "1"])
     try pool.wait { $0.jobs?["dead"] == 3 }
     let preview = try client.get("/change?do=delete&kind=fail")
-    #expect(preview.body.contains("Delete 3 jobs?"))
+    #expect(preview.body.contains("Delete 3 jobs?") && !preview.body.contains("All jobs that fit are meant"))
+    // A sorted list shows a part of the jobs that fit: the question says that all are meant, or which.
+    let sorted = try client.get("/jobs?kind=fail&sort=attempts")
+    #expect(sorted.body.contains("/change?do=delete&amp;kind=fail&amp;sort=attempts"), "\(sorted.body)")
+    let whole = try client.get("/change?do=delete&kind=fail&sort=attempts").body
+    #expect(whole.contains("Delete 3 jobs?") && whole.contains("All jobs that fit are meant, also those that the list"))
+    #expect(whole.contains("/jobs?kind=fail&amp;sort=attempts"), "the way back leads to the same list")
     let key = try #require(preview.formKey)
     #expect(try client.post("/change", ["key": key, "do": "delete", "kind": "fail"]).status == 400)
     #expect(try pool.status().jobs?["dead"] == 3)
