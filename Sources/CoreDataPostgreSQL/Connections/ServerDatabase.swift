@@ -70,7 +70,7 @@ final class ServerDatabase: @unchecked Sendable {
 
   init(
     _ address: ServerAddress, maximumReaders: Int,
-    connect: @escaping (String) throws -> any ServerConnection = ServerDriver.open
+    connect: @escaping (String) throws -> any ServerConnection = MeasuredConnection.open
   ) {
     self.address = address
     self.connect = connect

@@ -7,17 +7,10 @@ internal import Glibc
 ///     CoreData: sql: SELECT t0.Z_PK FROM ZPERSON t0 WHERE t0.ZNAME = ?
 ///     CoreData: annotation: 0.0004s
 ///
-/// `-com.apple.CoreData.SlowStatements SECONDS`, an addition to Apple's switches, prints only the statements that took
-/// at least so long, with SQLite's plan for them. The time of a fetch contains that of the program between two rows.
-///
-///     CoreData: slow: 0.2512s: SELECT t0.Z_PK FROM ZPERSON t0 WHERE t0.ZNAME = ?
-///     CoreData: plan: SCAN t0
+/// Reports slow statements with SQLite's plan for them, too: see `SlowStatements`.
 enum SQLDebug {
   /// 0, the default, prints nothing.
   static let level = LaunchArgument.value("SQLDebug").flatMap(Int.init) ?? 0
-
-  /// The seconds from which a statement is slow; nil prints none.
-  static let slowLimit = LaunchArgument.value("SlowStatements").flatMap(Double.init)
 
   /// The level from which values are printed in place of the parameters.
   private static let levelOfValues = 3
@@ -25,34 +18,35 @@ enum SQLDebug {
   /// Makes SQLite report each statement of the connection when it ends, with its duration
   /// (https://www.sqlite.org/c3ref/c_trace.html, SQLITE_TRACE_PROFILE).
   static func install(on connection: OpaquePointer) {
-    guard level > 0 || slowLimit != nil else { return }
+    guard level > 0 || SlowStatements.limit < .infinity else { return }
     sqlite3_trace_v2(
       connection, UInt32(SQLITE_TRACE_PROFILE),
       { _, _, statement, nanoseconds in
         guard let statement, let nanoseconds else { return 0 }
-        SQLDebug.print(OpaquePointer(statement), nanoseconds.load(as: Int64.self))
+        SQLDebug.ended(OpaquePointer(statement), nanoseconds.load(as: Int64.self))
         return 0
       }, nil)
   }
 
-  private static func print(_ statement: OpaquePointer, _ nanoseconds: Int64) {
+  private static func ended(_ statement: OpaquePointer, _ nanoseconds: Int64) {
     let duration = Double(nanoseconds) / 1e9
-    let isSlow = slowLimit.map { duration >= $0 } ?? false
+    let isSlow = duration >= SlowStatements.limit
     guard level > 0 || isSlow, let sql = sqlite3_sql(statement).map({ String(cString: $0) }) else { return }
+    if level > 0 { print(sql, statement, duration) }
+    // Not the statements that ask for a plan themselves.
+    guard isSlow, !sql.hasPrefix("EXPLAIN ") else { return }
+    SlowStatements.report(
+      SlowStatement(sql: sql, seconds: duration, plan: plan(of: sql, sqlite3_db_handle(statement))))
+  }
+
+  private static func print(_ sql: String, _ statement: OpaquePointer, _ duration: Double) {
     var text = sql
     if level >= levelOfValues, let expanded = sqlite3_expanded_sql(statement) {
       text = String(cString: expanded)
       sqlite3_free(expanded)
     }
-    let seconds = String(format: "%.4f", duration)
-    var lines = level > 0 ? "CoreData: sql: \(text)\nCoreData: annotation: \(seconds)s\n" : ""
-    // Not the statements that ask for a plan themselves.
-    if isSlow, !sql.hasPrefix("EXPLAIN ") {
-      lines += "CoreData: slow: \(seconds)s: \(text)\n"
-      for line in plan(of: sql, sqlite3_db_handle(statement)) { lines += "CoreData: plan: \(line)\n" }
-    }
-    // One write for all lines, so that lines of several threads do not mix.
-    let bytes = Array(lines.utf8)
+    // One write for both lines, so that lines of several threads do not mix.
+    let bytes = Array("CoreData: sql: \(text)\nCoreData: annotation: \(String(format: "%.4f", duration))s\n".utf8)
     _ = write(STDERR_FILENO, bytes, bytes.count)
   }
 
