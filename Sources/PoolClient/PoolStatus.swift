@@ -251,6 +251,9 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   /// The longest turn of the pool's loop in the last minutes. All other work of the pool waited during it. Nil before
   /// the first turn has ended. A turn below half a second needs no attention.
   public var longestTurn: Turn?
+  /// The SQL statements of the pool and its workers that have taken long since the pool was started; nil where none are
+  /// counted: `workerpool run --slow-statements`.
+  public var slowStatements: SlowStatements?
   /// What does not answer, such as a plugin directory on a server that is gone. The pool goes on without it.
   public var hangs: [Hang]?
 

@@ -68,6 +68,8 @@ public enum StatusText {
     if !groups.isEmpty { lines += [""] + groups }
     let kinds = kinds(status, layout)
     if !kinds.isEmpty { lines += [""] + kinds }
+    let slow = slowStatements(status, layout)
+    if !slow.isEmpty { lines += [""] + slow }
     let advice = advice(status, layout, reader)
     if !advice.isEmpty { lines += ["", layout.styled("what to do", .strong)] + advice }
     let problems = problems(status, layout)

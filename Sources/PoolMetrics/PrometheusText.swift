@@ -138,6 +138,12 @@ package enum PrometheusText {
         "loop_longest_turn_seconds", type: "gauge", help: "The longest turn of the pool's loop in the last minutes.",
         [([:], turn.seconds)])
     }
+    if let slow = status.slowStatements {
+      text.add(
+        "slow_statements_total", type: "counter",
+        help: "SQL statements of the pool and its workers since the start that took as long as --slow-statements says.",
+        [([:], Double(slow.count))])
+    }
     text.add(
       "hanging", type: "gauge",
       help: "Things that do not answer, such as plugin directories, which the pool goes on without.",

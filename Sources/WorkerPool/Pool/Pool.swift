@@ -144,6 +144,11 @@ public enum Pool {
     if configuration.confinesWorkers {
       try WorkerConfinement.makePlaces(configuration, model, keepsFiles: configuration.handover != nil)
     }
+    if let limit = configuration.slowStatements {
+      let table = SlowStatementTable(limit: limit)
+      table.observeOwn()
+      configuration.slowStatementTable = table
+    }
     let storeLock = try takeStore(&configuration)
     configuration.locks = storeLock.map { PoolLocks(queue: lock.descriptor.number, store: $0.descriptor) }
     defer {

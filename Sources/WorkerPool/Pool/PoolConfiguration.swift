@@ -152,6 +152,21 @@ public struct PoolConfiguration: Sendable {
   /// A file that is kept up to date with metrics in the text format of Prometheus; default none. `--metrics-file`. It
   /// is replaced in one step, for the textfile collector of the node exporter, and readable by all users.
   public var metricsFile: String?
+  /// Seconds from which an SQL statement of the pool or its workers is slow. The status counts slow statements and
+  /// shows those that took longest, with the database's plans and without values. Default: none is counted; the command
+  /// takes 0 to 86,400. `--slow-statements`.
+  ///
+  /// ```swift
+  /// import WorkerPool
+  ///
+  /// var configuration = PoolConfiguration(store: "app.sqlite", queue: "queue/")
+  /// configuration.slowStatements = 0.5
+  /// ```
+  ///
+  /// The database calls a function of the process after each statement, and asks for the plan of a slow one, on another
+  /// connection to a SQLite file. The time of a fetch contains that of the program between two rows. In a program that
+  /// runs a pool as a part of it, the statements of its own stores count as the pool's.
+  public var slowStatements: Double?
   /// Whether the pool stops, as for TERM, when the process that started it ends. Default `false`. `--with-parent`. For
   /// a program that starts a pool of its own and may be killed.
   public var stopsWithParent = false
@@ -172,6 +187,8 @@ public struct PoolConfiguration: Sendable {
   var patience = PluginDiscovery.Patience()
   /// The pool's identity, by which its processes are known.
   var identity: String?
+  /// Where slow statements are counted; nil where none are.
+  var slowStatementTable: SlowStatementTable?
 
   /// - Parameters:
   ///   - store: the path of the app's SQLite file, or the URL of a PostgreSQL database.
@@ -220,6 +237,8 @@ public struct PoolConfiguration: Sendable {
       for name in ["TMPDIR", "SQLITE_TMPDIR"] { environment[name] = QueueLayout(root: queue).temporary }
     }
     environment.merge(extraEnvironment) { $1 }
+    // CoreData prints them then, and the pool reads what its workers print.
+    if let slowStatements { environment["com.apple.CoreData.SlowStatements"] = String(slowStatements) }
     environment[.protocolEdition] = ProtocolVersion.edition
     environment[.connection] = "\(Program.inheritedDescriptor)"
     environment[.writeTurn] = QueueLayout(root: queue).writeTurn

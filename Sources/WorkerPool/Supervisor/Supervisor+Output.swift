@@ -3,6 +3,7 @@ import LinuxSystem
 /// The output of workers.
 extension Supervisor {
   func heard(_ line: OutputLine, from worker: WorkerProcess) {
+    if line.isError, delegate?.takes(line.text, of: worker.id) == true { return }
     if line.isError {
       if worker.life.isPrintingStacks {
         worker.stack.add(line.text)

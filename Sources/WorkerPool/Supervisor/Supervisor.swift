@@ -11,6 +11,8 @@ protocol SupervisorDelegate: AnyObject {
   func isBusy(_ id: WorkerID) -> Bool
   /// The worker's job, for the log beside its output; `nil` when it does nothing.
   func work(of id: WorkerID) -> String?
+  /// Takes a line of the worker's standard error that is neither logged nor kept for its obituary; false for others.
+  func takes(_ line: String, of id: WorkerID) -> Bool
   /// The worker's process is there, at the other end of the connection. Throws when the connection cannot be watched.
   func connect(_ id: WorkerID, _ connection: Connection) throws(SystemCallError)
   /// Tell the worker to finish what it has begun and to exit.

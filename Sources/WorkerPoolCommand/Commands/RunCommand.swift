@@ -186,6 +186,10 @@ private let reportOptions = [
   CommandOption(
     name: "metrics-file", value: "FILE",
     help: "keep metrics in this file, for the textfile collector of Prometheus' node exporter"),
+  CommandOption(
+    name: "slow-statements", value: "SECONDS",
+    help: "count SQL statements that take at least SECONDS; `workerpool status` shows the slowest with their plans",
+    defaultText: "none is counted"),
   CommandOption(name: "with-parent", help: "stop, as for SIGTERM, when the process that started this one ends"),
   CommandOption(
     name: "record", value: "FILE", help: "append all that is said between the pool and its workers to a file"),
@@ -316,6 +320,7 @@ private func configuration(_ arguments: ParsedArguments) throws -> PoolConfigura
     throw UsageError("--hook: \(error)")
   }
   if let seconds = try arguments.seconds("stalled-after", in: 1...86_400) { configuration.stalledAfter = seconds }
+  configuration.slowStatements = try arguments.seconds("slow-statements", in: 0...86_400)
   configuration.confinesWorkers = arguments.has("confine")
   configuration.confinedNeeds = try confinedNeeds(arguments)
   configuration.migratesStore = arguments.has("migrate")

@@ -27,6 +27,7 @@ extension Site {
         groups(status, names: kindNames, what: "kind", paused: Set(status.pausedKinds), by: \.kind),
         rest(status),
         processorPlot(status),
+        slowStatements(status),
         plugins(status),
       ]))
   }

@@ -307,6 +307,7 @@ private final class NobodyWaits: SupervisorDelegate {
   func demand() -> [String: Int] { [:] }
   func isBusy(_ id: WorkerID) -> Bool { false }
   func work(of id: WorkerID) -> String? { nil }
+  func takes(_ line: String, of id: WorkerID) -> Bool { false }
   func nothingCanBeStarted() {}
   func connect(_ id: WorkerID, _ connection: Connection) {}
   func drain(_ id: WorkerID) {}

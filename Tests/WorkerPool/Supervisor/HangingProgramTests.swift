@@ -59,6 +59,7 @@ private final class HangsWhenFound: SupervisorDelegate {
   func demand() -> [String: Int] { [:] }
   func isBusy(_ id: WorkerID) -> Bool { false }
   func work(of id: WorkerID) -> String? { nil }
+  func takes(_ line: String, of id: WorkerID) -> Bool { false }
   func connect(_ id: WorkerID, _ connection: Connection) {}
   func drain(_ id: WorkerID) {}
   func workerDied(_ id: WorkerID, _ obituary: Obituary) {}

@@ -166,6 +166,7 @@ final class StatusCollector {
     status.storeFailure = storeFiles.failure
     status.lockHolders = []
     status.longestTurn = core.loop.meter.longestTurn
+    status.slowStatements = core.configuration.slowStatementTable?.status
     let hangs = core.loop.blocking.hangs
     status.hangs = hangs.isEmpty ? nil : hangs
     status.survivors = survivors.all.sorted { $0.key < $1.key }.map { pid, survivor in

@@ -22,6 +22,8 @@ final class WorkerService {
   let usage: UsageMeter
   /// Jobs whose attempt has ended in this turn, by worker.
   var endedInTurn: [WorkerID: [JobKey]] = [:]
+  /// The kinds of those jobs, which the coordinator has forgotten; empty where no slow statements are counted.
+  private var kindsInTurn: [WorkerID: String] = [:]
   /// The names of the plugins that run a kind.
   private var pluginsByKind: [String: [String]] = [:]
   /// Called when the last worker of a pool that stops is gone.
@@ -64,7 +66,7 @@ final class WorkerService {
       }
       core.configuration.log(record)
     }
-    if !endedInTurn.isEmpty { endedInTurn = [:] }
+    if !endedInTurn.isEmpty { (endedInTurn, kindsInTurn) = ([:], [:]) }
   }
 
   /// Logs what a worker's death means for its jobs.
@@ -117,6 +119,17 @@ extension WorkerService: SupervisorDelegate {
     return begun.count == 1 ? name : "\(name) and \(begun.count - 1) more"
   }
 
+  func takes(_ line: String, of id: WorkerID) -> Bool {
+    core.configuration.slowStatementTable?.take(line, from: id, kind: kind(of: id)) ?? false
+  }
+
+  /// The kind of the job that the worker runs, or of the last one that has ended in this turn: lines that it wrote may
+  /// be read after its end.
+  private func kind(of id: WorkerID) -> String? {
+    let job = core.coordinator.hands.workers[id]?.begun.first
+    return job.flatMap { core.coordinator.hands.jobs[$0]?.job.kind } ?? kindsInTurn[id]
+  }
+
   func connect(_ id: WorkerID, _ connection: Connection) throws(SystemCallError) {
     try sockets.add(connection, of: id)
   }
@@ -132,6 +145,7 @@ extension WorkerService: SupervisorDelegate {
     usage.died(id, obituary)
     core.coordinator.workerDied(id, obituary)
     leavingRows[id] = nil
+    core.configuration.slowStatementTable?.forget(id)
     core.coordinator.ledger?.remove(worker: id.number)
   }
 
@@ -244,6 +258,9 @@ extension WorkerService: WorkerServerDelegate {
 
   private func ended(_ jobs: [JobKey], _ message: WorkerMessage, _ id: WorkerID) {
     endedInTurn[id, default: []] += jobs
+    if core.configuration.slowStatementTable != nil {
+      kindsInTurn[id] = jobs.last.flatMap { core.coordinator.hands.jobs[$0]?.job.kind }
+    }
     usage.ended(jobs, by: id)
     leave(jobs, id)
     core.coordinator.workerSaid(message, id)
