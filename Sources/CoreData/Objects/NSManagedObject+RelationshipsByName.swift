@@ -46,6 +46,45 @@ extension NSManagedObject {
     return MutableRelationshipList.view(of: self, index, isPrimitive: false)
   }
 
+  /// A live view of a to-many relationship of a related object: `mutableSetValue(forKey:)` of the object to which the
+  /// path leads, for its last key.
+  ///
+  /// ```swift
+  /// let books = book.mutableSetValue(forKeyPath: "author.books")
+  /// books.remove(book)
+  /// print(book.author == nil)  // true
+  /// ```
+  ///
+  /// The view holds that object and stays its view if a relationship on the way gets another one later. It fills each
+  /// object on the way. Traps if a key before the last is nil, an attribute or a to-many relationship, and as
+  /// `mutableSetValue(forKey:)`.
+  ///
+  /// Source: Apple's page on `mutableSetValue(forKeyPath:)` of `NSKeyValueCoding`.
+  public final func mutableSetValue(forKeyPath keyPath: String) -> NSMutableSet {
+    let (owner, key) = ownerOfLastKey(in: keyPath)
+    return owner.mutableSetValue(forKey: key)
+  }
+
+  /// A live view of an ordered to-many relationship of a related object: `mutableOrderedSetValue(forKey:)` of the object
+  /// to which the path leads, for its last key.
+  ///
+  /// Holds, fills and traps as `mutableSetValue(forKeyPath:)`, and traps for a relationship that is not ordered.
+  public final func mutableOrderedSetValue(forKeyPath keyPath: String) -> NSMutableOrderedSet {
+    let (owner, key) = ownerOfLastKey(in: keyPath)
+    return owner.mutableOrderedSetValue(forKey: key)
+  }
+
+  private func ownerOfLastKey(in keyPath: String) -> (owner: NSManagedObject, key: String) {
+    let keys = keyPath.components(separatedBy: ".")
+    let owner = keys.dropLast().reduce(self) { owner, key in
+      guard let next = owner.value(forKey: key) as? NSManagedObject else {
+        fatalError("\(owner.layout.name).\(key) in the path \"\(keyPath)\" has no object with a relationship.")
+      }
+      return next
+    }
+    return (owner, keys.last ?? keyPath)
+  }
+
   /// The IDs of the related objects, in any order. It creates no objects if the IDs are known. Traps for a property
   /// that is no relationship.
   ///

@@ -53,6 +53,33 @@ import Testing
     }
   }
 
+  @Test func aPathLeadsToTheRelationshipOfARelatedObject() throws {
+    try withTags { _, owner, tags in
+      let context = try #require(owner.managedObjectContext)
+      let author = context.make("Author", ["name": "Ada"])
+      let books = (0..<2).map { _ in context.make("Book", ["author": author]) }
+      let set = books[0].mutableSetValue(forKeyPath: "author.books")
+      set.remove(books[1])
+      #expect(author.members("books") == [books[0]] && books[1].object("author") == nil)
+      // It stays a view of that author's books.
+      books[0].setValue(nil, forKey: "author")
+      set.add(books[1])
+      #expect(books[1].object("author") == author)
+      #expect(tags[0].mutableSetValue(forKeyPath: "orderedBy").contains(owner))
+      let list = owner.mutableOrderedSetValue(forKeyPath: "ordered")
+      list.remove(tags[0])
+      #expect(labels(owner.mutableOrderedSetValue(forKey: "ordered")) == "bc")
+    }
+  }
+
+  @Test func aPathThatLeadsToNoObjectTraps() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let store = try TemporaryStore()
+      try store.read { context in _ = context.make("Book").mutableSetValue(forKeyPath: "author.books") }
+    }
+    expectSentence(result, "Book.author in the path \"author.books\" has no object with a relationship.")
+  }
+
   @Test func setOperationsWork() throws {
     try withTags { _, owner, tags in
       let list = owner.mutableOrderedSetValue(forKey: "ordered")

@@ -73,6 +73,8 @@ private func objects(_ object: NSManagedObject, _ note: Note, _ context: NSManag
   try object.validateForDelete()
   let _: NSMutableSet = object.mutableSetValue(forKey: "as")
   let _: NSMutableOrderedSet = object.mutableOrderedSetValue(forKey: "as")
+  let _: NSMutableSet = object.mutableSetValue(forKeyPath: "as")
+  let _: NSMutableOrderedSet = object.mutableOrderedSetValue(forKeyPath: "as")
   let _: [NSManagedObjectID] = object.objectIDs(forRelationshipNamed: "as")
   let _: Bool = object.hasFault(forRelationshipNamed: "as")
   object.awakeFromInsert()
