@@ -4,9 +4,9 @@ import Glibc
 /// What a process and all that it starts may do: read, write and execute files in some places, and use networks or not.
 /// Everything else is denied, to root too.
 ///
-/// Landlock guards files, TCP, signals and abstract sockets, as far as the kernel knows them; a filter denies all sockets
-/// but those of networks that are allowed, system calls that no worker needs, and those that change other processes or
-/// files by their path. Root loses all capabilities but those for files and users.
+/// Landlock guards files, TCP, signals and abstract sockets, as far as the kernel knows them; a filter denies all
+/// sockets but those of networks that are allowed, system calls that no worker needs, and those that change other
+/// processes or files by their path. Root loses all capabilities but those for files and users.
 ///
 /// Source: landlock(7), seccomp(2).
 package struct Confinement: Equatable, Sendable {

@@ -2,8 +2,8 @@ import Glibc
 
 /// A mark that a process bears and passes on to all that it starts, in a new session and with an empty environment too.
 ///
-/// It is the soft limit of RLIMIT_LOCKS, which every process inherits over fork(2) and execve(2), and which Linux has not
-/// enforced since 2.4.25 (getrlimit(2)). A process of the same user can take its own mark away, but not by mistake.
+/// It is the soft limit of RLIMIT_LOCKS, which every process inherits over fork(2) and execve(2), and which Linux has
+/// not enforced since 2.4.25 (getrlimit(2)). A process of the same user can take its own mark away, but not by mistake.
 package struct ProcessMark: Equatable, Sendable {
   /// The name's hash, above the bits of the marked process's ID. Process IDs are below 2^22 (proc(5), `pid_max`).
   let bits: UInt64

@@ -1,7 +1,8 @@
 import CoreData
 import Jobs
 
-/// Chooses jobs by their state, kind, queue, batch, tag, time, a text, or a predicate. A job is chosen if all that is set fits.
+/// Chooses jobs by their state, kind, queue, batch, tag, time, a text, or a predicate. A job is chosen if it
+/// matches all that is set.
 ///
 /// ```swift
 /// import PoolClient

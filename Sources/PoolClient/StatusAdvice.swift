@@ -39,8 +39,8 @@ public enum StatusAdvice {
   /// A thread that has not come back from a system call, and a turn of the loop that took too long.
   private static func loop(_ status: PoolStatus) -> [Advice] {
     var lines: [Advice] = (status.hangs ?? []).map { hang in
-      "\(hang.subject) has not answered for \(StatusText.duration(hang.seconds)); the pool goes on without it: see that "
-        + "its disk or server answers"
+      "\(hang.subject) has not answered for \(StatusText.duration(hang.seconds)); the pool goes on without it: see "
+        + "that its disk or server answers"
     }
     if let turn = status.longestTurn, turn.seconds >= longTurn {
       lines.append(
@@ -119,7 +119,8 @@ public enum StatusAdvice {
     }
     if let files = status.rejectedFiles, files > 0 {
       lines.append(
-        "\(Plural.text(files, "bad file")) \(files == 1 ? "lies" : "lie") in rejected/, with a .error file that says why"
+        "\(Plural.text(files, "bad file")) \(files == 1 ? "lies" : "lie") in rejected/, with a .error file that says "
+          + "why"
       )
     }
     return lines

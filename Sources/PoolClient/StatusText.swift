@@ -79,7 +79,8 @@ public enum StatusText {
 
   /// `pool 4711, running; started 2 h 5 min ago`.
   static func title(_ status: PoolStatus) -> String {
-    "pool \(status.pid), \(status.phase); \(status.version.map { "version \($0), " } ?? "")started \(duration(status.age)) ago\(pauses(status))"
+    let version = status.version.map { "version \($0), " } ?? ""
+    return "pool \(status.pid), \(status.phase); \(version)started \(duration(status.age)) ago\(pauses(status))"
   }
 
   /// The numbers of the pool: a line for each subject, its name first.

@@ -134,7 +134,8 @@ enum CommonOptions {
   static let store = CommandOption(
     name: "store", value: "FILE",
     help:
-      "the SQLite store, or the URL of a PostgreSQL database; without it, that of the pool which runs on the queue directory"
+      "the SQLite store, or the URL of a PostgreSQL database; without it, that of the pool which runs on the queue "
+      + "directory"
   )
   static let model = CommandOption(
     name: "model", value: "PATH",

@@ -2,7 +2,8 @@ import Foundation
 import TestFiles
 import Testing
 
-/// Each example of the guides runs in a process of its own, which ends with an error if something differs from its page.
+/// Each example of the guides runs in a process of its own, which ends with an error if something differs from its
+/// page.
 @Suite struct ExamplesTests {
   @Test(arguments: Guide.pages.filter(\.hasExample).map(\.number))
   func anExampleShowsWhatItsPagePromises(_ number: Int) throws {

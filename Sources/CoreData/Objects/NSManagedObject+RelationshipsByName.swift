@@ -65,8 +65,8 @@ extension NSManagedObject {
     return owner.mutableSetValue(forKey: key)
   }
 
-  /// A live view of an ordered to-many relationship of a related object: `mutableOrderedSetValue(forKey:)` of the object
-  /// to which the path leads, for its last key.
+  /// A live view of an ordered to-many relationship of a related object: `mutableOrderedSetValue(forKey:)` of the
+  /// object to which the path leads, for its last key.
   ///
   /// Holds, fills and traps as `mutableSetValue(forKeyPath:)`, and traps for a relationship that is not ordered.
   public final func mutableOrderedSetValue(forKeyPath keyPath: String) -> NSMutableOrderedSet {

@@ -19,8 +19,8 @@ extension JobStore {
     return row
   }
 
-  /// The files whose jobs are in the store, but which may still lie in a queue directory: in that of the pool that asks,
-  /// or in another that has been used with the store.
+  /// The files whose jobs are in the store, but which may still lie in a queue directory: in that of the pool that
+  /// asks, or in another that has been used with the store.
   public func takenFiles(in context: NSManagedObjectContext) throws -> [TakenFileRow] {
     let request = PoolFile.fetchRequest()
     request.returnsObjectsAsFaults = false

@@ -109,8 +109,8 @@ public enum JobModelError: Error, Hashable, Sendable, CustomStringConvertible {
         + "version \(JobModel.oldestTablesVersion) or later: run the jobs with the version that wrote them"
     case .olderPoolsRun(let path, let version, let pools):
       "the pool's tables in \(path) are of version \(version), and pools that run there do not understand version "
-        + "\(JobModel.tablesVersion): install this version of workerpool on their hosts, and stop them; nothing is changed "
-        + "before. They are: \(pools.joined(separator: "; "))"
+        + "\(JobModel.tablesVersion): install this version of workerpool on their hosts, and stop them; nothing is "
+        + "changed before. They are: \(pools.joined(separator: "; "))"
     case .noConfiguration(let name, let configurations):
       "the model has no configuration \(name); it has \(configurations.sorted().joined(separator: ", "))"
     }

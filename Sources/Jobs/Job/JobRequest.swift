@@ -83,8 +83,8 @@ public struct JobRequest: Hashable, Sendable {
   public var uniqueBy: [UniquePart] = []
   /// Of equal jobs one is taken in each period of this many seconds, finished or not. Periods begin at multiples of
   /// this length since 1970 in UTC: one of 3600 is an hour of the clock, one of 86,400 a day. Default nil. It needs
-  /// ``uniqueBy`` or ``uniqueKey``. ``JobOptions/uniqueFor`` counts from the arrival of a job instead, and has no effect
-  /// beside a period.
+  /// ``uniqueBy`` or ``uniqueKey``. ``JobOptions/uniqueFor`` counts from the arrival of a job instead, and has no
+  /// effect beside a period.
   public var uniquePeriod: Double?
   /// Attempts that may throw before the job is dead; nil, the default, is the kind's own number, and 20 without one. A
   /// job file takes 1 to 1000.

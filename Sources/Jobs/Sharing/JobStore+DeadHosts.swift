@@ -91,8 +91,8 @@ extension JobStore {
     return blamed
   }
 
-  /// A pool that was cut off is back, under another identity: gives back what it had claimed before. It has not died, so
-  /// its death is not counted, or no longer if another pool has counted it meanwhile. Saves.
+  /// A pool that was cut off is back, under another identity: gives back what it had claimed before. It has not died,
+  /// so its death is not counted, or no longer if another pool has counted it meanwhile. Saves.
   ///
   /// - Parameter jobs: the keys of the jobs that it had claimed.
   public func takeBack(claimsOf member: Int64, _ jobs: [Int64], in context: NSManagedObjectContext) throws {

@@ -20,7 +20,8 @@ public struct PoolOwner: Hashable, Sendable {
   public var ledger: String
   /// Among pools that share a store the identity of its ``PoolMember``: when that is forgotten, so is the owner.
   public var member: Int64?
-  /// The version of workerpool that the pool is of, as `workerpool --version` prints it; nil for pools that did not tell.
+  /// The version of workerpool that the pool is of, as `workerpool --version` prints it; nil for pools that did not
+  /// tell.
   public var version: String?
   /// The newest version of the pool's tables that the pool understands; nil for pools that did not tell.
   public var tables: Int?

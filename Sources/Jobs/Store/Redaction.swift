@@ -39,8 +39,8 @@ public struct Redaction: Hashable, Sendable {
     }
   }
 
-  /// The text as it is shown. Other texts than JSON stay as they are; but nothing is shown of one that begins like JSON,
-  /// cannot be read, for example because its end was cut off, and has one of the names.
+  /// The text as it is shown. Other texts than JSON stay as they are. Nothing is shown of one that begins like JSON and
+  /// has one of the names, but cannot be read, for example because its end was cut off.
   ///
   /// - Parameter field: the name of the field that has the text; nil inside of one.
   func shown(_ text: String, of field: String?) -> String {

@@ -80,8 +80,8 @@ struct StoreVersions {
     }
   }
 
-  /// Why a store that additions do not bring to this version is refused; nil for a store that has no newer version. What
-  /// older versions lack is added, so a newer store has something that this version does not know.
+  /// Why a store that additions do not bring to this version is refused; nil for a store that has no newer version.
+  /// What older versions lack is added, so a newer store has something that this version does not know.
   var refusal: JobModelError? {
     if let version, version < JobModel.tablesVersion { nil } else { .storeIsNewer(place) }
   }

@@ -17,8 +17,8 @@ extension Coordinator {
     dispatch()
   }
 
-  /// Goes on with workers of the program before this one in the process, and what they hold. Called before the kinds are
-  /// known.
+  /// Goes on with workers of the program before this one in the process, and what they hold. Called before the kinds
+  /// are known.
   mutating func adopt(_ former: Hands, _ indices: [WorkerID: [JobKey: Int]]) {
     hands.adopt(former, indices)
     for held in hands.jobs.values { groups.take(groups.limited(of: held.job)) }

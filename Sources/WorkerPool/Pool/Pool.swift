@@ -60,7 +60,10 @@ public enum Pool {
       case .noModel(let store): "there is no store at \(store) yet: --model must name the model of the new store"
       case .store(let path, let reason): "the store \(path) cannot be opened: \(reason)"
       case .storeIsTaken(let path, let pid, let queue):
-        Self.storeIsTaken(path, pid, queue)
+        "another pool\(pid.map { ", process \($0)," } ?? "") runs on the store \(path)"
+          + (queue.map { " with the queue directory \($0)" } ?? "")
+          + "; a store has one pool: stop that one first (workerpool stop"
+          + (queue.map { " --queue \(ShellWord.quoted($0))" } ?? "") + ")"
       case .storeIsBusy(let path, let pid, let command):
         "workerpool \(command), process \(pid), works on the store \(path): try again when it has ended"
       case .storeIsReadOnly(let path, let directory, let reason):
@@ -68,12 +71,12 @@ public enum Pool {
           + "\(directory.map { ", because its directory \($0) cannot" } ?? ""): \(reason); the pool keeps its jobs "
           + "there"
       case .modelDoesNotFit(let model, let store, let difference) where StorePlace(store).isServer:
-        "the model \(model) does not fit the store \(store): \(difference); \(Self.serverMigration); else give --model the "
-          + "version that the store was made with"
+        "the model \(model) does not fit the store \(store): \(difference); \(Self.serverMigration); else give --model "
+          + "the version that the store was made with"
       case .modelDoesNotFit(let model, let store, let difference):
         "the model \(model) does not fit the store \(store): \(difference); to migrate the store: "
-          + "workerpool migrate --store \(ShellWord.quoted(store)) --model \(ShellWord.quoted(model)) (with --dry-run it "
-          + "shows what changes), or run --migrate; else give --model the version that the store was made with"
+          + "workerpool migrate --store \(ShellWord.quoted(store)) --model \(ShellWord.quoted(model)) (with --dry-run "
+          + "it shows what changes), or run --migrate; else give --model the version that the store was made with"
       case .confinement(let reason): "workers cannot be confined: \(reason); without --confine they run as they are"
       case .noPlugins(let reason): "no plugin can be started: \(reason)"
       case .tooFewOpenFiles(let needed, let limit):

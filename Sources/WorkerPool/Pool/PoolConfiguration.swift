@@ -61,9 +61,10 @@ public struct PoolConfiguration: Sendable {
   /// in up to 366 days. `--rate KIND=N/SECONDS`. For services that refuse more requests; jobs over the rate wait and
   /// fail nothing.
   public var kindRates: [String: JobRate] = [:]
-  /// Seconds of processor time that one attempt of a job may use, by its kind; instead of what the plugin says. Default:
-  /// none; above 0. `--job-cpu KIND=SECONDS`. The programs that its worker starts count, too. A job that uses more is
-  /// killed with its worker, up to half a second later, and the attempt has failed with the type `processor-time`.
+  /// Seconds of processor time that one attempt of a job may use, by its kind; instead of what the plugin says.
+  /// Default: none; above 0. `--job-cpu KIND=SECONDS`. The programs that its worker starts count, too. A job that uses
+  /// more is killed with its worker, up to half a second later, and the attempt has failed with the type
+  /// `processor-time`.
   public var kindProcessorTimes: [String: Double] = [:]
   /// Whether job files of other users are taken if they belong to the pool's group; see `workerpool run --help`.
   /// Default `false`: only those of the pool's own user are. `--allow-group`. Jobs run with the rights of the pool, so

@@ -17,8 +17,8 @@ extension Supervisor.Configuration {
 
 extension WorkerConfinement {
   /// The store's files, which SQLite keeps as long as the pool has them open, and not their directory: it may be
-  /// a user's home. Workers have one place of the queue directory, the one where jobs are submitted: `exec.json` says what
-  /// `exec` may start, and the pool, which nothing confines, trusts the other files there.
+  /// a user's home. Workers have one place of the queue directory, the one where jobs are submitted: `exec.json` says
+  /// what `exec` may start, and the pool, which nothing confines, trusts the other files there.
   init(_ configuration: PoolConfiguration) {
     let store = URL(fileURLWithPath: configuration.store).resolvingSymlinksInPath()
     let layout = QueueLayout(root: URL(fileURLWithPath: configuration.queue).path)

@@ -87,7 +87,8 @@ extension ParsedArguments {
     guard first == "show" else {
       let other = command != "jobs" && ObjectURI.key(name: first) != nil ? "jobs" : command
       throw UsageError(
-        "workerpool \(command) does not know what to do with \"\(first)\"; for one alone: workerpool \(other) show \(first)"
+        "workerpool \(command) does not know what to do with \"\(first)\"; for one alone: workerpool \(other) show "
+          + first
       )
     }
     guard operands.count > 1 else { throw UsageError("show needs \(what)") }

@@ -19,7 +19,8 @@ let statusCommand = CommandDescription(
     CommandOption(
       name: "watch",
       help:
-        "go on showing it until the pool stops; on a terminal: q quits, arrows scroll, n b m c d sort the workers, ? explains the keys"
+        "go on showing it until the pool stops; on a terminal: q quits, arrows scroll, n b m c d sort the workers, "
+        + "? explains the keys"
     ),
     CommandOption(name: "interval", value: "SECONDS", help: "with --watch: time between two updates", defaultText: "1"),
   ],

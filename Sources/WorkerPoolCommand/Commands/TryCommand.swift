@@ -12,8 +12,8 @@ let tryCommand = CommandDescription(
   discussion: """
     Copies the store into a temporary directory, runs one attempt of the job there in one worker process, and shows how
     it ends, its output, what its process printed, and the objects that it inserted, updated and deleted. The store, its
-    jobs and a pool that runs on it stay as they are; no pool is needed. Effects outside of the store are real: files that
-    the job writes, programs that it starts, messages that it sends.
+    jobs and a pool that runs on it stay as they are; no pool is needed. Effects outside of the store are real: files
+    that the job writes, programs that it starts, messages that it sends.
 
       workerpool try import --set file=/data/countries.json --set entity=Country --store app.sqlite
       workerpool try p17

@@ -5,8 +5,8 @@ import PoolClient
 let webCommand = CommandDescription(
   name: "web", summary: "Show the pool in the browser",
   discussion: """
-    Prints a URL with a token, which opens the pages, and serves them until Ctrl-C. The pages are a program of their own,
-    workerpool-web, beside this one; they can neither slow nor break the pool.
+    Prints a URL with a token, which opens the pages, and serves them until Ctrl-C. The pages are a program of their
+    own, workerpool-web, beside this one; they can neither slow nor break the pool.
 
       workerpool web --queue queue/
       workerpool web --queue queue/ --socket /run/workerpool/web.sock --host jobs.example.org --read-only

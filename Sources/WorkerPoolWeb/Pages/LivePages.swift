@@ -27,8 +27,8 @@ final class LivePages: @unchecked Sendable {
   static let most = 24
   /// Seconds between two looks at a page.
   static let interval = 2.0
-  /// Seconds after which a browser hears a sign of life, so that one that is gone is noticed: until then its page counts
-  /// among those that are live.
+  /// Seconds after which a browser hears a sign of life, so that one that is gone is noticed: until then its page
+  /// counts among those that are live.
   private static let silence = 2.0
 
   init(_ lanes: SiteLanes, _ sessions: Sessions) {

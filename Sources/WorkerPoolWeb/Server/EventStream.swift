@@ -53,8 +53,8 @@ final class EventStream: Sendable {
     self.connection.store(UInt(bitPattern: connection), ordering: .relaxed)
   }
 
-  /// Fills the buffer with the next bytes of the stream; without any, the connection is suspended. Returns their number,
-  /// or -1 at the stream's end.
+  /// Fills the buffer with the next bytes of the stream; without any, the connection is suspended. Returns their
+  /// number, or -1 at the stream's end.
   func read(into buffer: UnsafeMutablePointer<CChar>, _ size: Int) -> Int {
     state.withLock { state in
       // MHD_CONTENT_READER_END_OF_STREAM.

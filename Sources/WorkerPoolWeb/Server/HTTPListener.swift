@@ -34,7 +34,8 @@ struct HTTPListener {
       close(descriptor)
       throw ListenError(
         description:
-          "port \(port) of 127.0.0.1 cannot be used: \(String(cString: strerror(reason))); --port 0 takes any that is free"
+          "port \(port) of 127.0.0.1 cannot be used: \(String(cString: strerror(reason))); --port 0 takes any that is "
+          + "free"
       )
     }
     let isNamed = withUnsafeMutablePointer(to: &address) {

@@ -3,8 +3,8 @@ import Glibc
 import TestFiles
 import Testing
 
-/// The cluster of the page FailoverCluster: three hosts with etcd, Patroni and PostgreSQL, and two hosts for pools, with
-/// HAProxy, at one ``NetworkSwitch``. The files of its configuration are those of the page.
+/// The cluster of the page FailoverCluster: three hosts with etcd, Patroni and PostgreSQL, and two hosts for pools,
+/// with HAProxy, at one ``NetworkSwitch``. The files of its configuration are those of the page.
 final class FailoverCluster {
   static let page = "Sources/WorkerPool/WorkerPool.docc/FailoverCluster.md"
   static let nodes = ["db1", "db2", "db3"]

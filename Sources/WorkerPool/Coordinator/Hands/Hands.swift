@@ -8,7 +8,8 @@ import WorkerProtocol
 struct Hands: Codable {
   private(set) var workers: [WorkerID: WorkerHand] = [:]
   private(set) var jobs: [JobKey: HeldJob] = [:]
-  /// Jobs that have left a hand, and of which the pool writes how they ended; each takes its worker's credit until then.
+  /// Jobs that have left a hand, and of which the pool writes how they ended; each takes its worker's credit until
+  /// then.
   private var unsettled: [JobKey: WorkerID] = [:]
   /// The number of the last handing out.
   private var run = 0

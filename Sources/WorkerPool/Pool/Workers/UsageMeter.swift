@@ -6,9 +6,9 @@ import PoolClient
 /// their kind may.
 ///
 /// It asks the kernel about a worker's process, so it measures workers in all languages. That takes some two
-/// hundred microseconds, which short jobs must not pay: a process is asked when a job ends and the last time is a while ago, and
-/// the jobs that have ended since share what was used, by the time that they ran. A job that ran for long has its own
-/// measure.
+/// hundred microseconds, which short jobs must not pay: a process is asked when a job ends and the last time is a while
+/// ago, and the jobs that have ended since share what was used, by the time that they ran. A job that ran for long has
+/// its own measure.
 final class UsageMeter {
   /// A worker process: what it had used when it was last asked, and which jobs have ended since.
   private final class Account {
