@@ -22,7 +22,7 @@ package struct Program: Sendable {
   package var pidVariable: String?
   /// What the process passes on to all that it starts; nil for nothing.
   package var mark: ProcessMark?
-  /// What the process and all that it starts may do, and nobody can take back; nil for what this process may.
+  /// The limits of the process and all that it starts, which cannot be lifted later; nil for those of this process.
   package var confinement: Confinement?
 
   /// The number at which a program finds the descriptor that it inherits beside the standard ones.

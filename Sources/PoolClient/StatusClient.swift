@@ -69,7 +69,7 @@ public final class StatusClient {
   /// ```
   ///
   /// - Parameter queue: the path of the directory.
-  /// - Throws: ``Failure/notRunning(queue:)`` if nobody listens there; a pool that starts gets five seconds to.
+  /// - Throws: ``Failure/notRunning(queue:)`` if no pool listens there; a pool that starts gets five seconds to.
   ///   ``Failure/notAllowed(path:)`` for another user's pool.
   public convenience init(queue: String) throws(Failure) { try self.init(queue: queue, webUser: nil) }
 
@@ -104,7 +104,7 @@ public final class StatusClient {
   /// Seconds that a pool has to listen: it does so a second after its start, also when its store is not open then.
   private static let startTime = 5.0
 
-  /// The process of a pool that has the queue directory open, although nobody listens; nil when none has.
+  /// The process of a pool that has the queue directory open but does not listen; nil when none has.
   private static func silentPool(_ layout: QueueLayout) -> Int32? {
     guard let text = try? String(contentsOfFile: layout.pidFile, encoding: .utf8), let pid = Int32(text),
       let queue = FileID(path: layout.root),

@@ -28,7 +28,7 @@ public final class StoreReader {
   private var otherRuns: [Int64: JobRun] = [:]
   /// Why jobs wait: as if no pool ran, before ``note(_:_:)`` says otherwise.
   public internal(set) var waits = JobWaits(nil)
-  /// Whether filters may not find out what the pool's `--redact` hides: for readers on behalf of somebody who cannot
+  /// Whether filters may not find out what the pool's `--redact` hides: for readers on behalf of a person who cannot
   /// read the store itself.
   package var keepsSecrets = false
   /// Throws where reading must not go on: asked between jobs that are looked at one by one, of which

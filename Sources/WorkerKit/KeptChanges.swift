@@ -29,7 +29,7 @@ final class KeptChanges: @unchecked Sendable {
       guard !changes.isEmpty else { return dropRow() }
       save = JobSave(attempt: attemptNumber, date: store.now, changes: changes)
     } catch {
-      // Whatever keeps the changes from being read must not be taken for no changes.
+      // An error while the changes are read must not look like no changes.
       save = JobSave(attempt: attemptNumber, date: store.now, changes: [], omission: FailureText.text(error))
     }
     do {

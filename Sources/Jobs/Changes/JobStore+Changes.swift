@@ -44,7 +44,7 @@ extension JobStore {
       .map { Date(timeIntervalSinceReferenceDate: $0) }
   }
 
-  /// Notes that the changes of a job are undone, without saving. The save fails if somebody else has done so first.
+  /// Notes that the changes of a job are undone, without saving. The save fails if another process has done so first.
   static func setUndone(_ key: JobKey, at date: Date, in context: NSManagedObjectContext) {
     let setting = PoolSetting(context: context)
     setting.name = "\(undone)\(key)"

@@ -4,7 +4,7 @@ import CoreData
 ///
 /// Which of them had begun, no row says: that would cost each job a write. So the row counts the deaths in a row. A job
 /// that was there twice is a *suspect*: a pool claims one suspect at a time, and when that pool dies, too, the job gets
-/// the blame, and all deaths count as crashes. A host that dies once, for whatever reason, costs no job anything.
+/// the blame, and all deaths count as crashes. One death of a host has no consequence for its jobs.
 extension JobStore {
   /// Earlier versions and other programs write a zero where no pool has died.
   static var isNoSuspect: NSPredicate { NSPredicate(format: "hostDeaths == nil OR hostDeaths < 2") }

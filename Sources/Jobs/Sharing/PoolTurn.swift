@@ -17,7 +17,7 @@ extension PoolTurn {
   /// The turn of claims that a limit or a rate bounds.
   static let claims = "claims"
 
-  /// Begins a turn: reads the row, or inserts it. Whatever is read after this is as new as the row.
+  /// Begins a turn: reads the row, or inserts it. All that is read after this is at least as new as the row.
   static func begin(_ name: String, in context: NSManagedObjectContext) throws -> PoolTurn {
     let request = fetchRequest()
     request.predicate = NSPredicate(format: "name == %@", name)

@@ -75,8 +75,7 @@ struct RateTurn {
     return Set(try context.fetch(request).compactMap(\.key))
   }
 
-  /// Which jobs of a dead pool have begun in its places, nobody knows. In a SQLite file all other pools are dead. All
-  /// of the places count as begun now: the rate may be kept too well for a period, and is never exceeded.
+  /// It is unknown which jobs of a dead pool have begun in its places. In a SQLite file all other pools are dead.
   private mutating func dateBeginnings(
     ofGone store: JobStore, now: Double, in context: NSManagedObjectContext
   ) throws {
@@ -95,7 +94,8 @@ struct RateTurn {
   /// Seconds until one more may be taken; nil if jobs that have not begun have all places.
   func wait(now: Double) -> Double? { shared.wait(now: now) }
 
-  /// Writes the row, without saving: each of the jobs takes a place, and jobs to come take so many.
+  /// Writes the row, without saving: each of the jobs takes a place, and jobs to come take the number of places that is
+  /// given.
   mutating func write(claiming jobs: [JobKey] = [], taking places: Int = 0) {
     claimed = jobs
     self.places = places

@@ -41,7 +41,7 @@ public struct HistoryInterval: Equatable, Sendable {
     (waiting, running) = (times.waiting, times.running)
   }
 
-  /// Jobs that ended, in whatever state.
+  /// Jobs that ended, in any state.
   public var total: Int { counts.reduce(0, +) }
 
   /// Whether a pool has noted the interval at its end. Until then only deleted jobs count.

@@ -5,17 +5,17 @@ import CoreData
 /// Keep more for statistics and for tracing what happened; less where the store's size matters: a job takes about as
 /// many bytes as its parameters, its output and its errors.
 public struct JobRetention: Hashable, Sendable {
-  /// The seconds for which the store keeps jobs that succeeded or were cancelled. Nil keeps them for ever. Default:
-  /// 7 days.
+  /// The seconds for which the store keeps jobs that succeeded or were cancelled. Nil keeps them without a time limit.
+  /// Default: 7 days.
   public var finished: Double?
-  /// The seconds for which the store keeps dead jobs, because a person may want to retry them. Nil keeps them for ever.
-  /// Default: 30 days.
+  /// The seconds for which the store keeps dead jobs, because a person may want to retry them. Nil keeps them without a
+  /// time limit. Default: 30 days.
   public var dead: Double?
   /// Of the jobs that succeeded, the store keeps this many of the youngest, and as many of those that were cancelled.
   /// Jobs that have to stay are kept besides. Nil keeps all. Default: 100,000.
   public var count: Int?
 
-  /// The times are in seconds. Nil keeps jobs for ever.
+  /// The times are in seconds. Nil keeps jobs without a time limit.
   public init(finished: Double? = 7 * 86_400, dead: Double? = 30 * 86_400, count: Int? = 100_000) {
     self.finished = finished
     self.dead = dead

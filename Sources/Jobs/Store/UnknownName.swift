@@ -1,4 +1,4 @@
-/// A name that nobody knows, with the known name that was probably meant.
+/// A name that is not known, with the known name that was probably meant.
 ///
 /// The one place that decides this: for the names that a running pool is asked about, for those of its options, and for
 /// those by which people choose jobs in a store.

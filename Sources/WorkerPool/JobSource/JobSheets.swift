@@ -60,7 +60,7 @@ struct JobSheets {
     if let timeout { members.append(JSONMember("timeout", .number(timeout))) }
     var bytes: [UInt8] = []
     JSONValue.object(members).write(to: &bytes)
-    // The first sheet makes it. Somebody may have removed it since.
+    // The first sheet makes it. It may have been removed since.
     if access(directory, F_OK) != 0 { mkdir(directory, QueueLayout.privateMode) }
     runs[key] = run
     try ReplacingFile.write(

@@ -49,7 +49,7 @@ final class StoreMembership: Sendable {
   private struct State {
     var session: ServerSession?
     var report: (@Sendable (Event) -> Void)?
-    /// Events that came before anybody listened.
+    /// Events that came before there was a listener.
     var early: [Event] = []
     var neighbour: (identity: Int64, hold: ServerLockHold)?
     var leadership: ServerLockHold?

@@ -4,13 +4,13 @@ import Jobs
 import LinuxSystem
 
 /// The file of a ledger: mapped into memory, so that writing costs no system call and outlives a `kill -9`, with a copy
-/// in memory from which the file is made again when somebody has removed or truncated it.
+/// in memory from which the file is made again when another process has removed or truncated it.
 ///
 /// A record of 32 bytes takes 10 ns so, and 1.1 µs by pwrite(2). A job has three records, and takes 36 µs of all
 /// processors where the pool runs 55,000 a second: 9 %. One write for sixteen records would be 80 ns each. But each
-/// write is an event (IN_MODIFY) for the watch that notices when somebody truncates the file: with that a write takes
-/// 3.2 µs, and wakes the loop once more. So the price of no system call, the handler of SIGBUS in ``TruncatedPages``,
-/// is the smaller one.
+/// write is an event (IN_MODIFY) for the watch that notices when another process truncates the file: with that a write
+/// takes 3.2 µs, and wakes the loop once more. So the price of no system call, the handler of SIGBUS in
+/// ``TruncatedPages``, is the smaller one.
 ///
 /// Used on one thread at a time.
 final class LedgerFile {
@@ -98,8 +98,9 @@ final class LedgerFile {
 
 /// A ledger's file in memory.
 ///
-/// When somebody truncates the file, writing to its pages raises SIGBUS (mmap(2)). A handler then puts an empty page
-/// there that belongs to this process alone: what is written to it is lost for others until the file is made again.
+/// When another process truncates the file, writing to its pages raises SIGBUS (mmap(2)). A handler then puts an empty
+/// page there that belongs to this process alone: what is written to it is lost for others until the file is made
+/// again.
 final class LedgerMapping {
   let start: UnsafeMutableRawPointer
   private let size: Int

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// Ranges of memory in which SIGBUS does not end the process: files that somebody else may truncate are mapped there.
+/// Ranges of memory in which SIGBUS does not end the process: files that another process may truncate are mapped there.
 enum TruncatedPages {
   /// Ranges at a time; those beyond are not guarded.
   private static let most = 256

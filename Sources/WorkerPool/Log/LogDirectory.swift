@@ -93,7 +93,7 @@ private final class RotatingFile: @unchecked Sendable {
     }
   }
 
-  /// Somebody may have removed or renamed the file, or the whole directory.
+  /// A person may have removed or renamed the file, or the whole directory.
   private func closeIfMoved() {
     var (own, there) = (stat(), stat())
     guard descriptor >= 0, fstat(descriptor, &own) == 0 else { return }

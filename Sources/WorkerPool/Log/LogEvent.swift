@@ -60,7 +60,7 @@ public enum LogEvent: String, Sendable, CaseIterable {
   case fileRejected = "file.rejected"
   /// Another directory has taken the place of one in the queue directory.
   case queueReplaced = "queue.replaced"
-  /// Somebody has removed something from `run/`, which the pool has made again.
+  /// A file of `run/` was removed from outside, and the pool has made it again.
   case runRestored = "run.restored"
   /// An attempt ended in an error.
   case jobFailed = "job.failed"
@@ -131,7 +131,7 @@ public enum LogField: Equatable, Sendable {
   case userID(UInt32)
   /// The name of that user.
   case user(String)
-  /// Who was logged in at a web program, as that program says; empty for somebody without a name.
+  /// Who was logged in at a web program, as that program says; empty for a person without a name.
   case webUser(String)
   /// The version of workerpool that writes the log.
   case version(String)

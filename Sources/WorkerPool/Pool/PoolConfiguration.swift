@@ -29,7 +29,7 @@ public struct PoolConfiguration: Sendable {
   /// find the pool by it, and each pool has one of its own, on a file system of this machine.
   public var queue: String
   /// Directories with `worker-NAME` executables; the first directory that has a name wins. Default: that of the running
-  /// executable. `--plugins` puts directories before it. Whoever can write there runs code as the pool's user.
+  /// executable. `--plugins` puts directories before it. A user who can write there can run code as the pool's user.
   public var pluginDirectories: [String]
   /// Worker processes in all. Default 2; 0 to 1000. `--workers`.
   ///
@@ -46,7 +46,7 @@ public struct PoolConfiguration: Sendable {
   /// Shares of the picks for queues, by name; queues without a weight share 1. Default: none, priority decides alone; 1
   /// to 1,000,000. `--weight`.
   ///
-  /// Set weights where a queue with many jobs of high priority would keep others waiting for ever. Inside of a queue
+  /// Set weights where a queue with many jobs of high priority would keep others waiting without end. Inside of a queue
   /// priority decides as before.
   public var queueWeights: [String: Int] = [:]
   /// How many jobs of a kind may be in hand at a time; instead of what the plugin says. Default: none; 1 to 1,000,000.

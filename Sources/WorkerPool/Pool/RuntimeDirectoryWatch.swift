@@ -3,13 +3,13 @@ import Glibc
 import Jobs
 import LinuxSystem
 
-/// Puts back what somebody removes from `run/` while the pool runs. Without its socket no command would reach the pool;
+/// Puts back files of `run/` that are removed while the pool runs. Without its socket no command would reach the pool;
 /// without its ledger the next pool would not know who holds which job.
 final class RuntimeDirectoryWatch {
   private let core: PoolCore
   private let status: StatusService
   private let layout: QueueLayout
-  /// The queue directory that the pool has locked. When somebody has moved it, another pool may use its path, so that
+  /// The queue directory that the pool has locked. After it was moved, another pool may use its path, so that
   /// nothing is written there.
   private let queue: FileID?
   private var events: FileEvents?

@@ -1,5 +1,5 @@
-/// Names for the files in `taken/`, each unique for ever: a random number of the pool's start, a counter, and the
-/// producer's name.
+/// Names for the files in `taken/`, none of which is used twice: a random number of the pool's start, a counter, and
+/// the producer's name.
 ///
 /// The producer's name stays whole, so that messages and `rejected/` show it: with 15 bytes before it and at most
 /// ``IncomingDirectory/longestName`` of its own a name has at most 255 bytes, as many as Linux allows.

@@ -78,7 +78,7 @@ public enum SystemdUnit {
   /// Where the units of the web program find its options.
   private static let webOptions = "/etc/workerpool-web.conf"
 
-  /// The text of the unit of the web program, which ``webSocket`` starts when somebody connects.
+  /// The text of the unit of the web program, which ``webSocket`` starts at the first connection.
   public static func web(executable: String) -> String {
     """
     # Put this into /etc/systemd/system/workerpool-web.service and workerpool-web.socket beside it, write

@@ -3,9 +3,9 @@ import PoolClient
 /// Who asks the pool for a change, for the log: rights hang on the user alone, whom the kernel names.
 struct Requester: Equatable {
   let userID: UInt32
-  /// Nil where nobody knows.
+  /// Nil where it is not known.
   let userName: String?
-  /// Who is logged in at a web program, as that program says; empty for somebody without a name. Nil for a command
+  /// Who is logged in at a web program, as that program says; empty for a person without a name. Nil for a command
   /// line.
   let webUser: String?
 

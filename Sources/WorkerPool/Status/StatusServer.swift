@@ -166,7 +166,7 @@ final class StatusServer {
     publish { StatusReply(ended: uris()) }
   }
 
-  /// Whether anybody observes.
+  /// Whether any client observes.
   var hasObservers: Bool { clients.values.contains(where: \.isObserving) }
 
   /// Tells the observers of what happened at another pool. Returns whether there are any.

@@ -7,7 +7,7 @@ enum ModelFit {
   /// In what model and store differ; `nil` when they do not, or when that cannot be read.
   static func difference(model path: String, store: String) -> String? {
     let place = StorePlace(store)
-    // What cannot be read has no difference to tell: whoever opens it says why.
+    // A file that cannot be read has no difference to report: opening it gives the error.
     guard let model = try? ModelLoader.load(path),
       let metadata = try? NSPersistentStoreCoordinator.metadataForPersistentStore(
         ofType: place.storeType, at: place.url, options: nil),

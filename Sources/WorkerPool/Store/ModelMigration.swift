@@ -54,7 +54,7 @@ public struct ModelMigration {
 
   /// How far the work is.
   public enum Progress: Equatable, Sendable {
-    /// So many pages of all pages are in the backup.
+    /// The number of pages that are in the backup, and of all pages.
     case backingUp(Int, of: Int)
     /// The migration runs; the number of bytes that it has written to the write-ahead log.
     case migrating(Int)
@@ -187,7 +187,7 @@ public struct ModelMigration {
 
   // MARK: The work
 
-  /// Where the backup of a store goes when nobody says where. The time stands before the extension: the folder with a
+  /// The default path of a store's backup. The time stands before the extension: the folder with a
   /// store's large values has the name of its file without the extension, and each backup has its own.
   public static func backupPath(of store: String, at now: Date = Date()) -> String {
     let digits = Timestamp.text(Date(timeIntervalSinceReferenceDate: now.timeIntervalSinceReferenceDate.rounded(.down)))

@@ -46,7 +46,7 @@ final class MemoryGroups {
     prefix = "workerpool-\(identity)-"
     self.limit = limit
     self.directories = directories
-    // The kernel's first group, which belongs to nobody, has no such file.
+    // The kernel's root group has no such file.
     guard access(delegated + "/cgroup.type", F_OK) == 0 else {
       throw Unavailable(description: "the control group \(delegated) is the first of all, which is delegated to nobody")
     }

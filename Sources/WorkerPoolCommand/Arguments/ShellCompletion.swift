@@ -18,7 +18,7 @@ enum ShellCompletion: String, CaseIterable {
   /// Values that `workerpool completion values NAME` lists, by what stands behind the option.
   private static let lists = ["STATE": "states", "REASON": "reasons", "ORDER": "orders", "KIND": "kinds"]
 
-  /// The list of an option's values; nil where nobody knows them.
+  /// The list of an option's values; nil for an option without a list.
   private static func list(_ option: CommandOption) -> String? {
     if ["queue", "job-queue"].contains(option.name), option.value == "NAME" { return "queues" }
     if option.name == "batch" { return nil }

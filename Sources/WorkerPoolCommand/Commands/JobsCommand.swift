@@ -141,7 +141,7 @@ private func table(of reader: StoreReader, _ filter: JobFilter, _ order: JobOrde
   return table
 }
 
-/// Shows jobs until somebody quits.
+/// Shows jobs until the user quits.
 private func watch(
   _ reader: StoreReader, _ filter: JobFilter, _ order: JobOrder, _ arguments: ParsedArguments, on screen: Screen
 ) throws {

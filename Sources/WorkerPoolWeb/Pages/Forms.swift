@@ -15,7 +15,7 @@ struct Forms {
     }
   }
 
-  /// A form with fields that nobody sees, and others.
+  /// A form with hidden fields and visible ones.
   func form(to address: Address, fields: [(String, String?)] = [], @HTMLBuilder content: () -> HTML) -> HTML {
     guard !isReadOnly else { return .nothing }
     let content = content()

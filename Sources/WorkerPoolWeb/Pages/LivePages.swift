@@ -64,7 +64,7 @@ final class LivePages: @unchecked Sendable {
   private func look() {
     removeClosed()
     for (number, viewer) in viewers {
-      // A page that somebody looks at is in use. Who has logged out sees no more of it.
+      // A page in an open browser counts as use of the session. After a logout it is not sent any more.
       guard sessions.use(viewer.visitor.session) != nil else {
         viewers.removeValue(forKey: number)?.stream.end()
         continue

@@ -1,4 +1,4 @@
-/// The form by which somebody shows a token.
+/// The form for a person's token.
 enum LogInForm {
   /// - Parameter page: the path and query of the page that is shown then; nil for the first one.
   static func html(page: String?) -> HTML {

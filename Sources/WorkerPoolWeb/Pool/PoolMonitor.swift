@@ -35,7 +35,7 @@ final class PoolMonitor: Sendable {
   private static let interval = (watched: 2.0, alone: 10.0)
   /// Seconds between two samples at most, while the pool answers at once.
   static let longestPause = 12.0
-  /// Seconds after which nobody looks any more.
+  /// Seconds after the last request of a page from which on no page counts as open.
   private static let watchedFor = 30.0
   /// Seconds that the pool gets for an answer.
   private static let timeout = 10.0

@@ -9,7 +9,7 @@ struct Access: Sendable {
   let hosts: Set<String>
   /// Cookies of a host are shared by all its ports, so that the name has the port.
   let cookieName: String
-  /// Whether nobody may change anything, whatever the token.
+  /// Whether the pages are read-only for every token.
   let isReadOnly: Bool
   /// Programs with a wrong token keep no person out, and the other way round.
   private let personTries: TryLimit
@@ -40,7 +40,7 @@ struct Access: Sendable {
   enum Decision {
     case answer(HTTPResponse)
     case probe(Probe)
-    /// Somebody who has logged in asks for something that they may see, or change.
+    /// A person who has logged in asks for something that they may see, or change.
     case pass(Visitor)
   }
 
@@ -165,7 +165,7 @@ struct Access: Sendable {
 
   // MARK: Changes
 
-  /// Why somebody may change nothing.
+  /// Why a person may change nothing.
   var readOnlyText: String {
     isReadOnly
       ? "These pages are read-only: workerpool web was started with --read-only."

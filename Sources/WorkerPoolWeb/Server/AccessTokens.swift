@@ -1,7 +1,7 @@
 import Foundation
 import LinuxSystem
 
-/// What somebody who has logged in may do.
+/// What a person who has logged in may do.
 enum Role: String, CaseIterable, Sendable {
   /// See everything, and change nothing.
   case look
@@ -9,7 +9,7 @@ enum Role: String, CaseIterable, Sendable {
   case operate
 }
 
-/// A secret that logs in whoever shows it.
+/// A secret that logs in everyone who has it.
 struct AccessToken: Sendable {
   let secret: String
   var role: Role
@@ -39,7 +39,7 @@ struct AccessTokens: Sendable {
     self.printed = printed
   }
 
-  /// The token that somebody shows. It is compared with all of them, in a time that tells nothing about any.
+  /// The token that a request has. It is compared with all of them, in a time that tells nothing about any.
   func token(_ shown: String) -> AccessToken? {
     all.reduce(nil) { found, token in Secret.isSame(shown, token.secret) ? token : found }
   }
@@ -141,7 +141,7 @@ struct TokenFileError: Error, CustomStringConvertible {
   var description: String { line.map { "\(path), line \($0): \(reason)" } ?? "\(path) \(reason)" }
 }
 
-/// Texts that nobody may guess.
+/// Random texts that cannot be guessed.
 enum Secret {
   /// 256 bits from the system.
   static func random() -> String {

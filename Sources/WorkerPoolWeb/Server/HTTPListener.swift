@@ -45,7 +45,7 @@ struct HTTPListener {
     self.port = UInt16(bigEndian: address.sin_port)
   }
 
-  /// A socket that this user alone may use. A socket that nobody listens on any more is replaced.
+  /// A socket that this user alone may use. A socket without a listener is replaced.
   init(socket path: String) throws {
     descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw SystemCallError("socket") }

@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Closes connections that have not sent a whole request in time, so that slow clients keep nobody out.
+/// Closes connections that have not sent a whole request in time, so that slow clients do not use up all connections.
 ///
 /// libmicrohttpd closes a connection that is silent. One that sends a byte now and then would stay open, and
 /// anybody on the machine can open one: the token is known only when a request is whole.

@@ -36,7 +36,7 @@ final class Sessions: Sendable {
     self.now = now
   }
 
-  /// Logs somebody in.
+  /// Logs a person in.
   func begin(with token: AccessToken) -> Visitor {
     let visitor = Visitor(
       session: Secret.random(), formKey: Secret.random(), role: token.role, name: token.name)
@@ -67,6 +67,6 @@ final class Sessions: Sendable {
     }
   }
 
-  /// Logs somebody out.
+  /// Logs a person out.
   func end(_ session: String) { _ = sessions.withLock { $0.removeValue(forKey: session) } }
 }

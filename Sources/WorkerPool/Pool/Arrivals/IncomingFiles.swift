@@ -10,7 +10,7 @@ final class IncomingFiles {
   /// Seconds for which the files of a stream are gathered, to be taken in one transaction: more while many come, since
   /// most of a small transaction's cost is its beginning and its end.
   static let gatheringTimes = 0.002...0.016
-  /// So many files at a time are many.
+  /// From this number on, files at a time are many.
   static let manyFiles = 24
 
   private let core: PoolCore
@@ -116,7 +116,7 @@ final class IncomingFiles {
     scheduleRescan(Self.rescanInterval)
   }
 
-  /// The scans after which the store is asked for jobs although nobody has written to it.
+  /// The number of scans after which the store is asked for jobs even without a sign of a write.
   private static let mostScansWithoutQuestion = 6
 
   /// Whether the store may have jobs that no event announced: an idle pool does not ask it each time.

@@ -37,7 +37,7 @@ struct Handover: Codable {
   let storeLock: Int32
   /// The socket on which requests come.
   let statusSocket: Int32?
-  /// How many workers there are since somebody changed that; nil for what the options say.
+  /// The number of workers that `scale` or a signal has set; nil for that of the options.
   let workerCount: Int?
   let fixedWorkers: [String: Int]?
   let lastWorker: Int
