@@ -144,6 +144,7 @@ extension PluginDescription {
   public var json: String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    // A description is made of texts, numbers and truth values; only a number that is not finite cannot be encoded.
     return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? ""
   }
 

@@ -29,6 +29,7 @@ import CoreData
   try show("a temporary ID means nothing in another launch", id(temporary) == nil)
   second.viewContext.delete(people[1])
   try second.viewContext.save()
+  // The error is the answer: the row does not exist.
   let isGone = id(favourites[1]).map { (try? second.viewContext.existingObject(with: $0)) == nil } ?? false
   try show("a deleted row: an ID, but no object", isGone)
 }

@@ -14,6 +14,7 @@ struct Place: Sendable {
     self.model = model
   }
 
+  // A folder that stays is a temporary one.
   func remove() { try? FileManager.default.removeItem(at: folder) }
 
   var store: URL { folder.appendingPathComponent("Contacts.sqlite") }

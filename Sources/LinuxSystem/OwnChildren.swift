@@ -8,6 +8,7 @@ package enum OwnChildren {
   ///
   /// Source: proc(5), `/proc/PID/task/TID/children`.
   package static func all(except excluded: Set<pid_t> = []) -> [pid_t] {
+    // Without /proc no children are known.
     let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
     return threads.filter { pid_t($0).map { !excluded.contains($0) } ?? false }.flatMap { thread in
       (KernelFile.text("/proc/self/task/\(thread)/children") ?? "")

@@ -29,6 +29,7 @@ package enum ProcFile {
 
   /// The IDs of the process's threads.
   package static func threads(_ pid: Int32) -> [Int32] {
+    // A process that has ended has no threads.
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? []
     return names.compactMap { Int32($0) }
   }

@@ -38,6 +38,7 @@ extension ModelDocument {
       node: node, type: type, defaultValue: try defaultValue(node, type, entityName), minimum: limits.minimum,
       maximum: limits.maximum,
       elements: type == .compositeAttributeType ? try elements(node, entityName, inside: composites) : [])
+    // The error below names the attribute; the one of the pattern does not.
     if let pattern = attribute.pattern, (try? NSRegularExpression(pattern: pattern)) == nil {
       throw error(
         node, entity: entityName, property: name, "has the pattern \"\(pattern)\", which is not a regular expression")

@@ -119,6 +119,7 @@ package struct ModelFile {
   package static func currentVersionName(of bundle: URL) -> String? {
     func entry(_ key: String, in file: String) -> String? {
       guard let data = FileManager.default.contents(atPath: bundle.appendingPathComponent(file).path),
+        // A file that is no property list names no version.
         let list = try? PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any]
       else { return nil }
       return list[key] as? String

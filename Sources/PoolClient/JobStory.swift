@@ -257,6 +257,7 @@ public enum JobStory {
   private static func blocked(_ job: Job, _ name: String) -> Next {
     let request = PoolWait.fetchRequest()
     request.predicate = NSPredicate(format: "job == %lld", job.objectID.key ?? 0)
+    // The story is worth telling without the job that is waited for.
     let blocker = (try? job.managedObjectContext?.fetch(request))?.first?.blocker
     // A number below 0 stands for a batch.
     if let blocker, blocker < 0, let batch = job.options.afterBatch {
@@ -266,6 +267,7 @@ public enum JobStory {
     }
     let uri = job.objectID.objectURI.flatMap { uri in blocker.map { JobURIs(store: uri.store)[$0] } }
     let id = uri.flatMap { job.managedObjectContext?.persistentStoreCoordinator?.objectID(for: $0) }
+    // A job that was deleted, or cannot be read, has no state to tell.
     let before = id.flatMap { try? job.managedObjectContext?.existingObject(with: $0) } as? Job
     guard let before, let blocker else {
       return Next("it runs when the jobs before it have succeeded", "now", command: .retry(name))

@@ -106,6 +106,7 @@ public final class StatusClient {
 
   /// The process of a pool that has the queue directory open but does not listen; nil when none has.
   private static func silentPool(_ layout: QueueLayout) -> Int32? {
+    // Without the file no pool is known to run.
     guard let text = try? String(contentsOfFile: layout.pidFile, encoding: .utf8), let pid = Int32(text),
       let queue = FileID(path: layout.root),
       // Another user's process, and one that is gone, cannot be looked at: that is no pool which could be asked.
@@ -291,6 +292,7 @@ public final class StatusClient {
   public func waitForEnd() {
     // The process that listens; it cannot be seen from another namespace of process IDs (pidfd_open(2)).
     let process = (try? PeerCredentials(of: socket.number)).flatMap { try? Descriptor.ofProcess($0.pid) }
+    // The error is the end of the connection.
     while (try? next()) != nil {}
     guard let process else { return }
     var end = pollfd(fd: process.number, events: Int16(POLLIN), revents: 0)

@@ -55,6 +55,7 @@ public final class StoreReader {
     do {
       try self.init(place, model: JobModel.make(), prefix: JobModel.tablePrefix)
     } catch let error as NSError where error.code == NSPersistentStoreOpenError {
+      // Whether there is metadata only decides which error is thrown.
       let metadata = try? NSPersistentStoreCoordinator.metadataForPersistentStore(
         ofType: place.storeType, at: place.url)
       throw metadata == nil ? error : StoreReaderError.noJobs(path)

@@ -182,6 +182,7 @@ final class WorkerConnection: @unchecked Sendable {
   private func handle(_ lines: [String]) {
     var messages: [CoordinatorMessage] = []
     for line in lines {
+      // A pool that says what this version does not understand counts as gone, as after `receive`.
       guard let message = try? CoordinatorMessage(line: line) else { return closed() }
       messages.append(message)
     }

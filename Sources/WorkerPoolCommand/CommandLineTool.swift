@@ -79,6 +79,7 @@ enum Output {
   /// False when the output has no reader any more.
   @discardableResult
   static func textIfRead(_ text: String) -> Bool {
+    // The error is the answer.
     (try? text.utf8.writeAll(to: STDOUT_FILENO, path: "standard output")) != nil
   }
 
@@ -88,6 +89,7 @@ enum Output {
     let layout = TextLayout(columns: isatty(STDERR_FILENO) == 1 ? terminalSize.columns : nil, hasColours: false)
     let escaped = lines.flatMap { layout.wrapped(TerminalText.escaped(String($0)), indentation: 2) }
       .joined(separator: "\n")
+    // Standard error is where an error would be told.
     try? escaped.utf8.writeAll(to: STDERR_FILENO, path: "standard error")
   }
 

@@ -22,6 +22,7 @@ struct FileMark: Codable, Hashable {
 
   /// This mark, or how far an earlier attempt came with the same file.
   func resumed(from checkpoint: Data?) -> FileMark {
+    // A checkpoint of another version of the plugin is one of another file: the import begins anew.
     guard let checkpoint, let earlier = try? JSONDecoder().decode(FileMark.self, from: checkpoint),
       earlier.size == size, earlier.modified == modified
     else { return self }

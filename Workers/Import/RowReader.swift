@@ -53,6 +53,7 @@ struct JSONRows: RowReader {
     do throws(JSONError) {
       try parser.enterArray()
     } catch {
+      // The first error says what is wrong with the file.
       guard case .object(let members)? = try? other.value() else { throw error }
       let arrays = members.filter { if case .array = $0.value { true } else { false } }.map { "\"\($0.name)\"" }
       let place = root.map { "under \"\($0)\"" } ?? "at the top of the file"

@@ -67,8 +67,10 @@ struct MeasureProcess {
     withExtendedLifetime(process) {}
     let status = OwnChildren.end(pid)
     for end in [output, errors] { while end.read() {} }
+    // A directory that stays is a temporary one.
     try? FileManager.default.removeItem(atPath: directory)
     let figures = output.text.split(separator: "\n").compactMap {
+      // Other lines than figures are the process's own output.
       try? JSONDecoder().decode(Figure.self, from: Data($0.utf8))
     }
     return Outcome(figures: figures, failure: failure(status))

@@ -58,6 +58,7 @@ private struct Counter: Sendable {
 
   /// Nil if the counter is missing: in most virtual machines, and if `perf_event_paranoid` forbids it.
   private init?(_ event: ccounters_event) {
+    // A machine that refuses the counter has no figure of it.
     guard let descriptor = try? Descriptor(ccounters_open(event), "perf_event_open") else { return nil }
     self.descriptor = descriptor
   }

@@ -66,6 +66,7 @@ enum BacklogBenchmark {
 
   /// Source: proc(5), the second field of `/proc/self/statm`, in pages.
   private static func residentMemory() -> Int {
+    // A figure that the kernel does not give is 0.
     let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
     let fields = text.split(separator: " ")
     return fields.count > 1 ? (Int(fields[1]) ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE))) : 0

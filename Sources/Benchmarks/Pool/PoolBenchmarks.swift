@@ -132,6 +132,7 @@ final class BenchmarkPool {
   /// A connection to the running pool. While the pool opens its store another socket answers, which closes then.
   private static func connect(_ queue: String) throws -> StatusClient {
     for _ in 0..<60_000 {
+      // Until it answers the pool is starting, and is asked again.
       if let client = try? StatusClient(queue: queue),
         let reply = try? client.request(StatusRequest(.status)), reply.status?.phase == "running"
       {
@@ -144,6 +145,7 @@ final class BenchmarkPool {
 
   deinit {
     close(pipe)
+    // A directory that stays is a temporary one.
     try? FileManager.default.removeItem(at: directory)
   }
 

@@ -55,6 +55,7 @@ final class PoolProcess {
 
   private static func connect(_ queue: String, workers count: Int) -> (StatusClient, [Int32]) {
     while true {
+      // Until it answers the pool is starting, and is asked again.
       if let client = try? StatusClient(queue: queue), let status = try? client.request(StatusRequest(.status)).status {
         let up = status.workers.filter { $0.phase == "up" }
         if up.count == count { return (client, up.compactMap(\.pid)) }
@@ -67,6 +68,7 @@ final class PoolProcess {
   func end() {
     process.terminate()
     process.waitUntilExit()
+    // A directory that stays is a temporary one.
     try? FileManager.default.removeItem(at: directory)
   }
 
@@ -96,6 +98,7 @@ struct ProcessSample {
 
   init(_ pid: Int32) {
     processorSeconds = ProcessUsage.processorSeconds(of: pid) ?? 0
+    // A process that has ended has no threads.
     for thread in (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/task")) ?? [] {
       switches[thread] = Self.number("voluntary_ctxt_switches:", in: "/proc/\(pid)/task/\(thread)/status")
     }
@@ -111,6 +114,7 @@ struct ProcessSample {
   }
 
   private static func number(_ name: String, in path: String) -> Int {
+    // A thread that has ended meanwhile counts as 0.
     let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
     let line = text.split(separator: "\n").first { $0.hasPrefix(name) }
     return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) } ?? 0

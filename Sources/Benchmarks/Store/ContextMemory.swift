@@ -32,6 +32,7 @@ enum ContextMemory {
 
   /// Source: proc(5), the second field of `/proc/self/statm`, in pages.
   private static var residentMebibytes: Double {
+    // A figure that the kernel does not give is 0.
     let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
     let pages = text.split(separator: " ").dropFirst().first.flatMap { Double($0) } ?? 0
     return pages * Double(getpagesize()) / 1_048_576

@@ -14,6 +14,7 @@ final class Stack {
       try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     }
 
+    // A directory that stays is a temporary one.
     deinit { try? FileManager.default.removeItem(at: url) }
   }
 

@@ -3,6 +3,7 @@ import CoreData
 extension PoolSubmission {
   /// The jobs of the submission.
   public internal(set) var jobs: SubmittedJobs {
+    // A text of a later version, which cannot be read, names no jobs here. Numbers and texts can always be written.
     get { (try? JSONDecoder().decode(SubmittedJobs.self, from: Data(jobsText.utf8))) ?? SubmittedJobs() }
     set { jobsText = String(decoding: (try? JSONEncoder().encode(newValue)) ?? Data(), as: UTF8.self) }
   }

@@ -66,6 +66,7 @@ public struct PoolOwner: Hashable, Sendable {
   }
 
   init?(_ setting: PoolSetting) {
+    // A later version may write another form. The owner is not known then.
     guard let text = setting.value, let json = try? JSONParser.parse(text),
       let queue = json["queue"]?.stringValue, let pool = json["pool"]?.stringValue,
       let ledger = json["ledger"]?.stringValue

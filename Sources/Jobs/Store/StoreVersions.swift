@@ -41,7 +41,7 @@ struct StoreVersions {
     let store = try coordinator.addPersistentStore(
       ofType: StorePlace.storeType(at: url), configurationName: configuration, at: url,
       options: options.merging(readOnly) { $1 })
-    // Nobody else has this store.
+    // The coordinator ends with this function, and the store with it: removing it only makes that certain.
     defer { try? coordinator.remove(store) }
     let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
     context.persistentStoreCoordinator = coordinator

@@ -66,6 +66,7 @@ final class Listener {
 
   private func takeSpare() {
     guard keepsSpare, spare == nil else { return }
+    // Without it, a full table of descriptors keeps clients waiting. It is tried again at the next chance.
     spare = try? Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC), "open")
   }
 

@@ -189,6 +189,7 @@ extension StoreJobSource {
 
   private func removeLedgers(but name: String) {
     let run = successor.queue + "/run"
+    // Ledgers that cannot be listed stay until the next start.
     let names = (try? FileManager.default.contentsOfDirectory(atPath: run)) ?? []
     for file in names where file.hasPrefix(QueueLayout.ledgerPrefix) && file != QueueLayout.ledgerPrefix + name {
       unlink(run + "/" + file)

@@ -45,6 +45,7 @@ extension StoreJobSource {
         overview.oldestWaiting = counted.oldestWaiting
         overview.stuck = counted.stuck
       }
+      // The status is worth having without the parts that cannot be read, which are missing then.
       if let times = try? store.times(of: ended, in: countingContext) { overview.times = times }
       if store.isShared {
         overview.members = try? store.members(in: countingContext)
@@ -53,6 +54,7 @@ extension StoreJobSource {
         }
       }
       countingContext.reset()
+      // Nil says that the directory cannot be read.
       overview.rejectedFiles = try? intake.rejected.count()
       overview.wal = walStatus
       overview.fullDisks = fullDisks
@@ -85,6 +87,7 @@ extension StoreJobSource {
   private func count(_ running: [JobKey]) throws -> CountedJobs {
     let context = countingContext
     try context.setQueryGenerationFrom(.current)
+    // The next count pins another generation, which ends this one at the latest.
     defer { try? context.setQueryGenerationFrom(nil) }
     var counted = CountedJobs(
       states: try store.counts(in: context),

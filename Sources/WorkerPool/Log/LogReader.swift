@@ -126,6 +126,7 @@ public final class LogReader {
 
   /// Nil for a line that does not match, or that a killed pool left incomplete.
   private func line(_ bytes: ArraySlice<UInt8>) -> LogLine? {
+    // Nil says that the line is no JSON.
     guard filter.mayMatch(bytes), let json = try? JSONParser.parse(String(decoding: bytes, as: UTF8.self)) else {
       return nil
     }

@@ -91,6 +91,7 @@ final class LogWriter: @unchecked Sendable {
   /// Lines wait while the machine has no thread to give; the next line, or `flush`, tries again.
   private func startThread() {
     guard !hasThread, !pending.isEmpty else { return }
+    // The error would be a line of the log, which waits for the thread.
     hasThread = (try? BackgroundThread.start("log") { [self] in run() }) != nil
   }
 

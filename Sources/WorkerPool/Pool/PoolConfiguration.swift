@@ -207,6 +207,7 @@ public struct PoolConfiguration: Sendable {
 
   /// The path of the running executable.
   public static var executablePath: String {
+    // Without /proc the name by which the program was started is all that is known.
     (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
   }
 

@@ -64,11 +64,8 @@ struct RuntimeDirectory {
     var patience = LockPatience()
     while flock(descriptor.number, LOCK_EX | LOCK_NB) != 0 {
       if errno != EWOULDBLOCK { throw SystemCallError("flock", path: queue) }
-      // A pool that begins has not written the file, and one that ends has removed it.
-      let text = try? String(contentsOfFile: pidFile, encoding: .utf8)
-      let pid = text.flatMap { Int32($0) }
-      guard !patience.waits(for: pid) else { continue }
-      throw Occupied(queue: queue, pid: text, isGone: pid.map(ProcFile.isGoneOrDying) ?? false)
+      // The message lacks the process ID then.
+      throw Occupied(queue: queue, pid: try? String(contentsOfFile: pidFile, encoding: .utf8))
     }
     let lock = Lock(descriptor: descriptor)
     do {
@@ -89,6 +86,7 @@ struct RuntimeDirectory {
     guard let directory = FileID(path: queue) else {
       throw FileError(path: queue, action: "be examined", errno: errno)
     }
+    // A file that cannot be read is written anew.
     if let text = try? String(contentsOfFile: identityFile, encoding: .utf8) {
       let words = text.split(whereSeparator: \.isWhitespace)
       if words.count == 2, words[0].count == 32, FileID(words[1]) == directory { return String(words[0]) }

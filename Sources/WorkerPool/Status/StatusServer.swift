@@ -202,6 +202,7 @@ final class StatusServer {
   // MARK: Connections
 
   private func welcome(_ descriptor: Int32) {
+    // A client without a connection or credentials cannot be answered, not even with the error.
     guard let connection = try? Connection(descriptor: descriptor, lineLimit: Self.requestLimit),
       let peer = try? PeerCredentials(of: descriptor), peer.userID == geteuid() || peer.userID == 0
     else { return }
@@ -314,6 +315,7 @@ final class StatusServer {
 
   private func send(_ reply: StatusReply, to client: Client) {
     let descriptor = client.connection.descriptor
+    // Replies are made of texts and numbers, which can be encoded.
     guard clients[descriptor] === client, let data = try? encoder.encode(reply) else { return }
     client.connection.send { bytes in
       bytes.append(contentsOf: data)

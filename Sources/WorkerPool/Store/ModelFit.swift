@@ -36,6 +36,7 @@ enum ModelFit {
 
   /// The versions in a bundle of a model that can be read, by name; none for a path that is no bundle.
   static func versions(of path: String) -> [(name: String?, model: NSManagedObjectModel)] {
+    // A path that cannot be listed is no bundle.
     let files = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
     return files.sorted().map { URL(fileURLWithPath: "\(path)/\($0)") }
       .filter { ["xcdatamodel", "mom"].contains($0.pathExtension) }

@@ -96,6 +96,7 @@ public struct ModelMigration {
     if destination.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata) { return nil }
     var versions =
       try old.map { [(name: String?.none, model: try ModelLoader.load($0))] } ?? ModelFit.versions(of: model)
+    // A store without a copy of its model has one version less to try.
     if old == nil, let kept = try? NSPersistentStoreCoordinator.cachedModelForPersistentStore(at: store) {
       versions.append((nil, kept))
     }
@@ -244,6 +245,7 @@ public struct ModelMigration {
     }
     while true {
       if let result = outcome.wait(Self.interval) { return try result.get() }
+      // Before the log exists nothing is written.
       let attributes = try? FileManager.default.attributesOfItem(atPath: store.path + "-wal")
       progress(.migrating((attributes?[.size] as? NSNumber)?.intValue ?? 0))
     }

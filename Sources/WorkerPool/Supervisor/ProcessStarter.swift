@@ -82,6 +82,7 @@ final class ProcessStarter {
     dying[pid] = .some(nil)
     reap(pid)
     guard dying[pid] != nil else { return }
+    // Where it cannot be watched, it is looked for again later.
     guard let process = try? Descriptor.ofProcess(pid),
       (try? loop.watch(process.number, for: .readable, handler: { [weak self] in self?.reap(pid) })) != nil
     else {

@@ -20,6 +20,7 @@ struct StrayProcesses: Sendable {
   /// - Parameter store: the path of the store whose workers are returned.
   static func end(pool: String, store: String) -> StrayProcesses {
     var strays = StrayProcesses()
+    // Without /proc no processes are known.
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
     for pid in names.compactMap({ Int32($0) }) where pid != getpid() && getpgid(pid) != getpgrp() {
       guard let process = ProcessIdentity(of: pid), let worker = worker(of: pid, pool: pool) else { continue }

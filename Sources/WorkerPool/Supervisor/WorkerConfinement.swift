@@ -100,6 +100,7 @@ struct WorkerConfinement: Equatable, Sendable {
   /// that env(1) finds.
   private static func interpreters(of path: String) -> [String] {
     let loaders = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"]
+    // A file that cannot be read names no interpreter. Starting it gives the error.
     guard let file = FileHandle(forReadingAtPath: path), let head = try? file.read(upToCount: 256)
     else { return loaders }
     let line = String(decoding: head.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)

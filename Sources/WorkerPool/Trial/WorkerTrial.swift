@@ -84,6 +84,7 @@ package struct WorkerTrial {
       guard count > 0 else { break }
       text += part[..<count]
     }
+    // Nil says that it does not describe itself as a plugin.
     return try? PluginDescription(json: String(decoding: text, as: UTF8.self))
   }
 
@@ -92,6 +93,7 @@ package struct WorkerTrial {
   private func start(_ program: Program) throws -> (Descriptor, pid_t)? {
     let output = try PipeEnds()
     let nothing = try Descriptor(open("/dev/null", O_WRONLY | O_CLOEXEC), "open", path: "/dev/null")
+    // Nil says that the program cannot be started.
     guard let pid = try? program.start(output: output.writing, errors: nothing) else { return nil }
     return (output.reading, pid)
   }

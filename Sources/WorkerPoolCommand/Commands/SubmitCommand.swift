@@ -123,6 +123,7 @@ private func parameters(_ arguments: ParsedArguments) throws -> String? {
     let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2, !parts[0].isEmpty else { throw UsageError("--set must be NAME=VALUE, not \"\(pair)\"") }
     members.removeAll { $0.name == parts[0] }
+    // A value that is no JSON is a text.
     members.append(JSONMember(parts[0], (try? JSONParser.parse(parts[1])) ?? .string(parts[1])))
   }
   return members.isEmpty ? nil : JSONValue.object(members).text

@@ -166,6 +166,7 @@ struct Submitter {
   /// How far the only job is, in the units in which its worker counts: bytes of an import, rows of an export, pages
   /// of a backup. Nil while it does not run, or does not say.
   private static func progress(of job: String, _ queue: String) -> (done: Int, total: Int)? {
+    // A pool that does not answer shows no progress; the wait itself notices its end.
     guard let status = try? StatusClient(queue: queue).request(StatusRequest(.status), within: 1).status,
       let worker = status.workers.first(where: { $0.running.contains(job) }), let done = worker.progressDone,
       let total = worker.progressTotal, total > 0

@@ -128,6 +128,7 @@ struct DemoDirectory {
     try DocumentsModel.write(to: URL(fileURLWithPath: model))
   }
 
+  // A directory that stays is a temporary one.
   func remove() { try? FileManager.default.removeItem(atPath: path) }
 }
 
@@ -148,6 +149,7 @@ struct TextFiles {
     else { throw DemoError.noFiles(folder) }
     var paths: [String] = []
     for case let file as URL in files {
+      // A file that cannot be examined is passed over, like those of other kinds.
       let values = try? file.resourceValues(forKeys: Set(keys))
       guard values?.isRegularFile == true, let size = values?.fileSize, (1...Self.largest).contains(size),
         Self.isText(file)
@@ -160,6 +162,7 @@ struct TextFiles {
 
   /// Whether the beginning of the file is UTF-8 without a zero byte.
   private static func isText(_ file: URL) -> Bool {
+    // A file that cannot be read is passed over.
     guard let handle = try? FileHandle(forReadingFrom: file), let head = try? handle.read(upToCount: 4096) else {
       return false
     }

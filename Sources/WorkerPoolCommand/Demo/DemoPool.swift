@@ -42,6 +42,7 @@ final class DemoPool {
 
   /// How the pool is doing.
   func status() throws -> PoolStatus {
+    // The pool's log, in the error below, says more than the error of the connection.
     guard let status = try? client.request(StatusRequest(.status)).status else {
       throw DemoError.poolEnded(log: Self.text(directory))
     }
@@ -56,6 +57,7 @@ final class DemoPool {
   }
 
   private static func text(_ directory: DemoDirectory) -> String {
+    // The error that shows it is worth having without the log.
     (try? String(contentsOfFile: directory.log, encoding: .utf8)) ?? ""
   }
 }

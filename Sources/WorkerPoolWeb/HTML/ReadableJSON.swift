@@ -4,6 +4,7 @@ import Jobs
 enum ReadableJSON {
   /// A member on each line, and texts of several lines in their lines; a text that is no object stays as it is.
   static func text(_ text: String) -> String {
+    // A text that is no JSON stays as it is.
     guard case .object(let members)? = try? JSONParser.parse(text), !members.isEmpty else { return text }
     return members.map { "\($0.name):\(value($0.value))" }.joined(separator: "\n")
   }

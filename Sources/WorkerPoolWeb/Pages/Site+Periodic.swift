@@ -4,6 +4,7 @@ import PoolClient
 
 extension Site {
   func periodic() throws -> Layout.Page {
+    // The entries are worth showing where the store cannot be read.
     let store = try? openJobReader().path
     let report: PeriodicReport
     do {

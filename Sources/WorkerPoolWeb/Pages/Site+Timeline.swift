@@ -48,6 +48,7 @@ extension Site {
     let length = WorkerTimeline.length
     let spans = Dictionary(grouping: monitor.spans.spans, by: \.worker)
     let keys = Set(workers.flatMap { spans[$0.id] ?? [] }.compactMap { ObjectURI($0.job)?.key })
+    // The lines are worth showing without the kinds.
     let kinds = (try? openJobReader().kinds(of: Array(keys))) ?? [:]
     let width = length
     let height = Double(workers.count) * Self.row

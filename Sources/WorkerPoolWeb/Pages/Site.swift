@@ -117,6 +117,7 @@ final class Site {
     }
   }
 
+  // A store that cannot be read knows no URI: the text is searched for as it is.
   private func jobKey(uri: String) -> Int64? { (try? openJobReader()).flatMap { $0.reader.jobURIs.key(uri) } }
 
   // MARK: What pages need

@@ -140,6 +140,7 @@ extension JobField {
       })
     field.attribute = attribute ?? name
     field.isLong = isLong
+    // A value without a JSON form, such as a number that is not finite, is shown as null.
     field.show = { job in value(job).flatMap { try? form.encode($0) } ?? .null }
     return field
   }
@@ -157,6 +158,7 @@ extension JobField {
       set: { set(&$0.options, $1) })
     field.optionsMember = OptionsMember(
       read: { value, options in if let value = form.decode(value) { set(&options, value) } },
+      // The request was checked before: only a value without a JSON form is left out.
       write: { options in get(options).flatMap { try? form.encode($0) } })
     field.show = show
     return field

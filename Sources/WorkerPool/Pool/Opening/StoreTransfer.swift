@@ -188,6 +188,7 @@ public enum StoreTransfer {
     try inContext(of: original) { context in
       guard place.isServer else {
         guard let owner = try PoolOwner.find(in: context),
+          // Without a ledger that can be read no worker is known.
           let ledger = try? LedgerContents(path: QueueLayout(root: owner.queue).ledger(owner.ledger)),
           let worker = ledger.entries.first(where: { $0.process.isAlive })
         else { return [] }

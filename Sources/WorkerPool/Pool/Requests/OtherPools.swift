@@ -120,6 +120,7 @@ final class OtherPools {
   }
 
   private func decoded<T: Decodable>(_ type: T.Type, _ text: some StringProtocol) -> T? {
+    // A pool of a later version may write what this one cannot read: its notice is passed over.
     try? JSONDecoder().decode(type, from: Data(text.utf8))
   }
 

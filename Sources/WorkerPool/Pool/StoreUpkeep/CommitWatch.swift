@@ -32,6 +32,7 @@ final class CommitWatch {
   /// Begins to watch the log. If that fails, each rescan tries again, and finds new jobs itself.
   func start() {
     guard watch == nil, !core.isStopping, let path = FileID.resolve(core.configuration.store) else { return }
+    // As said above, each rescan tries again.
     guard let watch = try? FileWatch(path + "-wal") else { return }
     do throws(SystemCallError) {
       try core.loop.watch(watch.descriptor, for: .readable) { [weak self, unowned watch] in
