@@ -29,11 +29,18 @@ package enum ProcessUsage {
   /// The most memory that a process had resident since its start or since ``resetPeakBytes(of:)``, in bytes; nil when
   /// there is no such process.
   ///
-  /// Source: proc_pid_status(5), `VmHWM`, in KiB; proc_pid_clear_refs(5), which sets it back. Where the kernel does not
-  /// let it be set back, it is that since the start.
-  package static func takePeakBytes(of pid: Int32) -> Int? {
-    guard let peak = ProcFile.number("VmHWM:", in: ProcFile.text(pid, "status") ?? "") else { return nil }
-    // Where the kernel does not allow it, the peak is that since the start, as said above.
+  /// Source: proc_pid_status(5), `VmHWM`, in KiB.
+  package static func peakBytes(of pid: Int32) -> Int? {
+    ProcFile.number("VmHWM:", in: ProcFile.text(pid, "status") ?? "").map { $0 << 10 }
+  }
+
+  /// Lets the peak of a process begin anew with what it has now, where the kernel allows that. May block: it takes 4 µs,
+  /// whatever memory the process has, but waits for the lock of its memory map. Of a process that maps and unmaps
+  /// 512 MiB again and again it took 0.2 s at the median.
+  ///
+  /// Source: proc_pid_clear_refs(5), the number 5.
+  package static func resetPeakBytes(of pid: Int32) {
+    // Where it cannot be set back, the peak is that since the start.
     try? KernelFile.write("5", to: "/proc/\(pid)/clear_refs")
   }
 

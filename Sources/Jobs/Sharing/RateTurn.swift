@@ -75,7 +75,8 @@ struct RateTurn {
     return Set(try context.fetch(request).compactMap(\.key))
   }
 
-  /// It is unknown which jobs of a dead pool have begun in its places. In a SQLite file all other pools are dead.
+  /// Which jobs of a dead pool have begun in its places, nobody knows. In a SQLite file all other pools are dead. All
+  /// of the places count as begun now: the rate may be kept too well for a period, and is never exceeded.
   private mutating func dateBeginnings(
     ofGone store: JobStore, now: Double, in context: NSManagedObjectContext
   ) throws {

@@ -13,7 +13,11 @@ extension JobStore {
   /// The name with the one that was probably meant, among the known ones and those of jobs; nil for a name that is
   /// known or that a job has.
   ///
-  /// - Parameter known: names that count as known even if no job has them.
+  /// ```text
+  /// pause --queue maik      unknownName(.queue, "maik") ─▶ maik; did you mean "mail"?
+  /// ```
+  ///
+  /// - Parameter known: names that count as known whatever jobs have.
   /// - Complexity: reads one entry of an index for each name, kind and unfinished state. Where no unfinished job has
   ///   the kind or queue, the finished ones are read.
   /// - Throws: what a fetch throws.

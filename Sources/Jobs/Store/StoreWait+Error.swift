@@ -6,6 +6,18 @@ extension StoreWait {
   /// Why a store cannot be read or written for now, though nothing is wrong with what was asked of it. Nil for all
   /// other errors: those of a job, conflicts, and mistakes in statements.
   ///
+  /// A worker that gets such an error keeps its job and tries again, and tells the pool why; an attempt is not used up
+  /// by a lock or a full disk.
+  ///
+  /// ```text
+  /// SQLite     5 BUSY, 6 LOCKED, 15 PROTOCOL                         locked
+  ///            13 FULL                                               full
+  ///            3, 7, 8, 10, 11, 14, 26                               failing
+  /// server     40001, 40P01, 55P03                                   locked
+  ///            53100                                                 full
+  ///            no code, 08…, 28…, 53…, 57…, 25006, 3D000, 55000      failing
+  /// ```
+  ///
   /// Source of the codes: https://www.sqlite.org/rescode.html
   package init?(_ error: any Error) {
     let error = error as NSError

@@ -28,8 +28,9 @@ struct Succession: Equatable, Sendable {
     isAlive: (ProcessIdentity) -> Bool
   ) {
     unlisted = dying.filter(isAlive)
-    // A person was told that these jobs are cancelled. That holds after a boot, too.
-    let cancelled = Set(ledger?.entries.filter { $0.state == .cancelled }.map(\.job) ?? [])
+    // Somebody was told so, and that holds after a boot, too.
+    let entries: [LedgerContents.Entry] = ledger?.entries ?? []
+    let cancelled: Set<Int64> = Set(entries.filter { $0.state == .cancelled }.map(\.job))
     self.cancelled = cancelled
     // After a boot nothing is left, and the machine is to blame, not the jobs.
     guard let ledger, ledger.boot == boot else {

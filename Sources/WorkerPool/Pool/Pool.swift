@@ -60,10 +60,7 @@ public enum Pool {
       case .noModel(let store): "there is no store at \(store) yet: --model must name the model of the new store"
       case .store(let path, let reason): "the store \(path) cannot be opened: \(reason)"
       case .storeIsTaken(let path, let pid, let queue):
-        "another pool\(pid.map { ", process \($0)," } ?? "") runs on the store \(path)"
-          + (queue.map { " with the queue directory \($0)" } ?? "")
-          + "; a store has one pool: stop that one first (workerpool stop"
-          + (queue.map { " --queue \(ShellWord.quoted($0))" } ?? "") + ")"
+        Self.storeIsTaken(path, pid, queue)
       case .storeIsBusy(let path, let pid, let command):
         "workerpool \(command), process \(pid), works on the store \(path): try again when it has ended"
       case .storeIsReadOnly(let path, let directory, let reason):

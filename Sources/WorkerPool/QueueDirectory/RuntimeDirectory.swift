@@ -64,8 +64,11 @@ struct RuntimeDirectory {
     var patience = LockPatience()
     while flock(descriptor.number, LOCK_EX | LOCK_NB) != 0 {
       if errno != EWOULDBLOCK { throw SystemCallError("flock", path: queue) }
-      // The message lacks the process ID then.
-      throw Occupied(queue: queue, pid: try? String(contentsOfFile: pidFile, encoding: .utf8))
+      // A pool that begins has not written the file, and one that ends has removed it.
+      let text = try? String(contentsOfFile: pidFile, encoding: .utf8)
+      let pid = text.flatMap { Int32($0) }
+      guard !patience.waits(for: pid) else { continue }
+      throw Occupied(queue: queue, pid: text, isGone: pid.map(ProcFile.isGoneOrDying) ?? false)
     }
     let lock = Lock(descriptor: descriptor)
     do {
