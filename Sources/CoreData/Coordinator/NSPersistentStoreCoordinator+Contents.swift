@@ -84,7 +84,7 @@ extension NSPersistentStoreCoordinator {
     ofType storeType: String, at url: URL, _ body: (_ options: [AnyHashable: Any]) throws -> T
   ) throws -> T? {
     var result: T?
-    try storeClass(storeType).inOneTransaction(at: url) { result = try body($0) }
+    try storeClass(storeType, at: url).inOneTransaction(at: url) { result = try body($0) }
     return result
   }
 

@@ -29,14 +29,14 @@ extension NSPersistentStoreCoordinator {
   ///   - url: the place of the store.
   ///   - storeType: the type of the store there, which is not read from the file.
   ///   - options: the options that the store was opened with: the time limit, and at a server the connection's.
-  /// - Throws: 134000 for an unknown type, 134080 if the file or the server cannot be reached, 134090 if it stays
-  ///   locked.
+  /// - Throws: 134000 for an unknown type, and for a server's URL with the type of a file; 134080 if the file or the
+  ///   server cannot be reached; 134090 if it stays locked.
   ///
   /// Source: https://www.sqlite.org/howtocorrupt.html on removing a database that is open.
   public final func destroyPersistentStore(
     at url: URL, ofType storeType: String, options: [AnyHashable: Any]? = nil
   ) throws {
-    try Self.storeClass(storeType).destroy(at: url, options) { try removeStores(at: url) }
+    try Self.storeClass(storeType, at: url).destroy(at: url, options) { try removeStores(at: url) }
   }
 
   /// Removes this coordinator's stores at the place, whatever path leads there. The store's class calls it when the
@@ -79,8 +79,9 @@ extension NSPersistentStoreCoordinator {
   ///   - sourceURL: the place of the store to copy.
   ///   - sourceOptions: options for the source, such as its table prefix.
   ///   - storeType: the type of both stores.
-  /// - Throws: 134000 for an unknown type, 134070 for stores in memory, at a PostgreSQL server, and of an app's own
-  ///   class, 134080 if the source cannot be opened or holds no store, 134090 if one of the files stays locked.
+  /// - Throws: 134000 for an unknown type, and for a server's URL with the type of a file; 134070 for stores in memory,
+  ///   at a PostgreSQL server, and of an app's own class; 134080 if the source cannot be opened or holds no store; 134090
+  ///   if one of the files stays locked.
   ///
   /// Source: Apple's documentation of
   /// `replacePersistentStore(at:destinationOptions:withPersistentStoreFrom:sourceOptions:ofType:)`;
@@ -89,7 +90,8 @@ extension NSPersistentStoreCoordinator {
     at destinationURL: URL, destinationOptions: [AnyHashable: Any]? = nil, withPersistentStoreFrom sourceURL: URL,
     sourceOptions: [AnyHashable: Any]? = nil, ofType storeType: String
   ) throws {
-    let kind = try Self.storeClass(storeType)
+    _ = try Self.storeClass(storeType, at: sourceURL)
+    let kind = try Self.storeClass(storeType, at: destinationURL)
     if destinationURL.isSamePlace(as: sourceURL) { return }
     try kind.replace(
       StoreFile(url: destinationURL, options: destinationOptions),
@@ -137,15 +139,16 @@ extension NSPersistentStoreCoordinator {
   ///   - options: the options to open the copy with; those of the original are not taken over.
   ///   - storeType: the type of the copy.
   /// - Returns: the copy, which is open in this coordinator.
-  /// - Throws: 134070 for another coordinator's store and for its own place, 134000 for an unknown type, and what
-  ///   opening and writing the copy throws. The original is then still open.
+  /// - Throws: 134070 for another coordinator's store and for its own place; 134000 for an unknown type, and for a
+  ///   server's URL with the type of a file; and what opening and writing the copy throws. The original is then still
+  ///   open.
   ///
   /// Source: Apple's documentation of `migratePersistentStore(_:to:options:withType:)`.
   @discardableResult
   public final func migratePersistentStore(
     _ store: NSPersistentStore, to storeURL: URL, options: [AnyHashable: Any]? = nil, withType storeType: String
   ) throws -> NSPersistentStore {
-    let kind = try Self.storeClass(storeType)
+    let kind = try Self.storeClass(storeType, at: storeURL)
     guard let old = objectStores.first(where: { $0 === store }) else {
       throw CoreDataErrors.error(.persistentStoreOperation, "The store is not one of this coordinator.")
     }

@@ -145,7 +145,7 @@ extension NSPersistentStoreCoordinator {
   public class func cachedModelForPersistentStore(
     at url: URL, options: [AnyHashable: Any]? = nil
   ) throws -> NSManagedObjectModel {
-    guard let model = try storeClass(NSSQLiteStoreType).keptModel(at: url, options) else {
+    guard let model = try storeClass(NSSQLiteStoreType, at: url).keptModel(at: url, options) else {
       throw CoreDataErrors.error(
         .persistentStoreOpen, "\(url.path) keeps no copy of its model: open it with the model's file.")
     }

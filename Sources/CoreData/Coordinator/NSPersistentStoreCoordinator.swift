@@ -269,7 +269,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
       !named.contains { $0 === entity } && named.contains { entity.isKindOf(entity: $0) }
     }
     guard !below.isEmpty, let url, !url.isInMemoryStore,
-      let metadata = try? Self.storeClass(type).metadata(at: url, options),
+      let metadata = try? Self.storeClass(type, at: url).metadata(at: url, options),
       let hashes = metadata[NSStoreModelVersionHashesKey] as? [String: Data]
     else { return named }
     return named + below.filter { hashes[$0.name ?? ""] != nil }

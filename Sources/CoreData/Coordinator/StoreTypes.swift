@@ -31,12 +31,12 @@ final class StoreTypes: Sendable {
   /// type of a store in a file.
   ///
   /// The second case is a program that takes a URL from its user and leaves the type at SQLite: without the test it
-  /// would make a file of the URL's path. The sentence names the import that is missing.
-  func find(_ type: String, at url: URL? = nil) throws -> any PlacedStore.Type {
+  /// would create, or empty, a file at the URL's path. The sentence names the import that is missing. Each operation on
+  /// a place passes its URL; nil is for a store in memory without one.
+  func find(_ type: String, at url: URL?) throws -> any PlacedStore.Type {
     let all = all
-    let isAtServer = ["postgresql", "postgres"].contains(url?.scheme)
-    if let kind = all[type], !isAtServer || !builtInStores.contains(where: { $0 == kind }) { return kind }
-    if isAtServer || type == NSPostgreSQLStoreType {
+    if let kind = all[type], Self.mayHave(url, kind) { return kind }
+    if url?.isAtServer == true || type == NSPostgreSQLStoreType {
       throw CoreDataErrors.error(
         .persistentStoreInvalidType,
         "A store of the type \(type) cannot be opened at a PostgreSQL server: let the target depend on the product "
@@ -50,13 +50,20 @@ final class StoreTypes: Sendable {
     )
   }
 
+  /// Whether a store of the class can be at the place: the classes of this module know no servers.
+  private static func mayHave(_ url: URL?, _ kind: any PlacedStore.Type) -> Bool {
+    url?.isAtServer != true || !builtInStores.contains { $0 == kind }
+  }
+
   /// The first class, by type name, that can read the file. Throws 134080 if none can.
   ///
   /// Built-in classes come first, then all registered ones. `NSPersistentStore`'s own class methods call it, which are
   /// given no type.
   func find(reading url: URL) throws -> any PlacedStore.Type {
     let kinds = builtInStores + all.sorted(on: { $0.key }).map(\.value)
-    if let kind = kinds.first(where: { (try? $0.metadata(at: url, nil)) != nil }) { return kind }
+    if let kind = kinds.first(where: { Self.mayHave(url, $0) && (try? $0.metadata(at: url, nil)) != nil }) {
+      return kind
+    }
     throw CoreDataErrors.error(
       .persistentStoreOpen, "\(url.path) is a store of none of the types \(all.keys.sorted().joined(separator: ", ")).")
   }
@@ -64,7 +71,7 @@ final class StoreTypes: Sendable {
 
 extension NSPersistentStoreCoordinator {
   /// The class of a type: see `StoreTypes.find(_:at:)`.
-  static func storeClass(_ storeType: String, at url: URL? = nil) throws -> any PlacedStore.Type {
+  static func storeClass(_ storeType: String, at url: URL?) throws -> any PlacedStore.Type {
     try StoreTypes.shared.find(storeType, at: url)
   }
 

@@ -86,7 +86,7 @@ final class MappedMigration {
       try? FileManager.default.removeItem(at: destination.url)
       throw error
     }
-    let kind = try NSPersistentStoreCoordinator.storeClass(destinationType)
+    let kind = try NSPersistentStoreCoordinator.storeClass(destinationType, at: destination.url)
     try to.remove(new)
     if isAppending { return }
     try kind.setModel(manager.destinationModel, identifier: old.identifier, at: destination.url, destination.options)

@@ -98,7 +98,8 @@ open class NSMigrationManager: NSObject {
     toDestinationURL destinationURL: URL, destinationType: String, destinationOptions: [AnyHashable: Any]? = nil
   ) throws {
     let (kind, newKind) = try (
-      NSPersistentStoreCoordinator.storeClass(sourceType), NSPersistentStoreCoordinator.storeClass(destinationType)
+      NSPersistentStoreCoordinator.storeClass(sourceType, at: sourceURL),
+      NSPersistentStoreCoordinator.storeClass(destinationType, at: destinationURL)
     )
     guard sourceType != NSInMemoryStoreType, destinationType != NSInMemoryStoreType else {
       throw CoreDataErrors.error(.migration, "A store in memory has no file that could be migrated.")
@@ -243,7 +244,7 @@ extension NSPersistentStoreCoordinator {
   ///
   /// No notification is posted, and no migration starts.
   fileprivate func openStore(_ type: String, at url: URL, _ options: [AnyHashable: Any]?) throws -> any ObjectStore {
-    let store = try Self.storeClass(type).open(opening(type, configuration: nil, at: url, options: options))
+    let store = try Self.storeClass(type, at: url).open(opening(type, configuration: nil, at: url, options: options))
     _ = try adopt(store)
     return store
   }

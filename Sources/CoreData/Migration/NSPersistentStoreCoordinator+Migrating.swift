@@ -34,7 +34,7 @@ extension NSPersistentStoreCoordinator {
       let plain = options.filter { $0.key.base as? String != NSPersistentStoreStagedMigrationManagerOptionKey }
       return try staged.migrate(type, at: url, plain, to: managedObjectModel)
     }
-    let kept = { try Self.storeClass(type).keptModel(at: url, options) }
+    let kept = { try Self.storeClass(type, at: url).keptModel(at: url, options) }
     guard MappingModelFiles.exist, let source = try SourceModels.find(for: metadata, kept: kept)?.model,
       let mapping = NSMappingModel(from: nil, forSourceModel: source, destinationModel: managedObjectModel)
     else { return }

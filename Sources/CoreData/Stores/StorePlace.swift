@@ -5,6 +5,9 @@ extension URL {
   /// Whether a store at this place is in memory: `/dev/null` or a place below it.
   var isInMemoryStore: Bool { path == "/dev/null" || inMemoryStoreName != nil }
 
+  /// Whether a store at this place is a PostgreSQL server's. The path is then no path of a file.
+  package var isAtServer: Bool { scheme == "postgresql" || scheme == "postgres" }
+
   /// The name of a store in memory that coordinators share; nil for other places.
   var inMemoryStoreName: String? {
     let start = "/dev/null/"

@@ -29,7 +29,7 @@ struct ServerAddress: Hashable, Sendable {
   /// The name must leave room for a suffix ("_new", while a migration works): 59 bytes at most, where the server cuts
   /// names after 63.
   init(_ url: URL?, _ options: [AnyHashable: Any]?) throws {
-    guard let url, url.scheme == "postgresql" || url.scheme == "postgres" else {
+    guard let url, url.isAtServer else {
       throw CoreDataErrors.error(
         .persistentStoreOpen,
         "A PostgreSQL store needs a URL such as postgresql://user@host/database\(url.map { ", not \($0.path)" } ?? "")."
