@@ -495,8 +495,7 @@ extension CocoaError.Code {
 
   /// A fault in how the program uses Core Data that has no code of its own. `NSFetchedResultsController.performFetch()`
   /// raises it for a row out of the order of its sections, for a section key path that the entity does not have, and
-  /// for a request that was changed while a cache is in use; `ManagedObjectActor.object(_:as:)` raises it for an object
-  /// of another class.
+  /// for a request that was changed while a cache is in use.
   ///
   /// ```swift
   /// let request = NSFetchRequest<Book>(entityName: "Book")
@@ -528,8 +527,8 @@ extension CocoaError.Code {
   /// ```
   ///
   /// It is the code of programming errors that Apple's framework answers with an exception: a context without a
-  /// coordinator, an unknown entity, an attribute that a batch request cannot set, a predicate that has no SQL. Log it;
-  /// do not try again.
+  /// coordinator, an unknown entity, an object of another class than the caller names, an attribute that a batch
+  /// request cannot set, a predicate that has no SQL. Log it; do not try again.
   ///
   /// The number is 134070. Source: Apple's documentation of `NSPersistentStoreOperationError`.
   public static let persistentStoreOperation = CocoaError.Code(rawValue: NSPersistentStoreOperationError)

@@ -160,17 +160,11 @@ final class ObjectSource<Object: NSManagedObject, Value>: ValueSource {
   /// An object without a row is the end of the sequence, not an error; an object of another class is an error of the
   /// program.
   private func existingObject() throws -> Object? {
-    let object: NSManagedObject
     do {
-      object = try context.existingObject(with: id)
+      return try context.existingObject(with: id, as: Object.self)
     } catch let error as CocoaError where error.code == .managedObjectReferentialIntegrity {
       return nil
     }
-    guard let result = object as? Object else {
-      throw CoreDataErrors.error(
-        .persistentStoreOperation, "\(id.uriString) is a \(type(of: object)), not a \(Object.self).")
-    }
-    return result
   }
 
   /// Observed from the beginning, also before the object is known: it then only waits for a reset.

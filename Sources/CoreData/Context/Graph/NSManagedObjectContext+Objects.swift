@@ -65,6 +65,17 @@ extension NSManagedObjectContext {
     return object
   }
 
+  /// The object of the ID as one of the class. Throws 134070 for an object of another class, and otherwise what
+  /// `existingObject(with:)` throws.
+  final func existingObject<Object: NSManagedObject>(
+    with objectID: NSManagedObjectID, as type: Object.Type
+  ) throws -> Object {
+    let object = try existingObject(with: objectID)
+    if let object = object as? Object { return object }
+    throw CoreDataErrors.error(
+      .persistentStoreOperation, "\(objectID.uriString) is a \(Swift.type(of: object)), not a \(type).")
+  }
+
   /// The object of the ID if the context has it and the program holds it or it has changes; nil otherwise. Reads
   /// nothing. Call it on the context's queue.
   ///

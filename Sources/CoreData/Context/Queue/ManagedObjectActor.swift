@@ -111,13 +111,8 @@ extension ManagedObjectActor {
   ///   - id: the ID of an object of a store that the actor's context has.
   ///   - type: the class that the caller expects.
   /// - Returns: the actor's own instance of the object.
-  /// - Throws: 133000 if the object has no row, 134060 if it is of another class, and the stores' errors.
+  /// - Throws: 133000 if the object has no row, 134070 if it is of another class, and the stores' errors.
   public func object<Object: NSManagedObject>(_ id: NSManagedObjectID, as type: Object.Type) throws -> Object {
-    let object = try context.existingObject(with: id)
-    guard let object = object as? Object else {
-      throw CoreDataErrors.error(
-        .coreData, "The object \(id.uriString) is a \(Swift.type(of: object)), and not a \(type).")
-    }
-    return object
+    try context.existingObject(with: id, as: type)
   }
 }

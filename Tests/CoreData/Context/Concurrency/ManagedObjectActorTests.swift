@@ -18,7 +18,7 @@ import Testing
     let store = try TemporaryStore()
     let library = Library(store.context())
     let id = try await library.add("Emma")
-    await expectError(NSCoreDataError) { _ = try await library.unrelated(id) }
+    await expectError(NSPersistentStoreOperationError) { _ = try await library.unrelated(id) }
     try store.save { $0.delete($0.object(with: id)) }
     let other = Library(store.context())
     await expectError(NSManagedObjectReferentialIntegrityError) { _ = try await other.title(of: id) }

@@ -264,7 +264,14 @@ import Testing
     let error = await #expect(throws: CocoaError.self) { try await unknown.next() }
     #expect(error?.code == .persistentStoreOperation)
     #expect(try await unknown.next() == nil)
+
+    let id = try await context.perform { try context.all("Book", sort: "title")[0].objectID }
+    var unrelated = context.values(of: id, as: Unrelated.self) { $0.isFault }.makeAsyncIterator()
+    let ofClass = await #expect(throws: CocoaError.self) { try await unrelated.next() }
+    #expect(ofClass?.code == .persistentStoreOperation)
   }
+
+  private final class Unrelated: NSManagedObject {}
 
   // MARK: One object
 
