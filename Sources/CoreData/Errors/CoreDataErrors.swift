@@ -8,19 +8,15 @@
 /// The sentence says what happened, to what, and what to do. It has names of entities, properties, files and IDs, and
 /// no values of objects: logs of errors must not spread what a store keeps.
 package enum CoreDataErrors {
-  /// An error with the code; without a message its description is the code's explanation.
-  ///
-  /// Callers pass a message, since they know the place, the entity or the file that the code is about.
+  /// An error with the code and a sentence.
   ///
   /// - Parameters:
   ///   - code: a code of Core Data.
-  ///   - message: a whole sentence for the description; nil for the code's explanation.
+  ///   - message: a whole sentence for the description, with the place, the entity or the file that the code is about.
   ///   - info: more entries of the user info. The description is set here.
-  package static func error(_ code: CocoaError.Code, _ message: String? = nil, _ info: [String: Any] = [:]) -> NSError {
+  package static func error(_ code: CocoaError.Code, _ message: String, _ info: [String: Any] = [:]) -> NSError {
     var info = info
-    let explanation = explanation(code)
-    info[NSLocalizedDescriptionKey] =
-      message ?? explanation.prefix(1).uppercased() + explanation.dropFirst() + "."
+    info[NSLocalizedDescriptionKey] = message
     return NSError(domain: NSCocoaErrorDomain, code: code.rawValue, userInfo: info)
   }
 
