@@ -114,10 +114,7 @@ extension NSPersistentStoreCoordinator {
   ) throws -> NSPersistentHistoryResult {
     var count = 0
     for store in stores {
-      if store.isReadOnly {
-        throw CoreDataErrors.error(
-          .persistentStoreSave, "The store at \(store.url?.path ?? "") was opened read-only.")
-      }
+      if store.isReadOnly { throw store.readOnlyError }
       count += try store.deleteHistory(before: request.place)
     }
     return NSPersistentHistoryResult(request.resultType == .count ? count : true, request.resultType)

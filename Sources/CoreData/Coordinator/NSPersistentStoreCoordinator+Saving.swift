@@ -153,12 +153,17 @@ extension NSPersistentStoreCoordinator {
   /// It tells whether a store is free to be written before work starts that ends with a save. It waits for its turn and
   /// for locks as a save does, and costs a few microseconds for a file and a round trip for a server. It promises
   /// nothing about later: another process may lock the store after it, the connection may be lost, and a full disk is
-  /// only noticed when something is written. `NSPersistentStore.isReadOnly` tells about stores that were opened
-  /// read-only. Any thread.
+  /// only noticed when something is written. Any thread.
   ///
-  /// - Throws: a store is locked (134090), or its file or server cannot be used (134080).
+  /// Read-only stores beside a writable one are passed over, as a save of new objects does:
+  /// `NSPersistentStore.isReadOnly` tells which they are.
+  ///
+  /// - Throws: 134090 if a store is locked, 134080 if its file or server cannot be used, 134030 if all stores were
+  ///   opened read-only.
   public final func checkWritable() throws {
-    for scope in writeScopes(of: objectStores) {
+    let writable = objectStores.filter { !$0.isReadOnly }
+    if writable.isEmpty, let store = objectStores.first { throw store.readOnlyError }
+    for scope in writeScopes(of: writable) {
       try scope.transaction("Writing") {}
     }
   }

@@ -114,10 +114,7 @@ extension NSPersistentStoreCoordinator {
         "A store of the type \(store.type) does not know batch requests; \(NSSQLiteStoreType) does, at /dev/null too.")
     }
     let writable = stores.filter { !$0.isReadOnly }
-    if writable.isEmpty, let store = holding.first {
-      throw CoreDataErrors.error(
-        .persistentStoreSave, "The store at \(store.url?.path ?? "") was opened read-only.")
-    }
+    if writable.isEmpty, let store = holding.first { throw store.readOnlyError }
     return writable
   }
 }

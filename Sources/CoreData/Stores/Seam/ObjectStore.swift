@@ -136,6 +136,11 @@ extension ObjectStore {
     }
   }
 
+  /// The 134030 for what cannot be written, since the store was opened read-only.
+  var readOnlyError: NSError {
+    CoreDataErrors.error(.persistentStoreSave, "The store at \(url?.path ?? "") was opened read-only.")
+  }
+
   func holds(_ entity: NSEntityDescription) -> Bool { storedEntities.byName[entity.name ?? ""] != nil }
 
   /// The cache for rows of the generation.

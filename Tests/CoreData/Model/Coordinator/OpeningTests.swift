@@ -24,6 +24,15 @@ import Testing
     #expect(try journalMode(store.url) == .text("wal"))
   }
 
+  @Test func aCoordinatorIsWritableIfOneOfItsStoresIs() throws {
+    let store = try TemporaryStore()
+    try store.coordinator.checkWritable()
+    let other = try store.otherCoordinator([NSReadOnlyPersistentStoreOption: true])
+    expectError(NSPersistentStoreSaveError) { try other.checkWritable() }
+    try other.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil)
+    try other.checkWritable()
+  }
+
   @Test func aFileThatIsNoStoreIsRefusedAndLeftAsItIs() throws {
     let store = try TemporaryStore()
     let url = store.folder.appendingPathComponent("other.sqlite")
