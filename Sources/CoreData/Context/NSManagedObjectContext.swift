@@ -549,7 +549,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// An object without changes becomes a fault either way, so its memory can be freed; its next use reads the row, from
   /// the coordinator's cache if that has it. An object that becomes a fault loses its transient values. A new object
   /// that becomes a fault is still new, and has the default values again; with true nothing happens to it. Does nothing
-  /// for deleted objects, and for those of other contexts.
+  /// for deleted objects and for those without a context. Traps for an object of another context.
   ///
   /// A row that a batch request wrote is read anew if `stalenessInterval` is not negative, or once the request's result
   /// was merged. `NSManagedObjectContextObjectsDidChange` reports the object under `NSRefreshedObjectsKey`.

@@ -136,13 +136,25 @@ import Testing
     expectSentence(result, "Book.author", "different contexts")
   }
 
-  @Test func deletingAnotherContextsObjectTraps() async {
-    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+  @Test(arguments: ["deleted", "refreshed", "given a permanent ID", "assigned to a store", "checked for conflicts"])
+  func aMethodThatGetsAnotherContextsObjectTraps(action: String) async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [action] in
       let store = try TemporaryStore()
       let (context, other) = (store.context(), store.context())
-      context.performAndWait { other.performAndWait { context.delete(other.make("Book")) } }
+      try context.performAndWait {
+        try other.performAndWait {
+          let book = other.make("Book")
+          switch action {
+          case "deleted": context.delete(book)
+          case "refreshed": context.refresh(book, mergeChanges: false)
+          case "given a permanent ID": try context.obtainPermanentIDs(for: [book])
+          case "assigned to a store": context.assign(book, to: store.coordinator.persistentStores[0])
+          default: context.detectConflicts(for: book)
+          }
+        }
+      }
     }
-    expectSentence(result, "/Book/t", "another context")
+    expectSentence(result, "/Book/t", "another context", action)
   }
 
   @Test func aValueThatAnAttributeCannotHoldTraps() async {

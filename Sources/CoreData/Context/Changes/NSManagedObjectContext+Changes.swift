@@ -8,14 +8,21 @@ extension NSManagedObjectContext {
     if object.isDeleted, graph.owns(object) { return undelete(object) }
     // It is inserted already, or saved.
     if graph.owns(object) { return }
-    require(
-      object.reference?.context == nil,
-      "\(object.objectID) belongs to another context and cannot be inserted into \(label).")
+    requireNoOtherContext(of: object, "inserted into")
     // Most new objects are inserted before they refer to anything.
     if object.reference != nil || !object.toManys.isEmpty { return insertLoose(object) }
     enlist(object)
     scheduleEndOfEvent()
     object.awakeFromInsert()
+  }
+
+  /// Ends the process if the object belongs to another context; Apple's framework raises an exception. Methods that take
+  /// an object of this context call it: they would otherwise change an object that another queue uses, or ignore the
+  /// call. An object without a context passes.
+  final func requireNoOtherContext(of object: NSManagedObject, _ action: StaticString) {
+    require(
+      object.managedObjectContext == nil || graph.owns(object),
+      "\(object.objectID) belongs to another context and cannot be \(action) \(label).")
   }
 
   /// Registers and records a new object. An object that comes with values of its own keeps them; one that was never
@@ -49,9 +56,7 @@ extension NSManagedObjectContext {
   /// it.
   final func deleteObject(_ object: NSManagedObject) {
     checkQueue()
-    require(
-      object.managedObjectContext == nil || graph.owns(object),
-      "\(object.objectID) belongs to another context and cannot be deleted from \(label).")
+    requireNoOtherContext(of: object, "deleted from")
     guard graph.owns(object), !object.state.contains(.gone) else { return }
     object.prepareForDeletion()
     if object.isDeleted { return }

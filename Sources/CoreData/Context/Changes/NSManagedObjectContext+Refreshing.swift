@@ -4,6 +4,7 @@ extension NSManagedObjectContext {
   /// a deleted one no use for values: nothing happens to them.
   final func refreshObject(_ object: NSManagedObject, keepsChanges flag: Bool) {
     checkQueue()
+    requireNoOtherContext(of: object, "refreshed in")
     guard graph.owns(object), !object.isDeleted, !(flag && object.isInserted) else { return }
     changes.forgetUpdateInEvent(of: object)
     reading.needsCacheCheck = true

@@ -20,7 +20,8 @@ extension NSManagedObjectContext {
   /// if let store = coordinator.persistentStore(for: url) { context.assign(draft, to: store) }
   /// ```
   ///
-  /// Does nothing for an object that is not new, and for another coordinator's store. A relationship cannot lead to an
+  /// Does nothing for an object that is not new, and for another coordinator's store. Traps for an object of another
+  /// context. A relationship cannot lead to an
   /// object of another store: the save throws 134030 then, so assign an object together with those that it refers to.
   ///
   /// Configurations divide entities between stores once and for all; this method divides objects of one entity. Call it
@@ -35,6 +36,7 @@ extension NSManagedObjectContext {
     guard let object = object as? NSManagedObject, object.objectID.isTemporaryID,
       let objectStore = persistentStoreCoordinator?.objectStores(among: [store]).first
     else { return }
+    requireNoOtherContext(of: object, "assigned to a store in")
     changes.assign(object, to: objectStore)
   }
 }

@@ -17,14 +17,17 @@ extension NSManagedObjectContext {
   /// The objects stay new: `isInserted` is true, and the save inserts their rows under these IDs. In a child context an
   /// object that was saved into the parent gets its ID there.
   ///
-  /// - Parameter objects: objects of this context; saved ones are passed over.
+  /// - Parameter objects: objects of this context; saved ones and those without a context are passed over. Traps for an
+  ///   unsaved object of another context.
   /// - Throws: 134070 without a coordinator, 134030 if no store can take an object, and the stores' errors.
   ///
   /// Source: Apple's documentation of `obtainPermanentIDs(for:)`.
   public final func obtainPermanentIDs(for objects: [NSManagedObject]) throws {
     checkQueue()
-    try obtainInParent(objects)
-    let new = MemberList(objects.filter { $0.objectID.isTemporaryID && $0.isInserted }, keepsOrder: false).items
+    let unsaved = objects.filter(\.objectID.isTemporaryID)
+    for object in unsaved { requireNoOtherContext(of: object, "given a permanent ID in") }
+    try obtainInParent(unsaved)
+    let new = MemberList(unsaved.filter { $0.isInserted && graph.owns($0) }, keepsOrder: false).items
     guard !new.isEmpty else { return }
     guard persistentStoreCoordinator != nil else {
       throw CoreDataErrors.error(

@@ -80,7 +80,7 @@ extension NSManagedObjectContext {
   /// The merge policy is asked as for a changed object; a policy that accepts the conflict refreshes the object. It
   /// counts for the next save that writes to the object's store, and for none if that save writes nothing there. Reads
   /// the object's values; if its row is gone already, that is a conflict, too. Does nothing for a new object, and for
-  /// one of another context.
+  /// one without a context. Traps for an object of another context.
   ///
   /// The call reads the object if it is a fault, and the save asks for the row's version: a statement for each object.
   /// Call it on the context's queue. What happens otherwise: a save compares the versions of the rows that it writes,
@@ -92,6 +92,7 @@ extension NSManagedObjectContext {
   /// Source: Apple's documentation of `detectConflicts(for:)`.
   public final func detectConflicts(for object: NSManagedObject) {
     checkQueue()
+    requireNoOtherContext(of: object, "checked for conflicts in")
     guard graph.owns(object), !object.objectID.isTemporaryID else { return }
     _ = object.access()
     changes.check(object)
@@ -104,6 +105,7 @@ extension NSManagedObjectContext {
   /// their removal would leave the new job waiting without end.
   package final func detectDeletion(of object: NSManagedObject) {
     checkQueue()
+    requireNoOtherContext(of: object, "checked for conflicts in")
     guard graph.owns(object), !object.objectID.isTemporaryID else { return }
     changes.require(object)
   }
