@@ -163,8 +163,9 @@ extension NSPersistentStoreCoordinator {
   public final func checkWritable() throws {
     let writable = objectStores.filter { !$0.isReadOnly }
     if writable.isEmpty, let store = objectStores.first { throw store.readOnlyError }
-    for scope in writeScopes(of: writable) {
-      try scope.transaction("Writing") {}
+    // A scope does not retain its store, which another thread may remove meanwhile.
+    try withExtendedLifetime(writable) {
+      for scope in writeScopes(of: writable) { try scope.transaction("Writing") {} }
     }
   }
 }

@@ -42,9 +42,9 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// ask their coordinator for its stores.
   final let lock = NSRecursiveLock()
   private var stores: [any ObjectStore] = []
-  /// Removed stores, since objects and IDs may still refer to their entities. They are closed and keep little; a
-  /// program that adds and removes stores without end collects them until the coordinator is freed.
-  private var removedStores: [any ObjectStore] = []
+  /// The entities of removed stores, to which objects and IDs may still refer: `StoredEntity.collection` does not retain
+  /// them. The stores themselves, with their caches and connections, are freed.
+  private var removedEntities: [StoredEntities] = []
   /// For the program's own blocks, and for stores that are added asynchronously. Contexts never use it.
   private let queue = DispatchQueue(label: "NSPersistentStoreCoordinator")
 
@@ -351,7 +351,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     lock.withLock {
       guard let index = stores.firstIndex(where: { $0 === store }) else { return }
       stores.remove(at: index)
-      removedStores.append(objectStore)
+      removedEntities.append(objectStore.storedEntities)
       objectStore.persistentStoreCoordinator = nil
       objectStore.storedEntities.reference.store = nil
       objectStore.close(beside: stores)

@@ -73,6 +73,26 @@ import Testing
     #expect(throws: NSError.self) { try store.count(RowFetch(entityName: "Book")) }
   }
 
+  /// The object and its ID keep the entities, and not the store.
+  @Test(arguments: [StoreKind.file, .memory, .binary, .xml])
+  func aRemovedStoreIsFreedBeforeItsObjects(kind: StoreKind) throws {
+    let stack = try StoreStack(kind)
+    weak var removed: NSPersistentStore?
+    try stack.perform { context in
+      let author = context.make("Author", ["name": "Ada"])
+      let book = context.make("Book", ["title": "a", "author": author])
+      try context.save()
+      let uri = author.objectID.uriString
+      removed = stack.store
+      #expect(removed != nil)
+      try stack.coordinator.remove(stack.store)
+      #expect(removed == nil)
+      context.refresh(author, mergeChanges: false)
+      #expect((book.value(forKey: "author") as? NSManagedObject)?.objectID.uriString == uri)
+      #expect(book.objectID.persistentStore == nil)
+    }
+  }
+
   @Test(.timeLimit(.minutes(20)), arguments: kinds)
   func aPinnedStateEndsWithItsStore(kind: StoreKind) throws {
     let (stack, store, id) = try library(kind)
