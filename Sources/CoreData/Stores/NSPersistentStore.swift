@@ -148,7 +148,7 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
   /// }
   /// ```
   ///
-  /// Reads the file with a connection of its own, without waiting for a writer. Any thread.
+  /// A SQLite store reads its file with a connection of its own, which waits for no writer in WAL mode. Any thread.
   open func loadMetadata() throws {}
 
   /// Called after a coordinator added the store.

@@ -30,8 +30,8 @@ extension SQLGenerator {
   }
 
   /// Members of another kind than the column can equal nothing, and are left out: `pages IN {100, "x", 300}` looks for
-  /// two numbers. An object that has no row here is left out too; if nothing is left, the condition is FALSE and no
-  /// statement looks for it.
+  /// two numbers. An object that has no row here is left out too; if nothing is left, the condition is FALSE, and the
+  /// statement reads no row.
   private func membership(of value: SQLOperand, _ equal: SQLRelation, in members: [PredicateValue]) throws -> SQL {
     let column: SQL
     let values: [SQLiteValue]

@@ -13,7 +13,7 @@ extension SQLiteOpening {
   /// ```
   ///
   /// A program of the old model that has the file open meanwhile sees the new tables with its next statement, and fails
-  /// with "no such column"; a changed model needs a restart of all of them, except for additions.
+  /// with "no such column" (134180); a changed model needs a restart of all of them, except for additions.
   func migrate() throws {
     do {
       try database.write { connection in
