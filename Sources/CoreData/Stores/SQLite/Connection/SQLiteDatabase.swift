@@ -246,7 +246,7 @@ final class SQLiteDatabase: @unchecked Sendable {
   /// look-ups 1 to 16    each begins and ends a read transaction by itself (SQLite's autocommit)
   /// look-up 17          BEGIN; the following share it
   /// a commit            the header of the log's index differs: the transaction ends before the next look-up
-  /// 5 ms without one    `endSharedReads` ends it, so that the log can start over
+  /// no look-up          after 5 to 10 ms `endSharedReads` ends it, so that the log can start over
   /// ```
   func lookUp<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
     if configuration.isInMemory { return try withWriter(body) }
