@@ -324,7 +324,8 @@ extension Job {
   /// }
   /// ```
   ///
-  /// New objects get their permanent IDs now. It replaces the results that were set before, and is saved with the job.
+  /// New objects of the job's context get their permanent IDs now; a new object of another context traps. It
+  /// replaces the results that were set before, and is saved with the job.
   public func setResults(_ objects: [NSManagedObject]) throws {
     try managedObjectContext?.obtainPermanentIDs(for: objects.filter { $0.objectID.isTemporaryID })
     resultURIs = objects.map(\.objectID.uriString)

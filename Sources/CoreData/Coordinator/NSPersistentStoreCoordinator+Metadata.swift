@@ -141,7 +141,7 @@ extension NSPersistentStoreCoordinator {
   ///   - options: the options that the store was opened with, such as its table prefix.
   /// - Returns: a model of its own for each call.
   /// - Throws: 134080 if the file cannot be opened, holds no store or keeps no model; 134010 if it is no SQLite file;
-  ///   134020 if what it keeps is damaged or is not the model of its content.
+  ///   134020 if what it keeps is damaged or is not the model of its content; 134000 for a server's URL.
   public class func cachedModelForPersistentStore(
     at url: URL, options: [AnyHashable: Any]? = nil
   ) throws -> NSManagedObjectModel {

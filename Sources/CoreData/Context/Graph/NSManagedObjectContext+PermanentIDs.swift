@@ -27,7 +27,7 @@ extension NSManagedObjectContext {
     let unsaved = objects.filter(\.objectID.isTemporaryID)
     for object in unsaved { requireNoOtherContext(of: object, "given a permanent ID in") }
     try obtainInParent(unsaved)
-    let new = MemberList(unsaved.filter { $0.isInserted && graph.owns($0) }, keepsOrder: false).items
+    let new = MemberList(unsaved.filter(isNewHere), keepsOrder: false).items
     guard !new.isEmpty else { return }
     guard persistentStoreCoordinator != nil else {
       throw CoreDataErrors.error(
@@ -48,6 +48,11 @@ extension NSManagedObjectContext {
       for (object, id) in zip(groups.flatMap(\.objects), ids) { become(object, id) }
     }
     if permanentIDs.isForChildren { root.permanentIDs.announce() }
+  }
+
+  /// Whether the object is new in this context and has no permanent ID.
+  private func isNewHere(_ object: NSManagedObject) -> Bool {
+    object.isInserted && object.objectID.isTemporaryID && graph.owns(object)
   }
 
   /// Objects that are new in the parent get their IDs there: this context saved them once, so the parent owns their

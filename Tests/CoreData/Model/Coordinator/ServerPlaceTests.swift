@@ -25,7 +25,7 @@ import Testing
     let file = temporaryURL("server")
     defer { try? FileManager.default.removeItem(at: file) }
     if exists { try Data("of another program".utf8).write(to: file) }
-    let place = try #require(URL(string: "postgresql://host\(file.path)"))
+    let place = try #require(URL(string: "postgresql://127.0.0.1:1\(file.path)"))
     let store = try TemporaryStore()
     let coordinator = store.coordinator
     expectError(134000) { try coordinator.destroyPersistentStore(at: place, ofType: type) }
