@@ -89,10 +89,11 @@ open class NSMigrationManager: NSObject {
   ///   - destinationType: the type of the new store, which may differ.
   ///   - destinationOptions: those of the new store, such as pragmas.
   ///
-  /// - Throws: 134140 without a mapping model, 134110 for stores in memory, 134150 if the source cannot be opened,
-  ///   134160 if the destination cannot be written, 134190 if no mapping can be inferred, 134111 if a new uniqueness
-  ///   constraint does not hold, 134170 if there is no policy of a class, and what policies, validation and
-  ///   `cancelMigrationWithError(_:)` throw. The new file is removed then; a store that was there before is unchanged.
+  /// - Throws: 134000 for an unknown type, and for a server's URL with the type of a file; 134140 without a mapping
+  ///   model, 134110 for stores in memory, 134150 if the source cannot be opened, 134160 if the destination cannot be
+  ///   written, 134190 if no mapping can be inferred, 134111 if a new uniqueness constraint does not hold, 134170 if
+  ///   there is no policy of a class, and what policies, validation and `cancelMigrationWithError(_:)` throw. The new
+  ///   file is removed then; a store that was there before is unchanged.
   open func migrateStore(
     from sourceURL: URL, sourceType: String, options: [AnyHashable: Any]? = nil, with mappings: NSMappingModel?,
     toDestinationURL destinationURL: URL, destinationType: String, destinationOptions: [AnyHashable: Any]? = nil
