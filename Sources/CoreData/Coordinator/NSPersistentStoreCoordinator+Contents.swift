@@ -119,7 +119,7 @@ extension NSPersistentStoreCoordinator {
 extension ObjectStore {
   fileprivate var entities: [NSEntityDescription] { storedEntities.byNumber.compactMap { $0?.entity } }
 
-  /// Throws 134060 for a store with objects.
+  /// Throws 134070 for a store with objects.
   fileprivate func requireEmpty() throws {
     for entity in entities where try count(RowFetch(entityName: entity.name ?? "")) > 0 {
       throw CoreDataErrors.error(

@@ -80,8 +80,8 @@ extension NSPersistentStoreCoordinator {
   ///   - sourceOptions: options for the source, such as its table prefix.
   ///   - storeType: the type of both stores.
   /// - Throws: 134000 for an unknown type, and for a server's URL with the type of a file; 134070 for stores in memory,
-  ///   at a PostgreSQL server, and of an app's own class; 134080 if the source cannot be opened or holds no store; 134090
-  ///   if one of the files stays locked.
+  ///   at a PostgreSQL server, and of an app's own class; 134080 if the source cannot be opened or holds no store;
+  ///   134090 if one of the files stays locked.
   ///
   /// Source: Apple's documentation of
   /// `replacePersistentStore(at:destinationOptions:withPersistentStoreFrom:sourceOptions:ofType:)`;

@@ -42,8 +42,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// ask their coordinator for its stores.
   final let lock = NSRecursiveLock()
   private var stores: [any ObjectStore] = []
-  /// The entities of removed stores, to which objects and IDs may still refer: `StoredEntity.collection` does not retain
-  /// them. The stores themselves, with their caches and connections, are freed.
+  /// The entities of removed stores, to which objects and IDs may still refer: `StoredEntity.collection` does not
+  /// retain them. The stores themselves, with their caches and connections, are freed.
   private var removedEntities: [StoredEntities] = []
   /// For the program's own blocks, and for stores that are added asynchronously. Contexts never use it.
   private let queue = DispatchQueue(label: "NSPersistentStoreCoordinator")

@@ -16,9 +16,9 @@ extension NSManagedObjectContext {
     object.awakeFromInsert()
   }
 
-  /// Ends the process if the object belongs to another context; Apple's framework raises an exception. Methods that take
-  /// an object of this context call it: they would otherwise change an object that another queue uses, or ignore the
-  /// call. An object without a context passes.
+  /// Ends the process if the object belongs to another context; Apple's framework raises an exception. Methods that
+  /// take an object of this context call it: they would otherwise change an object that another queue uses, or ignore
+  /// the call. An object without a context passes.
   final func requireNoOtherContext(of object: NSManagedObject, _ action: StaticString) {
     require(
       object.managedObjectContext == nil || graph.owns(object),
