@@ -102,9 +102,23 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   public convenience init<Other>(_ other: NSFetchRequest<Other>) { self.init(settingsOf: other) }
 
   /// Makes a request with the settings of another one; the types of their results may differ.
-  convenience init(settingsOf other: any AnyFetchRequest) {
-    self.init(other.settings)
-    affectedStores = other.affectedStores
+  convenience init(settingsOf other: any AnyFetchRequest) { self.init(other.settings) }
+
+  /// The stores to ask; nil asks all that hold the entity. Default: nil. Stores that are not open in the executing
+  /// context's coordinator are passed over.
+  ///
+  /// ```swift
+  /// let request = NSFetchRequest<Book>(entityName: "Book")
+  /// request.affectedStores = coordinator.persistentStore(for: url).map { [$0] }
+  /// ```
+  ///
+  /// An unsaved new object counts for the store to which the next save writes it: the one that
+  /// `assign(_:to:)` names, or the first writable one with its entity.
+  ///
+  /// Source: Apple's documentation of `affectedStores`.
+  open override var affectedStores: [NSPersistentStore]? {
+    get { settings.affectedStores }
+    set { settings.affectedStores = newValue }
   }
 
   open override var requestType: NSPersistentStoreRequestType { .fetchRequestType }
@@ -546,6 +560,7 @@ package struct FetchSettings {
   package var propertiesToGroupBy: [Any]?
   package var havingPredicate: NSPredicate?
   var shouldRefreshRefetchedObjects = false
+  var affectedStores: [NSPersistentStore]?
 
   /// The properties that fetched objects have; nil for all.
   ///

@@ -77,9 +77,7 @@ extension FetchedResults {
     // Reading can find out that the row is gone.
     if !object.isDeleted && !object.state.contains(.gone) { _ = object.access() }
     if object.isDeleted || object.state.contains(.gone) { return false }
-    if let stores = request.affectedStores, let store = object.objectID.persistentStore, !stores.contains(store) {
-      return false
-    }
+    guard context.isObject(object, in: settings.affectedStores) else { return false }
     return settings.predicate?.evaluate(with: object) ?? true
   }
 

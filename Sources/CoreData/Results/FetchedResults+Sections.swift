@@ -126,8 +126,7 @@ extension FetchedResults {
     count.name = "count"
     count.expression = NSExpression(format: "count:(SELF)")
     count.expressionResultType = .integer64AttributeType
-    let request = NSFetchRequest<NSDictionary>(settingsOf: self.request)
-    request.settings = settings
+    let request = NSFetchRequest<NSDictionary>(settings)
     request.resultType = .dictionaryResultType
     request.fetchBatchSize = 0
     request.sortDescriptors = [first]

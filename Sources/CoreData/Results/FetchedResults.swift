@@ -184,12 +184,10 @@ final class FetchedResults: ContextFollower {
   /// knows no controller.
   private func unchecked(_ settings: FetchSettings) throws -> [AnyObject] {
     guard settings.resultType == .managedObjectResultType else {
-      let request = NSFetchRequest<any NSFetchRequestResult>(settingsOf: request)
-      request.settings = settings
+      let request = NSFetchRequest<any NSFetchRequestResult>(settings)
       return try context.fetch(request)
     }
-    let request = NSFetchRequest<NSManagedObject>(settingsOf: request)
-    request.settings = settings
+    let request = NSFetchRequest<NSManagedObject>(settings)
     if settings.fetchBatchSize == 0 { request.settings.prefetchedKeyPaths = prefetchedKeyPaths(settings) }
     return try context.fetch(request)
   }
@@ -243,7 +241,7 @@ final class FetchedResults: ContextFollower {
   func stores(for settings: FetchSettings) -> [any ObjectStore] {
     let entity = settings.entity ?? NSEntityDescription.entity(forEntityName: settings.entityName ?? "", in: context)
     guard let entity, let coordinator = context.persistentStoreCoordinator else { return [] }
-    return coordinator.objectStores(among: request.affectedStores).filter { $0.holds(entity) }
+    return coordinator.objectStores(among: settings.affectedStores).filter { $0.holds(entity) }
   }
 
   // MARK: The cache of sections

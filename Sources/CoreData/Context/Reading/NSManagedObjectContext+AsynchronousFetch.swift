@@ -39,7 +39,9 @@ extension NSAsynchronousFetchRequest: AsynchronousRequest {
   ///       applies the unsaved changes of now
   ///     the completion block
   private func begin(_ result: NSAsynchronousFetchResult<ResultType>, in context: NSManagedObjectContext) throws {
-    let fetch = try AsynchronousFetch(fetchRequest.settings, affectedStores, in: context, result.control)
+    var settings = fetchRequest.settings
+    settings.affectedStores = affectedStores
+    let fetch = try AsynchronousFetch(settings, in: context, result.control)
     let running = Running(request: self, result: result, fetch: fetch)
     let progress = Carried(value: result.progress)
     result.control.report = { [control = result.control] in
@@ -99,7 +101,6 @@ private final class AsynchronousFetch {
   private let context: NSManagedObjectContext
   private let reader: NSManagedObjectContext
   private let settings: FetchSettings
-  private let affectedStores: [NSPersistentStore]?
   /// Whether everything that matches is read, because changes of the context may remove results from the window.
   private let isWhole: Bool
   /// The state of the stores' row caches when the fetch began. If one differs at the end, rows were saved meanwhile:
@@ -108,12 +109,10 @@ private final class AsynchronousFetch {
   private let epochs: [ObjectIdentifier: Int]
 
   init(
-    _ settings: FetchSettings, _ affectedStores: [NSPersistentStore]?, in context: NSManagedObjectContext,
-    _ control: FetchControl
+    _ settings: FetchSettings, in context: NSManagedObjectContext, _ control: FetchControl
   ) throws {
     self.context = context
     self.settings = settings
-    self.affectedStores = affectedStores
     isWhole = settings.includesPendingChanges && context.hasChanges
     reader = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
     reader.name = "asynchronous fetch for \(context.label)"
@@ -140,7 +139,6 @@ private final class AsynchronousFetch {
   /// the window of limit and offset can only be cut when the changes are applied.
   func read<T>(as type: T.Type) throws -> [T] {
     let request = NSFetchRequest<T>(settings)
-    request.affectedStores = affectedStores
     // Prefetching is done with the context's own objects.
     request.settings.prefetchedKeyPaths = nil
     if isWhole && settings.resultType != .dictionaryResultType {

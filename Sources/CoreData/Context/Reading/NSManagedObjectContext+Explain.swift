@@ -44,7 +44,7 @@ extension NSManagedObjectContext {
     } else if settings.resultType == .managedObjectResultType, fetch.includesValues {
       fetch.properties = settings.partialProperties(of: entity)
     }
-    let statements = try stores(holding: entity, request.affectedStores).compactMap { store in
+    let statements = try stores(holding: entity, settings.affectedStores).compactMap { store in
       try store.understands(fetch) ? try (store as? any ExplainingStore)?.explain(settings, fetch) : nil
     }
     let start = ContinuousClock.now

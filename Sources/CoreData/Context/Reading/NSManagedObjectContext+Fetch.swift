@@ -71,7 +71,7 @@ extension NSManagedObjectContext {
 
   /// The results, with the request's entity noted if all went well.
   private func results<T>(of request: NSFetchRequest<T>) throws -> FetchResults {
-    let results = try results(of: request.settings, request.affectedStores)
+    let results = try results(of: request.settings)
     noteEntity(of: request)
     return results
   }
@@ -107,36 +107,33 @@ extension NSManagedObjectContext {
     noteEntity(of: request)
     if parentContext == nil && !(settings.includesPendingChanges && hasChanges) {
       let fetch = try storeFetch(settings, entity)
-      let stores = try stores(holding: entity, request.affectedStores)
+      let stores = try stores(holding: entity, settings.affectedStores)
       if stores.count == 1, try stores[0].understands(fetch) { return try stores[0].count(fetch) }
     }
     var ids = settings
     ids.resultType = .managedObjectIDResultType
-    return try results(of: ids, request.affectedStores).all.count
+    return try results(of: ids).all.count
   }
 
   /// The results of a request's settings. All fetches of the context pass through here, also those of controllers and
   /// of asynchronous fetches.
-  private func results(of settings: FetchSettings, _ affectedStores: [NSPersistentStore]?) throws
-    -> FetchResults
-  {
+  private func results(of settings: FetchSettings) throws -> FetchResults {
     checkQueue()
     if permanentIDs.isAwaitingSome { adoptPermanentIDs() }
     let entity = try entity(of: settings)
     try settings.check()
     switch settings.resultType {
     case .dictionaryResultType:
-      return .others(try dictionaries(settings, entity, affectedStores))
+      return .others(try dictionaries(settings, entity))
     case .countResultType:
       var objects = settings
       objects.resultType = .managedObjectIDResultType
-      return .others([NSNumber(value: try results(of: objects, affectedStores).all.count)])
+      return .others([NSNumber(value: try results(of: objects).all.count)])
     case .managedObjectIDResultType:
-      return .others(try foundObjects(settings, entity, affectedStores, includesValues: false).objects.map(\.objectID))
+      return .others(try foundObjects(settings, entity, includesValues: false).objects.map(\.objectID))
     default:
       let foundObjects = try foundObjects(
-        settings, entity, affectedStores,
-        includesValues: settings.includesPropertyValues && settings.fetchBatchSize == 0)
+        settings, entity, includesValues: settings.includesPropertyValues && settings.fetchBatchSize == 0)
       if settings.shouldRefreshRefetchedObjects {
         for object in foundObjects.objects where !object.isFault { refreshObject(object, keepsChanges: true) }
       }
@@ -193,11 +190,10 @@ extension NSManagedObjectContext {
   /// Limit and offset cannot be in the statement once changes count: the tenth row may be deleted here, and an eleventh
   /// is needed then.
   private func foundObjects(
-    _ settings: FetchSettings, _ entity: NSEntityDescription, _ affectedStores: [NSPersistentStore]?,
-    includesValues: Bool
+    _ settings: FetchSettings, _ entity: NSEntityDescription, includesValues: Bool
   ) throws -> FoundObjects {
     if parentContext == nil && !(settings.includesPendingChanges && hasChanges) {
-      let stores = try stores(holding: entity, affectedStores)
+      let stores = try stores(holding: entity, settings.affectedStores)
       if stores.count == 1 {
         var fetch = try storeFetch(settings, entity)
         if includesValues { fetch.properties = settings.partialProperties(of: entity) }
@@ -212,12 +208,12 @@ extension NSManagedObjectContext {
     var matches: [NSManagedObject]
     if let parentContext {
       let ids = try parentContext.performAndWait {
-        let parents = try parentContext.foundObjects(whole, entity, affectedStores, includesValues: includesValues)
+        let parents = try parentContext.foundObjects(whole, entity, includesValues: includesValues)
         return parents.objects.map(\.objectID)
       }
       matches = ids.map { object(with: $0) }
     } else {
-      let stores = try stores(holding: entity, affectedStores)
+      let stores = try stores(holding: entity, settings.affectedStores)
       matches = try storedObjects(try storeFetch(whole, entity), stores, includesValues).objects
     }
     if settings.includesPendingChanges { matches = correct(matches, settings, entity) }
@@ -305,7 +301,9 @@ extension NSManagedObjectContext {
       settings.includesSubentities ? object.entity.isKindOf(entity: entity) : object.entity === entity
     }
     func matches(_ object: NSManagedObject) -> Bool { settings.predicate?.evaluate(with: object) ?? true }
-    let pending = (changes.inserted.items + changes.updated.items).filter(isOfKind)
+    let pending = (changes.inserted.items + changes.updated.items).filter {
+      isOfKind($0) && isObject($0, in: settings.affectedStores)
+    }
     guard !pending.isEmpty || !changes.deleted.isEmpty else { return results }
     let changed = MemberList(pending, keepsOrder: false)
     var kept = results.filter { !$0.isDeleted && (!changed.contains($0) || matches($0)) }
@@ -315,16 +313,31 @@ extension NSManagedObjectContext {
     return pending.isEmpty ? kept : kept.sorted(by: settings.sortDescriptors ?? [])
   }
 
+  /// Whether a fetch from the stores may give the object: its store is one of them, or they are nil.
+  ///
+  /// A new object is of the store that the save writes it to. One that was new in a parent already may be assigned
+  /// there.
+  final func isObject(_ object: NSManagedObject, in stores: [NSPersistentStore]?) -> Bool {
+    guard let stores else { return true }
+    if object.objectID.isTemporaryID, !object.isInserted, let parentContext {
+      let id = object.objectID
+      return parentContext.performAndWait { parentContext.isObject(parentContext.object(with: id), in: stores) }
+    }
+    // An object that no open store takes is in none of them: the save throws that error.
+    guard let store = try? store(of: object) else { return false }
+    return stores.contains { $0 === store }
+  }
+
   // MARK: Dictionaries
 
   /// Rows as dictionaries. They are the stored ones: unsaved changes have no part in columns, groups and aggregates.
   private func dictionaries(
-    _ settings: FetchSettings, _ entity: NSEntityDescription, _ affectedStores: [NSPersistentStore]?
+    _ settings: FetchSettings, _ entity: NSEntityDescription
   ) throws -> [NSDictionary] {
     if let parentContext {
-      return try parentContext.performAndWait { try parentContext.dictionaries(settings, entity, affectedStores) }
+      return try parentContext.performAndWait { try parentContext.dictionaries(settings, entity) }
     }
-    return try stores(holding: entity, affectedStores).flatMap {
+    return try stores(holding: entity, settings.affectedStores).flatMap {
       try $0.dictionaries(settings, storeFetch(settings, entity))
     }
   }
