@@ -133,7 +133,7 @@ extension NSManagedObject {
   }
 
   /// The value without firing a fault or notifying observers; nil in a fault. A to-many relationship gives a mutable
-  /// set, whose changes set no inverse and notify no observer.
+  /// set, an ordered one a mutable ordered set; their changes set no inverse and notify no observer.
   ///
   /// For handwritten accessors: see `willChangeValue(forKey:)`. Traps for a key that the entity does not have.
   ///
@@ -203,6 +203,7 @@ extension NSManagedObject {
         bring(new)
         toMany.insert(new)
       }
+      if toMany.relationship.isOrdered, toMany.members?.items != newMembers.items { toMany.reorder(newMembers.items) }
     case .fetched: break
     }
   }

@@ -80,6 +80,29 @@ import Testing
     expectSentence(result, "Book.author in the path \"author.books\" has no object with a relationship.")
   }
 
+  @Test func primitiveChangesKeepTheirOrder() throws {
+    try withTags { store, owner, tags in
+      owner.willChangeValue(forKey: "ordered")
+      owner.setPrimitiveValue(NSOrderedSet(array: [tags[2], tags[0], tags[1]]), forKey: "ordered")
+      let list = try #require(owner.primitiveValue(forKey: "ordered") as? NSMutableOrderedSet)
+      #expect(labels(list) == "cab")
+      list.insert(tags[3], at: 1)
+      #expect(labels(list) == "cdab")
+      list.exchangeObject(at: 0, withObjectAt: 3)
+      #expect(labels(list) == "bdac")
+      list.moveObjects(at: [2], to: 0)
+      #expect(labels(list) == "abdc")
+      list.sort(using: [NSSortDescriptor(key: "label", ascending: false)])
+      #expect(labels(list) == "dcba")
+      owner.didChangeValue(forKey: "ordered")
+      try owner.managedObjectContext?.save()
+      try store.read { fresh in
+        let stored = fresh.object(with: owner.objectID).value(forKey: "ordered") as? NSOrderedSet
+        try #expect(labels(#require(stored)) == "dcba")
+      }
+    }
+  }
+
   @Test func setOperationsWork() throws {
     try withTags { _, owner, tags in
       let list = owner.mutableOrderedSetValue(forKey: "ordered")
