@@ -47,7 +47,7 @@ extension NSManagedObject {
   }
 
   /// The last fetched or saved values of the named persistent properties, or of all attributes and to-one relationships
-  /// for nil; NSNull for nil. To-many relationships are included if they are named.
+  /// for nil; NSNull for nil. To-many relationships are included if they are named, ordered ones as an `NSOrderedSet`.
   ///
   /// ```swift
   /// let before = book.committedValues(forKeys: ["title"])["title"] as? String
@@ -83,7 +83,8 @@ extension NSManagedObject {
           : stored.value(slot)
         values[name] = value ?? NSNull()
       case .toMany(let index) where !isInserted && keys != nil:
-        values[name] = NSSet(array: toMany(index).committedMembers ?? [])
+        let toMany = toMany(index)
+        values[name] = toMany.relationship.collection(of: toMany.committedMembers ?? [])
       default: continue
       }
     }
@@ -170,8 +171,7 @@ extension NSManagedObject {
       if came.isEmpty && went.isEmpty && !isReordered { continue }
       let absent = MemberList(came, keepsOrder: false)
       let members = start?.members ?? (toMany.members?.items ?? []).filter { !absent.contains($0) } + went
-      changes[toMany.relationship.name] =
-        toMany.relationship.isOrdered ? NSOrderedSet(array: members) : NSSet(array: members)
+      changes[toMany.relationship.name] = toMany.relationship.collection(of: members)
     }
     return changes
   }

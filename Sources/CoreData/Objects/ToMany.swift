@@ -39,6 +39,10 @@ final class ToMany {
   /// save then writes the positions of all members, or of the new ones if the others are unread (`Z_FOK_…` columns of
   /// the members or of the join table).
   var orderChanged = false
+  /// The stored members of an ordered relationship, in the store's order; nil while nothing has changed since.
+  ///
+  /// The lists of changes have no order, so the former one cannot be computed from the members.
+  private var storedOrder: [NSManagedObject]?
   /// The members as the program gets them, kept until the next change: `author.books` in a loop makes one set, not one
   /// for each turn.
   private var collection: NSObject?
@@ -93,6 +97,7 @@ final class ToMany {
   func insert(_ object: NSManagedObject) -> Bool {
     if let members, members.contains(object) { return false }
     if members == nil && added.contains(object) { return false }
+    keepStoredOrder()
     members?.insert(object)
     // It is unknown whether the store has it while the members are not read.
     if !removed.remove(object) || members == nil { added.insert(object) }
@@ -109,6 +114,7 @@ final class ToMany {
   func remove(_ object: NSManagedObject) -> Bool {
     if let members, !members.contains(object) { return false }
     if members == nil && removed.contains(object) { return false }
+    keepStoredOrder()
     members?.remove(object)
     if !added.remove(object) || members == nil { removed.insert(object) }
     collection = nil
@@ -121,10 +127,16 @@ final class ToMany {
   /// - Parameter objects: the present members, each once, in their new order. Membership is not checked: the callers
   ///   have it from `members`.
   func reorder(_ objects: [NSManagedObject]) {
+    keepStoredOrder()
     members?.replaceAll(objects)
     orderChanged = true
     collection = nil
     liveView?.follow(objects)
+  }
+
+  /// Called before each change. The array is shared with the members until these change.
+  private func keepStoredOrder() {
+    if relationship.isOrdered && !hasChanges { storedOrder = members?.items }
   }
 
   /// Sets the stored members and applies the noted changes to them.
@@ -150,6 +162,7 @@ final class ToMany {
     }
     for object in removed.items where !storedMembers.contains(object) { removed.remove(object) }
     members = list
+    storedOrder = relationship.isOrdered && hasChanges ? stored : nil
     collection = nil
     liveView?.follow(list.items)
   }
@@ -188,15 +201,18 @@ final class ToMany {
       collection = nil
       liveView?.follow(list.items)
     }
+    storedOrder = storedOrder?.map { others[ObjectIdentifier($0)] ?? $0 }
     if let list = replaced(added) { added = list }
     if let list = replaced(removed) { removed = list }
   }
 
   /// The last fetched or saved members; nil before they are read.
   ///
-  /// In the order of the current members, not of the store's: callers compare them as sets.
+  /// Those of an ordered relationship are in the store's order, others in any.
   var committedMembers: [NSManagedObject]? {
-    members.map { $0.items.filter { !added.contains($0) } + removed.items }
+    guard let members else { return nil }
+    if let storedOrder, hasChanges { return storedOrder }
+    return members.items.filter { !added.contains($0) } + removed.items
   }
 
   /// Clears the changes after a save.
@@ -207,6 +223,7 @@ final class ToMany {
     added.removeAll()
     removed.removeAll()
     orderChanged = false
+    storedOrder = nil
     eventStart = nil
     hadChangesAtEventStart = false
   }
@@ -219,13 +236,13 @@ final class ToMany {
     added = MemberList(members?.items ?? added.items, keepsOrder: false)
     removed.removeAll()
     orderChanged = relationship.isOrdered
+    storedOrder = relationship.isOrdered ? [] : nil
   }
 
   /// The members as an NSSet, or as an NSOrderedSet if the relationship is ordered.
   var asCollection: NSObject {
     if let collection { return collection }
-    let items = members?.items ?? []
-    let made: NSObject = relationship.isOrdered ? NSOrderedSet(array: items) : NSSet(array: items)
+    let made = relationship.collection(of: members?.items ?? [])
     collection = made
     return made
   }
@@ -285,5 +302,12 @@ final class ToMany {
       removed.items.filter { !start.removed.contains($0) }
       + start.added.items.filter { !added.contains($0) && !removed.contains($0) && !(members?.contains($0) ?? false) }
     return (came, went)
+  }
+}
+
+extension NSRelationshipDescription {
+  /// Objects as the relationship's value in key-value coding: an NSSet, or an NSOrderedSet if it is ordered.
+  func collection(of objects: [NSManagedObject]) -> NSObject {
+    isOrdered ? NSOrderedSet(array: objects) : NSSet(array: objects)
   }
 }

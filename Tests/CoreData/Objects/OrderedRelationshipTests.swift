@@ -46,6 +46,32 @@ import Testing
     try store.read { #expect(names($0.object(with: id), key) == ["d", "b"]) }
   }
 
+  @Test func committedMembersHaveTheStoredOrder() throws {
+    let store = try TemporaryStore(Self.model())
+    let id = try store.save { context in
+      let list = context.make("List", ["name": "l"])
+      list.setValue(try ordered(context, ["c", "a", "b"]), forKey: "items")
+      return list
+    }.objectID
+    try store.read { context in
+      let list = context.object(with: id)
+      func committed() throws -> [String?] {
+        let members = try #require(list.committedValues(forKeys: ["items"])["items"] as? NSOrderedSet)
+        return members.map { ($0 as? NSManagedObject)?.text("name") }
+      }
+      try #expect(committed() == ["c", "a", "b"])
+      list.setValue(try ordered(context, ["a", "new", "c"]), forKey: "items")
+      try #expect(committed() == ["c", "a", "b"])
+      try context.save()
+      try #expect(committed() == ["a", "new", "c"])
+      // A change from the other end, before the members are read.
+      context.refresh(list, mergeChanges: false)
+      try context.all("Item", where: "name == 'a'")[0].setValue(nil, forKey: "list")
+      try #expect(committed() == ["a", "new", "c"])
+      #expect(names(list, "items") == ["new", "c"])
+    }
+  }
+
   @Test func positionsAreWrittenAsApplesFilesHaveThem() throws {
     let store = try TemporaryStore(Self.model())
     try store.save { context in
