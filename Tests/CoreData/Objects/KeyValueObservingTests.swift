@@ -85,6 +85,20 @@ final class ObservedBook: NSManagedObject {
     }
   }
 
+  @Test func anOptionalValueThatIsNilDiffersFromOneThatWasNotAskedFor() throws {
+    try withBook { _, _, book in
+      var values: [String??] = []
+      let observations = [
+        book.observe(\.title) { values += [$1.oldValue, $1.newValue] },
+        book.observe(\.title, options: [.old, .new]) { values += [$1.oldValue, $1.newValue] },
+      ]
+      book.title = nil
+      #expect(values.filter { $0 == .none }.count == 2)
+      #expect(values.contains(.some("One")) && values.contains(.some(nil)))
+      for observation in observations { observation.invalidate() }
+    }
+  }
+
   @Test func anObservationEndsWhenNobodyHoldsIt() throws {
     try withBook { _, _, book in
       var count = 0

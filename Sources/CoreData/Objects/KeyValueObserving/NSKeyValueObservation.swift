@@ -85,9 +85,9 @@ public enum NSKeyValueSetMutationKind: UInt, Sendable {
 
 /// One change of an observed property, with the values that the observation's options ask for.
 ///
-/// It lives for the call of the handler. A property of an optional type has a doubly optional value here: write
-/// `change.newValue ?? nil`. A nil may mean three things: the option is missing, the call comes before the change, or
-/// the property has no value.
+/// It lives for the call of the handler. A property of an optional type has a doubly optional value here: nil means that
+/// the option is missing or that the call comes before the change, and `.some(nil)` that the property has no value.
+/// Where the difference does not matter, write `change.newValue ?? nil`.
 ///
 /// ```swift
 /// let observation = book.observe(\.title, options: .new) { _, change in
@@ -211,12 +211,12 @@ extension _KeyValueCodingAndObserving where Self: NSObject {
     _ keyPath: KeyPath<Self, Value>, key: String, options: NSKeyValueObservingOptions,
     _ changeHandler: @escaping (Self, NSKeyValueObservedChange<Value>) -> Void
   ) -> NSKeyValueObservation {
-    let number = observeChanges(of: key, options, read: { $0[keyPath: keyPath] }) { object, change in
+    let number = observeChanges(of: key, options, read: { .some($0[keyPath: keyPath]) }) { object, change in
       changeHandler(
         object,
         NSKeyValueObservedChange(
-          kind: change.kind, newValue: change.new as? Value, oldValue: change.old as? Value, indexes: nil,
-          isPrior: change.isPrior))
+          kind: change.kind, newValue: change.new.flatMap { $0 as? Value },
+          oldValue: change.old.flatMap { $0 as? Value }, indexes: nil, isPrior: change.isPrior))
     }
     return NSKeyValueObservation(of: self, number: number)
   }
@@ -259,7 +259,7 @@ extension _KeyValueCodingAndObserving where Self: NSObject {
 /// One change as observers are told of it, with the values that they asked for.
 ///
 /// Without types, for observers by key path and by name alike. `new` and `old` are nil where the options do not ask for
-/// them.
+/// them. For an observer by key path a nil of the property is a value of its optional type; for one by name it is nil.
 struct ObservedValues {
   let kind: NSKeyValueChange
   var new: Any?
