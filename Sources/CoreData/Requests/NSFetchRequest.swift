@@ -252,8 +252,8 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
     set { settings.fetchOffset = max(0, newValue) }
   }
 
-  /// The number of objects whose values one query reads when the first of them is used; 0 reads all with the fetch.
-  /// Default: 0.
+  /// The number of objects whose values one query reads when the first of them is used; 0 reads all with the fetch,
+  /// and so does a negative number. Default: 0.
   ///
   /// ```swift
   /// let request = NSFetchRequest<Book>(entityName: "Book")
@@ -273,7 +273,7 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// Source: Apple's documentation of `fetchBatchSize`.
   open var fetchBatchSize: Int {
     get { settings.fetchBatchSize }
-    set { settings.fetchBatchSize = newValue }
+    set { settings.fetchBatchSize = max(0, newValue) }
   }
 
   /// The form of the results: objects, IDs, dictionaries or a count. Default: managed objects. The request's type

@@ -50,6 +50,12 @@ import Testing
     }
   }
 
+  @Test func negativeNumbersCountAsZero() {
+    let request = request(limit: -1, offset: -2, sorted: false)
+    request.fetchBatchSize = -3
+    #expect(request.fetchLimit == 0 && request.fetchOffset == 0 && request.fetchBatchSize == 0)
+  }
+
   @Test func aBatchDeletionHasTheSameWindow() throws {
     let stack = try StoreStack(.file)
     try stack.perform { context in
