@@ -44,7 +44,7 @@ internal import Synchronization
 /// | objects (default) | `Book` | rows | an object for each row |
 /// | `.managedObjectIDResultType` | `NSManagedObjectID` | keys | an ID for each row |
 /// | `.dictionaryResultType` | `NSDictionary` | the named columns | a dictionary for each row or group |
-/// | `.countResultType` | `NSNumber` | keys | one number; `count(for:)` lets the store count |
+/// | `.countResultType` | `NSNumber` | nothing, if the store can count | one number, as `count(for:)` |
 ///
 /// Source: Apple's documentation of `NSFetchRequest`.
 open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {

@@ -131,8 +131,15 @@ import Testing
 
   @Test func countingReadsNoRow() async throws {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-      try FetchCostTests.count { context in try #expect(context.count(for: FetchCostTests.request()) == 40) }
+      try FetchCostTests.count { context in
+        try #expect(context.count(for: FetchCostTests.request()) == 40)
+        let request = NSFetchRequest<NSNumber>(entityName: "Book")
+        request.resultType = .countResultType
+        try #expect(context.fetch(request) == [40])
+      }
     }
-    #expect(Self.selects(result)["begin"] == 1)
+    #expect(Self.selects(result)["begin"] == 2)
+    let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(text.components(separatedBy: "CoreData: sql: SELECT count(*)").count == 3, "\(text)")
   }
 }

@@ -84,13 +84,13 @@ extension NSManagedObjectContext {
   /// let number = try context.count(for: unread)
   /// ```
   ///
-  /// Without unsaved changes the store counts and no object is made. With unsaved changes that count
-  /// (`includesPendingChanges`), in a child context, and with several stores the IDs are fetched instead. It ends the
-  /// event, so that deleted objects take those along that delete rules name. Call it on the context's queue. Throws as
-  /// `fetch(_:)` does.
+  /// Without unsaved changes the stores count and no object is made. With unsaved changes that count
+  /// (`includesPendingChanges`), in a child context, and with a limit or offset over several stores the IDs are fetched
+  /// instead. It ends the event, so that deleted objects take those along that delete rules name. Call it on the
+  /// context's queue. Throws as `fetch(_:)` does.
   ///
   /// ```text
-  /// no unsaved changes, one store      SELECT count(*) FROM ZBOOK WHERE …
+  /// no unsaved changes                 SELECT count(*) FROM ZBOOK WHERE …
   /// unsaved changes that count         SELECT Z_PK … of all matches, corrected, then counted
   /// ```
   ///
@@ -105,10 +105,18 @@ extension NSManagedObjectContext {
     let settings = request.settings
     let entity = try entity(of: settings)
     noteEntity(of: request)
+    return try count(settings, entity)
+  }
+
+  /// The number of results: counted by the stores where nothing here changes it and no window goes over several stores.
+  private func count(_ settings: FetchSettings, _ entity: NSEntityDescription) throws -> Int {
     if parentContext == nil && !(settings.includesPendingChanges && hasChanges) {
       let fetch = try storeFetch(settings, entity)
       let stores = try stores(holding: entity, settings.affectedStores)
-      if stores.count == 1, try stores[0].understands(fetch) { return try stores[0].count(fetch) }
+      let isWindowed = fetch.limit > 0 || fetch.offset > 0
+      if stores.count == 1 || !isWindowed, try stores.allSatisfy({ try $0.understands(fetch) }) {
+        return try stores.reduce(0) { try $0 + $1.count(fetch) }
+      }
     }
     var ids = settings
     ids.resultType = .managedObjectIDResultType
@@ -126,9 +134,7 @@ extension NSManagedObjectContext {
     case .dictionaryResultType:
       return .others(try dictionaries(settings, entity))
     case .countResultType:
-      var objects = settings
-      objects.resultType = .managedObjectIDResultType
-      return .others([NSNumber(value: try results(of: objects).all.count)])
+      return .others([NSNumber(value: try count(settings, entity))])
     case .managedObjectIDResultType:
       return .others(try foundObjects(settings, entity, includesValues: false).objects.map(\.objectID))
     default:
