@@ -117,10 +117,7 @@ final class MutableRelationshipList: NSMutableOrderedSet {
   }
 
   private func managedObject(_ object: Any) -> NSManagedObject {
-    guard let object = object as? NSManagedObject else {
-      fatalError("\(toMany.relationship.name) holds managed objects, and was given a \(type(of: object)).")
-    }
-    return object
+    owner.requiredMember(object, of: toMany.relationship.name)
   }
 
   override func add(_ object: Any) { insert(object, at: members.count) }

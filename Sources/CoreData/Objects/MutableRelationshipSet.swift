@@ -43,9 +43,9 @@ final class MutableRelationshipSet: NSMutableSet {
 
   override func objectEnumerator() -> NSEnumerator { NSArray(array: members).objectEnumerator() }
 
-  /// An object that is no managed object is passed over: a set's method cannot throw.
+  /// Traps for anything but a managed object.
   override func add(_ object: Any) {
-    guard let object = object as? NSManagedObject else { return }
+    let object = owner.requiredMember(object, of: owner.layout.toManys[index].name)
     guard isPrimitive else { return owner.addMember(object, to: index) }
     owner.bring(object)
     owner.toMany(index).insert(object)

@@ -1,7 +1,7 @@
 /// Relationships by name, for generated accessors and for callers.
 extension NSManagedObject {
   /// A live view of a to-many relationship: changing it changes the relationship and its inverse. Traps for other
-  /// properties, and when an object of another context is added.
+  /// properties, and when an object of another context or anything but a managed object is added.
   ///
   /// ```swift
   /// author.mutableSetValue(forKey: "books").add(book)

@@ -44,7 +44,7 @@ extension NSManagedObject {
   ///   - key: the name of a to-many relationship.
   public final func addObjects(_ objects: NSSet, toRelationship key: String) {
     let index = toManyIndex(key)
-    for object in objects.allObjects { addMember(member(object, key), to: index) }
+    for object in objects.allObjects { addMember(requiredMember(object, of: key), to: index) }
   }
 
   /// Adds the objects of an ordered set at the end, in their order. Members already there stay where they are.
@@ -52,7 +52,7 @@ extension NSManagedObject {
   /// Traps as the method for sets. The store gets the positions of the new members with the next save.
   public final func addObjects(_ objects: NSOrderedSet, toRelationship key: String) {
     let index = toManyIndex(key)
-    for object in objects.array { addMember(member(object, key), to: index) }
+    for object in objects.array { addMember(requiredMember(object, of: key), to: index) }
   }
 
   /// Removes the objects of a set: `removeFromX(_:)` calls it. Their inverse becomes nil or loses the object; they are
@@ -64,7 +64,7 @@ extension NSManagedObject {
   /// ```
   public final func removeObjects(_ objects: NSSet, fromRelationship key: String) {
     let index = toManyIndex(key)
-    for object in objects.allObjects { removeMember(member(object, key), of: index) }
+    for object in objects.allObjects { removeMember(requiredMember(object, of: key), of: index) }
   }
 
   /// Removes the objects of an ordered set, as the method for sets does.
@@ -72,7 +72,7 @@ extension NSManagedObject {
   /// The other members keep their order and close up.
   public final func removeObjects(_ objects: NSOrderedSet, fromRelationship key: String) {
     let index = toManyIndex(key)
-    for object in objects.array { removeMember(member(object, key), of: index) }
+    for object in objects.array { removeMember(requiredMember(object, of: key), of: index) }
   }
 
   /// Adds the objects of an array or a set, in this order. On Apple's platforms a literal `[a, b]` is an `NSSet`; on
@@ -186,7 +186,8 @@ extension NSManagedObject {
     return index
   }
 
-  private func member(_ object: Any, _ key: String) -> NSManagedObject {
+  /// Apple's framework raises an exception for anything but a managed object, which Swift code cannot catch either.
+  final func requiredMember(_ object: Any, of key: String) -> NSManagedObject {
     guard let object = object as? NSManagedObject else {
       fatalError("The relationship \(layout.name).\(key) holds managed objects, and was given a \(type(of: object)).")
     }

@@ -134,6 +134,19 @@ import Testing
     }
   }
 
+  @Test(arguments: ["tags", "primitive tags"])
+  func whatIsNoManagedObjectCannotBeAdded(_ view: String) async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [view] in
+      let store = try TemporaryStore()
+      try store.read { context in
+        let book = context.make("Book")
+        let tags: Any? = view == "tags" ? book.mutableSetValue(forKey: view) : book.primitiveValue(forKey: "tags")
+        (tags as? NSMutableSet)?.add("no object")
+      }
+    }
+    expectSentence(result, "Book.tags holds managed objects", "String")
+  }
+
   @Test func anUnorderedRelationshipHasNoList() async {
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let store = try TemporaryStore()
