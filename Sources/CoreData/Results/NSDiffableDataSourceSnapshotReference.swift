@@ -140,30 +140,42 @@ open class NSDiffableDataSourceSnapshotReference: NSObject, NSCopying {
 
   /// Removes items; unknown ones are ignored.
   ///
-  /// Their section stays, empty perhaps. O(n).
+  /// Their section stays, empty perhaps. Their marks of a reload go. O(n).
   open func deleteItems(withIdentifiers identifiers: [Any]) {
     let leaving = Set(identifiers.map(key))
     for place in sections.indices { sections[place].items.removeAll(where: leaving.contains) }
     for item in leaving { sectionOfItem[item] = nil }
+    keepPresentReloads()
   }
 
   /// Removes sections with their items; unknown ones are ignored.
   ///
-  /// Items of a deleted section may be added to another one afterwards.
+  /// Items of a deleted section may be added to another one afterwards. Marks of a reload go with their items and
+  /// sections.
   open func deleteSections(withIdentifiers sectionIdentifiers: [Any]) {
     let leaving = Set(sectionIdentifiers.map(key))
     for section in sections where leaving.contains(section.identifier) {
       for item in section.items { sectionOfItem[item] = nil }
     }
     sections.removeAll { leaving.contains($0.identifier) }
+    keepPresentReloads()
   }
 
   /// Removes all items of all sections.
   ///
-  /// The sections go too. What was marked as reloaded stays marked.
+  /// The sections go too, and no mark of a reload stays.
   open func deleteAllItems() {
     sections = []
     sectionOfItem = [:]
+    keepPresentReloads()
+  }
+
+  /// Whoever shows the snapshot looks up what is to be shown anew: the marks of deleted items and sections go.
+  private func keepPresentReloads() {
+    reloadedItems.removeAll { sectionOfItem[$0] == nil }
+    if reloadedSections.isEmpty { return }
+    let present = Set(sections.map(\.identifier))
+    reloadedSections.removeAll { !present.contains($0) }
   }
 
   /// Notes that items show other values.

@@ -52,6 +52,23 @@ import Testing
     }
   }
 
+  @Test func whatIsDeletedIsNotReloaded() {
+    let snapshot = NSDiffableDataSourceSnapshotReference()
+    for (section, items) in [("first", [1, 2]), ("second", [3]), ("third", [4])] {
+      snapshot.appendSections(withIdentifiers: [section])
+      snapshot.appendItems(withIdentifiers: items)
+    }
+    snapshot.reloadItems(withIdentifiers: [1, 2, 3, 4])
+    snapshot.reloadSections(withIdentifiers: ["first", "second"])
+    snapshot.deleteItems(withIdentifiers: [2])
+    #expect(snapshot.reloadedItemIdentifiers as? [Int] == [1, 3, 4])
+    snapshot.deleteSections(withIdentifiers: ["second"])
+    #expect(snapshot.reloadedItemIdentifiers as? [Int] == [1, 4])
+    #expect(snapshot.reloadedSectionIdentifiers as? [String] == ["first"])
+    snapshot.deleteAllItems()
+    #expect(snapshot.reloadedItemIdentifiers.isEmpty && snapshot.reloadedSectionIdentifiers.isEmpty)
+  }
+
   @Test func aSnapshotIsChangedByItsIdentifiers() throws {
     let snapshot = NSDiffableDataSourceSnapshotReference()
     snapshot.appendSections(withIdentifiers: ["first", "second"])
