@@ -422,6 +422,10 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// reads another property of each object costs a query for each. A name that the entity does not have throws 134070
   /// in a dictionary fetch, and is passed over in a fetch of objects.
   ///
+  /// One store evaluates columns, groups and aggregates by itself. Where several stores hold the entity, all matching
+  /// rows of all of them come into memory and are evaluated there, with a query for each row behind a relationship:
+  /// name one store in `affectedStores` where the rows are many.
+  ///
   /// Source: Apple's documentation of `propertiesToFetch`.
   open var propertiesToFetch: [Any]? {
     get { settings.propertiesToFetch }

@@ -4,13 +4,17 @@ import Testing
 /// Fetches of an entity that several stores hold.
 @Suite struct SeveralStoresFetchTests {
   private let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
+  private let file: TemporaryStore
+  /// A SQLite file and a store in memory.
   private let stores: [NSPersistentStore]
   private let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
 
   init() throws {
-    stores = try [0, 1].map { [coordinator] _ in
-      try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil)
-    }
+    file = try TemporaryStore()
+    stores = [
+      try coordinator.addPersistentStore(ofType: NSSQLiteStoreType, configurationName: nil, at: file.url),
+      try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil),
+    ]
     context.persistentStoreCoordinator = coordinator
   }
 
@@ -43,14 +47,111 @@ import Testing
         try #expect(context.count(for: request) == 2)
         let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
         child.parent = context
+        let ids = context.registeredObjects.map(\.objectID)
         try child.performAndWait {
           // A change in the child does not bring in what the parent leaves out.
-          for id in context.registeredObjects.map(\.objectID) { child.object(with: id).setValue(9, forKey: "pages") }
+          for id in ids { child.object(with: id).setValue(9, forKey: "pages") }
           try #expect(child.fetch(request).map { $0.text("title") } == titles)
         }
       }
       request.affectedStores = nil
       try #expect(context.count(for: request) == 4)
+    }
+  }
+
+  // MARK: Counts and dictionaries
+
+  /// Five books with 1 to 5 pages: three in the file and two in memory, each by an Ada of its store.
+  private func fill() throws {
+    for (store, books) in [(0, [("a", 1), ("b", 2), ("a", 3)]), (1, [("a", 4), ("c", 5)])] {
+      let author = context.make("Author", ["name": "Ada"])
+      context.assign(author, to: stores[store])
+      for (title, pages) in books { make(title, pages: pages, in: store).setValue(author, forKey: "author") }
+    }
+    try context.save()
+  }
+
+  private func dictionaries(_ columns: [Any], _ configure: (NSFetchRequest<NSDictionary>) -> Void = { _ in }) throws
+    -> [NSDictionary]
+  {
+    let request = NSFetchRequest<NSDictionary>(entityName: "Book")
+    request.resultType = .dictionaryResultType
+    request.propertiesToFetch = columns
+    configure(request)
+    return try context.fetch(request)
+  }
+
+  private func column(_ name: String, _ format: String, _ type: NSAttributeType = .integer64AttributeType)
+    -> NSExpressionDescription
+  {
+    let description = NSExpressionDescription()
+    description.name = name
+    description.expression = NSExpression(format: format)
+    description.expressionResultType = type
+    return description
+  }
+
+  @Test func countsAreOfAllStores() throws {
+    try context.performAndWait {
+      try fill()
+      for (limit, offset, count) in [(0, 0, 5), (4, 0, 4), (4, 3, 2)] {
+        let request = NSFetchRequest<NSNumber>(entityName: "Book")
+        request.resultType = .countResultType
+        (request.fetchLimit, request.fetchOffset) = (limit, offset)
+        try #expect(context.fetch(request) == [NSNumber(value: count)])
+        try #expect(context.count(for: request) == count)
+      }
+    }
+  }
+
+  @Test func orderWindowAndDistinctResultsAreOfAllStores() throws {
+    try context.performAndWait {
+      try fill()
+      let window = try dictionaries(["pages"]) {
+        $0.sortDescriptors = [NSSortDescriptor(key: "pages", ascending: false)]
+        ($0.fetchLimit, $0.fetchOffset) = (3, 1)
+      }
+      #expect(window.map { $0["pages"] as? Int } == [4, 3, 2])
+      let titles = try dictionaries(["title", "author.name"]) {
+        $0.returnsDistinctResults = true
+        $0.sortDescriptors = [NSSortDescriptor(key: "title", ascending: true)]
+      }
+      #expect(titles.map { $0["title"] as? String } == ["a", "b", "c"])
+      #expect(titles.allSatisfy { $0["author.name"] as? String == "Ada" })
+    }
+  }
+
+  @Test func aggregatesAndGroupsAreOfAllStores() throws {
+    try context.performAndWait {
+      try fill()
+      let total = column("total", "sum:(pages)")
+      let all = try dictionaries([
+        total, column("number", "count:(SELF)"), column("least", "min:(pages)"), column("most", "max:(pages)"),
+        column("mean", "average:(pages)", .doubleAttributeType),
+      ])
+      #expect(all == [["total": 15, "number": 5, "least": 1, "most": 5, "mean": 3.0]])
+      let groups = try dictionaries(["title", total]) {
+        $0.propertiesToGroupBy = ["title"]
+        $0.havingPredicate = NSPredicate(format: "$total > 2")
+        $0.sortDescriptors = [NSSortDescriptor(key: "total", ascending: false)]
+      }
+      #expect(groups == [["title": "a", "total": 8], ["title": "c", "total": 5]])
+      let authors = try dictionaries(["author.name", total]) { $0.propertiesToGroupBy = ["author.name"] }
+      #expect(authors == [["author.name": "Ada", "total": 15]])
+    }
+  }
+
+  @Test func theExplainedStatementReadsTheStoresRows() throws {
+    try context.performAndWait {
+      try fill()
+      let request = NSFetchRequest<NSDictionary>(entityName: "Book")
+      request.resultType = .dictionaryResultType
+      request.propertiesToFetch = [column("total", "sum:(pages)")]
+      request.fetchLimit = 1
+      let explanation = try context.explain(request)
+      #expect(explanation.resultCount == 1 && explanation.statements.count == 1)
+      let sql = explanation.statements[0].sql
+      #expect(!sql.uppercased().contains("SUM(") && !sql.contains("LIMIT"), "\(sql)")
     }
   }
 

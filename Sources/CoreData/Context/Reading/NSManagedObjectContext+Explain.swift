@@ -29,7 +29,7 @@ extension NSManagedObjectContext {
   public final func explain<T>(_ request: NSFetchRequest<T>) throws -> FetchExplanation {
     if let parentContext { return try parentContext.performAndWait { try parentContext.explain(request) } }
     checkQueue()
-    let settings = request.settings
+    var settings = request.settings
     let entity = try entity(of: settings)
     var fetch = try storeFetch(settings, entity)
     switch settings.resultType {
@@ -44,12 +44,22 @@ extension NSManagedObjectContext {
     } else if settings.resultType == .managedObjectResultType, fetch.includesValues {
       fetch.properties = settings.partialProperties(of: entity)
     }
-    let statements = try stores(holding: entity, settings.affectedStores).compactMap { store in
+    let stores = try stores(holding: entity, settings.affectedStores)
+    if stores.count > 1 {
+      // Each store gives all its rows, and the window is cut when they are together.
+      (fetch.limit, fetch.offset, fetch.properties) = (0, 0, nil)
+      if settings.resultType == .dictionaryResultType {
+        let isComputed = (settings.propertiesToFetch ?? []).contains { $0 is NSExpressionDescription }
+        if isComputed || !(settings.propertiesToGroupBy ?? []).isEmpty { fetch.sortDescriptors = [] }
+        settings.resultType = .managedObjectResultType
+      }
+    }
+    let statements = try stores.compactMap { store in
       try store.understands(fetch) ? try (store as? any ExplainingStore)?.explain(settings, fetch) : nil
     }
     let start = ContinuousClock.now
     let count =
-      settings.resultType == .countResultType
+      request.resultType == .countResultType
       ? try self.count(for: request) : try fetchAll(NSFetchRequest<any NSFetchRequestResult>(request)).count
     return FetchExplanation(statements: statements, resultCount: count, duration: .now - start)
   }

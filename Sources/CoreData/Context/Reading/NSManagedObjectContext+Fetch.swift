@@ -343,9 +343,7 @@ extension NSManagedObjectContext {
     if let parentContext {
       return try parentContext.performAndWait { try parentContext.dictionaries(settings, entity) }
     }
-    return try stores(holding: entity, settings.affectedStores).flatMap {
-      try $0.dictionaries(settings, storeFetch(settings, entity))
-    }
+    return try stores(holding: entity, settings.affectedStores).dictionaries(settings, storeFetch(settings, entity))
   }
 
   // MARK: Pieces

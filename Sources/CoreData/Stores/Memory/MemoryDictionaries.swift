@@ -1,9 +1,10 @@
-/// Dictionary results: columns, aggregates and groups, evaluated on rows in memory.
+/// Dictionary results: columns, aggregates and groups, evaluated on rows in memory: of a store that has them there, or
+/// of several stores together.
 ///
 /// The steps of SQL's SELECT, in its order:
 ///
 /// ```text
-/// FROM, WHERE     reader.find: the rows of the fetch, without its window
+/// FROM, WHERE     source.rows: the rows of the fetch, without its window
 /// GROUP BY        groups(of:): rows with equal values of the grouped properties
 /// SELECT          dictionary(_:): a value for each column; an aggregate sees the group's rows
 /// HAVING          holds(_:_:_:)
@@ -12,7 +13,7 @@
 /// LIMIT, OFFSET   at the end
 /// ```
 package struct MemoryDictionaries {
-  private let reader: MemoryReader
+  private let source: any RowSource
   private let settings: FetchSettings
   private let fetch: RowFetch
   private let storedEntity: StoredEntity
@@ -33,10 +34,14 @@ package struct MemoryDictionaries {
   }
 
   package init(_ reader: MemoryReader, _ settings: FetchSettings, _ fetch: RowFetch) throws {
-    self.reader = reader
+    try self.init(source: reader, settings, fetch)
+  }
+
+  init(source: any RowSource, _ settings: FetchSettings, _ fetch: RowFetch) throws {
+    self.source = source
     self.settings = settings
     self.fetch = fetch
-    storedEntity = try reader.schema.entity(named: fetch.entityName).storedEntity
+    storedEntity = try source.schema.entity(named: fetch.entityName).storedEntity
     groupNames = (settings.propertiesToGroupBy ?? []).compactMap(MemoryDictionaries.name)
     columns = try (settings.propertiesToFetch ?? attributeNames).map(column)
   }
@@ -57,7 +62,7 @@ package struct MemoryDictionaries {
   ///
   /// Sorting rows is possible only if the order names properties of rows; `total` is known when the groups are made.
   package func all() throws -> [NSDictionary] {
-    guard reader.schema.understands(fetch) else {
+    guard source.schema.understands(fetch) else {
       throw Self.failure(
         "A fetch of dictionaries cannot be evaluated on rows with code, transient properties or a class's own "
           + "properties; fetch objects instead.")
@@ -67,8 +72,7 @@ package struct MemoryDictionaries {
     // A descriptor that names a column instead of a property sorts the results.
     let sortsRows = groupNames.isEmpty && !isAggregate && fetch.sortDescriptors.allSatisfy { !namesExpression($0) }
     if !sortsRows { whole.sortDescriptors = [] }
-    let rows = try reader.find(whole).map { MemoryRow(reader, of: $0.storedEntity, key: $0.key, values: $0.values) }
-    var results = try groups(of: rows).map(dictionary)
+    var results = try groups(of: source.rows(whole)).map(dictionary)
     if !groupNames.isEmpty, let having = settings.havingPredicate {
       results = results.filter { holds(having, $0.dictionary, $0.rows) }
     }
@@ -78,6 +82,7 @@ package struct MemoryDictionaries {
       var seen: Set<NSDictionary> = []
       dictionaries = dictionaries.filter { seen.insert($0).inserted }
     }
+    try source.checkRelatedRows()
     let window = dictionaries.dropFirst(fetch.offset)
     return Array(fetch.limit > 0 ? window.prefix(fetch.limit) : window)
   }
@@ -103,7 +108,7 @@ package struct MemoryDictionaries {
       guard let expression = description.expression else {
         throw Self.failure("The column \(description.name) has no expression.")
       }
-      guard reader.schema.understands(expression) else {
+      guard source.schema.understands(expression) else {
         throw Self.failure("The column \(description.name) cannot be computed from rows: it needs objects.")
       }
       return Column(name: description.name, source: .expression(expression), type: description.expressionResultType)

@@ -1,6 +1,6 @@
 /// A row whose properties predicates, expressions and sort descriptors can read.
 ///
-/// `@unchecked Sendable`: immutable.
+/// `@unchecked Sendable`: immutable. Its reader is immutable too, or belongs to one fetch and its queue.
 ///
 /// It stands for an object where a predicate or expression needs one: `SUBQUERY`, functions and key paths with
 /// operators read it as they would read an `NSManagedObject`. Comparisons of attributes do not need it
@@ -8,12 +8,12 @@
 ///
 /// It equals another one of the same row, so that sets and `IN` work.
 final class MemoryRow: NSObject, KeyValueReadable, PersistentKeyed, IdentifiedObject, @unchecked Sendable {
-  let reader: MemoryReader
+  let reader: any RelatedRowReader
   let storedEntity: StoredEntity
   let key: Int64
   let values: Snapshot
 
-  init(_ reader: MemoryReader, of storedEntity: StoredEntity, key: Int64, values: Snapshot) {
+  init(_ reader: any RelatedRowReader, of storedEntity: StoredEntity, key: Int64, values: Snapshot) {
     self.reader = reader
     self.storedEntity = storedEntity
     self.key = key
