@@ -595,7 +595,7 @@ extension CocoaError.Code {
   /// The model is not the one that a store was made with. Opening raises it when the version hashes differ and no
   /// migration was asked for, or the store is an app's own; the description names the entities that differ, and the
   /// store's metadata is under the key "metadata". A store at a server raises it when another program has migrated or
-  /// replaced it.
+  /// replaced it, and a save to a SQLite file when another program has migrated that by a mapping model.
   ///
   /// ```swift
   /// do {

@@ -20,8 +20,9 @@ internal import Synchronization
 /// Opening a store with `NSMigratePersistentStoresAutomaticallyOption` migrates it in place and is enough for most
 /// changes. Use a manager for policies of one's own, and to keep the old file.
 ///
-/// The source is opened read-only and never changed. A migration needs space for a second store, and must not run while
-/// another program writes to the source.
+/// The source is opened read-only and never changed. A migration needs space for a second store. What another program
+/// writes to the source meanwhile is not in the new store; a migration when a store is opened, by the options, locks
+/// the source.
 ///
 /// Source: Apple's documentation of `NSMigrationManager`.
 open class NSMigrationManager: NSObject {

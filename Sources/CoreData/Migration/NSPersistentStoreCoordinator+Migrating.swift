@@ -38,26 +38,38 @@ extension NSPersistentStoreCoordinator {
     guard MappingModelFiles.exist, let source = try SourceModels.find(for: metadata, kept: kept)?.model,
       let mapping = NSMappingModel(from: nil, forSourceModel: source, destinationModel: managedObjectModel)
     else { return }
-    try migrate(at: url, ofType: type, options, from: source, by: mapping)
+    try migrate(at: url, ofType: type, options, metadata, from: source, by: mapping)
   }
 
   /// Migrates into a new file beside the old one, then replaces the old one's content.
   ///
   /// The new file has a name of its own that begins with a dot, in the same folder, so that the last step needs no copy
-  /// across file systems. No lock is held between the reading and the replacement: other programs should have the store
-  /// closed.
-  private func migrate(
-    at url: URL, ofType type: String, _ options: [AnyHashable: Any], from source: NSManagedObjectModel,
-    by mapping: NSMappingModel
+  /// across file systems.
+  ///
+  /// Other programs may have the store open. From the reading to the replacement nobody else can write to a SQLite
+  /// file: see `SQLiteStore+Replacing.swift`. A binary or XML file that was changed meanwhile is an error, 134110.
+  ///
+  /// - Parameter metadata: the store's, as they were read. If it has other version hashes by now, it is left as it is.
+  func migrate(
+    at url: URL, ofType type: String, _ options: [AnyHashable: Any], _ metadata: [String: Any],
+    from source: NSManagedObjectModel, by mapping: NSMappingModel
   ) throws {
-    let new = url.deletingLastPathComponent().appendingPathComponent(".\(UUID().uuidString).migration")
-    defer { Self.removeFiles(of: new) }
-    let manager = NSMigrationManager(sourceModel: source, destinationModel: managedObjectModel)
-    try manager.migrateStore(
-      from: url, sourceType: type, options: options, with: mapping, toDestinationURL: new, destinationType: type,
-      destinationOptions: options)
-    try replacePersistentStore(
-      at: url, destinationOptions: options, withPersistentStoreFrom: new, sourceOptions: options, ofType: type)
+    let folder = url.deletingLastPathComponent()
+    var newFiles: [URL] = []
+    defer { newFiles.forEach(Self.removeFiles) }
+    try Self.storeClass(type).replace(StoreFile(url: url, options: options)) {
+      // Another process may have migrated it first.
+      let latest = try Self.metadataForPersistentStore(ofType: type, at: url, options: options)
+      let hashes = [latest, metadata].map { $0[NSStoreModelVersionHashesKey] as? [String: Data] }
+      guard hashes[0] == hashes[1] else { return nil }
+      let new = folder.appendingPathComponent(".\(UUID().uuidString).migration")
+      newFiles.append(new)
+      let manager = NSMigrationManager(sourceModel: source, destinationModel: managedObjectModel)
+      try manager.migrateStore(
+        from: url, sourceType: type, options: options, with: mapping, toDestinationURL: new, destinationType: type,
+        destinationOptions: options)
+      return StoreFile(url: new, options: options)
+    }
   }
 
   /// Removes the new file with its companions (`-wal`, `-shm`, the folder of external data), whether the migration

@@ -10,6 +10,7 @@
 /// NSStoreType, NSStoreUUID           "SQLite", and the host of the URIs of its objects
 /// NSPersistenceFrameworkVersion      1344: Apple's framework of that time wrote files of this form
 /// _NSAutoVacuumLevel                 "2", SQLite only
+/// _NSContentIdentifier               SQLite only, after a migration by a mapping model: `SQLiteStore+Replacing.swift`
 /// ```
 ///
 /// Other keys are a program's own, such as a date of the last import. `NSPersistentStore.merging` keeps the store's own

@@ -85,10 +85,7 @@ final class FileOpening: OpeningSteps {
       try FileStore.migrated(
         data, of: url, in: format, from: source.entities, to: opening.entities, opening.model.versionIdentifiers)
     }
-    guard FileStore.FileState(url) == state else {
-      throw CoreDataErrors.error(
-        .migration, "\(place) was changed by someone else while it was migrated; open it again.")
-    }
+    guard FileStore.FileState(url) == state else { throw FileStore.changedDuringMigration(url) }
     do {
       try FileStore.write(migrated, to: url)
     } catch {

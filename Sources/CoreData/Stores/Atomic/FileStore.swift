@@ -216,6 +216,21 @@ class FileStore: NSPersistentStore, MemoryBacked, @unchecked Sendable {
     _ = try translating(source.url) { try format.metadata(in: data) }
     try write(data, to: destination.url)
   }
+
+  /// As in a save, the file is compared with the one that was read, and there is no lock.
+  ///
+  /// - Throws: 134110 if another program has written the file meanwhile.
+  class func replace(_ store: StoreFile, byMaking make: () throws -> StoreFile?) throws {
+    let state = FileState(store.url)
+    guard let new = try make() else { return }
+    guard FileState(store.url) == state else { throw changedDuringMigration(store.url) }
+    try replace(store, with: new)
+  }
+
+  static func changedDuringMigration(_ url: URL) -> NSError {
+    CoreDataErrors.error(
+      .migration, "\(url.path) was changed by someone else while it was migrated; open it again.")
+  }
 }
 
 /// A store in a binary file. `@unchecked Sendable`: adds no state to `FileStore`.

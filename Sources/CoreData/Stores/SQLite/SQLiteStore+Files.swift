@@ -54,6 +54,13 @@ extension SQLiteStore {
   /// (https://www.sqlite.org/backup.html). Copying the file with the means of the file system would miss what is in its
   /// log, and would break the locks that this process has on it.
   static func replace(_ destination: StoreFile, with source: StoreFile) throws {
+    try replace(destination, with: source, locking: nil)
+  }
+
+  /// - Parameter locking: see `SQLiteConnection.copy(from:locking:)`.
+  static func replace(
+    _ destination: StoreFile, with source: StoreFile, locking: SQLiteConnection.Locking?
+  ) throws {
     try CoreDataErrors.translating("Replacing \(destination.url.path) with \(source.url.path)") {
       let from = try SQLiteConnection(path: source.url.path, access: .readWrite)
       defer { from.close() }
@@ -64,7 +71,7 @@ extension SQLiteStore {
           path: destination.url.path, access: .create,
           busyTimeout: try SQLiteDatabase.Configuration.busyTimeout(destination.options))
         defer { to.close() }
-        try to.copy(from: from)
+        try to.copy(from: from, locking: locking)
       }
     }
   }

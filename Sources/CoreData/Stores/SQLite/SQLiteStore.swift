@@ -14,7 +14,7 @@
 /// history              History/
 /// connections          Connection/SQLiteDatabase: one writer, up to eight readers
 /// pinned contexts      SQLiteStore+Pinning
-/// other models         Migration/
+/// other models         Migration/, with SQLiteStore+Replacing for mapping models
 /// large values         ExternalData/
 /// others' commits      RemoteChange/, Connection/ForeignCommits
 /// ```
@@ -38,6 +38,10 @@ final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   var writeGroups = WriteGroups()
   /// The files of external data; nil for a store without a file.
   let externalFiles: ExternalFiles?
+  /// The content that was opened, and up to where `checkContent` has found it still there. Used under the database's
+  /// write lock.
+  let content: String?
+  var checked: (commit: Int64?, schemaVersion: Int64?) = (nil, nil)
   /// Whether the model has attributes that allow external storage.
   let hasExternalData: Bool
 
@@ -51,6 +55,7 @@ final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
     self.database = database
     rowCache = RowCache(opening.options)
     schema = opened.schema
+    content = Self.content(of: opened.metadata)
     history = opened.history
     let reference = StoreReference(identifier: opened.identifier)
     let externalFiles = opening.isInMemory ? nil : ExternalFiles(of: database.configuration)
@@ -66,6 +71,8 @@ final class SQLiteStore: NSPersistentStore, SQLStore, @unchecked Sendable {
     openMetadata.load(opened.metadata)
     reference.store = self
     validateRowCache()
+    // It may have been replaced between the reading of its metadata and `followCommits`.
+    try database.withWriter { try checkContent($0) }
   }
 
   override func loadMetadata() throws {

@@ -52,6 +52,13 @@ package protocol PlacedStore: ObjectStore {
   /// Replaces a store's file by a copy of another one, in place.
   static func replace(_ destination: StoreFile, with source: StoreFile) throws
 
+  /// Replaces a store by the one that the body makes of it, for a migration by a mapping model. No one else's save to
+  /// the store is lost: it is either read by the body or an error.
+  ///
+  /// - Parameter make: reads the store and makes another one, whose place it returns; nil to leave the store as it is.
+  ///   Called again if the store was changed meanwhile.
+  static func replace(_ store: StoreFile, byMaking make: () throws -> StoreFile?) throws
+
   /// Makes a store's file a copy of another one with the schema of another model, with the same keys and UUID.
   ///
   /// - Returns: false if the class has no own way to do so; then the rows are copied one by one.
@@ -67,6 +74,10 @@ extension PlacedStore {
   }
 
   package static func keptModel(at url: URL, _ options: [AnyHashable: Any]?) throws -> NSManagedObjectModel? { nil }
+
+  package static func replace(_ store: StoreFile, byMaking make: () throws -> StoreFile?) throws {
+    if let new = try make() { try replace(store, with: new) }
+  }
 
   package static func setModel(
     _ model: NSManagedObjectModel, identifier: String, at url: URL, _ options: [AnyHashable: Any]?

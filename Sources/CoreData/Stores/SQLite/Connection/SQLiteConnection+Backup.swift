@@ -5,7 +5,16 @@ extension SQLiteConnection {
   /// next statement.
   ///
   /// Waits for locks as statements do.
-  func copy(from source: SQLiteConnection) throws { _ = try copy(from: source, pages: -1) { _, _ in } }
+  ///
+  /// - Parameter locking: called before a page is copied, with a function that locks this database: from then on no one
+  ///   else can write to it. What it throws ends the copy and leaves the database as it was. The source must not be
+  ///   empty.
+  func copy(from source: SQLiteConnection, locking: Locking? = nil) throws {
+    _ = try copy(from: source, pages: -1, locking: locking) { _, _ in }
+  }
+
+  /// What happens around the moment in which a destination is locked.
+  package typealias Locking = (_ lock: () throws -> Void) throws -> Void
 
   /// The same in steps. Source: https://www.sqlite.org/c3ref/backup_finish.html
   ///
@@ -16,16 +25,25 @@ extension SQLiteConnection {
   ///
   /// - Parameters:
   ///   - pages: the number of pages that are copied at once; -1 for all.
+  ///   - locking: see `copy(from:locking:)`.
   ///   - progress: called after each of these steps with the number of copied pages and of all. What it throws ends the
   ///     copy.
   /// - Returns: the number of all pages.
   package func copy(
-    from source: SQLiteConnection, pages: Int32, progress: (Int, Int) throws -> Void
+    from source: SQLiteConnection, pages: Int32, locking: Locking? = nil, progress: (Int, Int) throws -> Void
   ) throws -> Int {
     guard let backup = sqlite3_backup_init(handle, "main", source.handle, "main") else { throw lastError(sql: nil) }
     var code = SQLITE_OK
     var stop: (any Error)?
     var count = 0
+    do {
+      try locking?({
+        // No page: it takes the destination's lock, which `sqlite3_backup_finish` releases.
+        code = sqlite3_backup_step(backup, 0)
+        guard code == SQLITE_OK else { throw CannotLock() }
+      })
+    } catch is CannotLock {
+    } catch { stop = error }
     while code == SQLITE_OK, stop == nil {
       code = sqlite3_backup_step(backup, pages)
       count = Int(sqlite3_backup_pagecount(backup))
@@ -41,6 +59,9 @@ extension SQLiteConnection {
     }
     return count
   }
+
+  /// The step's code says why.
+  private struct CannotLock: Error {}
 
   /// Empties this database, as if its file was new.
   ///

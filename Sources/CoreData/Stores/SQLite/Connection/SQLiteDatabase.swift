@@ -323,6 +323,9 @@ final class SQLiteDatabase: @unchecked Sendable {
     }
   }
 
+  /// The same without a look at the file; in a transaction it is the version at its start.
+  var latestVersion: Int64 { commits.latestVersion }
+
   /// Frees the pages that connections keep which nobody uses now.
   func releaseMemory() {
     if writeLock.try() {
