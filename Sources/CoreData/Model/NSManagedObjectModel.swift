@@ -89,7 +89,7 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
     get { storedEntities }
     set {
       checkEditable()
-      for entity in storedEntities where entity.managedObjectModel === self {
+      for entity in storedEntities where entity.model === self {
         entity.model = nil
       }
       storedEntities = newValue

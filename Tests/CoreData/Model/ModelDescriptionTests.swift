@@ -44,6 +44,15 @@ import Testing
     #expect(entity.renamingIdentifier == "Person")
   }
 
+  @Test("An entity that a model took and left without one can be left out by the first model") func ownerGone() {
+    let entity = Build.entity("Note")
+    let model = Build.model(entity)
+    do { _ = Build.model(entity) }
+    #expect(entity.model == nil)
+    model.entities = []
+    #expect(model.entities.isEmpty)
+  }
+
   @Test("A model of copied entities has relationships of its own, without the original")
   func copiedRelationships() throws {
     func copied() -> (NSManagedObjectModel, [NSEntityDescription?]) {
