@@ -188,9 +188,13 @@ struct ArchivedModel {
     if let identifier = source.string("NSRenamingIdentifier"), identifier != name {
       property.renamingIdentifier = identifier
     }
+    // A rule that cannot be read goes with its warning: the others keep theirs.
+    let rules = source.objects("NSValidationPredicates").map(\.predicate)
+    let warnings = source.values("NSValidationWarnings").enumerated().filter { place, _ in
+      !rules.indices.contains(place) || rules[place] != nil
+    }
     property.setValidationPredicates(
-      source.objects("NSValidationPredicates").compactMap(\.predicate),
-      withValidationWarnings: source.values("NSValidationWarnings"))
+      rules.compactMap(\.self), withValidationWarnings: warnings.map(\.element))
     return property
   }
 
@@ -263,7 +267,7 @@ struct ArchivedModel {
     let name = source.object("NSEntity")?.string("NSEntityName") ?? source.string("NSEntityName")
     let request = name.map(NSFetchRequest<any NSFetchRequestResult>.init(entityName:)) ?? NSFetchRequest()
     if let entity = entity(of: source.object("NSEntity")) { request.entity = entity }
-    request.predicate = source.predicate("NSPredicate")
+    request.predicate = source.filter("NSPredicate")
     if source.object("NSSortDescriptors") != nil {
       request.sortDescriptors = source.objects("NSSortDescriptors").compactMap(\.sortDescriptor)
     }
@@ -273,7 +277,7 @@ struct ArchivedModel {
     request.resultType = NSFetchRequestResultType(rawValue: UInt(clamping: source.integer("NSResultType") ?? 0))
     if source.object("NSValuesToFetch") != nil { request.propertiesToFetch = source.strings("NSValuesToFetch") }
     if source.object("NSValuesToGroupBy") != nil { request.propertiesToGroupBy = source.strings("NSValuesToGroupBy") }
-    request.havingPredicate = source.predicate("NSHavingPredicate")
+    request.havingPredicate = source.filter("NSHavingPredicate")
     if source.object("NSRelationshipKeyPathsForPrefetching") != nil {
       request.relationshipKeyPathsForPrefetching = source.strings("NSRelationshipKeyPathsForPrefetching")
     }

@@ -9,7 +9,8 @@
 ///   NSPredicateOperator NSComparisonPredicateOperator   NSOperatorType 2, NSModifier 0, NSOptions 0
 /// ```
 ///
-/// An object of an unknown kind is nil, and so is a comparison that has one on a side.
+/// An object of an unknown kind is nil, and so is everything that has one inside: a compound without one of its parts
+/// would let more objects through.
 /// `KeyedArchiveWriter+Predicates.swift` writes the same form.
 extension ArchivedObject {
   // MARK: Predicates
@@ -24,11 +25,11 @@ extension ArchivedObject {
     case "NSComparisonPredicate": return comparison
     case "NSCompoundPredicate":
       let number = integer("NSCompoundPredicateType").flatMap(UInt.init(exactly:))
-      let parts = objects("NSSubpredicates")
+      guard let parts = all("NSSubpredicates", \.predicate) else { return nil }
       guard let type = number.flatMap(NSCompoundPredicate.LogicalType.init), type != .not || parts.count == 1 else {
         return nil
       }
-      return ParsedCompoundPredicate(type: type, subpredicates: parts.compactMap(\.predicate))
+      return ParsedCompoundPredicate(type: type, subpredicates: parts)
     case "NSTruePredicate": return TruthPredicate(value: true)
     case "NSFalsePredicate": return TruthPredicate(value: false)
     default: return nil
@@ -37,6 +38,14 @@ extension ArchivedObject {
 
   /// The predicate under a key.
   func predicate(_ key: String) -> NSPredicate? { object(key)?.predicate }
+
+  /// The predicate of a request under a key; nil if there is none.
+  ///
+  /// Without a predicate that cannot be read the request would fetch all objects. A closure takes its place, which no
+  /// object passes, and with which fetches of SQLite files and servers throw 134070.
+  func filter(_ key: String) -> NSPredicate? {
+    object(key).map { object in object.predicate ?? NSPredicate { _, _ in false } }
+  }
 
   /// A comparison. The operator is an object of its own there, whose class follows from the operator; the number in it
   /// says the same, and is all that is read.
@@ -67,7 +76,9 @@ extension ArchivedObject {
     case "NSConstantValueExpression":
       if let name = string("NSConstantValueClassName") { return NSExpression(forConstantValue: name) }
       let held = object("NSConstantValue")
-      return NSExpression(forConstantValue: held?.predicate ?? held?.expression ?? value("NSConstantValue"))
+      let constant: Any? = held?.predicate ?? held?.expression ?? value("NSConstantValue")
+      if held != nil, constant == nil { return nil }
+      return NSExpression(forConstantValue: constant)
     case "NSSelfExpression": return .expressionForEvaluatedObject()
     case "NSAnyKeyExpression": return .expressionForAnyKey()
     case "NSVariableExpression": return string("NSVariable").map(NSExpression.init(forVariable:))
@@ -75,7 +86,7 @@ extension ArchivedObject {
     case "NSKeyPathExpression": return keyPath
     case "NSFunctionExpression": return function
     case "NSAggregateExpression":
-      return NSExpression(forAggregate: objects("NSCollection").compactMap(\.expression))
+      return all("NSCollection", \.expression).map(NSExpression.init(forAggregate:))
     case "NSUnionSetExpression", "NSIntersectSetExpression", "NSMinusSetExpression", "NSSetExpression": return set
     case "NSSubqueryExpression": return subquery
     case "NSTernaryExpression":
@@ -106,12 +117,12 @@ extension ArchivedObject {
   ///
   /// The names are not checked: mapping models call methods of the migration manager, which only the migration knows.
   private var function: NSExpression? {
-    guard let name = string("NSSelectorName") else { return nil }
-    let arguments = objects("NSArguments").compactMap(\.expression)
-    let operand = object("NSOperand")
-    let isOwn = operand?.string("NSConstantValueClassName") == ArchivedNames.functionClass
-    return NSExpression(
-      node: .function(name: name, operand: isOwn ? nil : operand?.expression, arguments: arguments))
+    guard let name = string("NSSelectorName"), let arguments = all("NSArguments", \.expression) else { return nil }
+    let target = object("NSOperand")
+    let isOwn = target == nil || target?.string("NSConstantValueClassName") == ArchivedNames.functionClass
+    let operand = isOwn ? nil : target?.expression
+    guard isOwn || operand != nil else { return nil }
+    return NSExpression(node: .function(name: name, operand: operand, arguments: arguments))
   }
 
   /// UNION, INTERSECT or MINUS. Archives have a class for each, or one class for all; the kind is read from the number

@@ -146,6 +146,16 @@ struct ArchivedObject {
   /// The objects of an array or a set.
   func objects(_ key: String) -> [ArchivedObject] { object(key)?.members.compactMap(archive.object) ?? [] }
 
+  /// What is read of each member of an array or a set; nil if one of them cannot be read.
+  func all<Part>(_ key: String, _ read: (ArchivedObject) -> Part?) -> [Part]? {
+    var parts: [Part] = []
+    for member in object(key)?.members ?? [] {
+      guard let part = archive.object(member).flatMap(read) else { return nil }
+      parts.append(part)
+    }
+    return parts
+  }
+
   /// The strings of an array or a set.
   func strings(_ key: String) -> [String] { object(key)?.strings ?? [] }
 

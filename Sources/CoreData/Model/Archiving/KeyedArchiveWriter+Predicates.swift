@@ -1,5 +1,6 @@
 /// Predicates, expressions and sort descriptors, with the class names and keys of Apple's archives: see
-/// `ArchivedObject+Predicates.swift` for an example. Closures cannot be archived and become nil.
+/// `ArchivedObject+Predicates.swift` for an example. An archive cannot hold a closure: a predicate or expression that
+/// contains one cannot be read.
 ///
 /// Used for validation predicates, partial indexes, derivations and fetch requests of models. What is written must read
 /// back as an equal tree; a framework of Apple's should be able to read it, too, when it opens a file that this package
@@ -20,7 +21,8 @@ extension KeyedArchiveWriter {
           "NSSubpredicates": array(parts.map { self.predicate($0) }),
         ])
     case .truth(let value): return object([value ? "NSTruePredicate" : "NSFalsePredicate", "NSPredicate"], [:])
-    case .block, nil: return Self.null
+    case .block: return object(["NSBlockPredicate", "NSPredicate"], [:])
+    case nil: return Self.null
     }
   }
 

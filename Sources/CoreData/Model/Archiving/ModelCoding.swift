@@ -51,8 +51,8 @@ extension NSManagedObjectModel: NSSecureCoding {
   /// print(copy == model)  // true
   /// ```
   ///
-  /// The archive is for this module: Apple's framework has another form. A closure in a predicate of a template is
-  /// lost.
+  /// The archive is for this module: Apple's framework has another form. A request whose predicate contains a
+  /// closure fetches no object after it was read, and at a SQLite file or a server it throws 134070.
   public func encode(with coder: NSCoder) {
     ModelCoding.encode(ModelArchive.data(of: self), with: coder)
   }

@@ -89,6 +89,31 @@ import Testing
     }
   }
 
+  @Test("A request whose predicate contains a closure fetches nothing after it was read, and not more than before")
+  func closures() throws {
+    let name = NSPredicate(format: "name == 'Ada'")
+    let list = NSExpression(forAggregate: [
+      NSExpression(forConstantValue: "Ada"), NSExpression(block: { _, _, _ in "" }, arguments: nil),
+    ])
+    let predicates = [
+      NSPredicate { _, _ in true },
+      NSCompoundPredicate(andPredicateWithSubpredicates: [name, NSPredicate { _, _ in false }]),
+      NSCompoundPredicate(notPredicateWithSubpredicate: NSPredicate { _, _ in true }),
+      NSComparisonPredicate(
+        leftExpression: NSExpression(forKeyPath: "name"), rightExpression: list, modifier: .direct, type: .in),
+    ]
+    for predicate in predicates {
+      let model = LibraryModel.make()
+      let request = NSFetchRequest<any NSFetchRequestResult>(entityName: "Author")
+      request.predicate = predicate
+      model.setFetchRequestTemplate(request, forName: "closure")
+      let read = NSManagedObjectModel()
+      try ArchivedModel.read(ModelArchive.data(of: model), into: read)
+      let readPredicate = try #require(read.fetchRequestTemplate(forName: "closure")?.predicate)
+      #expect(!readPredicate.evaluate(with: ["name": "Ada"]), "\(predicate)")
+    }
+  }
+
   @Test("Foundation's archivers keep a model and its parts")
   func coding() throws {
     let model = LibraryModel.make()
