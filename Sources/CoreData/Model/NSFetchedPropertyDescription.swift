@@ -45,7 +45,9 @@ open class NSFetchedPropertyDescription: NSPropertyDescription, @unchecked Senda
 
   override func copyValues(into copy: NSPropertyDescription) {
     super.copyValues(into: copy)
-    (copy as? NSFetchedPropertyDescription)?.fetchRequest = fetchRequest
+    // A request of its own: requests can be changed, those of a model in use too.
+    (copy as? NSFetchedPropertyDescription)?.fetchRequest =
+      fetchRequest?.copy() as? NSFetchRequest<any NSFetchRequestResult>
   }
 
   override func hasSameValues(as other: NSPropertyDescription) -> Bool {

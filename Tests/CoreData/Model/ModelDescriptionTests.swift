@@ -53,6 +53,14 @@ import Testing
     #expect(model.entities.isEmpty)
   }
 
+  @Test("A copy of a fetched property has a request of its own") func copiedFetchedProperty() throws {
+    let property = NSFetchedPropertyDescription("namesakes", NSFetchRequest(entityName: "Author"))
+    let copy = try #require(property.copy() as? NSFetchedPropertyDescription)
+    copy.fetchRequest?.fetchLimit = 5
+    #expect(property.fetchRequest?.fetchLimit == 0)
+    #expect(copy.fetchRequest?.entityName == "Author")
+  }
+
   @Test("A model of copied entities has relationships of its own, without the original")
   func copiedRelationships() throws {
     func copied() -> (NSManagedObjectModel, [NSEntityDescription?]) {
