@@ -120,7 +120,7 @@ extension FormatParser {
     try expect("(")
     let arguments = try list(until: ")")
     // Statistical functions take one collection or any number of values.
-    let takesMany = function.argumentCount == 1 && !arguments.isEmpty
+    let takesMany = function.isStatistical && !arguments.isEmpty
     guard takesMany || arguments.count == function.argumentCount else {
       throw failure("\(function.rawValue) takes \(function.argumentCount) arguments", at: start)
     }

@@ -108,10 +108,18 @@ enum PredicateFunction: String, CaseIterable {
 
   /// The number of arguments of the function.
   ///
-  /// It is the number of colons, which end each part of the name. The parser lets every function of one argument take
-  /// several, since a statistical one may get its values one by one.
+  /// It is the number of colons, which end each part of the name. A statistical function may get its values one by one
+  /// instead.
   var argumentCount: Int {
     self == .randomNumber || self == .now ? 0 : rawValue.split(separator: ":").count
+  }
+
+  /// Whether the function takes one collection, or any number of values: `sum({1, 2})` and `sum(1, 2)`.
+  var isStatistical: Bool {
+    switch self {
+    case .sum, .count, .minimum, .maximum, .average, .median, .mode, .standardDeviation: true
+    default: false
+    }
   }
 
   /// The operator for the function in formats; nil if there is none.

@@ -160,6 +160,16 @@ import Testing
     }
   }
 
+  @Test("Only a statistical function takes several values")
+  func argumentCounts() throws {
+    for format in ["length(a, b) == 1", "sqrt(1, 2) == 1", "now(1) == nil", "sum() == 0"] {
+      #expect(throws: PredicateSyntaxError.self, "\(format)") { try NSPredicate.parse(format: format) }
+    }
+    for format in ["sum(1, 2) == 3", "max(1, 2, 3) == 3", "length('ab') == 2", "count({1, 2}) == 2"] {
+      try #expect(NSPredicate.parse(format: format).evaluate(with: nil), "\(format)")
+    }
+  }
+
   @Test("Deep nesting is an error, not a crash")
   func nesting() {
     for opening in ["(", "NOT ", "-", "{", "abs:(", "TERNARY(", "a[", "$x := "] {
