@@ -33,6 +33,8 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
   private var entityNamesByConfiguration: [String: [String]] = [:]
   var fetchRequestTemplates: [String: NSFetchRequest<any NSFetchRequestResult>] = [:]
   private let lookup = AtomicLazyReference<ModelLookup>()
+  /// Held by the coordinator that freezes the model.
+  private let freezing = NSLock()
 
   /// Names that the developer gave this version of the model; a store's metadata keeps them. Default: empty. They
   /// identify nothing: `versionChecksum` and the version hashes tell models apart.
@@ -246,9 +248,11 @@ extension NSManagedObjectModel {
   /// lookup tables of each entity. From now on `isEditable` is false, and every setter of the model and its parts
   /// traps.
   ///
-  /// The tables are set once: of two coordinators those of the first one stay. The references are atomic, so reading
-  /// them needs no lock.
+  /// Two coordinators that are made at once of one model take turns: the second finds it frozen. The tables are set
+  /// once, by atomic references, so reading them needs no lock.
   func freeze() {
+    freezing.lock()
+    defer { freezing.unlock() }
     guard isEditable else { return }
     for case let relationship as NSRelationshipDescription in storedEntities.flatMap(\.declaredProperties) {
       relationship.settleEnds()

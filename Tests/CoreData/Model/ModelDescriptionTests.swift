@@ -53,6 +53,15 @@ import Testing
     #expect(model.entities.isEmpty)
   }
 
+  @Test("Coordinators that begin to use one model at once find all ends of its relationships") func usedAtOnce() {
+    for _ in 0..<20 {
+      guard let model = LibraryModel.make().copy() as? NSManagedObjectModel else { return }
+      DispatchQueue.concurrentPerform(iterations: 4) { _ in model.freeze() }
+      let relationships = model.entities.flatMap { $0.relationshipsByName.values }
+      #expect(!relationships.isEmpty && relationships.allSatisfy { $0.inverseRelationship?.inverseRelationship === $0 })
+    }
+  }
+
   @Test("A copy of a fetched property has a request of its own") func copiedFetchedProperty() throws {
     let property = NSFetchedPropertyDescription("namesakes", NSFetchRequest(entityName: "Author"))
     let copy = try #require(property.copy() as? NSFetchedPropertyDescription)
