@@ -132,7 +132,11 @@ enum SQLFunctions {
 }
 
 extension SQLFunctions {
-  fileprivate static let method = SQLFunction(name: Name.method.rawValue, argumentCount: -1) { arguments in
+  /// Not deterministic, as `timeIntervalSinceNow` has another value each time. SQLite would keep a value of constant
+  /// arguments in a prepared statement (https://www.sqlite.org/deterministic.html).
+  fileprivate static let method = SQLFunction(
+    name: Name.method.rawValue, argumentCount: -1, isDeterministic: false
+  ) { arguments in
     guard arguments.count > 2, case .text(let selector) = arguments[0], case .text(let kinds) = arguments[1],
       let kind = kinds.first.flatMap(PredicateMethod.Kind.init)
     else { return .null }

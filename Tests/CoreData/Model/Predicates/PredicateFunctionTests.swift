@@ -3,6 +3,12 @@ import Testing
 @testable import CoreData
 
 @Suite struct PredicateFunctionTests {
+  @Test("SQLite computes methods for each row, since the time differs")
+  func methodsAreNotDeterministic() throws {
+    let method = try #require(SQLFunctions.all.first { $0.name == SQLFunctions.Name.method.rawValue })
+    #expect(!method.isDeterministic)
+  }
+
   /// The functions of Apple's `NSExpression` with their results.
   @Test(
     "Each function has its value",
