@@ -35,8 +35,8 @@ open class ValueTransformer: NSObject {
   /// Registers a transformer under the name that models use; nil removes the name. Any thread.
   ///
   /// A name that nothing is registered under means keyed archiving: values that another transformer wrote read as their
-  /// bytes then, and new ones are written in another form. So register it before the first store is opened, in each
-  /// program. Replacing one does not change values that objects have in memory already.
+  /// bytes then, and new ones are written in another form, with a warning on the standard error. So register it before
+  /// the first store is opened, in each program. Replacing one does not change values that objects have in memory.
   ///
   /// - Parameters:
   ///   - transformer: one object for all attributes with the name, used from several threads.

@@ -71,6 +71,16 @@ final class Disguise: NSObject, NSSecureCoding {
     }
   }
 
+  @Test("A name that no transformer is registered under is told of once, and Foundation's names are not")
+  func unregisteredNames() throws {
+    let name = "Unregistered \(UUID())"
+    #expect(TransformableValue.unregisteredWarning(name)?.contains(name) == true)
+    #expect(TransformableValue.unregisteredWarning(name) == nil)
+    for name in ["", "NSSecureUnarchiveFromData", "NSKeyedUnarchiveFromData"] {
+      #expect(TransformableValue.unregisteredWarning(name) == nil)
+    }
+  }
+
   private func stored(_ name: String, _ value: Any, _ body: (Any?) -> Void) throws {
     let folder = temporaryURL("transformer")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

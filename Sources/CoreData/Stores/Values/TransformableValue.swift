@@ -1,9 +1,11 @@
+internal import Synchronization
+
 /// Transformable attributes as bytes: by their transformer, or as keyed archives.
 ///
 /// ```text
 /// transformer                         to bytes                        from bytes
 /// ----------------------------------  ------------------------------  -----------------------------
-/// none                                a keyed archive; Data as it is  unarchived, else the Data
+/// none, or an unregistered name       a keyed archive; Data as it is  unarchived, else the Data
 /// NSSecureUnarchiveFromData…          reverseTransformedValue         transformedValue
 /// the program's own                   transformedValue                reverseTransformedValue
 /// ```
@@ -25,6 +27,9 @@ package enum TransformableValue {
   package static func encode(_ value: Any, _ transformerName: String?) throws(RefusedValue) -> Data? {
     guard let transformer = ValueTransformer.named(transformerName) else {
       if let data = value as? Data { return data }
+      if let name = transformerName, let warning = unregisteredWarning(name) {
+        FileHandle.standardError.write(Data("CoreData: warning: \(warning)\n".utf8))
+      }
       // Foundation on Linux ends the process for other objects.
       guard (value as AnyObject) is any NSCoding else { throw unarchivable }
       do {
@@ -44,6 +49,26 @@ package enum TransformableValue {
         remedy: "use numbers, texts, arrays and dictionaries with keys that are texts")
     }
     return data
+  }
+
+  /// The names under which Foundation has transformers that archive by keys, as is done here without any.
+  private static let archivingNames: Set<String> = [
+    "", NSValueTransformerName.secureUnarchiveFromDataTransformerName.rawValue, "NSKeyedUnarchiveFromData",
+    "NSUnarchiveFromData",
+  ]
+
+  private static let warnedNames = Mutex(archivingNames)
+
+  /// What is said when a value is archived because its transformer is not registered; nil from the second time on.
+  ///
+  /// Apple's framework warns too, and goes on: a program that only reads or copies a store of another program lacks that
+  /// one's transformers.
+  static func unregisteredWarning(_ name: String) -> String? {
+    guard warnedNames.withLock({ $0.insert(name).inserted }) else { return nil }
+    return """
+      no value transformer is registered under the name \(name), so values are written as keyed archives, which the \
+      transformer may not read; call ValueTransformer.setValueTransformer(_:forName:) before a store is opened
+      """
   }
 
   private static var unarchivable: RefusedValue {
