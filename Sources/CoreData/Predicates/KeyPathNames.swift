@@ -96,11 +96,16 @@ public enum KeyPathNames {
 
   /// The names of a class and its superclasses, made at the first question. Two threads may both make it; the results
   /// are equal.
+  ///
+  /// The tables come in the order of the classes, superclasses first, whatever their order in the program's memory: a
+  /// property or a validation of a class takes the place of an inherited one of that name.
   private static func table(of type: NSManagedObject.Type) -> ClassTable {
     let key = ObjectIdentifier(type)
     if let table = tables.withLock({ $0.ofClass[key] }) { return table }
     var table = ClassTable()
-    for source in ManagedClasses.keyPathTables where type.isSubclass(of: source.objectClass) {
+    let sources = ManagedClasses.keyPathTables.filter { type.isSubclass(of: $0.objectClass) }
+      .sorted { $0.objectClass != $1.objectClass && $1.objectClass.isSubclass(of: $0.objectClass) }
+    for source in sources {
       for (path, name) in source.keyPaths { table.add(path, name) }
       table.validations.merge(source.validations) { $1 }
     }
