@@ -3,7 +3,7 @@ extension SQLiteStore {
   /// Stores of one file share one scope.
   var writeScope: any WriteScope { database }
 
-  /// The coordinator calls it inside of `writeScope.transaction`, so `write` joins the open transaction. Two
+  /// The coordinator calls it inside of `writeScope.transaction`, so `writeRows` joins the open transaction. Two
   /// stores in one file share it: both are saved, or neither.
   ///
   /// ```text
@@ -15,7 +15,7 @@ extension SQLiteStore {
   /// ```
   func write(_ changes: RowChanges) throws -> SavedRows {
     try CoreDataErrors.translating("Saving to \(database.configuration.path)") {
-      try write { connection in
+      try writeRows { connection in
         let saved = try SQLiteChangeWriter(changes, to: self, connection).writeWithFiles()
         try writeMetadata(connection)
         return saved
@@ -35,7 +35,7 @@ extension SQLiteStore {
   /// A transaction of its own, so it waits for writers as a save does. Inside of a save it joins that.
   func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID] {
     try CoreDataErrors.translating("Reserving keys in \(database.configuration.path)") {
-      try write { connection in
+      try writeRows { connection in
         try ids(of: rows) { try takeKeys(1, root: mapping($0.layout.name).rootNumber, connection) }
       }
     }
@@ -59,7 +59,7 @@ extension SQLiteStore {
   func skipKeys(through key: Int64, of storedEntity: StoredEntity) throws {
     try CoreDataErrors.translating("Reserving keys in \(database.configuration.path)") {
       let root = mapping(storedEntity.layout.name).rootNumber
-      try write {
+      try writeRows {
         _ = try $0.run(
           """
           UPDATE \(raw: schema.primaryKeyTable) SET Z_MAX = max(Z_MAX, \(bind: .integer(key))) \

@@ -37,7 +37,7 @@ extension SQLiteStore {
       try database.withWriter { _ in
         let before = externalFiles?.replaced ?? []
         do {
-          let result = try write { connection in
+          let result = try writeRows { connection in
             let recorder = HistoryRecorder(self, origin, connection)
             let result = try body(SQLiteBatchTransaction(store: self, connection: connection, history: recorder))
             try recorder?.finish()

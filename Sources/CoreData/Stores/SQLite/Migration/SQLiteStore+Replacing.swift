@@ -63,7 +63,7 @@ extension SQLiteStore {
   ///
   /// - Throws: 134100 if a mapped migration has given the rows other keys since the store was opened: the changes would
   ///   be those of other objects.
-  func write<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
+  func writeRows<T>(_ body: (SQLiteConnection) throws -> T) throws -> T {
     try database.write { connection in
       try checkContent(connection)
       return try body(connection)
