@@ -72,7 +72,7 @@ final class Disguise: NSObject, NSSecureCoding {
   }
 
   @Test("A name that no transformer is registered under is told of once, and Foundation's names are not")
-  func unregisteredNames() throws {
+  func unregisteredNames() {
     let name = "Unregistered \(UUID())"
     #expect(TransformableValue.unregisteredWarning(name)?.contains(name) == true)
     #expect(TransformableValue.unregisteredWarning(name) == nil)

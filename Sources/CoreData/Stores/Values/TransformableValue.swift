@@ -63,7 +63,7 @@ package enum TransformableValue {
   ///
   /// Apple's framework warns too, and goes on: a program that only reads or copies a store of another program lacks that
   /// one's transformers.
-  static func unregisteredWarning(_ name: String) -> String? {
+  package static func unregisteredWarning(_ name: String) -> String? {
     guard warnedNames.withLock({ $0.insert(name).inserted }) else { return nil }
     return """
       no value transformer is registered under the name \(name), so values are written as keyed archives, which the \
