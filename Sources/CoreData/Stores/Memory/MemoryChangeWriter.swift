@@ -42,7 +42,7 @@ final class MemoryChangeWriter<Store: ObjectStore>: ChangeWriter {
 
   func finish(_ noteRows: () throws -> Void) throws {
     try throwRefusals()
-    if schema.hasDerived { derived.compute(in: memory) }
+    derived.compute(in: memory)
     try noteRows()
     if let notes, !notes.changes.isEmpty { memory.history?.append(notes.changes, changes.origin) }
   }
@@ -91,6 +91,7 @@ final class MemoryChangeWriter<Store: ObjectStore>: ChangeWriter {
   /// its delete rules have made updates of them.
   private func delete(_ row: Snapshot, _ key: Int64, _ entity: MemorySchema.Entity) {
     giveUpUniqueValues(of: row, key, entity)
+    derived.note(row, key, entity, in: memory)
     for list in entity.toManys.values where !list.followsToOne {
       for member in memory.contents.members[list.number][key] ?? [] {
         guard let inverse = list.inverse else { continue }
@@ -98,7 +99,6 @@ final class MemoryChangeWriter<Store: ObjectStore>: ChangeWriter {
       }
       memory.contents.setMembers([], list.number, of: key)
     }
-    derived.note(row, key, entity, in: schema)
     memory.set(nil, key, entity)
   }
 
@@ -113,7 +113,7 @@ final class MemoryChangeWriter<Store: ObjectStore>: ChangeWriter {
       let key = progress.saved.keys[index]
       if let message = takeUniqueValues(of: row, key, entity) { progress.reject(.inserted(index), message) }
       memory.set(row, key, entity)
-      derived.note(row, key, entity, in: schema)
+      derived.note(row, key, entity, in: memory)
     }
   }
 
@@ -179,9 +179,9 @@ final class MemoryChangeWriter<Store: ObjectStore>: ChangeWriter {
       if let message = takeUniqueValues(of: new, key, entity) { return message }
       giveUpUniqueValues(of: stored, key, entity, replacedBy: new)
     }
-    derived.note(stored, key, entity, in: schema)
+    derived.note(stored, key, entity, in: memory)
     memory.set(new, key, entity)
-    derived.note(new, key, entity, in: schema)
+    derived.note(new, key, entity, in: memory)
     return nil
   }
 
@@ -241,8 +241,12 @@ final class MemoryChangeWriter<Store: ObjectStore>: ChangeWriter {
   func write(_ change: MemberChange, of owner: Int64, _ storedEntity: StoredEntity) {
     let entity = schema.entity(storedEntity.number)
     guard let list = entity.toManys[change.relationship.name] else { return }
-    derived.note(owner, entity)
+    let number = storedEntity.number
+    derived.noteOwner(owner, number, in: memory)
+    defer { derived.noteOwner(owner, number, in: memory) }
     if !list.followsToOne {
+      noteMembers(change, list)
+      defer { noteMembers(change, list) }
       // Then new members need not be checked one by one.
       let setsAll = change.order != nil && change.isWhole
       for member in change.removed {
@@ -263,5 +267,15 @@ final class MemoryChangeWriter<Store: ObjectStore>: ChangeWriter {
     let unmovedMembers = change.isWhole ? presentMembers.filter { !moved.contains($0) } : []
     let first = change.isWhole ? [] : presentMembers.filter { !moved.contains($0) }
     memory.contents.setMembers(first + order.filter(there.contains) + unmovedMembers, list.number, of: owner)
+  }
+
+  /// The other ends of a list that changes: values may be derived from the owner.
+  private func noteMembers(_ change: MemberChange, _ list: MemorySchema.ToManyList) {
+    guard schema.storedEntities.derivedDependents != nil else { return }
+    for member in change.removed + change.added {
+      if let number = memory.contents.number(of: member, among: list.destinations) {
+        derived.noteOwner(member, number, in: memory)
+      }
+    }
   }
 }

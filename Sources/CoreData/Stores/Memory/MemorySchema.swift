@@ -70,7 +70,6 @@ package final class MemorySchema: @unchecked Sendable {
   private(set) var rootCount = 0
   /// Whether each list is ordered, by list number.
   private(set) var isOrdered: [Bool] = []
-  let hasDerived: Bool
   /// The names of the properties that rows have, and of those that only objects have.
   let keptNames: Set<String>
   let transientNames: Set<String>
@@ -87,7 +86,6 @@ package final class MemorySchema: @unchecked Sendable {
   package init(_ storedEntities: StoredEntities, sharesKeys: Bool = false) {
     self.storedEntities = storedEntities
     let presentEntities = storedEntities.byNumber.compactMap(\.self)
-    hasDerived = presentEntities.contains(where: \.layout.hasDerived)
     (keptNames, transientNames) = MemorySchema.names(presentEntities)
     entities = Array(repeating: nil, count: storedEntities.byNumber.count)
     var roots: [Int32: Int] = [:]

@@ -60,7 +60,23 @@ package final class StoredEntities: @unchecked Sendable {
   /// Nil for a number that the model does not have: a row may be of an entity that another program has added.
   package subscript(number: Int) -> StoredEntity? { byNumber.indices.contains(number) ? byNumber[number] : nil }
 
+  /// What depends on changed rows; nil if no entity has a derived attribute. Made by the first question, when all
+  /// entities have been added.
+  var derivedDependents: DerivedDependents? {
+    guard hasDerived else { return nil }
+    return derived.withLock { derived in
+      if let derived { return derived }
+      let made = DerivedDependents(self)
+      derived = made
+      return made
+    }
+  }
+
+  private var hasDerived = false
+  private let derived = Mutex<DerivedDependents?>(nil)
+
   func add(_ entity: StoredEntity) {
+    if entity.layout.hasDerived { hasDerived = true }
     while byNumber.count <= entity.number { byNumber.append(nil) }
     byNumber[entity.number] = entity
     byName[entity.layout.name] = entity
