@@ -6,8 +6,8 @@
 final class StoreChanges {
   let store: any ObjectStore
   private(set) var inserted: [NSManagedObject] = []
-  private var updated: [NSManagedObject] = []
-  private var deleted: [NSManagedObject] = []
+  private(set) var updated: [NSManagedObject] = []
+  private(set) var deleted: [NSManagedObject] = []
   private var checked: [NSManagedObject] = []
   /// The rows, in the order of the objects.
   private(set) var rows: RowChanges
@@ -138,7 +138,8 @@ final class StoreChanges {
       unknown.append((object.key, object.storedEntity.table))
     }
     for row in rows.deleted { unknown.append((row.key, row.storedEntity.table)) }
-    store.rowCache.commit(saved: cached, removed: unknown)
+    let derived = derivedRows
+    store.rowCache.commit(saved: cached, removed: unknown + derived.rows, removedTables: derived.tables)
   }
 
   private typealias CachedRow = (key: Int64, table: Int32, snapshot: Snapshot)

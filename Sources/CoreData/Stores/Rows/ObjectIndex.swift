@@ -222,6 +222,17 @@ final class ObjectIndex<Value: AnyObject> {
     entries = ObjectIndex.allocate(16)
   }
 
+  /// Removes all objects of a table, in the time of a look at every place.
+  func removeAll(of tables: Set<Int32>) {
+    let before = count
+    for index in 0...mask where entries[index].value != nil && tables.contains(entries[index].table) {
+      entries[index].value?.release()
+      entries[index].value = nil
+      count -= 1
+    }
+    if count < before { rebuild(capacity: mask + 1) }
+  }
+
   func forEach(_ body: (Value) -> Void) {
     for index in 0...mask {
       if let value = entries[index].value { body(value.takeUnretainedValue()) }

@@ -125,11 +125,19 @@ package final class RowCache: @unchecked Sendable {
   }
 
   /// Adds the rows that a transaction of this coordinator committed.
+  ///
+  /// - Parameters:
+  ///   - removed: rows that may have changed, and whose values are not known.
+  ///   - removedTables: tables of which any row may have changed.
   func commit(
-    saved: [(key: Int64, table: Int32, snapshot: Snapshot)], removed: [(key: Int64, table: Int32)]
+    saved: [(key: Int64, table: Int32, snapshot: Snapshot)], removed: [(key: Int64, table: Int32)],
+    removedTables: Set<Int32> = []
   ) {
     lock.withLock { _ in
       changes.add(1, ordering: .releasing)
+      if !removedTables.isEmpty {
+        for rows in [state.young, state.old] + state.superseded { rows.removeAll(of: removedTables) }
+      }
       for row in removed {
         state.young.remove(row.key, row.table)
         state.old.remove(row.key, row.table)

@@ -7,7 +7,8 @@ extension StoreSchema {
   ///
   /// The triggers run inside of the statement that changes the row. So a derived value is right at the end of each
   /// statement, whichever program wrote, and a rolled-back save takes it back. The writer does not know what the
-  /// triggers computed: the rows of saved objects with derived attributes leave the row cache.
+  /// triggers computed: the rows of saved objects with derived attributes leave the row cache, and those of other rows
+  /// that are derived from them (`StoreChanges.derivedRows`).
   ///
   /// Who may be in the way: an INSERT with ON CONFLICT runs BEFORE triggers before it finds the conflict. All triggers
   /// here are AFTER triggers, which is why groups of rows can be updated by such an INSERT
