@@ -6,7 +6,8 @@ extension SQLGenerator {
   /// title == nil                t0.ZTITLE IS NULL
   /// title == author.name        t0.ZTITLE IS t1.ZNAME          both may be nil, and are equal then
   /// author == %@                t0.ZAUTHOR = ?                 the author's key
-  /// favourite == %@             t0.ZFAVOURITE = ? AND t0.Z2_FAVOURITE = 3
+  /// favourite == %@ (a Novel)   t0.ZFAVOURITE = ? AND t0.Z2_FAVOURITE = 3
+  /// favourite == %@ (a Book)    t0.ZFAVOURITE = ? AND coalesce(nullif(t0.Z2_FAVOURITE, 0), 2) = 2
   /// pages == %@ (a date)        FALSE                          different kinds are never equal
   /// title != 5                  t0.ZTITLE <> ?                 with the text "5", as Apple's store compares
   /// ```
@@ -107,7 +108,12 @@ extension SQLGenerator {
     if constant.isNull { return isEqual ? "\(key) IS NULL" : "\(key) IS NOT NULL" }
     guard let row = row(of: constant, in: mapping) else { return differentKinds(key, relation) }
     var condition: SQL = "\(key) = \(bind: .integer(row.key))"
-    if let entityColumn { condition = "\(condition) AND \(entityColumn) = \(raw: String(row.number))" }
+    if let entityColumn {
+      // NULL and 0 stand for the destination itself, as in `RowDecoder`. The key's index finds the row in any case.
+      let entity: SQL =
+        row.number == mapping.number ? "coalesce(nullif(\(entityColumn), 0), \(raw: String(row.number)))" : entityColumn
+      condition = "\(condition) AND \(entity) = \(raw: String(row.number))"
+    }
     if isEqual { return condition }
     return relation.environment.isNegated ? "(\(condition)) IS NOT TRUE" : "NOT (\(condition))"
   }

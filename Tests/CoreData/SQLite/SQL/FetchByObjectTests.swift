@@ -78,6 +78,21 @@ import Testing
     }
   }
 
+  @Test("A reference without the entity's number is one to the destination itself", arguments: ["NULL", "0"])
+  func withoutNumber(number: String) throws {
+    let store = try TemporaryStore(Self.model())
+    let context = store.context()
+    try context.performAndWait {
+      let library = try fill(context)
+      _ = try store.sql("UPDATE ZPAGE SET Z1_BOOK = \(number) WHERE ZNUMBER = 1")
+      #expect(try numbers(context, "book == %@", library.book) == [1])
+      #expect(try numbers(context, "book IN %@", [library.book]) == [1])
+      #expect(try numbers(context, "book != %@", library.book) == [2, 3])
+      #expect(try numbers(context, "book == %@", library.comic) == [2, 3])
+      #expect(try numbers(context, "ANY book.pages.book == %@", library.book) == [1])
+    }
+  }
+
   @Test("An unsaved object matches nothing in the store")
   func unsaved() throws {
     let store = try TemporaryStore(Self.model())
