@@ -23,7 +23,8 @@ extension NSPersistentStoreCoordinator {
   ///
   /// Stores that cannot take back what they wrote come last: if another one fails before, they are untouched, and if
   /// the first of them fails, the others are rolled back. If a later one fails, those before it are saved, and the
-  /// others have nothing.
+  /// others have nothing. The same is true where a commit fails after another one has succeeded: of an XML file whose
+  /// directory cannot be synchronised, after that of a SQLite file.
   ///
   /// `apply` runs under the locks, for the caches:
   ///
@@ -43,7 +44,7 @@ extension NSPersistentStoreCoordinator {
   ///     are written, or after it where only written rows are locked. An error that it throws ends the transaction.
   ///   - apply: gets the stores' answers, in the order of the changes, before anybody else can write.
   ///   - applyPart: gets the answers of the stores that are saved although the save fails, by the index of the change.
-  /// - Throws: `IncompleteSave` if a part is saved.
+  /// - Throws: `IncompleteSave` if a part is saved and another one is not.
   final func save(
     _ changes: [(store: any ObjectStore, rows: RowChanges)], check: () throws -> Void = {},
     apply: ([SavedRows]) -> Void,
@@ -52,10 +53,20 @@ extension NSPersistentStoreCoordinator {
     let scopes = writeScopes(of: changes.map(\.store))
     try locking(scopes[...]) {
       var saved: [SavedRows] = []
+      var committed: [any WriteScope] = []
       do {
-        func writeAll() throws { try writing(scopes[...]) { saved = try write(changes, scopes, check) } }
+        func writeAll() throws { try writing(scopes[...], &committed) { saved = try write(changes, scopes, check) } }
         // Of several scopes another one may have written already.
-        if scopes.count == 1 { try scopes[0].repeating { try writeAll() } } else { try writeAll() }
+        if scopes.count == 1 {
+          try scopes[0].repeating { try writeAll() }
+        } else {
+          do {
+            try writeAll()
+          } catch {
+            let parts = parts(of: changes, saved, in: committed)
+            throw parts.isEmpty ? error : IncompleteSave(saved: parts, error: error)
+          }
+        }
       } catch let incomplete as IncompleteSave {
         applyPart(incomplete.saved)
         for index in incomplete.saved.keys { changes[index].store.didCommit() }
@@ -73,7 +84,12 @@ extension NSPersistentStoreCoordinator {
   final func saveMetadata(_ origin: ChangeOrigin) throws {
     let stores = objectStores.filter { $0.openMetadata.isUnsaved && !$0.isReadOnly }
     if stores.isEmpty { return }
-    try save(stores.map { ($0, RowChanges(origin: origin, permanentIDs: [:])) }) { _ in }
+    do {
+      try save(stores.map { ($0, RowChanges(origin: origin, permanentIDs: [:])) }) { _ in }
+    } catch let incomplete as IncompleteSave {
+      // The metadata that is not saved stays noted for the next save.
+      throw incomplete.error
+    }
   }
 
   /// Writes the changes in the open transactions of the scopes. Returns the answers in the order of the changes.
@@ -138,10 +154,32 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// Runs the body in nested transactions, one for each scope. An error that leaves the body rolls back each of them on
-  /// its way out.
-  private func writing(_ scopes: ArraySlice<any WriteScope>, _ body: () throws -> Void) throws {
+  /// its way out. If a commit fails, it rolls back this scope and those that have not committed yet:
+  ///
+  ///     scopes: memory of an XML store, SQLite file
+  ///     COMMIT of the SQLite file             committed: SQLite
+  ///     the XML file's rename fails           its memory has the former rows; the error leaves with SQLite committed
+  private func writing(
+    _ scopes: ArraySlice<any WriteScope>, _ committed: inout [any WriteScope], _ body: () throws -> Void
+  ) throws {
     guard let scope = scopes.first else { return try body() }
-    try scope.transaction("Saving") { try writing(scopes.dropFirst(), body) }
+    try scope.transaction("Saving") { try writing(scopes.dropFirst(), &committed, body) }
+    committed.append(scope)
+  }
+
+  /// The answers of the stores whose part stays although another scope's commit has failed: those of committed scopes,
+  /// and of stores that cannot take back what they wrote.
+  private func parts(
+    of changes: [(store: any ObjectStore, rows: RowChanges)], _ saved: [SavedRows], in committed: [any WriteScope]
+  ) -> [Int: SavedRows] {
+    var parts: [Int: SavedRows] = [:]
+    // Without answers the error came before the first commit.
+    if saved.isEmpty { return parts }
+    for (index, change) in changes.enumerated() {
+      let scope = change.store.writeScope
+      if !scope.rollsBack || committed.contains(where: { $0 === scope }) { parts[index] = saved[index] }
+    }
+    return parts
   }
 
   /// Begins a writing transaction in each store and ends it without writing. An addition to Apple's API.

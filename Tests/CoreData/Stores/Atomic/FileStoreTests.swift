@@ -213,6 +213,31 @@ import Testing
     }
   }
 
+  /// The SQLite file has committed before the other file takes its place.
+  @Test(arguments: kinds)
+  func aSaveToTwoStoresThatFailsAfterTheFirstCommitTellsWhatIsSaved(kind: StoreKind) throws {
+    let stack = try StoreStack(kind)
+    let store = try #require(stack.store as? FileStore)
+    let sqlite = try stack.coordinator.addPersistentStore(
+      ofType: NSSQLiteStoreType, configurationName: nil, at: stack.folder.appendingPathComponent("sqlite"))
+    try stack.perform { context in
+      let tags = [store as NSPersistentStore, sqlite].map { place in
+        let tag = context.make("Tag", ["label": "new"])
+        context.assign(tag, to: place)
+        return tag
+      }
+      let synchronize = store.synchronize
+      store.synchronize = { _ in throw CocoaError(.fileWriteUnknown) }
+      let error = #expect(throws: NSError.self) { try context.save() }
+      store.synchronize = synchronize
+      #expect(error?.code == 134040)
+      #expect(error?.userInfo[NSAffectedStoresErrorKey] as? [NSPersistentStore] == [store])
+      #expect(context.insertedObjects == [tags[0]] && !tags[1].hasChanges)
+      try context.save()
+      try #expect(stack.coordinator.objectStores.map { try $0.count(RowFetch(entityName: "Tag")) } == [1, 1])
+    }
+  }
+
   @Test(arguments: kinds)
   func whatIsNoStoreOfTheTypeIsRefusedWithASentence(kind: StoreKind) throws {
     let stack = try StoreStack(kind)
