@@ -81,6 +81,19 @@ import Testing
     try #expect(ExternalPhotos.values(at: store.url) == [large(2)])
   }
 
+  @Test("A row whose file is missing does not keep the connection's buffer")
+  func missingAndPacker() throws {
+    let store = try ExternalPhotos.store()
+    let id = try store.save { $0.make("Photo", ["name": "a", "data": large(1)]) }.objectID
+    try FileManager.default.removeItem(at: ExternalPhotos.folder(of: store.url))
+    let file = try #require(store.coordinator.objectStores.first as? SQLiteStore)
+    try file.database.write { connection in
+      let packer = connection.packer
+      #expect(throws: (any Error).self) { try file.row(id, connection) }
+      #expect(connection.packer === packer && !packer.isBusy)
+    }
+  }
+
   @Test("A missing file is an error that names it, in fetches of all kinds and in faults")
   func missing() throws {
     let store = try ExternalPhotos.store()

@@ -98,7 +98,7 @@ package final class RowPacker {
     }
   }
 
-  /// A new row, whose slots are nil. `finish` ends it; no other begins before.
+  /// A new row, whose slots are nil. `finish` or `abandon` ends it; no other begins before.
   @inlinable
   @inline(__always)
   package func begin(_ layout: EntityLayout) -> Row {
@@ -132,6 +132,15 @@ package final class RowPacker {
     if !row.isInPlace { place.copyMemory(from: start, byteCount: byteCount) }
     state.pointee.isBusy = false
     return Snapshot(slab: slab, start: place)
+  }
+
+  /// Ends a row that cannot be read to its end, such as one whose external file is missing. Its place is free for the
+  /// next row; what its slots hold is released.
+  @usableFromInline
+  @inline(never)
+  func abandon(_ row: Row, _ layout: EntityLayout) {
+    for index in layout.referenceSlots { row.slots[index].release(layout.kinds[index]) }
+    state.pointee.isBusy = false
   }
 
   /// A slab with room for the row.

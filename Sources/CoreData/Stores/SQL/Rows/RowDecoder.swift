@@ -84,10 +84,23 @@ package final class RowDecoder: @unchecked Sendable {
         if key == 0 { continue }
         let number = step.entityColumn >= 0 ? cells.key(step.entityColumn) : 0
         RelatedKey.initialize(slot, to: RelatedKey(key: key, number: number == 0 ? step.destination : number))
-      case .data, .boxed: if try decodeReference(step, cells, into: slot) { row.holdsReferences = true }
+      case .data, .boxed:
+        do {
+          if try decodeReference(step, cells, into: slot) { row.holdsReferences = true }
+        } catch {
+          packer.abandon(row, layout)
+          throw error
+        }
       }
     }
-    if hasComposites, try decodeComposites(cells, into: slots) { row.holdsReferences = true }
+    if hasComposites {
+      do {
+        if try decodeComposites(cells, into: slots) { row.holdsReferences = true }
+      } catch {
+        packer.abandon(row, layout)
+        throw error
+      }
+    }
     return packer.finish(row, layout, version: cells.key(1))
   }
 
