@@ -40,7 +40,7 @@ struct MemberChanges {
 ///     $1 = '{2,2}', $2 = '{1029,1030}'                               from book.tags
 /// UPDATE "app"."Book_tags" t SET "tags_position" = u.position
 /// FROM unnest($1, $2, $3) AS u (owner, member, position)
-/// WHERE t."tags" = u.member AND t."Book" = u.owner
+/// WHERE t."tags" = u.member AND t."Book" = u.owner AND t."tags_position" IS DISTINCT FROM u.position
 ///     $1 = '{2,2}', $2 = '{1029,1030}', $3 = '{2048,3072}'
 /// ```
 extension ServerChangeWriter {
@@ -111,7 +111,9 @@ extension ServerChangeWriter {
   {
     let source = "FROM unnest($1, $2, $3) AS u (owner, member, position) WHERE \(member)"
     if !changes.placed.isEmpty {
-      add("UPDATE \(table) t SET \(orderColumn) = u.position \(source)", parameters(changes.placed))
+      // A row that has its position already would be written as a new version all the same.
+      let condition = "AND t.\(orderColumn) IS DISTINCT FROM u.position"
+      add("UPDATE \(table) t SET \(orderColumn) = u.position \(source) \(condition)", parameters(changes.placed))
     }
     if !changes.appended.isEmpty {
       let last = "SELECT max(o.\(orderColumn)) + \(MemberPosition.distance) FROM \(table) o WHERE o.\(owner) = u.owner"

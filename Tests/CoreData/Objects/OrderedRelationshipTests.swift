@@ -82,6 +82,32 @@ import Testing
       store.sql("SELECT ZNAME, Z_FOK_LIST FROM ZITEM ORDER BY Z_FOK_LIST") == [["b", "2048"], ["a", "3072"]])
   }
 
+  @Test func onlyMembersWhoseOrderChangesGetAPosition() throws {
+    let store = try TemporaryStore(Self.model())
+    let id = try store.save { context in
+      let list = context.make("List", ["name": "l"])
+      list.setValue(try ordered(context, ["a", "b", "c"]), forKey: "items")
+      return list
+    }.objectID
+    _ = try store.sql("CREATE TABLE NOTES (NAME)")
+    _ = try store.sql(
+      """
+      CREATE TRIGGER NOTE AFTER UPDATE OF Z_FOK_LIST ON ZITEM BEGIN \
+      INSERT INTO NOTES VALUES (NEW.ZNAME || NEW.Z_FOK_LIST); END
+      """)
+    /// The positions that a save of the members in this order writes.
+    func written(_ members: [String]) throws -> [[String?]] {
+      try store.save { $0.object(with: id).setValue(try ordered($0, members), forKey: "items") }
+      try store.read { #expect(names($0.object(with: id), "items") == members) }
+      defer { _ = try? store.sql("DELETE FROM NOTES") }
+      return try store.sql("SELECT NAME FROM NOTES ORDER BY 1")
+    }
+    try #expect(written(["a", "b", "c", "d"]) == [["d5120"]])
+    try #expect(written(["a", "c", "d"]) == [])
+    try #expect(written(["a", "c", "d", "e"]) == [["e6144"]])
+    try #expect(written(["e", "a", "c", "d"]) == [["a3072"], ["c4096"], ["e2048"]])
+  }
+
   /// The relationship is set from the other end, before the list itself is read.
   @Test(arguments: ["list", "sharedBy"])
   func membersAddedWithoutReadingTheListComeLast(_ inverse: String) throws {

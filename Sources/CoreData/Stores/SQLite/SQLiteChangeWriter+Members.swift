@@ -16,46 +16,63 @@ extension SQLiteChangeWriter {
     switch store.writer(storedEntity.number).mapping.toManys[change.relationship.name] {
     case .foreignKey(_, let table, let inverse):
       guard let orderColumn = inverse.orderColumn else { return }
-      let last: SQL =
-        "SELECT max(\(raw: orderColumn)) FROM \(raw: table) WHERE \(raw: inverse.column) = \(bind: .integer(owner))"
+      let stored: SQL = """
+        SELECT Z_PK, \(raw: orderColumn) FROM \(raw: table) \
+        WHERE \(raw: inverse.column) = \(bind: .integer(owner)) AND \(raw: orderColumn) NOT NULL
+        """
       let update = "UPDATE \(table) SET \(orderColumn) = ? WHERE Z_PK = ?"
-      try writeOrder(change, after: last) { try run(update, .integer($0), .integer($1)) }
+      try writeOrder(change, stored) { try run(update, .integer($0), .integer($1)) }
     case .join(_, let table, let ownerColumn, let destinationColumn, let orderColumn):
       let delete = "DELETE FROM \(table) WHERE \(ownerColumn) = ? AND \(destinationColumn) = ?"
       for member in change.removed { try run(delete, .integer(owner), .integer(member)) }
       let insert = "INSERT OR IGNORE INTO \(table) (\(ownerColumn), \(destinationColumn)) VALUES (?, ?)"
       for member in change.added { try run(insert, .integer(owner), .integer(member)) }
       guard let orderColumn else { return }
-      let last: SQL =
-        "SELECT max(\(raw: orderColumn)) FROM \(raw: table) WHERE \(raw: ownerColumn) = \(bind: .integer(owner))"
+      let stored: SQL = """
+        SELECT \(raw: destinationColumn), \(raw: orderColumn) FROM \(raw: table) \
+        WHERE \(raw: ownerColumn) = \(bind: .integer(owner)) AND \(raw: orderColumn) NOT NULL
+        """
       let update = "UPDATE \(table) SET \(orderColumn) = ? WHERE \(destinationColumn) = ? AND \(ownerColumn) = ?"
-      try writeOrder(change, after: last) { try run(update, .integer($0), .integer($1), .integer(owner)) }
+      try writeOrder(change, stored) { try run(update, .integer($0), .integer($1), .integer(owner)) }
     case nil: break
     }
   }
 
-  /// Gives every member its position. If the members were not read, new ones come after the existing ones.
+  /// Gives the members positions in their order. Those whose stored positions are in order keep them.
   ///
   /// ```text
-  /// members that were read       2048, 3072, 4096, …: all get their positions anew
-  /// members of a fault, plus 1   SELECT max(Z_FOK_AUTHOR) FROM ZBOOK WHERE ZAUTHOR = 1     4096
-  ///                              UPDATE ZBOOK SET Z_FOK_AUTHOR = 5120 WHERE Z_PK = 4
+  /// 2048, 3072, 4096, and a new one at the end     5120: one UPDATE
+  /// 2048, 4096 after a removal                     nothing is written, the gap stays
+  /// the last one moves to the front                more than half would change: 2048, 3072, 4096, … anew
+  /// members of a fault, plus one                   after the last stored position
   /// ```
   ///
+  /// Without the numbering anew, positions would grow with each such move, and other programs may read 32 bits.
+  ///
   /// - Parameters:
-  ///   - lastSQL: finds the last position.
+  ///   - storedSQL: finds the members' keys and positions.
   ///   - update: gives a member, by its key, a position.
   private func writeOrder(
-    _ change: MemberChange, after lastSQL: SQL, _ update: (_ position: Int64, _ member: Int64) throws -> Void
+    _ change: MemberChange, _ storedSQL: SQL, _ update: (_ position: Int64, _ member: Int64) throws -> Void
   ) throws {
     guard let order = change.order else { return }
-    var position = MemberPosition.first
-    if !change.isWhole, let last = try connection.integer(lastSQL), last > 0 {
-      position = last + MemberPosition.distance
-    }
+    let stored = Dictionary(try connection.integers(storedSQL).map { ($0[0], $0[1]) }, uniquingKeysWith: max)
+    var positions: [Int64] = []
+    var last = change.isWhole ? 0 : stored.values.max() ?? 0
     for member in order {
-      try update(position, member)
-      position += MemberPosition.distance
+      if change.isWhole, let position = stored[member], position > last {
+        last = position
+      } else {
+        last = last > 0 ? last + MemberPosition.distance : MemberPosition.first
+      }
+      positions.append(last)
     }
+    func changed() -> [(member: Int64, position: Int64)] {
+      zip(order, positions).filter { stored[$0] != $1 }.map { (member: $0, position: $1) }
+    }
+    if change.isWhole, changed().count * 2 > order.count {
+      positions = order.indices.map { MemberPosition.first + Int64($0) * MemberPosition.distance }
+    }
+    for (member, position) in changed() { try update(position, member) }
   }
 }
