@@ -24,7 +24,7 @@ final class FileOpening: OpeningSteps {
   private var content: (data: Data, state: FileStore.FileState?)?
 
   /// - Throws: 134080 for an opening without the URL of a file, 134020 for attributes whose values cannot be written to
-  ///   a file.
+  ///   a file, and for names that the format cannot keep apart.
   init(_ opening: StoreOpening, _ format: any StoreFormat.Type) throws {
     guard let url = opening.url, !url.isInMemoryStore else {
       throw CoreDataErrors.error(
@@ -34,6 +34,7 @@ final class FileOpening: OpeningSteps {
     self.opening = opening
     self.format = format
     self.url = url
+    try format.check(opening.entities)
     for entity in opening.entities {
       for attribute in entity.attributesByName.values
       where attribute.attributeType == .objectIDAttributeType && !attribute.isTransient {

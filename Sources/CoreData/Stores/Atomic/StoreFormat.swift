@@ -5,6 +5,9 @@
 protocol StoreFormat {
   static var storeType: String { get }
 
+  /// Throws 134020 for entities that the format cannot keep apart.
+  static func check(_ entities: [NSEntityDescription]) throws
+
   /// The file's content for the rows at the end of a transaction.
   static func encode(_ memory: MemoryRows, _ metadata: [String: Any]) throws -> Data
 
@@ -15,6 +18,10 @@ protocol StoreFormat {
 
   /// The file's content with other metadata; the rows are not read.
   static func replacingMetadata(in data: Data, with metadata: [String: Any]) throws -> Data
+}
+
+extension StoreFormat {
+  static func check(_ entities: [NSEntityDescription]) throws {}
 }
 
 /// The fault in a store's file.

@@ -35,7 +35,12 @@ struct SchemaLayout {
   init(_ numbering: EntityNumbering, prefix: String) throws(StoreSchemaError) {
     self.numbering = numbering
     self.prefix = prefix
-    for root in numbering.roots {
+    for (index, root) in numbering.roots.enumerated() {
+      if let other = numbering.roots[..<index].first(where: { table(of: $0) == table(of: root) }) {
+        throw StoreSchemaError(
+          "the entities \(other.name ?? "") and \(root.name ?? "") differ only in case and would share the table "
+            + table(of: root))
+      }
       try layOut(root)
     }
   }
@@ -54,7 +59,7 @@ struct SchemaLayout {
 
   /// The table of an entity: the prefix and the root entity's name in capitals.
   ///
-  /// Two roots whose names differ in case only would have one table.
+  /// Two roots whose names differ only in case would have one table: `init` refuses them.
   func table(of entity: NSEntityDescription) -> String {
     prefix + (numbering.root(of: entity).name ?? "").uppercased()
   }
