@@ -79,6 +79,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// ```
   public override convenience init() { self.init(managedObjectModel: NSManagedObjectModel()) }
 
+  /// Closes the stores without `willRemove(from:)`, whose overrides could keep this object.
   deinit {
     LoadedModels.remove(managedObjectModel)
     for (index, store) in stores.enumerated() {

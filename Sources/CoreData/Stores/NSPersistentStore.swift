@@ -158,7 +158,10 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
 
   /// Called before a coordinator removes the store.
   ///
-  /// The place to end what `didAdd(to:)` has begun. It is not called when the coordinator is freed with its stores.
+  /// The place to end what `didAdd(to:)` has begun. It is not called when the coordinator is freed with its stores, as a
+  /// subclass could keep a coordinator that is being freed: remove such stores first, or end the rest in `deinit`.
+  ///
+  /// Source: Apple's documentation of `willRemove(from:)`, which speaks of removed stores only.
   open func willRemove(from coordinator: NSPersistentStoreCoordinator?) {}
 
   /// Reads the metadata of a store's file without a model. A class of stores overrides it for its own files.
