@@ -2,6 +2,7 @@ import CoreData
 import Foundation
 import Jobs
 import Testing
+import WorkerProtocol
 
 /// Pools claim the jobs that they hand out, and keep the limits of all pools together.
 ///
@@ -30,6 +31,32 @@ import Testing
     #expect(second.jobs.isEmpty && second.retryAfter != nil)
     try store.finish([first.jobs[0]])
     #expect(try store.claim(5, for: 2, rules: rules).jobs.count == 1)
+  }
+
+  /// Asking again without a job that waits would be polling: an idle pool has nothing to ask.
+  @Test(arguments: JobStoreKind.allCases) func aFullLimitThatHoldsNothingBackSaysNoTime(kind: JobStoreKind) throws {
+    let store = try TemporaryJobStore(kind)
+    var (kindRules, queueRules) = (ClaimRules(), ClaimRules())
+    kindRules.limit = 1
+    queueRules.queueLimit = { _ in 1 }
+    #expect(try store.claim(5, for: 1, rules: kindRules).retryAfter == nil, "an empty store")
+    try store.insert([request()])
+    let first = try store.claim(5, for: 1, rules: kindRules)
+    #expect(first.jobs.count == 1 && first.retryAfter == nil)
+    for rules in [kindRules, queueRules] { #expect(try store.claim(5, for: 2, rules: rules).retryAfter == nil) }
+    try store.insert([request()])
+    for rules in [kindRules, queueRules] { #expect(try store.claim(5, for: 2, rules: rules).retryAfter != nil) }
+  }
+
+  @Test(arguments: JobStoreKind.allCases) func aRateThatHoldsNothingBackSaysNoTime(kind: JobStoreKind) throws {
+    let store = try TemporaryJobStore(kind)
+    try store.insert(jobs: 1)
+    var rules = ClaimRules()
+    rules.rate = PoolRate(JobRate(jobs: 1, period: 1000))
+    let first = try store.claim(5, for: 1, rules: rules)
+    #expect(first.jobs.count == 1 && first.retryAfter == nil)
+    try store.insert(jobs: 1)
+    #expect(try store.claim(5, for: 1, rules: rules).retryAfter != nil)
   }
 
   @Test(arguments: JobStoreKind.allCases) func aQueueWithoutRoomKeepsNoOtherBack(kind: JobStoreKind) throws {

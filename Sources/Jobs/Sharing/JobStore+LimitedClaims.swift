@@ -57,6 +57,9 @@ extension JobStore {
     private var ofKey: [ExactText: Int] = [:]
     private var full: Set<JobGroup> = []
     private var chosen: [PoolJob] = []
+    /// Whether a candidate was not chosen.
+    private var hasPassedOver = false
+    /// Set if a limit or a rate holds a job back.
     var retryAfter: Double?
 
     init(_ query: ReadyQuery, _ rules: ClaimRules, besides gone: [Int64], _ condition: NSPredicate) {
@@ -74,15 +77,18 @@ extension JobStore {
       let turn = try PoolTurn.begin(PoolTurn.claims, in: context)
       try count(in: context)
       var room = limit
-      if let most = rules.limit { room = min(room, most - ofKind) }
-      if room < limit { retryAfter = JobStore.pause }
+      var pause: Double?
+      if let most = rules.limit, most - ofKind < room { (room, pause) = (most - ofKind, JobStore.pause) }
       var rateTurn = try rules.rate.map { try RateTurn($0, of: query.kind, for: member, store, in: context) }
       if let rateTurn, rateTurn.room < room {
         room = rateTurn.room
         let wait = rateTurn.wait(now: store.now.timeIntervalSince1970)
-        retryAfter = wait.map { max(0.005, min(JobStore.longestPause, $0)) } ?? JobStore.pause
+        pause = wait.map { max(0.005, min(JobStore.longestPause, $0)) } ?? JobStore.pause
       }
       if room > 0 { try choose(room, store, in: context) }
+      if !full.isEmpty, chosen.count < room { pause = pause ?? JobStore.pause }
+      // Without a job that waits nothing is asked again: the next job is announced.
+      if let pause, try holdsBack(store, in: context) { retryAfter = pause }
       guard !chosen.isEmpty || rateTurn?.hasNews == true else {
         context.rollback()
         return 0
@@ -127,15 +133,23 @@ extension JobStore {
       while true {
         query.without.formUnion(full)
         let missingJobs = room - chosen.count
+        // Sixteen more than are missing: some may be without room.
         let candidates = try store.candidates(
           query, condition, besides: gone, chosen, limit: missingJobs + 16, in: context)
         let limits = try store.limits(of: candidates.filter { $0.limitKey != nil }, in: context)
-        let fullBefore = full.count
+        let (fullBefore, chosenBefore) = (full.count, chosen.count)
         for job in candidates where chosen.count < room { take(job, limits[job.objectID.key ?? 0]) }
+        if candidates.count > chosen.count - chosenBefore { hasPassedOver = true }
         let isDone = chosen.count == room || candidates.count < missingJobs + 16
         if isDone || full.count == fullBefore || full.count > JobStore.mostFull { break }
       }
-      if !full.isEmpty, chosen.count < room { retryAfter = retryAfter ?? JobStore.pause }
+    }
+
+    /// Whether a job waits that was not chosen. The candidates of `choose` show it in most cases. They are none where
+    /// the kind has no room, and lack the jobs of queues that were full before; then one row is read.
+    private func holdsBack(_ store: JobStore, in context: NSManagedObjectContext) throws -> Bool {
+      if hasPassedOver { return true }
+      return try !store.candidates(query, condition, besides: gone, chosen, limit: 1, in: context).isEmpty
     }
 
     /// Takes one job, if its queue and its key have room, and counts it in both.
@@ -156,7 +170,7 @@ extension JobStore {
     }
   }
 
-  /// Ready jobs that no pool has claimed, the best first, sixteen more than are wanted: some may be without room.
+  /// Ready jobs that no pool has claimed and that are not chosen yet, the best first.
   private func candidates(
     _ query: ReadyQuery, _ condition: NSPredicate, besides gone: [Int64], _ chosen: [PoolJob], limit: Int,
     in context: NSManagedObjectContext
