@@ -2,8 +2,8 @@
 /// functions, and calculations with decimals. Their rows are found in memory, among those that fulfil the rest of the
 /// predicate.
 ///
-/// Batch requests and fetches of dictionaries come here. A batch of books whose titles match `(?i)t.` and that nobody
-/// reads:
+/// Batch requests and fetches of dictionaries come here. Fetches of objects do the same in their context, with objects.
+/// A batch of books whose titles match `(?i)t.` and that nobody reads:
 ///
 /// ```text
 /// Client                                                      Server
@@ -106,7 +106,7 @@ struct MemoryLoader {
     try memory.load { memory in
       let root = store.mapping(fetch.entityName)
       let isRelated = related.contains { store.mapping($0).numbersIncludingSubentities.contains(root.number) }
-      if !isRelated { try load(narrowed(fetch), memory) }
+      if !isRelated { try load(store.understoodPart(of: fetch), memory) }
       for name in related.sorted() where store.schema.entitiesByName[name] != nil {
         try load(RowFetch(entityName: name), memory)
       }
@@ -150,22 +150,6 @@ struct MemoryLoader {
       }
     }
     return destinations
-  }
-
-  /// The fetch with the part of its predicate that the server understands, which all of its rows fulfil. Only parts
-  /// that are joined by AND can be taken out: of an OR nothing is certain.
-  private func narrowed(_ fetch: RowFetch) throws -> RowFetch {
-    var narrowed = RowFetch(entityName: fetch.entityName, includesSubentities: fetch.includesSubentities)
-    guard let predicate = fetch.predicate else { return narrowed }
-    var parts: [NSPredicate] = []
-    func add(_ predicate: NSPredicate) throws {
-      if case .compound(.and, let inner) = predicate.kind { return try inner.forEach(add) }
-      narrowed.predicate = predicate
-      if try store.understands(narrowed) { parts.append(predicate) }
-    }
-    try add(predicate)
-    narrowed.predicate = parts.isEmpty ? nil : NSCompoundPredicate(andPredicateWithSubpredicates: parts)
-    return narrowed
   }
 
   /// Loads the rows of one fetch, without an order, by the cheaper way: COPY, if the statement has no parameters.

@@ -29,7 +29,7 @@ struct Succession: Equatable, Sendable {
   ) {
     unlisted = dying.filter(isAlive)
     // Somebody was told so, and that holds after a boot, too.
-    let entries: [LedgerContents.Entry] = ledger?.entries ?? []
+    let entries: [LedgerEntry] = ledger?.entries ?? []
     let cancelled: Set<Int64> = Set(entries.filter { $0.state == .cancelled }.map(\.job))
     self.cancelled = cancelled
     // After a boot nothing is left, and the machine is to blame, not the jobs.

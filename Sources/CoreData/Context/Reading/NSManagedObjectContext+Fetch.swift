@@ -84,10 +84,10 @@ extension NSManagedObjectContext {
   /// let number = try context.count(for: unread)
   /// ```
   ///
-  /// Without unsaved changes the stores count and no object is made. With unsaved changes that count
-  /// (`includesPendingChanges`), in a child context, and with a limit or offset over several stores the IDs are fetched
-  /// instead. It ends the event, so that deleted objects take those along that delete rules name. Call it on the
-  /// context's queue. Throws as `fetch(_:)` does.
+  /// Without unsaved changes the stores count and no object is made, unless one cannot evaluate the predicate. With
+  /// unsaved changes that count (`includesPendingChanges`), in a child context, and with a limit or offset over several
+  /// stores the IDs are fetched instead. It ends the event, so that deleted objects take those along that delete rules
+  /// name. Call it on the context's queue. Throws as `fetch(_:)` does.
   ///
   /// ```text
   /// no unsaved changes                 SELECT count(*) FROM ZBOOK WHERE …
@@ -280,15 +280,12 @@ extension NSManagedObjectContext {
     return objects
   }
 
-  /// Tests conditions in memory that the store cannot evaluate: blocks, transient properties.
+  /// Tests conditions in memory that the store cannot evaluate. A store in memory cannot evaluate blocks and transient
+  /// properties, which a SQL store refuses (134070); a server patterns of `MATCHES` with options, for example.
   ///
-  /// The store gives all rows of the entity. Stores in memory need it for predicates with blocks; a SQL store refuses
-  /// them instead (134070), since reading a whole table would be a trap.
+  /// The store gives the rows that fulfil the rest of the predicate, and each becomes an object.
   private func filteredInMemory(_ fetch: RowFetch, _ store: any ObjectStore) throws -> [NSManagedObject] {
-    var wholeFetch = fetch
-    (wholeFetch.predicate, wholeFetch.sortDescriptors, wholeFetch.properties) = (nil, [], nil)
-    (wholeFetch.limit, wholeFetch.offset) = (0, 0)
-    let objects = try storedObjects(wholeFetch, [store], true).objects
+    let objects = try storedObjects(store.understoodPart(of: fetch), [store], true).objects
     let matches = objects.filter { fetch.predicate?.evaluate(with: $0) ?? true }.sorted(by: fetch.sortDescriptors)
     let window = matches.dropFirst(fetch.offset)
     return Array(fetch.limit > 0 ? window.prefix(fetch.limit) : window)

@@ -37,8 +37,8 @@ package protocol ObjectStore: NSPersistentStore {
 
   // MARK: Reading
 
-  /// Whether the store can evaluate the predicate and the order of a fetch. If not, its user reads all rows and does
-  /// so.
+  /// Whether the store can evaluate the predicate and the order of a fetch. If not, its user does so, with the rows of
+  /// `understoodPart(of:)`.
   func understands(_ fetch: RowFetch) throws -> Bool
 
   /// Gives the body each row, in order. Without values the snapshot is nil. The body owns the snapshot, so that it
@@ -139,6 +139,31 @@ extension ObjectStore {
   /// The 134030 for what cannot be written, since the store was opened read-only.
   var readOnlyError: NSError {
     CoreDataErrors.error(.persistentStoreSave, "The store at \(url?.path ?? "") was opened read-only.")
+  }
+
+  /// All rows of a fetch that the store cannot evaluate, and others: those that fulfil the part of its predicate that
+  /// the store understands, without order, limit and offset.
+  ///
+  /// ```text
+  /// title MATCHES '(?i)t.' AND pages > 50     pages > 50
+  /// title MATCHES '(?i)t.' OR pages > 50      all rows
+  /// ```
+  ///
+  /// Only parts that are joined by AND can be taken out: of an OR nothing is certain.
+  package func understoodPart(of fetch: RowFetch) throws -> RowFetch {
+    var understoodFetch = RowFetch(
+      entityName: fetch.entityName, includesSubentities: fetch.includesSubentities, generation: fetch.generation,
+      control: fetch.control)
+    guard let predicate = fetch.predicate else { return understoodFetch }
+    var parts: [NSPredicate] = []
+    func add(_ predicate: NSPredicate) throws {
+      if case .compound(.and, let inner) = predicate.kind { return try inner.forEach(add) }
+      understoodFetch.predicate = predicate
+      if try understands(understoodFetch) { parts.append(predicate) }
+    }
+    try add(predicate)
+    understoodFetch.predicate = parts.isEmpty ? nil : NSCompoundPredicate(andPredicateWithSubpredicates: parts)
+    return understoodFetch
   }
 
   func holds(_ entity: NSEntityDescription) -> Bool { storedEntities.byName[entity.name ?? ""] != nil }

@@ -160,6 +160,28 @@ struct PredicatesOnServerTests {
     }
   }
 
+  /// A fetch of objects makes an object of each row that it reads.
+  @Test(arguments: [
+    ("title MATCHES '(?i)t.' AND pages > 7", 2), ("pages > 4 AND (title MATCHES '(?i)t.' AND pages < 7)", 2),
+    ("title MATCHES '(?i)t.' OR pages > 7", 10),
+  ])
+  func onlyRowsThatFulfilTheRestOfThePredicateAreRead(format: String, expected: Int) throws {
+    let stack = try StoreStack(.server)
+    try stack.perform { context in
+      for number in 0..<10 { context.make("Book", ["title": "T\(number)", "pages": number]) }
+      try context.save()
+    }
+    let request = NSFetchRequest<NSManagedObject>(entityName: "Book")
+    request.predicate = NSPredicate(format: format)
+    for counts in [false, true] {
+      try stack.perform { context in
+        context.retainsRegisteredObjects = true
+        try #expect(counts ? context.count(for: request) == expected : context.fetch(request).count == expected)
+        #expect(context.registeredObjects.count == expected)
+      }
+    }
+  }
+
   @Test func anUpdateInMemoryWaitsForOthersAndLooksAgain() throws {
     //   this request                       | another transaction
     //   -----------------------------------+-----------------------------
