@@ -63,6 +63,27 @@ import Testing
     #expect(message.historyToken == nil && message.queryGeneration == nil && message.deletedIDs.isEmpty)
   }
 
+  /// Each question for the place in a history is a query, at a server a round trip: a save asks once.
+  @Test func messagesHaveThePlaceOfTheirSaveThoughOthersFollow() throws {
+    let store = try TemporaryStore(options: [NSPersistentHistoryTrackingKey: true])
+    let (context, other) = (context(.mainQueue, store), context(.mainQueue, store))
+    let logs = (NotificationLog(context), NotificationLog(other))
+    context.make("Book", ["title": "a"])
+    try context.save()
+    let token = store.coordinator.currentPersistentHistoryToken(fromStores: nil)
+    try store.save { $0.make("Book", ["title": "b"]) }
+    func notification(_ name: Notification.Name, _ context: Context, _ log: NotificationLog) -> Notification {
+      Notification(name: name, object: context, userInfo: log.last(name))
+    }
+    let objects = notification(.NSManagedObjectContextDidSave, context, logs.0)
+    other.mergeChanges(fromContextDidSave: objects)
+    let ids = notification(.NSManagedObjectContextDidSaveObjectIDs, context, logs.0)
+    let merge = notification(.NSManagedObjectContextDidMergeChangesObjectIDs, other, logs.1)
+    #expect(token != nil && Context.DidSaveMessage.makeMessage(objects)?.historyToken == token)
+    #expect(Context.DidSaveObjectIDsMessage.makeMessage(ids)?.historyToken == token)
+    #expect(Context.DidMergeChangesMessage.makeMessage(merge)?.historyToken == token)
+  }
+
   @Test func mergesAreToldToo() async throws {
     let store = try TemporaryStore()
     let id = try store.save { $0.make("Book", ["title": "a"]) }.objectID

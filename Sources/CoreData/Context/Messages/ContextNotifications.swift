@@ -136,7 +136,8 @@ extension Notification.Name {
   /// Posted after a save that had changes, on the context's queue: sets of object IDs, which may be passed to other
   /// queues. Those of a child's new objects are temporary.
   ///
-  /// It comes right after `NSManagedObjectContextDidSave`. Source: Apple's documentation of
+  /// It comes right after `NSManagedObjectContextDidSave`. The key `newChangeToken` has the place in the stores'
+  /// histories, if they have any. Source: Apple's documentation of
   /// `NSManagedObjectContextDidSaveObjectIDs`.
   public static let NSManagedObjectContextDidSaveObjectIDs = Notification.Name(
     "_NSManagedObjectContextDidSaveObjectIDsNotification")

@@ -64,8 +64,9 @@ extension NSManagedObjectContext {
     }
   }
 
-  /// The place in the stores' histories after a save; nil for a save to a parent, and without a history.
-  final var savedHistoryToken: NSPersistentHistoryToken? {
+  /// The present place in the stores' histories; nil in a context with a parent, and without a history. It costs a
+  /// query for each store, so a save asks once.
+  final var currentHistoryToken: NSPersistentHistoryToken? {
     parentContext == nil ? coordinator?.currentPersistentHistoryToken(fromStores: nil) : nil
   }
 
@@ -87,6 +88,9 @@ extension NSManagedObjectContext {
 }
 
 extension Notification {
+  /// The place in the stores' histories that a save or a merge tells.
+  var historyToken: NSPersistentHistoryToken? { userInfo?[UserInfoKey.historyToken] as? NSPersistentHistoryToken }
+
   func objects(_ key: NSManagedObjectContext.NotificationKey) -> Set<NSManagedObject> {
     userInfo?[key.rawValue] as? Set<NSManagedObject> ?? []
   }

@@ -8,7 +8,7 @@ enum UserInfoKey {
   nonisolated(unsafe) static let updated: AnyHashable = NSUpdatedObjectsKey
   nonisolated(unsafe) static let deleted: AnyHashable = NSDeletedObjectsKey
   nonisolated(unsafe) static let refreshed: AnyHashable = NSRefreshedObjectsKey
-  /// The key of the `NSPersistentHistoryToken` after a save. Apple has no constant for it.
+  /// The key of the `NSPersistentHistoryToken` after a save or a merge. Apple has no constant for it.
   nonisolated(unsafe) static let historyToken: AnyHashable = "newChangeToken"
   /// The key by which observers tell a merge's notification from those of the context's own changes. Its value is an
   /// empty set. Apple has no constant for it.

@@ -32,7 +32,8 @@ extension ManagedObjectIDsMessage {
   public var refreshedIDs: Set<NSManagedObjectID> { content.ids(.refreshedObjectIDs) }
   /// The IDs of the invalidated objects, which only Apple's framework reports; always empty here.
   public var invalidatedIDs: Set<NSManagedObjectID> { content.ids(.invalidatedObjectIDs) }
-  /// The place in the stores' histories at that time; nil if no store has a history, and in a context with a parent.
+  /// The place in the stores' histories after the save, which the notification has under `newChangeToken`; nil if no
+  /// store has a history, and in a context with a parent.
   ///
   /// ```swift
   /// for await message in NotificationCenter.default.messages(of: context, for: .didSaveObjectIDsAsync) {
@@ -65,7 +66,7 @@ extension NSManagedObjectContext {
     init?(_ notification: Notification, _ name: Notification.Name, _ kind: NSManagedObjectContextConcurrencyType) {
       guard let context = sender(of: notification, name, kind) else { return nil }
       self.context = context
-      historyToken = context.savedHistoryToken
+      historyToken = notification.historyToken
       queryGeneration = context.savedGeneration
       userInfo = notification.userInfo ?? [:]
     }

@@ -77,7 +77,7 @@ extension NSManagedObjectContext {
     @MainActor public static func makeMessage(_ notification: Notification) -> DidSaveMessage? {
       sender(of: notification, name, .mainQueueConcurrencyType).map { context in
         DidSaveMessage(
-          context: context, historyToken: context.savedHistoryToken, queryGeneration: context.savedGeneration,
+          context: context, historyToken: notification.historyToken, queryGeneration: context.savedGeneration,
           notification: notification)
       }
     }

@@ -95,7 +95,8 @@ extension NSManagedObjectContext {
     postDidMerge(saved, refreshed)
   }
 
-  /// Tells observers which IDs the merged save had.
+  /// Tells observers which IDs the merged save had, and its place in the histories. The stores are asked for that only
+  /// if the save did not say it, as one of another process.
   private func postDidMerge(_ saved: SavedIDs, _ refreshed: [NSManagedObjectID]) {
     var info: [AnyHashable: Any] = [:]
     for (key, ids) in [
@@ -103,6 +104,9 @@ extension NSManagedObjectContext {
       (NSDeletedObjectIDsKey, saved.deleted), (NSRefreshedObjectIDsKey, refreshed),
     ] where !ids.isEmpty { info[key] = Set(ids) }
     guard !info.isEmpty else { return }
+    if parentContext == nil, let token = saved.historyToken ?? currentHistoryToken {
+      info[UserInfoKey.historyToken] = token
+    }
     post(.NSManagedObjectContextDidMergeChangesObjectIDs, info)
   }
 

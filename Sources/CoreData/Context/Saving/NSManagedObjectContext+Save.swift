@@ -325,7 +325,11 @@ extension NSManagedObjectContext {
     add(saved.inserted, UserInfoKey.inserted, UserInfoKey.insertedIDs)
     add(saved.updated, UserInfoKey.updated, UserInfoKey.updatedIDs)
     add(saved.deleted, UserInfoKey.deleted, UserInfoKey.deletedIDs)
-    if let token = savedHistoryToken { objects[UserInfoKey.historyToken] = token }
+    // Once for both notifications and their messages: it is a question to each store.
+    if let token = currentHistoryToken {
+      objects[UserInfoKey.historyToken] = token
+      if !ids.isEmpty { ids[UserInfoKey.historyToken] = token }
+    }
     if let savedGeneration { objects[NSManagedObjectContextQueryGenerationKey] = savedGeneration }
     post(.NSManagedObjectContextDidSave, objects)
     if !ids.isEmpty { post(.NSManagedObjectContextDidSaveObjectIDs, ids) }

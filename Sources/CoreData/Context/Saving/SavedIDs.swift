@@ -4,6 +4,8 @@ struct SavedIDs: Sendable {
   let inserted: [NSManagedObjectID]
   let updated: [NSManagedObjectID]
   let deleted: [NSManagedObjectID]
+  /// The place in the stores' histories after the save; nil if the notification does not say it.
+  let historyToken: NSPersistentHistoryToken?
   /// Whether the save was made through the same coordinator, whose cache has its rows.
   let isLocal: Bool
 
@@ -19,6 +21,7 @@ struct SavedIDs: Sendable {
     inserted = ids([NSInsertedObjectsKey, NSInsertedObjectIDsKey])
     updated = ids([NSUpdatedObjectsKey, NSUpdatedObjectIDsKey])
     deleted = ids([NSDeletedObjectsKey, NSDeletedObjectIDsKey])
+    historyToken = info[UserInfoKey.historyToken] as? NSPersistentHistoryToken
     isLocal = info.values.contains { $0 is Set<NSManagedObject> }
   }
 
