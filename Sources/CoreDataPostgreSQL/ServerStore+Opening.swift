@@ -48,7 +48,9 @@ struct ServerOpening: OpeningSteps {
   /// SELECT pg_advisory_xact_lock(17220, hashtext('app'))
   ///                                                        SELECT pg_advisory_xact_lock(17220, hashtext('app'))
   /// SELECT to_regclass('"app"."_store"') IS NOT NULL           waits
-  /// CREATE SCHEMA IF NOT EXISTS "app"; CREATE TABLE …
+  /// SELECT to_regnamespace('"app"') IS NOT NULL
+  /// CREATE SCHEMA IF NOT EXISTS "app"                      unless it exists
+  /// CREATE TABLE …
   /// INSERT INTO "app"."_store" …
   /// COMMIT
   ///                                                        SELECT to_regclass(…) IS NOT NULL: true
@@ -59,8 +61,9 @@ struct ServerOpening: OpeningSteps {
   /// transaction. Two schemas may have the same hash, and then wait for each other without need. Source: the page
   /// "Explicit Locking", "Advisory Locks".
   ///
-  /// Needs the right CREATE in the database (42501 otherwise), which `CREATE SCHEMA IF NOT EXISTS` asks for even where
-  /// the schema exists.
+  /// In a schema that an administrator has made, the user needs the rights USAGE and CREATE of it only. Otherwise the
+  /// user needs the right CREATE of the database (42501), which `CREATE SCHEMA IF NOT EXISTS` asks for even where the
+  /// schema exists.
   func create() throws {
     try database.write { connection in
       // One creates it, and the others wait and find it.
@@ -75,6 +78,10 @@ struct ServerOpening: OpeningSteps {
 
   private func create(_ connection: any ServerConnection) throws {
     let schema = try StoreSchema(opening.entities, at: address, EntityNumbering(opening.entities))
+    let name = address.schema.quotedName
+    if try connection.execute("SELECT to_regnamespace(\(bind: .text(name))) IS NOT NULL").bytes(0, 0)?[0] != 1 {
+      try connection.run("CREATE SCHEMA IF NOT EXISTS \(name)")
+    }
     try connection.run(ServerTables(schema: schema, address: address).creation)
     let metadata = StoreMetadata.new(
       entities: opening.entities, identifiers: opening.model.versionIdentifiers, type: opening.type)

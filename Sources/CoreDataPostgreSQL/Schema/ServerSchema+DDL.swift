@@ -3,7 +3,7 @@
 /// For Author(name, books) and Book(title, pages, isRead, author), in the schema "app":
 ///
 /// ```text
-/// CREATE SCHEMA IF NOT EXISTS "app";
+/// CREATE SCHEMA IF NOT EXISTS "app";                    not where it exists: `ServerOpening.create`
 /// CREATE SEQUENCE "app"."_keys" INCREMENT 64 START 1;
 /// CREATE TABLE "app"."_store" (identifier text NOT NULL, metadata bytea NOT NULL, announces boolean NOT NULL
 ///     DEFAULT false, keeps_history boolean NOT NULL DEFAULT false, last_transaction bigint NOT NULL DEFAULT 0,
@@ -50,14 +50,15 @@ struct ServerTables {
     (announcements.first.map { [$0] } ?? []) + texts.statements + derivations.functions.map(\.creation)
   }
 
-  /// All statements that make a new schema, in an order in which each finds what it needs. In one text, since no
+  /// All statements that fill a new schema, in an order in which each finds what it needs. In one text, since no
   /// statement has parameters: one round trip.
   var creation: String {
     let statements: [[String]] = [
-      ["CREATE SCHEMA IF NOT EXISTS \(address.schema.quotedName)"], ownTables, entityTables, joinTables, foreignKeys,
-      indexes, announcements, texts.statements, derivations.creation, comments,
+      ownTables, entityTables, joinTables, foreignKeys, indexes, announcements, texts.statements, derivations.creation,
+      comments,
     ]
-    return statements.joined().joined(separator: ";\n")
+    return statements.joined().joined(separator: ";
+")
   }
 
   private func ownTable(_ table: ServerLayout.OwnTable) -> String { address.qualified(table.rawValue) }

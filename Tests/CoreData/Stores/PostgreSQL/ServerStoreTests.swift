@@ -404,6 +404,27 @@ struct ServerStoreTests {
     #expect(address.connectionString == "postgresql://me:secret@host/app?sslmode=require")
   }
 
+  /// An administrator may give a user a schema without the right to make others.
+  @Test func aSchemaThatIsThereNeedsNoRightToTheDatabase() throws {
+    let server = PostgreSQLServer.shared
+    let name = "given_\(UInt32.random(in: 0 ... .max))"
+    try server.psql(
+      """
+      CREATE ROLE \(name) LOGIN; CREATE SCHEMA \(name); GRANT USAGE, CREATE ON SCHEMA \(name) TO \(name)
+      """)
+    defer { _ = try? server.psql("DROP SCHEMA \(name) CASCADE; DROP OWNED BY \(name); DROP ROLE \(name)") }
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
+    let store = try coordinator.addPersistentStore(
+      ofType: NSPostgreSQLStoreType, configurationName: nil, at: server.url(schema: name, user: name))
+    let context = NSManagedObjectContext(.privateQueue)
+    context.persistentStoreCoordinator = coordinator
+    try context.performAndWait {
+      context.make("Tag", ["label": "a"])
+      try context.save()
+    }
+    try coordinator.remove(store)
+  }
+
   @Test func aDestroyedStoreIsGone() throws {
     let stack = try StoreStack(.server)
     try stack.perform { context in
