@@ -65,6 +65,8 @@ final class ServerDatabase: @unchecked Sendable {
   /// A migration has the tables locked: a reader's statement would wait for the migration, and the migration for the
   /// reader. It also has to read the rows and tables that it has made itself, which no other session sees yet.
   private let threadInside = Atomic<UInt>(0)
+  /// Whether this thread reads with the writer.
+  var isRebuilding: Bool { threadInside.load(ordering: .relaxed) == UInt(pthread_self()) }
   /// A test's own way to open connections.
   let connect: (String) throws -> any ServerConnection
 
@@ -175,7 +177,7 @@ final class ServerDatabase: @unchecked Sendable {
     _ control: FetchControl? = nil, _ body: (any ServerConnection, _ hasBegun: inout Bool) throws -> T
   ) throws -> T {
     var hasBegun = false
-    if threadInside.load(ordering: .relaxed) == UInt(pthread_self()) {
+    if isRebuilding {
       return try write { try body($0, &hasBegun) }
     }
     do {

@@ -104,8 +104,10 @@ struct OversizedIndexRow {
   /// $1 = '"app"."Book"', $2 = 'Book_isbn_idx', or '' for all
   /// ```
   ///
-  /// On a reader, since the writer's transaction has failed.
+  /// On a reader, since the writer's transaction has failed. A migration's new tables nobody but that transaction sees;
+  /// they have the indexes of the model.
   private func indexedColumns(_ entity: String) throws -> [Set<String>] {
+    if store.database.isRebuilding { return modelColumns(entity) }
     let result = try store.database.read { connection, _ in
       try connection.execute(
         """
@@ -121,6 +123,15 @@ struct OversizedIndexRow {
       columns[index, default: []].insert(Self.plain(column))
     }
     return Array(columns.values)
+  }
+
+  /// The columns of each index that the model asks for in an entity's table, except those of relationships.
+  private func modelColumns(_ entity: String) -> [Set<String>] {
+    let table = store.mapping(entity).table
+    return store.schema.entities.filter { $0.table == table }.flatMap { mapping in
+      let constraints = mapping.entity.uniquenessConstraints.map { mapping.columns(of: mapping.entity.names(of: $0)) }
+      return (mapping.fetchIndexes.map { $0.columns.map(\.column) } + constraints).map { Set($0.map(Self.plain)) }
+    }
   }
 
   /// A column's name without quotes: the server quotes fewer names than the store does.

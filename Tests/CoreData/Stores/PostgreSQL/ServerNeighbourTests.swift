@@ -144,6 +144,26 @@ struct ServerNeighbourTests {
     return coordinator
   }
 
+  @Test func aMigrationNamesTheAttributeOfAValueThatIsTooLongForANewIndex() throws {
+    let stack = try StoreStack(.server)
+    var generator = SeededGenerator(seed: 7)
+    let long = String(decoding: (0..<3000).map { _ in UInt8.random(in: 33...126, using: &generator) }, as: UTF8.self)
+    try stack.perform { context in
+      context.make("Tag", ["label": long])
+      try context.save()
+    }
+    try stack.coordinator.remove(stack.store)
+    let model = newerModel()
+    model.entitiesByName["Tag"]?.uniquenessConstraints = [["label"]]
+    do {
+      _ = try migrate(stack, to: model)
+      Issue.record("the index has the value")
+    } catch {
+      let text = "\(error.localizedDescription) \((error as NSError).userInfo)"
+      #expect(text.contains("the value of label of Tag/p") && !text.contains("aborted"), "\(text)")
+    }
+  }
+
   @Test func aProgramOfTheOldModelWritesNothingAfterAMigration() throws {
     let stack = try StoreStack(.server)
     let context = stack.context()
