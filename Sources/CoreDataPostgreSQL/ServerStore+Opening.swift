@@ -105,19 +105,22 @@ struct ServerOpening: OpeningSteps {
         try $0.run("UPDATE \(address.qualified("_store")) SET keeps_history = true WHERE NOT keeps_history")
       }
     }
-    return try database.read { connection, _ in
+    let (tables, row) = try database.read { connection, _ in
       let numbering = try EntityNumbering(
         opening.entities, rows: ServerStore.entityNumbers(address, connection))
       let schema = try StoreSchema(opening.entities, at: address, numbering)
-      let tables = ServerTables(schema: schema, address: address)
-      let row = try connection.execute("SELECT keeps_history, tableoid::int8 FROM \(raw: address.qualified("_store"))")
-      return OpenedSchema(
-        schema: schema, identifier: metadata[NSStoreUUIDKey] as? String ?? "", metadata: metadata,
-        keepsHistory: row.bytes(0, 0)?[0] == 1, table: row.integer(0, 1),
-        hasTextFunctions: isReadOnly
-          ? try tables.hasTextFunctions(connection)
-          : try ServerStore.renewFunctionsIfNeeded(database, tables, connection))
+      return (
+        ServerTables(schema: schema, address: address),
+        try connection.execute("SELECT keeps_history, tableoid::int8 FROM \(raw: address.qualified("_store"))")
+      )
     }
+    // Without a reader: the functions may need the writer.
+    return OpenedSchema(
+      schema: tables.schema, identifier: metadata[NSStoreUUIDKey] as? String ?? "", metadata: metadata,
+      keepsHistory: row.bytes(0, 0)?[0] == 1, table: row.integer(0, 1),
+      hasTextFunctions: isReadOnly
+        ? try database.read { connection, _ in try tables.hasTextFunctions(connection) }
+        : try ServerStore.renewFunctionsIfNeeded(database, tables))
   }
 }
 

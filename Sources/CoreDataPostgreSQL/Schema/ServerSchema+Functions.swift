@@ -79,11 +79,21 @@ extension ServerStore {
   /// Programs that are started together after an update take the advisory lock of the creation one after the other; the
   /// later ones find the functions made.
   ///
+  /// Called without a reader: a batch insertion has the write lock when it waits for one, so with a reader nobody may
+  /// wait for the write lock.
+  ///
+  /// ```text
+  /// batch insertion, its store has one reader      opening of another store of the database
+  ///                                                takes the reader
+  /// takes the write lock
+  ///                                                waits for the write lock
+  /// waits for the reader, for its keys             ✗ both wait without end
+  /// ```
+  ///
   /// - Returns: whether the schema has this program's functions of texts.
-  static func renewFunctionsIfNeeded(
-    _ database: ServerDatabase, _ tables: ServerTables, _ connection: any ServerConnection
-  ) throws -> Bool {
-    guard try tables.needsFunctions(connection) else { return try tables.hasTextFunctions(connection) }
+  static func renewFunctionsIfNeeded(_ database: ServerDatabase, _ tables: ServerTables) throws -> Bool {
+    let needsFunctions = try database.read { connection, _ in try tables.needsFunctions(connection) }
+    guard needsFunctions else { return try database.read { connection, _ in try tables.hasTextFunctions(connection) } }
     do {
       try database.write { writer in
         // Programs that are started together do so one after the other.
@@ -95,6 +105,6 @@ extension ServerStore {
     } catch let error as ServerError where ["42501", "25006"].contains(error.state) {
       // No right to do so; or the server is a standby.
     }
-    return try tables.hasTextFunctions(connection)
+    return try database.read { connection, _ in try tables.hasTextFunctions(connection) }
   }
 }

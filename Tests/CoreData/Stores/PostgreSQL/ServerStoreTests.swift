@@ -425,6 +425,49 @@ struct ServerStoreTests {
     try coordinator.remove(store)
   }
 
+  @Test func anOpeningThatWaitsForTheWriterHoldsNoReader() throws {
+    //   a batch, with the only reader there is   | an opening that makes functions anew
+    //   -----------------------------------------+--------------------------------------
+    //   has the write lock                       |
+    //                                            | looks at the functions, with the reader
+    //                                            | waits for the write lock
+    //   takes the reader for its keys            |
+    let server = PostgreSQLServer.shared
+    let name = "openings_\(UInt32.random(in: 0 ... .max))"
+    try server.psql("CREATE DATABASE \(name)")
+    defer { _ = try? server.psql("DROP DATABASE \(name) WITH (FORCE)") }
+    let url = server.url(schema: "x", database: name)
+    let database = ServerDatabase(try ServerAddress(url, nil), maximumReaders: 1)
+    defer { database.close() }
+    @Sendable func open() throws {
+      let model = LibraryModel.make()
+      let opening = StoreOpening(
+        type: NSPostgreSQLStoreType, url: url, options: nil, configurationName: nil, model: model,
+        entities: model.entities, others: [])
+      _ = try ServerStore(database, ServerAddress(url, nil), opening)
+    }
+    try open()
+    // The comment has the version: without it the functions count as old ones.
+    _ = try PostgreSQLServer.psql("COMMENT ON FUNCTION x._fold(text) IS NULL", at: server.address(database: name))
+    try database.read { connection, _ in try connection.run("SELECT 'ready'") }
+    let hasRead = DispatchSemaphore(value: 0)
+    let hasOpened = DispatchSemaphore(value: 0)
+    try database.withWriter {
+      Thread {
+        do { try open() } catch { Issue.record(error) }
+        hasOpened.signal()
+      }.start()
+      let looked = "datname = '\(name)' AND state = 'idle' AND query LIKE '%obj_description%'"
+      while try server.psql("SELECT count(*) FROM pg_stat_activity WHERE \(looked)") == "0" {}
+      Thread {
+        _ = try? database.read { connection, _ in try connection.run("SELECT 'keys'") }
+        hasRead.signal()
+      }.start()
+      #expect(hasRead.wait(timeout: .now() + 60) == .success)
+    }
+    hasOpened.wait()
+  }
+
   @Test func aDestroyedStoreIsGone() throws {
     let stack = try StoreStack(.server)
     try stack.perform { context in
