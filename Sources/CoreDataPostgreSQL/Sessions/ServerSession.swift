@@ -226,17 +226,24 @@ extension ServerStore {
   /// statement, shows that no session holds the lock.
   ///
   /// ```text
-  /// SELECT pg_try_advisory_xact_lock_shared(4711)     false: pool 4711 lives
+  /// SELECT number FROM unnest($1) AS locks (number)     $1 = '{4711,4712}'
+  /// WHERE NOT pg_try_advisory_xact_lock_shared(number)
+  ///     4711                                            pool 4711 lives
   /// ```
   ///
   /// Shared, so that two programs that look at the same time do not take each other for the pool.
   func heldLocks(among numbers: [Int64]) throws -> Set<Int64> {
-    try CoreDataErrors.fromServer("Looking at locks of \(address.serverDescription)") {
+    if numbers.isEmpty { return [] }
+    return try CoreDataErrors.fromServer("Looking at locks of \(address.serverDescription)") {
       try database.read { connection, _ in
-        try Set(
-          numbers.filter { number in
-            try connection.execute("SELECT pg_try_advisory_xact_lock_shared(\(raw: number))").bytes(0, 0)?[0] != 1
-          })
+        var parameters = ServerParameters()
+        parameters.add(ServerArray(numbers))
+        let rows = try connection.execute(
+          """
+          SELECT number FROM unnest($1) AS locks (number) \
+          WHERE NOT pg_try_advisory_xact_lock_shared(number)
+          """, parameters)
+        return Set((0..<rows.rowCount).map { rows.integer($0, 0) })
       }
     }
   }

@@ -114,6 +114,20 @@ struct ServerSessionTests {
     #expect(lines.isEmpty, "\(lines)")
   }
 
+  @Test func oneStatementTellsWhichLocksAreHeld() throws {
+    let stack = try StoreStack(.server)
+    let store = try #require(stack.store as? ServerStore)
+    let numbers = (0..<3).map { _ in Int64(UInt32.random(in: 1_000_000_000 ... .max)) }
+    let sessions = try numbers.prefix(2).map { try ServerSession(store.address, "x", holding: $0) { _ in } }
+    for _ in 0..<2 { #expect(try store.heldLocks(among: numbers) == Set(numbers.prefix(2))) }
+    #expect(try store.heldLocks(among: []).isEmpty && store.heldLocks(among: [numbers[2]]).isEmpty)
+    // The text of the question has not the name that it asks for.
+    let prepared: SQL = "SELECT count(*) FROM pg_prepared_statements WHERE strpos(statement, 'lock_' || 'shared') > 0"
+    let count = try store.database.read { connection, _ in try connection.execute(prepared).integer(0, 0) }
+    #expect(count == 1)
+    for session in sessions { session.close() }
+  }
+
   @Test func aLockThatIsNotWantedAnyMoreIsNotWaitedFor() throws {
     let waiting = try Waiting()
     waiting.hold.release()
