@@ -18,17 +18,36 @@ internal import LinuxSystem
 /// program's own commits are announced, too. A session that is idle with LISTEN and in no transaction holds nothing up
 /// at the server.
 ///
-/// `@unchecked Sendable`: everything is set in `init`, except the connection and `isCancelled`, which are used under
-/// `lock`.
+/// A transaction reads the flag `announces` when it begins. One that has read it before it was set commits without a
+/// notice:
 ///
-/// Source: the pages "NOTIFY" and "LISTEN"; libpq's "Asynchronous Notification".
+/// ```text
+/// this program                            another program
+///                                         BEGIN, (SELECT pg_notify … WHERE announces): nothing, INSERT …
+/// UPDATE "app"."_store" SET announces
+/// LISTEN, pg_locks: 3/17 uses _store
+///                                         COMMIT, without a notice
+/// pg_locks: 3/17 is gone, body()
+/// ```
+///
+/// It has a lock of the table `_store` until it ends (ACCESS SHARE), which the server gives it before it reads. So the
+/// listener looks for such locks when it begins, and reports a commit when they are gone. It waits for no lock itself.
+///
+/// `@unchecked Sendable`: everything is set in `init`, except the connection and `isCancelled`, which are used under
+/// `lock`, and `silent`, which the thread alone uses after `init`.
+///
+/// Source: the pages "NOTIFY", "LISTEN" and "pg_locks"; libpq's "Asynchronous Notification".
 final class CommitListener: @unchecked Sendable {
   private let database: ServerDatabase
   private let identifier: String
+  /// The name of the table `_store` in SQL.
+  private let table: String
   private let body: @Sendable () -> Void
   private let lock = NSLock()
   private var connection: (any ServerConnection)?
   private var isCancelled = false
+  /// The transactions that may commit without a notice, by their virtual numbers.
+  private var silent: Set<String> = []
 
   /// The channel of a store. The store's UUID is part of it, since channels belong to the database, and several stores
   /// may be in one: 45 bytes, of at most 63.
@@ -36,11 +55,21 @@ final class CommitListener: @unchecked Sendable {
 
   /// - Parameter body: called after one or more commits of anybody, on the listener's thread; also after the connection
   ///   was lost and found again, since commits may have been missed.
-  init(_ database: ServerDatabase, _ identifier: String, _ body: @escaping @Sendable () -> Void) throws {
+  init(
+    _ database: ServerDatabase, _ identifier: String, table: String, _ body: @escaping @Sendable () -> Void
+  ) throws {
     self.database = database
     self.identifier = identifier
+    self.table = table
     self.body = body
-    connection = try listen()
+    let connection = try listen()
+    self.connection = connection
+    do {
+      silent = Set(try usersOfTable(connection).map(\.transaction))
+    } catch {
+      connection.close()
+      throw error
+    }
     try BackgroundThread.start("remote changes") { [self] in run() }
   }
 
@@ -67,12 +96,37 @@ final class CommitListener: @unchecked Sendable {
     while let connection = current {
       do {
         // A cancelled listener ends within this time.
-        if try !connection.notifications(within: 200).isEmpty { body() }
+        let isTold = try !connection.notifications(within: 200).isEmpty
+        if try hasSilentEnd(connection) || isTold { body() }
       } catch {
         reconnect()
       }
     }
     connection?.close()
+  }
+
+  /// Whether a transaction has ended that may have committed without a notice. A while after it began only one that has
+  /// written counts: a dump of the database may read for hours.
+  private func hasSilentEnd(_ connection: any ServerConnection) throws -> Bool {
+    if silent.isEmpty { return false }
+    let count = silent.count
+    silent.formIntersection(try usersOfTable(connection).filter(\.hasWritten).map(\.transaction))
+    return silent.count < count
+  }
+
+  /// The transactions of others that have read or written the table `_store`.
+  private func usersOfTable(
+    _ connection: any ServerConnection
+  ) throws -> [(transaction: String, hasWritten: Bool)] {
+    let rows = try connection.execute(
+      """
+      SELECT l.virtualtransaction, EXISTS (SELECT 1 FROM pg_locks w WHERE w.locktype = 'transactionid' \
+      AND w.granted AND w.virtualtransaction = l.virtualtransaction) FROM pg_locks l \
+      WHERE l.locktype = 'relation' AND l.relation = to_regclass(\(bind: .text(table)))::oid \
+      AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+      AND l.pid IS DISTINCT FROM pg_backend_pid()
+      """)
+    return (0..<rows.rowCount).map { (rows.text($0, 0) ?? "", rows.bytes($0, 1)?[0] == 1) }
   }
 
   /// Connects again, as often as it takes. Then it reports a commit whether there was one or not: what was announced
@@ -101,11 +155,11 @@ extension ServerStore {
   /// does not set it, and hears of commits only if another program has.
   func observeCommits(_ body: @escaping @Sendable (Int64?) -> Void) throws -> @Sendable () -> Void {
     try CoreDataErrors.fromServer("Listening to \(address.description)") {
-      // From now on those who write announce their commits.
+      // Transactions that begin from now on announce their commits.
       if !isReadOnly {
         try database.write { try $0.run("UPDATE \(ownTable(.store)) SET announces = true WHERE NOT announces") }
       }
-      let listener = try CommitListener(database, identifier) { [weak self] in
+      let listener = try CommitListener(database, identifier, table: ownTable(.store)) { [weak self] in
         // The notice comes without a number: who wants the history reads it then, and gets the error.
         if let self { body((try? lastTransactionNumber()) ?? nil) }
       }

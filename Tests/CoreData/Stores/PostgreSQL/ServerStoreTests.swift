@@ -299,6 +299,39 @@ struct ServerStoreTests {
     #expect(number == .some(.some(1)))
   }
 
+  @Test func aCommitThatBeganBeforeAnybodyListenedIsPosted() async throws {
+    //   another program                        | this program
+    //   ---------------------------------------+------------------
+    //   begins, and sees that nobody listens   |
+    //                                          | opens the store
+    //   commits without a notice               |
+    //                                          | hears of it
+    let stack = try StoreStack(.server)
+    let place = try address(stack)
+    let connection = try connect()
+    try connection.run(
+      """
+      BEGIN; SELECT announces FROM \(place.qualified("_store"));
+      INSERT INTO \(place.qualified("Tag")) (label) VALUES ('a')
+      """)
+    let listener = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
+    let posted = AsyncStream<Void> { continuation in
+      let center = NotificationCenter.default
+      nonisolated(unsafe) let observer = center.addObserver(
+        forName: .NSPersistentStoreRemoteChange, object: listener, queue: nil
+      ) { _ in continuation.yield() }
+      continuation.onTermination = { _ in center.removeObserver(observer) }
+    }
+    let store = try listener.addPersistentStore(
+      ofType: NSPostgreSQLStoreType, configurationName: nil, at: stack.url,
+      options: [NSPersistentStoreRemoteChangeNotificationPostOptionKey: true])
+    try connection.run("COMMIT")
+    var posts = posted.makeAsyncIterator()
+    #expect(await posts.next() != nil)
+    try listener.remove(store)
+    connection.close()
+  }
+
   @Test func anInterruptedSaveFailsAndLaterOnesDoNot() throws {
     let stack = try StoreStack(.server)
     let connection = try connect()
