@@ -26,18 +26,39 @@ struct MemberChanges {
   }
 }
 
+/// The pairs of join tables that a save writes, by table.
+private struct WrittenPairs {
+  private struct Pair: Hashable {
+    let first: Int64
+    let second: Int64
+  }
+
+  private var pairs: [String: Set<Pair>] = [:]
+
+  /// Adds the pairs of one side, and returns those that the other side has not told.
+  ///
+  /// - Parameter ownerIsFirst: whether the owner's column comes before the member's by its name: the other side has the
+  ///   same columns the other way round.
+  mutating func add(
+    _ members: [(owner: Int64, member: Int64)], to table: String, ownerIsFirst: Bool
+  ) -> [(owner: Int64, member: Int64)] {
+    members.filter { pair in
+      let (first, second) = ownerIsFirst ? (pair.owner, pair.member) : (pair.member, pair.owner)
+      return pairs[table, default: []].insert(Pair(first: first, second: second)).inserted
+    }
+  }
+}
+
 /// The members of to-many relationships: join rows and positions.
 ///
-/// Both objects of a pair tell their change, so a new pair is inserted twice, once from each side; ON CONFLICT DO
-/// NOTHING makes the second one nothing.
+/// Both objects of a pair tell their change, mostly in the same save: `WrittenPairs` leaves the second out. A pair that
+/// another save has written already is nothing, by ON CONFLICT DO NOTHING.
 ///
 /// ```text
 /// book.tags = [t1, t2], an ordered many-to-many relationship with the inverse tag.books
 ///
 /// INSERT INTO "app"."Book_tags" ("tags", "Book") SELECT * FROM unnest($1, $2) ON CONFLICT DO NOTHING
 ///     $1 = '{1029,1030}', $2 = '{2,2}'                               from tag.books
-/// INSERT INTO "app"."Book_tags" ("Book", "tags") SELECT * FROM unnest($1, $2) ON CONFLICT DO NOTHING
-///     $1 = '{2,2}', $2 = '{1029,1030}'                               from book.tags
 /// UPDATE "app"."Book_tags" t SET "tags_position" = u.position
 /// FROM unnest($1, $2, $3) AS u (owner, member, position)
 /// WHERE t."tags" = u.member AND t."Book" = u.owner AND t."tags_position" IS DISTINCT FROM u.position
@@ -55,8 +76,15 @@ extension ServerChangeWriter {
   }
 
   func addMembers() {
+    var (removed, added) = (WrittenPairs(), WrittenPairs())
     for (storedEntity, relationship, changes) in memberChanges {
       guard let place = store.writer(storedEntity.number).mapping.toManys[relationship.name] else { continue }
+      var changes = changes
+      if case .join(_, let table, let ownerColumn, let destinationColumn, _) = place {
+        let isFirst = ownerColumn < destinationColumn
+        changes.removed = removed.add(changes.removed, to: table, ownerIsFirst: isFirst)
+        changes.added = added.add(changes.added, to: table, ownerIsFirst: isFirst)
+      }
       addStatements(changes, place)
     }
   }

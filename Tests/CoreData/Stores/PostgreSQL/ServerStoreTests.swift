@@ -501,6 +501,33 @@ struct ServerStoreTests {
     hasOpened.wait()
   }
 
+  /// Both objects of a pair of members tell it.
+  @Test func eachPairOfMembersIsWrittenOnce() throws {
+    let stack = try StoreStack(.server)
+    let store = try #require(stack.store as? ServerStore)
+    func count(_ verb: String) throws -> Int64 {
+      // The text of the question has not the words that it asks for.
+      let statements: SQL = """
+        SELECT count(*) FROM pg_prepared_statements WHERE strpos(statement, \(bind: .text(verb))) = 1 \
+        AND strpos(statement, 'Book_' || 'tags') > 0
+        """
+      return try store.database.write { try $0.execute(statements).integer(0, 0) }
+    }
+    try stack.perform { context in
+      let tags = (0..<2).map { context.make("Tag", ["label": "\($0)"]) }
+      let book = context.make("Book", ["title": "one", "tags": Set(tags)])
+      try context.save()
+      context.refreshAllObjects()
+      #expect((book.value(forKey: "tags") as? Set<NSManagedObject>)?.count == 2)
+      #expect(tags.allSatisfy { ($0.value(forKey: "books") as? Set<NSManagedObject>) == [book] })
+      book.setValue(Set([tags[0]]), forKey: "tags")
+      try context.save()
+      context.refreshAllObjects()
+      #expect((book.value(forKey: "tags") as? Set<NSManagedObject>) == [tags[0]])
+    }
+    #expect(try count("INSERT") == 1 && count("DELETE") == 1)
+  }
+
   @Test func aDestroyedStoreIsGone() throws {
     let stack = try StoreStack(.server)
     try stack.perform { context in
