@@ -57,8 +57,7 @@ struct ServerTables {
       ownTables, entityTables, joinTables, foreignKeys, indexes, announcements, texts.statements, derivations.creation,
       comments,
     ]
-    return statements.joined().joined(separator: ";
-")
+    return statements.joined().joined(separator: ";\n")
   }
 
   private func ownTable(_ table: ServerLayout.OwnTable) -> String { address.qualified(table.rawValue) }
