@@ -57,7 +57,7 @@ extension NSPersistentStoreCoordinator {
     let folder = url.deletingLastPathComponent()
     var newFiles: [URL] = []
     defer { newFiles.forEach(Self.removeFiles) }
-    try Self.storeClass(type).replace(StoreFile(url: url, options: options)) {
+    try Self.storeClass(type, at: url).replace(StoreFile(url: url, options: options)) {
       // Another process may have migrated it first.
       let latest = try Self.metadataForPersistentStore(ofType: type, at: url, options: options)
       let hashes = [latest, metadata].map { $0[NSStoreModelVersionHashesKey] as? [String: Data] }
