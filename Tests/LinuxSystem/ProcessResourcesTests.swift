@@ -19,7 +19,9 @@ import Testing
     let moment = try #require(ProcessMoment(of: getpid()))
     let tree = try #require(ProcessTree(of: getpid()))
     #expect(tree.seconds >= before.processorSeconds && tree.own >= moment.seconds && tree.date >= moment.date)
-    #expect(ProcessTree(of: Int32.max) == nil && ProcessMoment(of: Int32.max) == nil)
+    // Above PID_MAX_LIMIT, and low enough for the number of a clock.
+    let nobody: Int32 = 1 << 22 | 1
+    #expect(ProcessTree(of: nobody) == nil && ProcessMoment(of: nobody) == nil)
     #expect(ProcessUsage.peakBytes(of: getpid()) ?? 0 > 1 << 20)
     #expect(ProcessResources(of: Int32.max) == nil)
     #expect(ProcessUsage.peakBytes(of: Int32.max) == nil)

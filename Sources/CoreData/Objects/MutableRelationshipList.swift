@@ -111,6 +111,8 @@ final class MutableRelationshipList: NSMutableOrderedSet {
   private func set(_ objects: [NSManagedObject]) {
     if isPrimitive {
       owner.setPrimitiveValue(NSOrderedSet(array: objects), forKey: toMany.relationship.name)
+      // Nobody tells it, as `liveView` is told.
+      follow(toMany.members?.items ?? [])
     } else {
       owner.setMembers(objects, of: index)
     }

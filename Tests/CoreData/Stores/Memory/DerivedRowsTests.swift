@@ -12,7 +12,8 @@ import Testing
 
   @Test("They follow a row that changes alone, in the store and in objects that are refreshed", arguments: kinds)
   func following(kind: StoreKind) throws {
-    let context = try StoreStack(kind, model).context()
+    let stack = try StoreStack(kind, model)
+    let context = stack.context()
     try context.performAndWait {
       let (author, tag) = (context.make("Author", ["name": "Ada"]), context.make("Tag", ["label": "a"]))
       let book = context.make("Book", ["title": "Notes", "author": author, "tags": Set([tag])])
@@ -36,5 +37,7 @@ import Testing
       try context.save()
       try check("Bob", "c", count: 2)
     }
+    // It removes the store's files when it is freed.
+    withExtendedLifetime(stack) {}
   }
 }
