@@ -140,6 +140,6 @@ import Testing
     }
     #expect(Self.selects(result)["begin"] == 2)
     let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-    #expect(text.components(separatedBy: "CoreData: sql: SELECT count(*)").count == 3, "\(text)")
+    #expect(text.components(separatedBy: "CoreData: sql: SELECT count(*) FROM ZBOOK").count == 3, "\(text)")
   }
 }

@@ -62,16 +62,16 @@ package struct MemoryDictionaries {
   ///
   /// Sorting rows is possible only if the order names properties of rows; `total` is known when the groups are made.
   package func all() throws -> [NSDictionary] {
-    guard source.schema.understands(fetch) else {
-      throw Self.failure(
-        "A fetch of dictionaries cannot be evaluated on rows with code, transient properties or a class's own "
-          + "properties; fetch objects instead.")
-    }
     var whole = fetch
     (whole.limit, whole.offset) = (0, 0)
     // A descriptor that names a column instead of a property sorts the results.
     let sortsRows = groupNames.isEmpty && !isAggregate && fetch.sortDescriptors.allSatisfy { !namesExpression($0) }
     if !sortsRows { whole.sortDescriptors = [] }
+    guard source.schema.understands(whole) else {
+      throw Self.failure(
+        "A fetch of dictionaries cannot be evaluated on rows with code, transient properties or a class's own "
+          + "properties; fetch objects instead.")
+    }
     var results = try groups(of: source.rows(whole)).map(dictionary)
     if !groupNames.isEmpty, let having = settings.havingPredicate {
       results = results.filter { holds(having, $0.dictionary, $0.rows) }
