@@ -88,9 +88,9 @@ private final class ClusterRun {
     let elected = end.timeIntervalSince(moment)
     try waitUntil("both hosts work again") {
       // There must be jobs that can end now.
-      if (try? hosts.succeeded()) == jobs { try submit(20) }
-      // No server takes writes yet.
-      let rows = try? hosts.psql(
+      let ended = try hosts.answer("SELECT count(*) FROM \(hosts.table("PoolJob")) WHERE state = 3")
+      if ended == "\(jobs)" { try submit(20) }
+      let rows = try hosts.answer(
         """
         SELECT count(DISTINCT m.queue) FROM \(hosts.table("ended")) e JOIN \(hosts.table("PoolMember")) m \
         ON m.identity = e.claimant WHERE e.at > to_timestamp(\(end.timeIntervalSince1970))

@@ -143,6 +143,12 @@ final class HostPools {
     return finished.output.trimmingCharacters(in: .newlines)
   }
 
+  /// The same; nil while no server answers that takes writes.
+  func answer(_ query: String) throws -> String? {
+    let finished = try ask(query)
+    return finished.code == 0 ? finished.output.trimmingCharacters(in: .newlines) : nil
+  }
+
   private func ask(_ query: String) throws -> Finished {
     try run("/usr/bin/env", ["psql", "-X", address, "-Atc", query])
   }
