@@ -246,7 +246,7 @@ package struct StoreCopy {
   // MARK: Members
 
   /// The to-many relationships of the copies that no to-one relationship tells, or that have an order. Of two that are
-  /// each other's inverse, one tells the other.
+  /// each other's inverse, one tells the other, unless the destination wants to hear of both.
   ///
   /// ```text
   /// Author.books, inverse author                 not copied: the books' own rows tell
@@ -261,7 +261,7 @@ package struct StoreCopy {
       guard inverse.isToMany else { return false }
       let isFirst =
         !inverse.isOrdered && !inverse.definingName.lexicographicallyPrecedes(relationship.definingName)
-      return isFirst || !wereInverse(relationship, inverse, group.copy)
+      return isFirst || destination.needsBothEnds || !wereInverse(relationship, inverse, group.copy)
     }
   }
 

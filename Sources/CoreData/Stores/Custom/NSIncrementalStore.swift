@@ -199,6 +199,8 @@ final class SingleWriter: WriteScope {
 // MARK: Opening
 
 extension NSIncrementalStore: CustomStore, FollowingStore {
+  package var needsBothEnds: Bool { true }
+
   final var state: OpenedIncrementalStore {
     if let opened { return opened }
     fatalError("\(Swift.type(of: self)) was used before a coordinator has opened it.")

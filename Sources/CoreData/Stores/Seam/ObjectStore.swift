@@ -32,6 +32,10 @@ package protocol ObjectStore: NSPersistentStore {
   /// The recently read or written rows, for all contexts of the coordinator.
   var rowCache: RowCache { get }
 
+  /// Whether a save has to tell both ends of a relationship that is to-many at both: a store of an app's class gets
+  /// whole objects. In other stores one end tells the other. Default: false.
+  var needsBothEnds: Bool { get }
+
   /// Drops the cached rows if anybody else wrote to the store since the last call.
   func validateRowCache()
 
@@ -113,6 +117,8 @@ package protocol ObjectStore: NSPersistentStore {
 }
 
 extension ObjectStore {
+  package var needsBothEnds: Bool { false }
+
   package func memberKeys(
     ofEach keys: [Int64], _ storedEntity: StoredEntity, _ relationship: NSRelationshipDescription,
     in generation: QueryGeneration?, _ body: (Int64, StoredEntity, Int64) -> Void
