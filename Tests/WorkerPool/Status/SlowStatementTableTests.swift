@@ -58,6 +58,15 @@ import Testing
     #expect(table.status.count == 0 && table.status.statements.isEmpty)
   }
 
+  @Test func timesThatNobodyCanHaveMeasuredAreLeftToTheLog() throws {
+    for time in ["1e308", "1e300", "1000000001", "inf", "nan", "-1"] {
+      for _ in 1...2 { #expect(!table.take("CoreData: slow: \(time)s: SELECT 1", from: one, kind: nil)) }
+    }
+    for _ in 1...2 { #expect(table.take("CoreData: slow: 1e9s: SELECT 1", from: one, kind: nil)) }
+    #expect(table.status.statements.map(\.total) == [2e9])
+    #expect(StatusText.shortTime(2e9).isEmpty == false)
+  }
+
   @Test func theSlowestTextsAreKept() {
     for number in 1...1000 { take(statement("SELECT \(number)", Double(number)), from: one) }
     take(statement("too quick", 0.5, plan: ["SCAN t"]), from: one)

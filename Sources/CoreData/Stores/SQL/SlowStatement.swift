@@ -14,6 +14,9 @@ package struct SlowStatement: Sendable, Equatable {
   package static let longestText = 2000
   package static let longestPlanLine = 300
   package static let mostPlanLines = 20
+  /// The most seconds that a printed line may tell, some thirty years. Anybody may print such lines, and sums of larger
+  /// numbers become infinite, which JSON cannot say.
+  private static let longestRun = 1e9
 
   package init(sql: String, seconds: Double, plan: [String]) {
     self.sql = Self.line(sql, atMost: Self.longestText)
@@ -56,7 +59,9 @@ extension SlowStatement {
       }
       guard line.hasPrefix(SlowStatement.statementStart) else { return nil }
       let words = line.dropFirst(SlowStatement.statementStart.count).split(separator: "s: ", maxSplits: 1)
-      guard words.count == 2, let seconds = Double(words[0]), seconds.isFinite, seconds >= 0 else { return nil }
+      guard words.count == 2, let seconds = Double(words[0]), (0...SlowStatement.longestRun).contains(seconds) else {
+        return nil
+      }
       self = .statement(SlowStatement(sql: String(words[1]), seconds: seconds, plan: []))
     }
   }
