@@ -49,11 +49,12 @@ public final class StoreReader {
 
   /// Opens the pool's own store in the file, or in the database.
   ///
+  /// - Parameter timeout: seconds to wait for a lock that another process has; nil for Core Data's 30.
   /// - Throws: ``StoreReaderError/noJobs(_:)`` for a store on which no pool has run.
-  public convenience init(poolStore path: String) throws {
+  public convenience init(poolStore path: String, timeout: Double? = nil) throws {
     let place = try Self.existing(path)
     do {
-      try self.init(place, model: JobModel.make(), prefix: JobModel.tablePrefix)
+      try self.init(place, model: JobModel.make(), prefix: JobModel.tablePrefix, timeout: timeout)
     } catch let error as NSError where error.code == NSPersistentStoreOpenError {
       // Whether there is metadata only decides which error is thrown.
       let metadata = try? NSPersistentStoreCoordinator.metadataForPersistentStore(
@@ -81,11 +82,12 @@ public final class StoreReader {
     return place
   }
 
-  private init(_ place: StorePlace, model: NSManagedObjectModel, prefix: String?) throws {
+  private init(_ place: StorePlace, model: NSManagedObjectModel, prefix: String?, timeout: Double? = nil) throws {
     isShared = place.isServer
     coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     var options: [AnyHashable: Any] = [NSReadOnlyPersistentStoreOption: true]
     if let prefix { options[NSPersistentStoreTablePrefixOption] = prefix }
+    if let timeout { options[NSPersistentStoreTimeoutOption] = NSNumber(value: timeout) }
     let store = try coordinator.addPersistentStore(
       ofType: place.storeType, configurationName: nil, at: place.url, options: options)
     jobURIs = JobURIs(store: store.identifier)

@@ -79,8 +79,12 @@ private final class StoreFigures {
   private var path: String?
   private var activity = GroupActivity(succeededMinutes: GroupActivity.rateMinutes)
 
+  /// Nil while the pool itself waits for its store, or where the store does not answer at once: a status that tells of it
+  /// may not wait for it.
   private func reader(of status: PoolStatus) -> StoreReader? {
-    if path != status.store { reader = try? StoreReader(poolStore: status.store) }
+    guard status.phase != "opening" else { return nil }
+    // The status is worth showing without it.
+    if path != status.store { reader = try? StoreReader(poolStore: status.store, timeout: 1) }
     path = status.store
     return reader
   }

@@ -1,3 +1,4 @@
+internal import CSQLite
 internal import Glibc
 
 /// Reading a database file in a directory that may not be written.
@@ -9,7 +10,7 @@ extension SQLiteConnection {
   /// brought everything into it. Sources: https://www.sqlite.org/wal.html#read_only_databases,
   /// https://www.sqlite.org/uri.html#uriimmutable
   static func readOnlyName(of path: String) -> String {
-    guard path.hasPrefix("/"), isInWALMode(path), !hasLog(path), !mayWriteDirectory(of: path) else { return path }
+    guard path.hasPrefix("/"), !mayWriteDirectory(of: path), !hasLog(path), isInWALMode(path) else { return path }
     return "file:" + path.utf8.map(escaped).joined() + "?immutable=1"
   }
 
@@ -18,12 +19,21 @@ extension SQLiteConnection {
   static func readingAccess(to path: String) -> Access { mayWriteDirectory(of: path) ? .readWrite : .readOnly }
 
   /// Bytes 18 and 19 of the file are its write and read version: https://www.sqlite.org/fileformat.html, 1.3.3.
+  ///
+  /// SQLite reads them: if this process closed a descriptor of its own, it would lose all locks that its connections
+  /// have on the file, and another process could delete the log or write at the same time. SQLite closes the file when
+  /// the last lock is gone. Source: https://www.sqlite.org/howtocorrupt.html, 2.2.
   private static func isInWALMode(_ path: String) -> Bool {
-    let descriptor = Glibc.open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-    guard descriptor >= 0 else { return false }
-    defer { Glibc.close(descriptor) }
+    var connection: OpaquePointer?
+    defer { sqlite3_close(connection) }
+    guard sqlite3_open_v2(path, &connection, SQLITE_OPEN_READONLY, nil) == SQLITE_OK else { return false }
+    var file: UnsafeMutablePointer<sqlite3_file>?
+    guard sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK, let file,
+      let read = file.pointee.pMethods?.pointee.xRead
+    else { return false }
     var header = [UInt8](repeating: 0, count: 20)
-    return Glibc.read(descriptor, &header, header.count) == header.count && header[19] == 2
+    let code = header.withUnsafeMutableBytes { read(file, $0.baseAddress, Int32($0.count), 0) }
+    return code == SQLITE_OK && header[19] == 2
   }
 
   private static func hasLog(_ path: String) -> Bool {
