@@ -17,7 +17,8 @@ import Testing
     // When this process opens it for reading and closes it again
     let reader = NSPersistentStoreCoordinator(managedObjectModel: store.model)
     let opened = try reader.addPersistentStore(
-      ofType: NSSQLiteStoreType, configurationName: nil, at: store.url, options: [NSReadOnlyPersistentStoreOption: true])
+      ofType: NSSQLiteStoreType, configurationName: nil, at: store.url, options: [NSReadOnlyPersistentStoreOption: true]
+    )
     try reader.remove(opened)
     // Then nobody else can write
     #expect(try writesFromAnotherProcess(store.url) == false)
