@@ -17,64 +17,78 @@ import WorkerProtocol
 /// The defaults suit a pool whose jobs take from milliseconds to minutes. The command checks the ranges that are given
 /// here; a program has to keep to them itself.
 public struct PoolConfiguration: Sendable {
-  /// Path of the app's SQLite file, created when there is none; or the URL of a PostgreSQL database, as
-  /// `postgresql://user@host/database`, whose schema is created when there is none. `--store`. On one machine a SQLite
-  /// file has one pool; pools of several hosts share a database.
+  /// Path of the app's SQLite file, or the URL of a PostgreSQL database, `postgresql://user@host/database`. Required.
+  /// `--store`.
+  ///
+  /// A file that does not exist, or the database's schema, is created. A SQLite file has one pool: a second one does
+  /// not start. Take a database where pools of several hosts share the jobs.
   public var store: String
-  /// Path of the app's model, `.xcdatamodeld` or `.xcdatamodel`, or compiled, `.momd`. It may also be a store that
-  /// keeps a copy of its model; empty, the default, for `store` itself. `--model`. Needed for a new store, for one at a
-  /// server, and to migrate.
+  /// Path of the app's model: `.xcdatamodeld`, `.xcdatamodel` or compiled, `.momd`; or a store that keeps a copy of its
+  /// model. Default: empty, for the copy that `store` itself keeps. `--model`.
+  ///
+  /// Set it for a new store, for a store at a server, and to migrate.
   public var model: String
-  /// Path of the queue directory; created when there is none. `--queue`. Producers put job files there, the commands
-  /// find the pool by it, and each pool has one of its own, on a file system of this machine.
+  /// Path of the queue directory, created if it does not exist. Required. `--queue`.
+  ///
+  /// Producers put job files there, and the commands find the pool by it. Each pool needs a queue directory of its own,
+  /// on a file system of this machine.
   public var queue: String
-  /// Directories with `worker-NAME` executables; the first directory that has a name wins. Default: that of the running
-  /// executable. `--plugins` puts directories before it. A user who can write there can run code as the pool's user.
+  /// Directories with `worker-NAME` executables; the first directory that has a name wins. Default: the directory of
+  /// the running executable. `--plugins` puts directories before it, `--without-bundled` leaves it out.
+  ///
+  /// A pool without any plugin does not start. A user who can write there can run code as the pool's user.
   public var pluginDirectories: [String]
   /// Worker processes in all. Default 2; 0 to 1000. `--workers`.
   ///
-  /// Each runs one job at a time. Jobs that compute want as many as there are processors; jobs that wait for a network,
+  /// Each runs one job at a time. Jobs that compute need as many as there are processors; jobs that wait for a network,
   /// more. Writers of a SQLite file take turns, so beyond a few workers jobs that only write gain nothing. `workerpool
-  /// scale` changes it while the pool runs.
+  /// scale` changes the number while the pool runs.
   public var workers: Int
   /// Worker processes of single plugins, by name; they count among `workers`. Default: none; 0 to 1000 each. `--workers
   /// NAME=K`.
   ///
-  /// Processes otherwise go where jobs wait. Fix a number for a plugin whose jobs must not wait until a long job of
-  /// another plugin ends.
+  /// Other processes go where jobs wait. Fix a number for a plugin whose jobs must not wait until a long job of another
+  /// plugin ends. The plugins without a number share what is left of `workers`, which may be nothing.
   public var fixedWorkers: [String: Int] = [:]
-  /// Shares of the picks for queues, by name; queues without a weight share 1. Default: none, priority decides alone; 1
-  /// to 1,000,000. `--weight`.
+  /// Shares of the jobs that start, by the name of the queue; all queues without a weight have one share together.
+  /// Default: none, priority alone decides; 1 to 1,000,000. `--weight`.
   ///
-  /// Set weights where a queue with many jobs of high priority would keep others waiting without end. Inside of a queue
-  /// priority decides as before.
+  /// Set weights where a queue with many jobs of high priority would keep others waiting without end. Within a queue
+  /// priority still decides.
   public var queueWeights: [String: Int] = [:]
-  /// How many jobs of a kind may be in hand at a time; instead of what the plugin says. Default: none; 1 to 1,000,000.
-  /// `--limit KIND=N`. Lower it where jobs of a kind share something of which there is little: memory, a licence, a
-  /// server.
+  /// How many jobs of a kind may be in hand at a time. Default: what the plugin says; 1 to 1,000,000. `--limit KIND=N`.
+  ///
+  /// Lower it where jobs of a kind share something scarce: memory, a licence, a server.
   public var kindLimits: [String: Int] = [:]
   /// How many jobs of a queue may be in hand at a time, by the queue's name or by a pattern with `*`: see
-  /// ``QueueLimits``. Default: none; 1 to 1,000,000. `--limit queue:NAME=N`. With a queue for each customer, `tenant-*`
-  /// keeps each to the same number.
+  /// ``QueueLimits``. Default: no limit; 1 to 1,000,000. `--limit queue:NAME=N`.
+  ///
+  /// With a queue for each customer, `tenant-*` gives each the same limit, and none can take all workers.
   public var queueLimits: [String: Int] = [:]
-  /// How many jobs of a kind may begin in a period; instead of what the plugin says. Default: none; 1 to 1,000,000 jobs
-  /// in up to 366 days. `--rate KIND=N/SECONDS`. For services that refuse more requests; jobs over the rate wait and
-  /// fail nothing.
+  /// How many jobs of a kind may begin in a period. Default: what the plugin says; 1 to 1,000,000 jobs in up to 366
+  /// days. `--rate KIND=N/SECONDS`.
+  ///
+  /// For services that refuse more requests. Jobs over the rate wait; no attempt is counted.
   public var kindRates: [String: JobRate] = [:]
-  /// Seconds of processor time that one attempt of a job may use, by its kind; instead of what the plugin says.
-  /// Default: none; above 0. `--job-cpu KIND=SECONDS`. The programs that its worker starts count, too. A job that uses
-  /// more is killed with its worker, up to half a second later, and the attempt has failed with the type
-  /// `processor-time`.
+  /// Seconds of processor time that one attempt of a job may use, by its kind. Default: what the plugin says; above 0,
+  /// to 366 days. `--job-cpu KIND=SECONDS`.
+  ///
+  /// Set it for jobs that may loop. The programs that the worker starts count, too. A job that uses more is killed with
+  /// its worker, up to half a second later, and the attempt has failed with the type `processor-time`.
   public var kindProcessorTimes: [String: Double] = [:]
   /// Whether job files of other users are taken if they belong to the pool's group; see `workerpool run --help`.
-  /// Default `false`: only those of the pool's own user are. `--allow-group`. Jobs run with the rights of the pool, so
-  /// every member of the group gets what its plugins can do.
+  /// Default `false`: only those of the pool's own user. `--allow-group`.
+  ///
+  /// Set it where producers run as other users. Jobs run with the rights of the pool, so every member of the group can
+  /// do what its plugins can.
   public var allowsGroup = false
   /// How long finished jobs are kept. Default: succeeded and cancelled ones 7 days and at most 100,000 of each, dead
-  /// ones 30 days. `--keep`, `--keep-dead`, `--keep-count`. See `JobRetention`.
+  /// ones 30 days; the command takes 0 to 36,600 days. `--keep`, `--keep-dead`, `--keep-count`. See `JobRetention`.
+  ///
+  /// Lower it where the store grows too large, raise it where people look at old jobs.
   public var retention = JobRetention()
   /// Names of parameters and of members of outputs whose values the commands and the pages do not show. Default: none.
-  /// `--redact`. They are kept in the store, for all readers; the pool that begins last decides.
+  /// `--redact`.
   ///
   /// ```swift
   /// import WorkerPool
@@ -83,78 +97,108 @@ public struct PoolConfiguration: Sendable {
   /// configuration.redactedNames = ["password", "token"]
   /// ```
   ///
-  /// Workers get the values, and who may read the store's file can read them there.
+  /// The names are kept in the store, for all readers; the pool that starts last decides. The values stay in the store:
+  /// workers get them, and users who may read its file can read them there.
   public var redactedNames: Set<String> = []
   /// Kinds of jobs whose changes to the app's objects are kept beside the jobs, so that people can see and undo them:
   /// `workerpool jobs show --changes`, `workerpool undo`. Default: none. `--keep-changes`.
   ///
-  /// A save of such a job writes one more row, with the values that were there before, and the plugin's jobs share no
-  /// transactions. The rows go with their jobs.
+  /// A save of such a job writes one more row, with the values before it, and the plugin's jobs share no transactions.
+  /// The rows are deleted with their jobs. Without it `undo` has nothing to take back.
   public var keptKinds: Set<String> = []
-  /// Which jobs tell people of failed and dead jobs, and of kinds that are stalled. Default: none. `--hook`. They are
-  /// kept in the store; the pool that begins last decides. See `JobHook`.
+  /// Jobs that the pool submits when jobs fail or die, and when a kind stalls or recovers. Default: none. `--hook`. See
+  /// `JobHook`.
   ///
-  /// At most one of these jobs is in hand at a time, unless ``queueLimits`` has a number for the queue `hooks`.
+  /// They are kept in the store; the pool that starts last decides. At most one of these jobs is in hand at a time,
+  /// unless ``queueLimits`` has a number for the queue `hooks`.
   public var hooks: [JobHook] = []
-  /// Seconds without a job that begins or ends after which a kind with ready jobs is stalled, if neither a pause nor a
-  /// limit nor a rate keeps its jobs waiting. Default 300; the command takes 1 to 86,400. `--stalled-after`.
+  /// Seconds after which a kind with ready jobs is stalled, if none of its jobs begins, runs or ends, and neither a
+  /// pause nor a limit nor a rate keeps them waiting. Default 300; the command takes 1 to 86,400. `--stalled-after`.
+  ///
+  /// Only ``hooks`` for `stalled` and `recovered` use it. Raise it where jobs of other kinds may have all workers for
+  /// longer.
   public var stalledAfter = 300.0
-  /// Seconds that the store may take to open, which others may have locked; then the pool ends. Nil: without a limit.
-  /// Default 60; the command takes 0 to 86,400. `--store-wait`. Raise it where an app migrates the store for minutes
-  /// when it starts.
+  /// Seconds that the store may take to open while another process has it locked or its server cannot be reached; then
+  /// the pool ends with an error. Nil: no limit. Default 60; the command takes 0 to 86,400. `--store-wait`.
+  ///
+  /// Raise it where an app migrates the store for minutes when it starts.
   public var storeTimeout: Double? = 60
   /// Seconds that jobs in hand may take to finish when the pool is stopped. Default 30; the command takes 0 to 86,400.
   /// `--deadline`.
   ///
-  /// Jobs that are not done by then are asked to stop, and their workers killed; they go back as they were, and no
+  /// Jobs that have not ended by then are asked to stop, and their workers killed; they go back as they were, and no
   /// attempt is counted. Raise it for jobs that take minutes and save no checkpoints, together with the time that a
   /// service manager gives the pool.
   public var stopDeadline = 30.0
-  /// A file to which the conversation of coordinator and workers is appended; default none. `--record`. It holds verbs,
-  /// URIs and counters, and no values; it grows without a limit. For finding faults of a plugin in another language.
+  /// A file to which the messages between coordinator and workers are appended. Default: none. `--record`.
+  ///
+  /// Use it to find faults of a plugin in another language. The file holds verbs, URIs and counters, and no values; it
+  /// grows without a limit.
   public var recording: String?
-  /// Whether a store of an older model is migrated at the start, after a backup. Default `false`: the pool does not
-  /// start then. `--migrate`. The backup needs as much space as the store.
+  /// Whether a SQLite store of an older model is migrated at the start, after a backup. Default `false`: the pool does
+  /// not start then. `--migrate`.
+  ///
+  /// The backup needs as much space as the store. With a store at a server the pool does not start if this is set.
   public var migratesStore = false
-  /// Whether the pool handles TERM, INT, HUP, TTIN and TTOU. Default `true`, for a process that is a pool and nothing
-  /// else. A program with handlers of its own sets false, and stops the pool with `StatusRequest(.stop)`.
+  /// Whether the pool handles the signals TERM, INT, QUIT, HUP, TTIN and TTOU. Default `true`, for a process that is a
+  /// pool and nothing else. The command has no option for it.
+  ///
+  /// A program with handlers of its own sets false, and stops the pool with `StatusRequest(.stop)`.
   public var handlesSignals = true
   /// Names of variables that the workers get from the pool's own environment, beside ``WorkerEnvironmentRule/passed``.
-  /// Default: none. `--env`. What a worker does not need stays with the pool: secrets above all.
+  /// Default: none. `--env`.
+  ///
+  /// Name only what a plugin reads, such as the key of a service. All other variables stay with the pool, so that
+  /// plugins do not see secrets that they do not need.
   public var passedVariables: Set<String> = []
-  /// Variables that the workers get in any case, with their values. Default: none.
+  /// Variables that the workers get with these values, in place of the pool's own. Default: none. The command has no
+  /// option for it.
+  ///
+  /// Those of the protocol, such as `WORKERPOOL_STORE`, cannot be set here.
   public var extraEnvironment: [String: String] = [:]
   /// What one worker process may use. Default: 4,096 open files, no core file, nothing else limited: see
-  /// ``WorkerLimits``. A limit of memory keeps one job from driving the whole machine out of memory.
+  /// ``WorkerLimits``. `--memory`, `--cpu`, `--open-files`, `--recycle-jobs`, `--recycle-memory`.
+  ///
+  /// Limit the memory where a job could drive the whole machine out of memory. Recycle workers whose memory grows from
+  /// job to job.
   public var limits = WorkerLimits()
   /// Whether the kernel denies the workers all that they do not need: see `needs` in PROTOCOL.md. Default `false`.
-  /// `--confine`. Switch it on for plugins that read input from strangers.
+  /// `--confine`.
+  ///
+  /// Set it for plugins that read input from strangers. The pool does not start if this kernel cannot do it, or if the
+  /// store is at a server.
   public var confinesWorkers = false
   /// What confined workers of all plugins may use beside what their plugins declare. Default: nothing.
-  /// `--confine-read`, `--confine-write`. Without ``confinesWorkers`` it has no effect.
-  public var confinedNeeds = PluginDescription.Needs()
-  /// Seconds between liveness checks of workers that hold jobs. One that has been silent for two to three of them
-  /// hangs, and is killed. 0: never. Default 15; the command takes 0 to 86,400. `--heartbeat`.
+  /// `--confine-read`, `--confine-write`.
   ///
-  /// Only plugins that say in their description that they answer are checked; those made with `WorkerKit` answer on a
-  /// thread of their own, so a job that computes for hours is no reason to raise it. Set 0 to look at a worker with a
-  /// debugger.
+  /// Name files here that all plugins share, or that the author of a plugin could not know. Without ``confinesWorkers``
+  /// it has no effect.
+  public var confinedNeeds = PluginDescription.Needs()
+  /// Seconds between liveness checks of workers that hold jobs. A worker that has sent nothing for two to three of
+  /// these intervals is killed. Default 15; the command takes 0 to 86,400; 0: no checks. `--heartbeat`.
+  ///
+  /// Only plugins whose description says that they answer are checked. Those made with `WorkerKit` answer on another
+  /// thread than that of the job, so a job that computes for hours is no reason to raise it. Set 0 to look at a worker
+  /// with a debugger.
   public var heartbeat = 15.0
-  /// Seconds that a worker may hold jobs without beginning one of them, while the store can be written. It is replaced
-  /// then; one that neither begins its jobs nor gives them back is killed after as many seconds more. Default 60. The
-  /// command has no option for it.
+  /// Seconds that a worker may hold jobs without beginning one of them, while the store can be written. Default 60;
+  /// above 0. The command has no option for it.
+  ///
+  /// Such a worker is told to give its jobs back and to exit; one that does neither is killed after as many seconds
+  /// more. Raise it for plugins in other languages that need minutes before their first job begins.
   public var beginTimeout = 60.0
   /// Seconds that a worker may go on with its job after the pool's death. Default 300; the command takes 0 to 86,400.
   /// `--orphan-deadline`.
   ///
-  /// The worker ends itself then, and the next pool runs the job only after that. Lower it where the next pool has to
-  /// begin soon, raise it for long jobs without checkpoints.
+  /// Then the worker ends itself. The next pool runs the job only after that. Lower it where the next pool has to run
+  /// the job soon, raise it for long jobs without checkpoints.
   public var orphanDeadline = 300.0
-  /// A file that is kept up to date with metrics in the text format of Prometheus; default none. `--metrics-file`. It
-  /// is replaced in one step, for the textfile collector of the node exporter, and readable by all users.
+  /// A file that is replaced every 15 seconds with metrics in the text format of Prometheus. Default: none.
+  /// `--metrics-file`.
+  ///
+  /// It is for the textfile collector of the node exporter: each replacement is one step, and all users may read it.
   public var metricsFile: String?
-  /// Seconds from which an SQL statement of the pool or its workers is slow. The status counts slow statements and
-  /// shows those that took longest, with the database's plans and without values. Default: none is counted; the command
+  /// Seconds from which an SQL statement of the pool or its workers is slow. Default: nil, none is counted; the command
   /// takes 0 to 86,400. `--slow-statements`.
   ///
   /// ```swift
@@ -164,15 +208,22 @@ public struct PoolConfiguration: Sendable {
   /// configuration.slowStatements = 0.5
   /// ```
   ///
-  /// The database calls a function of the process after each statement, and asks for the plan of a slow one, on another
-  /// connection to a SQLite file. The time of a fetch contains that of the program between two rows. In a program that
-  /// runs a pool as a part of it, the statements of its own stores count as the pool's.
+  /// Set it to find out why jobs or the pool are slow: the status counts slow statements, and shows those that took
+  /// longest, with the database's plans and without values. The time of a fetch contains that of the program between
+  /// two rows.
+  ///
+  /// The database calls a function of the process after each statement, and CoreData asks for the plan of a slow one,
+  /// for a SQLite file on another connection. In a program that contains a pool, the statements of its own stores count
+  /// as the pool's.
   public var slowStatements: Double?
-  /// Whether the pool stops, as for TERM, when the process that started it ends. Default `false`. `--with-parent`. For
-  /// a program that starts a pool of its own and may be killed.
+  /// Whether the pool stops, as for TERM, when the process that started it ends. Default `false`. `--with-parent`.
+  ///
+  /// Set it for a pool that a program starts as its child: the pool then stops even if the program is killed.
   public var stopsWithParent = false
-  /// Where the pool says what it does. Default: lines of text on standard error; `.jsonLines` writes an object on each
-  /// line. `--log-format`.
+  /// Where the pool's log goes. Default: lines of text on standard error; `.jsonLines` writes an object on each line.
+  /// `--log-format`.
+  ///
+  /// The same records go to files in the queue directory in any case, which `workerpool logs` shows.
   public var log = Log.standardError
 
   /// The words with which the process was started, the program first: for a pool whose program can be replaced in
