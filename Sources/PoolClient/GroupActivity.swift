@@ -1,48 +1,50 @@
 import CoreData
 import Jobs
 
-/// What the jobs of each queue and kind did lately: how many ended in each minute, and how long the oldest one waits.
+/// What the jobs of each queue and kind did in the last 30 minutes: how many ended in each minute, and since when the
+/// oldest ready job waits.
 ///
-/// `workerpool status` and the web pages show the same figures. They are read from the rows of the jobs, so they are
-/// those of all pools of the store, and survive a restart; jobs that were deleted are not in them.
+/// `workerpool status` and the web pages show the same figures. They are read from the rows of the jobs, so they cover
+/// all pools of the store and survive a restart. Deleted jobs are not counted.
 package struct GroupActivity {
-  /// What is known of one queue, of one kind, or of one kind in a queue.
+  /// The figures of one queue, of one kind, or of one kind in a queue.
   package struct Group {
-    /// Jobs that ended in each minute, the oldest first: those that succeeded, and those that died.
+    /// Jobs that succeeded and jobs that died in each minute, the oldest minute first.
     package var succeeded = [Int](repeating: 0, count: GroupActivity.minutes)
     package var dead = [Int](repeating: 0, count: GroupActivity.minutes)
-    /// Jobs that succeeded in a minute, over the last ``GroupActivity/rateMinutes``.
+    /// Jobs that succeeded per minute, on average over the last ``GroupActivity/rateMinutes``.
     package fileprivate(set) var rate = 0.0
-    /// Since when the job has been waiting that waits longest; nil where none waits.
+    /// Since when the oldest ready job could have begun; nil if none waits.
     package var oldestWaits: Date?
 
     package init() {}
 
-    /// Jobs that died.
+    /// Jobs that died in all minutes.
     package var deaths: Int { dead.reduce(0, +) }
   }
 
-  /// The minutes that are looked at.
+  /// How many minutes are counted, the current one included.
   package static let minutes = 30
-  /// The minutes over which ``Group/rate`` is taken, of which the last one is not over.
+  /// The minutes over which ``Group/rate`` is the average, the current one included.
   package static let rateMinutes = 5
-  /// Seconds after its end from which a minute does not change any more: a row may be seen later than it says.
+  /// Seconds after its end from which a minute's counts are kept: a transaction may commit some seconds after the time
+  /// that it has written into `finishedAt`.
   private static let settling = 15.0
 
-  /// How many of the minutes jobs that succeeded are counted in, the last ones: they are many.
+  /// Succeeded jobs are counted only in this many of the last minutes, because there may be many.
   private let succeededMinutes: Int
   private var settledMinutes: [Date: [JobBacklog]] = [:]
   private var store: String?
 
-  /// - Parameter succeededMinutes: how many of the minutes jobs that succeeded are counted in, the last ones.
+  /// - Parameter succeededMinutes: how many of the last minutes count succeeded jobs. Default: all.
   package init(succeededMinutes: Int = GroupActivity.minutes) { self.succeededMinutes = succeededMinutes }
 
-  /// What is known of each group by its name.
+  /// The figures of each group by its name.
   ///
   /// - Parameters:
   ///   - backlog: the unfinished jobs.
-  ///   - name: the name of a group: that of its queue, of its kind, or both.
-  ///   - now: the end of the minutes.
+  ///   - name: the group to which jobs belong: their queue, their kind, or both.
+  ///   - now: the end of the last minute.
   package mutating func groups<Name: Hashable>(
     _ backlog: [JobBacklog], by name: (JobBacklog) -> Name, in reader: StoreReader, at now: Date = Date()
   ) throws -> [Name: Group] {
@@ -95,15 +97,15 @@ extension PoolStatus {
   /// What the jobs of one kind in one queue did lately.
   ///
   /// `workerpool status` adds it from the store; a pool's own answer lacks it. The figures are read from the rows of
-  /// jobs, so jobs that were deleted or pruned meanwhile are not in them.
+  /// jobs, so they cover all pools of the store, and jobs that were deleted meanwhile are not counted.
   public struct Activity: Codable, Equatable, Sendable {
     /// The queue.
     public var queue: String
     /// The kind.
     public var kind: String
-    /// Seconds for which the job has been waiting that waits longest; nil where none waits.
+    /// Seconds for which the oldest ready job has been waiting; nil if none waits.
     public var oldestWaiting: Double?
-    /// Jobs that succeeded in a minute, over the last five minutes.
+    /// Jobs that succeeded per minute, on average over the last five minutes.
     public var succeededPerMinute: Double
     /// Jobs that died in the last 30 minutes.
     public var died: Int
@@ -119,12 +121,12 @@ extension PoolStatus {
     }
   }
 
-  /// Seconds that the activity may take: a status comes without it rather than late.
+  /// Seconds that reading the activity may take. After that the status is shown without it.
   private static let longestActivity = 1.0
 
-  /// Adds what the jobs of each queue and kind did lately, where this process can read the store in time.
+  /// Sets `activity`, unless the store cannot be read within a second.
   ///
-  /// - Parameter activity: what was found before, whose minutes are not counted again.
+  /// - Parameter activity: keep it from one call to the next: minutes that are over are not counted again.
   package mutating func addActivity(_ activity: inout GroupActivity, in reader: StoreReader, at now: Date = Date()) {
     var next = activity
     // The rest of the status is worth showing without it.
@@ -144,6 +146,6 @@ extension PoolStatus {
     }.sorted { ($0.queue, $0.kind) < ($1.queue, $1.kind) }
   }
 
-  /// Groups without unfinished jobs that are named, those that ended most.
+  /// The most groups without unfinished jobs: those with the most successes are taken.
   private static let mostOthers = 50
 }

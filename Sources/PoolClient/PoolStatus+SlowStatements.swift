@@ -11,14 +11,14 @@ extension PoolStatus {
   /// }
   /// ```
   ///
-  /// Texts are kept of the 20 that took longest, `count` counts all. Workers that are made with `WorkerKit` report
-  /// theirs, and so can others: see PROTOCOL.md.
+  /// `count` counts all; `statements` has the 20 that took longest. Workers made with `WorkerKit` report theirs, and so
+  /// can workers in other languages: see PROTOCOL.md.
   public struct SlowStatements: Codable, Equatable, Sendable {
     /// The seconds from which a statement is slow.
     public var limit: Double
-    /// How many there were.
+    /// How many statements were slow.
     public var count: Int
-    /// Their texts, the one that took longest first.
+    /// The slowest ones, the one that took longest first.
     public var statements: [SlowStatement]
 
     package init(limit: Double, count: Int, statements: [SlowStatement]) {
@@ -30,7 +30,7 @@ extension PoolStatus {
 
   /// The slow runs of one SQL text in jobs of one kind.
   public struct SlowStatement: Codable, Equatable, Sendable {
-    /// The text, with a mark in place of each value; the first 2,000 characters.
+    /// The text, with a placeholder for each value; the first 2,000 characters.
     public var sql: String
     /// The kind of the jobs that ran it; nil outside of jobs: in the pool itself, or in a worker that begins.
     public var kind: String?

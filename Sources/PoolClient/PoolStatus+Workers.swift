@@ -82,8 +82,8 @@ extension PoolStatus {
 
   /// A worker that has outlived its pool.
   ///
-  /// The pool that started it was killed. It goes on with its jobs, and saves them if it can. The new pool gives these
-  /// jobs to nobody as long as the process lives, so none of them runs twice at a time.
+  /// The pool that started it was killed. It goes on with its jobs, and saves them if it can. The new pool hands
+  /// these jobs to no other worker while the process lives, so none of them runs twice at a time.
   public struct Survivor: Codable, Equatable, Sendable {
     /// The process ID of the worker.
     public var pid: Int32

@@ -149,7 +149,7 @@ public struct PoolStatus: Codable, Equatable, Sendable {
     public var pid: Int32
     /// The path of its queue directory there.
     public var queue: String
-    /// Seconds since the pool came.
+    /// Seconds since the pool began to share the store.
     public var age: Double
     /// The version of workerpool that the pool is of, as in ``PoolStatus/version``; nil for one that did not tell.
     public var version: String?
@@ -223,10 +223,11 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   /// The kinds that have run since the start, or wait, by name.
   public var kinds: [Kind]?
   /// What the jobs of each kind in each queue did lately; nil in a pool's own answer. `workerpool status` adds it from
-  /// the store, if this user can read it within a second: for all groups of `backlog`, and for others that ended jobs.
+  /// the store, if this user can read it within a second: for the groups of `backlog` with ready jobs, and for groups
+  /// whose jobs ended in the last 30 minutes.
   public var activity: [Activity]?
-  /// The limits and rates of queues and kinds that this pool keeps, reached or not; nil where there are none. Limits of
-  /// keys come with the jobs, and are not among them.
+  /// The limits and rates of queues and kinds that this pool keeps, reached or not; nil if there are none. Limits of
+  /// limit keys are not among them: each job has its own.
   public var limits: [Limit]?
   /// What went wrong last, the latest at the end: the pool's last warnings and errors, which its log has in full.
   public var problems: [Problem]
@@ -251,8 +252,8 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   /// The longest turn of the pool's loop in the last minutes. All other work of the pool waited during it. Nil before
   /// the first turn has ended. A turn below half a second needs no attention.
   public var longestTurn: Turn?
-  /// The SQL statements of the pool and its workers that have taken long since the pool was started; nil where none are
-  /// counted: `workerpool run --slow-statements`.
+  /// The SQL statements of the pool and its workers that have taken long since the pool was started; nil without
+  /// `workerpool run --slow-statements`.
   public var slowStatements: SlowStatements?
   /// What does not answer, such as a plugin directory on a server that is gone. The pool goes on without it.
   public var hangs: [Hang]?
@@ -302,19 +303,19 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   /// import PoolClient
   ///
   /// for limit in try StatusClient(queue: "queue/").request(StatusRequest(.status)).status?.limits ?? [] {
-  ///   print(limit.kind ?? limit.queue ?? "", limit.held ?? 0, "of", limit.limit ?? 0)
+  ///   if let most = limit.limit, let held = limit.held { print(limit.kind ?? limit.queue ?? "", held, "of", most) }
   /// }
   /// ```
   ///
-  /// At a server a limit is one of all pools together; `held` counts the jobs of one.
+  /// At a server all pools share a limit; `held` counts the jobs of this pool only.
   public struct Limit: Codable, Equatable, Sendable {
     /// The kind whose jobs are limited; nil for a limit of queues.
     public var kind: String?
-    /// The queue whose jobs are limited, or a pattern with `*`, where each queue that fits has the limit.
+    /// The queue whose jobs are limited, or a pattern with `*`: each queue that matches has this limit of its own.
     public var queue: String?
     /// How many jobs may be in hand at a time; nil where only a rate is kept.
     public var limit: Int?
-    /// How many jobs are in hand or with workers of a killed pool; nil for a pattern.
+    /// How many jobs are in hand now, with this pool's workers or with those of a killed one; nil for a pattern.
     public var held: Int?
     /// How many jobs may begin in a period; nil where only a limit is kept.
     public var rate: JobRate?

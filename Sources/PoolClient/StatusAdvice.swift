@@ -30,7 +30,7 @@ public enum StatusAdvice {
     all(status).map { $0.text(for: reader) }
   }
 
-  /// All things, in the order in which they are shown: first what keeps the pool from opening, last what makes it slow.
+  /// All advice, in the order in which it is shown: first what keeps the pool from opening, last what makes it slow.
   private static func all(_ status: PoolStatus) -> [Advice] {
     opening(status) + plugins(status) + pauses(status) + survivors(status) + jobs(status) + stuck(status)
       + workers(status) + starved(status) + store(status) + loop(status)
@@ -141,8 +141,8 @@ public enum StatusAdvice {
     }
   }
 
-  /// Workers that have been on one job for ten minutes and report no progress. A job that reports progress may take any
-  /// time.
+  /// Workers that have run one job for ten minutes without a report of progress. A job that reports progress may take
+  /// any time.
   private static func busy(_ status: PoolStatus) -> [Advice] {
     status.workers.compactMap { worker in
       guard worker.isStopped != true,

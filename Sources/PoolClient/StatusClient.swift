@@ -48,7 +48,7 @@ public final class StatusClient {
   private let webUser: String?
   private var socket: Descriptor
   private var decoder = newDecoder
-  /// Whether events are sent to this connection: another one would not get them.
+  /// Whether the pool sends events to this connection. A new connection would get none until it asks for them.
   private var isObserving = false
 
   private static var newDecoder: LineDecoder { LineDecoder(limit: 1 << 26) }
@@ -69,8 +69,8 @@ public final class StatusClient {
   /// ```
   ///
   /// - Parameter queue: the path of the directory.
-  /// - Throws: ``Failure/notRunning(queue:)`` if no pool listens there; a pool that starts gets five seconds to.
-  ///   ``Failure/notAllowed(path:)`` for another user's pool.
+  /// - Throws: ``Failure/notRunning(queue:)`` if no pool runs there, ``Failure/notAllowed(path:)`` for another user's
+  ///   pool, and ``Failure/noReply(_:)`` if a pool that starts or ends does not listen within five seconds.
   public convenience init(queue: String) throws(Failure) { try self.init(queue: queue, webUser: nil) }
 
   /// - Parameter webUser: who is logged in at the web program that asks, for the pool's log; see
@@ -140,8 +140,8 @@ public final class StatusClient {
   /// - Throws: ``Failure/noReply(_:)`` when the time is over or the pool went away. It may have carried out the
   ///   request.
   ///
-  /// Where the pool has closed the connection before the request, as `workerpool reexec` does, it connects once more. A
-  /// client that observes does not: it would miss events, so it throws, and its owner makes another one.
+  /// If the pool has closed the connection before the request, as `workerpool reexec` does, the client connects again.
+  /// A client that observes throws instead, because it may have missed events: make another one.
   public func request(_ request: StatusRequest, within timeout: Double? = patience) throws(Failure) -> StatusReply {
     guard let webUser else { return try reply(to: request, within: timeout) }
     var named = request
@@ -175,8 +175,8 @@ public final class StatusClient {
     }
   }
 
-  /// Connects again if the pool has closed the connection while nothing was asked, as when its program is replaced in
-  /// place. No request is lost or sent twice by that.
+  /// Connects again if the pool has closed the connection between two requests, as when its program is replaced in
+  /// place. No request can be lost or sent twice: none was on its way.
   private func reconnectIfClosed() throws(Failure) {
     var byte: UInt8 = 0
     let count = recv(socket.number, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))

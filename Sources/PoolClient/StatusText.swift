@@ -123,8 +123,7 @@ public enum StatusText {
     return lines.flatMap { layout.wrapped($0, indentation: 10) }
   }
 
-  /// What a host's pool does, if it has answered. A host without an answer has its line all the same: its row in the
-  /// store tells of it.
+  /// What a host's pool does, if it has answered. A host that has not answered has a line, too: the store lists it.
   private static func work(of host: PoolStatus.Host, _ status: PoolStatus) -> String {
     let pools = [status] + (status.others ?? [])
     guard let pool = pools.first(where: { $0.pid == host.pid && $0.host == host.name }) else { return "" }
@@ -184,8 +183,8 @@ public enum StatusText {
     return [most, rate].compactMap(\.self).joined(separator: ", ")
   }
 
-  /// A row for each queue and kind with unfinished jobs, or with jobs that ended lately: the longest backlog first, and
-  /// where that is the same, what ended most. Empty without such groups.
+  /// A row for each queue and kind with unfinished jobs, or with jobs that ended lately: the longest backlog first; of
+  /// equal ones, that with the most successes per minute. Empty if there are no such groups.
   static func backlog(_ status: PoolStatus, _ layout: TextLayout) -> [String] {
     let states = [JobText.runningName] + JobState.allCases.filter(\.isUnfinished).map(\.name)
     let counts = states.enumerated().map { TextTable.Column.number($1, worth: states.count - $0) }

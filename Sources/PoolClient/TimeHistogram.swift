@@ -1,4 +1,5 @@
-/// How often a time was how long: counts between fixed bounds. Adding costs a few comparisons, and memory stays level.
+/// How many times were how long: a count for each range between fixed bounds. Adding a time costs a few comparisons and
+/// no memory.
 ///
 /// ```swift
 /// import PoolClient
@@ -60,8 +61,7 @@ extension PoolStatus {
     public var running: TimeHistogram
     /// What came of its attempts.
     public var counters: KindCounters
-    /// Seconds for which the job has been waiting that waits longest; nil where none waits, or where the store could
-    /// not say.
+    /// Seconds for which the oldest ready job has been waiting; nil if none waits, or the store did not answer.
     public var oldestWaiting: Double?
     /// Jobs that would begin now if a worker of their kind were free: no limit, rate or pause holds them back. Nil
     /// where there are none.
