@@ -34,9 +34,9 @@ public struct FailureGroup: Hashable, Sendable {
   public internal(set) var dead = 0
   /// How many wait for another attempt.
   public internal(set) var retryable = 0
-  /// When the first of them failed last.
+  /// The earliest time at which one of them had its last failure.
   public internal(set) var first: Date
-  /// When the last of them failed.
+  /// The latest time at which one of them failed.
   public internal(set) var last: Date
   /// The URI of the job that failed last.
   public internal(set) var job: String

@@ -1,6 +1,6 @@
 import Jobs
 
-/// What a person may do with jobs: the three commands of `workerpool`, and who may be changed by each.
+/// What a person may do with jobs: `workerpool retry`, `cancel` and `delete`, and which jobs each of them can change.
 ///
 /// A change goes to the running pool, which alone may change jobs that it holds. Without a pool there is no change: a
 /// ``StatusClient`` cannot be made (``StatusClient/Failure/notRunning(queue:)``).
@@ -16,15 +16,14 @@ import Jobs
 /// print("\(result.done) jobs \(JobChange.retry.done)")
 /// ```
 public enum JobChange: String, CaseIterable, Sendable {
-  /// Run them again that are dead or cancelled, and those at once that wait.
+  /// Run dead and cancelled jobs again, and jobs that wait for a time or for other jobs at once.
   case retry
-  /// Cancel those that are not finished.
+  /// Cancel unfinished jobs.
   case cancel
-  /// Delete them from the store. The pool keeps those that run, and those that unfinished jobs wait for.
+  /// Delete jobs from the store. The pool keeps those that run, and those that unfinished jobs wait for.
   case delete
 
-  /// The states of jobs that can be changed so. A job in another state is passed over, and counts as changed neither
-  /// way.
+  /// The states of the jobs that can be changed so. The pool passes over a job in another state, and does not count it.
   public var states: [JobState] {
     switch self {
     case .retry: [.dead, .cancelled, .retryable, .scheduled, .pending, .blocked]
@@ -33,7 +32,7 @@ public enum JobChange: String, CaseIterable, Sendable {
     }
   }
 
-  /// The filter, for those of its jobs that can be changed so.
+  /// The filter, narrowed to the jobs that can be changed so.
   ///
   /// A filter with states of its own keeps them: jobs that cannot be changed are then passed over by the pool. Count
   /// with the result before a person confirms:

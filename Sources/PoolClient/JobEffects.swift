@@ -4,15 +4,15 @@ import Jobs
 /// What a job changed in the app's objects, save by save. `workerpool jobs show JOB --changes` prints it, the web page
 /// shows it, and `undo` takes it back.
 ///
-/// There are two sources, the first of which is preferred:
+/// There are two sources; the first is preferred:
 ///
 /// ```text
-/// the pool's store           where the pool runs with --keep-changes for the kind: all values, before and after
-/// the app's history          where its store keeps one: which objects and properties, and who else saved with them
+/// the pool's store       if the pool runs with --keep-changes for the kind: all values, before and after
+/// the app's history      if its store has one: which objects and properties, and which jobs shared the transaction
 /// ```
 package struct JobEffects {
   package private(set) var saves: [JobSave]
-  /// When a person undid all of it; nil if nobody did.
+  /// When a person undid all of it; nil if it was not undone.
   package let undoneAt: Date?
 
   /// Reads what the pool has kept. On the queue of the job's context.
@@ -25,8 +25,8 @@ package struct JobEffects {
     undoneAt = try JobStore.undoneAt(key, in: context)
   }
 
-  /// Takes what the app's store has in its persistent history, if the pool has kept nothing. A history that was
-  /// deleted, or was begun later, has nothing to tell.
+  /// Takes what the app's store has in its persistent history, if the pool has kept nothing. Finds nothing if that part
+  /// of the history was deleted, or the history began later.
   package mutating func addHistory(of job: Job, from reader: StoreReader) throws {
     guard saves.isEmpty, let key = job.objectID.key else { return }
     let date = job.createdAt
@@ -36,7 +36,8 @@ package struct JobEffects {
   /// Changes that are shown to people; JSON has all.
   package static let shown = 200
 
-  /// The changes by attempt, for people. Values are not shown: a terminal is read over the shoulder, and JSON has them.
+  /// The changes by attempt, for people. Values are left out, because other people may see the terminal: ``json`` has
+  /// them.
   package func lines(kind: String) -> [String] {
     guard !saves.isEmpty else {
       return [
@@ -56,7 +57,7 @@ package struct JobEffects {
     return lines.map(TerminalText.escaped)
   }
 
-  /// How many changes a save has, or why they were not kept, and with whom it was one transaction: those changes cannot
+  /// How many changes a save has, or why they were not kept, and which jobs shared its transaction: such changes cannot
   /// be undone alone.
   private func summary(_ save: JobSave) -> String {
     let others = save.others.prefix(5).joined(separator: ", ") + (save.others.count > 5 ? ", …" : "")

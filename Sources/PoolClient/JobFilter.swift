@@ -104,7 +104,7 @@ public struct JobFilter: Hashable, Sendable {
   ///   - running: the jobs that run now.
   ///   - waits: why jobs wait.
   ///   - objectID: the ID of the job with a key.
-  ///   - secrets: attributes by which nobody may search: each job that is found, or not, would tell of their values.
+  ///   - secrets: attributes that may not be searched: each job that is found, or not, would tell of their values.
   /// - Throws: ``ObjectQueryError``, also for a predicate with the name of such an attribute.
   func condition(
     running: [NSManagedObjectID], waits: JobWaits, objectID: (JobKey) -> NSManagedObjectID?,

@@ -70,10 +70,10 @@ public final class JobFollower {
   /// Messages of the pool that are read before the store is asked.
   private static let mostMessages = 1000
 
-  /// Where a pool is looked for, again and again: it may come, go and be replaced while jobs are followed.
+  /// The queue directory. A pool is looked for there again and again: it may start, end and be replaced meanwhile.
   private let queue: String
   private let reader: StoreReader
-  /// The jobs that have not been seen to end. Each leaves once, so no end is told twice.
+  /// The jobs whose end was not found yet. Each is removed once, so each end is told once.
   private var unfinished: Set<Int64>
   private var observer: StatusClient?
   /// Why no pool reports ends; nil while one does.
@@ -144,8 +144,8 @@ public final class JobFollower {
     }
   }
 
-  /// Asks the store for the ends of some jobs, and tells of them. A job that is not in the store was deleted: it counts
-  /// as failed, since nobody knows how it ended.
+  /// Asks the store for the ends of some jobs, and passes them on. A job that is not in the store was deleted, and
+  /// counts as failed: how it ended is not known.
   private func check(_ keys: [Int64], _ body: (End) throws -> Void) throws {
     try reader.ends(of: keys) { key, job in
       guard unfinished.remove(key) != nil else { return }
@@ -167,7 +167,7 @@ public final class JobFollower {
   /// SELECT … p17, p18                                                 ──▶  dead, succeeded
   /// ```
   ///
-  /// A report is only a reason to look: the row says how the job ended, and whether it is tried again.
+  /// A report only says when to look: the row says how the job ended, or whether it is tried again.
   private func waitForEnds() -> Set<Int64> {
     guard observe() else {
       Thread.sleep(forTimeInterval: Self.fewInterval)
@@ -194,7 +194,7 @@ public final class JobFollower {
     return ended
   }
 
-  /// Whether a pool reports ends. Connects to one if there is none yet; a failure is kept for the caller's `checked`.
+  /// Whether a pool reports ends. Connects if there is no connection; keeps a failure for the caller's `checked`.
   private func observe() -> Bool {
     if observer != nil { return true }
     do throws(StatusClient.Failure) {
@@ -216,8 +216,8 @@ public final class JobFollower {
 extension StoreReader {
   /// Calls `body` with each of these jobs that is finished, and with nil for each that is not there.
   ///
-  /// 500 jobs at a time, in two fetches: the keys of the unfinished ones, which are most of them most of the time, and
-  /// then the values of the others.
+  /// It reads 500 jobs at a time, in two fetches: the keys of the unfinished ones, which are usually the most, and then
+  /// the values of the others.
   func ends(of keys: [Int64], body: (Int64, Job?) throws -> Void) throws {
     var remainingKeys = keys[...]
     while !remainingKeys.isEmpty {

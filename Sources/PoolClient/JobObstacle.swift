@@ -78,7 +78,7 @@ public struct JobObstacle: Codable, Equatable, Sendable {
   public var rate: String?
   /// Seconds until the rate has room.
   public var seconds: Double?
-  /// Who holds the place: those that have held it for longest, five at most. Empty where nobody does.
+  /// Who holds the place: those that have held it for longest, five at most. Empty if no worker does.
   public var holders: [Holder] = []
   /// How many others hold it, too: those that are not named, and processes that an earlier pool has left.
   public var otherHolders: Int = 0

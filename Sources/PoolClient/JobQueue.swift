@@ -114,7 +114,7 @@ public final class JobQueue: Sendable {
   /// - Returns: the job, or nil when another one has its unique key. Where another process takes that key before the
   ///   save, the save fails with a constraint conflict.
   /// - Throws: ``JobObjectNameError`` for an object that no worker could find, ``MissingJobError`` for a job in
-  ///   ``JobOptions/after`` that is not there.
+  ///   ``JobOptions/after`` that does not exist.
   @discardableResult
   public func submit(_ request: JobRequest, in context: NSManagedObjectContext) throws -> Job? {
     try Job.submit(request, into: context)

@@ -76,8 +76,8 @@ public enum JobStory {
   /// Characters of a job's output that are shown; `workerpool jobs show JOB --json` shows all.
   private static let longestOutput = 2000
 
-  /// The process that runs a job, as far as it is known: from the status a worker, which tells how far it is, or a
-  /// process that a killed pool has left; from the ledger a process ID.
+  /// The process that runs a job, as far as it is known. The status names a worker with its progress, or a process that
+  /// a killed pool has left; the ledger only has a process ID.
   private struct Runner {
     let worker: PoolStatus.Worker?
     /// The host of the worker's pool.
@@ -95,7 +95,7 @@ public enum JobStory {
     }
   }
 
-  /// The state in words. A job that runs is `available` in the store; only those who run it know better.
+  /// The state in words. A job that runs is `available` in the store: the status or the ledger says that it runs.
   private static func state(_ job: Job, _ runner: Runner) -> String {
     if let survivor = runner.survivor {
       return "running in process \(survivor.pid), a worker of a pool that was killed"
@@ -186,8 +186,8 @@ public enum JobStory {
 
   // MARK: What comes next
 
-  /// What comes next for a job, and the command by which a person changes that. In two parts, since the web page makes
-  /// a button of the command.
+  /// What comes next for a job, and the command that changes it: in two parts, because the web page has a button for
+  /// the command.
   package struct Next {
     package let sentence: Advice
     /// What the command is for; empty when the sentence says it.
@@ -252,12 +252,12 @@ public enum JobStory {
     return "; the pool does not know the kinds of \(asked) yet"
   }
 
-  /// What a dependent waits for. The store names one of the jobs before it: the one after whose end it is looked at
-  /// again.
+  /// What a job waits for that has to run after others. Its row of `PoolWait` names one of them: when that one has
+  /// ended, the pool checks the others.
   private static func blocked(_ job: Job, _ name: String) -> Next {
     let request = PoolWait.fetchRequest()
     request.predicate = NSPredicate(format: "job == %lld", job.objectID.key ?? 0)
-    // The story is worth telling without the job that is waited for.
+    // If the row cannot be read, the story leaves out the job that is waited for.
     let blocker = (try? job.managedObjectContext?.fetch(request))?.first?.blocker
     // A number below 0 stands for a batch.
     if let blocker, blocker < 0, let batch = job.options.afterBatch {
@@ -267,7 +267,7 @@ public enum JobStory {
     }
     let uri = job.objectID.objectURI.flatMap { uri in blocker.map { JobURIs(store: uri.store)[$0] } }
     let id = uri.flatMap { job.managedObjectContext?.persistentStoreCoordinator?.objectID(for: $0) }
-    // A job that was deleted, or cannot be read, has no state to tell.
+    // A job that was deleted or cannot be read has no state to show.
     let before = id.flatMap { try? job.managedObjectContext?.existingObject(with: $0) } as? Job
     guard let before, let blocker else {
       return Next("it runs when the jobs before it have succeeded", "now", command: .retry(name))

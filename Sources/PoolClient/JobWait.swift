@@ -91,19 +91,19 @@ public struct JobWaits: Sendable {
     var obstacle: JobObstacle?
   }
 
-  /// The first one that fits a job applies. For a pool whose queue "mail" is paused and that runs the kinds import and
-  /// mail:
+  /// The first rule that matches a job applies. For a pool that runs the kinds import and mail and whose queue "mail"
+  /// is paused:
   ///
   /// ```text
-  /// wait      scope                             the jobs
-  /// time      scheduled, retryable              whose time has not come
-  /// jobs      blocked, pending                  that others must end before
-  /// paused    ready, of the queue mail          an obstacle that the pool has named
-  /// worker    ready, of no kind of the list     that no plugin of any pool runs
+  /// wait      scope                             matches
+  /// time      scheduled, retryable              jobs whose time has not come
+  /// jobs      blocked, pending                  jobs that run after others
+  /// paused    ready, of the queue mail          jobs for which the pool names an obstacle
+  /// worker    ready, neither import nor mail    jobs that no plugin of any pool runs
   /// turn      ready                             all others
   /// ```
   ///
-  /// Without an answer of a pool, only the first two and "pool: ready" are known.
+  /// If no pool has answered, the rules are the first two and "pool: ready".
   private let rules: [Rule]
 
   /// - Parameters:
@@ -155,7 +155,7 @@ public struct JobWaits: Sendable {
     }
   }
 
-  /// The rule for a job, in memory: for lists, where each job is at hand.
+  /// The rule for a job that is in memory, as in a list.
   private func rule(_ job: Job, _ run: JobRun?) -> Rule? {
     guard run == nil || job.state != .available else { return nil }
     return rules.first { $0.scope.contains(job) }
@@ -166,10 +166,9 @@ public struct JobWaits: Sendable {
       .replacingOccurrences(of: "T", with: " ").replacingOccurrences(of: "Z", with: " UTC")
   }
 
-  /// Matches the jobs that wait for a reason, and some that run: of two pools, for example, the other one may run a job
-  /// that is ready for this one.
+  /// Matches the jobs that wait for a reason. It also matches jobs that run, since their rows are `available`, too.
   ///
-  /// Jobs of earlier rules are excluded, since the first rule counts. Of the jobs that wait for a turn:
+  /// Jobs of earlier rules are excluded, since the first rule applies. For the jobs that wait for their turn:
   ///
   /// ```text
   /// state is available AND queue != "mail" AND kind IN {import, mail}
@@ -210,7 +209,7 @@ extension JobWaits.Scope {
     return NSCompoundPredicate(andPredicateWithSubpredicates: [JobState.available.predicate, condition])
   }
 
-  /// The part of the predicate that tells the ready jobs of the scope from others.
+  /// The part of the predicate that selects the jobs of the scope among the ready ones.
   private var condition: NSPredicate {
     switch self {
     case .states, .ready: NSPredicate(value: true)

@@ -18,8 +18,8 @@ import Jobs
 ///            list ──/──▶ a filter is typed ──Enter──▶ list with the filter ──Esc──▶ list without it
 /// ```
 ///
-/// What is selected is a job and not a line: newer jobs push it down, and the selection goes with it. Only the first
-/// line stays the first, whichever job has it.
+/// A job is selected, not a line: when newer jobs come, the selection moves down with its job. Only a selection of the
+/// first line stays on the first line.
 package struct JobsScreen: Sendable {
   private enum View { case list, story, keys }
 
@@ -41,7 +41,7 @@ package struct JobsScreen: Sendable {
   private var story: [String] = []
   private var storyOffset = 0
 
-  /// Jobs that can be reached by scrolling. A filter finds older ones.
+  /// The most jobs that can be reached by scrolling. A filter finds older ones.
   private static let most = 1000
   /// Columns of the mark before the selected job.
   package static let markWidth = 2
@@ -68,7 +68,7 @@ package struct JobsScreen: Sendable {
   /// queue=mail timed out    of the queue mail, with "timed out" in what is searched
   /// ```
   ///
-  /// Of two words for one member the last one counts.
+  /// Of two words for the same member the last one counts.
   package static func filter(_ text: String, within base: JobFilter) -> JobFilter {
     var filter = base
     var words: [Substring] = []
@@ -89,8 +89,8 @@ package struct JobsScreen: Sendable {
 
   // MARK: What is shown
 
-  /// Takes the jobs of the list, and the table of them with its header. A selected job that is gone gives its place to
-  /// the one that has it now.
+  /// Takes the jobs of the list, and their table with its header. If the selected job is gone, the job that is now in
+  /// its line is selected.
   package mutating func show(jobs: [String], table lines: [String]) {
     (uris, table) = (jobs, lines)
     // The selected job stays selected when newer ones come.

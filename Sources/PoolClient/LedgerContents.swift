@@ -66,10 +66,10 @@ package enum LedgerLayout {
   /// What the pool knows of the job in an entry.
   ///
   /// ```text
-  /// free ──▶ handedOut ──▶ begun ──▶ free       the attempt has ended, and the job's row says how
-  ///                          ├──▶ suspect ──▶ free    its worker died with several jobs begun; it is handed out again
-  ///                          └──▶ crashed ──▶ free    its worker died with this job only, and the row says so now
-  /// free ──▶ cancelled ──▶ free                 beside the worker's entry, until the row says so
+  /// free ──▶ handedOut ──▶ begun ──▶ free              the attempt has ended, and the job's row says how
+  ///                          ├──▶ suspect ──▶ free    its worker died with several jobs begun: one may have killed it
+  ///                          └──▶ crashed ──▶ free    its worker died with only this job begun; until the row says so
+  /// free ──▶ cancelled ──▶ free                        beside the worker's entry; until the row says so
   /// ```
   package enum State: UInt32 {
     case free = 0
@@ -122,10 +122,10 @@ extension LedgerEntry {
   }
 }
 
-/// A ledger as it stands in its file.
+/// What a ledger's file contained when it was read.
 ///
-/// The file may be written while it is read. Each entry is right by itself, since its state is the last thing that
-/// changes; two entries may be of different moments.
+/// A pool may write the file meanwhile. Each entry is consistent, since its state is written last; two entries may be
+/// of different moments.
 package struct LedgerContents: Sendable {
   package var boot: String
   package var name: String
@@ -142,10 +142,11 @@ package struct LedgerContents: Sendable {
     package var description: String { "the ledger \(path) of the pool before this one cannot be used: \(reason)" }
   }
 
-  /// Reads a file that a pool may be writing. It costs a read of the whole file: 132 KiB for a new ledger, and 32 bytes
-  /// for each further job in hand.
+  /// Reads a file that a pool may be writing. It reads the whole file: 132 KiB for up to 4,096 jobs in hand, twice as
+  /// much each time that the ledger was full.
   ///
-  /// - Throws: `Unreadable` for a file that is not there, is nobody's own, is damaged or of another version.
+  /// - Throws: `Unreadable` for a file that does not exist, is not a regular file, may not be read, is damaged, or is
+  ///   of another version.
   package init(path: String) throws(Unreadable) {
     let data: [UInt8]
     do throws(GuardedFile.Refusal) {
@@ -189,7 +190,7 @@ package struct LedgerContents: Sendable {
     }
   }
 
-  /// Nil when an entry holds what no pool writes: then nothing of the file is trusted.
+  /// Nil if an entry has a state that no pool writes: then the whole file counts as damaged.
   private init?(_ bytes: UnsafeRawBufferPointer) {
     func text(_ field: (offset: Int, length: Int)) -> String {
       String(decoding: bytes[field.offset..<field.offset + field.length].prefix { $0 != 0 }, as: UTF8.self)

@@ -11,14 +11,15 @@ import LinuxSystem
 /// periodic/broken.json         {"cron": "0 3 * *"}                                  a problem, "broken"
 /// ```
 ///
-/// Who writes an entry should write a file whose name begins with a dot, and rename it: then no reader sees a half.
+/// A program that writes an entry should write a file whose name begins with a dot and rename it: then no reader sees
+/// half of a file.
 package struct PeriodicDirectory: Sendable {
   private let path: String
 
   package init(path: String) { self.path = path }
 
-  /// The entries, and what is wrong with the other files, by the name of the file. One bad file keeps no other from
-  /// running.
+  /// The entries, and what is wrong with the other files, by the name of the file. A bad file does not keep the others
+  /// from running.
   ///
   /// Throws when the directory cannot be listed.
   package func entries() throws -> (entries: [PeriodicEntry], problems: [String: String]) {
@@ -37,8 +38,8 @@ package struct PeriodicDirectory: Sendable {
     return (entries, problems)
   }
 
-  /// The bytes of a file: at most `PeriodicEntry.maximumSize`, of a regular file that belongs to the pool's user or to
-  /// root. An entry is a command to run something, so a file that somebody else has put there is refused.
+  /// The bytes of a file, at most `PeriodicEntry.maximumSize`. It must be a regular file of the pool's user or of root:
+  /// an entry starts jobs with the pool's rights, so those of other users are refused.
   private func contents(of name: String) throws(BadEntryFile) -> [UInt8] {
     let path = path + "/" + name
     let file: GuardedFile

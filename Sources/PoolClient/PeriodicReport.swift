@@ -43,7 +43,7 @@ public struct PeriodicReport {
   /// print(bad.isEmpty ? "all entries are good" : bad.map(\.name).joined(separator: ", "))
   /// ```
   ///
-  /// It costs a read of each file, and one fetch in the pool's store.
+  /// It reads each file, and makes one fetch in the pool's store.
   ///
   /// - Parameters:
   ///   - queue: the queue directory; its `periodic/` is read.
@@ -165,8 +165,8 @@ public enum PeriodicReportError: Error, Hashable, Sendable, CustomStringConverti
 }
 
 extension StoreReader {
-  /// The last time of each entry for which a job was submitted, by name. The mark of an entry whose times were changed
-  /// since says nothing of the new ones, and is passed over.
+  /// The last time of each entry for which a job was submitted, by name. An entry whose times were changed since has no
+  /// last run: its mark belongs to the former times.
   fileprivate func lastPeriodicRuns(of entries: [PeriodicEntry]) throws -> [String: Date] {
     var runs: [String: Date] = [:]
     try perform { context, _ in

@@ -1,8 +1,7 @@
 import WorkerProtocol
 
-/// Why jobs wait for the store, for people. A worker reports the reason in its protocol (`StoreWait`) when it cannot
-/// begin or save a job, and that it is over when it can; here stand the words for it, long for a story and short for a
-/// table.
+/// Why jobs wait for the store, in words: long ones for a story, short ones for a table. A worker that cannot begin or
+/// save a job reports the reason (`StoreWait`), and reports `over` when it can again.
 package enum StoreWaitText {
   /// The reason in a sentence. Nil where they do not wait any more.
   package static func text(_ reason: StoreWait) -> String? {

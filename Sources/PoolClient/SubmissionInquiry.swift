@@ -86,7 +86,7 @@ public struct SubmissionInquiry {
   /// The reason in the file beside a rejected one.
   private var rejection: Answer? {
     let name = URL(fileURLWithPath: file).lastPathComponent
-    // Without the file the job file was not rejected.
+    // If there is no such file, the job file was not rejected.
     guard let text = try? String(contentsOfFile: "\(QueueLayout(root: queue).rejected)/\(name).error", encoding: .utf8)
     else { return nil }
     let reason = text.split(separator: "\n").first.map(String.init) ?? ""

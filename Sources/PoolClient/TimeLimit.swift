@@ -1,9 +1,10 @@
 import Dispatch
 import Synchronization
 
-/// Ends something that takes too long, again and again until it is stopped: it may begin its next part after each end.
+/// Calls a function when some work has taken too long, and again every 0.2 seconds until the limit is stopped: work of
+/// several statements may begin the next one after one was interrupted.
 package final class TimeLimit: Sendable {
-  /// Something has taken longer than it may.
+  /// The work has taken longer than it may.
   package struct Exceeded: Error {}
 
   private struct State {
@@ -15,10 +16,10 @@ package final class TimeLimit: Sendable {
   /// `nonisolated(unsafe)`: Dispatch's sources may be used from any thread.
   private nonisolated(unsafe) let timer: any DispatchSourceTimer
 
-  /// Seconds between two ends.
+  /// Seconds between two calls.
   private static let interval = 0.2
 
-  /// - Parameter end: called on another thread, and not any more when ``stop()`` has returned.
+  /// - Parameter end: interrupts the work. Called on another thread, and never after ``stop()`` has returned.
   package init(_ seconds: Double, end: @escaping @Sendable () -> Void) {
     timer = DispatchSource.makeTimerSource()
     timer.schedule(deadline: .now() + seconds, repeating: Self.interval)
@@ -34,7 +35,7 @@ package final class TimeLimit: Sendable {
 
   deinit { timer.cancel() }
 
-  /// Whether the time is over, or was when it was stopped.
+  /// Whether the time was over before ``stop()``.
   package var isOver: Bool { state.withLock { $0.isOver } }
 
   package func stop() {
@@ -44,8 +45,8 @@ package final class TimeLimit: Sendable {
 }
 
 extension StoreReader {
-  /// Runs `body`, and ends its statements when they take too long: a condition may look at each job, and a pattern such
-  /// as `(a+)+$` at each text for seconds.
+  /// Runs `body`, and interrupts its statements when it takes too long: a condition may have to read each job, and a
+  /// pattern such as `(a+)+$` may take seconds for one text.
   ///
   /// - Throws: ``TimeLimit/Exceeded``, and what `body` throws.
   package func within<Result>(_ seconds: Double, _ body: () throws -> Result) throws -> Result {

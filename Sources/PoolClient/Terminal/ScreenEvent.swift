@@ -1,5 +1,5 @@
-/// What a person at a terminal, or the terminal, wants of a screen. The command reads bytes and sequences of keys, and
-/// makes these of them; screens know no terminal.
+/// A key that was pressed, or another reason to draw a screen. The command makes these events from the bytes that the
+/// terminal sends; the screens themselves use no terminal.
 package enum ScreenEvent: Equatable, Sendable {
   case key(Character)
   case up, down, pageUp, pageDown, home, enter, escape, backspace

@@ -2,9 +2,9 @@ import CoreData
 
 /// Text from a store or a file, made fit for a terminal.
 ///
-/// What a job prints, an error's message and a file's name come from anybody. A terminal obeys sequences in them: they
-/// could colour what follows, move the cursor over other lines, or set the window's title. A newline would make two
-/// lines of one. So all of it goes through ``escaped(_:)`` before it is printed.
+/// The output of a job, an error's message and a file's name can contain any characters. A terminal obeys sequences in
+/// them: they could colour what follows, move the cursor over other lines, or set the window's title. A newline would
+/// make two lines of one. So pass all such texts through ``escaped(_:)`` before they are printed.
 public enum TerminalText {
   /// The text with escapes in place of everything that a terminal might obey, or that would break a line.
   ///
@@ -42,8 +42,8 @@ public enum TerminalText {
     }
   }
 
-  /// The text cut to `width` columns, the last of them an ellipsis. A wide character that would stick out by half is
-  /// left out.
+  /// The text cut to `width` columns, the last of them an ellipsis. A wide character of which only half
+  /// fits is left out.
   package static func cut(_ text: String, to width: Int) -> String {
     guard self.width(text) > width else { return text }
     var room = width - 1
