@@ -2,8 +2,8 @@ import CoreData
 import Glibc
 package import LinuxSystem
 
-/// A store's file that is being made: a backup, or a copy. It gets its name when it is complete, so that nobody takes a
-/// part for the whole.
+/// A store's file that is being made: a backup, or a copy. It gets its name when it is complete, so that no program
+/// takes a part for the whole.
 ///
 /// Until then it is `.NAME.PURPOSE.UUID.tmp` in the same directory, with a folder for large values of its own. The next
 /// of the same name and purpose removes what a killed process has left.

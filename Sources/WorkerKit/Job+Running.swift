@@ -233,7 +233,7 @@ extension Job {
   /// Submits a further job: it exists exactly if this job's save succeeds. Nothing is submitted, and nil returned, when
   /// another job has its unique key.
   ///
-  /// Throws ``MissingJobError`` for a job in ``JobOptions/after`` that is not there.
+  /// Throws ``MissingJobError`` for a job in ``JobOptions/after`` that does not exist.
   ///
   /// Where another process takes the unique key before the save, the save fails and this job runs again, which finds it
   /// taken.
@@ -278,7 +278,7 @@ extension Job {
   /// ```
   ///
   /// A request names the ones before it by ``JobRequest/label`` in ``JobOptions/after``. Empty for a job that does not
-  /// run. Throws ``MissingJobError`` for the URI of a job that is not there, as a job file is refused.
+  /// run. Throws ``MissingJobError`` for the URI of a job that does not exist; the pool rejects such a job file.
   @discardableResult
   public func submit(_ requests: [JobRequest]) throws -> [Job] {
     guard let context = managedObjectContext, let attempt = JobAttempt.running(self) else { return [] }

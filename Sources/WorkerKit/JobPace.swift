@@ -8,7 +8,7 @@ struct JobPace {
   static let mostGrouped = 64
 
   /// Whether other processes cannot write while a group is saved. Then what its jobs save counts, too. At a server
-  /// nobody waits for a save, and its round trips take as long for one job as for many: there only what the jobs do
+  /// no writer waits for a save, and its round trips take as long for one job as for many: there only what the jobs do
   /// themselves tells how many to save together.
   private let savesExclusively: Bool
   /// Seconds for one job, the recent ones counting more.

@@ -2,10 +2,10 @@ import Glibc
 import LinuxSystem
 import WorkerProtocol
 
-/// Runs jobs one by one on the caller's thread, as a worker does, with nobody at the other end of its connection: for
+/// Runs jobs one by one on the caller's thread, as a worker does, with no pool at the other end of its connection: for
 /// tests of plugins.
 ///
-/// Use it on one thread. What only a pool does is left out: nobody watches the time that a job takes, and a job that
+/// Use it on one thread. What only a pool does is left out: a job that takes too long is not killed, and a job that
 /// ends its process ends the caller's.
 package final class JobTrial {
   private let connection: WorkerConnection

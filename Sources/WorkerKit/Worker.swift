@@ -155,7 +155,7 @@ public protocol Worker: SendableMetatype {
   /// holds its worker until a person cancels it.
   static var timeout: Double? { get }
   /// Seconds of processor time that one attempt may use, with the programs that it starts. Default nil: as much as it
-  /// needs. `--job-cpu` of the pool comes before it. A job that uses more is not asked to stop: it is killed with its
+  /// needs. `--job-cpu` of the pool replaces it. A job that uses more is not asked to stop: it is killed with its
   /// process, up to half a second later, and the attempt has failed with the type "processor-time".
   ///
   /// ```swift
@@ -223,8 +223,8 @@ public protocol Worker: SendableMetatype {
   /// ```
   static var limitPerKey: Int? { get }
   /// How many jobs of this kind may begin in a period, in seconds. Default nil: any number. Use it for a service that
-  /// refuses more: `(jobs: 10, period: 60)`. It holds over all pools that share a store; `--rate` of the pool comes
-  /// before it.
+  /// refuses more: `(jobs: 10, period: 60)`. It holds over all pools that share a store; `--rate` of the pool
+  /// replaces it.
   ///
   /// ```swift
   /// struct Geocoder: Worker {
@@ -235,7 +235,7 @@ public protocol Worker: SendableMetatype {
   /// ```
   static var rate: (jobs: Int, period: Double)? { get }
   /// How many jobs of this kind may run at a time in the whole pool. Default nil: as many as there are workers. Use it
-  /// for work that needs something of which there is little, such as memory. `--limit` of the pool comes before it.
+  /// for work that needs something scarce, such as memory. `--limit` of the pool replaces it.
   ///
   /// ```swift
   /// struct Transcoder: Worker {

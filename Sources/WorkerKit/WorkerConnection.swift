@@ -182,7 +182,7 @@ final class WorkerConnection: @unchecked Sendable {
   private func handle(_ lines: [String]) {
     var messages: [CoordinatorMessage] = []
     for line in lines {
-      // A pool that says what this version does not understand counts as gone, as after `receive`.
+      // A line that this version does not understand counts as the end of the stream, as in `receive`.
       guard let message = try? CoordinatorMessage(line: line) else { return closed() }
       messages.append(message)
     }

@@ -37,7 +37,7 @@ import WorkerProtocol
 ///
 /// Jobs go the way that they go in a worker of a pool: what `run` changes is saved together with the job's success, an
 /// error rolls it back and is kept with the job, conflicts run the job again, checkpoints and submitted jobs are in the
-/// store. What a pool adds from outside is not there: nobody ends a job that takes too long, limits, rates and pauses
+/// store. What only a pool does is missing: a job that takes too long is not ended, limits, rates and pauses
 /// hold nothing back, and a plugin that ends its process ends the test.
 ///
 /// The store is a SQLite file in a temporary directory, which is removed with the object. Use it on one thread; several
