@@ -77,8 +77,8 @@ public final class WALSynchronizer {
   /// Brings all commits to the disk. Waits for the disk, milliseconds on a good one; writers do not wait, unless the
   /// log has to be written again after a failure.
   ///
-  /// - Throws: an `NSError` of the code 134180. The state of the disk is unknown then: try again, and promise nobody
-  ///   what was saved before.
+  /// - Throws: an `NSError` of the code 134180. The state of the disk is unknown then: try again, and do not
+  ///   report earlier saves as safe before it succeeds.
   public func synchronize() throws {
     let log = try currentLog()
     if mustRewrite { try rewrite(log) }
