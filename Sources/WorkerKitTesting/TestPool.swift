@@ -241,7 +241,8 @@ public final class TestPool {
   }
 
   /// Runs jobs whose time has come, those of the highest priority first, until none is left: also those that they
-  /// submit, those that wait for them, and further attempts that are due at once. Jobs of kinds that no worker runs stay.
+  /// submit, those that wait for them, and further attempts that are due at once. Jobs of kinds that no worker runs
+  /// stay.
   ///
   /// ```swift
   /// import WorkerKitTesting
