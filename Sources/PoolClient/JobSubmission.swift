@@ -17,7 +17,7 @@ public struct JobSubmission {
   private let layout: QueueLayout
 
   /// - Parameter queue: the path of the queue directory, which a pool has made.
-  /// - Throws: ``JobSubmissionError`` when it is none; ``FileError`` when this user may not look.
+  /// - Throws: ``JobSubmissionError`` if there is no queue directory; ``FileError`` if this user may not examine it.
   ///
   /// ```swift
   /// import PoolClient

@@ -166,7 +166,8 @@ public struct JobWaits: Sendable {
       .replacingOccurrences(of: "T", with: " ").replacingOccurrences(of: "Z", with: " UTC")
   }
 
-  /// Matches the jobs that wait for a reason. It also matches jobs that run, since their rows are `available`, too.
+  /// Matches the jobs that wait for a reason, and jobs that run, whose rows are `available`, too: the filter excludes
+  /// those.
   ///
   /// Jobs of earlier rules are excluded, since the first rule applies. For the jobs that wait for their turn:
   ///

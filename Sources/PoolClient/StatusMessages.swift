@@ -266,7 +266,7 @@ public struct StatusReply: Codable, Equatable, Sendable {
     public var running: Int
     /// Jobs that stay because unfinished ones wait for them. Delete with `evenIfAwaited` to have them wait no more.
     public var awaited: Int
-    /// They were not there, or in none of the states.
+    /// Jobs that do not exist, or are in none of the states.
     public var missing: Int
 
     package init(running: Int, awaited: Int, missing: Int) {

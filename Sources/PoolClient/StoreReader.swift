@@ -24,15 +24,15 @@ public final class StoreReader {
   public let jobURIs: JobURIs
   /// Whether pools of several hosts may share the store.
   public let isShared: Bool
-  /// What the pools of other hosts have begun, by job: their ledgers cannot be read here.
+  /// The jobs that pools of other hosts run, from their status: their ledgers cannot be read here.
   private var otherRuns: [Int64: JobRun] = [:]
-  /// Why jobs wait: as if no pool ran, before ``note(_:_:)`` says otherwise.
+  /// Why jobs wait. Until ``note(_:_:)`` is called, it is as if no pool ran.
   public internal(set) var waits = JobWaits(nil)
   /// Whether filters may not find out what the pool's `--redact` hides: for readers on behalf of a person who cannot
   /// read the store itself.
   package var keepsSecrets = false
-  /// Throws where reading must not go on: asked between jobs that are looked at one by one, of which
-  /// ``interruptStatements`` knows nothing.
+  /// Throws if reading must end. Called between jobs that are checked one by one outside of SQL statements, which
+  /// ``interruptStatements`` cannot end.
   package var checkTime: () throws -> Void = {}
 
   /// Opens the app's store. Nothing is created or written.
@@ -63,7 +63,7 @@ public final class StoreReader {
     }
   }
 
-  /// Throws a sentence for a place at which there can be no store, or is none. A server is not asked.
+  /// Throws an error with a reason if there is no store at a place, or can be none. A server is not asked.
   ///
   /// ```swift
   /// import PoolClient
@@ -436,7 +436,7 @@ public struct JobRun: Hashable, Sendable {
   public let pid: Int32
   /// When the worker said that the job began.
   public let since: Date
-  /// Its host, where pools of several share the store; nil where that is this one.
+  /// The worker's host, if pools of several hosts share the store; nil for this host.
   public var host: String?
 }
 

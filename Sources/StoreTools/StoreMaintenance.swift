@@ -94,8 +94,8 @@ public final class StoreMaintenance {
   /// Reads the whole file and its indexes, and returns their faults, and the missing files of external data; empty for
   /// a good store.
   ///
-  /// It takes as long as reading the file, and others may read and write meanwhile. At most a hundred faults are told,
-  /// each as one line. A store with faults should be replaced by a backup.
+  /// It takes as long as reading the file, and others may read and write meanwhile. At most a hundred faults are
+  /// returned, each as one line. A store with faults should be replaced by a backup.
   ///
   /// - Throws: errors of SQLite, where the file cannot be read at all.
   ///

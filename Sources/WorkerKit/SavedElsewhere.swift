@@ -1,6 +1,6 @@
 import WorkerProtocol
 
-/// What other workers have saved: a bounded number of objects; beyond that only that there were more.
+/// The objects that other workers have saved. Beyond 10,000 it drops them all and only notes that there were more.
 struct SavedElsewhere: Equatable, Sendable {
   static let limit = 10_000
   private(set) var objects: [SavedChange: [ObjectURI]] = [:]
