@@ -29,10 +29,10 @@
 /// hold may leave its context at any time; unlike on Apple's platforms its memory is freed a little later. Objects are
 /// equal only if they are the same instance, and a context has one instance for each ID.
 ///
-/// What happens otherwise: use on another queue is a data race, which `-com.apple.CoreData.ConcurrencyDebug 1` turns
-/// into an end of the process with a sentence that names the object. Reading a property of a fault whose context was
-/// freed ends the process. After a reset a property reads as nil. After a saved deletion the attributes keep the values
-/// that the object had read, those of an object that was a fault are nil, and so are its to-one relationships.
+/// What happens otherwise: use on another queue is a data race; with `-com.apple.CoreData.ConcurrencyDebug 1` it traps
+/// with a message that names the object. Reading a property of a fault whose context was freed traps. After a reset a
+/// property reads as nil. After a saved deletion the attributes keep the values that the object had read; attributes
+/// and to-one relationships of an object that was a fault read as nil.
 ///
 /// The states of an object, and what leads from one to the next:
 ///
@@ -73,7 +73,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   }
   /// The key of the object's ID; 0 before the ID is first asked for.
   ///
-  /// Positive: `Z_PK` of the object's row. Negative: a temporary key, from a counter of the process that descends. The
+  /// Positive: `Z_PK` of the object's row. Negative: a temporary key, from a descending counter of the process. The
   /// sign alone tells whether an ID is permanent.
   final var key: Int64 = 0
   /// Made by `objectID` at its first use and dropped by `become(_:of:)`. Most objects of a fetch are never asked for
@@ -168,7 +168,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// Combinations that occur:
   ///
   /// ```text
-  /// fault                    no values, or a row that woke nobody yet: `snapshot` may be there
+  /// fault                    no values, or a row for which `awakeFromFetch()` has not run yet
   /// fault + unborn           made without a context: the first access copies the defaults
   /// fault + gone             left its context by a reset: reads as nil
   /// (none)                   clean, with values
@@ -235,9 +235,9 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// }
   /// ```
   ///
-  /// Without a context it belongs nowhere until `NSManagedObjectContext.insert(_:)`, or until an object of a context
-  /// refers to it. It has values and relationships before; objects without a context that refer to each other hold each
-  /// other. The class should be the one that the entity names.
+  /// With nil the object has no context until `NSManagedObjectContext.insert(_:)`, or until an object of a context
+  /// refers to it. Its values and relationships can be set before. Objects without a context that refer to each other
+  /// retain each other. The class should be the one that the entity names.
   public init(entity: NSEntityDescription, insertInto context: NSManagedObjectContext?) {
     layout = entity.layout
     state = [.fault, .unborn]
@@ -284,9 +284,9 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// Creates an object without a context, for the context to fill. Core Data instantiates the class that a model names
   /// with it.
   ///
-  /// Programs have no use for it: an object that they make with it belongs to no context, as with
-  /// `init(entity:insertInto:)` and nil. It is `required` because the class is known at run time only, and
-  /// `convenience` so that a subclass without designated initialisers of its own inherits it.
+  /// Programs take `init(entity:insertInto:)` with nil instead, which does the same. It is `required` because the class
+  /// is known at run time only, and `convenience` so that a subclass without designated initialisers of its own
+  /// inherits it.
   public required convenience init(unborn entity: NSEntityDescription) {
     self.init(entity: entity, insertInto: nil)
   }
@@ -323,7 +323,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     if key == 0 { key = NSManagedObjectID.nextTemporaryKey() }
   }
 
-  // // not inlined: `objectID` of a saved object is one comparison and one load.
+  // Not inlined, so that `objectID` of a saved object is one comparison and one load.
   @inline(never)
   private final func settleTemporaryKey() {
     ensureKey()
@@ -385,16 +385,16 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   public final var entity: NSEntityDescription { layout.entity }
 
   /// The context that the object belongs to. Nil for an object that was made without one, after its deletion was saved,
-  /// after a reset, and once the context is freed. The object does not hold it: keep the context as long as its objects
-  /// are used.
+  /// after a reset, and once the context is freed. The object does not retain it: keep the context as long as its
+  /// objects are used.
   ///
   /// ```swift
   /// await book.managedObjectContext?.perform { print(book.title ?? "") }
   /// ```
   ///
-  /// Nil tells a program that an object it kept is of no use any more. It fires no fault, and the concurrency check
-  /// lets every thread read it, so that code on another queue can call `perform(_:)` as above. Code that may run while
-  /// the object is deleted or the context reset keeps the context itself instead.
+  /// Nil tells a program that the object it kept can no longer be saved. Reading it fires no fault, and the concurrency
+  /// check lets every thread read it, so that code on another queue can call `perform(_:)` as above. Code that may run
+  /// while the object is deleted or the context reset keeps the context itself instead.
   ///
   /// Source: Apple's documentation of `managedObjectContext`.
   public final var managedObjectContext: NSManagedObjectContext? { reference?.context }
@@ -436,9 +436,9 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// print(book.isDeleted, book.managedObjectContext == nil)  // false true
   /// ```
   ///
-  /// The objects that delete rules take along become deleted when the event ends or the context saves, not at once:
-  /// `processPendingChanges()` shows them. A merge can make it true as well: another context has deleted the row, and
-  /// the next save writes nothing for it.
+  /// Objects that a Cascade rule deletes with this one become deleted when the event ends, by `processPendingChanges()`
+  /// or a save, not at once. A merge can make it true as well: another context has deleted the row, and the next save
+  /// writes nothing for it.
   ///
   /// What happens otherwise: a screen that keeps a deleted object shows the former values after the save. Test
   /// `managedObjectContext == nil` too.
@@ -477,8 +477,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// print(book.hasChanges, book.hasPersistentChangedValues)  // true false
   /// ```
   ///
-  /// The three states are kept by the context, so this is one test of bits whatever the number of properties, and fires
-  /// no fault.
+  /// It tests three bits that the context keeps: O(1), and it fires no fault.
   ///
   /// A new object that was deleted before any save counts as changed until the event ends. Transient properties count
   /// too. Ask `hasPersistentChangedValues` where the question is whether a save would write something.
@@ -528,9 +527,9 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// Whether changes of properties outside the model leave the object unchanged. Always true: the context does not see
   /// such properties.
   ///
-  /// A stored property of the class that is not in the model, such as a cache, is the class's own affair: setting it
-  /// calls no observer and marks nothing. Overriding it has no effect. To have a computed property follow others in the
-  /// model make it a transient attribute.
+  /// Setting a stored property of the class that is not in the model, such as a cache, calls no observer and does not
+  /// mark the object as updated. Overriding this property has no effect. Make a value that the context should follow a
+  /// transient attribute of the model.
   ///
   /// Source: Apple's documentation of `contextShouldIgnoreUnmodeledPropertyChanges`.
   open class var contextShouldIgnoreUnmodeledPropertyChanges: Bool { true }
@@ -550,11 +549,11 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// }
   /// ```
   ///
-  /// What it sets is part of the insertion. It does not run again in the parent to which a child saves the object, nor
-  /// for rows of a batch insertion. Use it for values that a model's default cannot express. The default does nothing.
+  /// What it sets is part of the insertion. It does not run again in the parent to which a child saves the object. Use
+  /// it for values that a model's default cannot express. The default does nothing.
   ///
-  /// It runs on the context's queue, before the initialiser returns. A batch insertion makes no such call: give its
-  /// rows the values themselves.
+  /// It runs on the context's queue, before the initialiser returns. A batch insertion does not call it: give its rows
+  /// the values themselves.
   ///
   /// Source: Apple's documentation of `awakeFromInsert()`.
   open func awakeFromInsert() {}
@@ -577,8 +576,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// Use it to compute transient values. Changes made here are not recorded, so the object stays clean, and the inverse
   /// of a relationship is not set: set none. After a refresh or a merge it runs again. The default does nothing.
   ///
-  /// It runs on the context's queue, once for each object that is used, so keep it short. A class that overrides it
-  /// makes the first use of each object a little slower.
+  /// It runs on the context's queue, once for each object that is used, so keep it short.
   ///
   /// Source: Apple's documentation of `awakeFromFetch()`.
   open func awakeFromFetch() {}
@@ -606,8 +604,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// - Parameter flags: which of these it was.
   open func awakeFromSnapshotEvents(_ flags: NSSnapshotEventType) {}
 
-  /// Called before a save of the object's changes or of its deletion, of the child's save and of the parent's.
-  /// Overrides call super.
+  /// Called before a save of the object's changes or of its deletion: in a child context, and again in its parent when
+  /// that saves. Overrides call super.
   ///
   /// ```swift
   /// final class Note: NSManagedObject {
@@ -625,7 +623,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// no change. It runs before validation. The default does nothing.
   ///
   /// Use it for values that follow from others, such as a date of change. It runs for each changed object of each save,
-  /// on the context's queue, so keep it short. A batch update calls none.
+  /// on the context's queue, so keep it short. Batch requests do not call it.
   ///
   /// Source: Apple's documentation of `willSave()`.
   open func willSave() {}
@@ -652,8 +650,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// }
   /// ```
   ///
-  /// It runs on the context's queue. In a child context it runs after the save into the parent, when the store has
-  /// nothing of it yet.
+  /// It runs on the context's queue. In a child context it runs after the save into the parent, before the changes
+  /// reach the store.
   ///
   /// A save that fails does not call it. Work that must not be lost with the process does not belong here: the process
   /// may end between the save and the call. Submit a job in the same save instead, or read the history.
@@ -685,8 +683,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// Source: Apple's documentation of `prepareForDeletion()`.
   open func prepareForDeletion() {}
 
-  /// Called before the object drops its values in a refresh, and while it still has them. Not called when an object
-  /// that nobody holds is freed, nor by a reset. The default does nothing.
+  /// Called before a refresh drops the object's values, which can still be read. Not called when an object that the
+  /// program does not retain is freed, nor by a reset. The default does nothing.
   ///
   /// ```swift
   /// final class Note: NSManagedObject {
@@ -700,11 +698,11 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// }
   /// ```
   ///
-  /// It runs on the context's queue. Release here what refers to the object's values; whatever stays keeps showing the
-  /// former ones. Do not change properties: the changes would be dropped at once.
+  /// It runs on the context's queue. Release here what was made from the object's values: it would keep the former
+  /// ones. Do not change properties: the changes would be dropped at once.
   ///
   /// An object that a refresh leaves with its changes (`mergeChanges: true`) does not become a fault and gets no call;
-  /// it gets `awakeFromSnapshotEvents(_:)`. So does every object of a roll-back.
+  /// it gets `awakeFromSnapshotEvents(_:)`, as the objects of a roll-back do.
   ///
   /// What happens otherwise: an observation that stays hears of the refresh, and a handler that reads properties then
   /// fills the fault at once.
@@ -734,17 +732,17 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// }
   /// ```
   ///
-  /// It runs on the context's queue. Otherwise the cache shows the value from before the refresh.
+  /// It runs on the context's queue. Without it the cache above would keep the value from before the refresh.
   ///
   /// It comes after `willTurnIntoFault()` in the same call of `refresh(_:mergeChanges:)` or `refreshAllObjects()`,
   /// before the context posts `NSManagedObjectContextObjectsDidChange`. A merge of other contexts' saves reads an
-  /// object that has values again without the two calls; `awakeFromFetch()` tells of that.
+  /// object that has values again without the two calls, and calls `awakeFromFetch()`.
   ///
   /// Source: Apple's documentation of `didTurnIntoFault()`.
   open func didTurnIntoFault() {}
 
-  /// The property's value, which fires a fault: numbers as NSNumber, to-many relationships as an NSMutableSet or
-  /// NSMutableOrderedSet of this moment, whose changes do not change the relationship, nil for no value.
+  /// The property's value, nil for no value. Numbers come as NSNumber, to-many relationships as an NSMutableSet or
+  /// NSMutableOrderedSet that is a copy: changing it does not change the relationship. Fires a fault.
   ///
   /// ```swift
   /// let pages = book.value(forKey: "pages") as? Int
@@ -754,7 +752,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// A key that the entity does not have goes to `value(forUndefinedKey:)`, except "objectID", "self", "entity",
   /// "managedObjectContext" and the states such as "isInserted". Key paths, predicates in memory, sort descriptors and
   /// sections call an override; accessors and stores do not. Use `mutableSetValue(forKey:)` for a set whose changes
-  /// change the relationship. An access by name costs a look-up that generated accessors do not need.
+  /// change the relationship.
   ///
   /// It costs a look-up by name and, for numbers, a box: about 55 instructions for a name of up to 15 bytes of UTF-8,
   /// and several hundred for a longer one. Use generated accessors in loops. Call it on the context's queue.
@@ -776,9 +774,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// property, a value of a type that the property cannot hold, and an object of another context. Call it on the
   /// context's queue. Accessors do not call an override.
   ///
-  /// Unlike a fetch or a save it never throws: whether the model's rules hold is asked by the next save, or by
-  /// `validateValue(_:forKey:)`. Take it where the key is data, such as an import of columns, and generated accessors
-  /// everywhere else.
+  /// It does not validate: the next save or `validateValue(_:forKey:)` checks the model's rules. Take it where the key
+  /// is data, such as an import of columns, and generated accessors everywhere else.
   ///
   /// ```swift
   /// let columns: [String: Any] = ["title": "Emma", "pages": 474]
@@ -814,7 +811,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
     return computedValue(at: path)
   }
 
-  /// Sets the value for a key that the entity does not have. The default traps, as above.
+  /// Sets the value for a key that the entity does not have. The default traps.
   ///
   /// ```swift
   /// final class Note: NSManagedObject {
@@ -827,8 +824,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// }
   /// ```
   ///
-  /// Override it where `setValue(_:forKey:)` or a batch of key-value pairs sets properties that are not in the model.
-  /// The context does not notice such a change, so it marks nothing as updated.
+  /// Override it where code sets properties that are not in the model by name. The context does not notice such a
+  /// change, so the object is not marked as updated.
   ///
   /// Source: Apple's documentation of `setValue(_:forUndefinedKey:)`.
   open func setValue(_ value: Any?, forUndefinedKey key: String) { unknownKey(key) }
@@ -846,8 +843,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// a method puts into `value` is not stored.
   ///
   /// It reads nothing from the store if the object has its values. Call it on the context's queue. Use it in a form, to
-  /// refuse a value when it is typed; a save calls it anyway, and a program that skips it loses nothing but the early
-  /// answer.
+  /// refuse a value when it is typed; every save calls it anyway.
   ///
   /// - Parameters:
   ///   - value: what would be set; numbers as `NSNumber`, a to-many relationship as a set.
@@ -892,8 +888,8 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// failures are one error 1560 with the single ones under `NSDetailedErrorsKey`. Runs after `willSave()`.
   ///
   /// Use it for rules over several properties; `validateValue(_:forKey:)` is for one property, and rules of the model
-  /// need no code. It runs on the context's queue, in a child's save and in the parent's. Batch requests call none. The
-  /// save lists the errors of all objects.
+  /// need no code. It runs on the context's queue, in a child's save and in the parent's. Batch requests do not call
+  /// it. The save's error lists the errors of all objects.
   ///
   /// - Throws: the error of a single failure, or 1560 with all of them. Codes: 1570 to 1590 for missing values and
   ///   numbers of related objects, 1610 to 1680 for the limits of a model, 1550 for other rules.
@@ -910,7 +906,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   ///
   ///   override func validateForUpdate() throws {
   ///     try super.validateForUpdate()
-  ///     // What was sent does not change any more.
+  ///     // A sent invoice must not change.
   ///     if committedValues(forKeys: ["sentAt"])["sentAt"] is Date { throw CocoaError(.managedObjectValidation) }
   ///   }
   /// }
@@ -961,8 +957,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
 
 /// The reason why an object's values were replaced. Raw values are Apple's.
 ///
-/// Several bits are never set together here. Compare with `contains(_:)`, since the type is a set on Apple's platforms
-/// too.
+/// A call has exactly one of the bits. Test it with `contains(_:)`, as on Apple's platforms.
 ///
 /// ```swift
 /// final class Note: NSManagedObject {
@@ -984,7 +979,7 @@ public struct NSSnapshotEventType: OptionSet, Sendable {
 
   /// The object's insertion was undone: it left its context.
   ///
-  /// Sent to the object, though it belongs to no context any more: its values can still be read.
+  /// The call comes after it left, and its values can still be read.
   public static let undoInsertion = NSSnapshotEventType(rawValue: 1 << 1)
   /// The object's deletion was undone, or its insertion redone.
   ///
@@ -992,11 +987,11 @@ public struct NSSnapshotEventType: OptionSet, Sendable {
   public static let undoDeletion = NSSnapshotEventType(rawValue: 1 << 2)
   /// A change of the object was undone or redone.
   ///
-  /// Once for each step of undo, after all of its objects have their former values.
+  /// The call comes once for each undo, after all of its objects have their former values.
   public static let undoUpdate = NSSnapshotEventType(rawValue: 1 << 3)
   /// The context was rolled back.
   ///
-  /// Only objects with a row: new ones have left the context.
+  /// Only objects with a row get the call: new ones have left the context.
   public static let rollback = NSSnapshotEventType(rawValue: 1 << 4)
   /// A refresh or a merge read the row again while the object had changes.
   ///
