@@ -6,7 +6,7 @@ package struct BatchResult {
   package var count = 0
   /// Empty unless the request asks for IDs.
   ///
-  /// In the order of the writing; for deletions those that delete rules took along are among them.
+  /// In the order of writing. A deletion's include the rows that Cascade rules deleted.
   package var ids: [NSManagedObjectID] = []
 
   package init(count: Int = 0, ids: [NSManagedObjectID] = []) {

@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// Lets other threads cancel a running fetch and follow its progress.
 ///
-/// Three threads meet here: the one that reads, the context's queue, and whoever cancels. No lock is held while a row
-/// is read; the counters are atomic words.
+/// Three threads meet here: the one that reads, the context's queue, and the one that cancels. No lock is held while a
+/// row is read; the counters are atomic words.
 ///
 /// A cancellation must reach a server's statement whichever comes first, the statement or the cancellation:
 ///
@@ -23,7 +23,7 @@ internal import Synchronization
 /// ```
 ///
 /// The lock orders the two: either `cancel()` finds `ending`, or the reader's question comes after the unlock and finds
-/// `isStopped`. In between both may happen, so what `ending` does must be harmless twice.
+/// `isStopped`. Both may happen, so `ending` may run twice and must allow it.
 ///
 /// A SQLite store needs no `ending`: its statements ask `isCancelled` themselves (`SQLiteConnection.listening`).
 package final class FetchControl: Sendable {
@@ -36,8 +36,8 @@ package final class FetchControl: Sendable {
   var isCancelled: Bool { isStopped.load(ordering: .relaxed) }
   var count: Int { rowsRead.load(ordering: .relaxed) }
 
-  /// Any thread, any number of times; also before the fetch begins and after it has ended. It waits for nothing but an
-  /// `ending` that runs.
+  /// Any thread, any number of times; also before the fetch begins and after it has ended. It waits only for a running
+  /// `ending`.
   func cancel() {
     isStopped.store(true, ordering: .sequentiallyConsistent)
     ending.withLock { $0?() }
@@ -55,24 +55,19 @@ package final class FetchControl: Sendable {
     if isCancelled { end?() }
   }
 
-  /// The thread that reads calls it once in 256 rows.
+  /// The thread that reads calls it once in 256 rows, because a block on a queue costs more than reading a row.
   ///
   /// `nonisolated(unsafe)`: set before reading begins and removed after it has ended.
-  ///
-  /// Not each row reports, because a block on a queue costs more than reading a row.
   nonisolated(unsafe) var report: (@Sendable () -> Void)?
 
-  /// Counts one row; called by the thread that reads.
-  ///
-  /// Called for each row by all stores' readers.
+  /// Counts one row. The reader of each store calls it, on the thread that reads.
   package func countRow() {
     if rowsRead.wrappingAdd(1, ordering: .relaxed).newValue % 256 == 0 { report?() }
   }
 
   /// Whether the caller may report, because no other thread is reporting. After true, call `endReport()`.
   ///
-  /// At most one block waits on the context's queue: a queue that is busy for a second does not find a thousand reports
-  /// afterwards.
+  /// So at most one report waits on the context's queue, even if the queue is busy for a second.
   func beginReport() -> Bool { !isReporting.exchange(true, ordering: .relaxed) }
   func endReport() { isReporting.store(false, ordering: .relaxed) }
 }

@@ -19,12 +19,12 @@
 /// B-TREE FOR ORDER BY sorts the rows that were found. A SCAN of a large table that returns few rows wants a fetch
 /// index on the compared attribute: see `NSFetchIndexDescription`.
 ///
-/// `NSManagedObjectContext.explain(_:)` makes it. It executes the fetch, so its time is that of one run with the caches
-/// as they are.
+/// `NSManagedObjectContext.explain(_:)` makes it by executing the fetch once, with the caches as they are.
 public struct FetchExplanation: Sendable, CustomStringConvertible {
   /// A statement of the fetch at one store.
   ///
-  /// One fetch may have several: one for each store, and for a fetch in batches only the one that finds the objects.
+  /// One for each store. Of a fetch in batches it is the statement that finds the objects, without those of the
+  /// batches.
   public struct Statement: Sendable {
     /// The place of the store; nil for a store in memory.
     public let storeURL: URL?

@@ -17,18 +17,18 @@
 /// `NSDeletedObjectsKey`.
 ///
 /// It is one transaction, whatever the number of rows, and other writers wait for it. It writes at once: a rollback of
-/// the context does not bring the rows back. Unsaved changes of the context do not count, and an object that was
-/// changed in memory and deleted so is a conflict at its next save.
+/// the context does not bring the rows back. Unsaved changes of the context do not count. An object with unsaved
+/// changes whose row is deleted is a conflict at its next save.
 ///
 /// SQLite and PostgreSQL stores execute it, a SQLite store at `/dev/null` too. Stores in memory, binary, XML and atomic
 /// stores throw 134091, and read-only ones 134030.
 ///
 /// Take it to delete more rows than a program wants to load. Take `NSManagedObjectContext.delete(_:)` where
 /// `prepareForDeletion()` or validation counts, or where the deletion has to be undone. Execute it on the context's
-/// queue. To delete in portions, which lets other writers in between, give the fetch request a limit and repeat it
+/// queue. To let other writers in between, delete in portions: give the fetch request a limit and execute it again
 /// until the count is 0.
 ///
-/// How it goes about related rows, in one transaction: the rows of the fetch are collected in a temporary table;
+/// How it treats related rows, in one transaction: the rows of the fetch are collected in a temporary table;
 /// Cascade rules add theirs, round by round, until a round finds none; Deny rules are checked; references from the rows
 /// that stay are cleared; the rows go. Entities without relationships need none of that.
 ///
@@ -50,9 +50,9 @@ open class NSBatchDeleteRequest: NSPersistentStoreRequest {
   /// `.resultTypeObjectIDs` keeps the ID of each deleted row in memory.
   ///
   /// ```swift
-  /// let oldest = NSFetchRequest<Book>(entityName: "Book")
-  /// oldest.fetchLimit = 10_000
-  /// let request = NSBatchDeleteRequest(fetchRequest: oldest)
+  /// let read = NSFetchRequest<Book>(entityName: "Book")
+  /// read.predicate = NSPredicate(format: "isRead == YES")
+  /// let request = NSBatchDeleteRequest(fetchRequest: read)
   /// request.resultType = .resultTypeCount
   /// let count = (try context.execute(request) as? NSBatchDeleteResult)?.result as? Int ?? 0
   /// ```
@@ -84,8 +84,8 @@ open class NSBatchDeleteRequest: NSPersistentStoreRequest {
   /// try context.execute(NSBatchDeleteRequest(objectIDs: [book.objectID]))
   /// ```
   ///
-  /// For IDs that a program has, such as those of another request. An object that the context has is not told: merge
-  /// the result, or take `NSManagedObjectContext.delete(_:)`. Temporary IDs have no row and are passed over.
+  /// For IDs that a program has, such as those of another request. Objects of the context do not learn of it: merge the
+  /// result, or take `NSManagedObjectContext.delete(_:)`. Temporary IDs have no row.
   ///
   /// Source: Apple's documentation of `init(objectIDs:)`.
   public convenience init(objectIDs objects: [NSManagedObjectID]) {
@@ -124,13 +124,13 @@ public enum NSBatchDeleteRequestResultType: UInt, Sendable {
   ///
   /// An error is thrown, never returned as `false`.
   case resultTypeStatusOnly = 0
-  /// The IDs of all deleted rows, those that delete rules took along included: `[NSManagedObjectID]`.
+  /// The IDs of all deleted rows, those that Cascade rules deleted included: `[NSManagedObjectID]`.
   ///
   /// What `mergeChanges(fromRemoteContextSave:into:)` wants under `NSDeletedObjectsKey`.
   case resultTypeObjectIDs = 1
   /// The number of these rows: `Int`.
   ///
-  /// For a message, or to know whether a deletion in portions is at its end.
+  /// 0 shows that a deletion in portions is complete.
   case resultTypeCount = 2
 }
 

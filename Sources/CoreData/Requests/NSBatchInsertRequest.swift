@@ -1,5 +1,5 @@
-/// Inserts many rows of one entity directly into the store: no objects are made, only missing mandatory values are
-/// noticed (1570), and no context is told.
+/// Inserts many rows of one entity directly into the store: no objects are made and no context is told. Only mandatory
+/// values (1570) and the width of numbers (1610, 1620) are validated.
 ///
 /// ```swift
 /// var number = 0
@@ -21,18 +21,18 @@
 /// `overwrite` write the values that the new row names into the existing one.
 ///
 /// It is one transaction, whatever the number of rows, and other writers wait for it; nothing is written if it throws.
-/// Rows take neither an object each nor a dictionary each with a handler, so memory stays level. Tell contexts by
+/// A handler fills the same dictionary or object for each row, so memory does not grow with the rows. Tell contexts by
 /// passing `.objectIDs` results to `NSManagedObjectContext.mergeChanges(fromRemoteContextSave:into:)` under
 /// `NSInsertedObjectsKey`.
 ///
 /// Executing it throws 134070 for an unknown or abstract entity, an unknown key, and a value of another type; 134091
-/// for a store that takes no batch requests, as stores in memory, binary and XML stores; 134030 for a read-only store.
+/// for a store that takes no batch requests (in memory, binary, XML); 134030 for a read-only store.
 ///
 /// Take it for more rows than a program wants to hold as objects: an import, or the first content of a store. Take
 /// objects and saves where hooks, validation or to-many relationships count. Execute it on the context's queue, best in
 /// a background context: the call returns when all rows are committed.
 ///
-/// Objects, a batch and what each does:
+/// What a save of objects and a batch insertion do:
 ///
 /// | | Objects and `save()` | `NSBatchInsertRequest` |
 /// | --- | --- | --- |
@@ -41,7 +41,7 @@
 /// | default values of the model | set | set |
 /// | to-many relationships | set | not possible |
 /// | memory | each object until the save | a few rows |
-/// | contexts | know the objects | have to be told |
+/// | contexts | know the objects | need a merge |
 /// | undo | possible | not possible |
 ///
 /// Source: Apple's documentation of `NSBatchInsertRequest`.
@@ -79,8 +79,7 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
   /// ```
   ///
   /// The store's transaction is open while it is called: a handler that waits for a network keeps other writers
-  /// waiting. Do not save, and execute no other request, from inside of it. The dictionary is the same one, emptied,
-  /// for each row.
+  /// waiting. Do not save or execute a request in the handler. All calls get the same dictionary, emptied.
   ///
   /// Source: Apple's documentation of `dictionaryHandler`.
   open var dictionaryHandler: ((NSMutableDictionary) -> Bool)?
@@ -88,8 +87,8 @@ open class NSBatchInsertRequest: NSPersistentStoreRequest {
   /// Called on the executing thread once for each row with an object that has no context: fill it and return false, or
   /// return true when there are no more rows. All calls get the same object, with the default values set again.
   ///
-  /// Typed accessors check names and types where a dictionary's keys are text; it costs setting the values and no
-  /// allocation for each row. Keep nothing of the object: the next call changes it.
+  /// The compiler checks names and types of accessors, where a dictionary's keys are text. A row costs no allocation.
+  /// Do not keep the object: the next call changes it.
   ///
   /// Source: Apple's documentation of `managedObjectHandler`.
   open var managedObjectHandler: ((NSManagedObject) -> Bool)?

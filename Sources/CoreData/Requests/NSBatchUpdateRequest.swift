@@ -1,5 +1,5 @@
 /// Writes new values into all rows of an entity that match a predicate, directly in the store: no objects are made,
-/// only missing mandatory values are noticed (1570), and no context is told.
+/// `propertiesToUpdate` says what is validated, and no context is told.
 ///
 /// ```swift
 /// let request = NSBatchUpdateRequest(entityName: "Book")
@@ -54,7 +54,7 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
   /// ```
   ///
   /// The store evaluates it: what `NSFetchRequest.predicate` says of SQL stores holds. Unsaved changes of the context
-  /// do not count. A fetch index on a compared attribute spares a reading of the whole table.
+  /// do not count.
   ///
   /// Source: Apple's documentation of `predicate`.
   open var predicate: NSPredicate?
@@ -81,8 +81,7 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
   /// with an unknown one, or with a value of another type throws 134070; nil for a mandatory attribute throws 1570, a
   /// number that is too large or too small for its attribute 1610 or 1620.
   ///
-  /// One UPDATE of the table in place of a row by row change: `pages + 1` is computed by the database, so two processes
-  /// that do it at once both count.
+  /// The database computes `pages + 1` in one UPDATE, so no increment is lost when two processes do it at once.
   ///
   /// Source: Apple's documentation of `propertiesToUpdate`.
   open var propertiesToUpdate: [AnyHashable: Any]?
@@ -108,8 +107,8 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
   /// Empty leaves open which rows are the first.
   package final var order: [NSSortDescriptor] = []
 
-  /// Whether rows that others are writing are passed over, instead of waiting for them. A SQLite file has one writer at
-  /// a time, so there are none.
+  /// Whether rows that other transactions have locked are passed over, instead of waiting for them. A SQLite file has
+  /// one writer at a time and no locked rows.
   package final var skipsLockedRows = false
 
   init(entity: NSEntityDescription?, name: String) {
@@ -156,7 +155,7 @@ public enum NSBatchUpdateRequestResultType: UInt, Sendable {
   case updatedObjectIDsResultType = 1
   /// The number of these rows: `Int`.
   ///
-  /// For a message, or to see whether any row matched.
+  /// 0 if no row matched.
   case updatedObjectsCountResultType = 2
 }
 

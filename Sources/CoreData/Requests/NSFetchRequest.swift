@@ -131,16 +131,14 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// `@unchecked Sendable`: an entity in use is immutable.
   private struct WeakEntity: @unchecked Sendable { weak var entity: NSEntityDescription? }
 
-  /// Called when the request was executed by its name.
-  ///
-  /// Only a request by name: one with an entity of its own keeps that.
+  /// Called when the request was executed. A request with an entity of its own keeps that.
   final func note(executed entity: NSEntityDescription?) {
     guard settings.entity == nil else { return }
     executedEntity.withLock { if $0.entity !== entity { $0.entity = entity } }
   }
 
-  /// The entity to fetch. A request that was made with a name has none before it is executed; then it has that of the
-  /// last context's model. Setting it sets `entityName`.
+  /// The entity to fetch. A request that was made with a name has none before it is executed; afterwards it has the
+  /// entity of the last executing context's model. Setting it sets `entityName`.
   ///
   /// Set it to an entity of the executing context's model. The stores find one of another model by its name too, but
   /// unsaved changes are compared with the description itself and would not take part.
@@ -194,8 +192,8 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   ///
   /// Nil values come first in ascending order. Strings are compared by their bytes unless the descriptor has a selector
   /// such as `localizedStandardCompare:`. SQL stores take key paths through to-one relationships, and no comparator
-  /// closures (134070). Give a last descriptor that tells all objects apart where pages are fetched with `fetchOffset`:
-  /// objects that compare equal come in no fixed order.
+  /// closures (134070). Where pages are fetched with `fetchOffset`, end with a descriptor of a unique property: objects
+  /// that compare equal come in no fixed order.
   ///
   /// Without sort descriptors the order may differ from one fetch to the next: do not rely on it, not even where it
   /// looks like the order of insertion. A fetched results controller traps without them.
@@ -219,8 +217,8 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// entity: then all matching rows are read first.
   ///
   /// Set it wherever a program uses the first results only: the others are neither read nor made. Give sort descriptors
-  /// with it, since without them it is open which objects are the first. Set `includesPendingChanges` to false where
-  /// unsaved changes do not matter and the table is large.
+  /// with it: without them the store may return any of the matching objects. Set `includesPendingChanges` to false
+  /// where unsaved changes do not matter and the table is large.
   ///
   /// Source: Apple's documentation of `fetchLimit`.
   open var fetchLimit: Int {
@@ -242,8 +240,8 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// The store still steps over the skipped rows: to read on from a known object of a large table, compare with its
   /// value instead, as in `title > %@`. Beyond the end the result is empty.
   ///
-  /// It belongs with sort descriptors: without them two pages may have one object in common and lack another. Rows that
-  /// are written between two pages move the later ones. The store applies it unless unsaved changes count, the context
+  /// It needs sort descriptors: without them one object may be on two pages and another on none. Rows that are written
+  /// between two fetches move the later rows. The store applies it unless unsaved changes count, the context
   /// has a parent, or several stores hold the entity.
   ///
   /// Source: Apple's documentation of `fetchOffset`.
@@ -267,7 +265,7 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// that makes its elements at their first use.
   ///
   /// Take a number a little above what is visible at once: a smaller one costs more queries, a larger one reads rows
-  /// that nobody looks at. It has no effect on IDs, dictionaries and counts. A row that is deleted between the fetch
+  /// that are not shown. It has no effect on IDs, dictionaries and counts. A row that is deleted between the fetch
   /// and its batch is a missing row: see `NSManagedObjectContext.shouldDeleteInaccessibleFaults`.
   ///
   /// Source: Apple's documentation of `fetchBatchSize`.
@@ -363,13 +361,10 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// let stored = try context.count(for: request)  // as the store has it
   /// ```
   ///
-  /// It costs a look at each unsaved object, and the store cannot apply limit and offset. Has no effect on
-  /// dictionaries, which always come from the stores.
+  /// With unsaved changes it costs a test of each changed object, and the store cannot apply limit and offset. It has
+  /// no effect on dictionaries, which always come from the stores.
   ///
   /// In a child context, unsaved changes of the parents take part too: the parent fetches with the same setting.
-  ///
-  /// What happens otherwise: with true a new object that matches comes although no store has it, and an object whose
-  /// change is not saved is judged by its present value.
   ///
   /// Source: Apple's documentation of `includesPendingChanges`.
   open var includesPendingChanges: Bool {
@@ -451,8 +446,8 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   }
 
   /// The columns by which a dictionary result is grouped: names or property descriptions. Aggregates are computed for
-  /// each group. Any other result type throws 134070. Names are read as descriptions once the entity is known. Default:
-  /// nil.
+  /// each group. Any other result type throws 134070. Once the entity is known, the getter returns property
+  /// descriptions in place of names. Default: nil.
   ///
   /// ```swift
   /// let count = NSExpressionDescription()
@@ -467,8 +462,8 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// for row in try context.fetch(request) { print(row["author.name"] ?? "", row["count"] ?? 0) }
   /// ```
   ///
-  /// Every other column of `propertiesToFetch` has to be an aggregate: the fetch throws 134070 otherwise, since it
-  /// would be open which row's value it has. A SQL database groups by itself; no row of the table comes into memory.
+  /// Every other column of `propertiesToFetch` has to be an aggregate, since the rows of a group have different values:
+  /// the fetch throws 134070 otherwise. A SQL database groups by itself; no row of the table comes into memory.
   ///
   /// Source: Apple's documentation of `propertiesToGroupBy`.
   open var propertiesToGroupBy: [Any]? {
@@ -495,8 +490,9 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
     set { settings.havingPredicate = newValue }
   }
 
-  /// Whether objects whose values were read get those that the store has now, as by `refresh(_:mergeChanges:)` with
-  /// `mergeChanges`: unsaved changes stay. Otherwise they stay as they are. Default: false.
+  /// Whether the fetch also refreshes fetched objects that have values already, as `refresh(_:mergeChanges:)` with true
+  /// does: they get the store's present values, and unsaved changes stay. Default: false, which leaves them as they
+  /// are.
   ///
   /// ```swift
   /// let request = NSFetchRequest<Book>(entityName: "Book")
@@ -504,9 +500,8 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// let books = try context.fetch(request)  // with what other processes have saved
   /// ```
   ///
-  /// Each object with values is refreshed and reported as such when the event ends: observers hear of every one,
-  /// changed or not. Merging what others save (`automaticallyMergesChangesFromParent`) tells what changed, and costs
-  /// less.
+  /// Each object with values is reported as refreshed when the event ends, whether it changed or not. Merging the saves
+  /// of other contexts (`automaticallyMergesChangesFromParent`) reports only what changed, and costs less.
   ///
   /// Source: Apple's documentation of `shouldRefreshRefetchedObjects`.
   open var shouldRefreshRefetchedObjects: Bool {
@@ -568,8 +563,8 @@ package struct FetchSettings {
 
   /// The properties that fetched objects have; nil for all.
   ///
-  /// Nil stands for all properties: with `returnsObjectsAsFaults` false the objects are filled anyway, and names that
-  /// the entity lacks are passed over, as on Apple's platforms.
+  /// With `returnsObjectsAsFaults` false the objects are filled anyway. Names that the entity lacks are passed over, as
+  /// on Apple's platforms.
   func partialProperties(of entity: NSEntityDescription) -> Set<String>? {
     guard returnsObjectsAsFaults, let propertiesToFetch, !propertiesToFetch.isEmpty else { return nil }
     let names = propertiesToFetch.compactMap { $0 as? String ?? ($0 as? NSPropertyDescription)?.name }

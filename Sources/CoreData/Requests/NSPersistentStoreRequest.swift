@@ -5,15 +5,14 @@
 /// print(request.requestType == .batchDeleteRequestType)  // true
 /// ```
 ///
-/// A store of a program's own switches over it in `execute(_:with:)`, and throws for kinds that it does not know.
+/// A program's own store switches over it in `execute(_:with:)`, and throws for kinds that it does not know.
 ///
 /// Source: Apple's documentation of `NSPersistentStoreRequestType`.
 public enum NSPersistentStoreRequestType: UInt, Sendable {
   /// `NSFetchRequest`, and requests about history.
   case fetchRequestType = 1
-  /// A save. Contexts save without making such a request.
-  ///
-  /// `NSSaveChangesRequest` has it: a store of a program's own gets one for each save.
+  /// `NSSaveChangesRequest`. Only a program's own `NSIncrementalStore` gets one, for each save; contexts save to other
+  /// stores without a request.
   case saveRequestType = 2
   /// `NSBatchInsertRequest`.
   case batchInsertRequestType = 5
@@ -48,15 +47,15 @@ open class NSPersistentStoreRequest: NSObject, NSCopying {
   /// request.affectedStores = coordinator.persistentStore(for: url).map { [$0] }
   /// ```
   ///
-  /// Use it where one entity lives in several files, to read or write one of them; for a fixed division, configurations
-  /// of the model say it once. A request whose stores are all passed over finds and changes nothing; a batch insertion
-  /// throws 134070 then, and a history request 134091.
+  /// Use it where one entity lives in several files, to read or write one of them; for a fixed division use
+  /// configurations of the model. A request whose stores are all passed over finds and changes nothing; a batch
+  /// insertion throws 134070 then, and a history request 134091.
   ///
   /// Source: Apple's documentation of `affectedStores`.
   open var affectedStores: [NSPersistentStore]?
 
-  /// The kind of the request, by which a store of a program's own tells what to do. `.fetchRequestType` unless a
-  /// subclass says otherwise.
+  /// The kind of the request, which tells a program's own store what to do. `.fetchRequestType` unless a subclass says
+  /// otherwise.
   ///
   /// Source: Apple's documentation of `requestType`.
   open var requestType: NSPersistentStoreRequestType { .fetchRequestType }
@@ -76,8 +75,7 @@ open class NSPersistentStoreRequest: NSObject, NSCopying {
 }
 
 /// The types of fetch results: managed objects, object IDs, dictionaries and numbers. Programs use it as
-/// `NSFetchRequest<any NSFetchRequestResult>`, where the type of the results is not known; no type of theirs has to
-/// conform.
+/// `NSFetchRequest<any NSFetchRequestResult>`, where the type of the results is not known, and conform no type to it.
 ///
 /// ```swift
 /// func fetchAll(_ request: NSFetchRequest<any NSFetchRequestResult>, in context: NSManagedObjectContext) throws {
@@ -104,7 +102,7 @@ extension NSNumber: NSFetchRequestResult {}
 /// let count = try context.fetch(request).first?.intValue ?? 0
 /// ```
 ///
-/// Exactly one of the four: a combination of them is none of Apple's types, and is read as a fetch of objects here.
+/// Take exactly one of the four: a combination fetches objects.
 ///
 /// Source: Apple's documentation of `NSFetchRequestResultType`.
 public struct NSFetchRequestResultType: OptionSet, Sendable {

@@ -7,7 +7,7 @@
 /// if let result = try context.execute(request) as? NSBatchUpdateResult { print(result.result as? Int ?? 0) }
 /// ```
 ///
-/// `NSManagedObjectContext.execute(_:)` says which request gives which subclass. A store of a program's own returns one
+/// `NSManagedObjectContext.execute(_:)` says which request gives which subclass. A program's own store returns one
 /// from `execute(_:with:)`.
 ///
 /// Source: Apple's documentation of `NSPersistentStoreResult`.

@@ -4,11 +4,11 @@
 /// an insertion. A batch request writes a change for each row.
 ///
 /// ```swift
-/// func print(_ change: NSPersistentHistoryChange) {
+/// func log(_ change: NSPersistentHistoryChange) {
 ///   switch change.changeType {
-///   case .insert: Swift.print("new", change.changedObjectID.uriRepresentation())
-///   case .update: Swift.print("changed", change.updatedProperties?.map(\.name).sorted() ?? [])
-///   case .delete: Swift.print("deleted", change.tombstone ?? [:])
+///   case .insert: print("new", change.changedObjectID.uriRepresentation())
+///   case .update: print("changed", change.updatedProperties?.map(\.name).sorted() ?? [])
+///   case .delete: print("deleted", change.tombstone ?? [:])
 ///   }
 /// }
 /// ```
@@ -41,16 +41,15 @@ public enum NSPersistentHistoryChangeType: Int, Sendable {
 /// }
 /// ```
 ///
-/// It has no values but those of a tombstone: read the object for the present ones, which may be of a later
-/// transaction, and expect that it is gone. Changes of entities that the model lacks are left out.
+/// It has no values except a tombstone's. The object itself has the present values, which a later transaction may have
+/// written, or it is deleted by now. Changes of entities that the model lacks are left out.
 ///
 /// Source: Apple's documentation of `NSPersistentHistoryChange`.
 ///
 /// `@unchecked Sendable`: immutable once a request has returned it; the values of a tombstone do not change.
 public final class NSPersistentHistoryChange: NSObject, NSCopying, @unchecked Sendable {
-  /// The number of the change, ascending within its store.
-  ///
-  /// Ascending in the order of writing, also over transactions. Numbers of deleted changes are not used again.
+  /// The number of the change in its store, ascending in the order of writing, also over transactions. Numbers of
+  /// deleted changes are not used again.
   public let changeID: Int64
   /// The object's ID. After a deletion no object has it any more.
   ///
@@ -76,7 +75,7 @@ public final class NSPersistentHistoryChange: NSObject, NSCopying, @unchecked Se
   /// them where their members changed.
   public let updatedProperties: Set<NSPropertyDescription>?
 
-  /// A transaction holds its changes; only a change that was fetched without its transaction holds it.
+  /// A transaction retains its changes; only a change that was fetched without its transaction retains it.
   private weak var containing: NSPersistentHistoryTransaction?
   private let held: NSPersistentHistoryTransaction?
 
@@ -147,8 +146,8 @@ extension NSPersistentHistoryChange: NSFetchRequestResult, KeyValueReadable {
 
 /// The entities of fetch requests about history. No store has rows of them.
 ///
-/// Without them a predicate could not name properties of a history: a request's entity tells which of the two kinds it
-/// is about, by identity.
+/// A history request compares its fetch request's entity with these by identity, to tell whether it is about
+/// transactions or changes.
 enum HistoryEntities {
   private static let model: NSManagedObjectModel = {
     let model = NSManagedObjectModel()

@@ -42,7 +42,7 @@
 /// ```
 ///
 /// Write the token after the work that follows from the transaction: a reader that ends in between sees the transaction
-/// again, which is better than never.
+/// again, and misses none.
 ///
 /// Source: Apple's documentation of `NSPersistentHistoryChangeRequest`.
 open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
@@ -73,15 +73,12 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   /// }
   /// ```
   ///
-  /// Ask for counts or IDs where they are enough: each change is an object in memory. A type that does not fit the cast
-  /// gives nil.
+  /// Take `.transactionsOnly` or `.statusOnly` where they are enough: the other types read every change into memory.
   ///
   /// Source: Apple's documentation of `resultType`.
   open var resultType: NSPersistentHistoryResultType
 
   /// The token that the request was made with; nil for a request made with a date.
-  ///
-  /// It says where a kept request begins, such as for a message.
   ///
   /// Source: Apple's documentation of `token`.
   open var token: NSPersistentHistoryToken? {
@@ -133,7 +130,7 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   open class func fetchHistory(after date: Date) -> NSPersistentHistoryChangeRequest { Self.make(.fetch, .date(date)) }
 
   /// Reads the transactions after a token; nil reads all. Executing it throws 134301 if some of them were deleted:
-  /// start again with nil, and read the objects themselves anew.
+  /// start again with nil, and read the objects again.
   ///
   /// ```swift
   /// do {
@@ -216,9 +213,9 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   /// try context.execute(NSPersistentHistoryChangeRequest.deleteHistory(before: Date() - week))
   /// ```
   ///
-  /// A program that is the only reader deletes what is older than the longest time in which it may not have run. The
-  /// rows themselves stay; the file gets no smaller, since SQLite keeps the free pages for what comes next;
-  /// `NSSQLiteManualVacuumOption` gives them back when the store is opened.
+  /// A date must leave each reader time to read: take the longest time for which a reader may be off. The rows of
+  /// objects stay. The file does not shrink, since SQLite keeps free pages for later rows; `NSSQLiteManualVacuumOption`
+  /// gives them back when the store is opened.
   ///
   /// Source: Apple's documentation of `deleteHistory(before:)`.
   open class func deleteHistory(before date: Date) -> NSPersistentHistoryChangeRequest {
@@ -232,8 +229,8 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
   /// try context.execute(NSPersistentHistoryChangeRequest.deleteHistory(before: passed))
   /// ```
   ///
-  /// It is one transaction, and other writers wait for it. Otherwise the history grows with each save. Any thread may
-  /// make the request; execute it on the context's queue.
+  /// It is one transaction in each store, and other writers of the store wait for it. Any thread may make the request;
+  /// execute it on the context's queue.
   ///
   /// With several readers take the smallest of their tokens: a reader whose token's successor is gone gets 134301 and
   /// has to read everything.
@@ -281,7 +278,7 @@ open class NSPersistentHistoryChangeRequest: NSPersistentStoreRequest {
 public enum NSPersistentHistoryResultType: Int, Sendable {
   /// `true`.
   ///
-  /// For a deletion whose size does not matter. A reading with it tells only that the token is not too old.
+  /// For deleting. A reading with it tells only that the token is not too old.
   case statusOnly = 0
   /// The IDs of the changed objects, one for each change: `[NSManagedObjectID]`.
   ///
@@ -291,7 +288,7 @@ public enum NSPersistentHistoryResultType: Int, Sendable {
   case count = 2
   /// `[NSPersistentHistoryTransaction]` whose `changes` are nil.
   ///
-  /// One query of one table: who saved what, and when, at the smallest cost.
+  /// One query of one table: who saved, and when.
   case transactionsOnly = 3
   /// `[NSPersistentHistoryChange]`.
   ///

@@ -19,8 +19,8 @@
 /// Immutable and `Sendable`: any thread. Two tokens are equal if they name the same stores with the same numbers. It
 /// has no order of its own in Swift; a predicate can compare tokens.
 ///
-/// What happens otherwise: a token that is written before the transactions were handled skips them after a crash; one
-/// that is older than the deleted history makes the next reading throw 134301.
+/// What happens otherwise: a program that writes the token before it has handled the transactions loses them in a
+/// crash. A token that is older than the deleted history makes the next reading throw 134301.
 ///
 /// Source: Apple's documentation of `NSPersistentHistoryToken`; the archive as a store of Apple's holds one.
 public final class NSPersistentHistoryToken: NSObject, NSCopying, NSSecureCoding, Codable, Sendable {

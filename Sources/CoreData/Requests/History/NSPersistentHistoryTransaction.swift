@@ -12,8 +12,8 @@
 /// same transaction as the rows. A read-only property of it can be named in the predicate of a history request:
 /// `author`, `bundleID`, `contextName`, `processID`, `storeID`, `timestamp`, `token`, `transactionNumber`.
 ///
-/// Take its `objectIDNotification()` to merge it into a context, its `token` to go on from there, and `author` to tell
-/// one's own saves from others'.
+/// Take its `objectIDNotification()` to merge it into a context, its `token` to read on from there, and `author` to
+/// tell the program's own saves from those of others.
 ///
 /// Source: Apple's documentation of `NSPersistentHistoryTransaction`.
 ///
@@ -25,12 +25,11 @@ public final class NSPersistentHistoryTransaction: NSObject, NSCopying, @uncheck
   public let timestamp: Date
   /// The changes in the order in which they were written; nil if only transactions were requested.
   ///
-  /// One for each object. A save with many rows has as many objects in memory here: ask for `.transactionsOnly` where
-  /// they are not needed.
+  /// One for each changed object, all of them in memory: ask for `.transactionsOnly` where they are not needed.
   public package(set) var changes: [NSPersistentHistoryChange]?
   /// The number of the transaction in its store, from 1 upwards. Numbers of deleted transactions are not used again.
   ///
-  /// Ascending in the order of the commits of one store. Numbers of two stores have nothing to do with each other.
+  /// Ascending in the order of the commits of one store. Numbers of different stores cannot be compared.
   public let transactionNumber: Int64
   /// The store's UUID.
   ///
@@ -42,11 +41,11 @@ public final class NSPersistentHistoryTransaction: NSObject, NSCopying, @uncheck
   public let bundleID: String
   /// The name of the process that wrote it.
   ///
-  /// Not the number of the process, which the operating system gives anew to others.
+  /// Not the process's number, which the operating system reuses.
   public let processID: String
   /// The `name` of the context that saved; nil if it had none.
   ///
-  /// For people: set it for contexts whose saves one wants to recognise in a log.
+  /// Set it for contexts whose saves you want to recognise in a log.
   public let contextName: String?
   /// The `transactionAuthor` of the context that saved; nil if it had none.
   ///
@@ -84,8 +83,8 @@ public final class NSPersistentHistoryTransaction: NSObject, NSCopying, @uncheck
 
   // MARK: Fetching
 
-  /// The entity for fetch requests about transactions. Its attributes are the properties above. No store has rows of
-  /// it.
+  /// The entity for fetch requests about transactions. Its attributes are the properties above, without `changes`. No
+  /// store has rows of it.
   ///
   /// `NSPersistentHistoryTransaction.fetchRequest` has it already.
   ///
