@@ -1,9 +1,9 @@
 /// What a context's data are, now and after each change: an asynchronous sequence that
 /// `NSManagedObjectContext.values(for:)` and `values(of:as:)` make. An addition to Apple's API.
 ///
-/// Each iterator observes on its own, from its first element on, and keeps the context. If the consumer is slower than
-/// the changes, it gets the newest state next and none of those between: nothing is computed, and nothing kept, for an
-/// element that nobody takes.
+/// Each iterator observes on its own, from its first element on, and retains the context. If the loop is slower than
+/// the changes, it gets the newest state next and none of those between: nothing is computed or kept for an element
+/// that the loop does not take.
 ///
 /// The observation ends with the iterator: when the loop is left, the task is cancelled, or the sequence ends or
 /// throws. The sequence is `Sendable` if its elements are; several tasks may iterate over it then.
@@ -35,10 +35,10 @@
 ///   element 3
 /// ```
 ///
-/// A signal only says "look": what is new is found out when somebody asks, so a loop that is never continued costs the
-/// context one flag for each change.
+/// A signal only says "look": `take()` finds out what is new, so a loop that does not go on costs the context one flag
+/// for each change.
 ///
-/// What happens otherwise: a context that the program frees stays, with its objects, as long as a loop waits.
+/// What happens otherwise: a context that the program releases lives on with its objects as long as a loop waits.
 public struct ContextValues<Element>: AsyncSequence {
   /// Errors of the fetch and of the closure that makes the values.
   ///
@@ -130,7 +130,7 @@ public struct ContextValues<Element>: AsyncSequence {
 
 extension ContextValues: Sendable where Element: Sendable {}
 
-/// Says that an iterator may find something new. Several changes that nobody has heard of are one signal.
+/// Says that an iterator may find something new. Several changes before the iterator looks are one signal.
 ///
 /// The stream keeps the newest element only, so that signals do not add up. `yield` is safe on any thread, and does
 /// nothing after the loop has ended.
@@ -144,7 +144,7 @@ struct ChangeSignal: Sendable {
 
 /// The answer of a source to the question for an element.
 ///
-/// `unchanged` comes when a signal was left from before the last `take`: the loop waits on.
+/// `unchanged` comes when a signal is older than the last `take`: the loop waits on.
 enum TakenValue<Element> {
   case element(Element)
   /// Nothing changed since the last element.
@@ -173,9 +173,8 @@ protocol ValueSource<Element>: AnyObject {
 /// A source and the context on whose queue it is used. The source is made with the first element, and stopped with this
 /// object.
 ///
-/// Two owners of time meet here: the task, which may end at any moment and on any thread, and the queue, on which the
-/// source has to be released because its observers are the context's. So `deinit` hands the source over and keeps
-/// nothing.
+/// The task may end at any moment and on any thread, but the source must be released on the queue because its observers
+/// are the context's. So `deinit` hands the source to the queue.
 ///
 /// `@unchecked Sendable`: `source` is used on the context's queue, and by `deinit`, which hands it to that queue.
 private final class ContextObservation<Element>: @unchecked Sendable {
@@ -204,7 +203,6 @@ private final class ContextObservation<Element>: @unchecked Sendable {
   /// objects and their values are of one moment.
   nonisolated(nonsending) func take() async throws -> TakenValue<Element> {
     try await context.perform {
-      // Values and the list of objects are those of the same moment.
       self.context.processEvent()
       let source = self.source ?? self.makeSource(self.signal)
       self.source = source

@@ -19,8 +19,6 @@
 ///
 /// A program that keeps a list of its own applies `difference` to it, and takes the values of `updatedIDs` anew. One
 /// that shows the whole takes the collection as it is.
-///
-/// Not part of Apple's API.
 public struct FetchedSnapshot<Value>: RandomAccessCollection {
   /// The values, in the request's order.
   ///
@@ -29,7 +27,7 @@ public struct FetchedSnapshot<Value>: RandomAccessCollection {
   /// The IDs of the objects that the values are of, at the same places. That of an object that was not saved yet is
   /// temporary; its save brings another element, with the permanent ID.
   ///
-  /// Use them to get at the objects in another context, or as stable identities of rows.
+  /// Use them to find the objects in another context, or as stable identities of rows.
   public let objectIDs: [NSManagedObjectID]
   /// The objects whose values were changed, or refreshed, since the element before, and that are still here.
   ///
@@ -57,14 +55,12 @@ public struct FetchedSnapshot<Value>: RandomAccessCollection {
     self.updatedIDs = updatedIDs
   }
 
-  /// What leads from the IDs of the element before to these: insertions, removals, and moves as pairs of both. Of the
-  /// first element all are insertions. An object that only has other values is not in it: see `updatedIDs`.
+  /// The insertions and removals that turn the IDs of the element before into these; a move is an associated pair. In
+  /// the first element all are insertions. An object that only has other values is not in it: see `updatedIDs`.
   ///
-  /// It is computed when it is asked for, in time proportional to the number of IDs and to the number of differences
-  /// between them.
-  ///
-  /// Keep it in a constant: each access computes it again, where two lists of 10,000 IDs that differ in ten places take
-  /// some 100,000 comparisons (Myers, "An O(ND) Difference Algorithm and Its Variations", 1986).
+  /// Keep it in a constant: each access computes it again, in time proportional to the number of IDs times the number
+  /// of differences. Two lists of 10,000 IDs that differ in ten places take some 100,000 comparisons (Myers, "An O(ND)
+  /// Difference Algorithm and Its Variations", 1986).
   public var difference: CollectionDifference<NSManagedObjectID> {
     objectIDs.difference(from: previousIDs).inferringMoves()
   }

@@ -5,7 +5,8 @@
 /// which are `NSManagedObjectID`s. Linux has no table views; a program that draws its own compares two snapshots, or
 /// shows the last one. Apple's class of this name belongs to UIKit and AppKit.
 ///
-/// An identifier occurs once. Methods that name an unknown identifier, or add a known one, trap.
+/// An identifier occurs once: adding it again traps, and so does a method about the items of an unknown section.
+/// Deletions ignore unknown identifiers, and positions of unknown ones are `NSNotFound`.
 ///
 /// ```swift
 /// let snapshot = NSDiffableDataSourceSnapshotReference()
@@ -14,8 +15,8 @@
 /// print(snapshot.numberOfItems, snapshot.index(ofItemIdentifier: book.objectID))  // 1 0
 /// ```
 ///
-/// Costs: finding a section is a search of the sections, finding an item's position one of the items; the number of
-/// items is kept. It belongs to one thread at a time.
+/// Finding a section searches the sections, finding an item's position searches the items. Use it on one thread at a
+/// time.
 ///
 /// Source: Apple's documentation of `NSDiffableDataSourceSnapshotReference` in UIKit.
 open class NSDiffableDataSourceSnapshotReference: NSObject, NSCopying {
@@ -40,7 +41,7 @@ open class NSDiffableDataSourceSnapshotReference: NSObject, NSCopying {
   open var numberOfSections: Int { sections.count }
   /// The identifiers of the sections, in order, empty sections included.
   ///
-  /// Of a controller without sections one empty name, "".
+  /// A controller without a section key path has one section, named "".
   ///
   /// Source: Apple's documentation of `sectionIdentifiers`.
   open var sectionIdentifiers: [Any] { sections.map(\.identifier.base) }
@@ -57,15 +58,15 @@ open class NSDiffableDataSourceSnapshotReference: NSObject, NSCopying {
   open var itemIdentifiers: [Any] { sections.flatMap { $0.items.map(\.base) } }
   /// The items whose content changed although they may be at the same place.
   ///
-  /// A controller lists the objects here whose values changed: show them anew, wherever they are. Items that a program
-  /// reloads are here in the order of its calls.
+  /// A controller lists the objects whose values changed: show them again. Items that a program reloads are here in the
+  /// order of its calls.
   open var reloadedItemIdentifiers: [Any] { reloadedItems.map(\.base) }
   /// The sections whose content changed although they may be at the same place.
   ///
   /// A controller lists none.
   open var reloadedSectionIdentifiers: [Any] { reloadedSections.map(\.base) }
 
-  /// How many items a section has; 0 for an empty one.
+  /// How many items a section has.
   ///
   /// Traps for a section that the snapshot does not have.
   open func numberOfItems(inSection sectionIdentifier: Any) -> Int { sections[place(sectionIdentifier)].items.count }
@@ -140,7 +141,7 @@ open class NSDiffableDataSourceSnapshotReference: NSObject, NSCopying {
 
   /// Removes items; unknown ones are ignored.
   ///
-  /// Their section stays, empty perhaps. Their marks of a reload go. O(n).
+  /// Their section stays, even if it is empty then. They leave `reloadedItemIdentifiers`. O(n).
   open func deleteItems(withIdentifiers identifiers: [Any]) {
     let leaving = Set(identifiers.map(key))
     for place in sections.indices { sections[place].items.removeAll(where: leaving.contains) }
@@ -150,8 +151,8 @@ open class NSDiffableDataSourceSnapshotReference: NSObject, NSCopying {
 
   /// Removes sections with their items; unknown ones are ignored.
   ///
-  /// Items of a deleted section may be added to another one afterwards. Marks of a reload go with their items and
-  /// sections.
+  /// Items of a deleted section may be added to another one afterwards. Deleted items and sections leave the lists of
+  /// reloaded ones.
   open func deleteSections(withIdentifiers sectionIdentifiers: [Any]) {
     let leaving = Set(sectionIdentifiers.map(key))
     for section in sections where leaving.contains(section.identifier) {
@@ -161,16 +162,14 @@ open class NSDiffableDataSourceSnapshotReference: NSObject, NSCopying {
     keepPresentReloads()
   }
 
-  /// Removes all items of all sections.
-  ///
-  /// The sections go too, and no mark of a reload stays.
+  /// Removes all sections with their items, and empties the lists of reloaded ones.
   open func deleteAllItems() {
     sections = []
     sectionOfItem = [:]
     keepPresentReloads()
   }
 
-  /// Whoever shows the snapshot looks up what is to be shown anew: the marks of deleted items and sections go.
+  /// The code that shows the snapshot looks up what was reloaded, so deleted items and sections must not be listed.
   private func keepPresentReloads() {
     reloadedItems.removeAll { sectionOfItem[$0] == nil }
     if reloadedSections.isEmpty { return }
@@ -178,14 +177,14 @@ open class NSDiffableDataSourceSnapshotReference: NSObject, NSCopying {
     reloadedSections.removeAll { !present.contains($0) }
   }
 
-  /// Notes that items show other values.
+  /// Adds items to `reloadedItemIdentifiers`, for the code that shows the snapshot.
   ///
-  /// It only notes them, for whoever shows the snapshot.
+  /// It does not check that the snapshot has them.
   open func reloadItems(withIdentifiers identifiers: [Any]) { reloadedItems += identifiers.map(key) }
 
-  /// Notes that sections show other values.
+  /// Adds sections to `reloadedSectionIdentifiers`, for the code that shows the snapshot.
   ///
-  /// It only notes them, for whoever shows the snapshot.
+  /// It does not check that the snapshot has them.
   open func reloadSections(withIdentifiers sectionIdentifiers: [Any]) {
     reloadedSections += sectionIdentifiers.map(key)
   }
@@ -202,7 +201,7 @@ open class NSDiffableDataSourceSnapshotReference: NSObject, NSCopying {
     return copy
   }
 
-  /// Swift's `Any` may hold anything, and Objective-C's objects are all hashable: this is where the difference shows.
+  /// Apple's identifiers are Objective-C objects, which are all hashable; a value in Swift's `Any` need not be.
   private func key(_ identifier: Any) -> AnyHashable {
     guard let key = identifier as? AnyHashable else {
       fatalError("\(identifier) cannot identify a section or an item of a snapshot: it is not hashable.")

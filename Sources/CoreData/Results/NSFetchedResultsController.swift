@@ -1,7 +1,7 @@
 /// The results of a fetch, sorted and in sections, kept up to date while their context changes.
 ///
 /// Use it on its context's queue. It follows changes from `performFetch()` on if it has a delegate; without one the
-/// results stay as that fetch found them. The context is kept alive.
+/// results stay as that fetch found them. The controller retains the context.
 ///
 /// ```swift
 /// let request = NSFetchRequest<Book>(entityName: "Book")
@@ -26,8 +26,7 @@
 ///
 /// Take it for a list that has to stay right while others save. A list that is shown once needs a fetch only, and one
 /// object needs `NSManagedObjectContextObjectsDidChange`. `NSManagedObjectContext.values(for:)` gives the same results
-/// to an asynchronous loop, without a delegate. What happens otherwise: without a merge the controller does
-/// not know of other contexts' saves; on another thread than the context's its results are a data race.
+/// to an asynchronous loop, without a delegate.
 ///
 /// What happens for one save elsewhere, until a row moves on a screen:
 ///
@@ -45,7 +44,7 @@
 /// Objective-C's generics: compare with `===`, do not cast. Therefore no stored property and no overridable method
 /// depends on `ResultType`, and the members that return results exist a second time in an extension for that type.
 open class NSFetchedResultsController<ResultType>: NSObject {
-  /// Everything is there, in a class without the type parameter: the layout of this class must not depend on
+  /// All state is in this class without the type parameter: the layout of the controller must not depend on
   /// `ResultType`, since delegates get it under another type (`reinterpreted`).
   final let results: FetchedResults
 
@@ -65,7 +64,7 @@ open class NSFetchedResultsController<ResultType>: NSObject {
   /// Source: Apple's documentation of `init(fetchRequest:managedObjectContext:sectionNameKeyPath:cacheName:)`.
   ///
   /// - Parameters:
-  ///   - fetchRequest: must have sort descriptors, if only an empty array of them; traps without.
+  ///   - fetchRequest: must have sort descriptors, an empty array at least; traps if they are nil.
   ///   - sectionNameKeyPath: the key path of an object's section name; nil makes one section. The first sort descriptor
   ///     must sort the objects by section. Use an attribute or transient attribute of the model: other Swift properties
   ///     are not found, and make `performFetch()` throw.
@@ -97,13 +96,11 @@ open class NSFetchedResultsController<ResultType>: NSObject {
   /// try controller.performFetch()
   /// ```
   ///
-  /// The program has to hold the delegate. Its methods run on the context's queue, when an event of the context ends.
-  /// Default: nil, with which no change is followed and none costs anything.
+  /// Weak: the program has to retain the delegate. Its methods run on the context's queue, when an event of the context
+  /// ends. Default: nil, with which no change is followed and none costs anything.
   ///
-  /// Held weakly.
-  ///
-  /// Setting it to nil stops the following: the results then stay as they are, and a later delegate hears of changes
-  /// from then on only. Call `performFetch()` after such a gap.
+  /// With nil the results stay as they are, and a delegate that is set later hears of later changes only. Call
+  /// `performFetch()` after such a gap.
   ///
   /// Source: Apple's documentation of `delegate`.
   open var delegate: (any NSFetchedResultsControllerDelegate)? {
@@ -124,7 +121,7 @@ open class NSFetchedResultsController<ResultType>: NSObject {
 
   /// The context in which the request is fetched.
   ///
-  /// Held strongly: the controller's objects stay usable while it exists.
+  /// The controller retains it, so its objects stay usable.
   open var managedObjectContext: NSManagedObjectContext { results.context }
   /// The key path by which objects are put into sections, as it was given; nil for one section.
   ///
@@ -149,8 +146,8 @@ open class NSFetchedResultsController<ResultType>: NSObject {
   /// print(controller.fetchedObjects?.count ?? 0)
   /// ```
   ///
-  /// A second call fetches anew, as after a change of the request. Without a limit, objects are fetched in the batches
-  /// of `fetchBatchSize`.
+  /// Call it again after a change of the request. Without a limit, objects are fetched in the batches of
+  /// `fetchBatchSize`.
   ///
   /// It ends the context's event first, and costs the fetch and, with sections, a reading of the section's name for
   /// each object.
@@ -175,8 +172,8 @@ open class NSFetchedResultsController<ResultType>: NSObject {
   ///
   /// Call it before the request of a controller with a cache is changed: `performFetch()` throws 134060 otherwise.
   ///
-  /// The next `performFetch()` makes it anew. A file that cannot be removed does no harm: a cache whose store has been
-  /// written since is not used.
+  /// The next `performFetch()` writes a new cache. A file that cannot be removed does no harm: a cache whose store has
+  /// been written since is not used.
   ///
   /// Source: Apple's documentation of `deleteCache(withName:)`.
   open class func deleteCache(withName name: String?) { SectionCache.delete(name) }

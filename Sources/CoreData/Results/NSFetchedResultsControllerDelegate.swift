@@ -15,7 +15,7 @@
 public enum NSFetchedResultsChangeType: UInt, Sendable {
   /// It is new among the results.
   ///
-  /// A new object, or one that matches the predicate by now.
+  /// A new object, or one that now matches the predicate.
   case insert = 1
   /// It is no longer among the results.
   ///
@@ -23,12 +23,12 @@ public enum NSFetchedResultsChangeType: UInt, Sendable {
   case delete = 2
   /// Its values changed, and with them its place.
   ///
-  /// Another place among the rows that stayed: a row that only gives way to an inserted one has not moved. Show its
-  /// values anew as well.
+  /// Its place among the rows that stayed is another: a row whose index changes because of insertions before it has not
+  /// moved. Show its values again too.
   case move = 3
   /// Its values changed, its place did not.
   ///
-  /// A change of a related object that the order or the section depends on is no update, if the row stays.
+  /// If only a related object changed, and the row keeps its place, no update is reported.
   case update = 4
 }
 
@@ -62,9 +62,9 @@ public protocol NSFetchedResultsSectionInfo {
   var objects: [Any]? { get }
 }
 
-/// Is told of changes to a controller's results, on the context's queue.
+/// Receives changes to a controller's results, on the context's queue.
 ///
-/// The controller tells one set of changes in one of three forms. A delegate that implements
+/// The controller reports a set of changes in one of three forms. A delegate that implements
 /// `controller(_:didChangeContentWith:)` for snapshots gets that call alone, after each `performFetch()` too. One that
 /// implements it for differences gets that call if there is no section key path. Otherwise it gets, in this
 /// order, `controllerWillChangeContent`, a call for each section, a call for each object, and
@@ -137,7 +137,7 @@ public protocol NSFetchedResultsControllerDelegate: NSObjectProtocol {
   /// All changes, by offset in the results. An update is a removal and an insertion that are associated with each
   /// other.
   ///
-  /// Not for a controller with sections, whose single calls come instead. The controller has its new results already.
+  /// A controller with sections makes the single calls instead. The controller has its new results already.
   ///
   /// ```swift
   /// final class Titles: NSObject, NSFetchedResultsControllerDelegate {
@@ -186,14 +186,14 @@ public protocol NSFetchedResultsControllerDelegate: NSObjectProtocol {
   func controllerWillChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>)
   /// Comes after all other calls about a set of changes: the results are complete.
   ///
-  /// The place to show anything that depends on the whole, such as a count.
+  /// Show here what depends on all results, such as a count.
   ///
   /// Source: Apple's documentation of `controllerDidChangeContent(_:)`.
   func controllerDidChangeContent(_ controller: NSFetchedResultsController<any NSFetchRequestResult>)
 
   /// The title of a section in the index. Nil gives the first letter of the name in upper case.
   ///
-  /// Asked for each section when `sectionIndexTitles` is read, and again at each reading: keep it short.
+  /// Called for each section at each access to `sectionIndexTitles`: keep it short.
   ///
   /// Source: Apple's documentation of `controller(_:sectionIndexTitleForSectionName:)`.
   func controller(

@@ -1,7 +1,7 @@
 /// Fetched results and objects as asynchronous sequences.
 ///
 /// Three forms: values of many objects for any context, the objects themselves for the main actor, and the value of one
-/// object. All follow the context, not the store: what others save is seen when it is merged.
+/// object. All follow the context, not the store: saves of other contexts appear when they are merged.
 extension NSManagedObjectContext {
   /// The results of a request, now and after each change that touches them. An addition to Apple's API.
   ///
@@ -20,14 +20,15 @@ extension NSManagedObjectContext {
   /// The closure makes the values on the context's queue, so the loop may be anywhere: values are `Sendable`, which
   /// managed objects are not. Take from an object what the loop needs, its `objectID` included.
   ///
-  /// A change is what a fetched results controller sees, which is at work here: changes and saves of this context, and
+  /// A fetched results controller does the work, so a change is what it sees: changes and saves of this context, and
   /// merges into it. Saves of other contexts are merged with `automaticallyMergesChangesFromParent`, those of other
-  /// processes as the page on other processes shows. A predicate that crosses relationships does not notice changes
-  /// behind them. After a `reset()` the results are fetched again.
+  /// processes as the page "Merging the saves of other processes" shows. A predicate that crosses relationships does
+  /// not notice changes behind them. After a `reset()` the results are fetched again.
   ///
-  /// A slow loop gets the newest results and not those between. See `ContextValues` for the end of an observation.
+  /// A loop that is slower than the changes gets the newest results only. See `ContextValues` for the end of an
+  /// observation.
   ///
-  /// Each element costs a call of the closure for each result, and a change without an element a look at the changed
+  /// Each element costs a call of the closure for each result; a change without an element costs a test of the changed
   /// objects. Any thread may call it; nothing is fetched before the loop begins. Traps for a confinement context.
   ///
   /// What happens otherwise: a closure that returns an object does not compile, since objects are not `Sendable`; one
@@ -58,8 +59,8 @@ extension NSManagedObjectContext {
   /// }
   /// ```
   ///
-  /// The elements are the context's objects themselves, which the compiler keeps on the main actor. The form with a
-  /// closure, which is for all contexts, says what else holds. Traps for a context of another queue.
+  /// The elements are the context's objects themselves, which the compiler keeps on the main actor. Otherwise it
+  /// behaves as the form with a closure, which is for all contexts. Traps for a context of another queue.
   ///
   /// - Parameters:
   ///   - request: copied, so later changes of it have no effect.
@@ -75,14 +76,14 @@ extension NSManagedObjectContext {
     return snapshots(request, interval) { $0 }
   }
 
-  /// The copy gets sort descriptors, if only an empty array, because a fetched results controller traps without.
+  /// The copy gets sort descriptors, an empty array at least, because a fetched results controller traps without.
   private final func snapshots<Object: NSManagedObject, Value>(
     _ request: NSFetchRequest<Object>, _ interval: Duration?, _ transform: @escaping @Sendable (Object) throws -> Value
   ) -> ContextValues<FetchedSnapshot<Value>> {
     let copy = NSFetchRequest<Object>(settingsOf: request)
     copy.resultType = .managedObjectResultType
     copy.sortDescriptors = copy.sortDescriptors ?? []
-    // `nonisolated(unsafe)`: nobody else has the copy, and nothing changes it.
+    // `nonisolated(unsafe)`: only this sequence has the copy, and nothing changes it.
     nonisolated(unsafe) let constant = copy
     return ContextValues(context: self, interval: interval) { signal in
       FetchedSource(NSFetchRequest<Object>(settingsOf: constant), self, signal, transform)
@@ -103,7 +104,7 @@ extension NSManagedObjectContext {
   /// be equal.
   ///
   /// Take it for a view of one object; a request with `self == %@` would evaluate a predicate at each change. The
-  /// object is read at the first element, and held as long as the loop runs.
+  /// object is read at the first element, and retained as long as the loop runs.
   ///
   /// - Parameters:
   ///   - interval: the shortest time between two elements; nil for none. Default: nil.
