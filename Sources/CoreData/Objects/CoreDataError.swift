@@ -6,7 +6,7 @@
 ///   try await container.write { context in try context.fetch(Book.fetchRequest()).first?.pages += 1 }
 /// } catch {
 ///   switch CoreDataError(error) {
-///   case .conflict: print("somebody else changed the book: try again")
+///   case .conflict: print("another save changed the book: read it again")
 ///   case .validation(let problems): for problem in problems { print(problem.key ?? "", problem.message) }
 ///   case .locked: print("another process keeps the store locked: try again later")
 ///   case .migrationNeeded, .migrationFailed: print("the model does not fit the store")
@@ -16,42 +16,41 @@
 /// }
 /// ```
 ///
-/// It groups codes by what a caller can do, and keeps no more than that: the thrown error has the sentence, the code
-/// and the objects. Any thread.
+/// It groups codes by what a caller can do. The thrown error itself has the message, the code and the objects. Any
+/// thread.
 ///
 /// What to do about each, and whether trying again helps:
 ///
 /// | Case | Try again | Do |
 /// | --- | --- | --- |
-/// | `validation` | no | show the problems, let a person change the values |
-/// | `conflict` | yes | `rollback()`, read, do the work anew |
+/// | `validation` | no | show the problems, let the user change the values |
+/// | `conflict` | yes | `rollback()`, read, do the work again |
 /// | `notUnique` | no | fetch the object that has the values, or use others |
-/// | `locked` | later | wait: another process writes for long |
+/// | `locked` | later | wait: another process writes for a long time |
 /// | `migrationNeeded` | no | open with `shouldMigrateStoreAutomatically` |
 /// | `migrationFailed` | no | keep the file, correct the mapping or the models |
 /// | `objectNotFound` | no | leave the object out: it was deleted |
-/// | `cannotOpen` | no | check path, rights and the kind of the store |
+/// | `cannotOpen` | no | check path, permissions and the kind of the store |
 /// | `diskFull` | later | free space |
-/// | `damaged` | no | restore a copy |
+/// | `damaged` | no | restore a backup |
 /// | `historyExpired` | yes | read everything, begin at a nil token |
 ///
 /// It is made of a thrown error and never thrown by Core Data itself: `catch let error as CoreDataError` catches
 /// nothing. The numbers are in `CocoaError.Code`.
 public enum CoreDataError: Error, Sendable, Equatable {
-  /// Values break rules of the model, or a deny rule forbids a deletion: 1550, and 1560 to 1690. A person
-  /// has to change the values.
+  /// Values break rules of the model, or a Deny rule forbids a deletion: 1550, and 1560 to 1690.
   ///
-  /// One problem for each value and rule: a save that finds several throws 1560, which this takes apart.
+  /// One problem for each value and rule: a save that finds several throws 1560, of which this has the single errors.
   case validation([ValidationProblem])
   /// Another save changed or deleted the same rows since this context read them: 133020. Roll back, and do the work
   /// again.
   ///
-  /// Only with the error policy, which is the default of a new context: other policies resolve it. A job that is run
-  /// again needs nothing else.
+  /// Only with the error policy, which is the default of a new context: other policies resolve it.
   case conflict
   /// Another object has the same unique values: 133021 and 1551. Use that object, or other values.
   ///
-  /// Merge policies other than the error policy resolve it. Nothing here raises 1551, which programs may.
+  /// Merge policies other than the error policy resolve 133021. Core Data does not throw 1551 here; a program's own
+  /// validation may.
   case notUnique
   /// Another connection kept the store locked for longer than the time limit: 134090. Try again later.
   ///
@@ -72,9 +71,9 @@ public enum CoreDataError: Error, Sendable, Equatable {
   case objectNotFound
   /// The store's file could not be opened, or is no store: 134000 to 134020, and 134080.
   ///
-  /// The sentence of the error names the place and the reason of the operating system.
+  /// The error's message names the file and the operating system's reason.
   case cannotOpen
-  /// The disk is full: SQLite's code 13, whatever Core Data's is.
+  /// The disk is full: SQLite's code 13, or PostgreSQL's SQLSTATE 53100, whatever Core Data's code is.
   ///
   /// Nothing was written: a transaction is committed as a whole.
   case diskFull
@@ -85,8 +84,8 @@ public enum CoreDataError: Error, Sendable, Equatable {
   case damaged
   /// The history after a token was deleted: 134301. Fetch after nil to begin again.
   case historyExpired
-  /// Everything else: requests and settings that are not possible as they were asked, and errors of others. The error's
-  /// sentence says what to change.
+  /// Everything else: impossible requests and settings, whose error message says what to change, and errors of other
+  /// domains.
   case other
 
   /// A value that validation refused.
@@ -100,28 +99,26 @@ public enum CoreDataError: Error, Sendable, Equatable {
   /// }
   /// ```
   ///
-  /// `Sendable`, where the error's user info holds the object itself: it may go to another queue, such as a user
-  /// interface's.
+  /// It may go to another queue, such as a user interface's: the error's user info holds the object itself, which may
+  /// not.
   public struct ValidationProblem: Sendable, Equatable {
     /// The name of the property; a key path for an element of a composite attribute, nil if the rule names none.
     public let key: String?
     /// The ID of the object; nil for batch requests, which have no objects.
     ///
-    /// Of a new object it is temporary, and means something in its context only.
+    /// That of a new object is temporary and valid in its context only.
     public let objectID: NSManagedObjectID?
     /// The number of the rule's code, such as `NSValidationMissingMandatoryPropertyError`.
     ///
     /// Of a rule of the program's own it is the code that the class or the model gave.
     public let code: Int
-    /// The sentence for people.
-    ///
-    /// It names the entity and the property, and no value.
+    /// The error's description, which names the entity and the property, and no value.
     public let message: String
   }
 }
 
 extension CoreDataError {
-  /// What an error of Core Data is, which was thrown or found under another error's keys.
+  /// The case for an error that was thrown, or found in another error's user info.
   ///
   /// ```swift
   /// do { try context.save() } catch {
@@ -129,10 +126,10 @@ extension CoreDataError {
   /// }
   /// ```
   ///
-  /// The error of a full disk or a damaged file keeps Core Data's code, 134180 or 134030: here the cause wins.
+  /// A full disk or a damaged file is `.diskFull` or `.damaged`, although the error's code is 134180 or 134030.
   ///
-  /// It looks at the domain, the code and SQLite's code in the user info, and unpacks nothing else: an error of another
-  /// domain is `.other`, and a `CoreDataError` is itself. O(1), or O(problems) for validation. Any thread.
+  /// An error of another domain is `.other`, and a `CoreDataError` is itself. O(1), or O(problems) for validation. Any
+  /// thread.
   ///
   /// - Parameter error: as it was caught.
   public init(_ error: any Error) {

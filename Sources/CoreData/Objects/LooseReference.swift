@@ -8,8 +8,8 @@
 /// draft                slot "author" = the same key       reference = the context's
 /// ```
 ///
-/// Partners are held strongly, since nobody else may: objects without a context that refer to each other keep each
-/// other until they are inserted or their relationships are set to nil.
+/// Partners are retained, since nothing else may retain them: objects without a context that refer to each other retain
+/// each other until they are inserted or their relationships are set to nil.
 ///
 /// `@unchecked Sendable`: belongs to one object, which the program uses on one thread at a time, as it must.
 final class LooseReference: ContextReference, @unchecked Sendable {
@@ -55,8 +55,7 @@ extension NSManagedObject {
 
   /// The object at the other end of a to-one relationship of an object without a context.
   ///
-  /// An object whose context is gone has keys and nobody who knows them: nil would be a wrong answer, so the process
-  /// ends.
+  /// An object whose context was freed has keys that cannot be resolved: nil would be a wrong answer, so it traps.
   @inline(never)
   final func loosePartner(_ slot: Int) -> NSManagedObject? {
     if state.contains(.gone) { return nil }
@@ -66,7 +65,7 @@ extension NSManagedObject {
     return loose[slot]
   }
 
-  /// Setting nil makes no reference that is not there.
+  /// Setting nil creates no `LooseReference`.
   @inline(never)
   final func setLoosePartner(_ object: NSManagedObject?, slot: Int) {
     let loose = object == nil ? reference as? LooseReference : makeLooseReference()

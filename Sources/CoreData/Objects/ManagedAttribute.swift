@@ -62,7 +62,7 @@ public struct ManagedAttribute<Value> {
   /// }
   /// ```
   ///
-  /// Setting nil stores nil, where a property with a default has no way to store none.
+  /// Setting nil stores nil, which a property with a default cannot.
   public init<Wrapped: RawRepresentable>(_ key: String) where Value == Wrapped? {
     self.key = key
     fallback = .some(nil)
@@ -138,7 +138,8 @@ public struct ManagedAttribute<Value> {
 }
 
 extension NSManagedObject {
-  /// The former name, which programs have for protocols of their own. It stays for one version, inside of classes only.
+  /// The former name, for one version. It is declared in the class because programs have types of their own with this
+  /// name.
   @available(*, deprecated, renamed: "ManagedAttribute")
   public typealias Managed<Value> = ManagedAttribute<Value>
 }

@@ -9,7 +9,8 @@ internal import Synchronization
 /// }
 /// ```
 ///
-/// It remembers its slots in the few entities that it was last used with. Safe on any thread; the objects are not.
+/// It caches its slots in the last few entities that it was used with. It may be used on any thread, the objects on
+/// their context's queue only.
 ///
 /// Make one for each property and keep it, as a static constant of the class; one that is made for each access does the
 /// look-up each time. The first use in an entity traps if the entity has no such property, or if only one of the
@@ -41,9 +42,9 @@ public class ManagedPropertyKey: @unchecked Sendable {
   /// ```
   ///
   /// Entities of one model have consecutive serials, so four of them, such as an entity with three subentities, do not
-  /// drive each other out. One word is read and written at a time: two threads that use the property in two models
-  /// overwrite each other's answer, and each then asks again. No order is needed between the word and anything else,
-  /// hence `relaxed`.
+  /// replace each other's entries. One word is read and written at a time: two threads that use the property in two
+  /// models overwrite each other's answer, and each then asks again. No order is needed between the word and anything
+  /// else, hence `relaxed`.
   private let cache: UnsafeMutablePointer<Atomic<UInt64>>
   private static let cacheSize = 4
 

@@ -3,8 +3,8 @@
 ///
 /// The types that conform: `Bool`, `Int`, `Int16`, `Int32`, `Int64`, `Float`, `Double`, `Decimal`, `String`, `Data`,
 /// `Date`, `UUID`, `URL`. An accessor's type need not be the attribute's own: any number type reads any number
-/// attribute, `Date` and `Double` read each other's attributes. One that cannot hold the value ends the process with a
-/// sentence that names the property and both types.
+/// attribute, `Date` and `Double` read each other's attributes. An accessor whose type cannot hold the value traps with
+/// a message that names the property and both types.
 ///
 /// ```swift
 /// final class Person: NSManagedObject {
@@ -33,14 +33,11 @@ public protocol ManagedValue {
   static func write(_ value: Self?, to property: ManagedPropertyKey, of object: NSManagedObject)
   /// The result of reading nil through a type that is not optional: zero, false or empty, as on Apple's platforms. Nil
   /// if the type has no such value; reading traps then.
-  ///
-  /// Apple's accessors of scalar types read nil as zero, so an attribute without a default value has the same value in
-  /// both.
   static var valueOfNil: Self? { get }
 }
 
 extension ManagedValue {
-  /// nil: reading a nil ends the program where the accessor is not optional.
+  /// Nil: reading nil through an accessor that is not optional traps.
   public static var valueOfNil: Self? { nil }
 }
 
@@ -140,14 +137,14 @@ extension NSManagedObject {
   }
 
   /// The class is checked at each reading, because the model names the class by text: a program whose class does not
-  /// match gets a sentence, not undefined behaviour.
+  /// match gets a message, not undefined behaviour.
   private final func relatedObject<Object: NSManagedObject>(_ property: ManagedPropertyKey) -> Object? {
     guard let object = related(property.slot(in: layout, .toOne)) else { return nil }
     return object as? Object ?? unsuitable(object, property)
   }
 
-  /// Accessors that read a value by name or an object end here if it is of another type, so that all say the same
-  /// sentence. Decimal attributes are kept as `NSDecimalNumber`, and an accessor of that type reads other numbers as
+  /// Accessors that read a value by name or an object trap here if it is of another type, all with the same message.
+  /// Decimal attributes are kept as `NSDecimalNumber`, and an accessor of that type reads other numbers as
   /// well.
   fileprivate final func unsuitable<Value>(_ value: Any, _ property: ManagedPropertyKey) -> Value {
     // Any number may be read as a decimal one.
@@ -186,8 +183,8 @@ extension Int64: ManagedValue {
 /// The type that Xcode and the plugin give to Integer 32 attributes. Writing cannot be out of range for an attribute of
 /// this width; for an Integer 16 attribute the next save checks it (1610, 1620).
 extension Int32: ManagedValue {
-  /// The value of an integer or Boolean attribute; nil for no value. Of a number that another program has written, and
-  /// that does not fit, the nearest one: validation lets none in.
+  /// The value of an integer or Boolean attribute; nil for no value. A number outside the type's range, such as one of
+  /// a wider attribute, reads as the nearest that fits.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> Int32? {
     object.read(property, .integer, Int64.self).map { Int32(clamping: $0) }
   }
@@ -199,11 +196,11 @@ extension Int32: ManagedValue {
   public static var valueOfNil: Int32? { 0 }
 }
 
-/// The type that Xcode and the plugin give to Integer 16 attributes. Reading a wider attribute gives 32767 for all that
-/// is above, so take a type that is as wide as the attribute.
+/// The type that Xcode and the plugin give to Integer 16 attributes. Reading a wider attribute gives 32767 for all
+/// larger numbers, so take a type that is as wide as the attribute.
 extension Int16: ManagedValue {
-  /// The value of an integer or Boolean attribute; nil for no value. Of a number that another program has written, and
-  /// that does not fit, the nearest one: validation lets none in.
+  /// The value of an integer or Boolean attribute; nil for no value. A number outside the type's range, such as one of
+  /// a wider attribute, reads as the nearest that fits.
   public static func read(_ property: ManagedPropertyKey, of object: NSManagedObject) -> Int16? {
     object.read(property, .integer, Int64.self).map { Int16(clamping: $0) }
   }

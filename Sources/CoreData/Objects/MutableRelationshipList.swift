@@ -10,7 +10,7 @@
 /// any other method               not overridden: reads the storage, which is equal
 /// ```
 ///
-/// `isFollowing` breaks the circle: while it is set, the methods below act on the storage and not on the owner.
+/// `isFollowing` ends the recursion: while it is set, the methods below act on the storage and not on the owner.
 ///
 /// There is one view for each relationship at a time (`ToMany.liveView`), so that two callers of
 /// `mutableOrderedSetValue(forKey:)` see each other's changes.
@@ -61,7 +61,7 @@ final class MutableRelationshipList: NSMutableOrderedSet {
     return toMany
   }
 
-  /// A primitive view is told of no change, and takes over the members at each reading.
+  /// A primitive view hears of no change, so it copies the members at each reading.
   private var members: [NSManagedObject] {
     let members = toMany.members?.items ?? []
     if isPrimitive { follow(members) }
@@ -111,7 +111,7 @@ final class MutableRelationshipList: NSMutableOrderedSet {
   private func set(_ objects: [NSManagedObject]) {
     if isPrimitive {
       owner.setPrimitiveValue(NSOrderedSet(array: objects), forKey: toMany.relationship.name)
-      // Nobody tells it, as `liveView` is told.
+      // The relationship tells only its `liveView` of changes.
       follow(toMany.members?.items ?? [])
     } else {
       owner.setMembers(objects, of: index)

@@ -4,7 +4,7 @@
 /// `add(_:)`, `remove(_:)` are the primitives of the class cluster, so nothing is kept here and nothing can become
 /// stale.
 ///
-/// It holds its owner. An enumeration goes over the members of its beginning.
+/// It retains its owner. An enumeration covers the members as they were when it began.
 final class MutableRelationshipSet: NSMutableSet {
   private let owner: NSManagedObject
   /// Of the relationship in the owner's layout. Members are asked for at each call, so a refresh of the owner in

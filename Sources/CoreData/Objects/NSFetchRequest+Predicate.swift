@@ -9,19 +9,18 @@ extension NSFetchRequest where ResultType: NSManagedObject {
   /// let books = try context.fetch(request)
   /// ```
   ///
-  /// What the predicate and the descriptors become is said at `NSPredicate.init(_:)` and `NSSortDescriptor.init(_:)`,
-  /// which give nil or trap where this throws. Texts are sorted as by `localizedStandardCompare:` unless the descriptor
+  /// `NSPredicate.init(_:)` and `NSSortDescriptor.init(_:)` say how they are translated; those give nil or trap where
+  /// this throws. Texts are sorted as by `localizedStandardCompare:` unless the descriptor
   /// says `.lexical`. The entity is the one that models in use have for the class, as `Book.entity()` finds it; any
   /// thread.
   ///
   /// Take it where the compiler should check property names and types; `NSPredicate(format:)` is for conditions that
-  /// are data, and for what the macro has no words for. The predicate is translated once, when the request is made, and
-  /// the fetch costs what one with the format costs.
+  /// are data, and for those that the macro cannot express. The predicate is translated once, when the request is made,
+  /// and the fetch costs what one with the format costs.
   ///
-  /// - Parameter predicate: over properties of the class that are in the model.
-  ///
-  /// - Parameter sortDescriptors: the most significant first. Default: none, an empty array, which leaves the order
-  ///   open.
+  /// - Parameters:
+  ///   - predicate: over properties of the class that are in the model.
+  ///   - sortDescriptors: the most significant first. Default: an empty array, which leaves the order open.
   /// - Throws: 134070 with a sentence that names the part of the predicate or the sort descriptor that cannot be
   ///   translated, or the class that no model in use has. A property outside the model is named by its type and class:
   ///   Swift does not keep its name. A transient property is translated; a fetch from SQLite or a server then throws.

@@ -55,8 +55,8 @@ extension NSManagedObject {
   ///
   /// A new object has none, so the result is empty. It fills a fault.
   ///
-  /// The values are those that this context has fetched or saved, not those of the store now: another process may have
-  /// written since. `refresh(_:mergeChanges:)` brings these.
+  /// The values are those that this context has fetched or saved. Another process may have written since:
+  /// `refresh(_:mergeChanges:)` reads the store's present values.
   ///
   /// ```swift
   /// book.pages += 10
@@ -64,8 +64,7 @@ extension NSManagedObject {
   /// print(Int(book.pages) - before)  // 10
   /// ```
   ///
-  /// It costs a query for each named to-many relationship that is unread. Call it on the context's queue. Transient
-  /// properties are left out: no row has them.
+  /// It costs a query for each named to-many relationship that is unread. Call it on the context's queue.
   ///
   /// - Parameter keys: names of properties. Unknown ones are passed over.
   ///
@@ -93,7 +92,7 @@ extension NSManagedObject {
 
   /// Whether a save would write a property. Unlike `hasChanges` it ignores properties that were set to an equal value,
   /// and transient ones. True for new and deleted objects. A program that sets properties from outside data can thus
-  /// avoid a save without content: `refresh(_:mergeChanges:)` with false makes such an object clean.
+  /// avoid a save that writes nothing new: `refresh(_:mergeChanges:)` with false makes such an object clean.
   ///
   /// ```swift
   /// book.title = "Emma"  // as it was before

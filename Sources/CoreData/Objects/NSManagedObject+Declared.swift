@@ -54,8 +54,7 @@ extension NSManagedObject {
     return typed
   }
 
-  /// In the order of a reader's expectation: an attribute that is really named "primitiveText", then "text", then
-  /// "Text".
+  /// The first that the entity has: an attribute that is itself named "primitiveText", then "text", then "Text".
   private final func primitiveKey(_ key: String) -> String {
     let capital = key.prefix(1).uppercased() + key.dropFirst()
     return ["primitive" + capital, key, capital].first { layout.locations[$0] != nil } ?? key

@@ -1,15 +1,15 @@
 /// Fills faults and turns objects into faults.
 ///
-/// The way of one reading, from the cheapest case to the dearest:
+/// How one property is read, from the cheapest case to the most expensive:
 ///
 /// ```text
 /// object.title
 ///   └ access(slot:)            no bit of fault, isChecked: the slot is there
-///       └ prepareReading       the row came with the fetch and nobody has to wake: clear `fault`
+///       └ prepareReading       the row came with the fetch and no hook has to run: clear `fault`
 ///           └ batch.values     a fetch of some properties left this one: no filling at all
 ///           └ prepareAccess    check the queue; an unborn object takes the defaults
 ///               └ fill         batch of neighbours, then context.storedRow: parent, row cache, store
-///                   └ fillInaccessible   no row, or an error: a deleted object with nil values, or the end
+///                   └ fillInaccessible   no row, or an error: a deleted object with nil values, or a trap
 /// ```
 ///
 /// Everything below the first line is in functions that are not inlined, so that the accessors of a program have the
@@ -54,8 +54,8 @@ extension NSManagedObject {
   /// Nil means: read `snapshot`, which is there now. A value means: read that one, the object stays a fault.
   ///
   /// The first test is the common case of a loop over a fetch's results, taken out of `prepareAccess` because it needs
-  /// neither the queue check nor a call of the class: the state has no other bit, and `layout.wakes` says that nobody
-  /// overrides `awakeFromFetch()` and no transient attribute has to be reset.
+  /// neither the queue check nor a call of the class: the state has no other bit, and `layout.wakes` says that the
+  /// class does not override `awakeFromFetch()` and no transient attribute has to be reset.
   @inline(never)
   private final func prepareReading(_ slot: Int) -> Snapshot? {
     // The first reading after a fetch.
@@ -85,7 +85,8 @@ extension NSManagedObject {
   /// holds while it runs, so that what it sets is neither recorded nor sets inverses; `ownsSnapshot` goes afterwards,
   /// so that the values that it set become the base of later changes and `changedValues()` does not list them.
   ///
-  /// A new object and one whose row is missing wake nobody: neither has values from the store.
+  /// `awakeFromFetch()` does not run for a new object and for one whose row is missing: neither has values from the
+  /// store.
   @inline(never)
   private final func prepareAccess() {
     checkQueue()
@@ -137,8 +138,8 @@ extension NSManagedObject {
   /// The sources in this order: nothing for an object that left (`gone`), the defaults for a new one, the neighbours of
   /// the fetch's batch in one query, the context's row (`storedRow`: parent, row cache, store). Leaves `snapshot` set.
   ///
-  /// The context is unowned by its objects, so its end is seen here: nothing can be read any more, and nil would be a
-  /// wrong answer.
+  /// Objects do not retain their context. If it was freed, nothing can be read any more, and nil would be a wrong
+  /// answer: it traps.
   private final func fill() {
     if state.contains(.gone) {
       snapshot = Snapshot.make(layout)
@@ -166,7 +167,7 @@ extension NSManagedObject {
 
   /// Gives the object its row's values without waking it. It stays a fault, and filling it costs nothing.
   ///
-  /// Called by whoever has read the row for another reason: prefetching, `existingObject(with:)`, a merge policy, a
+  /// Called by code that has read the row for another reason: prefetching, `existingObject(with:)`, a merge policy, a
   /// refetch. An object with changes keeps the row that these are based on: a newer base would hide the conflict from
   /// the next save.
   final func supply(_ stored: Snapshot) {
@@ -185,8 +186,8 @@ extension NSManagedObject {
   }
 
   /// Without the two hooks: for a merge, which reads the values again at once, and for an object that comes back after
-  /// nobody held it. A batch of neighbours stays, so that the object is read with them; values of a partial fetch go,
-  /// since they may be old.
+  /// the program released it. A batch of neighbours stays, so that the object is read with them; values of a partial
+  /// fetch go, since they may be old.
   ///
   /// It does not touch the context's lists: the caller withdraws the object's changes, if it had any.
   final func forgetValues() {
@@ -284,7 +285,7 @@ extension NSManagedObject {
   ///
   /// Generated accessors, `@NSManaged` and `value(forKey:)` need no such call. It costs nothing for an object with
   /// values, and for a fault what filling costs: nothing further if the fetch brought the row, else a query. Call it on
-  /// the context's queue; a fault whose context was freed ends the process here.
+  /// the context's queue; it traps for a fault whose context was freed.
   ///
   /// Source: Apple's documentation of `willAccessValue(forKey:)`.
   ///

@@ -1,7 +1,7 @@
 /// For handwritten accessors around primitive values: `willChangeValue`, `setPrimitiveValue`, `didChangeValue`.
 ///
-/// The pair brackets a change that this module cannot see, since `setPrimitiveValue` is silent. What is known at the
-/// beginning only, the former partners and the observers' old values, waits in `ManualChanges` for the end:
+/// The pair brackets a change that this module cannot see, since `setPrimitiveValue` is silent. `ManualChanges` keeps
+/// what only the first call knows, the former partners and the observers' old values, for the second:
 ///
 /// ```text
 /// willChangeValue(forKey:)    mark as updated, tell observers "before", remember the related objects
@@ -9,7 +9,7 @@
 /// didChangeValue(forKey:)     set the inverses of what came and went, tell observers "after"
 /// ```
 ///
-/// Pairs may be nested, and of several for one property the last that began ends first.
+/// Pairs may be nested; for one property the innermost ends first.
 extension NSManagedObject {
   /// Call it before a change of a primitive value: it marks the object as updated and tells observers.
   ///

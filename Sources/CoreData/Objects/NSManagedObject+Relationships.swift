@@ -5,7 +5,7 @@
 /// ```text
 /// book.setRelated(austen)
 ///   ├ writeRelated               book's slot gets the key of austen
-///   ├ emery.removeInverse(books) the former author: dropMember(book)
+///   ├ old.removeInverse(books)   the former author: dropMember(book)
 ///   └ austen.addInverse(books)   the new author: takeMember(book), which reads no members
 /// ```
 ///
@@ -176,7 +176,7 @@ extension NSManagedObject {
 
   /// Reorders the members of an ordered relationship.
   ///
-  /// The other ends do not change: nobody but this object knows the order.
+  /// The other ends do not change: only this object has the order.
   ///
   /// - Parameter objects: the same members in another order.
   final func reorderMembers(_ objects: [NSManagedObject], of index: Int) {
@@ -197,8 +197,7 @@ extension NSManagedObject {
     if let inverse = relationship.inverseRelationship { object.addInverse(inverse, self) }
   }
 
-  /// The object stays in the context: nothing is deleted but the reference, unless a delete rule or a later deletion
-  /// does it.
+  /// The object stays in the context: only the reference goes.
   final func removeMember(_ object: NSManagedObject, of index: Int, isObserved: Bool = true) {
     guard dropMember(object, of: index, isObserved: isObserved) else { return }
     if let inverse = layout.toManys[index].inverseRelationship { object.removeInverse(inverse, self) }
@@ -207,7 +206,7 @@ extension NSManagedObject {
   /// Adds an object to this end of a to-many relationship only; false if it is known to be there.
   ///
   /// The observer is told before the change, and so `willChangeObserved(inserting:into:)` asks first whether it will be
-  /// one (`ToMany.knows`). Where `insert` says false, nobody was told.
+  /// one (`ToMany.knows`). Where `insert` says false, no observer was told.
   @discardableResult
   final func takeMember(_ object: NSManagedObject, into index: Int, isObserved: Bool = true) -> Bool {
     bring(object)

@@ -8,12 +8,12 @@ extension NSManagedObject {
   /// print(book.author == author)  // true
   /// ```
   ///
-  /// It holds the object. Counting or reading it loads the members, adding one need not.
+  /// The view retains the object. Counting or reading it loads the members, adding one need not.
   ///
   /// Take it where the relationship's name is data, or in a class without generated methods; `addToBooks(_:)` of a
-  /// generated class says the same with a type. Call it on the context's queue. To read the members once,
-  /// `value(forKey:)` gives a set that later changes do not touch: iterating over a live view while changing it goes
-  /// over the members of the beginning.
+  /// generated class does the same with a type. Call it on the context's queue. To read the members once,
+  /// `value(forKey:)` gives a set that later changes do not touch: iterating over a live view while changing it
+  /// covers the members as they were at the beginning.
   ///
   /// - Parameter key: the name of a to-many relationship of the entity.
   ///
@@ -23,7 +23,7 @@ extension NSManagedObject {
   }
 
   /// A live view of an ordered to-many relationship: changing it changes the relationship and its inverse. Its
-  /// iteration follows later changes, except the owner's becoming a fault. Traps for other properties, and for a
+  /// iteration follows later changes, until the owner becomes a fault. Traps for other properties, and for a
   /// relationship that is not ordered.
   ///
   /// ```swift
@@ -37,7 +37,7 @@ extension NSManagedObject {
   /// ```
   ///
   /// A move writes the positions of the members at the next save, and sets no inverse. Insertions in the middle are
-  /// O(n) in the number of members. The view holds the object. Call it on the context's queue.
+  /// O(n) in the number of members. The view retains the object. Call it on the context's queue.
   ///
   /// Source: Apple's documentation of `mutableOrderedSetValue(forKey:)`.
   public final func mutableOrderedSetValue(forKey key: String) -> NSMutableOrderedSet {
@@ -55,8 +55,8 @@ extension NSManagedObject {
   /// print(book.author == nil)  // true
   /// ```
   ///
-  /// The view holds that object and stays its view if a relationship on the way gets another one later. It fills each
-  /// object on the way. Traps if a key before the last is nil, an attribute or a to-many relationship, and as
+  /// The view retains the object that the path leads to now, and does not follow later changes of the path. It fills
+  /// each object on the way. Traps if a key before the last is nil, an attribute or a to-many relationship, and as
   /// `mutableSetValue(forKey:)`.
   ///
   /// Source: Apple's page on `mutableSetValue(forKeyPath:)` of `NSKeyValueCoding`.
@@ -68,7 +68,7 @@ extension NSManagedObject {
   /// A live view of an ordered to-many relationship of a related object: `mutableOrderedSetValue(forKey:)` of the
   /// object to which the path leads, for its last key.
   ///
-  /// Holds, fills and traps as `mutableSetValue(forKeyPath:)`, and traps for a relationship that is not ordered.
+  /// Retains, fills and traps as `mutableSetValue(forKeyPath:)`, and traps for a relationship that is not ordered.
   public final func mutableOrderedSetValue(forKeyPath keyPath: String) -> NSMutableOrderedSet {
     let (owner, key) = ownerOfLastKey(in: keyPath)
     return owner.mutableOrderedSetValue(forKey: key)
@@ -118,8 +118,8 @@ extension NSManagedObject {
   /// if !author.hasFault(forRelationshipNamed: "books") { print(author.books?.count ?? 0) }  // no query
   /// ```
   ///
-  /// Of a to-one relationship it also asks whether the related object is a fault, though reading the relationship
-  /// itself costs nothing then: reading the related object's values may. Call it on the context's queue.
+  /// For a to-one relationship it is true also if the related object is a fault: reading the relationship costs no
+  /// query then, but reading the related object's values may. Call it on the context's queue.
   ///
   /// Source: Apple's documentation of `hasFault(forRelationshipNamed:)`.
   public final func hasFault(forRelationshipNamed key: String) -> Bool {

@@ -1,9 +1,9 @@
 /// Validation before a save, by the model's rules for each property.
 ///
-/// The way of one object through `NSManagedObjectContext.validate()`:
+/// How `NSManagedObjectContext.validate()` validates one object:
 ///
 /// ```text
-/// SaveHooks of the entity say no         nothing is asked
+/// SaveHooks of the entity say no         nothing is called
 /// validateForInsert / validateForUpdate  an override, which calls super
 ///   └ validateProperties
 ///       ├ class validates values         validateByClass: validateValue for each property
@@ -109,7 +109,7 @@ extension NSManagedObject {
   /// Calls the class's method for one property.
   ///
   /// The methods are found through the generated key path table, since Linux has no selectors to look them up by. A
-  /// value that the method puts in place is handed on, and not stored.
+  /// value that the method puts in place goes back to the caller, and is not stored.
   final func validateByMethod(_ value: inout Any?, key: String) throws {
     guard let method = layout.validations[key] else { return }
     var object = value.map { $0 as AnyObject }
@@ -118,7 +118,7 @@ extension NSManagedObject {
     if object !== given { value = object }
   }
 
-  /// A derived value is computed by the store: its absence here is no fault of the program.
+  /// The store computes a derived value, so a mandatory one may be absent here.
   private func validate(_ value: Any?, _ property: NSPropertyDescription, key: String) throws {
     guard let value else {
       // A new object has no derived value yet, and a changed one may not have read it since the store computed it.

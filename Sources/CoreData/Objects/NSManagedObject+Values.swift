@@ -7,7 +7,7 @@
 /// value(forKey:)       an override, or propertyValue(forKey:)
 /// propertyValue        slot, members, fetched property; else unmodelledValue
 /// unmodelledValue      objectID, self, entity, states; else value(forUndefinedKey:)
-/// value(forUndefinedKey:)   an override, or the class's ManagedKeyPathTable; else the end of the process
+/// value(forUndefinedKey:)   an override, or the class's ManagedKeyPathTable; else a trap
 /// ```
 extension NSManagedObject {
   /// `value(forKey:)` without a subclass's override, which may itself call accessors.
@@ -63,7 +63,7 @@ extension NSManagedObject {
   ///
   /// ```swift
   /// let longest = author.value(forKeyPath: "books.@max.pages") as? Int ?? 0
-  /// let country = book.value(forKeyPath: "author.name") as? String
+  /// let authorsName = book.value(forKeyPath: "author.name") as? String
   /// ```
   ///
   /// Call it on the context's queue. It parses the path at each call: keep the values, or read properties, in a loop. A
@@ -123,9 +123,8 @@ extension NSManagedObject {
   /// book.setValuesForKeys(["title": "Emma", "pages": 474, "author": NSNull()])
   /// ```
   ///
-  /// The order is open, so keys of one relationship's two ends, or of properties that hooks derive from each other, do
-  /// not belong into one dictionary. It marks the object as updated and checks no rule: call `save()` or
-  /// `validateValue(_:forKey:)` for that. Input from outside is filtered first, since an unknown key ends the process.
+  /// The order is open, so do not pass properties that depend on each other. It marks the object as updated and does
+  /// not validate. Remove unknown keys from outside input first, since they trap.
   ///
   /// Source: Apple's documentation of `setValuesForKeys(_:)`.
   public final func setValuesForKeys(_ keyedValues: [String: Any]) {
@@ -182,7 +181,7 @@ extension NSManagedObject {
   /// }
   /// ```
   ///
-  /// It fills a fault. Within a save it is the way to set a value of an object that the save writes anyway. A fetched
+  /// It fills a fault. Use it in `willSave()` to set a value of an object that the save writes anyway. A fetched
   /// property is passed over. Call it on the context's queue.
   ///
   /// Source: Apple's documentation of `setPrimitiveValue(_:forKey:)`.

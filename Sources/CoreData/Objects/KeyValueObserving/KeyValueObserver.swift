@@ -81,7 +81,7 @@ public struct NSKeyValueChangeKey: RawRepresentable, Hashable, Sendable {
 /// removed.
 extension _KeyValueCodingAndObserving where Self: NSObject {
   /// Tells the observer of each change of a property that `observe(_:options:changeHandler:)` can observe. The
-  /// observation keeps neither of the two alive, and ends with either of them.
+  /// observation retains neither the object nor the observer, and ends with either of them.
   ///
   /// ```swift
   /// final class PageWatcher: KeyValueObserver {

@@ -142,8 +142,8 @@ struct ObservedMembers {
 
 /// A change of an observed property that has begun.
 ///
-/// Made before a change, kept in a local constant, ended by `finish()`. Dropped without that it tells nobody: a change
-/// that turned out to be none.
+/// Made before a change, kept in a local constant, ended by `finish()`. If the change turns out to be none, it is
+/// dropped without `finish()`, and observers hear of nothing after it.
 final class ObservedChange {
   private let object: NSObject
   private let afterwards: [(NSObject) -> Void]

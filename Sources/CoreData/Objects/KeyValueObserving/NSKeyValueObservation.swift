@@ -7,8 +7,8 @@
 /// defer { observation.invalidate() }
 /// ```
 ///
-/// Ask for the values that are used only: each costs a reading of the property, which for a to-many relationship makes
-/// a set.
+/// Ask only for values that the handler uses: each costs a reading of the property, which for a to-many relationship
+/// makes a set.
 ///
 /// Source: Apple's documentation of `NSKeyValueObservingOptions`.
 public struct NSKeyValueObservingOptions: OptionSet, Sendable {
@@ -29,8 +29,8 @@ public struct NSKeyValueObservingOptions: OptionSet, Sendable {
   public static let old = NSKeyValueObservingOptions(rawValue: 0x02)
   /// Calls the handler once before `observe` returns.
   ///
-  /// The kind is `.setting`, and only the new value is there, if it is asked for. It saves the second place that shows
-  /// the value at the beginning.
+  /// The kind is `.setting`, and only the new value is there, if it is asked for. So the handler can also show the
+  /// first value.
   public static let initial = NSKeyValueObservingOptions(rawValue: 0x04)
   /// Calls the handler before each change too.
   ///
@@ -85,9 +85,9 @@ public enum NSKeyValueSetMutationKind: UInt, Sendable {
 
 /// One change of an observed property, with the values that the observation's options ask for.
 ///
-/// It lives for the call of the handler. A property of an optional type has a doubly optional value here: nil means that
-/// the option is missing or that the call comes before the change, and `.some(nil)` that the property has no value.
-/// Where the difference does not matter, write `change.newValue ?? nil`.
+/// It lives for the call of the handler. A property of an optional type has a doubly optional value here: nil means
+/// that the option is missing or that the call comes before the change, and `.some(nil)` that the property has no
+/// value. Where the difference does not matter, write `change.newValue ?? nil`.
 ///
 /// ```swift
 /// let observation = book.observe(\.title, options: .new) { _, change in
@@ -112,8 +112,8 @@ public struct NSKeyValueObservedChange<Value> {
   public let isPrior: Bool
 }
 
-/// An observation that runs. `invalidate()` ends it, and so does its release: keep it as long as you want to hear of
-/// changes. An observed object costs a look into a table at each change; others cost nothing.
+/// A running observation. `invalidate()` ends it, and so does its release: keep it as long as you want to hear of
+/// changes. An observed object costs a look-up in a table at each change; others cost nothing.
 ///
 /// ```swift
 /// final class Header {
@@ -152,7 +152,7 @@ public final class NSKeyValueObservation: NSObject {
 ///
 /// A protocol and not a method of the class: `Self` in an extension of a protocol is the class of the variable, so that
 /// `book.observe(\.title)` takes key paths of `Book`. The name is that of Foundation's protocol on Apple's platforms.
-/// `NSManagedObject` and `NSMigrationManager` conform; programs conform nothing.
+/// `NSManagedObject` and `NSMigrationManager` conform; programs conform no type to it.
 public protocol _KeyValueCodingAndObserving {
   /// Whether observers are told of changes of this property.
   ///
@@ -174,7 +174,7 @@ extension _KeyValueCodingAndObserving where Self: NSManagedObject {
   /// relationship, undo, or a refresh, which counts as a change of every property.
   ///
   /// The handler runs on the context's queue, where the change is made. The observation does not keep the object alive.
-  /// Apple's key paths of several steps and dependent keys are missing.
+  /// Key paths of several steps and dependent keys, which Apple's framework has, are not supported.
   ///
   /// ```swift
   /// let observation = book.observe(\.title, options: [.old, .new]) { book, change in
@@ -184,13 +184,13 @@ extension _KeyValueCodingAndObserving where Self: NSManagedObject {
   /// observation.invalidate()
   /// ```
   ///
-  /// Call it on the context's queue. The closure must not hold what holds the token, or neither is freed. Each change
-  /// then costs a look into a table and the readings that the options ask for.
+  /// Call it on the context's queue. The closure must not retain the object that keeps the token: neither would be
+  /// freed. Each change then costs a look into a table and the readings that the options ask for.
   ///
   /// - Parameters:
   ///   - keyPath: one property with a known name, as generated classes give it. Traps for others.
   ///   - options: which values the handler gets, and whether it is called at once or before changes too. Default: none.
-  ///   - changeHandler: called after each change with the object, so that the closure need not hold it.
+  ///   - changeHandler: called after each change with the object, so that the closure need not retain it.
   /// - Returns: the observation. Keep it: it ends when it is released.
   ///
   /// Source: Apple's documentation of `observe(_:options:changeHandler:)`.
