@@ -18,7 +18,7 @@ extension NSManagedObject {
   /// The values. It fills a fault and checks the queue; every access to a property passes through it.
   ///
   /// Invariant: afterwards `snapshot` is not nil and `fault` is clear, whatever the store said. A missing or unreadable
-  /// row leaves a snapshot of nils or ends the process, as the context's
+  /// row leaves a snapshot of nils or traps, as the context's
   /// `shouldHandleInaccessibleFault(_:for:triggeredByProperty:)` says.
   ///
   /// Fires `awakeFromFetch()`, which may come back here: `fault` is cleared before the call.

@@ -69,7 +69,7 @@ extension NSManagedObject {
 
   /// Removes the objects of an ordered set, as the method for sets does.
   ///
-  /// The other members keep their order and close up.
+  /// The other members keep their order.
   public final func removeObjects(_ objects: NSOrderedSet, fromRelationship key: String) {
     let index = toManyIndex(key)
     for object in objects.array { removeMember(requiredMember(object, of: key), of: index) }
@@ -178,7 +178,7 @@ extension NSManagedObject {
     setMembers(members, of: index)
   }
 
-  /// The one place where a wrong name ends the process, for all methods by name.
+  /// The one place where a wrong name traps, for all methods by name.
   func toManyIndex(_ key: String) -> Int {
     guard let index = layout.toManyIndex(key) else {
       fatalError("\(layout.name).\(key) is not a to-many relationship.")

@@ -31,8 +31,8 @@
 ///
 /// What happens otherwise: use on another queue is a data race; with `-com.apple.CoreData.ConcurrencyDebug 1` it traps
 /// with a message that names the object. Reading a property of a fault whose context was freed traps. After a reset a
-/// property reads as nil. After a saved deletion the attributes keep the values that the object had read; attributes
-/// and to-one relationships of an object that was a fault read as nil.
+/// property reads as nil. After a saved deletion to-one relationships read as nil; attributes keep the values that the
+/// object had read, or read as nil if it was a fault.
 ///
 /// The states of an object, and what leads from one to the next:
 ///
@@ -757,7 +757,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// It costs a look-up by name and, for numbers, a box: about 55 instructions for a name of up to 15 bytes of UTF-8,
   /// and several hundred for a longer one. Use generated accessors in loops. Call it on the context's queue.
   ///
-  /// What happens otherwise: a misspelt key ends the process with a sentence that lists the entity's keys.
+  /// What happens otherwise: a misspelt key traps with a message that lists the entity's keys.
   ///
   /// Source: Apple's Key-Value Coding Programming Guide, "Accessing Object Properties".
   open func value(forKey key: String) -> Any? { propertyValue(forKey: key) }

@@ -145,7 +145,7 @@ final class ToMany {
   /// what it lacks leaves `removed`: a save of another context has written the same change meanwhile, and there is
   /// nothing left to write.
   ///
-  /// Example, with books A and B in the store, after A was removed and C added while unread:
+  /// Example, after A was removed and C added while unread; another context may have written the same changes:
   ///
   /// ```text
   /// stored [A, B]   added [C]   removed [A]   ->   members [B, C]   added [C]   removed [A]

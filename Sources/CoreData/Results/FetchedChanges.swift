@@ -1,4 +1,4 @@
-/// One set of changes to fetched results, in the form that delegates are told.
+/// One set of changes to fetched results, in the form that delegates get.
 ///
 /// Made by `FetchedResults.update` in two steps: sections first, while `position` is still the old index, then rows,
 /// when they are at their new places. It keeps no reference to the results and changes nothing.

@@ -46,8 +46,8 @@ extension FetchedResults {
   /// The objects of rows saved elsewhere that may enter the results, or make room there, although this context does not
   /// have them. The caller holds them while it merges the save, because merging skips objects without a reference.
   ///
-  /// A merge reports only objects that the context has: it has no reason to register one that nobody uses. But an
-  /// object that matched nothing so far may match by now.
+  /// A merge reports only objects that the context has. But an object that did not match so far, and that the context
+  /// does not have, may match now.
   ///
   /// ```text
   /// other process                     this context
@@ -70,11 +70,10 @@ extension FetchedResults {
     }
   }
 
-  /// Reading the object may find that its row is gone, which makes it a deleted one: hence the second test after the
-  /// access. An error of reading ends the process or gives nils, as for every access.
+  /// Reading the object may find that its row is gone, which marks it as deleted: hence the second test after the
+  /// access. An error of reading traps or gives nils, as for every access.
   private func matches(_ row: AnyObject, _ settings: FetchSettings) -> Bool {
     guard let object = row as? NSManagedObject, object.reference === context.reference else { return false }
-    // Reading can find out that the row is gone.
     if !object.isDeleted && !object.state.contains(.gone) { _ = object.access() }
     if object.isDeleted || object.state.contains(.gone) { return false }
     guard context.isObject(object, in: settings.affectedStores) else { return false }
@@ -101,7 +100,7 @@ extension FetchedResults {
 
   /// The objects from which the path of relationships leads to the object.
   ///
-  /// Backwards by the inverse relationships. Without an inverse nobody can be found, and rows stay until the next
+  /// It follows the inverse relationships backwards. Without an inverse it finds none, and rows stay until the next
   /// fetch.
   private func owners(of object: NSManagedObject, through path: ArraySlice<NSRelationshipDescription>)
     -> [NSManagedObject]
@@ -126,7 +125,7 @@ extension FetchedResults {
   /// The request's current results. Nil if they cannot be fetched; then `didLoseTrack` gets the error, or standard
   /// error a sentence.
   ///
-  /// The error of a fetch in a notification reaches whoever set `didLoseTrack`. Rows stay as they were.
+  /// Rows stay as they were.
   private func fetched() -> [AnyObject]? {
     guard let settings else { return nil }
     do {

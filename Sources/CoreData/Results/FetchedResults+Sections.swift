@@ -54,8 +54,8 @@ extension FetchedResults {
     }
   }
 
-  /// Of a managed object or of a dictionary: the groups of `countedSections` get their names here too, so both ways
-  /// agree.
+  /// The row is a managed object or a dictionary: the groups of `countedSections` get their names here too, so both
+  /// ways agree.
   func sectionName(of row: AnyObject) -> String {
     guard let sectionNameKeyPath else { return "" }
     let object = row as? NSManagedObject
@@ -78,8 +78,8 @@ extension FetchedResults {
 
   /// Whether two rows have equal values under the section's key, compared without building the names.
   ///
-  /// Equal values have equal names; different ones may have, such as nil and the empty text, so a no is asked again by
-  /// name.
+  /// Equal values have equal names. Different values may have equal names too, such as nil and the empty text, so the
+  /// caller then compares names.
   private func isOfOneSection(_ first: AnyObject, _ second: AnyObject) -> Bool {
     guard let sectionNameKeyPath, let first = first as? NSManagedObject, let second = second as? NSManagedObject,
       first.layout === second.layout, !first.layout.classReadsValues, let slot = first.layout.slot(sectionNameKeyPath)
@@ -132,7 +132,7 @@ extension FetchedResults {
     request.sortDescriptors = [first]
     request.propertiesToFetch = [path, count]
     request.propertiesToGroupBy = [path]
-    // An error of this fetch comes again from that of the objects, which throws it.
+    // If the store cannot count, the names are read from the rows.
     guard let groups = try? context.fetch(request) else { return nil }
     return groups.compactMap { group in
       guard let count = group["count"] as? Int else { return nil }

@@ -6,7 +6,7 @@ extension FetchedResults {
   /// Whether the delegate takes snapshots. It is found out by giving the first delegate of each type the current
   /// snapshot.
   ///
-  /// The question is a snapshot of the present rows, which a delegate that takes snapshots may as well show.
+  /// So the delegate may get one more snapshot than there are changes; it shows the present rows.
   var delegateTakesSnapshots: Bool {
     guard let delegate else { return false }
     let type = ObjectIdentifier(Swift.type(of: delegate))
@@ -17,7 +17,7 @@ extension FetchedResults {
 
   /// Gives the delegate the rows of a fetch, unless it is known not to take snapshots.
   ///
-  /// A delegate that takes snapshots thus needs no other way to show the first rows.
+  /// So a delegate that takes snapshots shows the first rows the same way as later ones.
   func tellSnapshotOfFetch() {
     guard let delegate else { return }
     let isIgnored = takesSnapshots.map { $0.type == ObjectIdentifier(Swift.type(of: delegate)) && !$0.answer } ?? false
@@ -26,7 +26,7 @@ extension FetchedResults {
 
   /// Gives the delegate the present rows as a snapshot.
   ///
-  /// - Parameter changed: the rows to list as reloaded: their IDs are where they were, and their values differ.
+  /// - Parameter changed: the rows to list as reloaded, because their values changed.
   func tellSnapshot(changed: Set<ObjectIdentifier>) {
     guard let delegate, let controller else { return }
     let snapshot = NSDiffableDataSourceSnapshotReference()

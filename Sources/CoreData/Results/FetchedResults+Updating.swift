@@ -25,9 +25,9 @@ extension FetchedResults {
 
   /// Inserts, deletes, moves and reports rows. Only the touched rows are compared with others.
   ///
-  /// Early exits come first: a touched row that neither leaves nor moves, and did not change, concerns nobody, and no
-  /// delegate is called. A delegate of the snapshot form gets one after the rows are in place. For one whose form is
-  /// unknown a copy of the rows is kept, because `controllerWillChangeContent` is promised to come before they change.
+  /// Early exits come first: if no touched row leaves, moves or changed, the delegate is not called. A delegate of the
+  /// snapshot form gets one after the rows are in place. For one whose form is unknown a copy of the rows is kept,
+  /// because `controllerWillChangeContent` is promised to come before they change.
   ///
   /// O(touched × (log n + 512)) comparisons and moves of rows, plus O(n) where the whole is needed: a snapshot, or the
   /// table of places at the first time.
@@ -126,7 +126,7 @@ extension FetchedResults {
 
   /// The neighbours of a row that belong on its other side.
   ///
-  /// Keys of a row are computed for each comparison with a neighbour: a row has two, and the values are in memory.
+  /// A row's keys are computed again for each neighbour: there are two, and the values are in memory.
   private func outOfOrder(_ row: AnyObject, _ order: RowOrder) -> (previous: AnyObject?, next: AnyObject?) {
     let (previous, next) = rows.neighbours(of: row)
     let keys = order.keys(of: row)

@@ -13,7 +13,7 @@
 /// its name; each section has at least one row, unless there is no section key path. Untouched rows keep these by
 /// themselves, so a change compares touched rows with their neighbours only.
 ///
-/// The delegate, the controller and the results hold each other so:
+/// Who retains whom:
 ///
 /// ```text
 /// program ──▶ controller ──▶ results ──▶ context
@@ -44,7 +44,7 @@ final class FetchedResults: ContextFollower {
   var snapshotWasIgnored = false
   /// Whether the delegate's type has that method; nil until it is known.
   ///
-  /// By type, because a program may set another delegate of the same class without being asked anew.
+  /// Kept by type, so that another delegate of the same class is not asked again.
   var takesSnapshots: (type: ObjectIdentifier, answer: Bool)?
   /// Whether the delegate's type has the method that takes a difference; nil until it is known.
   var takesDifferences: (type: ObjectIdentifier, answer: Bool)?
@@ -56,13 +56,11 @@ final class FetchedResults: ContextFollower {
   var didLoseTrack: (((any Error)?) -> Void)?
 
   var rows = FetchedRows([])
-  /// The event before a fetch is ending. Its changes are told to nobody, since the fetch finds them.
-  ///
-  /// Without it a delegate would hear of the changes that the fetch itself is about to find.
+  /// The event before a fetch is ending. The delegate does not hear of its changes, since the fetch finds them.
   private(set) var isEndingEvent = false
   /// The request's settings at the last fetch; nil before the first.
   ///
-  /// A copy: the program may change the request between two fetches, and the results go on to follow what was fetched.
+  /// A copy: the program may change the request between two fetches, and the results still follow the fetched settings.
   private(set) var settings: FetchSettings?
   private(set) var entity: NSEntityDescription?
   /// The relationships that sort descriptors and the section key path cross: a change of an object behind one can move
@@ -72,8 +70,8 @@ final class FetchedResults: ContextFollower {
   private(set) var crossedRelationships: [[NSRelationshipDescription]] = []
   /// The objects behind those relationships, held so that the context keeps them and reports their changes.
   ///
-  /// Otherwise an author that nobody holds leaves the context, a merge of her new name is not reported, and the books
-  /// stay at their places.
+  /// Otherwise an author that the program does not retain leaves the context, a merge of her new name is not reported,
+  /// and the books stay at their places.
   private var related: Set<NSManagedObject> = []
   /// With the number of deletions at that time, so that a `deleteCache(withName:)` in between allows another request.
   private var fetchedConfiguration: (SectionCache.Configuration, deletions: Int)?
@@ -180,8 +178,8 @@ final class FetchedResults: ContextFollower {
       "A fetched results controller of \(String(describing: resultClass)) got a \(type(of: wrong)).")
   }
 
-  /// As managed objects whatever the program's class is: the check names both classes, where the context's own error
-  /// knows no controller.
+  /// Fetches managed objects whatever the program's class is, so that the error of `fetchRows` names both classes and
+  /// the controller.
   private func unchecked(_ settings: FetchSettings) throws -> [AnyObject] {
     guard settings.resultType == .managedObjectResultType else {
       let request = NSFetchRequest<any NSFetchRequestResult>(settings)
@@ -223,9 +221,9 @@ final class FetchedResults: ContextFollower {
     return paths
   }
 
-  /// Holds the related objects on which the order and the section of a row depend.
+  /// Retains the related objects on which the order and the section of a row depend.
   ///
-  /// Called for each row of a fetch, and for rows that enter or change: the author may be another one by now.
+  /// Called for each row of a fetch, and for rows that enter or change: they may have another author now.
   func holdRelated(of row: AnyObject) {
     guard !crossedRelationships.isEmpty, let object = row as? NSManagedObject else { return }
     for path in crossedRelationships {
@@ -237,7 +235,7 @@ final class FetchedResults: ContextFollower {
     }
   }
 
-  /// Those that a fetch would ask. Their files are stamped for the cache.
+  /// The stores that a fetch would ask. The cache keeps the states of their files.
   func stores(for settings: FetchSettings) -> [any ObjectStore] {
     let entity = settings.entity ?? NSEntityDescription.entity(forEntityName: settings.entityName ?? "", in: context)
     guard let entity, let coordinator = context.persistentStoreCoordinator else { return [] }

@@ -74,7 +74,7 @@ struct FetchedRows {
     return Place(section: block.section, index: block.section.index(of: row, in: block))
   }
 
-  /// The section's `position` is that of after the last `number()`.
+  /// The section's `position` is as of the last `number()`.
   mutating func indexPath(of row: AnyObject) -> IndexPath? {
     place(of: row).map { IndexPath(item: $0.index, section: $0.section.position) }
   }
@@ -130,7 +130,7 @@ struct FetchedRows {
 
   /// Sets `position` of each section.
   ///
-  /// Called when the changes are noted. Until then `position` is the index of before, by which `FetchedChanges` names
+  /// Called when the changes are noted. Until then `position` is the former index, by which `FetchedChanges` names
   /// deleted sections.
   func number() {
     for (position, section) in sections.enumerated() { section.position = position }

@@ -102,7 +102,6 @@ final class FetchedSection: NSObject {
   /// because rows mostly arrive there.
   func partition(where isAfter: (AnyObject) -> Bool) -> Int {
     guard let last, isAfter(last) else { return count }
-    // Search the block by its last row, then the place in the block.
     var low = 0
     var high = blocks.count - 1
     while low < high {
@@ -141,7 +140,7 @@ final class FetchedSection: NSObject {
     return [second, block]
   }
 
-  /// The block's table entry is the caller's affair.
+  /// The caller removes the row from `FetchedRows.blocks`.
   func remove(_ row: AnyObject, from block: Block) {
     guard let offset = block.rows.firstIndex(where: { $0 === row }) else { return }
     flat = nil
@@ -151,7 +150,7 @@ final class FetchedSection: NSObject {
   }
 }
 
-/// What programs see: everything else of the class is internal.
+/// What programs see of the class.
 extension FetchedSection: NSFetchedResultsSectionInfo {
   var indexTitle: String? { results?.controller?.sectionIndexTitle(forSectionName: name) }
   var numberOfObjects: Int { count }

@@ -18,12 +18,11 @@ internal import Synchronization
 /// controller                              another process
 /// stamp 1 = stamp 2, cache written
 ///                                         commits: the log has another size or time
-/// next fetch: the stamp differs           the cache is not used, and written anew
+/// next fetch: the stamp differs           the cache is not used, and written again
 /// ```
 ///
-/// A file system may give two writes within one tick of its clock the same time, and a commit into a log that was begun
-/// anew may leave its size: a file that was written within the last second has no stamp, and no cache is written or
-/// used.
+/// A file system may give two writes within one tick of its clock the same time, and a commit into a restarted log may
+/// leave its size: a file that was written within the last second has no stamp, and no cache is written or used.
 ///
 /// Source: Apple's documentation of `NSFetchedResultsController`, "The Cache". If the file cannot be read or written,
 /// the sections are computed again.
@@ -76,7 +75,7 @@ struct SectionCache: Codable {
   /// The states of the stores' files. Nil if a store has no files, or one was written so recently that the file
   /// system's clock might not tell this write from the next.
   ///
-  /// A store in memory has no files and gets no cache, nor has a server's.
+  /// Stores in memory and on a server have no files and get no cache.
   static func stamp(of stores: [any ObjectStore]) -> [FileState]? {
     var states: [FileState] = []
     for store in stores {
@@ -96,7 +95,7 @@ struct SectionCache: Codable {
 
   // MARK: Files
 
-  /// Nil for whatever cannot be decoded: a file of another version of this module, or of no version.
+  /// Nil for a file that cannot be read or decoded, such as one of another version of this module.
   static func read(_ name: String) -> SectionCache? {
     guard let data = try? Data(contentsOf: file(name)) else { return nil }
     return try? PropertyListDecoder().decode(SectionCache.self, from: data)
@@ -117,7 +116,7 @@ struct SectionCache: Codable {
   /// new one.
   static func delete(_ name: String?) {
     deleted.withLock { $0[name ?? "", default: 0] += 1 }
-    // What cannot be removed is told from the current state by its stamp.
+    // A cache that cannot be removed has an old stamp once the store is written, and is not used then.
     try? FileManager.default.removeItem(at: name.map(file) ?? folder)
   }
 

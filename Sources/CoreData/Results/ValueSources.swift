@@ -25,7 +25,7 @@ final class FetchedSource<Object: NSManagedObject, Value>: NSObject, NSFetchedRe
   private var hasChanged = true
   /// Whether the results are unusable: before the first fetch, and after a reset of the context.
   private var needsFetch = true
-  /// Kept until the loop asks: a notification has nobody to throw to.
+  /// Kept until the loop asks: a notification has no caller that could catch it.
   private var failure: (any Error)?
 
   /// - Parameter request: has sort descriptors, and belongs to this object.
@@ -91,7 +91,7 @@ final class FetchedSource<Object: NSManagedObject, Value>: NSObject, NSFetchedRe
   /// The results no longer follow the context: after an error, or a reset. Its further changes would be compared with
   /// rows that are unusable.
   ///
-  /// After a reset all objects have other values perhaps: the former IDs count as updated.
+  /// After a reset all objects may have other values: the former IDs count as updated.
   private func loseTrack(_ error: (any Error)?) {
     controller.delegate = nil
     failure = error
@@ -112,7 +112,7 @@ final class FetchedSource<Object: NSManagedObject, Value>: NSObject, NSFetchedRe
   }
 }
 
-/// One object, which is held from the first element on: a clean object that nobody holds may leave the context, and its
+/// One object, which is retained from the first element on: otherwise a clean object may leave the context, and its
 /// refresh would not be reported.
 ///
 /// Used on the context's queue.
@@ -142,7 +142,7 @@ final class ObjectSource<Object: NSManagedObject, Value>: ValueSource {
     }
   }
 
-  /// An object whose deletion is not saved has ended too: a roll-back does not bring the sequence back.
+  /// An unsaved deletion ends the sequence too: a roll-back does not continue it.
   func take() throws -> TakenValue<Value> {
     guard hasChanged else { return .unchanged }
     guard let object = try object ?? existingObject(), !object.isDeleted, !object.state.contains(.gone) else {

@@ -23,15 +23,13 @@
 /// It matters here because fetched results keep a predicate's text in their cache, and because programs print and
 /// compare predicates.
 enum FoundationCompound {
-  /// Replaces the methods, once. Everything that makes or keeps a predicate here asks first.
-  ///
-  /// By a lazy constant: the second call is a load and a test. Called where a predicate is set or made:
+  /// Replaces the methods, once: the second call is a load and a test. Called where a predicate is set or made:
   /// `NSFetchRequest.predicate`, formats, archived models.
   static func teach() { _ = RuntimeAssumptions.compoundPredicates }
 
   /// The number of methods that are replaced.
   ///
-  /// Part of the check: a Foundation with one more override of its own has another number of places, and is left alone.
+  /// Part of the check: a Foundation that overrides one of them has another number of places, and stays as it is.
   static let methodCount = 6
 
   /// Whether the methods are replaced, or need not be. `RuntimeAssumptions` asks once.

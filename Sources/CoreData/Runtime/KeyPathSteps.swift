@@ -83,7 +83,7 @@ struct KeyPathSteps {
     fileprivate static let hasArguments: UInt32 = 0x0008_0000
   }
 
-  /// A thousand steps: more than anybody writes.
+  /// A thousand steps: more than any program writes.
   private static let largest = 1 << 15
   /// More than the samples have, the longest of which has five steps, and little enough to be read beyond one's end.
   private static let largestSample = 512

@@ -21,7 +21,7 @@ internal import Glibc
 ///
 /// `@unchecked Sendable`: metadata lives as long as the process, and its words are read and written one at a time.
 ///
-/// Source: Swift's docs/ABI/TypeMetadata.rst, "Class Metadata".
+/// Source: Swift's docs/ABI/TypeMetadata.md, "Class Metadata".
 struct MethodTable: @unchecked Sendable {
   /// Where the parts of a class's metadata are, in bytes.
   ///
@@ -79,7 +79,7 @@ struct MethodTable: @unchecked Sendable {
   /// ```
   ///
   /// A word of eight bytes at a multiple of eight is written as a whole on both processors that Swift for Linux has, so
-  /// nobody sees half an address. `mprotect(2)` works on whole pages; other data of the page is writable for that
+  /// no thread sees half an address. `mprotect(2)` works on whole pages; other data of the page is writable for that
   /// moment too.
   ///
   /// - Returns: false if the table cannot be written; nothing is changed then.
@@ -112,7 +112,7 @@ struct MethodTable: @unchecked Sendable {
     return one.count == 1 && two.count == 2 && two.contains(one[0])
   }
 
-  // They override methods of another module: the optimiser removes methods that nobody can call.
+  // They override methods of another module: the optimiser removes methods that nothing can call.
 
   private final class Plain: NSObject {}
 

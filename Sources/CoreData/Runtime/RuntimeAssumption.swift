@@ -3,12 +3,12 @@ internal import Synchronization
 /// What this module assumes of Swift's runtime beyond its interface: the memory layout of something that the compiler
 /// or the standard library makes, or the methods of a class of Foundation.
 ///
-/// Each one is checked on samples of this module before anything relies on it. The part that relies on one that does
-/// not hold is off: standard error says so once, and what the program loses.
+/// Each one is checked on samples of this module before anything relies on it. If it does not hold, the parts that rely
+/// on it are off, and standard error says once what the program loses.
 ///
 /// So each user of an assumption has a slower or smaller way without it: all methods are called, names are registered
 /// by hand, dictionaries are searched. A new toolchain makes programs slower at worst, and a line of the log says why.
-/// A new assumption needs the same: a check with samples, a way without, and a sentence for `loss`.
+/// A new assumption needs the same: a check with samples, a way without it, and a sentence for `loss`.
 struct RuntimeAssumption: Sendable {
   /// What is assumed, as a sentence without a full stop.
   let statement: String
@@ -27,7 +27,7 @@ struct RuntimeAssumption: Sendable {
     if !holds { FileHandle.standardError.write(Data("CoreData: \(explanation)\n".utf8)) }
   }
 
-  /// A person reads it who may update the toolchain or report it; it names no type of this module.
+  /// For a user who can update the toolchain or report it, so it names no type of this module.
   private var explanation: String {
     "this program's Swift runtime differs from those that this module knows (\(statement) does not hold): \(loss)"
   }
@@ -74,8 +74,7 @@ enum RuntimeAssumptions {
 
   fileprivate static var areRefuted: Bool { refuted.withLock { $0 } }
 
-  /// Lets no assumption hold, so that a test sees what a program does then. To be called before anything relies on one.
-  ///
-  /// For a process of its own: constants that were computed before stay as they are.
+  /// Lets no assumption hold, so that a test sees what a program does then. Call it at the start of a process of its
+  /// own: constants that were computed before stay as they are.
   static func refute() { refuted.withLock { $0 = true } }
 }

@@ -3,9 +3,9 @@ internal import Synchronization
 /// The name by which a model finds the class again: "Module.Person", or "Module.Outer.Person" for a nested one.
 /// `NSManagedObject` itself has no module.
 ///
-/// Foundation's function ends the program for a nested class. Classes that have no name of their own get a number
-/// behind it, "Module.Person#1", which holds until the process ends: generic classes, and private ones or ones in
-/// functions that share their name. Apple's names of all of these are mangled.
+/// Foundation's function traps for a nested class. Classes whose name is not unique get a number, "Module.Person#1",
+/// which holds until the process ends: generic classes, and private or local ones that share their name. Apple's names
+/// of all of these are mangled.
 ///
 /// ```swift
 /// let entity = NSEntityDescription()

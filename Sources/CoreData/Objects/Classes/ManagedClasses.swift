@@ -15,7 +15,7 @@ internal import Synchronization
 ///   └ several modules have one       Library's, else the program's own, else .ambiguous
 /// ```
 ///
-/// Source of the lists: see `SwiftImages`.
+/// `SwiftImages` says where the lists are.
 enum ManagedClasses {
   /// An ambiguous name is an answer of its own, so that a message can list the candidates: the entity gets
   /// `NSManagedObject` then.
@@ -64,10 +64,8 @@ enum ManagedClasses {
     (descriptor.type as? NSManagedObject.Type).map { .found($0) } ?? .none
   }
 
-  /// The module of the program's executable, which has the same name.
-  ///
-  /// Swift builds a program's module from the target's name, which the executable bears; characters that a module
-  /// cannot have are underscores there.
+  /// The module of the program's executable. Both have the target's name; characters that a module's name cannot have
+  /// are underscores there.
   private static let programModule: String = {
     let path =
       (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
@@ -170,7 +168,7 @@ extension TypeDescriptor {
   /// 16  protocol descriptor
   /// ```
   ///
-  /// Source: docs/ABI/TypeMetadata.rst of Swift, "Existential Metadata".
+  /// Source: docs/ABI/TypeMetadata.md of Swift, "Existential Metadata".
   private init?(protocolOf type: Any.Type) {
     let metadata = unsafeBitCast(type, to: UnsafeRawPointer.self)
     guard metadata.load(fromByteOffset: 12, as: UInt32.self) == 1 else { return nil }

@@ -4,7 +4,7 @@ extension NSEntityDescription {
   /// Not part of Apple's API.
   ///
   /// `NSAttributeDescription`, `NSRelationshipDescription`, `NSFetchedPropertyDescription`, `NSFetchIndexDescription`
-  /// and `NSEntityDescription` are parts. Programs conform nothing to it.
+  /// and `NSEntityDescription` are parts. Programs conform no type to it.
   public protocol Part {}
 
   /// An entity for a model in code: see `NSManagedObjectModel.init(file:line:_:)`.

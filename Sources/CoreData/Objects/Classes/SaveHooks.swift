@@ -1,4 +1,4 @@
-/// What a save has to ask the objects of an entity. It leaves out those that have nothing to do or to say.
+/// The hooks that a save has to call for the objects of an entity.
 ///
 /// `PendingChanges.hooks` is the union over the changed objects, so a save of 100,000 plain rows makes five tests and
 /// no loop; where one entity has a hook, the loop over the list tests each object's layout.

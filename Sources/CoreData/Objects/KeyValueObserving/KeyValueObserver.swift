@@ -127,8 +127,8 @@ extension _KeyValueCodingAndObserving where Self: NSObject {
 
   /// Ends the last such observation. Traps if there is none.
   ///
-  /// Call it before the observer has to hear no more; an observer that is freed needs no call. Use the form with a
-  /// context where one object observes the same property twice.
+  /// An observer that is freed needs no call. Use the form with a context where one object observes the same property
+  /// twice.
   ///
   /// Source: Apple's documentation of `removeObserver(_:forKeyPath:)`.
   public func removeObserver(_ observer: any KeyValueObserver, forKeyPath keyPath: String) {
