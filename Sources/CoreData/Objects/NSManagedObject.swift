@@ -42,7 +42,7 @@
 /// | no object | `fetch(_:)`, `object(with:)` | fault |
 /// | fault | first use of a property | clean, with values |
 /// | clean | a property is set | updated |
-/// | clean, updated | `NSManagedObjectContext.delete(_:)` | deleted |
+/// | fault, clean, updated | `NSManagedObjectContext.delete(_:)` | deleted |
 /// | inserted, updated | `save()` | clean |
 /// | deleted | `save()` | in no context |
 /// | inserted | `delete(_:)`, `rollback()` | in no context |

@@ -165,7 +165,8 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// ```
   ///
   /// SQL stores evaluate it in the database, so they take no block predicates and no transient or computed properties:
-  /// the fetch throws 134070 with a sentence that names the part. Stores in memory, binary and XML stores evaluate
+  /// the fetch throws 134070 with a sentence that names the part. A PostgreSQL store tests in memory what SQLite could
+  /// evaluate and its server cannot, such as `MATCHES` with options. Stores in memory, binary and XML stores evaluate
   /// anything. A fetch index on a compared attribute spares reading the whole table.
   ///
   /// Pass what users type as an argument, `%@`, never as a part of the format. `==`, `<`, `>`, `IN` and `BEGINSWITH`

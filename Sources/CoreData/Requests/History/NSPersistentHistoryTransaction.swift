@@ -8,7 +8,7 @@
 /// }
 /// ```
 ///
-/// A store records one for each transaction of its file if it was opened with `NSPersistentHistoryTrackingKey`, in the
+/// A store records one for each transaction if it was opened with `NSPersistentHistoryTrackingKey`, in the
 /// same transaction as the rows. A read-only property of it can be named in the predicate of a history request:
 /// `author`, `bundleID`, `contextName`, `processID`, `storeID`, `timestamp`, `token`, `transactionNumber`.
 ///
