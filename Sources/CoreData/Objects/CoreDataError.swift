@@ -54,8 +54,8 @@ public enum CoreDataError: Error, Sendable, Equatable {
   case notUnique
   /// Another connection kept the store locked for longer than the time limit: 134090. Try again later.
   ///
-  /// SQLite's SQLITE_BUSY after the store's busy timeout (https://www.sqlite.org/rescode.html#busy). Nothing was
-  /// written.
+  /// SQLite's SQLITE_BUSY after the store's busy timeout (https://www.sqlite.org/rescode.html#busy). A PostgreSQL
+  /// server's deadlocks, serialization failures and lock timeouts are this case too. Nothing was written.
   case locked
   /// The store was made with another model, and no migration was asked for: 134100.
   ///
@@ -67,11 +67,13 @@ public enum CoreDataError: Error, Sendable, Equatable {
   case migrationFailed
   /// An object has no row any more: 133000.
   ///
-  /// Thrown by `existingObject(with:)`, and by a child's save of an object that its parent no longer has.
+  /// Thrown by `existingObject(with:)`, by a child's save of an object that its parent no longer has, and by a save to
+  /// PostgreSQL that refers to a deleted row.
   case objectNotFound
-  /// The store's file could not be opened, or is no store: 134000 to 134020, and 134080.
+  /// The store's file could not be opened, or is no store: 134000 to 134020, and 134080. A lost connection to a
+  /// PostgreSQL server is this case too.
   ///
-  /// The error's message names the file and the operating system's reason.
+  /// The error's message names the file or server and the reason.
   case cannotOpen
   /// The disk is full: SQLite's code 13, or PostgreSQL's SQLSTATE 53100, whatever Core Data's code is.
   ///
