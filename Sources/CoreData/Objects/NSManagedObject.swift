@@ -843,7 +843,7 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// a method puts into `value` is not stored.
   ///
   /// It reads nothing from the store if the object has its values. Call it on the context's queue. Use it in a form, to
-  /// refuse a value when it is typed; every save calls it anyway.
+  /// refuse a value when it is typed; the save checks the same rules.
   ///
   /// - Parameters:
   ///   - value: what would be set; numbers as `NSNumber`, a to-many relationship as a set.

@@ -29,7 +29,8 @@ enum FoundationCompound {
 
   /// The number of methods that are replaced.
   ///
-  /// Part of the check: a Foundation that overrides one of them has another number of places, and stays as it is.
+  /// Part of the check: another number of places means that the tables are not as expected, and Foundation's class
+  /// stays as it is.
   static let methodCount = 6
 
   /// Whether the methods are replaced, or need not be. `RuntimeAssumptions` asks once.

@@ -3,9 +3,9 @@ internal import Synchronization
 /// The name by which a model finds the class again: "Module.Person", or "Module.Outer.Person" for a nested one.
 /// `NSManagedObject` itself has no module.
 ///
-/// Foundation's function traps for a nested class. Classes whose name is not unique get a number, "Module.Person#1",
-/// which holds until the process ends: generic classes, and private or local ones that share their name. Apple's names
-/// of all of these are mangled.
+/// Foundation's function traps for a nested class. Classes whose name does not lead to them get a number,
+/// "Module.Person#1", which holds until the process ends: generic classes, and private or local ones that share their
+/// name. Apple's names of all of these are mangled.
 ///
 /// ```swift
 /// let entity = NSEntityDescription()
