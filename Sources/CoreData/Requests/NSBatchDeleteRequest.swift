@@ -16,12 +16,13 @@
 /// 1570. Pass the resulting IDs to `NSManagedObjectContext.mergeChanges(fromRemoteContextSave:into:)` under
 /// `NSDeletedObjectsKey`.
 ///
-/// It is one transaction, whatever the number of rows, and other writers wait for it. It writes at once: a rollback of
-/// the context does not bring the rows back. Unsaved changes of the context do not count. An object with unsaved
-/// changes whose row is deleted is a conflict at its next save.
+/// It is one transaction in each store that holds the entity, whatever the number of rows, and other writers wait for
+/// it. An error in the second store leaves the deletions in the first. It writes at once: a rollback of the context
+/// does not bring the rows back. Unsaved changes of the context do not count. An object with unsaved changes whose row
+/// is deleted is a conflict at its next save.
 ///
 /// SQLite and PostgreSQL stores execute it, a SQLite store at `/dev/null` too. Stores in memory, binary, XML and atomic
-/// stores throw 134091, and read-only ones 134030.
+/// stores throw 134091. Read-only stores are passed over; if there are no others, it throws 134030.
 ///
 /// Take it to delete more rows than a program wants to load. Take `NSManagedObjectContext.delete(_:)` where
 /// `prepareForDeletion()` or validation counts, or where the deletion has to be undone. Execute it on the context's
@@ -68,7 +69,9 @@ open class NSBatchDeleteRequest: NSPersistentStoreRequest {
   /// Deletes what a fetch request finds. It is generic because without Objective-C a request of one result type cannot
   /// be cast to another.
   ///
-  /// Its settings are copied at once. `resultType`, batches and prefetching of the fetch have no meaning here.
+  /// Its settings are copied at once. `resultType`, batches, prefetching and `affectedStores` of the fetch have no
+  /// effect: set the `affectedStores` of this request, or the rows of all stores are deleted. The limit holds for each
+  /// store.
   ///
   /// - Parameter fetch: which rows to delete. Without a predicate all rows of the entity and its subentities.
   ///

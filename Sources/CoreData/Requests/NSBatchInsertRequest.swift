@@ -26,7 +26,8 @@
 /// `NSInsertedObjectsKey`.
 ///
 /// Executing it throws 134070 for an unknown or abstract entity, an unknown key, and a value of another type; 134091
-/// for a store that takes no batch requests (in memory, binary, XML); 134030 for a read-only store.
+/// for a store that takes no batch requests (in memory, binary, XML); 134030 if all stores with the entity are
+/// read-only. The rows go into the first writable store.
 ///
 /// Take it for more rows than a program wants to hold as objects: an import, or the first content of a store. Take
 /// objects and saves where hooks, validation or to-many relationships count. Execute it on the context's queue, best in

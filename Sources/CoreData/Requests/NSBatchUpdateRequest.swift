@@ -15,9 +15,11 @@
 /// refresh. Pass the resulting IDs to `NSManagedObjectContext.mergeChanges(fromRemoteContextSave:into:)` under
 /// `NSUpdatedObjectsKey`.
 ///
-/// It is one transaction, whatever the number of rows, and other writers wait for it; nothing is written if it throws.
-/// Each row gets a new version, so a context that changed one of them before is in conflict at its next save. Stores in
-/// memory, binary and XML stores throw 134091, read-only ones 134030.
+/// It is one transaction in each store that holds the entity, whatever the number of rows, and other writers wait for
+/// it. A store in which it fails keeps its rows as they were; an error in the second store leaves the changes in the
+/// first. Each row gets a new version, so a context that changed one of them before is in conflict at its next save.
+/// Stores in memory, binary and XML stores throw 134091. Read-only stores are passed over; if there are no others, it
+/// throws 134030.
 ///
 /// Take it to set the same value, or a value computed from the row, in many rows. Take objects and saves where
 /// `willSave()`, validation or observers count: a batch update calls none of them. Execute it on the context's queue.
