@@ -12,22 +12,23 @@
 ///
 /// A context belongs to the main queue or to a private one. Use it and its objects inside `perform` and
 /// `performAndWait` only; a main-queue context may also be used directly on the main thread. Use on any other thread is
-/// a data race: the launch argument `-com.apple.CoreData.ConcurrencyDebug 1`, or an environment variable of this name,
-/// ends the process at the first one with a sentence that names the context, the queue and the object.
+/// a data race. The launch argument `-com.apple.CoreData.ConcurrencyDebug 1`, or the environment variable
+/// `com.apple.CoreData.ConcurrencyDebug`, ends the process at the first wrong use, with a message that names the object
+/// or the context, and both queues.
 ///
-/// Nothing reaches a store before `save()`, and nothing that other contexts save appears in objects whose values were
-/// read before a merge or a refresh. Two contexts never share an object: pass `objectID`, and call `object(with:)` in
+/// Changes of objects reach a store with `save()`. An object whose values were read does not show what other contexts
+/// save until a merge or a refresh. Two contexts never share an object: pass `objectID`, and call `object(with:)` in
 /// the other context.
 ///
-/// The context holds its coordinator and its parent, and objects with unsaved changes. Other objects stay only as long
-/// as the program holds them, unless `retainsRegisteredObjects` is set.
+/// The context retains its coordinator, its parent, and objects with unsaved changes. Other objects stay only as long
+/// as the program retains them, unless `retainsRegisteredObjects` is true.
 ///
 /// One context for one unit of work is the usual choice: the main-queue context for what the user sees, and a
 /// private-queue context for each import, export or long fetch. A second context costs little until it fetches. It has
 /// its own instance of each object, and it shares the coordinator's row cache with the others.
 ///
-/// What happens otherwise: work on the main queue delays the user interface for as long as it runs; several units of
-/// work in one context are saved and rolled back together.
+/// What happens otherwise: work in a main-queue context delays the user interface for as long as it runs; several units
+/// of work in one context are saved and rolled back together.
 ///
 /// Source: Apple's documentation of `NSManagedObjectContext`.
 ///
@@ -59,15 +60,15 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// ```
   open var name: String?
 
-  /// Values that the program keeps with the context; the framework neither reads nor clears them, `reset()` included.
-  /// Default: empty. Use it on the context's queue.
+  /// Values that the program keeps with the context. The framework does not read them, and `reset()` does not clear
+  /// them. Default: empty. Use it on the context's queue.
   ///
   /// ```swift
   /// context.userInfo["importID"] = 17
   /// ```
   ///
-  /// Use it for what helpers of the program need to know about the context that they are given. What belongs to an
-  /// object goes into a property of its class.
+  /// Use it to tell functions that get the context what it is for. A value about one object belongs in a property of
+  /// the object's class.
   ///
   /// Source: Apple's documentation of `userInfo`.
   open lazy var userInfo = NSMutableDictionary()
@@ -79,18 +80,18 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// try context.save()
   /// ```
   ///
-  /// A program that reads the history can thus pass over its own transactions. It counts from the next save on; a
-  /// child's saves are recorded under the author of the topmost context. Without `NSPersistentHistoryTrackingKey` it
-  /// has no effect.
+  /// A program that reads the history can thus skip its own transactions. The next save uses a new value; a child's
+  /// changes are recorded under the author of the topmost context, which writes them. Without
+  /// `NSPersistentHistoryTrackingKey` it has no effect.
   ///
   /// Source: Apple's documentation of `transactionAuthor`.
   open var transactionAuthor: String?
 
-  /// Whether `transactionAuthor` names one transaction or few, and is not worth a row among the names that the history
-  /// of a SQLite file keeps without end.
+  /// Whether `transactionAuthor` names only a few transactions. Then it gets no row in the table of names, which the
+  /// history of a SQLite file never shortens.
   ///
-  /// A worker sets it, whose author is the name of a job: a million jobs would leave a million names. Such a name goes
-  /// into the transaction's own row, which goes when the history is deleted.
+  /// A worker sets it, since its author is the name of a job: a million jobs would leave a million names. Such a name
+  /// is stored in the transaction's own row, which is deleted with the history.
   package final var transactionAuthorPasses = false
 
   /// The policy that resolves conflicts with other saves, an `NSMergePolicy`. Default: `NSErrorMergePolicy`, with which
@@ -105,7 +106,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// parent asks no policy. Batch insertions read the policy too, to decide about unique values that exist already. A
   /// value of another type counts as the error policy.
   ///
-  /// - `NSErrorMergePolicy`: the save throws and writes nothing. Use it where the program or a person has to decide.
+  /// - `NSErrorMergePolicy`: the save throws and writes nothing. Use it where the program or the user has to decide.
   /// - `NSMergeByPropertyObjectTrumpMergePolicy`: the save writes each property that this context changed; the others
   ///   get the stored values. Use it for imports.
   /// - `NSMergeByPropertyStoreTrumpMergePolicy`: where both sides changed a property the stored value stays. Use it for
@@ -127,8 +128,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// context.shouldDeleteInaccessibleFaults = false  // reading an object whose row is missing ends the process
   /// ```
   ///
-  /// A row is missing if another process deleted it, or if the ID was never saved. Use `existingObject(with:)` where
-  /// the program has to know: it throws 133000.
+  /// A row is missing if another context or process deleted it, or if the object was never saved. Use
+  /// `existingObject(with:)` where the program has to know: it throws 133000.
   ///
   /// What happens otherwise, with the default: the object is among `deletedObjects`, `hasChanges` is true although the
   /// program changed nothing, and the next save removes it from the context without a statement.
@@ -152,9 +153,9 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// ```
   ///
   /// The default is `shouldDeleteInaccessibleFaults` for a missing row, and false for an unreadable file;
-  /// `inaccessibleFaultError` tells which. An override that returns true for an unreadable file lets the program
-  /// continue: the object reads as nil and is not deleted, and the next save throws the error unless the context is
-  /// rolled back or reset first.
+  /// `inaccessibleFaultError` tells which of the two it is. An override that returns true for an unreadable file lets
+  /// the program continue: the object reads as nil and is not deleted, and the next save throws the error unless the
+  /// context is rolled back or reset first.
   ///
   /// - Parameters:
   ///   - fault: the object that was used.
@@ -189,7 +190,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// With false, related objects look untouched until the save: a deletion that is taken back before has no effect on
   /// them.
   ///
-  /// Set it where a program deletes and takes back in many steps before it saves, and must not see effects in between.
+  /// Set it to false where a program deletes objects and undoes deletions in many steps before it saves.
   ///
   /// Source: Apple's documentation of `propagatesDeletesAtEndOfEvent`.
   open var propagatesDeletesAtEndOfEvent = true
@@ -202,10 +203,10 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// ```
   ///
   /// With true a later fetch finds the objects with their values, and the context's memory grows until `reset()`. With
-  /// false an object without changes that nobody holds is dropped, a little later than on Apple's platforms: when the
-  /// number of objects has doubled, and not below 4,096.
+  /// false the context drops unchanged objects to which the program holds no reference. It does so a little later than
+  /// on Apple's platforms: when the number of objects has doubled, and not below 4,096.
   ///
-  /// Hold the objects that matter in a property of the program instead, where they are few.
+  /// If only a few objects matter, keep them in a property of the program instead.
   ///
   /// Source: Apple's documentation of `retainsRegisteredObjects`.
   open var retainsRegisteredObjects: Bool {
@@ -224,7 +225,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   ///
   /// It concerns objects that become faults and are read again, not values that the context has read already, and not a
   /// context that is pinned to a query generation. With 0 each fault costs a query. Rows that another process wrote are
-  /// noticed whatever the interval is: a context compares the cache with the file at the start of each `perform` block.
+  /// noticed whatever the interval is: a context compares the cache with the file once in each `perform` or
+  /// `performAndWait` block, before it first reads the cache.
   ///
   /// Ages are recorded from the first positive value on; a row of unknown age is read again.
   ///
@@ -286,8 +288,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// The permanent IDs of temporary ones: those that this context's objects got, and those that it waits for from its
   /// parent.
   final let permanentIDs = PermanentIDs()
-  /// Keeps the permanent IDs in the parent for which this context may ask. The parent holds it weakly: when this
-  /// context is freed, or replaces it in a reset, the parent may forget.
+  /// Keeps the permanent IDs in the parent for which this context may ask. The parent refers to it weakly: when this
+  /// context is freed, or replaces it in a reset, the parent may forget the IDs.
   final var childOfParent: PermanentIDs.Child?
   /// The unsaved changes, and those that observers do not know yet. It is set up once, so that each change of an object
   /// finds it without a test.
@@ -304,7 +306,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   final var inaccessible = InaccessibleFaults()
   /// The connection to the undo manager; nil without one, which is what most contexts have.
   final var undoTracking: UndoTracking?
-  /// The new objects of the last merge, which stay until the next event ends although nobody may hold them yet.
+  /// The new objects of the last merge. The context retains them until the next event ends: the program may hold no
+  /// reference to them yet.
   final var heldAfterMerge: [NSManagedObject] = []
   /// The fetched results that follow this context. A merge asks them for objects that it has to register.
   final var followers = ContextFollowers()
@@ -402,7 +405,7 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// }
   /// ```
   ///
-  /// The context keeps the coordinator, and so its stores, alive.
+  /// The context retains the coordinator, and so its stores.
   ///
   /// Source: Apple's documentation of `persistentStoreCoordinator`.
   open var persistentStoreCoordinator: NSPersistentStoreCoordinator? {
@@ -458,13 +461,13 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// ```
   ///
   /// Any thread may call it. The block cannot throw and returns nothing: use the asynchronous `perform(schedule:_:)` to
-  /// wait for its result in a task, and `performAndWait(_:)` to block the thread. The block holds the context until it
-  /// has run.
+  /// wait for its result in a task, and `performAndWait(_:)` to block the thread. The context is retained until the
+  /// block has run.
   ///
   /// As on Apple's platforms the compiler does not check what the block captures: pass object IDs, not objects.
   ///
-  /// The block has to handle the errors of `save()`: nobody else hears of them. Changes that the block does not save
-  /// stay in the context: the next save writes them.
+  /// The block has to handle the errors of `save()`: the caller does not get them. Changes that the block does not save
+  /// stay in the context, and the next save writes them.
   ///
   /// - Parameter block: runs once, later.
   ///
@@ -481,9 +484,9 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// }
   /// ```
   ///
-  /// The calling thread is blocked until the block has run. While it waits it lends the queues that it holds to blocks
-  /// of the contexts on the way to the one that it waits for, so a parent and a child that wait for each other do not
-  /// deadlock; contexts that are not above or below each other can.
+  /// The calling thread is blocked until the block has run. A parent and a child that wait for each other do not
+  /// deadlock: the thread that waits for one runs the blocks that need the other. Contexts of which neither is above
+  /// the other can deadlock.
   ///
   /// Any thread may call it. Use it in synchronous code that needs the result at once. In a task prefer the
   /// asynchronous `perform(schedule:_:)`: a blocked thread is one fewer for other tasks. Blocks that were enqueued
@@ -506,9 +509,9 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// context.insert(draft)
   /// ```
   ///
-  /// `Book(context:)` creates and inserts in one call. An object that was made without a context brings those that it
-  /// refers to, and they theirs: for these no override of this method is called. Traps for an object of another
-  /// context, and for one that refers to an object of another context.
+  /// `Book(context:)` creates and inserts in one call. Inserting an object also inserts the objects without a context
+  /// to which it refers, directly or through others; for these no override of this method is called. Traps for an
+  /// object of another context, and for one that refers to an object of another context.
   ///
   /// Call it on the context's queue. It writes nothing: the save makes the row.
   ///
@@ -586,7 +589,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   open func rollback() { revertChanges() }
 
   /// Forgets all objects and changes, and posts `NSManagedObjectContextObjectsDidChange` with the IDs of the objects
-  /// under `NSInvalidatedAllObjectsKey`. Objects that are still held belong to no context any more, and read as nil.
+  /// under `NSInvalidatedAllObjectsKey`. Objects that the program still retains belong to no context any more, and read
+  /// as nil.
   ///
   /// ```swift
   /// for start in stride(from: 0, to: 100_000, by: 1_000) {
@@ -596,8 +600,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// }
   /// ```
   ///
-  /// It keeps the memory of a long import level: from 65,536 objects on the freed memory also goes back to the system.
-  /// Unsaved changes are lost without an error. A pinned context reads the newest state afterwards.
+  /// It keeps the memory of a long import constant. With 65,536 objects or more the freed memory also goes back to the
+  /// system. Unsaved changes are lost without an error. A pinned context reads the newest state afterwards.
   ///
   /// Call it on the context's queue. Fetch again what is needed afterwards; IDs stay valid.
   ///
@@ -614,9 +618,10 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// }
   /// ```
   ///
-  /// The context does so itself at the end of each `perform` block, of each turn of the main queue, and with a save:
-  /// then no override is called. `performAndWait` does not, so call this where observers, or a fetched results
-  /// controller, must know before the next save. Does nothing while it is running.
+  /// The context ends its event itself after each `perform` block, after each turn of the main queue, and in a save;
+  /// these do not call an override of this method. `performAndWait` does not end the event, so call this where
+  /// observers, or a fetched results controller, must know before the next save. A call from an observer of that
+  /// notification does nothing.
   ///
   /// Source: Apple's documentation of `processPendingChanges()`.
   open func processPendingChanges() { processEvent() }
@@ -658,17 +663,17 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// ```
   ///
   /// An `NSSaveChangesRequest` saves the objects that it names and no others, without hooks, validation and merge
-  /// policy.
+  /// policy; a child context throws 134030 for it.
   ///
-  /// A child context passes the request to its parent, under the parent's name and author. Batch requests write at
-  /// once, in a transaction of their own, whatever becomes of the context; they ignore unsaved changes, and objects in
-  /// contexts stay as they are until the result is merged. Call it on the context's queue.
+  /// A child context passes batch and history requests to its parent, under the parent's name and author. Batch
+  /// requests write at once, in a transaction of their own: `rollback()` does not undo them. They ignore unsaved
+  /// changes, and objects in contexts stay as they are until the result is merged. Call it on the context's queue.
   ///
-  /// A batch request takes one transaction and makes no objects, so it is the way to change many rows; a save is the
-  /// way where hooks, validation and other contexts count.
+  /// A batch request takes one transaction for each store and makes no objects, so use it to change many rows. Use a
+  /// save where hooks and validation have to run.
   ///
-  /// A batch request that fails has written nothing. Objects whose rows it changed are found out of date by the next
-  /// save: their changes are conflicts with the rows that the request wrote.
+  /// A batch request that fails has written nothing in the store that failed. An object whose row the request changed
+  /// is out of date: saving a change of it is a conflict (133020).
   ///
   /// - Parameter request: `NSBatchInsertRequest`, `NSBatchUpdateRequest`, `NSBatchDeleteRequest`,
   ///   `NSPersistentHistoryChangeRequest`, `NSAsynchronousFetchRequest` or `NSSaveChangesRequest`. For a fetch, call
@@ -704,10 +709,10 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// `NSManagedObjectContextDidSave` and `NSManagedObjectContextDidSaveObjectIDs` are posted. All of it happens before
   /// the method returns.
   ///
-  /// Without changes it writes metadata that was set, touches no file otherwise, runs no hooks, and posts
-  /// `NSManagedObjectContextDidSave` with empty sets; test `hasChanges` first to avoid that. A writer that finds the
-  /// store locked waits for `NSPersistentStoreTimeoutOption`. A save to a SQLite file survives the death of processes
-  /// when it returns; it survives a loss of power only with `synchronous` set to `FULL` in `NSSQLitePragmasOption`
+  /// Without changes it writes only metadata that was set, runs no hooks, and posts `NSManagedObjectContextDidSave`
+  /// with empty sets; test `hasChanges` first to avoid that. A writer that finds the store locked waits for
+  /// `NSPersistentStoreTimeoutOption`. A save to a SQLite file survives the death of processes when it returns; it
+  /// survives a loss of power only with `synchronous` set to `FULL` in `NSSQLitePragmasOption`
   /// (https://www.sqlite.org/pragma.html#pragma_synchronous).
   ///
   /// Save when a unit of work is complete rather than after each object: each save is a transaction, and a file has one
@@ -716,9 +721,10 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// - Throws: validation errors (1550 to 1680; 1560, with the single ones under `NSDetailedErrorsKey`, for several),
   ///   133020 or 133021 for conflicts that the merge policy did not resolve, 134030 if no store can take the changes,
   ///   134090 if another writer kept the store locked, and the stores' errors. The context then keeps its changes and
-  ///   its temporary IDs, and nothing is written. 134040 if only a part is saved, which happens with several
-  ///   incremental stores alone: `NSAffectedStoresErrorKey` has the stores that have nothing of the save, and the
-  ///   context keeps their changes only. 133000 if the parent has deleted an object that this child changed.
+  ///   its temporary IDs, and nothing is written. 134040 if only a part is saved, which can happen if the changes go to
+  ///   several files, or to an incremental store and another store: `NSAffectedStoresErrorKey` lists the stores that
+  ///   were not saved, and the context keeps their changes only. 133000 if the parent has deleted an object that this
+  ///   child changed.
   ///
   /// Source: Apple's documentation of `save()`; the order of the notifications as public test suites pin it.
   open func save() throws { try saveChanges() }
@@ -786,14 +792,14 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
     return !changes.isEmpty
   }
 
-  /// The objects that something holds or that have changes. It drops all others first, so it costs a step for each
-  /// object of the context.
+  /// The objects to which the program holds a reference, and those with changes. The context drops all others first, so
+  /// it costs O(n) for n objects of the context.
   ///
   /// ```swift
   /// print(context.registeredObjects.count, "objects, of which", context.updatedObjects.count, "are changed")
   /// ```
   ///
-  /// The set holds its objects: release it where the memory must become free. Use it on the context's queue.
+  /// The set retains its objects: release it where their memory has to be freed. Use it on the context's queue.
   ///
   /// Source: Apple's documentation of `registeredObjects`.
   open var registeredObjects: Set<NSManagedObject> {
