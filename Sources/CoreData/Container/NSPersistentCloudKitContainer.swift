@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// A container that Apple's framework mirrors to iCloud. Linux has no CloudKit: here it is a local container, and says
-/// so once on standard error when stores are loaded.
+/// A container that Apple's framework mirrors to iCloud. Linux has no CloudKit: here it is a local container, and the
+/// first one that loads stores prints a line about it to standard error.
 ///
 /// ```swift
 /// let container = NSPersistentCloudKitContainer(name: "Library", managedObjectModel: model)
@@ -11,10 +11,10 @@ internal import Synchronization
 /// ```
 ///
 /// It serves programs whose code is the same on a Mac and on Linux, for example a server that reads a file which a Mac
-/// mirrors. New code for Linux alone takes `NSPersistentContainer`. To send changes elsewhere, read the persistent
-/// history.
+/// mirrors. New code for Linux alone takes `NSPersistentContainer`. To send changes to another store, read the
+/// persistent history.
 ///
-/// Stores keep a history if the description asks for CloudKit, as on Apple's platforms.
+/// Stores whose description has `cloudKitContainerOptions` keep a history, as on Apple's platforms.
 ///
 /// Source: Apple's documentation of `NSPersistentCloudKitContainer`.
 open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Sendable {
@@ -47,26 +47,22 @@ open class NSPersistentCloudKitContainer: NSPersistentContainer, @unchecked Send
   /// - Parameter options: without effect.
   open func initializeCloudKitSchema(options: NSPersistentCloudKitContainerSchemaInitializationOptions = []) throws {}
 
-  /// Whether the object may be changed by this person, as the shares of iCloud allow it. Here it is true: the local
-  /// store takes every change.
+  /// Whether the user may change the object: on Apple's platforms iCloud sharing decides, here it is always true.
   ///
-  /// - Parameter objectID: any ID; it is not looked at.
+  /// - Parameter objectID: without effect.
   open func canUpdateRecord(forManagedObjectWith objectID: NSManagedObjectID) -> Bool { true }
 
-  /// Whether the object may be deleted by this person, as the shares of iCloud allow it. Here it is true: the local
-  /// store takes every deletion.
+  /// Whether the user may delete the object: on Apple's platforms iCloud sharing decides, here it is always true.
   ///
-  /// - Parameter objectID: any ID; it is not looked at.
+  /// - Parameter objectID: without effect.
   open func canDeleteRecord(forManagedObjectWith objectID: NSManagedObjectID) -> Bool { true }
 
-  /// Whether objects may be added to and changed in the store. True for a store that may be written, false for a
-  /// read-only one.
+  /// Whether the user may insert and change objects in the store: false for a read-only one.
   ///
   /// - Parameter store: a store of this container.
   open func canModifyManagedObjects(in store: NSPersistentStore) -> Bool { !store.isReadOnly }
 
-  /// The name of the notification that Apple's framework posts about its work with iCloud. A local container has no
-  /// such work, so an observer here waits without end.
+  /// The name of the notification that Apple's framework posts about its work with iCloud. It is never posted here.
   public static let eventChangedNotification = Notification.Name(
     "NSPersistentCloudKitContainerEventChangedNotification")
 

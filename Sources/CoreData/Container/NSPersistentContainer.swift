@@ -16,15 +16,14 @@
 /// }
 /// ```
 ///
-/// Keep it as long as its contexts are used. Contexts of one container share the coordinator's row cache and its
-/// connections; several containers on one file are like several processes on it.
+/// Contexts of one container share the coordinator's row cache and its connections.
 ///
 /// Use one container for each store file of a process. Two containers on one file share neither rows nor notifications
 /// of saves: each hears of the other's saves as of those of another process, by `NSPersistentStoreRemoteChange` if the
 /// option for it is set.
 ///
-/// What happens otherwise: a context whose container is freed keeps the coordinator and so the stores; an object that
-/// the program keeps does not keep its context.
+/// A context retains the coordinator, and so the stores, when the container is freed. An object does not retain its
+/// context.
 ///
 /// Source: Apple's documentation of `NSPersistentContainer`.
 ///
@@ -35,8 +34,8 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   /// `viewContext` is called "viewContext", and others have no name until the program gives them one.
   public let name: String
 
-  /// The model of all contexts and stores of the container. It is immutable from the container's creation on: a program
-  /// that builds a model finishes it before, and takes a copy for a variation.
+  /// The model of all contexts and stores of the container. It is immutable once the container is made: to change a
+  /// model, change a copy and make another container.
   ///
   /// ```swift
   /// for entity in container.managedObjectModel.entities { print(entity.name ?? "", entity.properties.count) }
@@ -95,8 +94,9 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   /// let container = NSPersistentContainer(name: "Library")  // Library.xcdatamodeld is a file of the target
   /// ```
   ///
-  /// `ModelCompilerPlugin` puts the models of a target into its resource bundle. It takes the first model of that name
-  /// that can be read; give the model itself, with `init(name:managedObjectModel:)`, where two bundles have the name.
+  /// `ModelCompilerPlugin` puts the models of a target into its resource bundle. The initialiser takes the first model
+  /// of that name that can be read. If two bundles have a model of the name, pass the model to
+  /// `init(name:managedObjectModel:)`.
   ///
   /// The model is read and made immutable, and no store is opened: call `loadPersistentStores`. A program that makes
   /// several containers of one name reads the model each time, and then has several models with the same classes; keep
@@ -146,8 +146,8 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
     super.init()
   }
 
-  /// The folder of the default store: the user's application support directory. Override it to choose another;
-  /// `loadPersistentStores` creates it.
+  /// The folder of the default store: the user's application support directory. Override it to choose another.
+  /// `loadPersistentStores` creates the folder.
   ///
   /// ```swift
   /// // @unchecked Sendable: it adds no state.
@@ -190,8 +190,8 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   /// 134030. Any thread may call it; a description with `shouldAddStoreAsynchronously` keeps a migration off that
   /// thread.
   ///
-  /// - Parameter block: gets each description, and the error if its store was not opened. A program without the store
-  ///   mostly cannot go on: end it there, or show the error and load again after the person has acted.
+  /// - Parameter block: gets each description, and the error if its store was not opened. Most programs cannot continue
+  ///   without the store: end the process, or show the error and load again after the user has acted.
   ///
   /// Source: Apple's documentation of `loadPersistentStores(completionHandler:)`.
   open func loadPersistentStores(
@@ -207,8 +207,8 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
     }
   }
 
-  /// A new private-queue context on the container's coordinator. Each call makes another one; it does not merge other
-  /// contexts' saves by itself, and its merge policy is the error policy.
+  /// A new private-queue context on the container's coordinator. It does not merge other contexts' saves by itself, and
+  /// its merge policy is the error policy.
   ///
   /// ```swift
   /// let importer = container.newBackgroundContext()
@@ -220,7 +220,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   /// }
   /// ```
   ///
-  /// Any thread may call it. The context lives as long as the program holds it or a block of it waits to run. Set
+  /// Any thread may call it. The context lives as long as the program retains it or a block of it waits to run. Set
   /// `transactionAuthor` where a reader of persistent history has to tell the context's saves from others.
   ///
   /// Making one costs little: it has no rows and no connection before it fetches. Work that shares one context also
@@ -271,7 +271,7 @@ open class NSPersistentContainer: NSObject, @unchecked Sendable {
   /// }
   /// ```
   ///
-  /// What it leaves unsaved is lost with the context. Return values or object IDs, not objects.
+  /// What the block leaves unsaved is lost with the context. Return values or object IDs, not objects.
   ///
   /// Each call makes a context, so objects are read anew, from the coordinator's row cache where that has them. Two
   /// tasks that change the same object are a conflict for the second save: set a merge policy in the block.

@@ -17,17 +17,16 @@ extension NSPersistentStoreCoordinator {
   /// Copies all objects of this coordinator's stores to those of another one, with their keys, then compares all
   /// values. Entities and properties that the other models lack are left out.
   ///
-  /// The command that moves a pool from a file to a server uses it, so what matters is that nothing is lost or half
-  /// there:
+  /// The command that moves a pool from a file to a server uses it, so it must copy all objects or none:
   ///
   /// - one query generation of the source, so that all rows are of one moment while others go on writing;
   /// - one transaction at the destination, so that a killed process leaves it empty, and a second run may begin;
-  /// - a comparison of what the destination then reads with the same generation, so that a value which another database
-  ///   holds otherwise is an error now, and no surprise later.
+  /// - a comparison of what the destination then reads with the same generation, so that a value which the other
+  ///   database stores differently is an error now.
   ///
-  /// The stores of both belong together by their configurations. Those of the destination are in one file or database,
-  /// are empty, and are written in one transaction: after an error, or a killed process, they are empty as before. What
-  /// others write to the source meanwhile is not copied; history is not copied.
+  /// Stores of the same configuration belong together. Those of the destination are in one file or database, are empty,
+  /// and are written in one transaction: after an error, or a killed process, they are empty as before. What other
+  /// processes write to the source meanwhile is not copied, and neither is the history.
   ///
   /// It reads each row twice and keeps about a thousand in memory (`StoreCopy.rowsAtOnce`), besides the keys of all.
   ///
@@ -66,8 +65,8 @@ extension NSPersistentStoreCoordinator {
     }
   }
 
-  /// Runs the body. What it does with stores that it opens at the place with these options is one transaction, if the
-  /// place is a server's: after an error nothing of it is there, not even the stores that it has made. The body does
+  /// Runs the body. At a server, all that the body does with stores that it opens at the place with these options is
+  /// one transaction: after an error nothing of it is left, not even the stores that it has made. The body has to do
   /// all of it on the calling thread.
   ///
   /// For a file the body just runs, with no options, since SQLite's transaction belongs to one connection and cannot

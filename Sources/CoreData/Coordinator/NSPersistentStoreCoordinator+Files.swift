@@ -9,19 +9,20 @@ extension NSPersistentStoreCoordinator {
   /// try coordinator.addPersistentStore(type: .sqlite, at: url)
   /// ```
   ///
-  /// Use it to begin anew, in tests and after an error of the kind "made with another model". To delete objects and
-  /// keep the store, use `NSBatchDeleteRequest`.
+  /// Use it to begin anew, in tests and after a 134100 for a store whose content is not needed. To delete objects and keep the
+  /// store, use `NSBatchDeleteRequest`.
   ///
-  /// What it does depends on the type. A SQLite file stays, with nothing in it, and the files beside it go; others that
-  /// have it open find an empty database. A binary or XML file is removed. At a PostgreSQL server the schema of the
-  /// store is dropped with all that is in it. Of a SQLite store in memory at `/dev/null/NAME` the name is forgotten.
+  /// What it does depends on the type. A SQLite file stays, with nothing in it, and the files beside it are removed;
+  /// other processes that have it open find an empty database. A binary or XML file is removed. At a PostgreSQL server
+  /// the schema of the store is dropped with all that is in it. Of a SQLite store in memory at `/dev/null/NAME` the
+  /// name is forgotten.
   ///
-  /// It waits for a running writer of a SQLite file, and throws 134090 after `NSPersistentStoreTimeoutOption`. Without
-  /// a file, a SQLite store gets an empty one, and nothing else happens. Stores in the same file under another
-  /// `NSPersistentStoreTablePrefixOption` are destroyed too. History and metadata go with the rows.
+  /// It waits for a running writer of a SQLite file, and throws 134090 after `NSPersistentStoreTimeoutOption`. If there
+  /// is no file, it creates an empty one for a SQLite store, and does nothing else. Stores in the same file under
+  /// another `NSPersistentStoreTablePrefixOption` are destroyed too. History and metadata go with the rows.
   ///
-  /// What happens otherwise: removing the file of an open SQLite store by other means, as with `FileManager`, leaves
-  /// its processes with a file that nobody else sees, and a log that a new file of that name may be mixed up with.
+  /// What happens otherwise: if `FileManager` removes the file of an open SQLite store, the processes that have it open
+  /// go on writing to a file without a name, and SQLite may apply the old log to a new file of that name.
   ///
   /// Any thread may call it. Contexts that have objects of the store should be reset before.
   ///
@@ -39,9 +40,9 @@ extension NSPersistentStoreCoordinator {
     try Self.storeClass(storeType, at: url).destroy(at: url, options) { try removeStores(at: url) }
   }
 
-  /// Removes this coordinator's stores at the place, whatever path leads there. The store's class calls it when the
-  /// file has no content any more: before that, an error would leave a coordinator without the store and a file that
-  /// still has it.
+  /// Removes this coordinator's stores at the place, also those that were opened by another path. The store's class
+  /// calls it when the file has no content any more: earlier, an error would leave a coordinator without the store and
+  /// a file that still has it.
   private func removeStores(at url: URL) throws {
     for store in objectStores where url.isSamePlace(as: store.url) { try remove(store) }
   }
@@ -55,8 +56,8 @@ extension NSPersistentStoreCoordinator {
 
   // MARK: Replacing
 
-  /// Replaces a store by a copy of another one, with the same UUID, in place: others that have it open find the new
-  /// content. Creates the file if it is missing. Does nothing if both places are the same.
+  /// Replaces a store by a copy of another one, with the same UUID, in place: other processes that have it open find
+  /// the new content. Creates the file if it is missing. Does nothing if both places are the same.
   ///
   /// ```swift
   /// let backup = url.deletingLastPathComponent().appendingPathComponent("backup.sqlite")
@@ -65,8 +66,8 @@ extension NSPersistentStoreCoordinator {
   ///
   /// Programs use it to back up and to restore. The source may be open and in use: a SQLite file is copied by SQLite's
   /// backup, in one state, with what its log has and with the files of its external data. Copying the file itself
-  /// misses what is only in the log. `StoreMaintenance` of the module `StoreTools` backs up in steps, which holds up
-  /// writers less.
+  /// misses what is only in the log. `StoreMaintenance` of the module `StoreTools` backs up in steps, so that writers
+  /// wait less.
   ///
   /// Contexts are not told: reset those of a store that was replaced. A binary or XML store that is open must be
   /// removed from its coordinator first; it reads its file once, and its next save would throw 134030.
@@ -121,9 +122,8 @@ extension NSPersistentStoreCoordinator {
   /// }
   /// ```
   ///
-  /// It moves a store, and it changes a store's type. For a backup that the program does not go on to use, take
-  /// `replacePersistentStore`, which keeps the UUID. For a store of another model, open it with the options of
-  /// migration: this method has nothing to do with models.
+  /// Use it to move a store, or to change its type. For a backup, use `replacePersistentStore`, which keeps the UUID.
+  /// This method does not migrate to another model: for that, open the store with the options of migration.
   ///
   /// The copy has a UUID of its own, so all its objects have new IDs: `NSPersistentStoreCoordinatorStoresDidChange`
   /// lists them. Reset the contexts. History is not copied. A store at the new place is replaced; if this coordinator
@@ -179,8 +179,8 @@ extension NSPersistentStoreCoordinator {
   /// A copy of a store, opened, with all objects' IDs. It takes the place of what is there. A store of the same class
   /// keeps its keys.
   ///
-  /// A store of this coordinator may have the new place open. It is closed when the copy needs the file, or at the end
-  /// at the latest: as long as the copy may fail, the program keeps what it had.
+  /// A store of this coordinator may have the new place open. It is closed when the copy needs the file, at the latest
+  /// at the end: while the copy may still fail, the program keeps the store that it had.
   private func copy(
     _ old: any ObjectStore, to opening: StoreOpening, _ kind: any PlacedStore.Type
   ) throws -> (store: any ObjectStore, ids: [RenamedID]) {
@@ -193,8 +193,7 @@ extension NSPersistentStoreCoordinator {
     return copied
   }
 
-  /// Copies by the class's own way, if both stores are of one class and it has such a way, else row by row through the
-  /// seam.
+  /// Copies with the class's own method, if both stores are of one class and it has one; otherwise row by row.
   private func fill(
     from old: any ObjectStore, to opening: StoreOpening, as kind: any PlacedStore.Type, closing: () throws -> Void
   ) throws -> (store: any ObjectStore, ids: [RenamedID]) {

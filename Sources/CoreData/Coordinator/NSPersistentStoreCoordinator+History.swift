@@ -7,14 +7,14 @@ extension NSPersistentStoreCoordinator {
   /// ```
   ///
   /// A program that has just read all objects keeps it, to fetch only newer history later. Take the token before the
-  /// first fetch, not after it: what is saved in between is then in the history a second time, which does no harm,
-  /// while the other order misses it.
+  /// first fetch, not after it: a save in between is then in the fetched objects and in the history, which does no
+  /// harm; in the other order the program misses it:
   ///
   /// ```text
   /// this program               another process
   /// fetches all objects
   ///                            saves, transaction 18
-  /// takes the token: 18        (nobody ever hears of 18)
+  /// takes the token: 18        (never learns of 18)
   /// ```
   ///
   /// It costs a query for each store. A store that cannot be read is left out. Any thread.

@@ -10,7 +10,7 @@ extension NSPersistentStoreCoordinator {
   /// ```
   ///
   /// Metadata suits a few values about the store as a whole, such as the time of the last import. It is read and
-  /// written as one property list; anything that grows belongs into objects. Any thread.
+  /// written as one property list; anything that grows belongs in objects. Any thread.
   ///
   /// - Parameter store: an open store of this coordinator.
   ///
@@ -33,7 +33,7 @@ extension NSPersistentStoreCoordinator {
   /// that begin with "NSStore", "NSPersistence" or "_NS" belong to the store.
   ///
   /// It replaces all of the program's entries: begin with `metadata(for:)`, as the example does, to keep the others.
-  /// The metadata is part of the save's transaction, so it is there exactly if the objects of that save are. Two
+  /// The metadata is part of the save's transaction, so it is stored exactly if the objects of that save are. Two
   /// processes that set it do not conflict: the last save wins, with the entries that its process knew. A program that
   /// ends before a save loses what it set. Any thread.
   ///
@@ -54,10 +54,10 @@ extension NSPersistentStoreCoordinator {
   /// ```
   ///
   /// That tells whether opening the store would need a migration: a program can warn before one that takes long, make a
-  /// backup, or refuse. Whether the file changes between this call and the opening is not guarded against.
+  /// backup, or refuse. Another process may change the file between this call and the opening.
   ///
   /// A SQLite file and its log are read by a connection of its own, which costs about as much as opening the file does;
-  /// of a binary or XML file all of it is read. The file is not changed. Any thread.
+  /// a binary or XML file is read as a whole. The file is not changed. Any thread.
   ///
   /// - Parameters:
   ///   - storeType: the type of the store.
@@ -119,8 +119,8 @@ extension NSPersistentStoreCoordinator {
     try setMetadata(metadata, forPersistentStoreOfType: type.rawValue, at: url, options: options)
   }
 
-  /// The model that a store keeps in its file: that of the coordinator that created or migrated it last. A program that
-  /// has nothing but the file opens it so.
+  /// The model that a store keeps in its file: that of the coordinator that created or migrated it last. With it a
+  /// program can open a store of which it has only the file.
   ///
   /// ```swift
   /// let model = try NSPersistentStoreCoordinator.cachedModelForPersistentStore(at: url)

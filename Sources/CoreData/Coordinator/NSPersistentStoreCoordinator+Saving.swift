@@ -1,7 +1,7 @@
 /// Saves rows to the stores that hold them.
 extension NSPersistentStoreCoordinator {
   /// The store for a new object of the entity: the first writable one that holds it, in the order in which the stores
-  /// were added. `NSManagedObjectContext.assign(_:to:)` overrules it for one object. Nil makes the save throw 134030.
+  /// were added. `NSManagedObjectContext.assign(_:to:)` overrides it for one object. Nil makes the save throw 134030.
   final func store(forInserted entity: NSEntityDescription) -> (any ObjectStore)? {
     objectStores.first { !$0.isReadOnly && $0.holds(entity) }
   }
@@ -21,9 +21,9 @@ extension NSPersistentStoreCoordinator {
   ///       apply                             the caches get the rows, before the locks are released
   ///     unlock
   ///
-  /// Stores that cannot take back what they wrote come last: if another one fails before, they are untouched, and if
+  /// Stores that cannot take back what they wrote come last: if another store fails before, they are untouched, and if
   /// the first of them fails, the others are rolled back. If a later one fails, those before it are saved, and the
-  /// others have nothing. The same is true where a commit fails after another one has succeeded: of an XML file whose
+  /// others are not. The same is true where a commit fails after another one has succeeded: of an XML file whose
   /// directory cannot be synchronised, after that of a SQLite file.
   ///
   /// `apply` runs under the locks, for the caches:
@@ -40,9 +40,10 @@ extension NSPersistentStoreCoordinator {
   ///
   /// - Parameters:
   ///   - changes: the rows of each store. A store occurs once.
-  ///   - check: is called in the transaction while no other writer can commit what the save concerns: before the rows
-  ///     are written, or after it where only written rows are locked. An error that it throws ends the transaction.
-  ///   - apply: gets the stores' answers, in the order of the changes, before anybody else can write.
+  ///   - check: is called in the transaction, while no other writer can change the rows that the save concerns: before
+  ///     the rows are written, or after it where only written rows are locked. An error that it throws ends the
+  ///     transaction.
+  ///   - apply: gets the stores' answers, in the order of the changes, before another save can write.
   ///   - applyPart: gets the answers of the stores that are saved although the save fails, by the index of the change.
   /// - Throws: `IncompleteSave` if a part is saved and another one is not.
   final func save(
@@ -188,10 +189,10 @@ extension NSPersistentStoreCoordinator {
   /// try coordinator.checkWritable()  // throws 134090 here, not after an hour of work
   /// ```
   ///
-  /// It tells whether a store is free to be written before work starts that ends with a save. It waits for its turn and
-  /// for locks as a save does, and costs a few microseconds for a file and a round trip for a server. It promises
-  /// nothing about later: another process may lock the store after it, the connection may be lost, and a full disk is
-  /// only noticed when something is written. Any thread.
+  /// It tells whether the stores can be written now, before the program starts work that ends with a save. It waits for
+  /// its turn and for locks as a save does, and costs a few microseconds for a file and a round trip for a server. It
+  /// promises nothing about later: another process may lock the store after it, the connection may be lost, and a full
+  /// disk is only noticed when something is written. Any thread.
   ///
   /// Read-only stores beside a writable one are passed over, as a save of new objects does:
   /// `NSPersistentStore.isReadOnly` tells which they are.
@@ -208,8 +209,8 @@ extension NSPersistentStoreCoordinator {
   }
 }
 
-/// The error for a save of which some stores have their part and cannot take it back, while the others have nothing. It
-/// stays inside of the module: contexts make a 134040 of it.
+/// The error for a save that some stores have committed and others have not. It stays inside the module: contexts make
+/// a 134040 of it.
 ///
 /// `@unchecked Sendable`: thrown and caught by the thread that saves.
 struct IncompleteSave: Error, @unchecked Sendable {

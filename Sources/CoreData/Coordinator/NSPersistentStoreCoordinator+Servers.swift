@@ -3,9 +3,8 @@ extension NSPersistentStoreCoordinator {
   /// Returns when all commits to the servers of the stores are on disk: a server with `synchronous_commit = off`
   /// answers before that (https://www.postgresql.org/docs/15/wal-async-commit.html).
   ///
-  /// The pool calls it before it removes a job's file: what the file says must be as safe in the store as it was in the
-  /// file. It does nothing for stores in files, whose log `StoreTools` synchronises, and costs a round trip for each
-  /// server.
+  /// The pool calls it before it removes a job's file: the job must be as safe in the store as it was in the file. It
+  /// does nothing for stores in files, whose log `StoreTools` synchronises, and costs a round trip for each server.
   package final func synchronizeCommits() throws {
     for store in objectStores { try (store as? any ConnectedStore)?.synchronizeCommits() }
   }
@@ -17,7 +16,7 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// Those of the advisory locks that a session with the server of a store holds; none without a server. A pool's
-  /// identity is such a lock: one that nobody holds belongs to a pool whose host or connection is gone.
+  /// identity is such a lock: if no session holds it, the pool's host or connection is gone.
   ///
   /// - Parameter numbers: the keys of the locks in question.
   package final func heldLocks(among numbers: [Int64]) throws -> Set<Int64> {

@@ -1,8 +1,7 @@
 extension NSPersistentStoreCoordinator {
-  /// The ID of a URI as text, as `managedObjectID(forURIRepresentation:)` gives it; nil if the text is no URI.
+  /// The ID of a URI in a buffer of UTF-8, as `managedObjectID(forURIRepresentation:)` gives it.
   ///
-  /// It serves programs that have the text in a C buffer; otherwise `objectID(forURI:)` takes a string, without making
-  /// a URL. It reads nothing from the stores. Any thread.
+  /// Use it for a text in a C buffer; `objectID(forURI:)` takes a string. It reads nothing from the stores. Any thread.
   ///
   /// - Parameters:
   ///   - utf8String: the text; it need not end with a zero.

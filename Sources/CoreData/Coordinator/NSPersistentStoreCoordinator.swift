@@ -9,15 +9,15 @@ package import ObjectIdentity
 /// context.persistentStoreCoordinator = coordinator
 /// ```
 ///
-/// `NSPersistentContainer` makes one with its contexts. Its stores share a cache of the rows that were read last
-/// (`NSPersistentStoreRowCacheOption`), so a context that fills a fault often asks no store. Stores in one SQLite file
-/// share its connections and its transactions: a save to several of them is in all or in none.
+/// `NSPersistentContainer` makes one for its contexts. All contexts of a coordinator share its cache of the rows that
+/// were read last (`NSPersistentStoreRowCacheOption`), so a fault is often filled without a query. Stores in one SQLite
+/// file share its connections and its transactions: a save to several of them is written to all or to none.
 ///
-/// Keep it as long as its contexts are used. Freeing it closes the stores.
+/// Each context retains its coordinator. The stores are closed when the coordinator is freed.
 ///
 /// Programs use a coordinator directly to open stores without a container, to read metadata, to copy, replace and
-/// delete files, and to resolve URIs. All of it may be done on any thread. What happens otherwise: a context without a
-/// coordinator throws 134070 when it fetches.
+/// delete files, and to resolve URIs. All of this may be done on any thread. A context without a coordinator throws
+/// 134070 when it fetches.
 ///
 /// Which threads may do what, and who waits:
 ///
@@ -32,11 +32,11 @@ package import ObjectIdentity
 ///
 /// `@unchecked Sendable`: `lock` protects the list of stores; stores and their databases do their own locking.
 open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
-  /// The model of all stores; each holds the entities of its configuration. It cannot be changed once it is here:
-  /// setting a property of an entity in it traps. Any thread may read it.
+  /// The model of all stores; each store holds the entities of its configuration. A model cannot be changed once a
+  /// coordinator has it: setting a property of one of its entities traps. Any thread may read it.
   public let managedObjectModel: NSManagedObjectModel
-  /// A name for debugging. Set it before other threads use the coordinator. Default: nil. The framework does not read
-  /// it.
+  /// A name for the program's own debugging: the framework does not read it. Set it before other threads use the
+  /// coordinator. Default: nil.
   open var name: String?
   /// Protects the lists of stores and the metadata's replacement. It is recursive, since stores that are being opened
   /// ask their coordinator for its stores.
@@ -55,7 +55,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// try coordinator.addPersistentStore(type: .inMemory, at: URL(fileURLWithPath: "/dev/null"))
   /// ```
   ///
-  /// Changing the model afterwards traps: make a copy of it for another coordinator.
+  /// Changing the model afterwards traps: change a copy and make another coordinator with that.
   ///
   /// Making one costs little: no file is touched. A model that several coordinators use is shared by them.
   ///
@@ -72,7 +72,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     queue.setSpecific(key: Self.queueKey, value: ObjectIdentifier(self))
   }
 
-  /// A coordinator of a model without entities. It serves for calls about files alone:
+  /// A coordinator of a model without entities, for operations on store files:
   ///
   /// ```swift
   /// try NSPersistentStoreCoordinator().destroyPersistentStore(at: url, type: .sqlite)
@@ -102,8 +102,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// Source: Apple's documentation of `persistentStores`.
   open var persistentStores: [NSPersistentStore] { objectStores }
 
-  /// The same, as the seam has them. Each call takes the lock once, so callers that look at several stores keep the
-  /// array.
+  /// The same stores as the protocol that contexts use. Each call takes the lock once, so callers that look at several
+  /// stores keep the array.
   final var objectStores: [any ObjectStore] { lock.withLock { stores } }
 
   /// This coordinator's stores among the given ones; all for nil.
@@ -163,22 +163,22 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// migration takes time in proportion to the rows, on the calling thread. Call it on any thread;
   /// `NSPersistentStoreCoordinatorStoresDidChange` is posted there.
   ///
-  /// What happens otherwise: a context that was used before has found nothing, and does not look again by itself: fetch
-  /// anew. A URL of another process's file is no error, and both may write.
+  /// What happens otherwise: a context that fetched before the store was added has found nothing, and has to fetch
+  /// again. Other processes may have the file open and may write to it.
   ///
   /// - Parameters:
   ///   - storeType: `NSSQLiteStoreType`, `NSInMemoryStoreType`, `NSBinaryStoreType`, `NSXMLStoreType`,
   ///     `NSPostgreSQLStoreType`, or a type that was registered with `registerStoreClass(_:forStoreType:)`.
   ///   - configuration: the configuration of the model whose entities the store holds; nil for all entities.
   ///   - storeURL: the place of the store; nil for a store in memory.
-  ///   - options: values by the keys that `NSPersistentStore.swift` declares, such as
+  ///   - options: values by the constants whose names end in `Option` or `Key`, such as
   ///     `NSReadOnlyPersistentStoreOption`.
   /// - Returns: the store, which is the last one of `persistentStores` now.
-  /// - Throws: 134000 for an unknown type; 134010 if the file holds something else; 134020 if its tables do not fit
-  ///   what its metadata say; 134080 if the file cannot be opened, is open in this coordinator already, or the model
-  ///   lacks the configuration; 134090 if another process kept it locked; 134100 if it was made with another model and
-  ///   no migration is asked for, with the store's metadata under "metadata"; 134110 to 134190 and 134504 to 134506 for
-  ///   a migration that failed, which leaves the file as it was.
+  /// - Throws: 134000 for an unknown type; 134010 if the file holds something else; 134020 if its tables do not fit its
+  ///   metadata; 134080 if the file cannot be opened, is open in this coordinator already, or the model lacks the
+  ///   configuration; 134090 if another process kept it locked; 134100 if it was made with another model and no
+  ///   migration is asked for, with the store's metadata under "metadata"; 134110 to 134190, 134504 and 134506 for a
+  ///   migration that failed, which leaves the file as it was.
   ///
   /// Source: Apple's documentation; pages and journal as in Apple's own files.
   @discardableResult
@@ -193,10 +193,10 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
 
   /// Opens a store, or creates one if there is none.
   ///
-  /// The pool's commands use it: they decide about migration by an option of their own, and not by what a description
-  /// says. A migration that needs more than the store's file (stages, a mapping model) comes first, while no connection
-  /// to the file is open here. All of it is under the lock, so that two threads that add the same file do not both
-  /// migrate it.
+  /// The pool's commands use it: an option of the command line decides about migration, not the description of the
+  /// store. A migration that needs more than the store's file (stages, a mapping model) comes first, while no
+  /// connection to the file is open here. All of it is under the lock, so that two threads that add the same file do
+  /// not both migrate it.
   ///
   /// - Parameters:
   ///   - storeType: the type of the store.
@@ -222,7 +222,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     return store
   }
 
-  /// What a class of stores needs to know to open one. The other stores are in it for those of one file, which share a
+  /// What a class of stores needs to open one. It includes the stores that are open, since stores of one file share a
   /// database: they write in one transaction, and two databases on one file in one process would wait for each other.
   final func opening(
     _ type: String, configuration: String?, at url: URL?, options: [AnyHashable: Any]?,
@@ -318,7 +318,7 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
     if storeDescription.shouldAddStoreAsynchronously { queue.async(execute: add) } else { add() }
   }
 
-  /// Closes a store. Its objects can no longer be filled or saved: contexts that have some should be reset before.
+  /// Closes a store. Its objects can no longer be filled or saved: first reset the contexts that have some.
   ///
   /// ```swift
   /// context.reset()
@@ -333,8 +333,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// one that was read throws 134030. Adding the store again does not revive these objects: they refer to the store
   /// that was removed.
   ///
-  /// It closes the connections, which waits for a statement that runs, and for the last connection to a SQLite file
-  /// copies the log into the file. Any thread.
+  /// It waits for a statement that runs, and then closes the connections. The last connection to a SQLite file copies
+  /// the log into the file. Any thread.
   ///
   /// - Parameter store: an open store of this coordinator.
   /// - Throws: 134070 for another coordinator's store.
@@ -370,7 +370,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// }
   /// ```
   ///
-  /// It ends a fetch that takes too long, of whatever context. Stores in memory, binary and XML stores do not notice.
+  /// Use it to end a fetch that takes too long, in any context. It has no effect on binary and XML stores and on those
+  /// of the type `NSInMemoryStoreType`.
   ///
   /// Statements at a PostgreSQL server are cancelled there. The fetch throws 134180 with SQLite's code 9
   /// (SQLITE_INTERRUPT), and 134070 at a server; a context may be used on, and the next fetch is not affected.
@@ -420,16 +421,16 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   /// print(id == book.objectID)  // true
   /// ```
   ///
-  /// Programs that read many URIs, such as a message for each row, save the making of a `URL`, which takes longer than
-  /// all the rest.
+  /// Use it where a program reads many URIs, such as one from each message: making a `URL` takes longer than all the
+  /// rest.
   ///
   /// - Parameter text: a URI that `NSManagedObjectID.uriString` or `uriRepresentation().absoluteString` gave.
   public final func objectID(forURI text: String) -> NSManagedObjectID? {
     ObjectURI(text).flatMap(objectID(for:)) ?? ObjectReferenceURI(text).flatMap(objectID(for:))
   }
 
-  /// The ID of a URI that is taken apart already; nil if its store is not open here or has no such entity. The pool
-  /// reads URIs from sockets as `ObjectURI`s.
+  /// The ID of a URI that is parsed already; nil if its store is not open here or has no such entity. The pool reads
+  /// URIs from sockets as `ObjectURI`s.
   ///
   /// A store whose keys have names of its own (`KeyNames`) is left out: the number in such a URI is no key.
   package final func objectID(for uri: ObjectURI) -> NSManagedObjectID? {
@@ -551,8 +552,8 @@ open class NSPersistentStoreCoordinator: NSObject, @unchecked Sendable {
   ///
   /// Each piece is a transaction that locks out other writers while it lasts; dropping a large table takes time in
   /// proportion to its pages. Call it while the program is idle, or piece by piece with
-  /// `finishDeferredLightweightMigrationTask()` between other work. A program that never calls it loses space, and time
-  /// in some fetches, and nothing else.
+  /// `finishDeferredLightweightMigrationTask()` between other work. A program that never calls it loses only space, and
+  /// time in some fetches.
   ///
   /// - Throws: an error of the file. What is done stays done, and another call goes on.
   ///

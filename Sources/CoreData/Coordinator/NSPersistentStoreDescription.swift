@@ -51,7 +51,8 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   /// The file is created if it is missing, and a container creates its folder too. Default: the URL of the initialiser.
   open var url: URL?
   /// The options that were set, by their keys: by `setOption(_:forKey:)`, and by `isReadOnly`, `timeout` and the
-  /// pragmas, which are options as well. The two switches of migration are added when the store is opened.
+  /// pragmas, which are options as well. A default `timeout` and the two switches of migration are not in it: they are
+  /// added when the store is opened.
   open private(set) var options: [String: NSObject] = [:]
 
   /// Whether adding the store returns at once and opens it later, on the coordinator's queue. Default: false. The
@@ -73,8 +74,7 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   open var shouldAddStoreAsynchronously = false
 
   /// Whether opening a store of another model version migrates it, in place; otherwise it throws 134100. Default: true.
-  /// With persistent stores that several programs share, migrate in one of them, after a backup, and set false in the
-  /// others.
+  /// If several programs share the store, migrate it in one of them, after a backup, and set false in the others.
   ///
   /// ```swift
   /// let description = NSPersistentStoreDescription(url: url)
@@ -98,13 +98,13 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   /// description.shouldInferMappingModelAutomatically = false  // only the program's own mapping models
   /// ```
   ///
-  /// Set false where a mapping model moves values that an inferred mapping would lose: the program then fails to open
-  /// the store if the mapping model is missing from its bundle, instead of losing them.
+  /// Set it to false if an inferred mapping would lose values that a mapping model keeps: if the mapping model is
+  /// missing from the bundle, opening then fails and no value is lost.
   ///
   /// Source: Apple's documentation of `shouldInferMappingModelAutomatically`.
   open var shouldInferMappingModelAutomatically = true
 
-  /// The place in iCloud to which Apple's framework mirrors the store. Without effect, except that an
+  /// The place in iCloud to which Apple's framework mirrors the store. Here it has one effect: an
   /// `NSPersistentCloudKitContainer` keeps a history of such a store. Default: nil.
   ///
   /// ```swift
@@ -138,8 +138,8 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
     super.init()
   }
 
-  /// The options, with those that other properties stand for. An option that was set by its key wins, so that
-  /// `setOption(_:forKey:)` has the last word whichever was called first.
+  /// The options, with those that other properties stand for. An option that was set with `setOption(_:forKey:)` wins
+  /// over the property, in whichever order they were set.
   var allOptions: [String: NSObject] {
     let propertyOptions: [String: NSObject] = [
       NSPersistentStoreTimeoutOption: NSNumber(value: timeout),
@@ -150,7 +150,7 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   }
 
   /// Sets an option of the store, or removes it with nil: `NSPersistentHistoryTrackingKey`, for example. An option that
-  /// is set here comes before the property that stands for it.
+  /// is set here wins over the property that stands for it.
   ///
   /// ```swift
   /// let description = NSPersistentStoreDescription(url: url)
@@ -175,8 +175,8 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   /// description.isReadOnly = true
   /// ```
   ///
-  /// An older model version is not migrated then: opening throws 134100. Others may write to the file, and the contexts
-  /// see what they write.
+  /// An older model version is not migrated then: opening throws 134100. Other processes may write to the file, and the
+  /// contexts see what they write.
   ///
   /// Source: Apple's documentation of `isReadOnly`.
   open var isReadOnly: Bool {
@@ -185,7 +185,7 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   }
 
   /// The seconds to wait for a lock of another process, and for the turn to write, when the store is opened and in each
-  /// save. Default: 240. Infinity waits without a limit. After that the call throws 134090.
+  /// save. After that the call throws 134090. Default: 240. Infinity means no limit.
   ///
   /// ```swift
   /// let description = NSPersistentStoreDescription(url: url)
@@ -227,11 +227,10 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   /// description.setValue("FULL" as NSString, forPragmaNamed: "synchronous")
   /// ```
   ///
-  /// Default: `synchronous` is `NORMAL`, with which a commit survives the death of processes and may be lost with the
-  /// power; `FULL` waits for the disk in each save. `journal_mode` keeps the file from being put into WAL mode, and
-  /// readers and writers then wait for each other. A `cache_size` is kept, where the framework otherwise lets the
-  /// writer's cache grow for large transactions. A pragma whose name or value has other characters than letters,
-  /// digits, `_` and `-` is ignored.
+  /// Default: `synchronous` is `NORMAL`, with which a commit survives the death of processes and may be lost when the
+  /// power fails; `FULL` waits for the disk in each save. With a `journal_mode` other than `WAL`, readers and writers
+  /// wait for each other. A `cache_size` is kept, where the framework otherwise lets the writer's cache grow for large
+  /// transactions. A pragma whose name or value has other characters than letters, digits, `_` and `-` is ignored.
   ///
   /// - Parameters:
   ///   - value: a text or a number; nil removes the pragma.

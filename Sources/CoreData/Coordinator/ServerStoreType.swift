@@ -13,9 +13,9 @@
 /// A program that does not import that module gets 134000 with a sentence that says so. The page DEVIATIONS tells how
 /// such a store differs from a SQLite file.
 ///
-/// Opening it needs the library libpq, and throws 134080 if the server cannot be reached. What a caller must know
-/// besides: fetches and saves wait for the network; each save is one transaction at the server; several machines may
-/// use the store at the same time, with the conflicts and merge policies of a file.
+/// Opening it needs the library libpq, and throws 134080 if the server cannot be reached. Fetches and saves wait for
+/// the network; each save is one transaction at the server; several machines may use the store at the same time, with
+/// the conflicts and merge policies of a file.
 public let NSPostgreSQLStoreType = "PostgreSQL"
 
 extension NSPersistentStore.StoreType {
@@ -34,8 +34,8 @@ extension NSPersistentStore.StoreType {
   }
 }
 
-/// What another module of the package has: a class of stores. The modules `CoreDataPostgreSQL` and `CoreData` know each
-/// other by it without depending on each other in both directions.
+/// A module of the package with a class of stores. `CoreData` finds the class of `CoreDataPostgreSQL` by it, although
+/// only that module depends on this one.
 package protocol StoreModule {
   static var storeClass: any PlacedStore.Type { get }
 }

@@ -1,6 +1,6 @@
 extension Notification.Name {
-  /// Before the stores of a coordinator are exchanged. Only Apple's framework posts it, when iCloud replaces a store;
-  /// Linux has no iCloud, and a coordinator here exchanges no store by itself.
+  /// Posted on Apple's platforms before iCloud replaces a store of a coordinator. It is never posted here: Linux has no
+  /// iCloud.
   ///
   /// Source: Apple's documentation of `NSPersistentStoreCoordinatorStoresWillChange`.
   public static let NSPersistentStoreCoordinatorStoresWillChange = Notification.Name(
@@ -8,8 +8,8 @@ extension Notification.Name {
 
   /// Posted by a coordinator after stores were added, removed or replaced, on the caller's thread. The notification's
   /// object is the coordinator. The user info has the stores under `NSAddedPersistentStoresKey`,
-  /// `NSRemovedPersistentStoresKey` or `NSUUIDChangedPersistentStoresKey`; after the last one reset the contexts, since
-  /// all IDs are new.
+  /// `NSRemovedPersistentStoresKey` or `NSUUIDChangedPersistentStoresKey`; after the last of these changes reset the
+  /// contexts, since all IDs are new.
   ///
   /// ```swift
   /// let token = NotificationCenter.default.addObserver(
@@ -23,7 +23,7 @@ extension Notification.Name {
   ///
   /// It is about which stores are open, not about their content: a save posts `NSManagedObjectContextDidSave`, and
   /// another process's commit `NSPersistentStoreRemoteChange`. `migratePersistentStore` posts it twice, for the removal
-  /// of the original and for the new IDs. Stores that are closed because their coordinator is freed are not told of.
+  /// of the original and for the new IDs. It is not posted when stores are closed because their coordinator is freed.
   ///
   /// Source: Apple's documentation of `NSPersistentStoreCoordinatorStoresDidChange`.
   public static let NSPersistentStoreCoordinatorStoresDidChange = Notification.Name(

@@ -5,9 +5,9 @@ internal import Synchronization
 /// The classes of this framework are in `builtInStores`. Programs add their own with
 /// `registerStoreClass(_:forStoreType:)`.
 ///
-/// It is one for the process, as Apple's registry is: a program registers a class once, and containers that it does not
-/// make itself find it. Classes are only looked up when a store is opened or a file is asked about, so a lock around a
-/// dictionary is fast enough.
+/// The process has one registry, as on Apple's platforms: a program registers a class once, and containers that
+/// libraries make find it too. Classes are only looked up when a store is opened or a file is asked about, so a lock
+/// around a dictionary is fast enough.
 final class StoreTypes: Sendable {
   static let shared = StoreTypes()
 
@@ -98,8 +98,8 @@ extension NSPersistentStoreCoordinator {
   /// NSPersistentStoreCoordinator.registerStoreClass(LedgerStore.self, forStoreType: "Ledger")
   /// ```
   ///
-  /// The page on a store of one's own shows a complete class. Register it before the first coordinator opens such a
-  /// store; a class that is registered under the name of a built-in type takes its place.
+  /// The page about custom stores shows a complete class. Register it before the first coordinator opens such a store;
+  /// a class that is registered under the name of a built-in type takes its place.
   ///
   /// What happens otherwise: opening a store of a type that is not registered throws 134000. Registering a second class
   /// under the same name replaces the first one for stores that are opened afterwards.

@@ -10,8 +10,8 @@ extension URL {
   /// `postgresql://me@/app?host=one,two,::1&port=5432,5433,&target_session_attrs=read-write`. Characters that no URL
   /// may have are percent-encoded; all else stays as it is.
   ///
-  /// Use it for a text that a person or a configuration file gives, where a second host may stand. For a URL with one
-  /// host it is `URL(string:)`, except that characters which no URL may have do not make it nil.
+  /// Use it for a text from a user or a configuration file, which may name several hosts. For a URL with one host it is
+  /// `URL(string:)`, except that characters which no URL may have do not make it nil.
   ///
   /// - Parameter text: begins with `postgresql://` or `postgres://`.
   /// - Returns: nil for a text that is no URL of PostgreSQL.

@@ -5,19 +5,19 @@
 @available(*, deprecated, message: "iCloud no longer shares stores.")
 public let NSPersistentStoreUbiquitousContentNameKey = "NSPersistentStoreUbiquitousContentNameKey"
 
-/// The place of a store in a container of iCloud's.
+/// The place of a store in an iCloud container.
 @available(*, deprecated, message: "iCloud no longer shares stores.")
 public let NSPersistentStoreUbiquitousContentURLKey = "NSPersistentStoreUbiquitousContentURLKey"
 
-/// The token by which iCloud told a program's installations apart.
+/// The token by which iCloud distinguished a program's installations.
 @available(*, deprecated, message: "iCloud no longer shares stores.")
 public let NSPersistentStoreUbiquitousPeerTokenOption = "NSPersistentStoreUbiquitousPeerTokenOption"
 
-/// Whether a migration drops what iCloud noted.
+/// Whether a migration drops the metadata of iCloud.
 @available(*, deprecated, message: "iCloud no longer shares stores.")
 public let NSPersistentStoreRemoveUbiquitousMetadataOption = "NSPersistentStoreRemoveUbiquitousMetadataOption"
 
-/// The container of iCloud's that holds a store.
+/// The iCloud container that holds a store.
 @available(*, deprecated, message: "iCloud no longer shares stores.")
 public let NSPersistentStoreUbiquitousContainerIdentifierKey = "NSPersistentStoreUbiquitousContainerIdentifierKey"
 

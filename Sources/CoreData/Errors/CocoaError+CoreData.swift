@@ -9,8 +9,8 @@
 /// ```
 ///
 /// Catch a code where the program reacts to exactly this situation. Where it reacts in a few ways to all of them (ask
-/// the person, try again, give up), `CoreDataError(error)` sorts the codes into such groups. The number of each code,
-/// for logs and for older code, is the constant of the same name with `NS` in front and `Error` behind it:
+/// the user, try again, give up), `CoreDataError(error)` sorts the codes into such groups. The number of each code, for
+/// logs and for older code, is the constant of the same name with `NS` in front and `Error` behind it:
 /// `NSManagedObjectMergeError`.
 ///
 /// The codes of validation (1550 to 1690) come alone, or several of them in one 1560. A program that catches one of
@@ -24,8 +24,8 @@
 /// }
 /// ```
 ///
-/// A failed save keeps the changes in the context, whatever the code is: the next `save()` tries all of them again.
-/// Call `rollback()` where the program gives them up.
+/// A failed save keeps the changes in the context, and the next `save()` tries all of them again. (After a 134040 it
+/// keeps those that are not saved.) Call `rollback()` where the program gives them up.
 ///
 /// Each code below says when this module raises it, what its user info has, and what a program can do. A few codes
 /// exist for situations that only Apple's framework has; they are declared so that programs which name them compile.
@@ -77,7 +77,7 @@ extension CocoaError.Code {
   /// that error itself. `CoreDataError.validation` gives both forms as one list of problems.
   ///
   /// An override of `validateForUpdate()` that finds a fault of its own has to combine it with what `super` throws, or
-  /// the person hears of one fault at a time.
+  /// the user sees one fault at a time.
   ///
   /// The number is 1560. Source: Apple's documentation of `NSValidationMultipleErrorsError`.
   public static let validationMultipleErrors = CocoaError.Code(rawValue: NSValidationMultipleErrorsError)
@@ -94,9 +94,9 @@ extension CocoaError.Code {
   /// }
   /// ```
   ///
-  /// An empty text is a value: only nil is missing. A batch deletion raises it if it would clear a mandatory
-  /// relationship of a row that stays; an attribute of a new object gets the model's default before, so this error
-  /// means that the model has none, or that somebody set nil.
+  /// An empty text is a value: only nil is missing. An attribute of a new object begins with the model's default value,
+  /// so this error means that the model has none, or that the program set nil. A batch deletion raises it if it would
+  /// clear a mandatory relationship of a row that stays.
   ///
   /// The user info has the object (not from batch requests) and the property's name. The number is 1570. Source:
   /// Apple's documentation of `NSValidationMissingMandatoryPropertyError`.
@@ -174,9 +174,9 @@ extension CocoaError.Code {
   /// }
   /// ```
   ///
-  /// A number that is too wide stays in the object as it was set, so the person sees what was typed. Apple's framework
-  /// is reported to cut it to the width without an error. Choose Integer 64 in the model where the limit is the
-  /// program's and not the data's.
+  /// A number that is too large for the type stays in the object as it was set, so the user sees what was typed.
+  /// Apple's framework is reported to cut it to the width without an error. Choose Integer 64 in the model where the
+  /// limit is the program's and not the data's.
   ///
   /// The number is 1610. Source: Apple's documentation of `NSValidationNumberTooLargeError`.
   public static let validationNumberTooLarge = CocoaError.Code(rawValue: NSValidationNumberTooLargeError)
@@ -209,7 +209,7 @@ extension CocoaError.Code {
   /// }
   /// ```
   ///
-  /// The limits of a model file are fixed points in time. A limit that moves, such as "not in the future", belongs into
+  /// The limits of a model file are fixed points in time. A limit that moves, such as "not in the future", belongs in
   /// an override of `validateForUpdate()` or `validateValue(_:forKey:)`, which may throw this code too.
   ///
   /// The number is 1630. Source: Apple's documentation of `NSValidationDateTooLateError`.
@@ -265,8 +265,8 @@ extension CocoaError.Code {
   /// }
   /// ```
   ///
-  /// A minimum of 1 refuses the empty text, which a mandatory attribute alone accepts. Nil is not too short: an
-  /// optional attribute may have it, and a mandatory one raises `validationMissingMandatoryProperty`.
+  /// A minimum of 1 refuses the empty text, which a mandatory attribute without a minimum accepts. Nil is not too
+  /// short: an optional attribute may have it, and a mandatory one raises `validationMissingMandatoryProperty`.
   ///
   /// The number is 1670. Source: Apple's documentation of `NSValidationStringTooShortError`.
   public static let validationStringTooShort = CocoaError.Code(rawValue: NSValidationStringTooShortError)
@@ -284,7 +284,7 @@ extension CocoaError.Code {
   /// ```
   ///
   /// The rule is the predicate `SELF MATCHES pattern`, with the syntax of `NSRegularExpression`. Write `.*` at both
-  /// ends of a pattern that may stand anywhere in the text.
+  /// ends of a pattern that may match anywhere in the text.
   ///
   /// The number is 1680. Source: Apple's documentation of `NSValidationStringPatternMatchingError`.
   public static let validationStringPatternMatching = CocoaError.Code(rawValue: NSValidationStringPatternMatchingError)
@@ -297,7 +297,7 @@ extension CocoaError.Code {
 
   /// A context could not be locked. Only Apple's framework raises it, for the deprecated `lock()` of a context that
   /// threads share. Here a context has a queue or one thread, and no lock that a caller could take;
-  /// `performAndWait(_:)` waits for the queue as long as it takes.
+  /// `performAndWait(_:)` waits for the queue without a time limit.
   ///
   /// The number is 132000.
   public static let managedObjectContextLocking = CocoaError.Code(rawValue: NSManagedObjectContextLockingError)
@@ -352,9 +352,9 @@ extension CocoaError.Code {
   /// ```
   ///
   /// It is the error of the error policy, the default of every context. Choose another
-  /// `NSManagedObjectContext.mergePolicy` where no person has to decide. Nothing was written. Other contexts of the
-  /// program cause it as other processes do: each save adds one to the row's version, and a save whose object was read
-  /// with another version is a conflict.
+  /// `NSManagedObjectContext.mergePolicy` where the user does not have to decide. Nothing was written. Other contexts
+  /// of the program cause it as other processes do: each save adds one to the row's version, and a save whose object
+  /// was read with another version is a conflict.
   ///
   /// ```text
   /// this context              another context, or another process
@@ -369,7 +369,7 @@ extension CocoaError.Code {
   public static let managedObjectMerge = CocoaError.Code(rawValue: NSManagedObjectMergeError)
 
   /// Two objects have the same unique values. A save or a batch insertion raises it when the merge policy does not
-  /// resolve the conflict, and SQLite's failures of constraints become it.
+  /// resolve the conflict. SQLite's code 19 (SQLITE_CONSTRAINT) becomes this error.
   ///
   /// ```swift
   /// do {
@@ -409,7 +409,7 @@ extension CocoaError.Code {
   /// The number is 134000. Source: Apple's documentation of `NSPersistentStoreInvalidTypeError`.
   public static let persistentStoreInvalidType = CocoaError.Code(rawValue: NSPersistentStoreInvalidTypeError)
 
-  /// A file is not of the store type that was asked for. Opening raises it for a file that is not an SQLite database,
+  /// A file is not of the store type that was asked for. Opening raises it for a file that is not a SQLite database,
   /// for a binary or XML store that cannot be read as one, and for an app's own store whose metadata names another
   /// type.
   ///
@@ -422,13 +422,13 @@ extension CocoaError.Code {
   /// ```
   ///
   /// The file stays as it is. Binary stores that Apple's framework wrote raise it, since they are archives of private
-  /// classes. SQLite's code 26 (SQLITE_NOTADB) becomes this error too; an encrypted or truncated file has it.
+  /// classes. SQLite's code 26 (SQLITE_NOTADB) becomes this error too; an encrypted file gives it.
   ///
   /// The number is 134010. Source: Apple's documentation of `NSPersistentStoreTypeMismatchError`;
   /// https://www.sqlite.org/rescode.html#notadb.
   public static let persistentStoreTypeMismatch = CocoaError.Code(rawValue: NSPersistentStoreTypeMismatchError)
 
-  /// A file's tables do not fit the model. Opening raises it for an SQLite file that belongs to another program, for a
+  /// A file's tables do not fit the model. Opening raises it for a SQLite file that belongs to another program, for a
   /// damaged store or copy of its model, and for a model that the type of store cannot hold; writing raises it when the
   /// store's own tables lack a row.
   ///
@@ -449,8 +449,9 @@ extension CocoaError.Code {
 
   /// A store cannot take the changes. A save raises it for a store that is read-only or no longer open, an entity that
   /// no store holds, a relationship between stores, a context without a coordinator, a value that the store cannot
-  /// keep, and `willSave()` methods that never come to rest. Writing batch requests and deletions of history raise it
-  /// for read-only stores; binary and XML stores raise it when another program has changed their file.
+  /// keep, and `willSave()` methods that change objects again in each of 1,000 rounds. Writing batch requests and
+  /// deletions of history raise it for read-only stores; binary and XML stores raise it when another program has
+  /// changed their file.
   ///
   /// ```swift
   /// do {
@@ -461,14 +462,14 @@ extension CocoaError.Code {
   /// ```
   ///
   /// Trying again does not help: something in the program or in the place of the store has to change. A full disk at a
-  /// PostgreSQL server has this code too, and `CoreDataError.diskFull` tells it apart.
+  /// PostgreSQL server has this code too; `CoreDataError.diskFull` stands for it.
   ///
   /// The number is 134030. Source: Apple's documentation of `NSPersistentStoreSaveError`.
   public static let persistentStoreSave = CocoaError.Code(rawValue: NSPersistentStoreSaveError)
 
-  /// Only some of several stores were saved. A save raises it when a store has its part for good, such as an app's own
-  /// `NSIncrementalStore`, and another one fails then; `NSAffectedStoresErrorKey` and `NSAffectedObjectsErrorKey` have
-  /// what is not saved, and `NSUnderlyingErrorKey` the reason.
+  /// Only some of several stores were saved. A save to several stores raises it when one of them has committed its
+  /// part, or cannot take it back, and another one fails then. `NSAffectedStoresErrorKey` and
+  /// `NSAffectedObjectsErrorKey` list what is not saved, and `NSUnderlyingErrorKey` has the reason.
   ///
   /// ```swift
   /// do {
@@ -479,16 +480,18 @@ extension CocoaError.Code {
   /// }
   /// ```
   ///
-  /// Programs with SQLite, binary, XML and memory stores never get it: these roll back together. The context counts the
-  /// objects of the saved stores as clean, has posted `NSManagedObjectContextDidSave` for them, and keeps the changes
-  /// of the others.
+  /// A program whose stores are all in one file never gets it: they share a transaction. Several files roll back
+  /// together as long as none has committed; a failure of the second commit, such as a full disk, raises this error. An
+  /// app's own `NSIncrementalStore` cannot take back what it wrote, so an error of any store after it raises it too.
+  /// The context treats the objects of the saved stores as clean, has posted `NSManagedObjectContextDidSave` for them,
+  /// and keeps the changes of the others.
   ///
   /// The number is 134040. Source: Apple's documentation of `NSPersistentStoreIncompleteSaveError`.
   public static let persistentStoreIncompleteSave = CocoaError.Code(rawValue: NSPersistentStoreIncompleteSaveError)
 
-  /// Conflicts kept objects from being saved. Only Apple's framework raises it, for merge conflicts that nobody
-  /// resolved. Here the conflicts of every type of store are `managedObjectMerge` and `managedObjectConstraintMerge`,
-  /// whose list is under `NSPersistentStoreSaveConflictsErrorKey`.
+  /// Conflicts kept objects from being saved. Only Apple's framework raises it, for unresolved merge conflicts. Here
+  /// the conflicts of every type of store are `managedObjectMerge` and `managedObjectConstraintMerge`, whose list is
+  /// under `NSPersistentStoreSaveConflictsErrorKey`.
   ///
   /// `CoreDataError.conflict` stands for it too. The number is 134050.
   public static let persistentStoreSaveConflicts = CocoaError.Code(rawValue: NSPersistentStoreSaveConflictsError)
@@ -566,8 +569,8 @@ extension CocoaError.Code {
   /// }
   /// ```
   ///
-  /// Nothing was written, and the context keeps its changes: save again. If it comes often, one process writes in
-  /// transactions that take too long. A SQLite file in WAL mode has one writer at a time, and readers never wait
+  /// Nothing was written, and the context keeps its changes: save again. If it comes often, look for a process whose
+  /// transactions take too long. A SQLite file in WAL mode has one writer at a time, and readers never wait
   /// (https://www.sqlite.org/wal.html); `NSPersistentStoreWriteTurnOption` lets processes that write all the time take
   /// turns.
   ///
@@ -614,8 +617,8 @@ extension CocoaError.Code {
     rawValue: NSPersistentStoreIncompatibleVersionHashError)
 
   /// A store could not be migrated. A migration raises it for failures of SQLite and of writing a file without a code
-  /// of their own, for a binary or XML store that changed meanwhile, for a store in memory, and for things that others
-  /// have made in the store and that the migration would lose.
+  /// of their own, for a binary or XML store that changed meanwhile, for a store in memory, and for columns, indexes,
+  /// triggers or views that another program has made in the file and that the migration would lose.
   ///
   /// ```swift
   /// container.loadPersistentStores { _, error in
@@ -640,7 +643,7 @@ extension CocoaError.Code {
   /// ```
   ///
   /// Open the store with its former model, remove the duplicates, save, and migrate then. A staged migration does both:
-  /// a custom stage removes them in its `willMigrateHandler`, before the constraint comes.
+  /// a custom stage removes them in its `willMigrateHandler`, before the constraint is added.
   ///
   /// The number is 134111. Source: Apple's documentation of `NSMigrationConstraintViolationError`.
   public static let migrationConstraintViolation = CocoaError.Code(rawValue: NSMigrationConstraintViolationError)
@@ -689,7 +692,7 @@ extension CocoaError.Code {
   public static let migrationMissingMappingModel = CocoaError.Code(rawValue: NSMigrationMissingMappingModelError)
 
   /// The store to be migrated cannot be opened. `NSMigrationManager` raises it for a missing or damaged source, and for
-  /// one that another model fits.
+  /// one that was not made with the manager's source model.
   ///
   /// ```swift
   /// let manager = NSMigrationManager(sourceModel: model, destinationModel: model)
@@ -706,11 +709,11 @@ extension CocoaError.Code {
   /// `NSMigrationManagerSourceStoreError`.
   public static let migrationManagerSourceStore = CocoaError.Code(rawValue: NSMigrationManagerSourceStoreError)
 
-  /// The migrated store cannot be written. `NSMigrationManager` raises it for a place that cannot be created, that is
-  /// the source itself, or whose store another model fits. What it had written there is removed, and the source is
-  /// untouched.
+  /// The migrated store cannot be written. `NSMigrationManager` raises it if the file cannot be created, if it is the
+  /// source itself, or if it is a store of another model than the manager's destination model. What the manager had
+  /// written there is removed, and the source is unchanged.
   ///
-  /// The place may have a store of the destination model: then the objects are added to it. The number is 134160.
+  /// If the file is a store of the destination model, the migrated objects are added to it. The number is 134160.
   /// Source: Apple's documentation of `NSMigrationManagerDestinationStoreError`.
   public static let migrationManagerDestinationStore = CocoaError.Code(
     rawValue: NSMigrationManagerDestinationStoreError)
@@ -758,9 +761,9 @@ extension CocoaError.Code {
   /// }
   /// ```
   ///
-  /// The test above belongs into a program's tests: it finds the mistake before a file of a customer does. Common
-  /// reasons are an attribute with another type, a mandatory attribute without a default value, and a to-many
-  /// relationship that becomes to-one. A renaming identifier tells the mapping which property a new name belongs to.
+  /// Make the call above a test of the program: it then fails before a user's file does. Common reasons are an
+  /// attribute with another type, a mandatory attribute without a default value, and a to-many relationship that
+  /// becomes to-one. A renaming identifier tells the mapping which old property has a new name.
   ///
   /// The number is 134190. Source: Apple's documentation of `NSInferredMappingModelError`.
   public static let inferredMappingModel = CocoaError.Code(rawValue: NSInferredMappingModelError)
@@ -769,7 +772,7 @@ extension CocoaError.Code {
   /// beside a store (`NSExternalRecordsFileFormatOption`). Linux has no Spotlight, and no store here has external
   /// records.
   ///
-  /// Attributes with `allowsExternalBinaryDataStorage` are something else; a missing file of theirs is
+  /// Attributes with `allowsExternalBinaryDataStorage` have files too, which are no external records: a missing one is
   /// `CocoaError.Code.fileReadNoSuchFile`. The number is 134200.
   public static let externalRecordImport = CocoaError.Code(rawValue: NSExternalRecordImportError)
 
@@ -784,8 +787,8 @@ extension CocoaError.Code {
   /// }
   /// ```
   ///
-  /// Whoever deletes history has to keep what the slowest reader has not read: delete before the oldest of their
-  /// tokens, or by an age that no reader is away for.
+  /// A program that deletes history has to keep what the slowest reader has not read: delete before the oldest of the
+  /// readers' tokens, or only transactions that are older than the longest absence of a reader.
   ///
   /// The number is 134301. Source: Apple's documentation of `NSPersistentHistoryTokenExpiredError`.
   public static let persistentHistoryTokenExpired = CocoaError.Code(rawValue: NSPersistentHistoryTokenExpiredError)
@@ -793,9 +796,9 @@ extension CocoaError.Code {
   /// The model of a migration stage was not found. A staged migration raises it when a model reference leads to no
   /// model, or to one with another checksum.
   ///
-  /// The name, bundle or URL of the `NSManagedObjectModelReference` is wrong, or the model's file was changed after its
-  /// checksum was written into the program. `NSManagedObjectModel.versionChecksum` gives the checksum of a model;
-  /// `resolvedModel` of the reference traps in the same situation, so call it only where the model is certain.
+  /// Either the name, bundle or URL of the `NSManagedObjectModelReference` is wrong, or the model's file was changed
+  /// after its checksum was written into the program. `NSManagedObjectModel.versionChecksum` gives the checksum of a
+  /// model; `resolvedModel` of the reference traps in the same situation, so call it only where the model is certain.
   ///
   /// The number is 134504. Source: Apple's documentation of `NSManagedObjectModelReferenceNotFoundError`.
   public static let managedObjectModelReferenceNotFound = CocoaError.Code(
@@ -819,8 +822,8 @@ extension CocoaError.Code {
   /// }
   /// ```
   ///
-  /// Each version that people may still have needs a stage that begins with it: add one to the
-  /// `NSStagedMigrationManager` instead of removing the oldest.
+  /// Each version that users may still have needs a stage that begins with it: keep the old stages in the
+  /// `NSStagedMigrationManager` when you add a new one.
   ///
   /// The number is 134506. Source: Apple's documentation of `NSStagedMigrationBackwardMigrationError`.
   public static let stagedMigrationBackwardMigration = CocoaError.Code(

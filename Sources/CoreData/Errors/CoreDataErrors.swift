@@ -1,9 +1,8 @@
 /// Makes the `NSError`s that Core Data throws.
 ///
-/// All code of the package that throws an error with a code of Core Data makes it here, for one reason each: the domain
-/// is Apple's, the code stands as a `CocoaError.Code` and is searched for by tests, and each error has a sentence.
-/// Swift error types inside of the module (`RowConflicts`, `RejectedRows`, `SQLiteError`, …) are converted before they
-/// leave it.
+/// All code of the package that throws an error with a code of Core Data makes it here. So each has Apple's domain, a
+/// `CocoaError.Code` that a text search finds, and a sentence. Swift error types inside of the module (`RowConflicts`,
+/// `RejectedRows`, `SQLiteError`, …) are converted before they leave it.
 ///
 /// The sentence says what happened, to what, and what to do. It has names of entities, properties, files and IDs, and
 /// no values of objects: logs of errors must not spread what a store keeps.
@@ -26,8 +25,8 @@ package enum CoreDataErrors {
   /// program, has the same code and no mark: making a store there could destroy something.
   package static func noStore(_ message: String) -> NSError { error(.persistentStoreOpen, message, [noStoreKey: true]) }
 
-  /// The mark of `noStore(_:)`, in the user info since an `NSError` has no other place. It is no part of the public
-  /// surface: `isForMissingStore` reads it.
+  /// The mark of `noStore(_:)`, in the user info since an `NSError` has no other place. It is not public:
+  /// `isForMissingStore` reads it.
   fileprivate static let noStoreKey = "NSPersistentStoreIsMissing"
 
   /// One error that stands for all: a single error itself, or a 1560 that lists them under `NSDetailedErrorsKey`. Nil
@@ -45,7 +44,7 @@ package enum CoreDataErrors {
 }
 
 extension NSError {
-  /// Whether the place could be read and holds no store. All other errors leave open what is there. The pool asks it
+  /// Whether the place could be read and holds no store. After any other error there may be a store. The pool asks it
   /// before it makes a store of its own.
   package var isForMissingStore: Bool { userInfo[CoreDataErrors.noStoreKey] != nil }
 }

@@ -34,7 +34,7 @@ public let NSValidationObjectErrorKey = "NSValidationErrorObject"
 /// composite attribute. Batch requests set it too, and so does a save for a value that a store cannot keep
 /// (`CocoaError.Code.persistentStoreSave`).
 ///
-/// It is the name in the model, not a label for people: translate it, or name the fields of a form by it.
+/// It is the name in the model, not a label for users: a program looks up its own label by it.
 ///
 /// Source: Apple's documentation of `NSValidationKeyErrorKey`.
 public let NSValidationKeyErrorKey = "NSValidationErrorKey"
@@ -46,15 +46,15 @@ public let NSValidationKeyErrorKey = "NSValidationErrorKey"
 public let NSValidationPredicateErrorKey = "NSValidationErrorPredicate"
 
 /// The value that validation refused, as `value(forKey:)` gives it; absent when the property has none, and for the
-/// limits of a to-many relationship. Values may be private: the descriptions of errors have none, so a log that prints
-/// this key does what the module avoids.
+/// limits of a to-many relationship. Values may be private. The descriptions of errors contain none, so do not print
+/// this key to a log.
 ///
 /// Source: Apple's documentation of `NSValidationValueErrorKey`.
 public let NSValidationValueErrorKey = "NSValidationErrorValue"
 
 /// The stores that an error concerns, an array of `NSPersistentStore`. Only a 134040
-/// (`CocoaError.Code.persistentStoreIncompleteSave`) has it: the stores that have nothing of the save. All other errors
-/// name the store's path in their description.
+/// (`CocoaError.Code.persistentStoreIncompleteSave`) has it: the stores that were not saved. All other errors name the
+/// store's path in their description.
 ///
 /// Source: Apple's documentation of `NSAffectedStoresErrorKey`.
 public let NSAffectedStoresErrorKey = "NSAffectedStoresErrorKey"
