@@ -9,8 +9,8 @@ extension NSPersistentStoreCoordinator {
   /// try coordinator.addPersistentStore(type: .sqlite, at: url)
   /// ```
   ///
-  /// Use it to begin anew, in tests and after a 134100 for a store whose content is not needed. To delete objects and keep the
-  /// store, use `NSBatchDeleteRequest`.
+  /// Use it to begin anew, in tests and after a 134100 for a store whose content is not needed. To delete objects and
+  /// keep the store, use `NSBatchDeleteRequest`.
   ///
   /// What it does depends on the type. A SQLite file stays, with nothing in it, and the files beside it are removed;
   /// other processes that have it open find an empty database. A binary or XML file is removed. At a PostgreSQL server

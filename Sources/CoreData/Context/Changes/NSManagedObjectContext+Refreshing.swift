@@ -1,7 +1,7 @@
 /// Returns to the stored state: refresh, reset, roll back.
 extension NSManagedObjectContext {
-  /// `refresh(_:mergeChanges:)` without a subclass's override. A new object with `keepsChanges` has no row to read, and
-  /// a deleted one no use for values: nothing happens to them.
+  /// `refresh(_:mergeChanges:)` without a subclass's override. Nothing happens to a deleted object, and to a new one
+  /// with `keepsChanges`, which has no row to read.
   final func refreshObject(_ object: NSManagedObject, keepsChanges flag: Bool) {
     checkQueue()
     requireNoOtherContext(of: object, "refreshed in")
@@ -43,7 +43,7 @@ extension NSManagedObjectContext {
   ///     Emma      Emma 2      Emma 3           Emma 2, on top of the new row
   ///     474       474         500              500
   ///
-  /// What cannot be read stays as it is: the next save finds out whether there is a conflict.
+  /// An object whose row cannot be read stays as it is: the next save finds out whether there is a conflict.
   final func reread(_ object: NSManagedObject) {
     for case let toMany? in object.toManys { toMany.unload() }
     guard let snapshot = object.snapshot,
@@ -75,12 +75,13 @@ extension NSManagedObjectContext {
   /// print(book.title ?? "")  // as the store has it now
   /// ```
   ///
-  /// Use it to see what others have saved, without losing changes as `reset()` does: the next use of each object reads
-  /// its row. Observers hear of all registered objects under `NSRefreshedObjectsKey` when the event ends.
+  /// Use it to see what other contexts and processes have saved, without losing changes as `reset()` does: the next use
+  /// of each object reads its row. Observers hear of all registered objects under `NSRefreshedObjectsKey` when the
+  /// event ends.
   ///
   /// Call it on the context's queue. It reads nothing by itself, except the rows of objects with changes: one query for
-  /// each that the coordinator has not cached. A context that merges saves needs it only for what comes from elsewhere,
-  /// such as another process's writes without history.
+  /// each that the coordinator has not cached. A context that merges saves needs it only for writes that it cannot
+  /// merge, such as those of another process without history.
   ///
   /// Source: Apple's documentation of `refreshAllObjects()`.
   public final func refreshAllObjects() {

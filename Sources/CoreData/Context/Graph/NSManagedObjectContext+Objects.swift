@@ -76,7 +76,7 @@ extension NSManagedObjectContext {
       .persistentStoreOperation, "\(objectID.uriString) is a \(Swift.type(of: object)), not a \(type).")
   }
 
-  /// The object of the ID if the context has it and the program holds it or it has changes; nil otherwise. Reads
+  /// The object of the ID, if the context has it and it has changes or the program retains it; nil otherwise. Reads
   /// nothing. Call it on the context's queue.
   ///
   /// ```swift
@@ -86,7 +86,8 @@ extension NSManagedObjectContext {
   /// Use it to update only what a user interface shows.
   ///
   /// - Parameter objectID: any ID, temporary or permanent.
-  /// - Returns: the context's instance; nil for one that nobody holds, which leaves the context by this call.
+  /// - Returns: the context's instance; nil for one without changes to which the program has no reference, and such an
+  ///   object leaves the context.
   ///
   /// Source: Apple's documentation of `registeredObject(for:)`.
   public final func registeredObject(for objectID: NSManagedObjectID) -> NSManagedObject? {
@@ -124,7 +125,7 @@ extension NSManagedObjectContext {
   }
 
   /// The object of a to-one slot if the context has it; nil otherwise. Code that keeps both ends of a relationship in
-  /// step uses it: an object that nobody has read needs no change.
+  /// step uses it: an object that was never read needs no change.
   final func registered(_ key: RelatedKey, from owner: NSManagedObject, slot: Int) -> NSManagedObject? {
     if key.key < 0 { return graph.find(temporary: key.key) }
     guard let storedEntity = self.storedEntity(of: key, from: owner) else { return nil }
@@ -145,8 +146,8 @@ extension NSManagedObjectContext {
     return self.storedEntity(of: key, from: owner).map { NSManagedObjectID(storedEntity: $0, key: key.key) }
   }
 
-  /// The entity in the owner's store; for a new owner in the store to which it would be saved. A key without its store
-  /// says nothing, since each store numbers its rows and entities by itself; a relationship never leads to another
+  /// The entity in the owner's store; for a new owner in the store to which it would be saved. A key means nothing
+  /// without its store, since each store numbers its rows and entities by itself; a relationship never leads to another
   /// store.
   private func storedEntity(of key: RelatedKey, from owner: NSManagedObject) -> StoredEntity? {
     let number = Int(key.number)

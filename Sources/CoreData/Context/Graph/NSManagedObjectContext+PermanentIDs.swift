@@ -9,8 +9,8 @@ extension NSManagedObjectContext {
   /// try context.save()
   /// ```
   ///
-  /// Use it where an ID leaves the process, or is kept, before the save; otherwise the save does it. A key that was
-  /// given and never saved stays unused. Does nothing for objects with permanent IDs. All objects get theirs or none
+  /// Use it where an ID leaves the process, or is stored, before the save; otherwise the save does it. A key whose
+  /// object is never saved stays unused. Does nothing for objects with permanent IDs. All objects get theirs or none
   /// does. Each call is a writing transaction of its own in a SQLite file, so pass all objects at once. Call it on the
   /// context's queue.
   ///
@@ -114,9 +114,8 @@ extension NSManagedObjectContext {
 
   /// Adopts the permanent IDs that the parent's objects got since the last call.
   ///
-  /// Nobody tells a child that the topmost context has saved: it may rest on another queue, and would be woken for
-  /// nothing. It asks when it next looks for an object, which costs one comparison of a counter unless IDs became
-  /// permanent:
+  /// The topmost context does not tell its children that it has saved: that would need a turn of each child's queue. A
+  /// child asks when it next looks for an object, which costs one comparison of a counter unless IDs became permanent:
   ///
   ///     child                              parent                        root
   ///     saves a new book into the parent
@@ -141,7 +140,7 @@ extension NSManagedObjectContext {
     }
   }
 
-  /// The permanent ID of a temporary key. Contexts between may have been reset and know nothing of it.
+  /// The permanent ID of a temporary key. The contexts between may have been reset and may not know it.
   private func permanentID(forKey key: Int64) -> NSManagedObjectID? {
     if let id = permanentIDs[key] { return id }
     guard let parentContext else { return nil }

@@ -9,8 +9,8 @@ internal import CSystem
 /// Used on the context's queue.
 ///
 /// The table holds each object, which is what keeps one instance for each ID. "Held weakly by the context", as Apple's
-/// documentation says, means here: an object to which only the table refers counts as gone. It is found out by the
-/// object's reference count, at two occasions:
+/// documentation says, means here: an object to which only the table refers counts as gone. The object's reference
+/// count tells it, on two occasions:
 ///
 /// - A fetch or a relationship finds the object. If only the table refers to it, its values are forgotten: it comes
 ///   back as a fault, like a new instance would.
@@ -82,8 +82,8 @@ final class RegisteredObjects {
 
   // MARK: Finding
 
-  /// The object under a key of a table. It may be abandoned: the caller has to know that somebody holds it, or use
-  /// `reuse`.
+  /// The object under a key of a table. It may be abandoned: the caller has to know that there is another reference to
+  /// it, or use `reuse`.
   @inline(__always)
   func find(_ key: Int64, _ table: Int32) -> NSManagedObject? { objects.find(key, table) }
 
@@ -113,7 +113,7 @@ final class RegisteredObjects {
     return nil
   }
 
-  /// Whether the program could not tell if the object were gone: nobody holds it, and it has no changes.
+  /// Whether the object may leave without the program noticing: only the table refers to it, and it has no changes.
   @inline(__always)
   private func isAbandoned(_ object: NSManagedObject, _ isUnheld: Bool) -> Bool {
     isUnheld && !keepsUnheld && !object.hasChanges
@@ -138,7 +138,7 @@ final class RegisteredObjects {
     set(object, object.key, object.storedEntity)
   }
 
-  /// Gives an object another ID, also one that nobody else has registered.
+  /// Gives an object another ID, and registers it under that.
   func rename(_ object: NSManagedObject, to id: NSManagedObjectID) {
     drop(object)
     object.become(id)
@@ -229,14 +229,14 @@ final class RegisteredObjects {
     adjustThreshold()
   }
 
-  /// Drops abandoned objects if the table has doubled. It comes before objects are added: those that a fetch is making
-  /// are held by nobody yet.
+  /// Drops abandoned objects if the table has doubled. It comes before objects are added: only the table refers to
+  /// those that a fetch is making.
   @inline(__always)
   func sweepIfDue() {
     if objects.count >= sweepThreshold { sweep() }
   }
 
-  /// Runs a body that holds the objects that it adds: a search for abandoned objects would find none of them.
+  /// Runs a body that retains the objects that it adds: a search for abandoned objects would find none of them.
   func withoutSweeping<T>(_ body: () throws -> T) rethrows -> T {
     sweepThreshold = .max
     defer { adjustThreshold() }

@@ -21,7 +21,7 @@ public let NSUpdatedObjectsKey = "updated"
 public let NSDeletedObjectsKey = "deleted"
 
 /// The objects whose values a refresh, a merge, a rollback or a merge policy replaced, a `Set<NSManagedObject>`. Only
-/// `NSManagedObjectContextObjectsDidChange` has it. A user interface reads these objects again as it does updated ones.
+/// `NSManagedObjectContextObjectsDidChange` has it. A user interface redraws these objects like updated ones.
 ///
 /// Source: Apple's documentation of `NSRefreshedObjectsKey`.
 public let NSRefreshedObjectsKey = "refreshed"
@@ -67,8 +67,8 @@ public let NSRefreshedObjectIDsKey = "refreshed_objectIDs"
 /// it: see `NSInvalidatedObjectsKey`.
 public let NSInvalidatedObjectIDsKey = "invalidated_objectIDs"
 
-/// The `NSQueryGenerationToken` that a pinned context's reads see after its save, in `NSManagedObjectContextDidSave`.
-/// Absent if the context is not pinned. Give it to other contexts that should see this save and nothing later.
+/// The context's `queryGenerationToken` after its save, in `NSManagedObjectContextDidSave`. Absent if the context is
+/// not pinned. It is mostly `current`: the save ends the pin, and the next read pins the state of that moment.
 ///
 /// Source: Apple's documentation of `NSManagedObjectContextQueryGenerationKey`.
 public let NSManagedObjectContextQueryGenerationKey = "newQueryGeneration"
@@ -89,11 +89,12 @@ extension Notification.Name {
   ///
   /// It is what a user interface observes: it tells of unsaved changes too, and of merges. An event ends with a
   /// `perform` block, with a turn of the main queue, with a save, and with `processPendingChanges()`; a property that
-  /// is set ten times in it is told once. An object is in one of the sets for inserted, updated and deleted objects.
-  /// After a merge the user info has "NSObjectsChangedByMergeChangesKey" too, after a reset only
+  /// is set ten times in it is told once. An object is in at most one of the sets for inserted, updated and deleted
+  /// objects. After a merge the user info has "NSObjectsChangedByMergeChangesKey" too, after a reset only
   /// `NSInvalidatedAllObjectsKey`.
   ///
-  /// `NSFetchedResultsController` makes rows and moves of it. Changes that an observer makes belong to the next event.
+  /// `NSFetchedResultsController` makes its own changes of rows from it. Changes that an observer makes belong to the
+  /// next event.
   ///
   /// Source: Apple's documentation of `NSManagedObjectContextObjectsDidChange`.
   public static let NSManagedObjectContextObjectsDidChange = Notification.Name(
@@ -103,8 +104,7 @@ extension Notification.Name {
   /// validation: changes that an observer makes are saved too. It has no user info: `insertedObjects` and the like of
   /// the context tell what will be saved.
   ///
-  /// An observer cannot keep the context from saving; a validation method can. A save that fails has posted it all the
-  /// same.
+  /// An observer cannot stop the save; a validation method can. A save that fails has posted it too.
   ///
   /// Source: Apple's documentation of `NSManagedObjectContextWillSave`.
   public static let NSManagedObjectContextWillSave = Notification.Name("NSManagingContextWillSaveChangesNotification")
@@ -126,9 +126,9 @@ extension Notification.Name {
   /// defer { NotificationCenter.default.removeObserver(token) }
   /// ```
   ///
-  /// `object: nil` observes all contexts of the process, those that the framework makes for itself included. The save
-  /// has ended: the objects are clean, and the IDs of a context without a parent are permanent. Saves of other
-  /// processes are `NSPersistentStoreRemoteChange`.
+  /// `object: nil` observes all contexts of the process, including those that the framework makes. The save has ended:
+  /// the objects are clean, and the IDs of a context without a parent are permanent. Saves of other processes are
+  /// `NSPersistentStoreRemoteChange`.
   ///
   /// Source: Apple's documentation of `NSManagedObjectContextDidSave`.
   public static let NSManagedObjectContextDidSave = Notification.Name("NSManagingContextDidSaveChangesNotification")
@@ -146,7 +146,7 @@ extension Notification.Name {
   /// queue: sets of the IDs of that save, whether or not the context has their objects.
   ///
   /// Those under `NSRefreshedObjectIDsKey` are objects that the context has and whose values are new. Observe it to do
-  /// something once a merge is complete, such as telling the person that the data is up to date.
+  /// something once a merge is complete, such as telling the user that the data is up to date.
   ///
   /// Source: Apple's documentation of `NSManagedObjectContextDidMergeChangesObjectIDs`.
   public static let NSManagedObjectContextDidMergeChangesObjectIDs = Notification.Name(

@@ -70,7 +70,8 @@ extension NSManagedObjectContext {
     parentContext == nil ? coordinator?.currentPersistentHistoryToken(fromStores: nil) : nil
   }
 
-  /// The generation that reads see after a save; nil for a save to a parent, and without a pin.
+  /// The token of reads after a save, `current` unless a hook has read since; nil for a save to a parent, and without a
+  /// pin.
   final var savedGeneration: NSQueryGenerationToken? { parentContext == nil ? queryGenerationToken : nil }
 }
 

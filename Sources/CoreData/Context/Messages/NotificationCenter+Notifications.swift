@@ -8,12 +8,11 @@ extension NotificationCenter {
   /// }
   /// ```
   ///
-  /// Each iterator gets those that are posted while it exists, and keeps those that nobody has taken yet, without a
-  /// bound. An iteration ends when its task is cancelled.
+  /// Each iterator gets the notifications that are posted while it exists, and keeps those that are not yet read,
+  /// without a limit. An iteration ends when its task is cancelled.
   ///
-  /// A task that is slower than the notifications collects them: take what is needed out of each and go on. What
-  /// happens otherwise: an iterator that is made after the first notification has missed it, so begin the iteration
-  /// before whatever posts.
+  /// Notifications pile up in a task that is slower than their poster: read what is needed from each and go on. An
+  /// iterator misses what was posted before it was made, so begin the iteration before the code that posts.
   ///
   /// - Parameters:
   ///   - name: the notification's name.
@@ -28,7 +27,7 @@ extension NotificationCenter {
   /// The sequence that `notifications(named:object:)` gives. Several tasks may iterate over it, each with an iterator
   /// of its own.
   ///
-  /// It holds the poster that was named, and no notifications: those are with the iterators.
+  /// It retains the named poster. The iterators have the notifications.
   ///
   /// Source: Apple's documentation of `NotificationCenter.Notifications`.
   public final class Notifications: AsyncSequence, Sendable {

@@ -3,7 +3,7 @@
 /// It may be freed anywhere, also while Foundation frees another observer's block, which it does inside its lock. So
 /// its own end calls the notification centre on another queue. The block is not called any more meanwhile.
 ///
-/// `@unchecked Sendable`: `token` is set before the object is known to anybody, and read when nobody knows it any more.
+/// `@unchecked Sendable`: `token` is set in the initialiser and read in `deinit`, when no other reference exists.
 final class NotificationObservation: @unchecked Sendable {
   /// Not a global queue, which would wake the process once a second from then on: see ``DispatchTimers``.
   private static let endings = DispatchQueue(label: "ends of observations")

@@ -8,9 +8,8 @@
 /// ```
 ///
 /// Four messages conform to it: after a save and after a merge, each for both kinds of contexts. Programs use those;
-/// the protocol only gives them their common properties. IDs may be kept and passed to other queues, so this is the
-/// message for code that follows a context from elsewhere; `DidSaveMessage` has the objects, for code on the main
-/// actor.
+/// the protocol only gives them their common properties. IDs may be kept and passed to other queues, so use these
+/// messages in code that is not on the context's queue; `DidSaveMessage` has the objects, for code on the main actor.
 ///
 /// Source: Apple's documentation of `NSManagedObjectContext.DidSaveObjectIDsMessage` and its like.
 public protocol ManagedObjectIDsMessage {
@@ -41,23 +40,23 @@ extension ManagedObjectIDsMessage {
   /// }
   /// ```
   ///
-  /// Saves of others that are older than this one are before the place as well: a program that follows those reads the
-  /// history from the token that it has, and takes the token of the last transaction that it has handled.
+  /// Earlier saves of other contexts and processes are before the place as well. A program that follows those fetches
+  /// the history after its own token, and keeps the token of the last transaction that it has handled.
   public var historyToken: NSPersistentHistoryToken? { content.historyToken }
-  /// The generation that the context's reads saw at that time; nil without a pin, and in a context with a parent. Give
-  /// it to a context of the same coordinator with `setQueryGenerationFrom(_:)`.
+  /// The context's `queryGenerationToken` when the message was posted: mostly `current`, since a save or a merge ends
+  /// the pin. Nil without a pin, and in a context with a parent.
   public var queryGeneration: NSQueryGenerationToken? { content.queryGeneration }
 }
 
 extension NSManagedObjectContext {
   /// The values of all these messages.
   ///
-  /// It is made from the notification when the message is posted, and takes the IDs out of it when somebody asks.
+  /// It is made from the notification when the message is posted, and reads the IDs from it when a property is read.
   public struct ObjectIDsMessageContent: Sendable {
     let context: NSManagedObjectContext
     let historyToken: NSPersistentHistoryToken?
     let queryGeneration: NSQueryGenerationToken?
-    /// The notification's. A question costs more than the message, and mostly nobody asks.
+    /// The notification's. Reading a set costs more than making the message, and most observers read no set.
     ///
     /// Safe to pass on: it never changes, and only IDs are read from it, which are `Sendable`.
     nonisolated(unsafe) private let userInfo: [AnyHashable: Any]

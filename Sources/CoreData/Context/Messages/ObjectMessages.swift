@@ -60,9 +60,10 @@ extension NSManagedObjectContext {
     /// The context that posted the message.
     public let context: NSManagedObjectContext
     /// The place in the stores' histories after the save; nil if no store has a history, and for a save to a parent.
-    /// Saves of others that came before this one are before the place, too.
+    /// Earlier saves of other contexts and processes are before the place too.
     public let historyToken: NSPersistentHistoryToken?
-    /// The generation that the context's reads see after the save; nil without a pin, and in a context with a parent.
+    /// The context's `queryGenerationToken` after the save: mostly `current`, since a save ends the pin. Nil without a
+    /// pin, and in a context with a parent.
     public let queryGeneration: NSQueryGenerationToken?
     private let notification: Notification
 

@@ -1,9 +1,9 @@
 /// Traps any use of a context or an object outside the context's queue, if it is on: by the launch argument
-/// `-com.apple.CoreData.ConcurrencyDebug 1`, or an environment variable with this name.
+/// `-com.apple.CoreData.ConcurrencyDebug 1`, or the environment variable `com.apple.CoreData.ConcurrencyDebug`.
 ///
-/// Misuse is a data race that mostly goes well: a program that is tested without the switch may fail once in a month.
-/// With it the first wrong use ends the process, in a debug build and in an optimised one, with a sentence that names
-/// both queues.
+/// Wrong use is a data race that mostly has no effect: a program that is tested without the switch may fail once in a
+/// month. With it the first wrong use ends the process, in a debug build and in an optimised one, with a sentence that
+/// names both queues.
 ///
 /// Contexts test the switch in `checkQueue()`. Objects test a bit of their state (`isChecked`) that they get when they
 /// are registered: without the switch, an access to a property costs no more than it does anyway, since one mask tests
@@ -12,8 +12,8 @@ enum ConcurrencyDebug {
   /// Read once, at the first use: the value is built into the state of each object that is registered.
   static let isEnabled = LaunchArgument.value("ConcurrencyDebug").map { $0 != "0" } ?? false
 
-  /// Traps unless the current thread may use the object. An object without a context belongs to nobody, and may be used
-  /// wherever the program has it.
+  /// Traps unless the current thread may use the object. An object without a context belongs to no queue and is not
+  /// checked.
   static func check(_ object: NSManagedObject) {
     guard let context = object.reference?.context, !context.isOnItsQueue else { return }
     fatalError("\(object.objectID) was used \(violation(context)).")
@@ -25,7 +25,7 @@ enum ConcurrencyDebug {
     fatalError("The context \(context.label) was used \(violation(context)).")
   }
 
-  /// "on QUEUE, but belongs to QUEUE of the context NAME: advice", in the order in which a person asks.
+  /// "on QUEUE, but belongs to QUEUE of the context NAME: advice".
   private static func violation(_ context: NSManagedObjectContext) -> String {
     let advice =
       context.concurrencyType == .confinementConcurrencyType

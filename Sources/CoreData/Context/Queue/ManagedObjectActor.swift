@@ -37,16 +37,16 @@
 ///
 /// Not part of Apple's API.
 public protocol ManagedObjectActor: Actor {
-  /// The executor of the actor's context. Declare it as `nonisolated let`: Swift's runtime refers to it without keeping
-  /// it alive, so an executor that is made anew for each access ends the process with a sentence.
+  /// The executor of the actor's context. Declare it as `nonisolated let`: Swift's runtime does not retain it, so an
+  /// executor that is made anew for each access ends the process with a message.
   nonisolated var executor: ManagedObjectContextExecutor { get }
 }
 
 extension ManagedObjectActor {
   /// The executor in the form that Swift's runtime asks for. Programs do not call it.
   ///
-  /// The runtime asks for it at each hop to the actor and keeps only an unowned reference. So it is tested here that
-  /// somebody else holds the executor: one that a computed property makes would be freed before the job runs.
+  /// The runtime asks for it at each hop to the actor and keeps only an unowned reference. So the getter tests that the
+  /// actor retains the executor: one that a computed property makes would be freed before the job runs.
   ///
   /// Source: https://developer.apple.com/documentation/swift/actor/unownedexecutor.
   public nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -60,7 +60,7 @@ extension ManagedObjectActor {
   /// The actor's context. Only use it in the actor's own code: it is `Sendable`, like all contexts, so the compiler
   /// lets it leave the actor.
   ///
-  /// Pass `objectID`s and values out of the actor; pass the context nowhere.
+  /// Pass object IDs and values out of the actor, and never the context.
   public var context: NSManagedObjectContext { executor.context }
 
   /// The objects, IDs or dictionaries that the request asks for: `NSManagedObjectContext.fetch(_:)`, whose errors it

@@ -11,23 +11,23 @@
 /// ```
 ///
 /// Each stretch of the actor's code from one `await` to the next is a block of the context, as if by `perform(_:)`: it
-/// waits behind the blocks that the queue has already, whatever the task's priority is, and the event ends after it.
-/// Code in the context's own `perform` and `performAndWait` is isolated to the actor too, so that `assumeIsolated`
-/// works there.
+/// waits behind the blocks that are in the queue, the task's priority has no effect, and the event ends after it. Code
+/// in the context's own `perform` and `performAndWait` is isolated to the actor too, so that `assumeIsolated` works
+/// there.
 ///
-/// The executor keeps the context alive, and the actor keeps the executor. Several actors may have executors of one
+/// The executor retains the context, and the actor retains the executor. Several actors may have executors of one
 /// context: their code never runs at the same time.
 ///
 /// Not part of Apple's API.
 public final class ManagedObjectContextExecutor: SerialExecutor {
-  /// The context whose queue runs the jobs. The executor keeps it, and so each enqueued job does.
+  /// The context whose queue runs the jobs. The executor and each enqueued job retain it.
   let context: NSManagedObjectContext
 
   /// An executor on the context's queue. Traps for a context of the main queue, whose objects belong to the main actor,
   /// and for a confinement context, which has no queue. Any thread may call it.
   ///
-  /// - Parameter context: a private-queue context that nobody else uses, or whose other users know that the actor's
-  ///   code changes it.
+  /// - Parameter context: a private-queue context that only the actor uses, or whose other users expect changes by the
+  ///   actor.
   public init(_ context: NSManagedObjectContext) {
     require(
       context.concurrencyType == .privateQueueConcurrencyType,

@@ -16,9 +16,9 @@ extension NSManagedObjectContext {
 
   /// Whether the current thread may use the context.
   ///
-  /// A private queue is known by the chain of `perform` calls alone: libdispatch has no question "am I on this queue",
-  /// and a queue's specific value would not know of threads that lend their queues to each other (`QueueWait`). The
-  /// main queue may also be used outside of all blocks.
+  /// For a private queue only the chain of `perform` calls tells it: libdispatch has no such function, and a
+  /// queue-specific value would not know of threads that lend their queues to each other (`QueueWait`). The main queue
+  /// may also be used outside of all blocks.
   final var isOnItsQueue: Bool {
     switch concurrencyType {
     case .confinementConcurrencyType: confinementThread === Thread.current
@@ -55,7 +55,7 @@ extension NSManagedObjectContext {
   /// Source: Apple's documentation of `performAndWait(_:)`.
   public final func performAndWait<T>(_ block: () throws -> T) rethrows -> T { try runAndWait(block) }
 
-  /// Runs the block when the current thread has the queue. From the cheapest way to the dearest:
+  /// Runs the block when the current thread has the queue. The ways, cheapest first:
   ///
   /// - The thread is in a block of this context already: inline.
   /// - The main queue's context on the main queue: inline.
@@ -129,18 +129,18 @@ extension NSManagedObjectContext {
   /// }
   /// ```
   ///
-  /// The task is suspended, no thread waits. With `.immediate`, the default, a call from a block of the same context
-  /// runs the block inline and does not end the event. Cancelling the task does not stop the block.
+  /// The task is suspended and no thread waits. With `.immediate`, the default, a call from a block of the same context
+  /// runs the block inline and does not end the event; any other call waits behind the blocks that are in the queue.
+  /// Cancelling the task does not stop the block.
   ///
   /// The result leaves the context's queue: return an object ID or a value, not a managed object. As on Apple's
   /// platforms the compiler does not check it.
   ///
-  /// Each call waits behind the blocks that the queue has already. Objects that the block fetched may be freed once it
-  /// has returned, so fetch, change and save in one block.
+  /// Objects that the block fetched may be freed once it has returned, so fetch, change and save in one block.
   ///
   /// - Parameters:
-  ///   - schedule: whether a call from a block of the same context runs at once (`.immediate`, the default) or behind
-  ///     the blocks that are enqueued.
+  ///   - schedule: whether a call from a block of the same context runs at once (`.immediate`) or behind the enqueued
+  ///     blocks (`.enqueued`).
   ///   - block: runs once, on the context's queue.
   /// - Returns: the block's result.
   /// - Throws: the block's error. Changes that were made before it stay in the context: call `rollback()` in the block

@@ -1,4 +1,4 @@
-/// A thread that waits for a context's queue, and lends the queues that it has meanwhile.
+/// A thread that waits for a context's queue, and lends the queues that it holds meanwhile.
 ///
 /// A context reads and saves through its parent, on the parent's queue. If a thread that has the parent's queue waits
 /// for the child, a block that runs on the child's queue, or waits there in front, may need the parent: both would wait
@@ -16,7 +16,7 @@
 ///
 /// `@unchecked Sendable`: the state is used under `lock`, and `work` by the thread that the state names.
 final class QueueWait: @unchecked Sendable {
-  /// What becomes of a wait. Its own thread, the queue's block and lending threads change it, each under the lock:
+  /// The state of a wait. Its own thread, the queue's block and lending threads change it, each under the lock:
   ///
   ///     waiting -> lending -> waiting        it ran another one's work, and goes on waiting
   ///     waiting -> taken   -> done           somebody else runs its work: the main queue, or a lending thread
@@ -27,7 +27,7 @@ final class QueueWait: @unchecked Sendable {
     case lending
     /// The main queue or a lending thread runs the work.
     case taken
-    /// The queue does nothing until the thread has run the work.
+    /// The queue stands still until the thread has run the work.
     case begun
     case done
   }
@@ -81,7 +81,7 @@ final class QueueWait: @unchecked Sendable {
 
   /// Enters the list, looks for a partner, queues up, and then does what the state asks for until the work has run.
   ///
-  /// A partner is looked for before and after: the one who comes second finds the first.
+  /// Both threads look for a partner: the second one finds the first.
   ///
   ///     thread 1 has P, wants C              thread 2 has C, wants P
   ///     enters the list: no partner
@@ -102,7 +102,7 @@ final class QueueWait: @unchecked Sendable {
   }
 
   /// Does what the state asks for. False at the end. The state is read under the lock and acted on without it: a state
-  /// that concerns this thread is changed by nobody else until it has acted.
+  /// that concerns this thread does not change until it has acted.
   private func goesOn() -> Bool {
     let (state, borrower) = QueueWait.lock.withLock { (self.state, self.borrower) }
     switch state {
@@ -133,7 +133,7 @@ final class QueueWait: @unchecked Sendable {
     if queuesAgain { queueUp() }
   }
 
-  /// The work is released when this returns, before anybody hears of its end.
+  /// The work is released when this returns, before the waiting thread learns of its end.
   private func runWork() {
     work?()
     work = nil

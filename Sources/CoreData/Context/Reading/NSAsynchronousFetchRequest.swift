@@ -14,7 +14,7 @@
 /// result, as `operationError`. A cancellation ends a statement that runs.
 ///
 /// Use it in a user interface that must go on while a large fetch runs. In a task, `fetch(_:)` in a background
-/// context's `perform` does the same with less: the results then belong to that context.
+/// context's `perform` is simpler: the results then belong to that context.
 ///
 /// It costs what the fetch costs, and the adoption on the context's queue: a step for each result. What happens
 /// otherwise: the completion block is called for an error too, so a program that only looks at `finalResult` takes a
@@ -27,7 +27,7 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
   public let fetchRequest: NSFetchRequest<ResultType>
 
   /// Called once on the context's queue, after an error or a cancellation too. Look at `operationError` before
-  /// `finalResult`. The request holds it until it is freed itself.
+  /// `finalResult`. The request retains it.
   ///
   /// Source: Apple's documentation of `completionBlock`.
   public let completionBlock: ((NSAsynchronousFetchResult<ResultType>) -> Void)?
@@ -42,7 +42,7 @@ open class NSAsynchronousFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// try context.execute(request)
   /// ```
   ///
-  /// Counting costs a query of its own, so do it where a person looks at a bar. Set it before the request is executed.
+  /// Counting costs a query of its own, so do it only for a progress bar. Set it before the request is executed.
   ///
   /// Source: Apple's documentation of `estimatedResultCount`.
   open var estimatedResultCount = 0

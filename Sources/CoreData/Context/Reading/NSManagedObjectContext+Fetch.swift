@@ -10,13 +10,13 @@ extension NSManagedObjectContext {
   /// ```
   ///
   /// The stores find the rows; unsaved changes of this context then add and remove results, unless
-  /// `includesPendingChanges` is false. Without sort descriptors the order is open. The objects are faults whose values
-  /// the same query has read, so using them costs no further query; an object that the context had before keeps the
-  /// values that it had. Relationships are read at their first use, one query for each object: name them in
+  /// `includesPendingChanges` is false. Without sort descriptors the order is undefined. The objects are faults whose
+  /// values the same query has read, so using them costs no further query; an object that the context had before keeps
+  /// the values that it had. Relationships are read at their first use, one query for each object: name them in
   /// `relationshipKeyPathsForPrefetching` where all will be used.
   ///
-  /// It blocks the context's queue while the store reads. `NSAsynchronousFetchRequest` reads beside it, and a second
-  /// context does not touch this one at all. A fetch from a SQLite file in WAL mode does not wait for a writer
+  /// It blocks the context's queue while the store reads. `NSAsynchronousFetchRequest` reads on another thread, and a
+  /// second context has a queue of its own. A fetch from a SQLite file in WAL mode does not wait for a writer
   /// (https://www.sqlite.org/wal.html). Call it on the context's queue.
   ///
   /// It costs one query for each store that holds the entity. The query reads the values of objects that the context
@@ -50,9 +50,8 @@ extension NSManagedObjectContext {
     )
   }
 
-  /// The objects, IDs, dictionaries or count that the request asks for, where the program expects untyped values.
-  /// Programs need it for code from the time before typed requests; it is taken only where the result is used as
-  /// `[Any]`.
+  /// The objects, IDs, dictionaries or count that the request asks for, where the program expects untyped values. Older
+  /// code needs it, from before requests had a type; the compiler takes it only where the result is used as `[Any]`.
   ///
   /// - Parameter request: any request.
   /// - Returns: the results, of whatever class they are.
@@ -86,8 +85,8 @@ extension NSManagedObjectContext {
   ///
   /// Without unsaved changes the stores count and no object is made, unless one cannot evaluate the predicate. With
   /// unsaved changes that count (`includesPendingChanges`), in a child context, and with a limit or offset over several
-  /// stores the IDs are fetched instead. It ends the event, so that deleted objects take those along that delete rules
-  /// name. Call it on the context's queue. Throws as `fetch(_:)` does.
+  /// stores the IDs are fetched instead. It ends the event first, so that delete rules have applied. Call it on the
+  /// context's queue. Throws as `fetch(_:)` does.
   ///
   /// ```text
   /// no unsaved changes                 SELECT count(*) FROM ZBOOK WHERE …

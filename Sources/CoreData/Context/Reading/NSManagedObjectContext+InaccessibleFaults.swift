@@ -8,7 +8,7 @@ extension NSManagedObjectContext {
   ///
   /// In the second case the object must not look deleted: the next save would delete a row that is only out of reach.
   ///
-  /// - Parameter error: the reason why the row could not be read; nil if there is none.
+  /// - Parameter error: the reason why the row could not be read; nil if there is no row.
   final func fillInaccessible(_ object: NSManagedObject, _ error: (any Error)?) {
     let id = object.objectID
     guard isHandled(object, error, triggeredBy: nil) else {

@@ -33,10 +33,10 @@ extension NSManagedObjectContext {
   /// refresh them. Saves are not affected: changing a row that another save changed since is a conflict.
   ///
   /// While it is pinned the write-ahead log of a SQLite file only grows, and a PostgreSQL store has a transaction open:
-  /// unpin a context that rests. A file without a write-ahead log is not pinned, and neither are stores in memory,
+  /// unpin a context that is idle. A file without a write-ahead log is not pinned, and neither are stores in memory,
   /// binary and XML stores.
   ///
-  /// Use it for reports and exports that fetch several times and must add up. Without it two fetches may see two
+  /// Use it for reports and exports whose fetches must agree with each other. Without it two fetches may see two
   /// states: a save between them shows in the second. Call it on the context's queue. The pin is made by the next read,
   /// not by this call.
   ///
@@ -97,7 +97,7 @@ struct StoreReading {
 
   /// Makes the next read of a pinned context pin the newest state.
   ///
-  /// A context that has saved must see what it has saved, and one that has merged what it was told of.
+  /// A context has to see what it has saved, and what it has merged.
   mutating func advance() {
     if token != nil { token = .current }
   }

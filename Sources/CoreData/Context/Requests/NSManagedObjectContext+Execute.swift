@@ -6,8 +6,8 @@ protocol SavingRequest: NSPersistentStoreRequest {
 /// Requests that stores execute as a whole.
 extension NSManagedObjectContext {
   /// `execute(_:)` without a subclass's override. An asynchronous fetch may be started on any thread, so it comes
-  /// before the queue is checked. A child passes the request up as it is: batch requests and history know no unsaved
-  /// changes.
+  /// before the queue is checked. A child passes the request to its parent as it is: batch requests and history ignore
+  /// unsaved changes.
   final func executeRequest(_ request: NSPersistentStoreRequest) throws -> NSPersistentStoreResult {
     if let request = request as? any AsynchronousRequest { return try request.start(in: self) }
     checkQueue()

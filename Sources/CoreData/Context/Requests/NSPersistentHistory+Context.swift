@@ -1,4 +1,4 @@
-/// The members of history that concern contexts. The rest of these classes stands below contexts and knows none.
+/// The members of the history's classes that need contexts. The rest of these classes is in a folder below contexts.
 extension NSPersistentHistoryTransaction {
   /// The changes as a notification for `NSManagedObjectContext.mergeChanges(fromContextDidSave:)`: sets of object IDs.
   /// Empty if the transaction was fetched without its changes.

@@ -1,4 +1,4 @@
-/// New rows that are written without objects: for a process that takes in many and uses none of them.
+/// New rows that are written without objects: for a process that writes many rows and reads none of them.
 extension NSPersistentStoreCoordinator {
   /// Whether `insert(_:by:)` can write rows of the entity. Stores in memory and those of a program's own classes
   /// cannot; the caller then makes objects.

@@ -9,7 +9,7 @@ extension NSPersistentStoreCoordinator {
   /// print(books?.count ?? 0)
   /// ```
   ///
-  /// Programs call the context's `fetch(_:)` and `execute(_:)`, which give typed results; this method is there because
+  /// Call the context's `fetch(_:)` and `execute(_:)` instead, which give typed results; this method exists because
   /// Apple's coordinator has it. Call it on the context's queue.
   ///
   /// - Parameters:
@@ -31,7 +31,7 @@ extension NSPersistentStoreCoordinator {
   }
 
   /// Carries out a request that concerns stores as a whole. The classes are few and Apple's, so a switch over them is
-  /// the plainest way; a program's subclass of `NSPersistentStoreRequest` is none of them.
+  /// the plainest way; a program's own subclass of `NSPersistentStoreRequest` throws.
   final func result(
     of request: NSPersistentStoreRequest, for context: NSManagedObjectContext
   ) throws -> NSPersistentStoreResult {

@@ -9,12 +9,12 @@
 /// }
 /// ```
 ///
-/// It is found when the store refuses a row, so after version conflicts and validation. A constraint holds for all rows
-/// of its entity's table, those of ancestors and siblings included, and for rows of other programs. Rows in which one
-/// of the values is nil do not conflict, as in SQL (https://www.sqlite.org/lang_createindex.html).
+/// The save finds it when the store refuses a row, after validation and after version conflicts. A constraint holds for
+/// all rows of its entity's table, those of ancestors and siblings included, and for rows of other programs. Rows in
+/// which one of the values is nil do not conflict, as in SQL (https://www.sqlite.org/lang_createindex.html).
 ///
-/// A merge policy gets it in `NSMergePolicy.resolve(constraintConflicts:)`, on the context's queue and in the middle of
-/// the save. `description` has no values, so that it may be logged; `constraintValues` has them.
+/// A merge policy gets it in `NSMergePolicy.resolve(constraintConflicts:)`, on the context's queue, during the save.
+/// `description` has no values, so that it may be logged; `constraintValues` has them.
 ///
 /// Source: Apple's documentation of `NSConstraintConflict`.
 open class NSConstraintConflict: NSObject {
@@ -39,7 +39,7 @@ open class NSConstraintConflict: NSObject {
 
   /// Makes a conflict of objects with the same values of a constraint.
   ///
-  /// The framework makes conflicts; programs do so to test a merge policy of their own.
+  /// Programs use it to test a merge policy of their own.
   ///
   /// - Parameters:
   ///   - constraint: the names of the properties that must be unique together.
@@ -65,7 +65,7 @@ open class NSConstraintConflict: NSObject {
     constraintValues = example.map { $0.access().values(of: $0, constraint) } ?? [:]
   }
 
-  /// A conflict about nothing.
+  /// A conflict without a constraint and objects.
   public override convenience init() {
     self.init(
       constraint: [], databaseObject: nil, databaseSnapshot: nil, conflictingObjects: [], conflictingSnapshots: [])
@@ -91,7 +91,7 @@ open class NSConstraintConflict: NSObject {
       + (databaseObject.map { " and the stored \($0.objectID)>" } ?? ">")
   }
 
-  /// What a person is told: which entity and which properties, and no values.
+  /// The text for the error's description: the entity and the properties, and no values.
   private var sentence: String {
     let names = constraint.joined(separator: ", ")
     let entity = conflictingObjects.first?.layout.name ?? ""
@@ -101,7 +101,7 @@ open class NSConstraintConflict: NSObject {
     return "An object of \(entity) with the same \(names) exists already: \(stored)."
   }
 
-  /// The 133021 for conflicts that nobody resolved. It names three of them at most; the list under the key has all.
+  /// The 133021 for unresolved conflicts. It names three of them at most; the list under the key has all.
   static func error(_ conflicts: [NSConstraintConflict]) -> NSError {
     let objects = conflicts.flatMap(\.conflictingObjects)
     var sentences = conflicts.prefix(3).map(\.sentence)

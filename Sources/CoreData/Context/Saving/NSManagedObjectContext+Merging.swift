@@ -35,8 +35,8 @@ extension NSManagedObjectContext {
     merge(SavedIDs(notification.userInfo ?? [:], coordinator: persistentStoreCoordinator))
   }
 
-  /// Merges a save of anybody, other processes included, or the result of a batch request, into contexts. It waits for
-  /// each context's queue in turn.
+  /// Merges a save of another context or process, or the result of a batch request, into contexts. It waits for each
+  /// context's queue in turn.
   ///
   /// ```swift
   /// let changes: [AnyHashable: Any] = [NSUpdatedObjectIDsKey: [book.objectID.uriRepresentation()]]
@@ -49,8 +49,8 @@ extension NSManagedObjectContext {
   ///
   /// Call it on any thread. Programs that read persistent history need no dictionary:
   /// `NSPersistentHistoryTransaction.objectIDNotification()` gives a notification for
-  /// `mergeChanges(fromContextDidSave:)`. A row that was written and not merged shows its old values in objects that
-  /// have been read, and changing such an object is a conflict at the next save.
+  /// `mergeChanges(fromContextDidSave:)`. What happens otherwise: objects that were read keep the old values of the
+  /// row, and saving a change of them is a conflict.
   ///
   /// - Parameter changeNotificationData: arrays or sets of object IDs or their URIs, under `NSInsertedObjectIDsKey` or
   ///   `NSInsertedObjectsKey` and the like.
@@ -110,8 +110,8 @@ extension NSManagedObjectContext {
     post(.NSManagedObjectContextDidMergeChangesObjectIDs, info)
   }
 
-  /// Registers the object that another context inserted, and returns it: the caller holds it until the next event ends,
-  /// since nobody else does yet.
+  /// Registers the object that another context inserted, and returns it: the caller retains it until the next event
+  /// ends, since the program does not refer to it yet.
   private func mergeInsertion(of id: NSManagedObjectID) -> NSManagedObject {
     if let object = registeredObject(for: id) {
       if object.isDeleted && object.state.contains(.gone) {

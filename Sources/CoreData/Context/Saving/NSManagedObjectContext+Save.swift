@@ -41,8 +41,9 @@ extension NSManagedObjectContext {
     postDidSave(SavedChanges(inserted: [], updated: [], deleted: []))
   }
 
-  /// Saves some of the changes to the stores, as they are: hooks and validation do not run, and merge policies are not
-  /// asked. Throws 134030 for objects without such a change, and the stores' errors, after which all changes are left.
+  /// Saves some of the changes to the stores, without hooks, validation and merge policy. Throws 134030 for objects
+  /// without such a change and in a child context, and the stores' errors. After an error the context keeps all
+  /// changes.
   ///
   /// `NSSaveChangesRequest` comes here. Apple's contexts pass such requests to stores, and a program that makes one
   /// itself means exactly these objects.
@@ -273,8 +274,8 @@ extension NSManagedObjectContext {
       .persistentStoreSave, "No open store that may be written holds the entity \(object.entity.name ?? "").")
   }
 
-  /// Lets the merge policy change the objects of the save. Each attempt sees the current rows; only extremely busy
-  /// writers could defeat a hundred attempts.
+  /// Lets the merge policy change the objects of the save. Each attempt reads the current rows, so a hundred attempts
+  /// fail only if other writers commit all the time.
   private func resolve(_ conflicts: [Any], _ attempts: Int, _ error: () -> NSError) throws {
     guard attempts < 100, !conflicts.isEmpty, let policy = mergePolicy as? NSMergePolicy else { throw error() }
     try policy.resolve(mergeConflicts: conflicts)

@@ -18,8 +18,8 @@
 /// }
 /// ```
 ///
-/// A merge policy gets it in `NSMergePolicy.resolve(optimisticLockingConflicts:)`, on the context's queue and in the
-/// middle of the save. To-many relationships are in no snapshot: they belong to the rows at the other end.
+/// A merge policy gets it in `NSMergePolicy.resolve(optimisticLockingConflicts:)`, on the context's queue, during the
+/// save. To-many relationships are in no snapshot: they belong to the rows at the other end.
 ///
 /// Source: Apple's documentation of `NSMergeConflict`.
 open class NSMergeConflict: NSObject {
@@ -42,7 +42,7 @@ open class NSMergeConflict: NSObject {
 
   /// Makes a conflict between an object and its row.
   ///
-  /// The framework makes conflicts; programs do so to test a merge policy of their own.
+  /// Programs use it to test a merge policy of their own.
   ///
   /// - Parameters:
   ///   - srcObject: the object that the context saves.
@@ -88,7 +88,7 @@ open class NSMergeConflict: NSObject {
     }
   }
 
-  /// The 133020 for conflicts that nobody resolved. It names five objects at most; the list under the key has all.
+  /// The 133020 for unresolved conflicts. It names five objects at most; the list under the key has all.
   static func error(_ conflicts: [NSMergeConflict]) -> NSError {
     CoreDataErrors.error(
       .managedObjectMerge,

@@ -1,5 +1,4 @@
-/// The kinds of merge policies: what becomes of a save that meets rows that others have changed. Raw values are
-/// Apple's.
+/// The kinds of merge policies: what a save does with rows that other saves have changed. Raw values are Apple's.
 ///
 /// ```swift
 /// context.mergePolicy = NSMergePolicy(merge: .mergeByPropertyObjectTrumpMergePolicyType)
@@ -7,7 +6,7 @@
 ///
 /// `NSManagedObjectContext.mergePolicy` says when to use which. Source: Apple's documentation of `NSMergePolicyType`.
 public enum NSMergePolicyType: UInt, Sendable {
-  /// The save fails, and nothing is written. For programs in which a person or the code decides about each conflict.
+  /// The save fails, and nothing is written. For programs in which the user or the code decides about each conflict.
   case errorMergePolicyType = 0
   /// Merges by property. If both sides changed one, the store's value stays, and the context's is lost.
   case mergeByPropertyStoreTrumpMergePolicyType = 1
@@ -37,8 +36,8 @@ public enum NSMergePolicyType: UInt, Sendable {
 /// context.mergePolicy = LongerTextWins()
 /// ```
 ///
-/// Take `mergeByPropertyObjectTrump` for imports that know better, `mergeByPropertyStoreTrump` for a user interface
-/// whose changes may be lost, and `error`, the default, where a program has to decide.
+/// Use `mergeByPropertyObjectTrump` for imports whose values are newer, `mergeByPropertyStoreTrump` for a user
+/// interface whose changes may be lost, and `error`, the default, where a program has to decide.
 ///
 /// It is called on the context's queue during a save, each time the save meets conflicts; version conflicts come first.
 /// The save is then tried again with what the policy left, up to a hundred times. A subclass overrides one of the
@@ -101,8 +100,8 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
   /// importer.mergePolicy = NSMergePolicy.mergeByPropertyObjectTrump
   /// ```
   ///
-  /// Use it for imports and for a background task that knows better. A row that was deleted meanwhile is still an
-  /// error: 133020.
+  /// Use it for imports and background tasks whose values are newer than the stored ones. A row that was deleted
+  /// meanwhile is still an error: 133020.
   ///
   /// Source: Apple's documentation of `mergeByPropertyObjectTrump`.
   public class var mergeByPropertyObjectTrump: NSMergePolicy { shared[2] }
@@ -115,8 +114,8 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
   /// try context.save()  // the row is as this context has it
   /// ```
   ///
-  /// Use it where the context has the whole truth, such as a file that is loaded again. It undoes what others changed
-  /// in these objects, without a trace.
+  /// Use it where the context has all correct values, such as those of a file that is loaded again. What other saves
+  /// changed in these objects is lost, and no error tells of it.
   ///
   /// Source: Apple's documentation of `overwrite`.
   public class var overwrite: NSMergePolicy { shared[3] }
@@ -129,8 +128,8 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
   /// try context.save()
   /// ```
   ///
-  /// Use it for work that is done again anyway, such as a cache that is filled. `save()` does not tell which changes
-  /// were dropped: compare the objects after it.
+  /// Use it for work that is repeated anyway, such as filling a cache. `save()` does not tell which changes were
+  /// dropped: compare the objects after it.
   ///
   /// Source: Apple's documentation of `rollback`.
   public class var rollback: NSMergePolicy { shared[4] }
@@ -170,8 +169,8 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
   /// changed meanwhile, `rollback` and `mergeByPropertyStoreTrump` keep it, and the others delete it.
   ///
   /// An override that has changed the objects calls super with the conflicts that remain, or with all of them: for a
-  /// property that has the stored value now there is nothing left to merge. One that resolves a conflict without super
-  /// has to see to it that the next attempt does not meet it again.
+  /// property that has the stored value now there is nothing left to merge. An override that does not call super has to
+  /// make sure that the next attempt does not meet the conflict again.
   ///
   /// - Parameter list: the objects whose rows others have changed or deleted.
   /// - Throws: 133020 with the conflicts. No object is changed then.
@@ -222,7 +221,7 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
   /// policies and the first one with the others; one with a row wins over a new one.
   ///
   /// - Parameter list: the groups of objects with equal values, each with the row that has them, if there is one.
-  /// - Throws: 133021 with the conflicts, or a validation's error for a row that has to go and may not.
+  /// - Throws: 133021 with the conflicts, or the validation error of an object that has to be deleted and must not be.
   ///
   /// Source: Apple's documentation of `resolve(constraintConflicts:)`.
   open func resolve(constraintConflicts list: [NSConstraintConflict]) throws {
