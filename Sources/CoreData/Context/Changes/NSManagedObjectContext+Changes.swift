@@ -1,8 +1,8 @@
 /// Inserts, changes and deletes objects.
 extension NSManagedObjectContext {
-  /// `insert(_:)` without a subclass's override. The cases, in this order: a deleted object is taken back; an object of
-  /// this context stays as it is; an object of another context is a programmer's mistake; an object that refers to
-  /// others brings them; any other is enlisted.
+  /// `insert(_:)` without a subclass's override. The cases, in this order: the deletion of a deleted object is undone;
+  /// an object of this context stays as it is; an object of another context traps; an object that refers to others is
+  /// inserted with them; any other is enlisted.
   final func insertObject(_ object: NSManagedObject) {
     checkQueue()
     if object.isDeleted, graph.owns(object) { return undelete(object) }

@@ -23,7 +23,7 @@ final class PendingChanges {
   @exclusivity(unchecked) private(set) var inserted = ChangedObjects()
   @exclusivity(unchecked) private(set) var updated = ChangedObjects()
   @exclusivity(unchecked) private(set) var deleted = ChangedObjects()
-  /// What a save has to ask the objects in the lists, or more.
+  /// The hooks that a save has to call on objects in the lists; it may have more than they need.
   @exclusivity(unchecked) private(set) var hooks: SaveHooks = []
   /// The changes since observers were last notified.
   @exclusivity(unchecked) private(set) var event = ContextEvent()
@@ -128,7 +128,8 @@ final class PendingChanges {
 
   /// Records that an object's row is missing: the next save does not write it.
   ///
-  /// The object is in the list of deleted ones all the same, so that `isDeleted` is true and the next save lets it go.
+  /// The object is in the list of deleted ones, so that `isDeleted` is true and the next save removes it from the
+  /// context.
   func deleteMissing(_ object: NSManagedObject) {
     inserted.remove(object)
     object.state.remove(.inserted)
@@ -344,8 +345,8 @@ final class PendingChanges {
 
   /// Reverts all changes. Returns the changed objects, which still have their values: new ones, and those with a row.
   ///
-  /// The event is dropped: what has happened in it did not happen for observers. The caller tells them of deleted and
-  /// refreshed objects instead.
+  /// The event is dropped, and observers do not hear of it. The caller tells them of deleted and refreshed objects
+  /// instead.
   func takeBack() -> (new: [NSManagedObject], stored: [NSManagedObject]) {
     let new = inserted.items + unpropagated.filter { !deleted.contains($0) }
     let stored = updated.items + deleted.items

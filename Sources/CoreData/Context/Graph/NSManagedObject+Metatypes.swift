@@ -7,9 +7,9 @@
 /// print(object is Book)  // true
 /// ```
 ///
-/// On a class Swift allows that only for `required` initialisers, and those every subclass with a designated
-/// initialiser has to repeat. Apple's is neither. So the class has the plain initialiser, which subclasses override or
-/// not, and this protocol has one of the same name, which the compiler takes where it may not take the other.
+/// In a class Swift allows that only for a `required` initialiser, which every subclass with a designated initialiser
+/// would have to repeat. With Apple's framework no subclass has to. So the class has a plain initialiser, and this
+/// protocol has one of the same name, which the compiler takes where it cannot take the other.
 ///
 /// Programs do not conform to it: `NSManagedObject` does, and its subclasses inherit that.
 public protocol ManagedObjectInitializable {}
@@ -18,7 +18,7 @@ extension NSManagedObject: ManagedObjectInitializable {}
 
 extension ManagedObjectInitializable {
   /// Creates an object of the class that the model gives the entity, or of this one, as the class's own initialiser
-  /// does. The initialiser of the class comes first where both could be meant.
+  /// does. Where both initialisers fit, the compiler takes that of the class.
   ///
   /// - Parameters:
   ///   - entity: an entity of the context's model.

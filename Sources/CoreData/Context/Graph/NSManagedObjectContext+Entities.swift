@@ -21,11 +21,11 @@ extension NSManagedObjectContext {
   /// ```
   ///
   /// Does nothing for an object that is not new, and for another coordinator's store. Traps for an object of another
-  /// context. A relationship cannot lead to an
-  /// object of another store: the save throws 134030 then, so assign an object together with those that it refers to.
+  /// context. A relationship cannot lead to an object of another store (the save throws 134030), so assign an object
+  /// together with those to which it refers.
   ///
-  /// Configurations divide entities between stores once and for all; this method divides objects of one entity. Call it
-  /// on the context's queue, before the save or `obtainPermanentIDs(for:)`. It costs nothing.
+  /// Configurations divide entities between stores; this method divides objects of one entity. Call it on the context's
+  /// queue, before the save or `obtainPermanentIDs(for:)`. It costs nothing.
   ///
   /// - Parameters:
   ///   - object: a new object of this context.
@@ -71,8 +71,8 @@ extension NSEntityDescription {
   /// object.setValue("Emma", forKey: "title")
   /// ```
   ///
-  /// It serves where the class is not known at compile time; otherwise `Book(context:)` says the same with a type. Call
-  /// it on the context's queue.
+  /// Use it where the class is not known at compile time; otherwise `Book(context:)` does the same and returns a
+  /// `Book`. Call it on the context's queue.
   ///
   /// - Parameters:
   ///   - entityName: the name in the model, not that of the class.

@@ -5,23 +5,20 @@ internal import Synchronization
 /// A save to a store makes IDs permanent at once. Objects that were saved into a parent wait until the root of the
 /// chain saves; each child then adopts the IDs when it next needs them.
 ///
-/// The values that a child has read may refer to objects by their temporary keys. So a context keeps what became
-/// permanent since a child began to read, until that child is reset or gone.
+/// Values that were read or set before keep the temporary key. So the pair of IDs is kept until no value can have the
+/// key: until the context saves to its stores or is reset, and until each child that may have read the key is reset or
+/// freed.
 ///
 /// Used on the context's queue, except `addChild()` and the root's count, which other contexts of the chain use.
-///
-/// A slot of a snapshot that was read or set before keeps the temporary key, so the pair is kept until nothing can have
-/// it any more: until the context saves to its stores or is reset, and, if it has children, until those are reset or
-/// gone that may have read the key.
 ///
 /// Children are divided into generations, so that a context with many short-lived children does not keep every key that
 /// ever became permanent: a child that began to read after a save has never seen the keys of that save.
 final class PermanentIDs {
-  /// What a child holds as long as its values may refer to temporary keys.
+  /// A child retains it as long as its values may refer to temporary keys.
   final class Child: Sendable {}
 
-  /// Children that began to read one after the other, and the keys that became permanent before others began. A
-  /// generation is over when its child object is freed: all children of the generation share it.
+  /// Children that began to read between two saves, and the keys that became permanent in the second one. All children
+  /// of a generation share its child object: the generation ends when that is freed.
   private struct Generation {
     weak var child: Child?
     var keys: [Int64] = []
@@ -29,10 +26,10 @@ final class PermanentIDs {
 
   /// The permanent IDs by temporary key, as long as something may refer to an object by that key.
   private(set) var byKey: [Int64: NSManagedObjectID] = [:]
-  /// The keys of those that no generation has yet.
+  /// The keys of `byKey` that no generation has yet.
   private var newKeys: [Int64] = []
-  /// From the oldest on. A key is of no use to children of later generations. Children are made on any thread, hence
-  /// the mutex.
+  /// Oldest first. Children of later generations do not need the keys of earlier ones. Children are made on any thread,
+  /// hence the mutex.
   private let generations = Mutex<[Generation]>([])
   /// The temporary keys of objects that are new in the parent.
   private(set) var awaited: Set<Int64> = []
@@ -44,7 +41,7 @@ final class PermanentIDs {
   /// Whether there is a child, for which permanent IDs are kept. Most contexts have none, and then nothing is noted.
   var isForChildren: Bool { generations.withLock { $0.contains { $0.child != nil } } }
 
-  /// A context begins to read from this one, and holds the result until its next reset. Children may be created on any
+  /// A child calls it when it begins to read from this context, and retains the result until its next reset. Any
   /// thread.
   func addChild() -> Child {
     generations.withLock { generations in

@@ -10,10 +10,10 @@ final class Registrations {
   private var arrivals: [NSManagedObjectID] = []
   private var departures: [NSManagedObjectID] = []
 
-  /// The caller knows that the object's store follows it.
+  /// Only for an object whose store follows its objects.
   func noteArrival(of object: NSManagedObject) { arrivals.append(object.objectID) }
 
-  /// Does nothing for an object whose store follows none.
+  /// Does nothing for an object whose store does not follow its objects.
   func noteDeparture(of object: NSManagedObject) {
     if object.storedEntity.isFollowed { departures.append(object.objectID) }
   }

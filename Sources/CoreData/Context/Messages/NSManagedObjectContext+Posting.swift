@@ -2,9 +2,9 @@ extension NSManagedObjectContext {
   /// Posts a notification about this context and its typed message. Foundation on Linux does not convert one to the
   /// other.
   ///
-  /// The notification goes out first, on this thread and before the method returns, as it always did. The message
-  /// follows on the main actor for a main-queue context, and asynchronously for a private-queue context; a confinement
-  /// context has no messages.
+  /// The notification is posted first, on this thread and before the method returns. The message follows on the main
+  /// actor for a main-queue context, and asynchronously for a private-queue context; a confinement context has no
+  /// messages.
   final func post(_ name: Notification.Name, _ info: [AnyHashable: Any] = [:]) {
     let notification = Notification(name: name, object: self, userInfo: info.isEmpty ? nil : info)
     NotificationCenter.default.post(notification)
@@ -77,7 +77,7 @@ extension NSManagedObjectContext {
 
 extension NSManagedObjectContext {
   /// The context that posted the notification, if both name and kind match; nil otherwise. A message of the other kind
-  /// is none: its objects would be used on the wrong queue.
+  /// would pass its objects to the wrong queue.
   static func sender(
     of notification: Notification, _ name: Notification.Name, _ kind: NSManagedObjectContextConcurrencyType
   ) -> NSManagedObjectContext? {

@@ -1,7 +1,7 @@
 /// Calls a block for each notification of one name, as long as this object lives.
 ///
 /// It may be freed anywhere, also while Foundation frees another observer's block, which it does inside its lock. So
-/// its own end calls the notification centre on another queue. The block is not called any more meanwhile.
+/// `deinit` calls the notification centre on another queue. Until then the block is not called any more.
 ///
 /// `@unchecked Sendable`: `token` is set in the initialiser and read in `deinit`, when no other reference exists.
 final class NotificationObservation: @unchecked Sendable {
@@ -14,7 +14,7 @@ final class NotificationObservation: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - object: the poster; nil for all.
-  ///   - block: called on the poster's thread. It should not hold the owner of this object.
+  ///   - block: called on the poster's thread. It must not retain the owner of this object.
   init(
     of name: Notification.Name, from object: Any?, in center: NotificationCenter = .default,
     _ block: @escaping @Sendable (Notification) -> Void

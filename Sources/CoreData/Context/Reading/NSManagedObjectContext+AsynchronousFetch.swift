@@ -4,7 +4,7 @@
 /// queue. Rows are shared and never written, so nothing is copied.
 extension NSAsynchronousFetchRequest: AsynchronousRequest {
   /// Starts the fetch and returns its result object at once. On the context's queue an error in the request is thrown
-  /// to the caller; from another thread, where nobody can catch it any more, it goes to the completion block.
+  /// to the caller; from another thread the caller has gone on, and the error goes to the completion block.
   final func start(in context: NSManagedObjectContext) throws -> NSPersistentStoreResult {
     guard context.concurrencyType != .confinementConcurrencyType else {
       throw CoreDataErrors.error(
@@ -101,7 +101,7 @@ private final class AsynchronousFetch {
   private let context: NSManagedObjectContext
   private let reader: NSManagedObjectContext
   private let settings: FetchSettings
-  /// Whether everything that matches is read, because changes of the context may remove results from the window.
+  /// Whether all matches are read, without limit and offset, because changes of the context may remove some of them.
   private let isWhole: Bool
   /// The state of the stores' row caches when the fetch began. If one differs at the end, rows were saved meanwhile:
   /// those that the reader has may be older than what this context has seen, so objects become faults and are read

@@ -54,7 +54,7 @@ extension NSManagedObjectContext {
   /// code needs it, from before requests had a type; the compiler takes it only where the result is used as `[Any]`.
   ///
   /// - Parameter request: any request.
-  /// - Returns: the results, of whatever class they are.
+  /// - Returns: the results, of any class.
   /// - Throws: as the typed `fetch(_:)`, except that results of another class than `T` are no error.
   @_disfavoredOverload
   public final func fetch<T>(_ request: NSFetchRequest<T>) throws -> [Any] {

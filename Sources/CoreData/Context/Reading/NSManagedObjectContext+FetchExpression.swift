@@ -1,4 +1,4 @@
-/// Evaluates `NSFetchRequestExpression`s: the folder of predicates knows no contexts, and asks for this protocol.
+/// Evaluates `NSFetchRequestExpression`s: the code of predicates does not depend on contexts, so it uses this protocol.
 extension NSManagedObjectContext: FetchEvaluating {
   func value(ofFetch request: Any, countOnly: Bool) -> Any? {
     guard let request = request as? any AnyFetchRequest else { return nil }

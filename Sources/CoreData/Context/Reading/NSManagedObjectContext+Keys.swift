@@ -2,8 +2,8 @@
 extension NSManagedObjectContext {
   /// The objects of the entity with these keys, whose rows are read now, in no order; keys without a row are left out.
   ///
-  /// For programs that are told keys: it costs no predicate, and SQLite no new statement. The pool is told the keys of
-  /// jobs. The context has no parent. Call it on the context's queue.
+  /// The pool uses it, which gets the keys of jobs in messages: it needs no predicate, and SQLite prepares no new
+  /// statement. The context has no parent. Call it on the context's queue.
   ///
   /// - Parameters:
   ///   - entity: an entity of the first store that holds it.

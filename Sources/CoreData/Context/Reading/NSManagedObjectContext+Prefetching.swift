@@ -69,7 +69,8 @@ extension NSManagedObjectContext {
 
   /// Reads the rows of faults, many in one query.
   ///
-  /// Faults of one entity share a statement. Rows that are missing stay faults, and are dealt with when they are used.
+  /// Faults of one entity share a statement. Objects whose rows are missing stay faults, which their first use finds
+  /// out.
   final func fill(_ faults: [NSManagedObject]) throws {
     // A child's values are its parent's, which may differ from the rows.
     guard parentContext == nil else { return }

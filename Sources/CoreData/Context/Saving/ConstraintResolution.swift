@@ -17,7 +17,7 @@
 /// several conflicts may drop one object after the other, and then all references lead to the last that stayed.
 ///
 /// The conflicts of one save are resolved in their order, and the save is then tried again, with a new look at the
-/// rows. So a resolution that makes another constraint fail is met by the next attempt.
+/// rows. So if a resolution violates another constraint, the next attempt finds that.
 struct ConstraintResolution {
   private let policy: NSMergePolicyType
   private var context: NSManagedObjectContext?
@@ -37,7 +37,7 @@ struct ConstraintResolution {
     policy == .mergeByPropertyObjectTrumpMergePolicyType || policy == .overwriteMergePolicyType
   }
 
-  /// Resolves one conflict. It may be settled already, by an earlier one or by a subclass's code: then nothing happens.
+  /// Resolves one conflict. Does nothing if an earlier one or a subclass's code has resolved it already.
   ///
   /// - Throws: the validation's error if the row that has to go may not be deleted (a Deny rule, for example). The
   ///   context is then as it was, as far as this conflict goes.

@@ -1,5 +1,4 @@
-/// A list of a context's objects that also has to know changes of objects that the context does not have: fetched
-/// results.
+/// A list of objects, such as fetched results, that needs to know changes of objects that the context does not have.
 ///
 ///     this context: shows unread books    another context
 ///                                         makes a book unread that nobody here has read
@@ -10,8 +9,8 @@ protocol ContextFollower: AnyObject {
   func objectsToMerge(updated: [NSManagedObjectID], deleted: [NSManagedObjectID]) -> [NSManagedObject]
 }
 
-/// The followers of one context, held weakly: a list that the program lets go stops following. Used on the context's
-/// queue.
+/// Weak references to the followers of one context: a list that the program releases stops following. Used on the
+/// context's queue.
 struct ContextFollowers {
   private struct Entry { weak var follower: (any ContextFollower)? }
 

@@ -53,8 +53,7 @@ extension NSManagedObjectContext {
     scheduleEndOfEvent()
   }
 
-  /// Makes the save write the object's row again under its old key, so that references of other rows to it are right
-  /// again.
+  /// Makes the save write the object's row again under its old key, so that references of other rows lead to it again.
   final func insertAgain(_ object: NSManagedObject) {
     changes.insertAgain(object)
     object.committed = nil
@@ -83,8 +82,8 @@ extension NSManagedObjectContext {
   /// one without a context. Traps for an object of another context.
   ///
   /// The call reads the object if it is a fault, and the save asks for the row's version: a statement for each object.
-  /// Call it on the context's queue. What happens otherwise: a save compares the versions of the rows that it writes,
-  /// and of no others, so the new book of the example would be saved with an author whose name somebody has changed in
+  /// Call it on the context's queue. What happens otherwise: a save compares only the versions of the rows that it
+  /// writes, so the new book of the example would be saved with an author whose name another process has changed in
   /// between.
   ///
   /// - Parameter object: an object of this context that it does not change itself.
@@ -98,11 +97,11 @@ extension NSManagedObjectContext {
     changes.check(object)
   }
 
-  /// Makes the next save fail with a conflict if the object's row is deleted by then. Other changes of the row do not
-  /// matter: it is for a row that other processes write often. All else is as with `detectConflicts(for:)`.
+  /// Makes the next save fail with a conflict if the object's row is deleted by then. Other changes of the row are no
+  /// conflict: use it for a row that other processes write often. The rest is as with `detectConflicts(for:)`.
   ///
-  /// The intake of jobs uses it for the jobs that a new one waits for: they change their state all the time, and only
-  /// their removal would leave the new job waiting without end.
+  /// The intake of jobs uses it for the jobs that a new one waits for: they change their state often, and only their
+  /// removal would leave the new job waiting without end.
   package final func detectDeletion(of object: NSManagedObject) {
     checkQueue()
     requireNoOtherContext(of: object, "checked for conflicts in")
@@ -116,20 +115,20 @@ extension NSManagedObjectContext {
   /// Makes the next save run the body in its transaction, and fail with the error that the body throws. Nothing is
   /// saved then.
   ///
-  /// It is for what must hold when the save happens, and not only when it was prepared: that there is no row of some
-  /// kind, for example. `detectConflicts(for:)` is enough for a row that is there.
+  /// Use it for a condition that must be true when the save commits, such as that no row of some kind exists. For a row
+  /// that exists `detectConflicts(for:)` is enough.
   ///
   ///     this context               another program
   ///     no job waits for this one
   ///                                saves a job that waits for it
   ///     saves: runs the body, which finds that job
   ///
-  /// Nobody else can write to a file from the body to the commit. At a server the body runs when the rows of the save
-  /// are written: a transaction that had locked one of these has ended, and its rows are seen. Of others, the server
-  /// may commit those that are under way between the body and this commit.
+  /// No other connection can write to a file between the body and the commit. At a server the body runs after the rows
+  /// of the save are written: it sees the rows of each transaction that had locked one of these. Other transactions
+  /// that are running may commit between the body and this commit.
   ///
   /// The body reads in another context of the coordinator, and does not use this one. It may run more than once. It
-  /// counts for the next save of this context to its stores, and for none after `rollback()` or `reset()`.
+  /// applies to the next save of this context to its stores, unless `rollback()` or `reset()` comes first.
   package final func check(inNextSave body: @escaping () throws -> Void) {
     checkQueue()
     precondition(parentContext == nil, "only a save to stores has a transaction")

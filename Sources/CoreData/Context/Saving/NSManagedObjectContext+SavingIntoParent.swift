@@ -1,12 +1,12 @@
 /// Saves into the parent, which adopts a child's changes.
 extension NSManagedObjectContext {
   /// Adopts a child's changes, on this context's queue while the child waits on its own. So both contexts' objects may
-  /// be used here, which is nowhere else the case.
+  /// be used here, and only here.
   ///
   /// The order matters:
   ///
-  /// - Deleted counterparts are looked for before anything changes: then the child's save fails, and both contexts are
-  ///   as before.
+  /// - Deleted counterparts are looked for before anything changes: if there is one, the child's save fails, and both
+  ///   contexts are as before.
   /// - New objects come before the values of others, which may refer to them.
   /// - Values of relationships are set through the relationship, so that inverses here are kept, also for objects that
   ///   this context has changed itself.

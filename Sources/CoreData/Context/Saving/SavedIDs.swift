@@ -1,5 +1,5 @@
-/// The IDs of a save's changes, read from a notification on the thread that posts it. From then on nothing of the
-/// notification is needed, and the IDs may go to any queue.
+/// The IDs of a save's changes, read from a notification on the thread that posts it. The IDs may then go to any queue,
+/// which the notification may not.
 struct SavedIDs: Sendable {
   let inserted: [NSManagedObjectID]
   let updated: [NSManagedObjectID]
@@ -27,7 +27,7 @@ struct SavedIDs: Sendable {
 
   var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && deleted.isEmpty }
 
-  /// The IDs of objects, IDs or URIs. Other values are passed over, as a message from elsewhere may have them.
+  /// The IDs of objects, IDs or URIs. Other values, which a dictionary of the program may have, are left out.
   private static func ids(in value: Any, _ coordinator: NSPersistentStoreCoordinator?) -> [NSManagedObjectID] {
     let elements: [Any] =
       switch value {

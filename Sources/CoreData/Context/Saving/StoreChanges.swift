@@ -1,8 +1,8 @@
 /// The part of a context's save for one store: the objects, their rows, and the results for both.
 ///
-/// It is the border between objects and the seam. On the way down objects become rows (`RowChanges`), on the way up the
-/// store's answer changes the objects, and its conflicts, which name places in the lists of rows, become conflicts of
-/// objects. The objects and rows of each kind have the same order.
+/// It converts between objects and rows. Objects become rows for the store (`RowChanges`), the store's answer changes
+/// the objects, and its conflicts, which name places in the lists of rows, become conflicts of objects. The objects and
+/// rows of each kind have the same order.
 final class StoreChanges {
   let store: any ObjectStore
   private(set) var inserted: [NSManagedObject] = []
@@ -22,7 +22,7 @@ final class StoreChanges {
 
   // MARK: From objects to rows
 
-  /// Adds new objects. Their values are shared with the row, not copied: nobody changes them before the save has ended.
+  /// Adds new objects. Their values are shared with the row, not copied: they do not change before the save has ended.
   func insert(_ objects: ArraySlice<NSManagedObject>) {
     inserted.append(contentsOf: objects)
     rows.inserted.append(
@@ -147,7 +147,7 @@ final class StoreChanges {
   /// Makes a saved object clean. Returns its row for the cache; nil if the row is not known.
   ///
   /// Keys of new objects in the slots become those that the store has assigned. A row with derived attributes is not
-  /// cached: the store has computed their values, and nobody has read them.
+  /// cached: the store has computed their values, and the context has not read them.
   @inline(__always)
   private func settle(_ object: NSManagedObject, version: Int64, _ saved: SavedRows) -> CachedRow? {
     if !object.toManys.isEmpty {

@@ -1,8 +1,7 @@
 /// The changes of an event: enough to return to its beginning, however often objects were saved since.
 ///
 /// It has objects and values, not IDs: an object that was deleted and saved has no row, and undoing its deletion
-/// inserts it again. Undoing registers a step in turn, made in the same way from the event in which it happens, so
-/// there is no second kind of step for redoing.
+/// inserts it again. Undoing is an event too, from which a step is made in the same way: that is the step for redoing.
 struct UndoStep {
   /// Attributes and to-one relationships of one object.
   struct Values {

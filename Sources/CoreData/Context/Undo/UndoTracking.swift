@@ -84,7 +84,7 @@ extension NSManagedObjectContext {
   /// if context.undoManager?.canRedo ?? false { context.redo() }
   /// ```
   ///
-  /// A change after the undoing empties the manager's stack for redoing, as in every editor.
+  /// A change after the undoing empties the manager's stack for redoing.
   ///
   /// Source: Apple's documentation of `redo()`.
   public final func redo() {
@@ -93,8 +93,8 @@ extension NSManagedObjectContext {
     undoManager?.redo()
   }
 
-  /// Connects another manager, or none. The changes of the event so far go to the former one, and are then removed from
-  /// it with all that this context had registered there: a manager must not call a context that no longer expects it.
+  /// Connects another manager, or none. It ends the event, and removes all registrations of this context from the
+  /// former manager, which must not call it any more.
   final func setUndoManager(_ manager: UndoManager?) {
     guard manager !== undoTracking?.manager else { return }
     // Earlier changes belong to the earlier manager, or to none.
