@@ -139,7 +139,8 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   }
 
   /// The options, with those that other properties stand for. An option that was set with `setOption(_:forKey:)` wins
-  /// over the property, in whichever order they were set.
+  /// over `shouldMigrateStoreAutomatically` and `shouldInferMappingModelAutomatically`, in whichever order they were
+  /// set.
   var allOptions: [String: NSObject] {
     let propertyOptions: [String: NSObject] = [
       NSPersistentStoreTimeoutOption: NSNumber(value: timeout),
@@ -149,8 +150,9 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
     return options.merging(propertyOptions) { set, _ in set }
   }
 
-  /// Sets an option of the store, or removes it with nil: `NSPersistentHistoryTrackingKey`, for example. An option that
-  /// is set here wins over the property that stands for it.
+  /// Sets an option of the store, or removes it with nil: `NSPersistentHistoryTrackingKey`, for example. An option of
+  /// migration that is set here wins over `shouldMigrateStoreAutomatically` and `shouldInferMappingModelAutomatically`.
+  /// `isReadOnly`, `timeout` and the pragmas are stored as options, so the last call counts.
   ///
   /// ```swift
   /// let description = NSPersistentStoreDescription(url: url)

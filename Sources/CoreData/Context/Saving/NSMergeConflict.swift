@@ -2,8 +2,9 @@
 ///
 /// There are two kinds, as in Apple's documentation. If another context of the same coordinator saved, `cachedSnapshot`
 /// is the coordinator's current row and `persistedSnapshot` is nil. If another process or coordinator saved,
-/// `cachedSnapshot` is the row as it was once read and `persistedSnapshot` the file's current one. A deleted row has no
-/// values and the version 0.
+/// `cachedSnapshot` is the row as it was once read and `persistedSnapshot` the file's current one. For a deleted row
+/// `newVersionNumber` is 0, `persistedSnapshot` is nil, and `cachedSnapshot` is the row as it was, if the coordinator's
+/// cache still has it.
 ///
 /// Snapshots hold attributes by name, and to-one relationships as object IDs; NSNull stands for nil. The cache is
 /// bounded: for a row that left it, `cachedSnapshot` has the values with which the object was read.
@@ -28,7 +29,8 @@ open class NSMergeConflict: NSObject {
   /// The values with which the object was last fetched or saved: what both sides started from. Nil if the object was
   /// never read.
   public let objectSnapshot: [String: Any]?
-  /// The row as the coordinator has it. If another context of the coordinator saved, these are its values.
+  /// The row in the coordinator's cache. If another context of the coordinator saved, these are its values. For a
+  /// deleted row that the cache does not have it is nil.
   public let cachedSnapshot: [String: Any]?
   /// The row in the file, if it differs from the coordinator's; else nil. If another process saved, these are its
   /// values.
@@ -48,7 +50,7 @@ open class NSMergeConflict: NSObject {
   ///   - srcObject: the object that the context saves.
   ///   - newvers: the version of the row now; 0 for a deleted one.
   ///   - oldvers: the version that the object was read with.
-  ///   - cachesnap: the values that the coordinator has; nil if the row is deleted.
+  ///   - cachesnap: the values that the coordinator's cache has; nil for none.
   ///   - persnap: the values that the file has; nil if the coordinator has the same.
   public init(
     source srcObject: NSManagedObject, newVersion newvers: Int, oldVersion oldvers: Int,
