@@ -54,7 +54,7 @@ extension NSPersistentContainer {
   ///
   /// Several calls run at the same time, and their saves take turns at the store. Two that change the same object are a
   /// conflict for the second one. With the error policy, the default, it throws 133020, `CoreDataError.conflict`: call
-  /// `write` again, which reads the object anew. Another policy decides without the caller, see
+  /// `write` again, which reads the object anew. Another policy resolves most conflicts in the save: see
   /// `NSManagedObjectContext.mergePolicy`.
   ///
   /// `viewContext` shows the changes once it merges them: set its `automaticallyMergesChangesFromParent`.

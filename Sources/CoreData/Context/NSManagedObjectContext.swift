@@ -107,8 +107,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// value of another type counts as the error policy.
   ///
   /// - `NSErrorMergePolicy`: the save throws and writes nothing. Use it where the program or the user has to decide.
-  /// - `NSMergeByPropertyObjectTrumpMergePolicy`: the save writes each property that this context changed; the others
-  ///   get the stored values. Use it for imports.
+  /// - `NSMergeByPropertyObjectTrumpMergePolicy`: the save writes each property that this context changed; the other
+  ///   properties get the stored values. Use it for imports.
   /// - `NSMergeByPropertyStoreTrumpMergePolicy`: where both sides changed a property the stored value stays. Use it for
   ///   edits that may be lost.
   /// - `NSOverwriteMergePolicy`: the save writes all values of the object, also where only the other side changed one.
@@ -554,8 +554,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// that becomes a fault is still new, and has the default values again; with true nothing happens to it. Does nothing
   /// for deleted objects and for those without a context. Traps for an object of another context.
   ///
-  /// A row that a batch request wrote is read anew if `stalenessInterval` is not negative, or once the request's result
-  /// was merged. `NSManagedObjectContextObjectsDidChange` reports the object under `NSRefreshedObjectsKey`.
+  /// A row that a batch request wrote is read again if `stalenessInterval` is not negative, or once the request's
+  /// result was merged. `NSManagedObjectContextObjectsDidChange` reports the object under `NSRefreshedObjectsKey`.
   ///
   /// Call it on the context's queue. Use `refreshAllObjects()` for all objects, and `reset()` where no object is needed
   /// any more.
@@ -578,8 +578,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// ```
   ///
   /// New objects leave the context, deleted ones stay in it, and changed ones have the values with which they were last
-  /// fetched or saved, even if another context has saved newer ones. Objects whose rows others deleted leave the
-  /// context too. Observers get `NSManagedObjectContextObjectsDidChange` before it returns.
+  /// fetched or saved, even if another context has saved newer ones. Objects whose rows another context or process
+  /// deleted leave the context too. Observers get `NSManagedObjectContextObjectsDidChange` before it returns.
   ///
   /// Call it on the context's queue, for example after a save that failed for good: the context otherwise keeps its
   /// changes, and the next save tries to write them again. Each object that was changed or deleted gets
@@ -770,8 +770,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   /// print("the save deletes", context.deletedObjects.map(\.objectID.uriString).sorted())
   /// ```
   ///
-  /// Objects whose rows others deleted are among them too, if a merge or a use of the object has noticed it; the save
-  /// writes nothing for these. Each access makes a set. Use it on the context's queue.
+  /// Objects whose rows another context or process deleted are among them too, if a merge or a use of the object has
+  /// noticed it; the save writes nothing for these. Each access makes a set. Use it on the context's queue.
   ///
   /// Source: Apple's documentation of `deletedObjects`.
   open var deletedObjects: Set<NSManagedObject> {

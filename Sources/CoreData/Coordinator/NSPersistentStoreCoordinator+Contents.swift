@@ -19,7 +19,7 @@ extension NSPersistentStoreCoordinator {
   ///
   /// The command that moves a pool from a file to a server uses it, so it must copy all objects or none:
   ///
-  /// - one query generation of the source, so that all rows are of one moment while others go on writing;
+  /// - one query generation of the source, so that all rows are of one moment while other processes go on writing;
   /// - one transaction at the destination, so that a killed process leaves it empty, and a second run may begin;
   /// - a comparison of what the destination then reads with the same generation, so that a value which the other
   ///   database stores differently is an error now.

@@ -131,7 +131,8 @@ extension NSPersistentStoreCoordinator {
   /// a file of another type may be empty or incomplete after an error.
   ///
   /// Between SQLite files the pages are copied and keys stay; between other types each object is read and written, all
-  /// of them in one transaction and in memory. It runs on the caller's thread; others may read the original meanwhile.
+  /// of them in one transaction and in memory. It runs on the caller's thread; other threads and processes may read the
+  /// original meanwhile.
   ///
   /// - Parameters:
   ///   - store: an open store of this coordinator.

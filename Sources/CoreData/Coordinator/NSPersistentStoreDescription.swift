@@ -194,8 +194,8 @@ open class NSPersistentStoreDescription: NSObject, NSCopying, @unchecked Sendabl
   /// description.timeout = 5  // a user is waiting
   /// ```
   ///
-  /// It is no limit for the statement itself: a fetch of a minute does not fail. `interruptStatements()` of the
-  /// coordinator ends such a fetch.
+  /// It does not limit the statement itself: a fetch that takes a minute does not fail. The coordinator's
+  /// `interruptStatements()` ends such a fetch.
   ///
   /// Source: Apple's documentation of `timeout`.
   open var timeout: TimeInterval {

@@ -87,7 +87,7 @@ public let NSAffectedObjectsErrorKey = "NSAffectedObjectsErrorKey"
 /// }
 /// ```
 ///
-/// The conflicts hold the context's objects: look at them on the context's queue, before the next save.
+/// The conflicts have the context's objects: use them on the context's queue, before the next save.
 ///
 /// Source: Apple's documentation of `NSPersistentStoreSaveConflictsErrorKey`.
 public let NSPersistentStoreSaveConflictsErrorKey = "conflictList"

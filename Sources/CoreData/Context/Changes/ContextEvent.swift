@@ -2,7 +2,7 @@
 ///
 /// It differs from the unsaved changes in both directions: a change of an earlier event is still unsaved, and a refresh
 /// is reported without being one. Undo and `changedValuesForCurrentEvent()` need the values at the beginning of the
-/// event, which it keeps only where the last saved ones are others.
+/// event, which it keeps only where they differ from the last saved ones.
 struct ContextEvent {
   var inserted = MemberList()
   var updated = MemberList()
@@ -31,7 +31,7 @@ struct ContextEvent {
     return updated.contains(object) || inserted.contains(object) || deleted.contains(object) || revived.contains(object)
   }
 
-  /// Makes questions for many objects fast.
+  /// Completes the indexes of the lists, for many calls of `has(_:)` in a row.
   mutating func prepareQuestions() {
     inserted.completeIndex()
     updated.completeIndex()

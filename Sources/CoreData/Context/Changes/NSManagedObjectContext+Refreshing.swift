@@ -113,7 +113,7 @@ extension NSManagedObjectContext {
   /// Forgets all objects, changes and registrations, tells observers, and begins as a new context would, which reads
   /// the newest state.
   private func forgetAll() {
-    // Objects that nobody holds count as gone already.
+    // Objects to which the program has no reference count as gone already.
     graph.sweep()
     let releasedIDs = graph.releaseAll().map(\.objectID)
     heldAfterMerge = []

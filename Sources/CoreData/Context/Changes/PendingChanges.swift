@@ -157,7 +157,7 @@ final class PendingChanges {
 
   /// Reverts the deletion of an object with a row; false if it has none.
   ///
-  /// Its delete rules may have been applied already: what they did to others stays.
+  /// Its delete rules may have been applied already: what they did to related objects stays.
   func takeBackDeletion(of object: NSManagedObject) -> Bool {
     guard deleted.remove(object) else { return false }
     object.state.remove(.deleted)

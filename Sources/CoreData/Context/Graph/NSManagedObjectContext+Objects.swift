@@ -19,7 +19,7 @@ extension NSManagedObjectContext {
   /// on the context's queue.
   ///
   /// - Parameter objectID: the ID of an object of a store that this context's coordinator has open.
-  /// - Returns: this context's instance, the same for each call while the program holds it.
+  /// - Returns: this context's instance, the same for each call while the program retains it.
   ///
   /// Source: Apple's documentation of `object(with:)`.
   public final func object(with objectID: NSManagedObjectID) -> NSManagedObject {
@@ -44,7 +44,7 @@ extension NSManagedObjectContext {
   /// Otherwise the row comes from the coordinator's cache or from one query. Call it on the context's queue.
   ///
   /// - Parameter objectID: the ID of an object of a store that this context's coordinator has open.
-  /// - Returns: this context's instance, which is no fault.
+  /// - Returns: this context's instance, with its values.
   /// - Throws: 133000 if the object has no row, and the stores' errors.
   ///
   /// Source: Apple's documentation of `existingObject(with:)`.

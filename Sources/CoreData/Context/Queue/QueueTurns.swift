@@ -3,7 +3,7 @@ internal import Synchronization
 /// The turns of a private queue's blocks: one block at a time, in the order of the calls.
 ///
 /// A block announces itself, goes through the queue and takes its turn there. A thread that waits for an idle queue
-/// takes a turn without the queue, since there is no block to be in order with.
+/// takes a turn without the queue, since there is no block before it.
 ///
 ///     thread A: perform                    thread B: performAndWait
 ///     announce: 1, enqueue

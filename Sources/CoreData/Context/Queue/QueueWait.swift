@@ -19,7 +19,7 @@ final class QueueWait: @unchecked Sendable {
   /// The state of a wait. Its own thread, the queue's block and lending threads change it, each under the lock:
   ///
   ///     waiting -> lending -> waiting        it ran another one's work, and goes on waiting
-  ///     waiting -> taken   -> done           somebody else runs its work: the main queue, or a lending thread
+  ///     waiting -> taken   -> done           the main queue or a lending thread runs its work
   ///     waiting -> begun   -> (end)          the queue has come to it and stands still: it runs its work itself
   private enum State {
     case waiting

@@ -367,7 +367,7 @@ extension NSManagedObjectContext {
     return coordinator.objectStores(among: affected).filter { $0.holds(entity) }
   }
 
-  /// The fetch in the seam's terms, with the generation that the context's reads see.
+  /// The fetch as stores take it, with the generation that the context's reads see.
   final func storeFetch(_ settings: FetchSettings, _ entity: NSEntityDescription) throws -> RowFetch {
     var fetch = RowFetch(settings, of: entity)
     fetch.generation = try readGeneration()

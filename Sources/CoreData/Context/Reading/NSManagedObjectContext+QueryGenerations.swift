@@ -28,8 +28,8 @@ extension NSManagedObjectContext {
   /// for book in books { print(book.author?.name ?? "") }  // as of the same moment
   /// ```
   ///
-  /// A pinned context sees the same state, even if others save, until it saves, merges changes, is reset, or gets
-  /// another token. After the first three the next read pins it again. Objects whose values were read keep them:
+  /// A pinned context sees the same state, even if other contexts save, until it saves, merges changes, is reset, or
+  /// gets another token. After the first three the next read pins it again. Objects whose values were read keep them:
   /// refresh them. Saves are not affected: changing a row that another save changed since is a conflict.
   ///
   /// While it is pinned the write-ahead log of a SQLite file only grows, and a PostgreSQL store has a transaction open:

@@ -13,8 +13,8 @@
 /// A new object of another entity of the same table cannot take over the row: then the row is deleted, as for a changed
 /// one. Store-trump gives back the unique values alone, rollback all values of the object.
 ///
-/// An object that is dropped may be referred to by others of the save. References are redirected once, at the end:
-/// several conflicts may drop one object after the other, and then all references lead to the last that stayed.
+/// Other objects of the save may refer to a dropped one. References are redirected once, at the end: several conflicts
+/// may drop one object after the other, and then all references lead to the last that stayed.
 ///
 /// The conflicts of one save are resolved in their order, and the save is then tried again, with a new look at the
 /// rows. So if a resolution violates another constraint, the next attempt finds that.

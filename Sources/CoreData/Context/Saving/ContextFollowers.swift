@@ -1,7 +1,7 @@
 /// A list of objects, such as fetched results, that needs to know changes of objects that the context does not have.
 ///
 ///     this context: shows unread books    another context
-///                                         makes a book unread that nobody here has read
+///                                         makes a book unread that this context does not have
 ///     merges the save: the book is not registered, so the merge has nothing to report
 ///     with a follower: the book is registered first, is refreshed, and enters the list
 protocol ContextFollower: AnyObject {

@@ -77,9 +77,9 @@ extension NSManagedObjectContext {
   /// ```
   ///
   /// The merge policy is asked as for a changed object; a policy that accepts the conflict refreshes the object. It
-  /// counts for the next save that writes to the object's store, and for none if that save writes nothing there. Reads
-  /// the object's values; if its row is gone already, that is a conflict, too. Does nothing for a new object, and for
-  /// one without a context. Traps for an object of another context.
+  /// applies to the next save only; if that writes nothing to the object's store, the object is not checked. If the row
+  /// is gone already, that is a conflict too. Does nothing for a new object, and for one without a context. Traps for
+  /// an object of another context.
   ///
   /// The call reads the object if it is a fault, and the save asks for the row's version: a statement for each object.
   /// Call it on the context's queue. What happens otherwise: a save compares only the versions of the rows that it

@@ -157,8 +157,9 @@ extension NSManagedObjectContext {
     }
   }
 
-  /// Each round takes the changes anew, since a policy has changed them. `RowConflicts` and `RejectedRows` are what the
-  /// seam knows: places in lists of rows. They become conflicts of objects here, and the policy is asked.
+  /// Each round reads the changes again, since a policy has changed them. Stores throw `RowConflicts` and
+  /// `RejectedRows`, which name places in lists of rows. They become conflicts of objects here, and the policy is
+  /// asked.
   ///
   ///     this context                          another process
   ///     BEGIN IMMEDIATE, write: row 17 has version 4, not 3
@@ -169,7 +170,7 @@ extension NSManagedObjectContext {
   ///
   /// Between two attempts no lock is held: the policy is the program's code, and may take its time.
   ///
-  /// - Parameter finished: gets the stores that have their part of the save for good although the others do not.
+  /// - Parameter finished: gets the stores that have committed their part of a save that fails.
   private func saveToStores(noting finished: inout [any ObjectStore]) throws -> SavedChanges {
     guard let coordinator else {
       throw CoreDataErrors.error(.persistentStoreSave, "The context \(label) has no coordinator to save to.")

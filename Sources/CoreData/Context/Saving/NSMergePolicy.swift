@@ -86,8 +86,8 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
   /// container.viewContext.mergePolicy = NSMergePolicy.mergeByPropertyStoreTrump
   /// ```
   ///
-  /// Use it where what others saved counts more than what is edited here. The objects show the merged values after the
-  /// save.
+  /// Use it where saved changes of other contexts count more than those of this one. The objects show the merged values
+  /// after the save.
   ///
   /// Source: Apple's documentation of `mergeByPropertyStoreTrump`.
   public class var mergeByPropertyStoreTrump: NSMergePolicy { shared[1] }
@@ -172,7 +172,7 @@ open class NSMergePolicy: NSObject, @unchecked Sendable {
   /// property that has the stored value now there is nothing left to merge. An override that does not call super has to
   /// make sure that the next attempt does not meet the conflict again.
   ///
-  /// - Parameter list: the objects whose rows others have changed or deleted.
+  /// - Parameter list: the objects whose rows other saves have changed or deleted.
   /// - Throws: 133020 with the conflicts. No object is changed then.
   ///
   /// Source: Apple's documentation of `resolve(optimisticLockingConflicts:)`.
