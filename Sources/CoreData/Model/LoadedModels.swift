@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// The models of coordinators, for code that needs a class's entity and has no context: `Person.entity()`.
+/// The models of coordinators, for code that has no context to ask: `Person.entity()`, a request by an entity's name,
+/// and a migration that looks for the model of a store.
 ///
-/// `NSManagedObject.entity()` and requests by name have no context to ask, and a migration looks for the model of a
-/// store among those in use. Models are held weakly; a list of entries is short, so it is searched from the end.
+/// Models are held weakly. The list is short, so it is searched linearly, from the end.
 ///
 /// ```text
 /// coordinator 1 opens with model A      add(A)      [A x1]
@@ -44,11 +44,11 @@ enum LoadedModels {
     }
   }
 
-  /// The first result of the body that is not nil. Asks the models in use first, then those whose coordinators are
-  /// gone; among each of them the newest first. Keeps only the model alive that it asks.
+  /// The first result of the body that is not nil. It is called with the models in use, then with those whose
+  /// coordinators are gone, the newest first in both cases.
   ///
-  /// The body runs outside of the lock, since it may ask for models itself. Tests and previews make a model for each
-  /// case: the newest one is then the one that the code at hand means.
+  /// The body runs outside of the lock, since it may call `newest` itself. Tests and previews make a model for each
+  /// case: the newest one is then the one that the running case uses.
   static func newest<Found>(_ body: (NSManagedObjectModel) throws -> Found?) rethrows -> Found? {
     let references = references.withLock { $0 }
     for isInUse in [true, false] {

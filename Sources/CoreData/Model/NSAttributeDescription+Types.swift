@@ -67,20 +67,20 @@ extension NSAttributeDescription {
     public static let boolean = AttributeType(rawValue: .booleanAttributeType)
     /// `Date`, stored as seconds since 2001-01-01 00:00 UTC.
     ///
-    /// A moment without a time zone: keep a day, or a time at a place, as text or together with its zone.
+    /// It has no time zone: store a calendar day as text, and the zone of a local time in an attribute of its own.
     public static let date = AttributeType(rawValue: .dateAttributeType)
     /// `Data`, stored in the row, or in a file of its own if `allowsExternalBinaryDataStorage` is set and it is large.
     public static let binaryData = AttributeType(rawValue: .binaryDataAttributeType)
     /// `UUID`, stored as its 16 bytes.
     ///
-    /// A constraint over one makes imports idempotent: the same object comes with the same UUID.
+    /// With a uniqueness constraint over it an import can be repeated: the same UUID updates the same object.
     public static let uuid = AttributeType(rawValue: .UUIDAttributeType)
     /// `URL`, stored as its absolute text.
     ///
-    /// A predicate compares it with a `URL`, not with a text.
+    /// In a predicate compare it with a `URL`, not with a `String`.
     public static let uri = AttributeType(rawValue: .URIAttributeType)
-    /// Any object that the attribute's `ValueTransformer` turns into data and back. A change inside of the object is
-    /// not noticed: set the property again. SQL stores compare it with nil only.
+    /// Any object that the attribute's `ValueTransformer` turns into data and back. Core Data does not notice a change
+    /// inside of the object: set the property again. SQL stores compare it with nil only.
     public static let transformable = AttributeType(rawValue: .transformableAttributeType)
     /// `NSManagedObjectID`: only a transient attribute may have it here.
     public static let objectID = AttributeType(rawValue: .objectIDAttributeType)

@@ -44,9 +44,9 @@ open class NSAttributeDescription: NSPropertyDescription, @unchecked Sendable {
   /// created.defaultValue = Date(timeIntervalSinceReferenceDate: 0)
   /// ```
   ///
-  /// It is the same object for all new objects, so nothing mutable: set values that differ, such as the present time or
-  /// a new UUID, in `awakeFromInsert()`. It is no part of the version hash; objects that exist keep their values when
-  /// it changes.
+  /// All new objects share it, so it must not be mutable. Set values that differ, such as the present time or a new
+  /// UUID, in `awakeFromInsert()`. It is no part of the version hash; objects that exist keep their values when it
+  /// changes.
   open var defaultValue: Any? {
     willSet { checkEditable() }
     didSet { defaultValue = defaultValue.map(FoundationValue.number) }
@@ -74,9 +74,9 @@ open class NSAttributeDescription: NSPropertyDescription, @unchecked Sendable {
   /// cover.allowsExternalBinaryDataStorage = true
   /// ```
   ///
-  /// Rows that are fetched without the property's value being used do not read the file. A missing file is an error of
-  /// the file system (260), which a fetch of filled objects throws, and which ends the process where a fault is filled:
-  /// see `shouldHandleInaccessibleFault`.
+  /// The file is read when the property's value is used, not when its row is fetched. A missing file is error 260: a
+  /// fetch of filled objects throws it, and firing a fault ends the process with it, see
+  /// `shouldHandleInaccessibleFault`.
   ///
   /// Source: Apple's documentation; the folder and the limit as Apple's stores have them.
   open var allowsExternalBinaryDataStorage = false { willSet { checkEditable() } }
@@ -96,7 +96,7 @@ open class NSAttributeDescription: NSPropertyDescription, @unchecked Sendable {
   /// ```
   open var preservesValueInHistoryOnDeletion = false { willSet { checkEditable() } }
 
-  /// Kept with the model and without effect: nothing here syncs with CloudKit. Default: false.
+  /// Kept with the model, without effect: this framework does not sync with CloudKit. Default: false.
   open var allowsCloudEncryption = false { willSet { checkEditable() } }
 
   override func hasSameValues(as other: NSPropertyDescription) -> Bool {

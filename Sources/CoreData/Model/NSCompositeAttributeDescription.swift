@@ -1,5 +1,5 @@
-/// An attribute made of several attributes, its elements. Its value is a dictionary by element name; no element with a
-/// value makes it nil.
+/// An attribute made of several attributes, its elements. Its value is a dictionary by element name, or nil if no
+/// element has a value.
 ///
 /// ```swift
 /// let city = NSAttributeDescription()
@@ -19,8 +19,8 @@
 /// An object reads and sets it as `[String: Any]`, or one element with `setValue(_:forKeyPath:)`. Each element has a
 /// column of its own in a SQL store.
 ///
-/// Use it for values that belong together and are nothing without their object, such as an address or a position. An
-/// entity of its own can be shared, fetched and related.
+/// Use it for values that belong to one object, such as an address or a position. Use an entity instead if several
+/// objects share them or a fetch returns them.
 ///
 /// Source: Apple's documentation of `NSCompositeAttributeDescription`.
 ///

@@ -9,17 +9,18 @@
 ///
 /// SQLite stores compute the forms that Apple documents: copies, `canonical:` and the like, `now()`, and aggregates
 /// over a to-many relationship; other derivations stay nil there. Stores in memory compute every derivation. An object
-/// in memory sees the new value after a refresh. So it must be optional, unless the program sets a value: a new object
-/// without one is refused (1570).
+/// in memory has the new value only after a refresh, so leave the attribute optional: a save refuses a new object
+/// without a mandatory value (1570).
 ///
-/// Use one for a value that many fetches compare or sort by: it is a column, which may have an index. SQLite keeps it
-/// by triggers, so a program that writes to the file without Core Data cannot insert into such a table.
+/// Use one for a value that many fetches compare or sort by: it is a column, which may have an index. Triggers in the
+/// SQLite file keep it right, whichever program writes. A program without Core Data cannot write to the table if the
+/// derivation has a text function such as `canonical:`, which SQLite lacks, or if Apple's framework made the file.
 ///
 /// Source: Apple's documentation of `NSDerivedAttributeDescription`.
 ///
 /// `@unchecked Sendable`: as `NSPropertyDescription`, whose rule it follows.
 open class NSDerivedAttributeDescription: NSAttributeDescription, @unchecked Sendable {
-  /// How the value is computed: `pages.@count`, `canonical:(title)`, `now()`.
+  /// How the store computes the value, in one of these forms:
   ///
   /// ```text
   /// author.name                  a copy, also over one to-one relationship

@@ -11,11 +11,11 @@ extension NSEntityDescription {
 
   /// Copies of entities with distinct names. Hierarchy and relationships of the copies lead to the copies.
   ///
-  /// The entities may come from several models, so names tell what belongs together.
+  /// The entities may come from several models, so a reference to another entity is matched by its name.
   ///
-  /// In four rounds: the entities with their own settings, so that each name has a copy; the hierarchy; the declared
-  /// properties and indexes; destinations and inverses, which are looked up among the copies. A relationship to an
-  /// entity that is not in the list gets none.
+  /// It takes four rounds: the entities with their own settings, so that each name has a copy; the hierarchy; the
+  /// declared properties and indexes; destinations and inverses, which are looked up among the copies. A relationship
+  /// to an entity that is not in the list loses its destination.
   ///
   /// - Parameter entities: all entities of a model, or of several after a merge.
   /// - Returns: the copies in the same order.

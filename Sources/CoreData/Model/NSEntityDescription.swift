@@ -4,7 +4,7 @@ internal import Synchronization
 ///
 /// `properties` and the dictionaries made from it include the properties of the superentities. An inherited property is
 /// the superentity's own description, so its `entity` is the entity that declares it. All entities of a hierarchy share
-/// one table of a SQL store, so a fetch of the superentity reads one table, and a column of one entity is empty in the
+/// one table of a SQL store, so a fetch of the superentity reads one table, and a column of one entity is NULL in the
 /// rows of the others.
 ///
 /// An entity does not keep its model alive: keep the model as long as you use its entities. It may be changed until a
@@ -17,10 +17,8 @@ internal import Synchronization
 /// }
 /// ```
 ///
-/// Programs meet entities in three places: they name one in a fetch request, they create objects with one, and code
-/// that handles any object asks it for the properties (`object.entity.attributesByName`). In code
-/// `NSEntityDescription(_:…)` of `NSManagedObjectModel.init(file:line:_:)` is shorter than setting the properties one
-/// by one.
+/// Code that handles objects of any entity finds their properties here: `object.entity.attributesByName`. To write a
+/// model in code, use `NSEntityDescription(_:…)` in `NSManagedObjectModel.init(file:line:_:)`.
 ///
 /// Source: Apple's documentation of `NSEntityDescription`; the tables as Apple's files show them.
 ///
@@ -35,8 +33,8 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   /// "NSManagedObject". A class that is not found is replaced by `NSManagedObject`, with a sentence on standard error.
   /// It has no effect on the store.
   ///
-  /// Use `NSStringFromClass(_:)` for a class in code. Two entities may have one class; then the class's `entity()`
-  /// cannot tell which is meant, so create objects by their entity.
+  /// `NSStringFromClass(_:)` gives the name of a class. If two entities share a class, the class's `entity()` is
+  /// ambiguous: create such objects with `init(entity:insertInto:)`.
   open var managedObjectClassName: String! {
     get { className }
     set {
@@ -74,8 +72,8 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   /// }
   /// ```
   ///
-  /// Each costs time at every save of a row, and space. Indexes are no part of the version hash: a store that exists
-  /// gets new ones with its next migration.
+  /// Each index costs space, and time when a row is saved. Indexes are no part of the version hash: an existing store
+  /// gets a new index with its next migration.
   open var indexes: [NSFetchIndexDescription] = [] {
     willSet { checkEditable() }
     didSet {
@@ -94,9 +92,10 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   /// }
   /// ```
   ///
-  /// A save that violates one is a conflict for the merge policy, 133021 with the default one. The store keeps a unique
-  /// index for each. It holds for all rows of the entity's table, those of its ancestors and siblings too. Rows in
-  /// which a value is nil conflict with none.
+  /// A save that violates a constraint is a conflict for the merge policy; the default policy throws 133021. The store
+  /// keeps a unique index for each constraint, over the whole table: a constraint over inherited attributes also holds
+  /// between objects of this entity and those of superentities and siblings. An object in which one of the values is
+  /// nil conflicts with no other.
   ///
   /// Source: https://www.sqlite.org/lang_createindex.html on NULL in unique indexes.
   open var uniquenessConstraints: [[Any]] = [] { willSet { checkEditable() } }
@@ -109,8 +108,8 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
 
   /// Text that gives two otherwise equal versions of the entity different hashes. Default: nil.
   ///
-  /// Set it when the meaning of stored values changes and the model does not, such as prices that become cents. Stores
-  /// of the other version then need a migration, in which a policy or a stage converts the values.
+  /// Set it when the meaning of stored values changes and the model does not, such as prices in cents instead of euros.
+  /// Stores of the other version then need a migration, in which a policy or a stage converts the values.
   open var versionHashModifier: String? { willSet { checkEditable() } }
 
   /// The entity's name in an earlier version of the model, for lightweight migration. Default: `name`. Without it a
@@ -135,11 +134,11 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
 
   /// The properties that this entity declares itself.
   ///
-  /// Those of superentities are looked up, and never copied into subentities, so a change of one is a change for all.
+  /// Subentities look inherited properties up and keep no copies, so a change of a property changes all of them.
   package private(set) var declaredProperties: [NSPropertyDescription] = []
   private var declaredSubentities: [NSEntityDescription] = []
   private var className = "NSManagedObject"
-  /// The identifier that was set; nil where the name stands for it. Copies must not turn one into the other.
+  /// The identifier that was set; nil if `name` takes its place. A copy keeps the nil, so that it follows a later name.
   var storedRenamingIdentifier: String?
   /// The superentity. It is held without a reference count: the model holds all entities, see `EntityAnchor`.
   fileprivate(set) final var parent: NSEntityDescription? {
@@ -156,8 +155,7 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   /// How objects of the entity keep their values; made when the first object is.
   let layoutCache = EntityLayoutCache()
 
-  /// An entity without a name, a class of its own and properties. It has no effect until it is among a model's
-  /// `entities`.
+  /// An entity without a name and properties. It has no effect until it is among a model's `entities`.
   public override init() {
     super.init()
     anchor.entity = self
@@ -295,9 +293,9 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
   /// Fetched properties are not among them.
   open var relationshipsByName: [String: NSRelationshipDescription] { currentLookup.relationshipsByName }
 
-  /// The relationships that lead to the given entity itself, inherited ones included; not those to its superentities.
+  /// The relationships whose destination is the given entity, inherited ones included; not those to its superentities.
   ///
-  /// - Parameter entity: an entity of the same model. Complexity: proportional to the number of properties.
+  /// - Parameter entity: an entity of the same model.
   open func relationships(forDestination entity: NSEntityDescription) -> [NSRelationshipDescription] {
     properties.compactMap { $0 as? NSRelationshipDescription }.filter { $0.destinationEntity === entity }
   }
@@ -329,7 +327,7 @@ extension NSEntityDescription {
   /// False once a coordinator uses the entity's model.
   var isEditable: Bool { lookup.load() == nil }
 
-  /// What a frozen entity keeps of a hash: it is asked for at each opening of a store.
+  /// The version hash of a frozen entity, kept because each opening of a store asks for it.
   var keptVersionHash: Data? {
     get { lookup.load()?.versionHash.load()?.data }
     set {
@@ -425,8 +423,7 @@ private final class VersionHash: Sendable {
 ///
 /// It replaces `weak`, which moves the entity's reference count out of the entity; each new object changes that count.
 ///
-/// The order of events makes the unowned reference safe: whoever reads it holds the model, and the model holds the
-/// entity until it is freed itself.
+/// The unowned reference is safe because all code that reads it holds the model, and the model holds the entity.
 ///
 /// `@unchecked Sendable`: the entity's `init` sets it, and its `deinit` clears it when the model is not used any more.
 final class EntityAnchor: @unchecked Sendable {

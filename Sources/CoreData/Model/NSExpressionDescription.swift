@@ -39,8 +39,8 @@ open class NSExpressionDescription: NSPropertyDescription, @unchecked Sendable {
   /// in each row.
   open var expression: NSExpression? { willSet { checkEditable() } }
 
-  /// The kind of the result, into which the store's value is converted. Default: undefined, the
-  /// type that the expression has in SQL.
+  /// The kind of the result, into which the store's value is converted. Default: undefined, which keeps the type that
+  /// the expression has in SQL.
   ///
   /// Set it for dates: a sum or an average of dates is a number of seconds in SQL, and becomes a `Date` only if the
   /// type says so.

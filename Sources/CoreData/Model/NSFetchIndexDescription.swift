@@ -1,8 +1,8 @@
 /// An index that the store keeps for faster fetches: see `NSEntityDescription.indexes` for how to add one.
 ///
-/// A fetch that compares the first elements, or sorts by them, reads the index instead of the table. SQLite stores
-/// leave out elements over expressions and R-Tree elements, and indexes made of relationships only, which have an index
-/// anyway.
+/// A fetch that compares the first elements, or sorts by them, searches the index instead of reading the whole table.
+/// SQLite stores leave out elements over expressions, R-Tree elements, and indexes of relationships only, whose columns
+/// have an index anyway.
 ///
 /// ```text
 /// book.indexes = [byAuthorAndTitle]     CREATE INDEX Z_Book_byAuthorAndTitle ON ZBOOK (ZAUTHOR …, ZTITLE …)
@@ -18,22 +18,20 @@
 /// `@unchecked Sendable`: only the code that builds a model changes it. Once a coordinator uses the model it is
 /// immutable, and every setter traps.
 open class NSFetchIndexDescription: NSObject, NSCopying, @unchecked Sendable {
-  /// The index's name: unique in its entity.
-  ///
-  /// SQLite stores call it `Z_ENTITY_NAME`. No other index of the entity may have it.
+  /// The index's name: unique in its entity. SQLite stores call the index `Z_ENTITY_NAME`.
   open var name: String { willSet { checkEditable() } }
 
   /// The indexed properties, the most significant first.
   ///
-  /// Put those that fetches compare with `==` first, then the one that they sort by or compare with `<`. An element
-  /// belongs to one index.
+  /// Put properties that fetches compare with `==` first, then the one that they sort by or compare with `<`. An
+  /// element belongs to one index.
   open var elements: [NSFetchIndexElementDescription] {
     willSet { checkEditable() }
     didSet { adoptElements() }
   }
 
-  /// Restricts the index to the objects that match; nil for all. A SQLite store heeds predicates that compare
-  /// attributes with nil, and indexes all rows for others.
+  /// Restricts the index to the objects that match; nil for all. A SQLite store applies a predicate that compares
+  /// attributes with nil; with any other predicate it indexes all rows.
   ///
   /// A partial index is smaller and cheaper to keep; it serves only fetches whose predicate implies its own, such as
   /// `deletedAt == nil AND …` for `deletedAt == nil`.
@@ -116,7 +114,7 @@ open class NSFetchIndexDescription: NSObject, NSCopying, @unchecked Sendable {
 public enum NSFetchIndexElementType: UInt, Sendable {
   /// A tree in the order of the values.
   case binary = 0
-  /// A tree of ranges in several dimensions. SQLite stores here leave such elements out.
+  /// A tree of ranges in several dimensions. SQLite stores of this framework leave such elements out.
   case rTree = 1
 }
 

@@ -1,14 +1,12 @@
-/// A property whose value is the result of a fetch. It is never saved, and here each access fetches again; Apple's is
-/// fetched once until a refresh.
+/// A property whose value is the result of a fetch: an array, which is not saved and cannot be set.
 ///
-/// Unlike a relationship it has no inverse and no column, and may lead to objects of another store. Its value is an
-/// array, which cannot be set.
+/// Unlike a relationship it has no inverse and no column, and may lead to objects of another store.
 ///
-/// Use it for what follows from values rather than from a decision: books of the same year, authors of the same name. A
-/// relationship is quicker, can be prefetched, and is checked when it is saved.
+/// Use it where the values of objects decide which belong together: books of the same year, authors of the same name. A
+/// relationship is faster, can be prefetched, and is validated by a save.
 ///
-/// Each access is a fetch on the context's queue: one statement and its rows. A fetch that fails ends the process, as
-/// the access cannot throw.
+/// Each access is a fetch on the context's queue; Apple's framework keeps the first result until a refresh. A fetch
+/// that fails ends the process, because the access cannot throw.
 ///
 /// Source: Apple's documentation of `NSFetchedPropertyDescription`.
 ///

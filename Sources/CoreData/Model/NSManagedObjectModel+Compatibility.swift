@@ -7,15 +7,16 @@ extension NSManagedObjectModel {
   /// if !model.isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata) { print("needs a migration") }
   /// ```
   ///
-  /// Reading the metadata does not open the store. A program asks it to warn before a migration that takes long, or to
-  /// refuse a store of a newer version; opening a store that does not fit throws 134100, or migrates if the options say
+  /// Reading the metadata does not open the store. Use it to warn before a migration that takes long, or to refuse a
+  /// store of a newer version; opening a store that is not compatible throws 134100, or migrates it if the options say
   /// so.
   ///
   /// - Parameter configuration: the configuration whose entities are compared; nil for all entities. An unknown one
   ///   gives false.
   ///
-  /// Apple's hash of derived attributes other than counts is unknown. A store of Apple's whose hash of such an entity
-  /// differs is compatible, unless it is the hash without any derived attribute.
+  /// How Apple's framework hashes derived attributes other than counts is unknown. So an entity with such an attribute
+  /// counts as compatible with a store that Apple's framework made, whatever its hash, unless the hash is that of the
+  /// entity without its derived attributes.
   public func isConfiguration(
     withName configuration: String?, compatibleWithStoreMetadata metadata: [String: Any]
   ) -> Bool {

@@ -23,10 +23,8 @@ extension NSManagedObjectModel {
   /// let request = model.fetchRequestFromTemplate(withName: "longBooks", substitutionVariables: ["PAGES": 500])
   /// ```
   ///
-  ///
-  ///
   /// A variable that gets no value stays in the predicate, and the fetch throws 134070. The result may be changed; it
-  /// is of the type `NSFetchRequest<any NSFetchRequestResult>`, so cast what it fetches.
+  /// has the type `NSFetchRequest<any NSFetchRequestResult>`, so cast the objects that it fetches.
   ///
   /// - Parameters:
   ///   - name: the template's name.
@@ -60,7 +58,7 @@ extension NSManagedObjectModel {
 
   /// Copies another model's templates and makes them fetch this model's entities.
   ///
-  /// A template of a name that this model has already stays.
+  /// A template that this model already has under the name stays.
   func addFetchRequestTemplates(of other: NSManagedObjectModel) {
     let byName = entitiesByName
     for (name, template) in other.fetchRequestTemplates where fetchRequestTemplates[name] == nil {

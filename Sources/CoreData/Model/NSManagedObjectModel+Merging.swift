@@ -1,6 +1,6 @@
 extension NSManagedObjectModel {
-  /// One model made of all models among the resources of some bundles. Nil if there are none, or two of them disagree
-  /// about an entity; Apple's raises an exception for the latter.
+  /// One model made of all models among the resources of some bundles. Nil if there are none, or if two of them have
+  /// different versions of an entity, where Apple's framework raises an exception.
   ///
   /// It reads every model file there at each call: keep the result.
   ///
@@ -14,7 +14,7 @@ extension NSManagedObjectModel {
   /// let container = NSPersistentContainer(name: "Library", managedObjectModel: model)
   /// ```
   ///
-  /// A file that cannot be read is passed over.
+  /// Files that cannot be read are skipped.
   ///
   /// - Parameter bundles: where to look; nil means the main bundle and the resource bundles that SwiftPM puts beside
   ///   it: those of the program's package, or of the packages that it uses if these have no model.
@@ -26,8 +26,8 @@ extension NSManagedObjectModel {
   /// The model that a store with the given metadata was made with, put together from the models in some bundles as
   /// `init?(byMerging:forStoreMetadata:)` does; nil if they lack an entity.
   ///
-  /// It reads all model files of the bundles. A program that opens stores of several versions asks for the model before
-  /// it makes the coordinator:
+  /// It reads all model files of the bundles. Call it before you make a coordinator, to open a store with the version
+  /// that it has:
   ///
   /// ```swift
   /// let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(type: .sqlite, at: url)
@@ -102,8 +102,7 @@ extension NSManagedObjectModel {
     fill(with: chosen, from: sources)
   }
 
-  /// Makes this model of copies of the chosen entities, and of what the models say besides: identifiers, templates,
-  /// configurations.
+  /// Fills this model with copies of the chosen entities and the models' identifiers, templates and configurations.
   private func fill(with chosen: [NSEntityDescription], from models: [NSManagedObjectModel]) {
     entities = NSEntityDescription.copies(of: chosen)
     let byName = entitiesByName

@@ -18,8 +18,8 @@ internal import Synchronization
 /// classes and a compiled file of it when the target is built. In code, `init(file:line:_:)` is shorter than the above.
 ///
 /// A model may be changed until a coordinator uses it. From then on it is immutable, every setter traps, and any thread
-/// may read it. A copy can be changed again. Entities, properties and relationships refer weakly to what holds them:
-/// keep the model.
+/// may read it. A copy can be changed again. An entity does not keep its model alive, nor a property its entity: keep a
+/// reference to the model.
 ///
 /// Source: Apple's documentation of `NSManagedObjectModel`.
 ///
@@ -36,8 +36,8 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
   /// Held by the coordinator that freezes the model.
   private let freezing = NSLock()
 
-  /// Names that the developer gave this version of the model; a store's metadata keeps them. Default: empty. They
-  /// identify nothing: `versionChecksum` and the version hashes tell models apart.
+  /// Names that the developer gave this version of the model; a store's metadata keeps them. Default: empty. The
+  /// framework does not compare them: `versionChecksum` and the version hashes tell models apart.
   ///
   /// ```swift
   /// if let metadata = container.persistentStoreCoordinator.persistentStores.first?.metadata {
@@ -48,9 +48,9 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
   /// Xcode's field "Identifier" of a model version sets one. Use them for messages to people.
   open var versionIdentifiers: Set<AnyHashable> = [] { willSet { checkEditable() } }
 
-  /// Localised names of entities and properties, by Apple's keys ("Entity/Person"). Kept and not used by the framework.
+  /// Localised names of entities and properties, by Apple's keys ("Entity/Person"), for the program's own messages.
   ///
-  /// Validation errors here name entities and properties as the model does. A program may read its own texts from it.
+  /// The framework does not read it: validation errors have the names that stand in the model.
   open var localizationDictionary: [String: String]? { willSet { checkEditable() } }
 
   /// A model without entities.
@@ -101,13 +101,13 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
     }
   }
 
-  /// The entities by name; those without one are left out. A dictionary of the model in use is made once.
+  /// The entities by name; those without one are left out.
   ///
   /// ```swift
   /// if let book = model.entitiesByName["Book"] { print(book.attributesByName.keys.sorted()) }
   /// ```
   ///
-  /// Before a coordinator uses the model each access makes the dictionary anew: keep it where a loop needs it.
+  /// Before a coordinator uses the model each access makes the dictionary anew: keep it outside of a loop.
   open var entitiesByName: [String: NSEntityDescription] {
     lookup.load()?.entitiesByName ?? ModelLookup(self).entitiesByName
   }
@@ -165,9 +165,9 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
     entityNamesByConfiguration[configuration] = entities.compactMap(\.name)
   }
 
-  /// A model with some of the entities only, and with what configurations have of them; this one if it has no others.
+  /// A copy with the named entities only, in the configurations too; this model itself if it has no others.
   ///
-  /// A store keeps a copy of its own part only: see `KeptModel`.
+  /// A store keeps a copy of the part that it holds: see `KeptModel`.
   func part(named names: Set<String>) -> NSManagedObjectModel {
     guard !entities.allSatisfy({ names.contains($0.name ?? "") }), let part = copy() as? NSManagedObjectModel else {
       return self
@@ -190,9 +190,9 @@ open class NSManagedObjectModel: NSObject, NSCopying, @unchecked Sendable {
 
   // MARK: Comparing
 
-  /// By value: entities in any order, configurations, version identifiers and fetch request templates.
+  /// By value: entities in any order, configurations, version identifiers, localised names and fetch request templates.
   ///
-  /// It looks at every setting; to ask whether two models can open the same stores compare their `versionChecksum`.
+  /// Compare `versionChecksum` instead to find out whether two models can open the same stores.
   open override func isEqual(_ object: Any?) -> Bool {
     guard let other = object as? NSManagedObjectModel else { return false }
     return self === other
@@ -242,7 +242,7 @@ extension NSManagedObjectModel {
   /// False once a coordinator uses the model.
   var isEditable: Bool { lookup.load() == nil }
 
-  /// Makes the model immutable and its lookups quick. Called by a coordinator; further calls do nothing.
+  /// Makes the model immutable and keeps its lookup tables. Called by a coordinator; further calls do nothing.
   ///
   /// It settles ends of relationships first, since names are looked up through the model's dictionaries, then makes the
   /// lookup tables of each entity. From now on `isEditable` is false, and every setter of the model and its parts

@@ -35,10 +35,9 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
   /// title.defaultValue = "Untitled"
   /// ```
   ///
-  /// For a to-many relationship it says whether the set may be empty although `minCount` is above 0. A mandatory
-  /// attribute needs a default value, or objects cannot be saved before the program has set one; a scalar property of a
-  /// class, `Int64`, reads nil as 0, which hides that there is no value. Part of the version hash: an optional
-  /// attribute that becomes mandatory needs a default for lightweight migration.
+  /// An optional to-many relationship may be empty although `minCount` is above 0. A new object cannot be saved before
+  /// its mandatory attributes have values; a scalar property such as `Int64` reads a missing value as 0. Part of the
+  /// version hash: an optional attribute that becomes mandatory needs a default value for lightweight migration.
   open var isOptional = true { willSet { checkEditable() } }
 
   /// Whether the store leaves the property out, so that it lives in memory only. Default: false. Its value is lost when
@@ -51,8 +50,8 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
   /// words.isTransient = true
   /// ```
   ///
-  /// Use it for values that are computed from others and needed often; a computed property of the class needs no model.
-  /// Fetches from stores in memory can name one.
+  /// Use it to keep a value that is expensive to compute from others. A value that is cheap to compute needs no
+  /// attribute, only a computed property of the class. Fetches from stores in memory can name one.
   open var isTransient = false { willSet { checkEditable() } }
 
   /// Notes of the developer; the framework does not read them. Default: empty.
@@ -71,15 +70,15 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
   /// `NSEntityDescription.indexes`.
   open var isIndexed = false { willSet { checkEditable() } }
 
-  /// Kept with the model and without effect: nothing here indexes for Spotlight. Default: false.
+  /// Kept with the model, without effect: there is no Spotlight on Linux. Default: false.
   open var isIndexedBySpotlight = false { willSet { checkEditable() } }
 
-  /// Kept with the model and without effect, on Apple's platforms too. Default: false.
+  /// Kept with the model, without effect, as on Apple's platforms. Default: false.
   open var isStoredInExternalRecord = false { willSet { checkEditable() } }
 
   /// Text that gives two otherwise equal versions of the property different hashes. Default: nil.
   ///
-  /// See the property of the same name of `NSEntityDescription`.
+  /// See `NSEntityDescription.versionHashModifier`.
   open var versionHashModifier: String? { willSet { checkEditable() } }
 
   /// The property's name in an earlier version of the model, for lightweight migration. Default: `name`. Without it a
@@ -94,7 +93,7 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
   /// }
   /// ```
   ///
-  /// It is no part of the version hash, so it can be removed in the version after.
+  /// It is no part of the version hash. Remove it only when no store has the earlier version any more.
   open var renamingIdentifier: String? {
     get { storedRenamingIdentifier ?? name }
     set {
@@ -106,11 +105,11 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
   /// The predicates that a save requires a value to match, evaluated with the value as `SELF`. A nil value is not
   /// tested.
   ///
-  /// Default: none. A program can show them as hints of a form.
+  /// Default: none. A form can show them to its user as hints.
   open private(set) var validationPredicates: [NSPredicate] = []
 
-  /// What a save throws for each of `validationPredicates`: an error code as `NSNumber`, or a description as `String`
-  /// for a 1550.
+  /// What a save throws for each of `validationPredicates`: an error code as `NSNumber`, or a `String` as the
+  /// description of an error 1550.
   ///
   /// Default: none.
   open private(set) var validationWarnings: [Any] = []
@@ -139,7 +138,7 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
 
   /// The entity that declares the property. Traps if there is none or it was freed.
   ///
-  /// For an inherited property it is the superentity. A property of an object's entity can be asked safely.
+  /// For an inherited property it is the superentity. It does not trap for a property of an object's entity.
   open var entity: NSEntityDescription {
     guard let owner else { fatalError("The property \(name) belongs to no entity, or its entity is gone.") }
     return owner
@@ -161,8 +160,7 @@ open class NSPropertyDescription: NSObject, NSCopying, @unchecked Sendable {
   /// - Parameters:
   ///   - validationPredicates: the rules, each with the value as `SELF`. They are no part of the version hash: existing
   ///     rows are tested when they are saved next.
-  ///   - validationWarnings: for each rule the error's code as a number, or its description as a text, which a save
-  ///     throws as 1550.
+  ///   - validationWarnings: for each rule an error code as a number, or a text as the description of an error 1550.
   open func setValidationPredicates(
     _ validationPredicates: [NSPredicate]?, withValidationWarnings validationWarnings: [Any]?
   ) {

@@ -19,8 +19,8 @@
 /// note.properties = [owner]
 /// ```
 ///
-/// Give each relationship an inverse: Core Data keeps both ends in step, and can apply the delete rules. A to-one end
-/// is a column of its table; a relationship of many to many has a table of its own.
+/// Give each relationship an inverse: Core Data then changes both ends together and finds the objects that a delete
+/// rule concerns. In SQL:
 ///
 /// ```text
 /// to-one, inverse to-many     a column ZAUTHOR in the table of the to-one end, with an index
@@ -35,10 +35,8 @@
 open class NSRelationshipDescription: NSPropertyDescription, @unchecked Sendable {
   /// The entity of the related objects. Held weakly, since the model holds its entities.
   ///
-  /// A copy of a relationship finds its destination and its inverse by name in the model that it comes into. As long as
-  /// it is in none, it leads to those of the original.
-  ///
-  /// Part of the version hash, by its name.
+  /// A copy of a relationship has the destination and the inverse of the original until it is in a model, and then
+  /// those of the same names in that model. Part of the version hash, by its name.
   open var destinationEntity: NSEntityDescription? {
     get { namedEnds.flatMap(destination) ?? destinationAnchor?.entity }
     set {
@@ -50,8 +48,8 @@ open class NSRelationshipDescription: NSPropertyDescription, @unchecked Sendable
 
   private var destinationAnchor: EntityAnchor?
 
-  /// The relationship that leads back; nil for none. Core Data keeps both ends in step. Held weakly, since its entity
-  /// holds it.
+  /// The relationship that leads back; nil for none. Setting a value of one changes the other too. Held weakly, since
+  /// its entity holds it.
   ///
   /// Set it on both sides. A to-many relationship without an inverse is kept as a table of its own. Part of the version
   /// hash, by its name.
@@ -88,8 +86,8 @@ open class NSRelationshipDescription: NSPropertyDescription, @unchecked Sendable
   open var minCount = 0 { willSet { checkEditable() } }
 
   /// What deleting an object does to the objects at the other end. Default: nullify, which clears their reference.
-  /// Cascade deletes them too, deny makes the save fail with 1600 while there is one, no action leaves references to
-  /// nothing. Batch deletions apply it in the store.
+  /// Cascade deletes them too, deny makes the save fail with 1600 while there is one, no action leaves references to an
+  /// object that no longer exists. Batch deletions apply it in the store.
   ///
   /// ```swift
   /// let books = NSRelationshipDescription()
@@ -103,16 +101,13 @@ open class NSRelationshipDescription: NSPropertyDescription, @unchecked Sendable
   open var deleteRule: NSDeleteRule = .nullifyDeleteRule { willSet { checkEditable() } }
 
   /// Whether a to-many relationship is an `NSOrderedSet` that keeps its order in the store. Default: false. Each row
-  /// keeps its position, and moving a member rewrites some of them: sort a fetch where the order follows from the
-  /// values.
+  /// keeps its position, and moving a member rewrites some of them. Where the order follows from values, an unordered
+  /// relationship and a sorted fetch are cheaper.
   ///
-  /// An unordered relationship with a sorted fetch is cheaper. Part of the version hash; lightweight migration goes
-  /// both ways.
+  /// Part of the version hash; lightweight migration goes both ways.
   open var isOrdered = false { willSet { checkEditable() } }
 
-  /// Whether the value is a set: `maxCount` is not 1.
-  ///
-  /// It follows from `maxCount`, so a relationship of at most one is to-one, whatever else is set.
+  /// Whether the value is a set, `NSOrderedSet` if it is ordered: true unless `maxCount` is 1.
   open var isToMany: Bool { maxCount != 1 }
 
   override func makeEmpty() -> NSPropertyDescription {
@@ -144,8 +139,7 @@ open class NSRelationshipDescription: NSPropertyDescription, @unchecked Sendable
     return destination.relationshipsByName[name]
   }
 
-  /// Keeps the ends that were found by name. Called at the latest when the model comes into use: names are looked up no
-  /// more then.
+  /// Replaces the names of the ends by the descriptions that were found. Called at the latest when the model is frozen.
   final func settleEnds() {
     guard namedEnds != nil else { return }
     let (destination, inverse) = (destinationEntity, inverseRelationship)
@@ -190,7 +184,7 @@ extension NSRelationshipDescription {
   ///   - destination: the name of the entity of the related object.
   ///   - inverse: the name of the relationship that leads back; nil for none. Each names the other.
   ///   - deleteRule: what deleting an object does to the related one.
-  ///   - configure: sets what else there is to set.
+  ///   - configure: gets the relationship, to set its other properties.
   public convenience init(
     _ name: String, toOne destination: String, inverse: String?, deleteRule: NSDeleteRule = .nullifyDeleteRule,
     _ configure: (NSRelationshipDescription) -> Void = { _ in }
@@ -217,7 +211,7 @@ extension NSRelationshipDescription {
   ///   - inverse: the name of the relationship that leads back; nil for none. Each names the other.
   ///   - isOrdered: whether the store keeps an order of the related objects.
   ///   - deleteRule: what deleting an object does to the related ones.
-  ///   - configure: sets what else there is to set.
+  ///   - configure: gets the relationship, to set its other properties.
   public convenience init(
     _ name: String, toMany destination: String, inverse: String?, isOrdered: Bool = false,
     deleteRule: NSDeleteRule = .nullifyDeleteRule, _ configure: (NSRelationshipDescription) -> Void = { _ in }

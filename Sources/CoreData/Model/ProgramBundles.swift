@@ -1,8 +1,8 @@
 extension Bundle {
   /// All bundles in which a program may have resources, those of its own package before others'.
   ///
-  /// Models and mapping models are searched here in this order. The list is made anew each time, since bundles may be
-  /// loaded later.
+  /// Models and mapping models are searched in this order. Each access makes the list anew, since bundles may be loaded
+  /// later.
   static var ofProgram: [Bundle] {
     let beside = ProgramBundles.beside(main)
     return [main] + allBundles + beside.own + beside.others
@@ -14,8 +14,8 @@ extension Bundle {
 /// SwiftPM names them `PACKAGE_TARGET.resources`, and the program of a package's tests `PACKAGEPackageTests.xctest`.
 ///
 /// On a Mac resources lie in the app's bundle. SwiftPM on Linux makes a bundle for each target with resources and puts
-/// it beside the executable, where `Bundle.main` does not look. In a build folder the bundles of all packages lie side
-/// by side, so those of a dependency, or of another program of the same build, must not be taken for the program's own.
+/// it beside the executable, where `Bundle.main` does not look. A build folder has the bundles of all packages, so
+/// those of a dependency, or of another program of the same build, must not be taken for the program's own.
 ///
 /// ```text
 /// .build/debug/

@@ -48,7 +48,7 @@ extension NSEntityDescription {
 extension NSFetchRequest where ResultType == any NSFetchRequestResult {
   /// Whether another request of a model asks for the same objects in the same form.
   ///
-  /// Only what a model can have counts: stores, grouping and the like are set by code.
+  /// Compares the settings that a model file can have, not those that only code sets, such as stores and grouping.
   fileprivate func hasSameValues(as other: NSFetchRequest<any NSFetchRequestResult>) -> Bool {
     entityName == other.entityName && predicate == other.predicate && sortDescriptors == other.sortDescriptors
       && fetchLimit == other.fetchLimit && fetchOffset == other.fetchOffset && fetchBatchSize == other.fetchBatchSize

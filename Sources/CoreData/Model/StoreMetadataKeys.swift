@@ -1,4 +1,4 @@
-// Keys of a store's metadata. Their texts are Apple's, since they stand in store files.
+// Keys of a store's metadata. Their texts are Apple's, since store files have them.
 
 /// The kind of the store, a `String` such as `NSSQLiteStoreType`.
 ///

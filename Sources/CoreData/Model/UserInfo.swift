@@ -1,8 +1,7 @@
 /// The values that a program keeps with an entity or a property. They may change while a model is in use, on any
 /// thread.
 ///
-/// Apple's documentation forbids changes of a model in use, except of user info, which programs keep notes in. So it is
-/// the one thing of a description that needs a lock.
+/// All other settings of a model in use are immutable, as Apple's documentation demands, so only this one needs a lock.
 ///
 /// `@unchecked Sendable`: used under the lock. The values are the program's own.
 final class UserInfo: @unchecked Sendable {

@@ -6,8 +6,8 @@ extension NSAttributeDescription {
   /// let cover = NSAttributeDescription("cover", .binaryData) { $0.allowsExternalBinaryDataStorage = true }
   /// ```
   ///
-  /// Use it inside of `NSEntityDescription(_:…)`; elsewhere it is an attribute without an entity. A default value of the
-  /// wrong type is not noticed here.
+  /// Use it inside of `NSEntityDescription(_:…)`; elsewhere it is an attribute without an entity. The type of the
+  /// default value is not checked.
   ///
   /// Not part of Apple's API.
   ///
@@ -16,7 +16,7 @@ extension NSAttributeDescription {
   ///   - type: the kind of value.
   ///   - value: the value of a new object.
   ///   - isOptional: whether the value may be nil.
-  ///   - configure: sets what else there is to set.
+  ///   - configure: gets the attribute, to set its other properties.
   public convenience init(
     _ name: String, _ type: AttributeType, default value: Any? = nil, isOptional: Bool = true,
     _ configure: (NSAttributeDescription) -> Void = { _ in }
@@ -29,7 +29,7 @@ extension NSAttributeDescription {
     configure(self)
   }
 
-  /// Sets the value with its observers, which an initialiser's assignments do not call.
+  /// Sets the value in a method, since an assignment in an initialiser does not call the property's observers.
   private func setDefault(_ value: Any?) { defaultValue = value }
 }
 

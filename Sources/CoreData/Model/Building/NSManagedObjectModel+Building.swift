@@ -23,9 +23,9 @@ extension NSManagedObjectModel {
   /// let container = NSPersistentContainer(name: "Library", managedObjectModel: model)
   /// ```
   ///
-  /// The entities are those of the model: the initialisers are short forms, and everything that they leave out can be
-  /// set as usual until a coordinator uses the model. `if`, `for` and `let` work in the braces. A store cannot tell
-  /// this model from the same one in a file: the version hashes are equal.
+  /// The initialisers are short forms: the settings that they lack can be set until a coordinator uses the model. `if`,
+  /// `for` and `let` work in the braces. The version hashes are those of the same model in a file, so both open the
+  /// same stores.
   ///
   /// Make it once and keep it. Making it takes about as long as reading a small file. Classes may declare their
   /// properties with `@NSManaged` only if `ModelCompilerPlugin` finds their declarations in the target.
@@ -33,9 +33,9 @@ extension NSManagedObjectModel {
   /// Not part of Apple's API.
   ///
   /// - Throws: `ManagedObjectModelError` with the file and line of this call, the entity and the property: for a name
-  ///   that is there twice in a model, an entity or a composite attribute; for a relationship whose destination or
-  ///   inverse does not exist, or whose inverse has another inverse; for an index, a constraint or a fetched property
-  ///   of something that does not exist; for an entity of another model.
+  ///   that is empty, or used twice in a model, an entity or a composite attribute; for a relationship whose
+  ///   destination or inverse does not exist, or whose inverse has another inverse; for an index, a constraint or a
+  ///   fetched property that names something that does not exist; for an entity of another model.
   public convenience init(
     file: String = #filePath, line: Int = #line, @Builder<NSEntityDescription> _ entities: () -> [NSEntityDescription]
   ) throws(ManagedObjectModelError) {
@@ -83,7 +83,7 @@ private struct ModelCheck {
   let file: URL
   let line: Int
 
-  /// Names are there once, and entities belong to no other model.
+  /// Throws for a name that is used twice, and for an entity of another model.
   func names(of entities: [NSEntityDescription]) throws(ManagedObjectModelError) {
     try unique(entities.map { $0.name ?? "" }, entity: nil)
     for entity in entities {
@@ -106,8 +106,7 @@ private struct ModelCheck {
     }
   }
 
-  /// Throws for a name that is empty or there twice. The first such name is reported: repairing one often repairs
-  /// others.
+  /// Throws for the first name that is empty or used twice.
   private func unique(_ names: [String], entity: String?, inside path: String = "") throws(ManagedObjectModelError) {
     var known: Set<String> = []
     for name in names {
@@ -120,9 +119,9 @@ private struct ModelCheck {
     }
   }
 
-  /// Everything exists that the entity names.
+  /// Throws if the entity names a destination, an inverse, an entity or a property that does not exist.
   ///
-  /// A fetched property's request gets its entity here, since in code it names the entity only.
+  /// It also sets the entity of a fetched property's request, which until now has only the entity's name.
   func references(
     of entity: NSEntityDescription, in model: NSManagedObjectModel
   ) throws(ManagedObjectModelError) {

@@ -13,20 +13,20 @@ extension NSEntityDescription {
   /// }
   /// ```
   ///
-  /// Two entities with equal hashes have equal tables: a store opens without a migration if the hashes of all its
-  /// entities are equal to the model's. `versionHashModifier` makes a difference on purpose, where only the meaning of
-  /// values changed.
+  /// A store opens without a migration if the hashes of all its entities are equal to the model's.
+  /// `versionHashModifier` makes them differ where only the meaning of values has changed.
   ///
   /// The bytes that are hashed:
   ///
   /// ```text
   /// entity     name, isAbstract as a byte, the superentity's hash if there is one,
   ///            the hashes of all stored properties, inherited ones included, sorted by name,
-  ///            the names of each uniqueness constraint with points between them, the hash modifier
+  ///            the names of each uniqueness constraint joined by ".", the hash modifier
   /// property   name, isOptional and isTransient as bytes, the hash modifier; all this hashed, then
-  ///            attribute      the type's number (4 bytes, little-endian), 01 for external data, 01 for preserved values
+  ///            attribute      the type's number (4 bytes, little-endian), 01 for external data, 01 for preserved values,
+  ///                           the hashes of a composite's elements, sorted by name
   ///            relationship   destination, inverse, maximum, minimum (4 bytes each), 01 00 if it is ordered
-  /// derived    the derivation's text alone, a count as "count:(pages)"
+  /// derived    the derivation's text alone, `books.@count` as "count:(books)"
   /// ```
   ///
   /// Complexity: proportional to the number of properties; computed once when a coordinator uses the model, at each call
@@ -54,7 +54,7 @@ extension NSPropertyDescription {
   /// A SHA-256 hash, 32 bytes, over the parts of the property that shape the store's table: name, optionality,
   /// transience, hash modifier, and of its kind the type, or the destination, inverse, counts and order.
   ///
-  /// Computed at each call, in time proportional to the length of the names. Apple's hash has the same bytes.
+  /// Computed at each call. Apple's framework makes the same bytes.
   public var versionHash: Data { hashed.versionHash }
 
   fileprivate var hashed: HashedProperty {
@@ -62,8 +62,7 @@ extension NSPropertyDescription {
       name: name, isOptional: isOptional, isTransient: isTransient, modifier: versionHashModifier, kind: hashedKind)
   }
 
-  /// What of the property counts besides its names and flags. Fetched properties and columns of expressions count for
-  /// nothing in their entity.
+  /// The settings of one kind of property. Fetched properties and expression columns are no part of their entity's hash.
   private var hashedKind: HashedProperty.Kind {
     switch self {
     case let attribute as NSAttributeDescription:
@@ -87,7 +86,8 @@ extension NSPropertyDescription {
 extension NSDerivedAttributeDescription {
   /// The derivation as Apple hashes it; nil for none.
   ///
-  /// A key path with an operator, `pages.@count`, is hashed as Apple writes it inside, `count:(pages)`.
+  /// A key path with an operator, `books.@count`, is hashed as the function that Apple's framework makes of it,
+  /// `count:(books)`.
   fileprivate var hashedDerivation: String? {
     guard let derivationExpression else { return nil }
     guard derivationExpression.expressionType == .keyPath else { return derivationExpression.description }
@@ -148,7 +148,7 @@ extension NSManagedObjectModel {
 
   /// base64(SHA-512(each name followed by its hash, in the order of the names)): "NSStoreModelVersionHashesDigest".
   ///
-  /// It differs from the checksum if an entity is renamed, since it has the names too.
+  /// Unlike the checksum it covers the names themselves.
   static func digest(of hashes: [String: Data]) -> String {
     var hasher = SHA512()
     for (name, hash) in hashes.sorted(onBytes: { $0.key }) {

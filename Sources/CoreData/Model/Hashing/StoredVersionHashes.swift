@@ -4,7 +4,8 @@
 /// metadata["NSStoreModelVersionHashes"]  { "Author": 32 bytes, "Book": 32 bytes }
 /// ```
 ///
-/// All decisions about opening and migrating ask here, so that the exception for derived attributes stands once.
+/// All code that decides about opening and migrating asks this type, which alone knows the exception for derived
+/// attributes.
 struct StoredVersionHashes {
   /// The hashes by the entities' names.
   let byName: [String: Data]
@@ -28,10 +29,10 @@ struct StoredVersionHashes {
     entities.contains(where: \.hasUnknownHash) ? NSManagedObjectModel.digest(of: hashes) : nil
   }
 
-  /// Whether the store has the entity as it is.
+  /// Whether the store has this version of the entity.
   ///
-  /// If Apple's hash is unknown, a store of Apple's with another one has it, unless it is the hash without any derived
-  /// attribute.
+  /// How Apple's framework hashes some derivations is unknown, so a different hash of an Apple store does not mean a
+  /// different entity:
   ///
   /// ```text
   /// stored hash        whose   entity has an unknown derivation   fits
@@ -47,12 +48,12 @@ struct StoredVersionHashes {
     return !areOurs && entity.hasUnknownHash && hash != entity.versionHashWithoutDerivations
   }
 
-  /// Whether the store has just these entities.
+  /// Whether the store has exactly these entities, in these versions.
   func fit(_ entities: [NSEntityDescription]) -> Bool { differences(from: entities).isEmpty }
 
   /// The names of entities whose hash in the store differs, or that only one side has, sorted.
   ///
-  /// Errors name these entities, since "the model is incompatible" alone helps nobody.
+  /// Errors name these entities, so that the developer knows what to compare.
   func differences(from entities: [NSEntityDescription]) -> [String] {
     let names = Set(entities.compactMap(\.name))
     let different = entities.filter { !fit($0) }.compactMap(\.name)
