@@ -11,8 +11,8 @@
 ///
 /// There are three passes because a relationship may lead to objects of any mapping, which therefore all exist before
 /// the first is set. The order of the mappings is that of the mapping model. All old and new objects are in memory
-/// until the save: old ones because associations go by identity, new ones because they are unsaved. For large stores an
-/// inferred mapping, which runs in the database, is the better choice.
+/// until the save: old ones because associations find them by identity, new ones because they are unsaved. An inferred
+/// mapping, which runs in the database, suits large stores better.
 ///
 /// It runs on the caller's thread, inside of `performAndWait` of both contexts, so policies may use the objects
 /// directly. Objects have the class `NSManagedObject`: classes of the program belong to one version of the model only.
@@ -29,7 +29,7 @@ final class MappedMigration {
   var associations = MigrationAssociations()
   private let manager: NSMigrationManager
   private let cancellation: MigrationCancellation
-  /// Old objects whose context would forget them.
+  /// The old objects, which `sourceContext` alone would not keep alive.
   private var sources: [NSManagedObject] = []
 
   private init(
@@ -81,7 +81,7 @@ final class MappedMigration {
         run.sources = []
       }
     } catch  where !isAppending {
-      // The migration's error is the one to tell; what is left of its new file is no store of anybody's.
+      // The migration's error is reported. No program uses the new file yet, so a failure to remove it is ignored.
       try? to.destroyPersistentStore(at: destination.url, ofType: destinationType, options: destination.options)
       try? FileManager.default.removeItem(at: destination.url)
       throw error
@@ -109,7 +109,7 @@ final class MappedMigration {
     }
     for (index, (mapping, policy)) in zip(mappings, policies).enumerated() {
       try enter(mapping)
-      // Only associated objects: those that a policy inserted without an association are its own affair.
+      // Only associated objects: a policy connects objects that it inserted without an association itself.
       for object in associations.destinations(of: nil, mapping.name ?? "") {
         try cancellation.check()
         try policy.createRelationships(forDestination: object, in: mapping, manager: manager)

@@ -21,10 +21,10 @@
 /// </database>
 /// ```
 ///
-/// Xcode leaves out what it generates when it compiles the file: the values of properties that keep their name. Such a
+/// Xcode leaves out the values of properties that keep their name, and generates them when it compiles the file. Such a
 /// mapping is marked `isGenerated`, and `NSEntityMapping.resolve` fills it in as soon as both models are known.
 ///
-/// Source: files that Xcode wrote; their names of keys are used as they stand there.
+/// Source: files that Xcode wrote.
 struct MappingDocument {
   /// One element `object`: its type, its attributes as texts, and its relationships as IDs of other elements.
   private struct Object {
@@ -41,7 +41,7 @@ struct MappingDocument {
   /// The objects by their ID in the file.
   private var objects: [String: Object] = [:]
 
-  /// Reads the objects of a parsed file. Nothing is checked yet: what is missing reads as nil.
+  /// Reads the objects of a parsed file, without checking them: missing parts read as nil.
   init(_ root: ModelNode) {
     for node in root.children(named: "object") {
       guard let id = node.attributes["id"], let kind = node.attributes["type"] else { continue }
@@ -77,8 +77,8 @@ struct MappingDocument {
       .map(mapping)
   }
 
-  /// The mapping that an object describes. Its kind is not in the file: Xcode's compiler derives it from what is there,
-  /// as this does.
+  /// The mapping that an object describes. Its kind is not in the file: it follows from the names of the entities and
+  /// the policy, as in Xcode's compiler.
   private func mapping(_ object: Object) -> NSEntityMapping {
     func value(_ key: String) -> String? { object.values[key].flatMap { $0.isEmpty ? nil : $0 } }
     let (source, destination) = (value("sourcename"), value("destinationname"))
@@ -86,7 +86,7 @@ struct MappingDocument {
     mapping.sourceEntityName = source
     mapping.destinationEntityName = destination
     mapping.entityMigrationPolicyClassName = value("migrationpolicyclassname")
-    // Xcode's compiler names and classifies mappings so.
+    // The names and kinds that Xcode's compiler gives.
     mapping.name =
       value("name") ?? (source.map { from in destination.map { "\(from)To\($0)" } ?? from } ?? destination ?? "")
     mapping.mappingType =
@@ -118,9 +118,8 @@ struct MappingDocument {
       countOnly: false)
   }
 
-  /// The property mappings under a key, in the order of their names. Of three forms the first that is there counts: an
-  /// expression of the developer's, the key path and mapping of a relationship, and nothing, which means what Xcode
-  /// generates.
+  /// The property mappings under a key, in the order of their names. A mapping has an expression that the developer
+  /// wrote, or the key path and mapping of a relationship, or neither: then its value is the one that Xcode generates.
   private func properties(_ object: Object, _ key: String) -> [NSPropertyMapping] {
     (object.members[key] ?? []).compactMap { objects[$0] }.map { source in
       let mapping = NSPropertyMapping()

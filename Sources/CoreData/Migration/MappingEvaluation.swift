@@ -4,7 +4,7 @@
 enum MappingFunction: String {
   /// New objects that a mapping made of old ones: what a relationship mapping with a chosen mapping has.
   case instancesOfMapping = "destinationInstancesForEntityMappingNamed:sourceInstances:"
-  /// The way back.
+  /// Old objects of which a mapping made new ones.
   case sourcesOfMapping = "sourceInstancesForEntityMappingNamed:destinationInstances:"
   /// New objects that any mapping made of the members: what Xcode generates where several mappings may have made them.
   case instancesOfRelationship = "destinationInstancesForSourceRelationshipNamed:sourceInstances:"
@@ -27,8 +27,7 @@ enum MappingFunction: String {
 ///   uppercase:("Emma")    by NSExpression
 /// ```
 ///
-/// A value is made for each object and thrown away. It may throw, which the evaluation of expressions elsewhere may
-/// not.
+/// One is made for each object. Unlike `NSExpression`, it can throw.
 struct MappingEvaluation {
   private let manager: NSMigrationManager
   private let policy: NSEntityMigrationPolicy
@@ -103,7 +102,7 @@ struct MappingEvaluation {
     return plain(expression.node)
   }
 
-  /// The value as a constant, so that what calls the manager or a policy may be a part of any expression.
+  /// The value as a constant, so that a call of the manager or a policy may be a part of any expression.
   private func constant(_ expression: NSExpression) throws -> NSExpression {
     if case .constant = expression.node { return expression }
     return NSExpression(forConstantValue: try value(expression))
@@ -146,8 +145,8 @@ struct MappingEvaluation {
   /// Gives a new object the members that a relationship may have.
   ///
   /// Members of another entity than the destination are left out: a mapping may make objects of several entities. Both
-  /// ends of a relationship have a mapping, and whichever comes first sets both; so an empty value does not clear what
-  /// the other end has set.
+  /// ends of a relationship have a mapping, and the first that is evaluated sets both, so an empty value does not clear
+  /// what the other end has set.
   func set(_ relationship: NSRelationshipDescription, to value: Any?) {
     let members = Self.objects(value).filter { member in
       relationship.destinationEntity.map(member.entity.isKindOf) ?? true

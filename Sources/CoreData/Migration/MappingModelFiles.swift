@@ -9,8 +9,8 @@
 ///                      NSRelationshipMappings, NSSourceExpression, NSEntityMigrationPolicyClassName ]
 /// ```
 ///
-/// A store's opening asks `exist` first: without a mapping model in the program there is no need to look for the
-/// store's old model, which reads all model files.
+/// Opening a store asks `exist` first: without a mapping model in the program, the search for the store's old model,
+/// which reads all model files, is not needed.
 enum MappingModelFiles {
   /// In the order of preference: a compiled file has everything that a migration needs.
   static let fileTypes = ["cdm", "xcmappingmodel"]

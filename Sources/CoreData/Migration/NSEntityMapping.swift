@@ -1,26 +1,22 @@
 /// What a migration does with the objects of an entity. Raw values are Apple's. Inferred mappings add, remove, copy or
 /// transform.
 ///
-/// The kind is a description: a migration object by object asks only whether an entity is added or removed, and
-/// otherwise calls the policy for each old object. So a copied entity, too, goes through its property mappings.
+/// A migration object by object treats only added and removed entities specially; for all other kinds it calls the
+/// policy for each old object. So the property mappings of a copied entity are evaluated too.
 public enum NSEntityMappingType: UInt, Sendable {
-  /// Unknown; handled like a transformation.
+  /// Not set; handled like a transformation.
   case undefinedEntityMappingType = 0
-  /// A migration policy handles them.
-  ///
-  /// Xcode sets it for a mapping that names a policy.
+  /// A migration policy migrates the objects. Xcode sets it for a mapping that names a policy.
   case customEntityMappingType = 1
-  /// The entity is new: there are none.
+  /// The entity is new and has no old objects.
   case addEntityMappingType = 2
-  /// The entity is gone: they are deleted.
+  /// The new model lacks the entity, and its objects are dropped.
   ///
   /// No old object is read, and the policy's methods for objects are not called.
   case removeEntityMappingType = 3
-  /// The entity did not change: they are kept.
-  ///
-  /// Inference sets it if the version hashes are equal.
+  /// The entity did not change. Inference sets it if the version hashes are equal.
   case copyEntityMappingType = 4
-  /// The entity changed: their values go to the new properties.
+  /// The entity changed: the values of old objects go to the new properties.
   case transformEntityMappingType = 5
 }
 
@@ -43,8 +39,7 @@ public enum NSEntityMappingType: UInt, Sendable {
 /// mappingModel.entityMappings = [mapping]
 /// ```
 ///
-/// It may be changed at any time, and is read while a migration runs: change it before. Not `Sendable`: use it on one
-/// thread.
+/// Change it before the migration, which reads it while it runs. Not `Sendable`: use it on one thread.
 ///
 /// Source: Apple's documentation of `NSEntityMapping`.
 open class NSEntityMapping: NSObject {
@@ -52,9 +47,7 @@ open class NSEntityMapping: NSObject {
   ///
   /// Expressions and policies find the objects of a mapping by it; two mappings with one name share them.
   open var name: String! = "" { didSet { isEdited = true } }
-  /// What the migration does with the entity's objects. Default: undefined.
-  ///
-  /// For one that adds or removes an entity no old object is read. All other kinds are carried out alike.
+  /// The kind of the mapping. Default: undefined.
   open var mappingType: NSEntityMappingType = .undefinedEntityMappingType { didSet { isEdited = true } }
   /// The name of the old entity; nil for a new one.
   ///
@@ -62,8 +55,8 @@ open class NSEntityMapping: NSObject {
   open var sourceEntityName: String? { didSet { isEdited = true } }
   /// The `versionHash` of the old entity; nil if it does not matter.
   ///
-  /// Files are found by it: `NSMappingModel.init?(from:forSourceModel:destinationModel:)` takes a model with an entity
-  /// of this name and hash only.
+  /// `NSMappingModel.init?(from:forSourceModel:destinationModel:)` finds a file by it: the source model must have an
+  /// entity of this name and hash.
   open var sourceEntityVersionHash: Data?
   /// The name of the new entity; nil for a removed one.
   ///
@@ -71,7 +64,7 @@ open class NSEntityMapping: NSObject {
   open var destinationEntityName: String? { didSet { isEdited = true } }
   /// The `versionHash` of the new entity; nil if it does not matter.
   ///
-  /// Files are found by it, like `sourceEntityVersionHash`.
+  /// A file is found by it as by `sourceEntityVersionHash`.
   open var destinationEntityVersionHash: Data?
   /// A mapping for each attribute of the new entity; nil for a removed entity.
   ///
@@ -91,15 +84,15 @@ open class NSEntityMapping: NSObject {
   ///   "fetchRequestForSourceEntityNamed:predicateString:", "Book", "isRead == YES")
   /// ```
   open var sourceExpression: NSExpression? { didSet { isEdited = true } }
-  /// Notes of the developer; the framework does not read them. Default: nil. An inferred mapping tells here which
-  /// attributes and relationships it maps, adds and removes: sets of names under "mappedProperties", "addedProperties"
-  /// and "removedProperties".
+  /// Notes of the developer; the framework does not read them. Default: nil. In an inferred mapping it has the names of
+  /// the properties that are mapped, added and removed: sets under "mappedProperties", "addedProperties" and
+  /// "removedProperties".
   open var userInfo: [AnyHashable: Any]?
   /// The name of the class that migrates the objects, a subclass of `NSEntityMigrationPolicy`; nil for that class
   /// itself.
   ///
-  /// A class that the program lacks is error 134170 when the migration begins. `NSStringFromClass(_:)` gives the name
-  /// of a class.
+  /// The migration throws 134170 at its beginning if the program has no such class. `NSStringFromClass(_:)` gives the
+  /// name of a class.
   open var entityMigrationPolicyClassName: String? { didSet { isEdited = true } }
 
   private var wasEdited = false
@@ -115,8 +108,8 @@ open class NSEntityMapping: NSObject {
   /// A mapping without entities.
   public override init() { super.init() }
 
-  /// The mapping of an entity by inference, with the names and expressions that Apple's framework gives:
-  /// "IEM_Transform_Book". A program may change it and so get a migration object by object.
+  /// The inferred mapping of an entity, with the names and expressions that Apple's framework gives:
+  /// "IEM_Transform_Book".
   convenience init(_ mapping: InferredMapping.Entity) {
     self.init()
     let destination = mapping.destination
@@ -177,10 +170,10 @@ open class NSEntityMapping: NSObject {
 
   open override var hash: Int { name?.hashValue ?? 0 }
 
-  /// Sets what Xcode generates: values of properties that keep their name.
+  /// Sets the values of properties that keep their name, which Xcode's source form leaves out.
   ///
-  /// Xcode's source form leaves these values out. It is done twice: with the models that the file holds, and with those
-  /// of the migration, which may have properties that the file's did not.
+  /// It is done twice: with the models that the file holds, and with those of the migration, which may have properties
+  /// that the file's models lack.
   ///
   /// - Parameter mappings: all mappings of the model, among which the one for a relationship's objects is looked for.
   func resolve(
@@ -211,7 +204,7 @@ extension NSEntityDescription {
   }
 }
 
-/// Says where a property of a new object gets its value from.
+/// Maps a value or old objects to one property of the new object.
 ///
 /// ```swift
 /// let mapping = NSPropertyMapping()
@@ -225,9 +218,7 @@ extension NSEntityDescription {
 ///
 /// Source: Apple's documentation of `NSPropertyMapping`.
 open class NSPropertyMapping: NSObject {
-  /// The name of the new property.
-  ///
-  /// Default: nil, with which the mapping is passed over.
+  /// The name of the new property. Default: nil, with which the mapping has no effect.
   open var name: String? { didSet { isEdited = true } }
   /// The value, evaluated with the variables `$source`, `$destination`, `$manager`, `$entityMapping`,
   /// `$propertyMapping` and `$entityPolicy`; nil for a new property, which gets its default value.
@@ -245,7 +236,7 @@ open class NSPropertyMapping: NSObject {
   open var userInfo: [AnyHashable: Any]?
 
   var isEdited = false
-  /// Whether the expression is the one that Xcode generates, which takes both models to know.
+  /// Whether the expression is the one that Xcode generates from both models.
   var isGenerated = false
 
   /// A mapping without a property.
@@ -259,9 +250,8 @@ open class NSPropertyMapping: NSObject {
 
   open override var hash: Int { name.hashValue }
 
-  /// Sets the expression that Xcode generates for the models that are known now. Others may say more.
-  ///
-  /// A later call with other models replaces it.
+  /// Sets the expression that Xcode generates for the models that are known now. A later call with other models
+  /// replaces it.
   fileprivate func generate(_ source: Source) {
     valueExpression = source.expression
     isGenerated = true
@@ -281,7 +271,7 @@ open class NSPropertyMapping: NSObject {
   enum Source {
     /// The attribute of the old object.
     case attribute(String)
-    /// What became of the objects at a path of the old object: by a mapping, or by any mapping.
+    /// The new objects that a mapping, or with nil any mapping, made of the objects at a path of the old object.
     case relationship(String, mappingName: String?, path: String)
 
     var expression: NSExpression {
@@ -316,7 +306,7 @@ public let NSMigrationManagerKey = "manager"
 public let NSMigrationSourceObjectKey = "source"
 /// The variable of a mapping's expressions whose value is the new object.
 ///
-/// Its attributes are being set while attribute mappings run, so the order decides which are there already.
+/// In an attribute mapping it has only the values of the attribute mappings before this one.
 public let NSMigrationDestinationObjectKey = "destination"
 /// The variable of a mapping's expressions whose value is the `NSEntityMapping`.
 public let NSMigrationEntityMappingKey = "entityMapping"

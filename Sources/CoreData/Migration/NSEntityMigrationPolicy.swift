@@ -1,8 +1,8 @@
 /// Migrates the objects of one entity mapping. Override what the mapping's expressions cannot say.
 ///
-/// The manager makes one policy for each entity mapping and calls its seven methods: the first three for all mappings,
-/// then the next two for all, then the last two for all. Objects are of the class `NSManagedObject`, whatever classes
-/// the models name.
+/// The manager makes one policy for each entity mapping and calls its methods in three passes over all mappings: three
+/// for the objects, two for their relationships, two at the end. Objects are of the class `NSManagedObject`, whatever
+/// classes the models name.
 ///
 /// ```swift
 /// final class SplitName: NSEntityMigrationPolicy {
@@ -10,16 +10,16 @@
 ///     forSource sInstance: NSManagedObject, in mapping: NSEntityMapping, manager: NSMigrationManager
 ///   ) throws {
 ///     try super.createDestinationInstances(forSource: sInstance, in: mapping, manager: manager)
-///     let made = manager.destinationInstances(
+///     let writers = manager.destinationInstances(
 ///       forEntityMappingName: mapping.name, sourceInstances: [sInstance])
 ///     let words = (sInstance.value(forKey: "name") as? String ?? "").split(separator: " ")
-///     made.first?.setValue(words.last.map(String.init), forKey: "familyName")
+///     writers.first?.setValue(words.last.map(String.init), forKey: "familyName")
 ///   }
 /// }
 /// ```
 ///
-/// What a method throws ends the migration: the new file is removed, and the manager or the opening of the store throws
-/// it.
+/// An error that a method throws ends the migration: the new file is removed, and the manager, or the opening of the
+/// store, throws the error.
 ///
 /// Source: Apple's documentation of `NSEntityMigrationPolicy`.
 open class NSEntityMigrationPolicy: NSObject {
@@ -64,8 +64,8 @@ open class NSEntityMigrationPolicy: NSObject {
 
   /// Called when all new objects of the mapping exist. Does nothing by itself.
   ///
-  /// Objects that no old one corresponds to can be made here, such as a default folder. Objects of later mappings do
-  /// not exist yet.
+  /// Make objects here that correspond to no old one, such as a default folder. Objects of later mappings do not exist
+  /// yet.
   open func endInstanceCreation(forMapping mapping: NSEntityMapping, manager: NSMigrationManager) throws {}
 
   /// Sets the relationships of a new object, when all new objects of all mappings exist.
@@ -94,7 +94,7 @@ open class NSEntityMigrationPolicy: NSObject {
 
   /// Called when the relationships of all new objects of the mapping are set. Does nothing by itself.
   ///
-  /// The place for relationships that concern all objects of the mapping, such as their order.
+  /// Set relationships here that concern all objects of the mapping, such as their order.
   open func endRelationshipCreation(forMapping mapping: NSEntityMapping, manager: NSMigrationManager) throws {}
 
   /// Checks the result of the mapping, when all new objects are complete. Does nothing by itself.
@@ -104,12 +104,14 @@ open class NSEntityMigrationPolicy: NSObject {
 
   /// Ends the mapping: free what the policy needed. Does nothing by itself.
   ///
-  /// The objects are saved after the last mapping has ended. A policy that threw before is not called any more.
+  /// The objects are saved after the last mapping has ended. It is not called if the migration ended with an error
+  /// before.
   open func end(_ mapping: NSEntityMapping, manager: NSMigrationManager) throws {}
 
   /// The value of `FUNCTION($entityPolicy, "selector", …)` in a mapping's expression.
   ///
-  /// An addition to Apple's API: Swift on Linux cannot call a method by its name, so override this and call it.
+  /// An addition to Apple's API: Swift on Linux cannot call a method by its name, so override this and call the method
+  /// here.
   ///
   /// ```swift
   /// final class Shortening: NSEntityMigrationPolicy {

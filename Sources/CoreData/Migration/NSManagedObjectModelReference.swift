@@ -1,8 +1,9 @@
 /// Names a version of a model, which is looked up when a stage of a migration needs it.
 ///
 /// ```swift
-/// let reference = NSManagedObjectModelReference(model: model, versionChecksum: model.versionChecksum)
-/// print(reference.resolvedModel.entities.count)
+/// // The checksum as `print(model.versionChecksum)` wrote it when this version was released.
+/// let checksum = "5Vd3cTRBqVvFJ2yJx0oRzv2hWqS1n8mQkE7uYp4aLbc="
+/// let reference = NSManagedObjectModelReference(name: "Library 2", in: nil, versionChecksum: checksum)
 /// ```
 ///
 /// The checksum guards against a model that was changed by mistake: a model with another one counts as not found
@@ -14,7 +15,7 @@
 public final class NSManagedObjectModelReference: NSObject, @unchecked Sendable {
   /// The checksum of the model, as `NSManagedObjectModel.versionChecksum` gives it.
   ///
-  /// Write it as a constant: computed from the model itself it would guard against nothing.
+  /// Write it as a constant: a checksum that is computed from the model itself always fits.
   public let versionChecksum: String
   private let find: () throws -> NSManagedObjectModel?
 
@@ -24,20 +25,17 @@ public final class NSManagedObjectModelReference: NSObject, @unchecked Sendable 
     super.init()
   }
 
-  /// Names a model that the program has already. Its checksum must be the one given, or it counts as not found.
+  /// Refers to a model that the program has already. Its checksum must be the one given, or it counts as not found.
   ///
-  /// The reference holds the model. It suits a program that makes its models in code, or has them embedded.
-  ///
-  /// The checksum decides as well: a model with it is found even if the hashes were given incompletely. All models of
-  /// the bundles are read.
+  /// Use it for models that are made in code or embedded. The reference keeps the model alive.
   public convenience init(model: NSManagedObjectModel, versionChecksum: String) {
     self.init(versionChecksum) { model }
   }
 
   /// Names the model in a file; of a bundle of versions, the one with the checksum.
   ///
-  /// The file is read when a stage needs it, and each time it does. Which forms can be read says
-  /// `NSManagedObjectModel.init(contentsOf:)`.
+  /// Each stage that needs the model reads the file. `NSManagedObjectModel.init(contentsOf:)` lists the forms that can
+  /// be read.
   public convenience init(fileURL: URL, versionChecksum: String) {
     self.init(versionChecksum) {
       guard fileURL.pathExtension.hasSuffix("d") else { return try NSManagedObjectModel.load(contentsOf: fileURL) }
@@ -46,6 +44,8 @@ public final class NSManagedObjectModelReference: NSObject, @unchecked Sendable 
   }
 
   /// Names a model by its entities' version hashes, among the models of a bundle; nil means the program's bundles.
+  ///
+  /// A model with other hashes is found too if it has the checksum. All models of the bundles are read.
   public convenience init(
     entityVersionHashes versionHash: [AnyHashable: Any], in bundle: Bundle?, versionChecksum: String
   ) {
@@ -60,7 +60,7 @@ public final class NSManagedObjectModelReference: NSObject, @unchecked Sendable 
   /// Names a version by its name, among the models of a bundle; nil means the program's bundles.
   ///
   /// The name is that of a version's file, "Library 2" for "Library 2.xcdatamodel". A version of this name with another
-  /// checksum counts as not found; only if there is none of the name, one with the checksum is taken.
+  /// checksum counts as not found. If no version has the name, one with the checksum is taken.
   public convenience init(name modelName: String, in bundle: Bundle?, versionChecksum: String) {
     self.init(versionChecksum) {
       let bundles = bundle.map { [$0] } ?? Bundle.ofProgram
@@ -71,8 +71,8 @@ public final class NSManagedObjectModelReference: NSObject, @unchecked Sendable 
 
   /// The model. Traps if there is none.
   ///
-  /// Handlers of stages need it rarely: the manager's container has a store open with it. Opening a store by stages
-  /// does not trap, it throws 134504.
+  /// Handlers of stages rarely need it: the manager's container has the store open with it. Opening a store does not
+  /// trap for a missing model but throws 134504.
   public var resolvedModel: NSManagedObjectModel {
     do {
       return try resolve()

@@ -3,8 +3,8 @@
 /// It comes from a file of Xcode's (`.xcmappingmodel`), from its compiled form (`.cdm`), from code, or from two models
 /// by inference.
 ///
-/// Lightweight migration needs none: it infers one. Write a mapping model where values change in a way that no renaming
-/// identifier can say: one attribute becomes two, a text becomes a relationship, entities are merged.
+/// Lightweight migration infers one. Write a mapping model for changes that renaming identifiers cannot express: one
+/// attribute becomes two, a text becomes a relationship, entities are merged.
 ///
 /// It may be changed until a migration begins, and is not `Sendable`: use it on one thread.
 ///
@@ -12,7 +12,7 @@
 open class NSMappingModel: NSObject {
   /// What the migration does with each entity, in this order. Default: none.
   ///
-  /// Setting it makes an inferred mapping model one that is carried out object by object.
+  /// An inferred mapping model is carried out object by object once this was set.
   open var entityMappings: [NSEntityMapping]! = [] {
     didSet { isInferred = false }
   }
@@ -63,9 +63,8 @@ open class NSMappingModel: NSObject {
 
   /// Reads a `.cdm`, or a `.xcmappingmodel`. Nil if the file cannot be read.
   ///
-  /// In a `.xcmappingmodel` Xcode leaves out what it generates itself. It follows from the two models that the file
-  /// holds; where these cannot be read, from those that `init?(from:forSourceModel:destinationModel:)` and a migration
-  /// give.
+  /// A `.xcmappingmodel` lacks the values that Xcode generates. They follow from the two models that the file holds or,
+  /// if these cannot be read, from the models of `init?(from:forSourceModel:destinationModel:)` and of the migration.
   ///
   /// - Parameter url: a file URL that ends in `.cdm` or `.xcmappingmodel`; nil gives nil.
   public convenience init?(contentsOf url: URL?) {
@@ -90,8 +89,8 @@ open class NSMappingModel: NSObject {
   /// }
   /// ```
   ///
-  /// A program can thus tell, before it opens a store, whether the migration will need a mapping model. It compares the
-  /// models only, and reads no store.
+  /// Use it before you open a store, to find out whether the migration needs a mapping model. It compares the models
+  /// and reads no store.
   ///
   /// - Parameters:
   ///   - source: the model of the store.
@@ -118,7 +117,7 @@ open class NSMappingModel: NSObject {
 
   open override var hash: Int { (entityMappings ?? []).map(\.name).hashValue }
 
-  /// Sets what Xcode generates, now that both models are known.
+  /// Sets the values that Xcode generates, now that both models are known.
   func resolve(_ source: NSManagedObjectModel, _ destination: NSManagedObjectModel) {
     let wasInferred = isInferred
     for mapping in entityMappings ?? [] { mapping.resolve(source, destination, among: entityMappings) }

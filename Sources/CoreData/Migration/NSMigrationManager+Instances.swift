@@ -1,9 +1,8 @@
-/// What policies and expressions ask a migration that runs.
+/// The contexts, entities and objects of the running migration, for policies and expressions.
 extension NSMigrationManager {
   /// The context of the old objects, read-only. Traps if no migration runs object by object.
   ///
-  /// Use it in a policy to fetch old objects that its mapping does not pass. It is on the thread that migrates, which
-  /// is its queue: no `perform` is needed.
+  /// Use it in a policy to fetch old objects of other mappings. Policies run on its queue: no `perform` is needed.
   public var sourceContext: NSManagedObjectContext { running.sourceContext }
 
   /// The context of the new objects. Traps if no migration runs object by object.
@@ -24,7 +23,7 @@ extension NSMigrationManager {
 
   /// The mapping whose policy is called. Traps if no migration runs object by object.
   ///
-  /// A policy gets it as an argument; expressions and observers of the progress ask here.
+  /// For expressions and observers of the progress; a policy gets it as an argument.
   public var currentEntityMapping: NSEntityMapping {
     guard let mapping = running.currentMapping else { fatalError("The migration has no current entity mapping yet.") }
     return mapping
@@ -56,9 +55,9 @@ extension NSMigrationManager {
 
   // MARK: Associations
 
-  /// Notes that a mapping made a new object of an old one. A policy that makes objects itself calls it for each;
-  /// relationships are then found through it. One old object may have several new ones, and a new object several old
-  /// ones. Traps if no migration runs object by object.
+  /// Notes that a mapping made a new object of an old one, so that relationships to the old object lead to the new one.
+  /// A policy that makes objects itself calls it for each. One old object may have several new ones, and a new object
+  /// several old ones. Traps if no migration runs object by object.
   ///
   /// - Parameters:
   ///   - sourceInstance: the old object, of `sourceContext`.
@@ -72,8 +71,9 @@ extension NSMigrationManager {
     running.associations.add(sourceInstance, destinationInstance, entityMapping.name ?? "")
   }
 
-  /// The new objects that a mapping made of old ones, in their order. Empty for an unknown name. Call it when all new
-  /// objects exist: in `createRelationships(forDestination:in:manager:)` and later.
+  /// The new objects that a mapping made of old ones, in their order. Empty for an unknown name. Those of other
+  /// mappings all exist only from `createRelationships(forDestination:in:manager:)` on. Traps if no migration runs
+  /// object by object.
   ///
   /// Complexity: one look-up for each old object.
   ///
@@ -89,7 +89,8 @@ extension NSMigrationManager {
     running.associations.destinations(of: sources, nil)
   }
 
-  /// The old objects of which a mapping made new ones, in their order. Empty for an unknown name.
+  /// The old objects of which a mapping made new ones, in their order. Empty for an unknown name. Traps if no migration
+  /// runs object by object.
   ///
   /// - Parameter destinationInstances: the new objects; nil for all.
   public func sourceInstances(
@@ -130,8 +131,8 @@ extension NSManagedObjectContext {
 
 /// Which mapping made which new objects of which old ones.
 ///
-/// Objects are told by identity, which is safe because the pairs hold them: an old object whose context had dropped it
-/// would come back as another one. Pairs keep their order, so a to-many relationship that is ordered stays so.
+/// Objects are compared by identity, which is safe because the pairs keep them alive: a context would return a freed
+/// object as a new instance. Pairs keep their order, and with it the order of ordered relationships.
 struct MigrationAssociations {
   /// The pairs of one mapping, in both directions and in their order.
   private struct Pairs {

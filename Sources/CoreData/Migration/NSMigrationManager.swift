@@ -18,21 +18,21 @@ internal import Synchronization
 /// ```
 ///
 /// Opening a store with `NSMigratePersistentStoresAutomaticallyOption` migrates it in place and is enough for most
-/// changes. Use a manager for policies of one's own, and to keep the old file.
+/// changes. Use a manager to set `userInfo` for policies, to cancel, and to keep the old file.
 ///
-/// The source is opened read-only and never changed. A migration needs space for a second store. What another program
-/// writes to the source meanwhile is not in the new store; a migration when a store is opened, by the options, locks
-/// the source.
+/// The source is opened read-only and never changed. A migration needs space for a second store. Changes that another
+/// program makes to the source meanwhile are not in the new store; a migration by options, when a store is opened,
+/// locks the source.
 ///
 /// Source: Apple's documentation of `NSMigrationManager`.
 open class NSMigrationManager: NSObject {
   /// The model that the source store was made with.
   ///
-  /// It has to be the store's: the store's metadata has the version hashes to choose it by.
+  /// Find it by the store's metadata: `NSManagedObjectModel.mergedModel(from:forStoreMetadata:)`.
   public let sourceModel: NSManagedObjectModel
   /// The model of the new store.
   ///
-  /// Its configurations do not matter: the new store has all entities.
+  /// The new store has all its entities, not those of a configuration.
   public let destinationModel: NSManagedObjectModel
   /// From 0 before the migration to 1 after it. It can be observed, on the thread that migrates.
   ///
@@ -49,8 +49,7 @@ open class NSMigrationManager: NSObject {
   open internal(set) var migrationProgress: Float = 0
   /// Whether an inferred mapping model is carried out in the file; otherwise object by object. Default: true.
   ///
-  /// Set it to false where policies should run for a mapping that was only inferred, or to get new keys for all
-  /// objects.
+  /// Set it to false to carry out an inferred mapping object by object too, which gives all objects new keys.
   open var usesStoreSpecificMigrationManager = true
   /// Notes of the developer, for policies. Default: nil.
   ///
@@ -85,16 +84,17 @@ open class NSMigrationManager: NSObject {
   ///   - sourceURL: the file of the old store.
   ///   - sourceType: its type: `NSSQLiteStoreType`, or that of an app's own store class.
   ///   - options: those with which the old store is opened; it is read-only in any case.
-  ///   - mappings: what becomes of each entity; nil is error 134140.
-  ///   - destinationURL: another place. Onto itself a store cannot be migrated (134160).
+  ///   - mappings: the mapping of each entity; nil is error 134140.
+  ///   - destinationURL: the file of the new store, which must not be the source (134160).
   ///   - destinationType: the type of the new store, which may differ.
   ///   - destinationOptions: those of the new store, such as pragmas.
   ///
   /// - Throws: 134000 for an unknown type, and for a server's URL with the type of a file; 134140 without a mapping
   ///   model, 134110 for stores in memory, 134150 if the source cannot be opened, 134160 if the destination cannot be
   ///   written, 134190 if no mapping can be inferred, 134111 if a new uniqueness constraint does not hold, 134170 if
-  ///   there is no policy of a class, and what policies, validation and `cancelMigrationWithError(_:)` throw. The new
-  ///   file is removed then; a store that was there before is unchanged.
+  ///   the program lacks the class of a policy, and the errors of policies, validation and
+  ///   `cancelMigrationWithError(_:)`. A migration object by object then removes the new file; a store that was there
+  ///   before is unchanged.
   open func migrateStore(
     from sourceURL: URL, sourceType: String, options: [AnyHashable: Any]? = nil, with mappings: NSMappingModel?,
     toDestinationURL destinationURL: URL, destinationType: String, destinationOptions: [AnyHashable: Any]? = nil
@@ -145,9 +145,9 @@ open class NSMigrationManager: NSObject {
     }
   }
 
-  /// The same with store types as values: see
-  /// `migrateStore(from:sourceType:options:with:toDestinationURL:destinationType:destinationOptions:)`, which throws
-  /// the same.
+  /// Migrates a store, as
+  /// `migrateStore(from:sourceType:options:with:toDestinationURL:destinationType:destinationOptions:)` does, with the
+  /// types as `NSPersistentStore.StoreType`.
   open func migrateStore(
     from sourceURL: URL, type sourceType: NSPersistentStore.StoreType, options: [AnyHashable: Any]? = nil,
     mapping: NSMappingModel, to destinationURL: URL, type destinationType: NSPersistentStore.StoreType,
@@ -159,8 +159,8 @@ open class NSMigrationManager: NSObject {
       destinationOptions: destinationOptions)
   }
 
-  /// Makes the migration that runs throw the error before its next object; the next one can be started after `reset()`.
-  /// May be called on any thread.
+  /// Cancels the running migration, which throws the error before its next object. Call `reset()` before you start
+  /// another one. May be called on any thread.
   ///
   /// A migration that is carried out in the file is not interrupted: it notices a cancellation only before it begins.
   ///
@@ -173,9 +173,9 @@ open class NSMigrationManager: NSObject {
   /// - Parameter error: what `migrateStore` throws.
   open func cancelMigrationWithError(_ error: any Error) { cancellation.cancel(error) }
 
-  /// Makes the manager ready for another migration: forgets associations and a cancellation.
+  /// Makes the manager ready for another migration: drops associations and a cancellation.
   ///
-  /// Call it between two migrations with one manager, also after one that threw.
+  /// Call it between two migrations, also if the first one threw an error.
   open func reset() {
     run = nil
     cancellation.reset()
@@ -208,7 +208,7 @@ extension StoreFile {
     }
   }
 
-  /// Whether something is there already.
+  /// Whether there is a file that is not empty.
   var exists: Bool {
     let size = (try? FileManager.default.attributesOfItem(atPath: url.path))?[.size] as? Int
     return (size ?? 0) > 0
@@ -242,9 +242,7 @@ extension StoreFile {
 }
 
 extension NSPersistentStoreCoordinator {
-  /// Opens a store that no one else is told of.
-  ///
-  /// No notification is posted, and no migration starts.
+  /// Opens a store without posting a notification and without migrating it.
   fileprivate func openStore(_ type: String, at url: URL, _ options: [AnyHashable: Any]?) throws -> any ObjectStore {
     let store = try Self.storeClass(type, at: url).open(opening(type, configuration: nil, at: url, options: options))
     _ = try adopt(store)

@@ -1,17 +1,15 @@
-/// A step of a staged migration: `NSLightweightMigrationStage` or `NSCustomMigrationStage`. Another subclass is passed
-/// over.
+/// A step of a staged migration: `NSLightweightMigrationStage` or `NSCustomMigrationStage`. Other subclasses have no
+/// effect.
 ///
-/// Use one of the two subclasses; a list of them is passed to `NSStagedMigrationManager.init(_:)`.
+/// Pass a list of stages to `NSStagedMigrationManager.init(_:)`.
 ///
 /// Source: Apple's documentation of `NSMigrationStage`.
 open class NSMigrationStage: NSObject {
-  /// A name for messages. Default: nil.
-  ///
-  /// Handlers get the stage, so a log can name it.
+  /// A name for messages of the program: handlers get the stage. Default: nil.
   open var label: String?
 }
 
-/// Versions of a model between which lightweight migration leads.
+/// Versions of a model that lightweight migration can bring to the last one of them.
 ///
 /// ```swift
 /// let description = NSPersistentStoreDescription(url: url)
@@ -22,7 +20,7 @@ open class NSMigrationStage: NSObject {
 ///   NSStagedMigrationManager([stage]), forKey: NSPersistentStoreStagedMigrationManagerOptionKey)
 /// ```
 ///
-/// A store of any of the versions is brought to the last one in one step; the versions between are not made.
+/// A store of any of the versions is migrated to the last one in one step, without the versions between.
 ///
 /// Source: Apple's documentation of `NSLightweightMigrationStage`.
 public final class NSLightweightMigrationStage: NSMigrationStage {
@@ -33,8 +31,8 @@ public final class NSLightweightMigrationStage: NSMigrationStage {
 
   /// A stage from any of the versions to the last one.
   ///
-  /// A model of each checksum that is migrated to has to be known: the coordinator's, one of another stage's
-  /// references, or one in the program's bundles; else opening throws 134504.
+  /// Opening throws 134504 if the model of the last version is not found: it is the coordinator's, one of another
+  /// stage's references, one in use, or one in the program's bundles.
   public init(_ versionChecksums: [String]) {
     self.versionChecksums = versionChecksums
     super.init()
@@ -47,11 +45,9 @@ public final class NSLightweightMigrationStage: NSMigrationStage {
 ///
 /// Source: Apple's documentation of `NSCustomMigrationStage`.
 public final class NSCustomMigrationStage: NSMigrationStage {
-  /// The version before.
-  ///
-  /// A store of another version passes this stage over.
+  /// The version at which the stage begins. A store of another version skips the stage.
   public let currentModel: NSManagedObjectModelReference
-  /// The version after.
+  /// The version to which the stage leads.
   public let nextModel: NSManagedObjectModelReference
   /// Called before the migration, on the thread that opens the store, when the manager's container has the store open
   /// with the current model. Save what you change. What it throws ends the opening; the store stays at this version.
@@ -66,9 +62,9 @@ public final class NSCustomMigrationStage: NSMigrationStage {
   ///
   /// - Parameters:
   ///   - currentModel: the version at which the stage begins.
-  ///   - nextModel: the version that it leads to. Between the two a mapping is inferred: what it cannot do, the
-  ///     handlers do before or after, and the model has to allow it, for example with an attribute that is optional for
-  ///     one version.
+  ///   - nextModel: the version that it leads to. It must be possible to infer a mapping between the two; the handlers
+  ///     do the rest. For example, an attribute is optional in the next version until `didMigrateHandler` has filled
+  ///     it.
   public init(
     migratingFrom currentModel: NSManagedObjectModelReference, to nextModel: NSManagedObjectModelReference
   ) {

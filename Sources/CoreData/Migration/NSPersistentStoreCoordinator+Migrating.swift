@@ -15,8 +15,8 @@ extension NSPersistentStoreCoordinator {
   /// Migrates a store before it is opened, if the options ask for it and a mapping model or stages lead to the
   /// entities. Lightweight migration is left to the store.
   ///
-  /// A store in memory, a store that does not exist yet and one that cannot be read are left to the opening, which says
-  /// what is wrong.
+  /// It does nothing for a store in memory, one that does not exist yet, and one that cannot be read: opening it throws
+  /// the right error.
   ///
   /// - Throws: the errors of `NSMigrationManager.migrateStore` and of `NSStagedMigrationManager`.
   func migrateBeforeOpening(
@@ -46,8 +46,8 @@ extension NSPersistentStoreCoordinator {
   /// The new file has a name of its own that begins with a dot, in the same folder, so that the last step needs no copy
   /// across file systems.
   ///
-  /// Other programs may have the store open. From the reading to the replacement nobody else can write to a SQLite
-  /// file: see `SQLiteStore+Replacing.swift`. A binary or XML file that was changed meanwhile is an error, 134110.
+  /// Other programs may have the store open. From the reading to the replacement they cannot write to a SQLite file:
+  /// see `SQLiteStore+Replacing.swift`. A binary or XML file that was changed meanwhile is an error, 134110.
   ///
   /// - Parameter metadata: the store's, as they were read. If it has other version hashes by now, it is left as it is.
   func migrate(
@@ -77,7 +77,7 @@ extension NSPersistentStoreCoordinator {
   private static func removeFiles(of url: URL) {
     let folder = url.deletingLastPathComponent()
     let name = url.deletingPathExtension().lastPathComponent
-    // The files have a name of this migration's own; what cannot be removed is no store of anybody's.
+    // Only this migration uses files of this name, so one that cannot be removed harms no store.
     for file in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] where file.contains(name) {
       try? FileManager.default.removeItem(at: folder.appendingPathComponent(file))
     }

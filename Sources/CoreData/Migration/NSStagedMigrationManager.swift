@@ -23,11 +23,12 @@
 ///   NSStagedMigrationManager([stage]), forKey: NSPersistentStoreStagedMigrationManagerOptionKey)
 /// ```
 ///
-/// Stages that lie before the store's version are passed over, so the same list serves stores of all versions. What the
-/// last stage leaves to the coordinator's model is done by a lightweight migration.
+/// Stages before the store's version are skipped, so the same list serves stores of all versions. A lightweight
+/// migration leads from the last stage to the coordinator's model. Opening the store throws 134506 if no stage begins
+/// at its version, and 134504 if the model of a stage is not found.
 ///
-/// Use it where the program must work on the data between two versions, such as filling an attribute before it becomes
-/// mandatory. If lightweight migration can go from every released version to the newest, no stages are needed.
+/// Use it where the program must change the data between two versions, such as filling an attribute before it becomes
+/// mandatory. No stages are needed if lightweight migration leads from every released version to the newest.
 ///
 /// ```text
 /// store at version 1                      stages [custom 1 to 2, lightweight 2, 3], model 4
@@ -103,8 +104,7 @@ public final class NSStagedMigrationManager: NSObject {
     if try checksum(type, url, options) != model.versionChecksum { try lightweight(type, url, options, to: model) }
   }
 
-  /// The version of the store, read anew after each stage: a stage that changed nothing, or failed at its end, is
-  /// noticed so.
+  /// The version of the store, read anew before each stage.
   private func checksum(_ type: String, _ url: URL, _ options: [AnyHashable: Any]) throws -> String {
     let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(
       ofType: type, at: url, options: options)

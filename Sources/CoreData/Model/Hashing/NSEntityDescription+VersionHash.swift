@@ -23,14 +23,14 @@ extension NSEntityDescription {
   ///            the hashes of all stored properties, inherited ones included, sorted by name,
   ///            the names of each uniqueness constraint joined by ".", the hash modifier
   /// property   name, isOptional and isTransient as bytes, the hash modifier; all this hashed, then
-  ///            attribute      the type's number (4 bytes, little-endian), 01 for external data, 01 for preserved values,
-  ///                           the hashes of a composite's elements, sorted by name
+  ///            attribute      the type's number (4 bytes, little-endian), 01 for external data,
+  ///                           01 for preserved values, the hashes of a composite's elements, sorted by name
   ///            relationship   destination, inverse, maximum, minimum (4 bytes each), 01 00 if it is ordered
   /// derived    the derivation's text alone, `books.@count` as "count:(books)"
   /// ```
   ///
-  /// Complexity: proportional to the number of properties; computed once when a coordinator uses the model, at each call
-  /// before.
+  /// Complexity: proportional to the number of properties; computed once when a coordinator uses the model, at each
+  /// call before.
   public var versionHash: Data {
     if let keptVersionHash { return keptVersionHash }
     let hash = versionHash { _ in true }
@@ -62,7 +62,8 @@ extension NSPropertyDescription {
       name: name, isOptional: isOptional, isTransient: isTransient, modifier: versionHashModifier, kind: hashedKind)
   }
 
-  /// The settings of one kind of property. Fetched properties and expression columns are no part of their entity's hash.
+  /// The settings of one kind of property. Fetched properties and expression columns are no part of their entity's
+  /// hash.
   private var hashedKind: HashedProperty.Kind {
     switch self {
     case let attribute as NSAttributeDescription:
