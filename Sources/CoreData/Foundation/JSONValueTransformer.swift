@@ -1,10 +1,9 @@
-/// Stores values as JSON: dictionaries with text keys, arrays, texts, numbers, booleans, `NSNull`, and what they
-/// contain.
+/// Stores values as JSON: dictionaries with text keys, arrays, texts, numbers, Booleans and `NSNull`.
 ///
-/// A transformable attribute with the transformer name "JSONValueTransformer" has it. Files hold the text in UTF-8,
-/// with the keys of dictionaries in order. A PostgreSQL server has a `jsonb` column, which people and other programs
-/// query, as in `settings->>'colour'`. It is an addition; a Mac's program defines the same few lines as a subclass of
-/// Foundation's `ValueTransformer` and registers it under the name.
+/// A transformable attribute with the transformer name "JSONValueTransformer" uses it. Files hold the text in UTF-8,
+/// with the keys of dictionaries sorted. A PostgreSQL server has a `jsonb` column, which other programs can query, as
+/// in `settings->>'colour'`. It is an addition to Apple's API: a program on a Mac registers a subclass of
+/// `ValueTransformer` with the same methods under the name.
 ///
 /// ```swift
 /// let settings = NSAttributeDescription()
@@ -13,7 +12,7 @@
 /// settings.valueTransformerName = NSValueTransformerName.jsonTransformerName.rawValue
 /// ```
 ///
-/// Numbers come back as `NSNumber`; dates and data have no form in JSON, and a save refuses them: store texts instead.
+/// Numbers come back as `NSNumber`. Dates and data have no form in JSON, and a save refuses them: set texts instead.
 public final class JSONValueTransformer: ValueTransformer {
   /// The class of transformed values: `NSData`.
   public override class func transformedValueClass() -> AnyClass { NSData.self }

@@ -1,16 +1,15 @@
-/// Reads keyed archives whose classes are looked at before any object is made.
+/// Reads keyed archives after it has checked the names of all their classes.
 ///
 /// Foundation on Linux ends the process for a forbidden class, and writes to standard error for an unknown one.
 ///
-/// The values of transformable attributes are archives, and a file may come from anywhere. Looking at the class names
-/// costs one reading of the property list, which is little beside creating the objects.
+/// The values of transformable attributes are archives, and a file may come from anywhere. The check reads the property
+/// list once more, which costs little compared with creating the objects.
 extension NSKeyedUnarchiver {
   /// The object of a keyed archive; nil for other data, and if the program lacks one of its classes.
   ///
-  /// For attributes without a transformer, which say nothing of their classes: every class of the program is allowed
-  /// then, as with Apple's framework.
+  /// For attributes without a transformer: every class of the program is allowed, as in Apple's framework.
   package static func knownObject(from data: Data) -> Any? {
-    // An archive in another form than a binary property list has classes that are not known before.
+    // The classes of an archive that is no binary property list are not known; Foundation decodes it.
     if let classes = classes(of: data), classes.contains(where: { $0 == nil }) { return nil }
     return decoded(data)
   }
@@ -39,7 +38,7 @@ extension NSKeyedUnarchiver {
   /// write to standard error, with each value, that the data may be corrupt. Nil for data that is no keyed archive in a
   /// binary property list, or a damaged one.
   private static func classes(of data: Data) -> [AnyClass?]? {
-    // An error means the same as another content: it is no such archive.
+    // An error means that the data is no such archive.
     guard case .dictionary(let archive)? = try? BinaryPropertyList(data).root(),
       case .array(let objects)? = archive["$objects"]
     else { return nil }

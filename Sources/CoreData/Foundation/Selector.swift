@@ -7,7 +7,7 @@
 /// let byTitle = NSSortDescriptor(key: "title", ascending: true, selector: "localizedStandardCompare:")
 /// ```
 ///
-/// `#selector` does not exist on Linux, and needs `@objc` methods elsewhere: use the text in code for both.
+/// `#selector` does not exist on Linux: use the text in code for Linux and Apple's platforms.
 public struct Selector: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
   /// The name as it was given, with a colon for each argument: "compare:".
   public let name: String
@@ -16,7 +16,7 @@ public struct Selector: Hashable, Sendable, ExpressibleByStringLiteral, CustomSt
   /// it does not know.
   public init(_ name: String) { self.name = name }
 
-  /// The selector of a name.
+  /// The selector of a string literal.
   public init(stringLiteral value: String) { self.name = value }
 
   /// The name as it was given, for messages.

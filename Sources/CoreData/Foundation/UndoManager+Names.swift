@@ -1,38 +1,35 @@
 /// The names of groups, and the manager's notifications.
 extension UndoManager {
-  /// Names the open group, or else the last one: "Delete Book".
+  /// Names the innermost open group or, if none is open, the last closed one: "Delete Book".
   ///
-  /// The name appears in menu titles. It passes from a nested group to the enclosing one, if that has none, and to the
-  /// group that redoes it.
+  /// The name appears in menu titles. The enclosing group takes it over if it has no name, and so does the group that
+  /// redoes the changes.
   public final func setActionName(_ actionName: String) { currentGroup?.name = actionName }
 
   /// Marks the group as one whose loss does no harm, such as a change of the selection.
   ///
-  /// A program can ask `undoActionIsDiscardable` before it warns of unsaved changes.
+  /// Read `undoActionIsDiscardable` to decide whether to warn of unsaved changes.
   public final func setActionIsDiscardable(_ discardable: Bool) { currentGroup?.isDiscardable = discardable }
 
   private var currentGroup: Group? { openGroups.last ?? undoStack.last }
 
-  /// The name of the group that `undo()` would undo; "" for none.
-  ///
-  /// While a group is open it is the open group's.
+  /// The name of the group that `undo()` would undo, which is the outermost open group if there is one; "" for none.
   public final var undoActionName: String { (openGroups.first ?? undoStack.last)?.name ?? "" }
 
   /// The name of the group that `redo()` would redo; "" for none.
   public final var redoActionName: String { redoStack.last?.name ?? "" }
 
-  /// Whether nothing is lost if what `undo()` would undo is never undone or saved.
+  /// Whether the group that `undo()` would undo was marked by `setActionIsDiscardable(_:)`.
   public final var undoActionIsDiscardable: Bool { (openGroups.first ?? undoStack.last)?.isDiscardable ?? false }
 
-  /// Whether nothing is lost if what `redo()` would redo is never redone or saved.
+  /// Whether the group that `redo()` would redo was marked by `setActionIsDiscardable(_:)`.
   public final var redoActionIsDiscardable: Bool { redoStack.last?.isDiscardable ?? false }
 
-  /// A title for a menu: "Undo", with the name of the action if it has one.
-  ///
-  /// In English; a program in another language builds its title from `undoActionName`.
+  /// A menu title in English: "Undo", with `undoActionName` if there is one. A program in another language builds its
+  /// title from `undoActionName`.
   public final var undoMenuItemTitle: String { undoMenuTitle(forUndoActionName: undoActionName) }
 
-  /// A title for a menu: "Redo", with the name of the action if it has one.
+  /// A menu title in English: "Redo", with `redoActionName` if there is one.
   public final var redoMenuItemTitle: String { redoMenuTitle(forUndoActionName: redoActionName) }
 
   /// The title for undoing an action of this name: "Undo Delete Book", or "Undo" for "". In English.
@@ -46,14 +43,12 @@ extension UndoManager {
   }
 }
 
-/// Whether the closed group is discardable, in the user info of the notifications about closing.
-///
-/// A Bool.
+/// A `Bool` in the user info of the notifications about closing a group: whether the group is discardable.
 public let NSUndoManagerGroupIsDiscardableKey = "NSUndoManagerGroupIsDiscardableKey"
 
 extension Notification.Name {
-  /// Posted before a group is opened or closed, before undo and redo, and by `canRedo`, so that late changes can be
-  /// registered.
+  /// Posted by `beginUndoGrouping()`, before a group is closed, before undo and redo, and by `canRedo`, so that an
+  /// observer can register changes that it has held back.
   public static let NSUndoManagerCheckpoint = Notification.Name("NSUndoManagerCheckpointNotification")
   /// After a group was opened.
   public static let NSUndoManagerDidOpenUndoGroup = Notification.Name("NSUndoManagerDidOpenUndoGroupNotification")
@@ -61,12 +56,12 @@ extension Notification.Name {
   public static let NSUndoManagerWillCloseUndoGroup = Notification.Name("NSUndoManagerWillCloseUndoGroupNotification")
   /// After a group was closed, with `NSUndoManagerGroupIsDiscardableKey`.
   ///
-  /// A user interface refreshes its undo command on it, and on those about undo and redo. The object is the manager,
-  /// and the thread is the one that uses it.
+  /// A user interface updates its undo command on it, and on the notifications about undo and redo. The object is the
+  /// manager; it is posted on the thread that uses the manager.
   public static let NSUndoManagerDidCloseUndoGroup = Notification.Name("NSUndoManagerDidCloseUndoGroupNotification")
-  /// Before a group is undone.
+  /// Before a top-level group is undone.
   public static let NSUndoManagerWillUndoChange = Notification.Name("NSUndoManagerWillUndoChangeNotification")
-  /// After a group was undone.
+  /// After a top-level group was undone.
   public static let NSUndoManagerDidUndoChange = Notification.Name("NSUndoManagerDidUndoChangeNotification")
   /// Before a group is redone.
   public static let NSUndoManagerWillRedoChange = Notification.Name("NSUndoManagerWillRedoChangeNotification")

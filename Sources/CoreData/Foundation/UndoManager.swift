@@ -15,11 +15,10 @@
 /// ```
 ///
 /// Every registration belongs to a group, and `undo()` undoes a top-level group. With `groupsByEvent` the first
-/// registration opens one, which ends with the event: with the main queue's turn, with `undo()`, or for a context's
-/// changes with `processPendingChanges()`. It is bound to no queue; use it on one at a time.
+/// registration opens one. It is closed at the end of the main queue's turn, by `undo()`, or for a context's changes by
+/// `processPendingChanges()`. The manager is bound to no queue; use it on one queue at a time.
 ///
-/// A context without an undo manager, which is the default here, registers nothing and needs no memory for it: set one
-/// only where a person can undo.
+/// A context has no undo manager by default, and then keeps no former values: set one only where a user can undo.
 ///
 /// ```text
 /// undoStack            redoStack
@@ -34,7 +33,7 @@
 open class UndoManager: NSObject {
   /// The registrations and closed groups inside a group.
   ///
-  /// A group may contain others: those that were closed while it was open. It is undone as a whole.
+  /// It contains the groups that were closed while it was open, and is undone as a whole.
   final class Group {
     enum Step {
       case action(UndoAction)
@@ -54,7 +53,7 @@ open class UndoManager: NSObject {
   /// another state.
   final var redoStack: [Group] = []
   private var disabledCount = 0
-  /// A registration opened the outermost open group, not `beginUndoGrouping()`.
+  /// Whether a registration, not `beginUndoGrouping()`, opened the outermost open group.
   private var isOpenedByEvent = false
 
   /// A manager without registrations, which keeps any number of groups.
@@ -62,11 +61,10 @@ open class UndoManager: NSObject {
 
   // MARK: Settings
 
-  /// Whether a registration outside of all groups opens one that ends with the event. If not, such a registration
+  /// Whether a registration outside of all groups opens one that ends with the event. If false, such a registration
   /// traps, a context's changes included: open a group first. Default: true.
   ///
-  /// Set it to false where the program decides alone what one undo takes back, and an implicit group would hide a
-  /// mistake.
+  /// Set it to false if the program opens all groups itself, so that a registration outside of them is found.
   open var groupsByEvent = true
 
   /// The number of groups that are kept; the oldest are dropped. 0, the default, keeps all: set a number in a program
@@ -79,10 +77,10 @@ open class UndoManager: NSObject {
   /// ```
   open var levelsOfUndo = 0 { didSet { trim() } }
 
-  /// Kept and without effect: events are turns of the main queue here.
+  /// Kept, without effect: an event is a turn of the main queue here.
   open var runLoopModes: [RunLoop.Mode] = [.default]
 
-  /// Stops registrations until `enableUndoRegistration()` was called equally often.
+  /// Ignores registrations until `enableUndoRegistration()` was called as many times.
   ///
   /// ```swift
   /// context.undoManager?.disableUndoRegistration()
@@ -92,17 +90,14 @@ open class UndoManager: NSObject {
   /// ```
   open func disableUndoRegistration() { disabledCount += 1 }
 
-  /// Reverts one `disableUndoRegistration()`. Traps without one.
-  ///
-  /// Calls nest: registrations are recorded again when each call that disabled them was reverted.
+  /// Reverts one call of `disableUndoRegistration()`. Traps without one. Registrations are recorded again when all
+  /// calls were reverted.
   open func enableUndoRegistration() {
     require(disabledCount > 0, "enableUndoRegistration() was called more often than disableUndoRegistration().")
     disabledCount -= 1
   }
 
-  /// Whether registrations are recorded.
-  ///
-  /// False between `disableUndoRegistration()` and the call that reverts it.
+  /// Whether registrations are recorded: false between `disableUndoRegistration()` and the call that reverts it.
   open var isUndoRegistrationEnabled: Bool { disabledCount == 0 }
 
   // MARK: State
@@ -116,7 +111,7 @@ open class UndoManager: NSObject {
 
   /// How many groups are open, one inside of the other; 0 for none.
   ///
-  /// Inside of a handler of `undo()` it is 1: the group for redo is open.
+  /// In a handler that `undo()` runs it is 1: the group that redoes is open.
   open var groupingLevel: Int { openGroups.count }
 
   /// Whether `undo()` has something to undo.
@@ -130,12 +125,10 @@ open class UndoManager: NSObject {
     return !redoStack.isEmpty
   }
 
-  /// The number of groups that can be undone in a row.
-  ///
-  /// It is at most `levelsOfUndo`, if that is not 0. Open groups do not count.
+  /// The number of closed groups that `undo()` can undo one after the other: at most `levelsOfUndo`, if that is not 0.
   open var undoCount: Int { undoStack.count }
 
-  /// The number of groups that can be redone in a row.
+  /// The number of groups that `redo()` can redo one after the other.
   open var redoCount: Int { redoStack.count }
 
   // MARK: Groups
@@ -163,8 +156,8 @@ open class UndoManager: NSObject {
   /// Closes the innermost group. It becomes a step of the enclosing group, or the next one to undo. An empty group is
   /// dropped. Traps if no group is open.
   ///
-  /// Call it once for each `beginUndoGrouping()`, best in a `defer`: a group that stays open makes `undo()` trap or
-  /// undo too much.
+  /// Call it once for each `beginUndoGrouping()`, for example in a `defer`: if groups stay open, later changes become
+  /// part of them, and `undo()` traps if there are several.
   open func endUndoGrouping() {
     require(!openGroups.isEmpty, "endUndoGrouping() was called without a group being open.")
     post(.NSUndoManagerCheckpoint)
@@ -219,8 +212,8 @@ open class UndoManager: NSObject {
   /// print(counter.value)  // 0; redo() makes it 1 again
   /// ```
   ///
-  /// Do not register changes of managed objects that a context with an undo manager has: it does so itself. Without
-  /// effect while registration is disabled. Traps outside of a group if `groupsByEvent` is false.
+  /// Do not register changes of managed objects: a context with an undo manager registers them. It has no effect while
+  /// registration is disabled. Traps outside of a group if `groupsByEvent` is false.
   ///
   /// - Parameters:
   ///   - target: the object that changed. A handler that captures another object keeps it alive until the group is
@@ -238,10 +231,10 @@ open class UndoManager: NSObject {
     openGroups.last?.steps.append(.action(UndoAction(target, handler)))
   }
 
-  /// Ends the group with the main queue's turn. On Apple's platforms the run loop does this; here a block at the end of
-  /// the main queue does.
+  /// Ends the group with the main queue's turn: by a block at the end of the main queue, where Apple's framework uses
+  /// the run loop.
   private func scheduleEndOfEvent() {
-    // Other threads have no turns to wait for.
+    // On another queue `undo()`, `processPendingChanges()` or the program ends the group.
     guard PerformScope.isOnMainQueue else { return }
     let manager = MainQueueManager(manager: self)
     DispatchQueue.main.async { manager.manager?.endEvent() }
@@ -286,9 +279,10 @@ open class UndoManager: NSObject {
     undoNestedGroup()
   }
 
-  /// Undoes the last closed group: a nested one if a group is open.
+  /// Undoes the last closed group. If a group is open, that is the group which was closed last inside of it; then it
+  /// cannot be redone, and no notification but the checkpoint is posted.
   ///
-  /// For a program that undoes a part of what an open group has so far. `undo()` suits all others.
+  /// Use it to undo a part of the open group, and `undo()` in all other cases.
   open func undoNestedGroup() {
     post(.NSUndoManagerCheckpoint)
     require(!isUndoing && !isRedoing, "undo() was called by what an undo or redo does.")
@@ -339,8 +333,8 @@ open class UndoManager: NSObject {
 
 /// One registered step.
 ///
-/// The closure holds the target weakly, and `target` tells it from others without keeping it alive. An identifier may
-/// be used again after the target is gone; its action does nothing then.
+/// The closure holds the target weakly, and `target` identifies it without keeping it alive. Another object may get the
+/// same identifier after the target is freed; the action does nothing then.
 struct UndoAction {
   let target: ObjectIdentifier
   let run: () -> Void

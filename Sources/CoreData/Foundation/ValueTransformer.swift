@@ -15,9 +15,9 @@ internal import Synchronization
 /// ValueTransformer.setValueTransformer(Reversed(), forName: NSValueTransformerName("Reversed"))
 /// ```
 ///
-/// Register it before a store is opened. It is called on the queue that reads or saves, several at once, and must be
-/// safe for that. What it returns for a value decides what the column holds, so programs that share a store register
-/// the same.
+/// Register it before a store is opened. It is called on the queue that reads or saves, on several queues at once, and
+/// must be safe for that. It decides which bytes the column holds, so all programs that share a store register the same
+/// one.
 ///
 /// Source: Apple's documentation of `ValueTransformer`.
 open class ValueTransformer: NSObject {
@@ -34,9 +34,9 @@ open class ValueTransformer: NSObject {
 
   /// Registers a transformer under the name that models use; nil removes the name. Any thread.
   ///
-  /// A name that nothing is registered under means keyed archiving: values that another transformer wrote read as their
-  /// bytes then, and new ones are written in another form, with a warning on the standard error. So register it before
-  /// the first store is opened, in each program. Replacing one does not change values that objects have in memory.
+  /// Without a transformer under an attribute's name values are keyed archives: what a transformer wrote is then read
+  /// as its bytes, and new values are written in another form, with one warning for each name on standard error. So
+  /// register it before the first store is opened, in each program. Values that objects have in memory do not change.
   ///
   /// - Parameters:
   ///   - transformer: one object for all attributes with the name, used from several threads.
@@ -72,20 +72,19 @@ open class ValueTransformer: NSObject {
 
   /// Turns a stored value into the object. The default returns it unchanged.
   ///
-  /// Called when a row is read, on the queue that reads. Nil leaves the bytes as the property's value. Contexts of one
-  /// coordinator share the object, so return one that nobody changes.
+  /// Called when a row is read, on the queue that reads. If it returns nil, the property's value is the bytes. Contexts
+  /// of one coordinator share the object, so return an immutable one.
   open func reverseTransformedValue(_ value: Any?) -> Any? { value }
 }
 
-/// Gives `ValueTransformer` the initialiser by name: a protocol's initialiser may return an existing object.
-///
-/// Nothing else needs to conform.
+/// Gives `ValueTransformer` the initialiser by name: a protocol's initialiser may return an existing object. No other
+/// type needs to conform.
 public protocol ValueTransformerLookup {}
 
 extension ValueTransformer: ValueTransformerLookup {}
 
 extension ValueTransformerLookup where Self: ValueTransformer {
-  /// The transformer that is registered under a name; nil if none of this class is.
+  /// The transformer that is registered under a name; nil if there is none, or it is not of this class.
   ///
   /// ```swift
   /// let json = ValueTransformer(forName: .jsonTransformerName)
@@ -98,15 +97,16 @@ extension ValueTransformerLookup where Self: ValueTransformer {
   }
 }
 
-/// Stores objects as keyed archives, and only reads those whose classes are allowed, before any object is made.
+/// Stores objects as keyed archives, and reads an archive only if all its classes are allowed. The check comes before
+/// any object is made.
 ///
-/// Objects inside of the archived one are of the allowed classes, too, or of Foundation's classes for values and
-/// collections. A subclass whose objects have others inside names the classes of these as well: `[Palette.self,
-/// Colour.self]`. This is stricter than Apple's class, which leaves it to an object's `init(coder:)` what it reads.
+/// Objects inside of the archived one must be of the allowed classes too, or of Foundation's classes for values and
+/// collections: for a palette of colours `allowedTopLevelClasses` is `[Palette.self, Colour.self]`. Apple's class is
+/// less strict: there an object's `init(coder:)` decides which classes it reads.
 ///
-/// Its directions follow its name and so are the opposite of other transformers': `transformedValue(_:)` reads the
-/// stored archive, `reverseTransformedValue(_:)` writes it. Source: Apple's documentation of
-/// `NSSecureUnarchiveFromDataTransformer`.
+/// As its name says, it transforms an archive into an object, the opposite of other transformers:
+/// `transformedValue(_:)` reads the stored archive, `reverseTransformedValue(_:)` writes it. Source: Apple's
+/// documentation of `NSSecureUnarchiveFromDataTransformer`.
 ///
 /// ```swift
 /// final class Palette: NSObject, NSSecureCoding {
@@ -124,8 +124,8 @@ extension ValueTransformerLookup where Self: ValueTransformer {
 /// ValueTransformer.setValueTransformer(PaletteTransformer(), forName: NSValueTransformerName("PaletteTransformer"))
 /// ```
 ///
-/// Use it rather than plain archiving wherever the file may come from elsewhere: an archive names the classes that are
-/// created from it.
+/// Use it rather than plain archiving if the store's file may come from elsewhere: an archive decides which classes of
+/// the program are created.
 open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
   /// The classes that an archive's object may have, or inherit from. A subclass overrides it.
   ///
@@ -152,8 +152,8 @@ open class NSSecureUnarchiveFromDataTransformer: ValueTransformer {
 
   /// The archive of an object; nil if it does not support secure coding.
   open override func reverseTransformedValue(_ value: Any?) -> Any? {
-    // Foundation on Linux ends the process for other objects. The error of one that cannot be archived has no place
-    // here.
+    // Foundation on Linux ends the process for other objects. This method cannot throw, so an error becomes nil, and
+    // the save refuses the value.
     guard let value, (value as AnyObject) is any NSSecureCoding else { return nil }
     return try? NSKeyedArchiver.archivedData(withRootObject: value, requiringSecureCoding: true)
   }
@@ -176,7 +176,7 @@ public struct NSValueTransformerName: RawRepresentable, Hashable, Sendable {
   public static let jsonTransformerName = NSValueTransformerName("JSONValueTransformer")
   /// The name that models give to `NSSecureUnarchiveFromDataTransformer`.
   ///
-  /// Nothing is registered under it at first: values are then archived by keys all the same, and read without a list of
-  /// allowed classes. Register a subclass under it to have its classes checked.
+  /// Nothing is registered under it at first: values are keyed archives all the same, and are read without a check of
+  /// their classes. Register a subclass under it to have the classes checked.
   public static let secureUnarchiveFromDataTransformerName = NSValueTransformerName("NSSecureUnarchiveFromData")
 }
