@@ -20,7 +20,7 @@ internal import Synchronization
 /// Opening a store with `NSMigratePersistentStoresAutomaticallyOption` migrates it in place and is enough for most
 /// changes. Use a manager to set `userInfo` for policies, to cancel, and to keep the old file.
 ///
-/// The source is opened read-only and never changed. A migration needs space for a second store. Changes that another
+/// The source is never changed. A migration needs space for a second store. Changes that another
 /// program makes to the source meanwhile are not in the new store; a migration by options, when a store is opened,
 /// locks the source.
 ///
@@ -83,7 +83,7 @@ open class NSMigrationManager: NSObject {
   /// - Parameters:
   ///   - sourceURL: the file of the old store.
   ///   - sourceType: its type: `NSSQLiteStoreType`, or that of an app's own store class.
-  ///   - options: those with which the old store is opened; it is read-only in any case.
+  ///   - options: the options with which the old store is opened.
   ///   - mappings: the mapping of each entity; nil is error 134140.
   ///   - destinationURL: the file of the new store, which must not be the source (134160).
   ///   - destinationType: the type of the new store, which may differ.

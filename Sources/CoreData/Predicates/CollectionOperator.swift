@@ -15,7 +15,7 @@
 ///
 /// In SQL an operator becomes a subquery with an aggregate,
 /// `(SELECT COUNT(*) FROM ZBOOK t1 WHERE t1.ZAUTHOR = t0.Z_PK)`; those that join several collections exist in memory
-/// only. The functions `sum:` and `average:` differ from `@sum` and `@avg`: `average:` does not count nil.
+/// only. The function `average:` differs from `@avg`: it divides by the number of members that are not nil.
 ///
 /// Source: Key-Value Coding Programming Guide, "Using Collection Operators"; `@avg` divides by the number of all
 /// members there too.

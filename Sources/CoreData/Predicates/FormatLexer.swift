@@ -274,7 +274,7 @@ struct FormatLexer {
   }
 
   /// The text up to the closing quote. The other kind of quote is an ordinary character inside of it, and so are `%@`,
-  /// `%K` and `%%`: nothing is substituted inside of quotes, which is why text from users belongs into arguments.
+  /// `%K` and `%%`: nothing is substituted inside of quotes.
   private mutating func quoted(by quote: Unicode.Scalar) throws -> String {
     let start = position
     position += 1
@@ -361,9 +361,9 @@ struct FormatLexer {
     while let character = peek(), isDigit(character) { position += 1 }
   }
 
-  /// Nil if what follows is something else, such as a comparison.
+  /// Data, `<00ff>`; nil if something else follows, such as a comparison.
   ///
-  /// Data prints as `<00ff>`, and `<` is also the comparison, so this looks ahead: only an even number of hexadecimal
+  /// `<` is also the comparison, so this looks ahead: only an even number of hexadecimal
   /// digits, more than none, right between the two signs is data. Put a space behind `<` where a number follows in a
   /// text that also has `>`. Empty data is the symbol `<>`, which the parser takes for data where it expects a value.
   private mutating func data() -> FormatToken.Kind? {

@@ -10,9 +10,9 @@ internal import Synchronization
 /// print((\Book.title as AnyKeyPath)._kvcKeyPathString ?? "")
 /// ```
 ///
-/// Names are asked for by `NSSortDescriptor(keyPath:ascending:)`, `NSExpression(forKeyPath:)`, `#Predicate` and
-/// `observe(_:)`. The first question about a class looks through the program's tables, which takes longer than the
-/// following ones; answers are kept as long as the process lives.
+/// `NSSortDescriptor(keyPath:ascending:)`, `NSExpression(forKeyPath:)`, `#Predicate` and `observe(_:)` need the names.
+/// The first look-up for a class searches the program's tables, which takes longer than later ones; results are kept as
+/// long as the process lives.
 public enum KeyPathNames {
   /// `@unchecked Sendable`: key paths and types are immutable, and the tables are used under a lock only.
   private struct Tables: @unchecked Sendable {
@@ -31,8 +31,8 @@ public enum KeyPathNames {
   /// Adds names for key paths that no table has, such as those of private properties. A later name for a key path
   /// replaces an earlier one.
   ///
-  /// Call it before the first use of a key path, for example in the class's `static let`. A table that the class has
-  /// goes first where a property is looked for by its name.
+  /// Call it before the first use of a key path, for example at the program's start. A property that is looked up by
+  /// its name is searched in the class's table first.
   ///
   /// - Parameter names: the property's name for each key path. A path of several steps may have a name with dots.
   public static func register(_ names: [AnyKeyPath: String]) {
@@ -147,15 +147,13 @@ private struct ClassTable: @unchecked Sendable {
 /// }
 /// ```
 ///
-/// The first question for a key path's name finds all conforming types of the program; nothing has to be registered.
 /// Declare the type public or `@usableFromInline`, since optimised builds remove types that nothing refers to.
 ///
 /// The table makes `\Person.name` usable in `NSSortDescriptor(keyPath:ascending:)`, `NSExpression(forKeyPath:)` and
-/// predicates. So is `\Employee.name` if Employee inherits from Person, and `\Person.team?.name` if Team has a table
-/// too.
+/// predicates, and `\Employee.name` too if Employee inherits from Person. `\Person.team?.name` needs a table of Team.
 ///
-/// A computed property in the table can be read by name: by `value(forKey:)`, and so by predicates in memory, sort
-/// descriptors and sections.
+/// `value(forKey:)` finds a computed property in the table, so predicates in memory, sort descriptors and sections can
+/// use it.
 ///
 /// The types are found by their conformance records in the program's memory, as Swift's own casts find them, so a table
 /// needs no call that registers it, and a library that is loaded later may bring more.
@@ -166,7 +164,7 @@ public protocol ManagedKeyPathTable {
   static var objectClass: NSManagedObject.Type { get }
   /// The property names by key path.
   ///
-  /// Read once for each class. Private properties cannot be listed outside of their file: register them by hand.
+  /// Read once for each class. A table in another file cannot list private properties: use `KeyPathNames.register(_:)`.
   static var keyPaths: [AnyKeyPath: String] { get }
   /// The class's own methods `validateNAME(_:)`, by the names of the properties that they validate. Default: none.
   ///
@@ -175,7 +173,7 @@ public protocol ManagedKeyPathTable {
 }
 
 extension ManagedKeyPathTable {
-  /// No methods: the model's rules alone validate the class.
+  /// No methods: only the model's rules validate objects of the class.
   public static var validations: [String: ManagedValidation] { [:] }
 }
 
@@ -185,10 +183,7 @@ extension ManagedKeyPathTable {
 public typealias ManagedValidation =
   (NSManagedObject, AutoreleasingUnsafeMutablePointer<AnyObject?>) throws -> Void
 
-/// The pointer in the signature of `validateNAME(_:)`, which Swift has on Apple's platforms only. Nothing is released
-/// by it here.
-///
-/// It lets the same source compile here and on a Mac.
+/// The pointer in the signature of `validateNAME(_:)`, so that the same source compiles on Linux and on a Mac.
 public typealias AutoreleasingUnsafeMutablePointer<Pointee> = UnsafeMutablePointer<Pointee>
 
 extension AnyKeyPath {

@@ -12,8 +12,8 @@
 /// print(long.evaluate(with: book), long.canonicalFormat)  // … pages > 500
 /// ```
 ///
-/// `NSPredicate(format:)` makes it from text; a cast with `as? NSComparisonPredicate` gives its parts to code that
-/// looks into predicates, such as a store of one's own.
+/// `NSPredicate(format:)` makes one from text. Code that translates predicates, such as a program's own store class,
+/// casts with `as? NSComparisonPredicate` and reads the parts.
 ///
 /// Any thread may evaluate it. Evaluation on a managed object reads the object and may fire its fault: do it on the
 /// queue of the object's context. In a fetch from an SQL store the predicate becomes a condition of the statement; what
@@ -24,9 +24,9 @@ open class NSComparisonPredicate: NSPredicate {
   /// The comparison of strings. Without options it is by bytes. Raw values are Apple's.
   ///
   /// In a format they are letters in brackets behind the operator, `title BEGINSWITH[cd] "é"`. They apply to both
-  /// sides, and to operators on texts, `==`, `!=`, the orders, IN and BETWEEN. In SQL an option costs the use of an
-  /// index: `title ==[c] %@` becomes `cd_fold(ZTITLE, 1) = ?`, which reads every row. Where such comparisons are
-  /// frequent, store the folded text in a derived attribute `canonical:(title)` with an index, and compare with that.
+  /// sides of every operator that compares texts. In SQL no index serves a comparison with `[c]` or `[d]`:
+  /// `title ==[c] %@` becomes `cd_fold(ZTITLE, 1) = ?`, which reads every row. If such comparisons are frequent, store
+  /// the folded text in a derived attribute `canonical:(title)` with an index, and compare with that.
   ///
   /// ```swift
   /// let found = NSComparisonPredicate(
@@ -42,8 +42,7 @@ open class NSComparisonPredicate: NSPredicate {
 
     /// `[c]`: Unicode case folding.
     ///
-    /// By full mappings, so "ß" equals "SS" and "Σ" equals "ς". Turkish rules are not applied: "I" equals "i" on every
-    /// machine.
+    /// "ß" equals "SS" and "Σ" equals "ς". Turkish rules are not applied: "I" equals "i" on every machine.
     public static let caseInsensitive = Options(rawValue: 1)
     /// `[d]`: ignores accents and other combining marks.
     ///
@@ -52,17 +51,16 @@ open class NSComparisonPredicate: NSPredicate {
     public static let diacriticInsensitive = Options(rawValue: 2)
     /// `[n]`: promises normalised strings, which are compared by bytes.
     ///
-    /// Nothing is checked or normalised, and it adds nothing to a comparison without options, which is by bytes
-    /// already.
+    /// It has no effect: a comparison without options is by bytes already, and no string is checked or normalised.
     public static let normalized = Options(rawValue: 4)
-    /// `[l]`: by the locale. Accepted and without effect, since comparisons here use no locale.
+    /// `[l]`: by the locale. Accepted, without effect: comparisons use no locale.
     public static let localeSensitive = Options(rawValue: 8)
   }
 
-  /// The part that a collection on the left takes. Raw values are Apple's.
+  /// How a collection on the left is compared: as a whole, or member by member. Raw values are Apple's.
   ///
   /// It applies to the left side only: `"Emma" == ANY books.title` is not possible, and is written
-  /// `"Emma" IN books.title`. NONE is no modifier of its own: a format makes NOT ANY of it.
+  /// `"Emma" IN books.title`. There is no modifier for NONE: a format makes NOT ANY of it.
   public enum Modifier: UInt, Sendable {
     /// The left value is compared as a whole.
     ///
@@ -74,10 +72,10 @@ open class NSComparisonPredicate: NSPredicate {
     /// In SQL it asks for a member that fails:
     /// `NOT (EXISTS (SELECT 1 FROM ZBOOK t1 WHERE t1.ZAUTHOR = t0.Z_PK AND …))`.
     case all = 1
-    /// `ANY`, `SOME`: one member must compare true.
+    /// `ANY`, `SOME`: at least one member must compare true.
     ///
-    /// In SQL: `EXISTS (SELECT 1 FROM ZBOOK t1 WHERE t1.ZAUTHOR = t0.Z_PK AND (t1.ZPAGES > ?))`. Two ANYs may mean two
-    /// members; SUBQUERY puts two conditions on one.
+    /// In SQL: `EXISTS (SELECT 1 FROM ZBOOK t1 WHERE t1.ZAUTHOR = t0.Z_PK AND (t1.ZPAGES > ?))`. Two ANYs may be
+    /// true for two different members; SUBQUERY puts both conditions on one.
     case any = 2
   }
 
@@ -118,8 +116,8 @@ open class NSComparisonPredicate: NSPredicate {
     /// `MATCHES`: the whole string matches a regular expression in ICU's syntax.
     ///
     /// SQL: `cd_matches(ZTITLE, ?, 0)`, which reads every row. An invalid pattern matches nothing in memory and makes a
-    /// fetch from SQL throw 134070. A pattern such as `(a+)+$` can take seconds for one text: do not take patterns from
-    /// strangers.
+    /// fetch from SQL throw 134070. A pattern such as `(a+)+$` can take seconds for one text: do not accept patterns
+    /// from untrusted users.
     case matches = 6
     /// `LIKE`: the whole string matches a pattern with `*`, `?` and backslash.
     ///
@@ -157,11 +155,11 @@ open class NSComparisonPredicate: NSPredicate {
   public let leftExpression: NSExpression
   /// The side that is compared with: mostly a constant, or a collection of constants.
   public let rightExpression: NSExpression
-  /// Whether and how a collection on the left is compared member by member.
+  /// How a collection on the left is compared.
   public let comparisonPredicateModifier: Modifier
-  /// The comparison that is made.
+  /// The operator, such as `.lessThan`.
   public let predicateOperatorType: Operator
-  /// The comparison of strings.
+  /// How strings are compared; none for their bytes.
   public let options: Options
 
   let comparison: Comparison
@@ -169,13 +167,13 @@ open class NSComparisonPredicate: NSPredicate {
   /// A comparison of two expressions. A constant right side is prepared once: a pattern is compiled, a collection
   /// hashed.
   ///
-  /// The options of operators that compare no texts are kept and without effect. Nothing is thrown here: a pattern that
-  /// is no regular expression, or a BETWEEN without two bounds, never matches.
+  /// The parts are not checked: options have no effect on operators that compare no texts, and an invalid regular
+  /// expression or a BETWEEN without two bounds never matches.
   ///
   /// - Parameters:
-  ///   - leftExpression: the side that a modifier takes apart.
-  ///   - rightExpression: the side that is prepared if it is a constant.
-  ///   - modifier: `.direct`, or ANY or ALL for a collection on the left.
+  ///   - leftExpression: the side to which the modifier applies.
+  ///   - rightExpression: the side that it is compared with.
+  ///   - modifier: `.direct`, or `.any` or `.all` for a collection on the left.
   ///   - type: the operator.
   ///   - options: how texts are compared; by bytes without any.
   public init(
@@ -199,7 +197,8 @@ open class NSComparisonPredicate: NSPredicate {
     holds(in: EvaluationContext(object: object, variables: [:]))
   }
 
-  /// The same with values for variables, by name without `$`. A variable without a value traps.
+  /// Whether the comparison holds for an object, with values for variables, by name without `$`. A variable without a
+  /// value traps.
   open override func evaluate(with object: Any?, substitutionVariables bindings: [String: Any]?) -> Bool {
     holds(in: EvaluationContext(object: object, variables: bindings ?? [:]))
   }

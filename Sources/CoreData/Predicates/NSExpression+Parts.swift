@@ -1,5 +1,5 @@
-/// The parts of an expression, for code that looks into predicates: a store of one's own that turns them into another
-/// query language, or a user interface that shows them.
+/// The parts of an expression, for code that translates or shows predicates: a program's own store class, or a user
+/// interface.
 ///
 /// Each property has a value for some kinds only. Apple's raises an exception for the others; here they give nil or an
 /// empty text, so switch over `expressionType` first.
@@ -12,8 +12,7 @@ extension NSExpression {
   /// if total.expressionType == .function { print(total.function, argument?.keyPath ?? "") }  // sum: pages
   /// ```
   ///
-  /// `a + b` is a function like `add:to:(a, b)`. An expression of a class of one's own has the type of the initialiser
-  /// that made it.
+  /// `a + b` is the function `add:to:(a, b)`. An instance of a subclass has the type of the initialiser that made it.
   public var expressionType: ExpressionType {
     switch node {
     case .constant: .constantValue

@@ -13,9 +13,9 @@
 /// print(NSExpression(forConditional: more, trueExpression: words, falseExpression: NSExpression(forConstantValue: 0)))
 /// ```
 ///
-/// `NSExpression(format:)` makes most of them from text. Evaluated in memory an expression fills the objects that it
-/// reads; as a column, a sort key or a side of a comparison SQL stores compute it in the database, or the fetch throws
-/// 134070. Any thread may use one.
+/// `NSExpression(format:)` makes most of them from text. Evaluation in memory fires the faults of the objects that it
+/// reads, so it belongs on their context's queue. In a fetch SQL stores compute an expression in the database, or throw
+/// 134070 if SQL cannot express it.
 ///
 /// Source: https://developer.apple.com/documentation/foundation/nsexpression
 open class NSExpression: NSObject, NSCopying {
@@ -51,8 +51,8 @@ open class NSExpression: NSObject, NSCopying {
     case fetchRequest = 50
   }
 
-  /// The body of a block expression. It gets the evaluated object, the arguments' values (numbers as `NSNumber`,
-  /// `NSNull` for nil) and the variables by name. It returns the value; `NSNull` stands for nil.
+  /// The closure of a block expression. It gets the evaluated object, the arguments' values (numbers as `NSNumber`,
+  /// `NSNull` for nil) and the variables by name, and returns the value, `NSNull` for nil.
   public typealias Block = (Any?, [Any], NSMutableDictionary?) -> Any
 
   /// The only state, and immutable: that makes an expression safe on any thread as long as its constants are.
@@ -66,16 +66,14 @@ open class NSExpression: NSObject, NSCopying {
     super.init()
   }
 
-  /// A constant. Nil and `NSNull` both mean no value; a collection is one constant. An optional inside of the value
-  /// that is nil is `NSNull`, as on Apple's platforms.
+  /// A constant. Nil and `NSNull` both mean no value; a collection is one constant.
   ///
   /// ```swift
   /// let limit = NSExpression(forConstantValue: 500)
   /// let titles = NSExpression(forConstantValue: ["Emma", "Persuasion"])  // one collection
   /// ```
   ///
-  /// In SQL a constant is bound as a parameter, so expressions that differ in their constants only share one prepared
-  /// statement.
+  /// In SQL a constant is bound as a parameter, so fetches that differ only in constants share one prepared statement.
   ///
   /// - Parameter value: a number, text, date, UUID, URL, data, managed object or its ID, or a collection of these; nil
   ///   for none. A mutable value is kept as it is: do not change it afterwards.
@@ -111,8 +109,8 @@ open class NSExpression: NSObject, NSCopying {
   /// print(writer.keyPath)  // author.name
   /// ```
   ///
-  /// The compiler checks the properties, which a text would leave to the fetch. The name is looked up once for each key
-  /// path of the program.
+  /// The compiler checks the names, which for a text only the fetch does. The name is looked up once for each key path
+  /// of the program.
   public convenience init<Root, Value>(forKeyPath keyPath: KeyPath<Root, Value>) {
     guard let name = keyPath._kvcKeyPathString else {
       fatalError("NSExpression(forKeyPath:): \(keyPath) has no name; use the string form.")
@@ -134,7 +132,7 @@ open class NSExpression: NSObject, NSCopying {
     self.init(node: .variable(name))
   }
 
-  /// A predefined function: `NSExpression(forFunction: "sum:", arguments: [NSExpression(forKeyPath: "amount")])`.
+  /// A call of a predefined function.
   ///
   /// ```swift
   /// let longest = NSExpression(forFunction: "max:", arguments: [NSExpression(forKeyPath: "books.pages")])
@@ -172,10 +170,10 @@ open class NSExpression: NSObject, NSCopying {
     self.init(node: .function(name: name, operand: nil, arguments: arguments.map(NSExpression.wrapping)))
   }
 
-  /// A method of the value of `target`: `FUNCTION(name, "uppercaseString")`. Common methods of strings, numbers, dates
-  /// and collections exist, `valueForKeyPath:`, and the predefined functions with `target` as their first argument. An
-  /// unknown name traps; for a variable only when the expression is evaluated, since mapping models call methods of
-  /// `$manager` and `$entityPolicy`.
+  /// A call of a method of the value of `target`, which a format writes `FUNCTION(name, "uppercaseString")`. The
+  /// methods in the list below exist, `valueForKeyPath:`, and the predefined functions with `target` as their first
+  /// argument. An unknown name traps; for a variable only when the expression is evaluated, since mapping models call
+  /// methods of `$manager` and `$entityPolicy`.
   ///
   /// ```swift
   /// let upper = NSExpression(
@@ -243,7 +241,8 @@ open class NSExpression: NSObject, NSCopying {
     self.init(node: .set(.intersect, left, right))
   }
 
-  /// The members of `left` that `right` lacks. Not supported in fetches from SQLite over relationships.
+  /// The members of `left` that `right` lacks. Not supported in fetches from SQL stores over relationships (134070):
+  /// use `SUBQUERY(books, $b, NOT $b IN %@)`.
   ///
   /// ```swift
   /// let others = NSExpression(
@@ -263,8 +262,8 @@ open class NSExpression: NSObject, NSCopying {
   /// print((long.expressionValue(with: author, context: nil) as? [Book])?.count ?? 0)
   /// ```
   ///
-  /// `SUBQUERY(books, $book, …)` in a format says the same. It is the way to put several conditions on the same member:
-  /// ANY finds one member for each of them.
+  /// A format writes it `SUBQUERY(books, $book, …)`. Use it to put several conditions on the same member: two ANYs may
+  /// be true for two different members.
   ///
   /// - Parameters:
   ///   - collection: mostly the key path of a to-many relationship.
@@ -294,7 +293,7 @@ open class NSExpression: NSObject, NSCopying {
   }
 
   /// A value that a closure computes from the evaluated object, the arguments' values and the variables. A fetch from
-  /// SQLite that has one throws 134070. The closure is called on the thread that evaluates, once for each object.
+  /// an SQL store throws 134070 for it. The closure is called on the thread that evaluates, once for each object.
   ///
   /// ```swift
   /// let length = NSExpression(
@@ -308,26 +307,26 @@ open class NSExpression: NSObject, NSCopying {
 
   /// The evaluated object itself: `SELF`.
   ///
-  /// It is the left side of `SELF IN %@`, which finds objects by themselves or their IDs. In SQL it is the row's key.
+  /// It is the left side of `SELF IN %@`, where the argument holds objects or object IDs. In SQL it is the row's key.
   open class func expressionForEvaluatedObject() -> NSExpression {
     NSExpression(node: .evaluatedObject)
   }
 
-  /// `ANYKEY`, which formats accept. Its value is nil.
-  ///
-  /// Apple's documentation says no more of it either; Spotlight's queries use it. SQL generation refuses it (134070).
+  /// `ANYKEY`, which Spotlight's queries use. Its value is nil, and a fetch from an SQL store throws 134070 for it.
   open class func expressionForAnyKey() -> NSExpression {
     NSExpression(node: .anyKey)
   }
 
-  /// The expression's value: numbers as `NSNumber`, the values of a set's members as a set.
+  /// The expression's value. Numbers are `NSNumber`; a key path through a to-many relationship gives a set of the
+  /// members' values, each once, or an ordered set if the relationship is ordered.
   ///
   /// ```swift
   /// let price = NSExpression(format: "pages * $CENTS")
   /// print(price.expressionValue(with: book, context: ["CENTS": 3]) ?? 0)
   /// ```
   ///
-  /// Nil where a key path leads to nothing. It fills the objects that it reads: call it on their context's queue.
+  /// Nil if a key path leads to no value. It fires the faults of the objects that it reads: call it on their context's
+  /// queue.
   ///
   /// - Parameters:
   ///   - object: the object to which `SELF` and key paths refer.

@@ -8,20 +8,18 @@
 /// ```
 ///
 /// In a fetch from an SQL store it is evaluated once, before the statement, and its result is bound to it: objects
-/// become their keys. Evaluated in memory, in a filter of an array, it fetches once for each object. Where a condition
-/// through a relationship can say the same, that is one statement instead of two.
+/// become their keys. Evaluated in memory, in a filter of an array, it fetches once for each object. Prefer a condition
+/// through a relationship if there is one: it takes one statement instead of two.
 ///
 /// Source: Apple's documentation of `NSFetchRequestExpression`.
 public final class NSFetchRequestExpression: NSExpression {
-  /// The expression whose value is the `NSFetchRequest`.
-  ///
-  /// Mostly a constant; in mapping models a call of the migration manager.
+  /// The expression whose value is the `NSFetchRequest`: mostly a constant; in mapping models a call of the migration
+  /// manager.
   public let requestExpression: NSExpression
-  /// The expression whose value is the `NSManagedObjectContext` that fetches, on its queue.
-  ///
-  /// Evaluate the expression on this context's queue.
+  /// The expression whose value is the `NSManagedObjectContext` that fetches. Evaluate the whole expression on this
+  /// context's queue.
   public let contextExpression: NSExpression
-  /// Whether the value is the number of objects.
+  /// Whether the value is the number of objects, not the objects.
   public let isCountOnlyRequest: Bool
 
   /// The class is a block expression for all code that walks trees, so that Predicates does not depend on contexts; the

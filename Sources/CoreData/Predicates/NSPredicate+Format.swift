@@ -26,8 +26,8 @@ extension PredicateFormatInitializable {
   /// such a name is written `#in`. ANY, ALL and NONE ask for members of a to-many relationship:
   /// `ANY books.pages > 500`. Two conditions on the same member need SUBQUERY.
   ///
-  /// Parsing takes time proportional to the text. Where one text is used again and again, parse it once with variables
-  /// and fill them with `withSubstitutionVariables(_:)`. Any thread may make a predicate.
+  /// Parsing takes time proportional to the text. To use one text with many values, parse it once with variables and
+  /// replace them with `withSubstitutionVariables(_:)`. Any thread may make a predicate.
   ///
   /// An invalid format is a programming error and traps; use `NSPredicate.parse(format:arguments:)` for text that a
   /// user wrote. `NSPredicate` is Foundation's class: CoreData adds what Foundation on Linux lacks.
@@ -61,8 +61,8 @@ extension PredicateFormatInitializable {
     self = NSPredicate.trapping(format, .list(arguments)) as! Self  // On NSPredicate; a subclass cannot be made so.
   }
 
-  /// A predicate from its textual form with the arguments in an array, for text and values that a program puts
-  /// together. Traps if the format is invalid.
+  /// A predicate from its textual form with the arguments in an array, for a format that the program puts together at
+  /// run time. Traps if the format is invalid.
   ///
   /// ```swift
   /// let conditions = ["pages > %@": 100, "title BEGINSWITH %@": "E"] as [String: Any]
@@ -79,11 +79,11 @@ extension PredicateFormatInitializable {
     self = NSPredicate.trapping(format, .list(argumentArray ?? [])) as! Self  // On NSPredicate, as above.
   }
 
-  /// A predicate from its textual form with the arguments in a C list; objects are passed as `CVarArg` passes them. For
-  /// functions that get such a list themselves. Traps if the format is invalid.
+  /// A predicate from its textual form with the arguments in a C list, for functions that get such a list themselves.
+  /// Objects are passed as `CVarArg` passes them. Traps if the format is invalid.
   ///
   /// A specifier has to fit the argument's type, as with `printf`: `%d` for an `Int32`, `%ld` for an `Int`. A wrong one
-  /// reads other memory, which nothing can notice. Prefer the initialiser with an array.
+  /// reads other memory without an error. Prefer the initialiser with an array.
   public init(format: String, arguments: CVaListPointer) {
     self = NSPredicate.trapping(format, .pointer(arguments)) as! Self  // On NSPredicate, as above.
   }
@@ -130,9 +130,8 @@ extension NSPredicate {
   }
 }
 
-/// Gives `NSExpression` initialisers that return what the text says, which may be an `NSFetchRequestExpression`.
-///
-/// Nothing else needs to conform.
+/// Gives `NSExpression` the initialisers with a format, which may return a subclass, `NSFetchRequestExpression`. No
+/// other type needs to conform.
 public protocol ExpressionFormatInitializable {}
 
 extension NSExpression: ExpressionFormatInitializable {}
@@ -154,7 +153,7 @@ extension ExpressionFormatInitializable {
   /// print(hours, count)
   /// ```
   ///
-  /// A derivation in a model and a column of a dictionary fetch are written so.
+  /// Use it for a derivation in a model and for a column of a dictionary fetch.
   public init(format: String, _ arguments: Any?...) {
     self = NSExpression.trapping(format, .list(arguments)) as! Self  // On NSExpression; not on a subclass.
   }

@@ -1,7 +1,7 @@
 /// The kind of a predicate, Foundation's own classes included.
 ///
-/// Whatever walks a predicate switches over it: SQL generation, the evaluation on rows in memory, archiving, printing,
-/// substitution. Foundation's classes on Linux have no common way to tell them apart, so `kind` does it once.
+/// All code that walks a predicate switches over it: SQL generation, the evaluation on rows in memory, archiving,
+/// printing, substitution. Foundation's classes on Linux have no property that tells them apart.
 ///
 /// ```text
 /// text        FormatLexer, FormatParser   \
@@ -23,7 +23,7 @@ package enum PredicateKind {
 }
 
 extension NSPredicate {
-  /// The predicate's kind. It costs a few casts, so ask once and switch.
+  /// The predicate's kind. It costs a few casts, so read it once.
   ///
   /// Foundation's own constant predicates have no public class; they are recognised by comparing, after the classes of
   /// this module, whose `isEqual` is known.
@@ -61,8 +61,8 @@ extension NSPredicate {
   /// request.predicate = template.withSubstitutionVariables(["NAME": "Jane Austen", "PAGES": 100])
   /// ```
   ///
-  /// A text is parsed once, and used with other values each time. On Apple's platforms the result is of the receiver's
-  /// type.
+  /// Parse a format once and use the result with different values. On Apple's platforms the result has the receiver's
+  /// class.
   ///
   /// - Parameter variables: the values, by name without `$`. Other variables stay, and so do those that a SUBQUERY
   ///   binds.

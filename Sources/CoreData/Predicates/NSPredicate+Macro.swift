@@ -7,18 +7,18 @@ extension PredicateFormatInitializable {
   /// request.predicate = predicate
   /// ```
   ///
-  /// Nil if it has parts that no `NSPredicate` has: properties without a key path name, regular expressions,
-  /// subscripts, type checks, predicates inside predicates. A request with nil fetches all objects, so check it, or
-  /// make the request with `NSFetchRequest(where:sortedBy:)`, which throws. `String.count` counts UTF-16 units here.
+  /// Nil if a part has no counterpart in `NSPredicate`: properties without a key path name, regular expressions,
+  /// subscripts, type checks, predicates inside predicates. A request whose predicate is nil fetches all objects, so
+  /// check the result, or make the request with `NSFetchRequest(where:sortedBy:)`, which throws. `String.count` counts
+  /// UTF-16 units here.
   ///
-  /// The compiler checks properties and types, which a format leaves to the fetch. Closures over local variables
-  /// capture their values when the macro is evaluated:
+  /// The compiler checks properties and types, which for a format only the fetch does. Local variables are captured
+  /// with the values that they have when the macro is evaluated:
   ///
   /// ```swift
-  /// let minimum = 300
-  /// let request = NSFetchRequest<Author>(entityName: "Author")
-  /// request.predicate = NSPredicate(
-  ///   #Predicate<Author> { author in author.name != nil && author.name == "Jane Austen" && minimum > 3 })
+  /// let minimum: Int64 = 300
+  /// let request = NSFetchRequest<Book>(entityName: "Book")
+  /// request.predicate = NSPredicate(#Predicate<Book> { $0.pages >= minimum })
   /// ```
   ///
   /// Source: https://developer.apple.com/documentation/foundation/nspredicate/init(_:)

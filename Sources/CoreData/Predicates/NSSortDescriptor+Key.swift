@@ -16,15 +16,14 @@ extension SortDescriptorKeyInitializable {
   /// let books = try context.fetch(request)
   /// ```
   ///
-  /// Texts are compared by their bytes: "Z" comes before "a", and "ä" behind both. A key path may cross to-one
+  /// Texts are compared by their bytes: "Z" comes before "a", and "a" before "ä". A key path may cross to-one
   /// relationships; a to-many one makes a fetch throw 134070. The key "objectID" sorts saved objects in the order in
   /// which their keys were given.
   ///
   /// In SQL stores the descriptors become ORDER BY, `ORDER BY t1.ZNAME ASC, t0.ZPAGES DESC`, with a join for each
   /// relationship on the way. An index over the same attributes in the same directions saves the sorting, and with a
-  /// limit most of the reading too. Transient properties cannot be sorted by in SQL (134070). Rows that are equal by
-  /// all descriptors have no order that is the same each time: add "objectID" as the last one where pages of results
-  /// follow each other.
+  /// limit most of the reading too. SQL cannot sort by transient properties (134070). The order of rows that are equal
+  /// by all descriptors may differ between fetches: add "objectID" as the last descriptor if you fetch a list in pages.
   ///
   /// `NSSortDescriptor` is Foundation's class: CoreData adds what Foundation on Linux lacks. A descriptor never changes
   /// and may be used on any thread.
@@ -48,9 +47,9 @@ extension SortDescriptorKeyInitializable {
   /// `localizedStandardCompare:`, which counts digits as numbers; others compare as without a selector. The localized
   /// ones use no locale: the order is the same on every machine. SQL stores sort by all of them.
   ///
-  /// The selector concerns texts only; other values have one order. In SQLite it names a collation, which is called for
-  /// each comparison and which no index serves: for long lists keep a folded copy in a derived attribute and sort by
-  /// that.
+  /// The selector concerns texts only; other values have one order. In SQLite it becomes a collation, which is called
+  /// for each comparison, and no index serves the sort: for long lists store the folded text in a derived attribute and
+  /// sort by that.
   ///
   /// ```text
   /// nil, compare:                      "Zoo" "apple" "file10" "file9" "Äpfel"     by bytes
@@ -68,7 +67,7 @@ extension SortDescriptorKeyInitializable {
     self = KeyedSortDescriptor(key: key, ascending: ascending, selector: selector, by: nil) as! Self  // As above.
   }
 
-  /// Sorts by the value at a key path, compared by a closure. A fetch from SQLite that has one throws 134070.
+  /// Sorts by the value at a key path, compared by a closure. A fetch from an SQL store throws 134070 for it.
   ///
   /// ```swift
   /// let byLength = NSSortDescriptor(key: "title", ascending: true) { one, other in
@@ -111,11 +110,11 @@ extension SortDescriptorKeyInitializable {
   /// Sorts by the value at a key path of modelled properties. Traps if the path has no name: see `ManagedKeyPathTable`.
   ///
   /// ```swift
-  /// let newestFirst = NSSortDescriptor(keyPath: \Book.pages, ascending: false)
+  /// let longestFirst = NSSortDescriptor(keyPath: \Book.pages, ascending: false)
   /// ```
   ///
-  /// Classes that `ModelCompilerPlugin` generates have names for all their properties. The compiler then checks what a
-  /// string would leave to the fetch.
+  /// Classes that `ModelCompilerPlugin` generates have names for all their properties. The compiler checks the key
+  /// path, which for a string only the fetch does.
   ///
   /// - Parameters:
   ///   - keyPath: a path of modelled properties: `\Book.author?.name` too.
@@ -138,20 +137,20 @@ extension String.StandardComparator {
 }
 
 extension NSSortDescriptor {
-  /// The key path of the compared values; nil for the object itself and for a closure.
+  /// The key path of the compared values; nil if the objects themselves are compared.
   ///
   /// ```swift
   /// print(NSSortDescriptor(keyPath: \Book.author?.name, ascending: true).key ?? "")  // author.name
   /// ```
   ///
-  /// Of a descriptor that Foundation's own initialiser made it is the name of its Swift key path.
+  /// For a descriptor that Foundation's own initialiser made it is the name of its Swift key path.
   public final var key: String? {
     (self as? KeyedSortDescriptor).map { $0.sortKey } ?? keyPath._kvcKeyPathString
   }
 
   /// The method that compares the values; nil for the default.
   ///
-  /// It is kept as it was given, also if it names no known method.
+  /// It is kept as it was given, even if it names no known method.
   public final var selector: Selector? {
     (self as? KeyedSortDescriptor)?.sortSelector
   }

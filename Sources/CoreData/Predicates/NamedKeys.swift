@@ -1,5 +1,5 @@
-/// The keys that a predicate, its expressions and a fetch's columns may read. There may be too many of them, never too
-/// few.
+/// The keys that a predicate, its expressions and a fetch's columns may read. It may contain a key too many, never one
+/// too few.
 ///
 /// A store at a server that answers a fetch in memory loads only the columns of these keys. A key too many costs a
 /// column; one too few would read as nil and give a wrong result without an error. So every text that could be a key
@@ -13,8 +13,7 @@ package struct NamedKeys {
   /// Adds the keys of a path: those of a sort descriptor or a column.
   package mutating func add(path: String) { names.formUnion(KeyPathComponents(path).keys) }
 
-  /// Adds the keys of both sides of each comparison. Nothing is known of a block; such predicates need whole objects
-  /// anyway.
+  /// Adds the keys of both sides of each comparison. A block has none: a predicate with a block needs whole objects.
   package mutating func add(_ predicate: NSPredicate) {
     switch predicate.kind {
     case .truth, .block: break

@@ -5,8 +5,8 @@
 /// class at run time; this one does not depend on whether that was possible. It also passes the evaluation context on,
 /// instead of making one for each part.
 ///
-/// Everything that has a compound to make in this module makes this one: the parser, substitution, the macro's
-/// conversion, archives.
+/// All code of this module that makes a compound makes this one: the parser, substitution, the macro's conversion,
+/// archives.
 ///
 /// A copy is the predicate itself: it is immutable, as are its parts.
 final class ParsedCompoundPredicate: NSCompoundPredicate {

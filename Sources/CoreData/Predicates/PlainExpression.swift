@@ -26,7 +26,7 @@ struct PlainExpression {
 
   /// Greedy repetitions. Both engines find the same whole matches with them.
   private static let repetitions: Set<Unicode.Scalar> = ["*", "+", "?"]
-  /// Characters with a meaning that is not looked into here: anchors, counted repetitions, and signs of ICU's set
+  /// Characters that make the expression one of another kind: anchors, counted repetitions, and signs of ICU's set
   /// operations.
   private static let others: Set<Unicode.Scalar> = ["^", "$", "{", "}", "]", "#", "&", "~"]
   /// What may stand behind a backslash for itself.

@@ -33,7 +33,7 @@ extension PredicateExpressions.KeyPath: ConvertiblePredicateExpression {
 }
 
 extension AnyKeyPath {
-  /// For messages about a property that has no name for predicates. Swift knows no name of it either, only its types.
+  /// A property without a name for predicates, described by its types for messages.
   final var unnamedProperty: String {
     let types = type(of: self)
     return "A property of type \(types.valueType) of \(types.rootType), which is not in the model,"

@@ -1,18 +1,19 @@
 extension NSPredicate {
   /// The predicate in the syntax of `init(format:)`: double quotes, `==`, upper-case keywords, parentheses around
-  /// compounds inside compounds. What it gives is read again, at any length: chains of one kind are one compound then.
-  /// Blocks and objects other than numbers, texts, dates, UUIDs, URLs and data cannot be read.
+  /// compounds inside compounds. The parser reads it back; chains of one kind are one compound then. Blocks and objects
+  /// other than numbers, texts, dates, UUIDs, URLs and data cannot be read back.
   ///
-  /// It is what `predicateFormat` gives on Apple's platforms. Foundation on Linux deprecates that property, and it is
-  /// wrong for compounds that a program builds.
+  /// Use it in place of `predicateFormat`, which Foundation on Linux deprecates and which is wrong there for compounds
+  /// that a program builds.
   ///
   /// ```swift
   /// let predicate = NSPredicate(format: "not (pages between {1, 9} and isRead = yes)")
   /// print(predicate.canonicalFormat)  // NOT (pages BETWEEN {1, 9} AND isRead == 1)
   /// ```
   ///
-  /// Without blocks and objects, two predicates with equal texts are equal trees, so it serves as a key, and as a form
-  /// to keep a user's filter in. It has the values of constants: do not write it to a log where these are private.
+  /// Without blocks and objects, two predicates with equal texts are equal trees. So it can be a key of a cache, or the
+  /// form in which a program stores a user's filter. It contains the values of constants: do not log it if they are
+  /// private.
   ///
   /// Complexity: proportional to the size of the tree.
   public final var canonicalFormat: String {

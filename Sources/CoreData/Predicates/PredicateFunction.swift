@@ -11,7 +11,7 @@
 /// random mode: now index        not possible (134070), except for constants such as now()
 /// ```
 ///
-/// `cd_call` runs the code of this file, so SQLite and memory agree to the last digit. The number after the name says
+/// `cd_call` runs the same Swift code, so SQLite and memory agree to the last digit. The number after the name says
 /// which arguments are texts of decimals. PostgreSQL cannot call Swift: a store there has `uppercase:`, `lowercase:`,
 /// `canonical:` and `length:` as functions of its schema, and refuses the others.
 ///
@@ -57,7 +57,7 @@ enum PredicateFunction: String, CaseIterable {
   case power = "raise:toPower:"
   /// e to the power of the argument.
   case exponential = "exp:"
-  /// Integers are returned as they are, by this and the next three except for the sign.
+  /// Towards positive infinity. This, `trunc:` and `floor:` return an integer as it is.
   case ceiling = "ceiling:"
   /// Nil for the smallest `Int64`, which has no positive counterpart.
   case absolute = "abs:"
@@ -69,7 +69,7 @@ enum PredicateFunction: String, CaseIterable {
   case randomNumber = "random"
   /// A whole number from 0 to below the argument; nil unless it is positive. Memory only.
   case randomBelow = "random:"
-  /// The same under Apple's older name.
+  /// `random:` under Apple's older name.
   case randomNumberBelow = "randomn:"
   /// The present time. In SQL it is computed once, before the statement; a derived attribute `now()` gets the time of
   /// the save.

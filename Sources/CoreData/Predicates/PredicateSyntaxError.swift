@@ -12,8 +12,7 @@
 /// }
 /// ```
 ///
-/// It holds no values of arguments, so it may go into a log. Not part of Apple's API, where an exception ends the
-/// process.
+/// It has the text, but no values of arguments. Not part of Apple's API, where an exception ends the process.
 public struct PredicateSyntaxError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The text that was parsed, as a whole.
   public let format: String
@@ -23,7 +22,7 @@ public struct PredicateSyntaxError: Error, Equatable, Sendable, CustomStringConv
   /// Characters are Swift's, so a user interface can mark the place in the text as it shows it.
   public let position: Int
 
-  /// The fault, or what was expected, without the position.
+  /// What is wrong, or what was expected, without the position.
   public let message: String
 
   /// The message, the position counted from 1, and the text there.

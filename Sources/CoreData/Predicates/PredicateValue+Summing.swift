@@ -2,7 +2,7 @@ extension PredicateValue {
   /// What a value counts as in sums and averages: a number as itself, a date as its seconds, texts and bytes as the
   /// number that they begin with, or 0. Nil, objects and collections are left out.
   ///
-  /// So counts `sum` of a SQLite file, where a UUID is 16 bytes and a URL a text.
+  /// SQLite's `SUM` counts values in the same way; there a UUID is 16 bytes and a URL a text.
   /// Source: https://www.sqlite.org/lang_aggfunc.html#sumunc
   ///
   /// ```text

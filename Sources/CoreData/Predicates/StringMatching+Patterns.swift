@@ -161,7 +161,7 @@ private enum RegularExpressionCache {
     let options: NSComparisonPredicate.Options
   }
 
-  /// The cache is emptied when it is full: a query has either few patterns or endlessly many.
+  /// The cache is emptied when it is full: a query has either few patterns or one for each row.
   private static let capacity = 64
   private static let expressions = Mutex<[Key: NSRegularExpression?]>([:])
 

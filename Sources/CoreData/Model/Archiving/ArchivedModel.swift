@@ -96,8 +96,8 @@ struct ArchivedModel {
   /// The entity that was made of an archived one.
   func entity(of source: ArchivedObject?) -> NSEntityDescription? { source.flatMap { entities[$0.place] } }
 
-  /// Whether the superentities lead back to the entity, as only a damaged or hostile archive has it. Without this check
-  /// everything that walks the hierarchy would not end.
+  /// Whether the superentities lead back to the entity, which happens only in a damaged or hostile archive. Without
+  /// this check, code that walks the hierarchy would not end.
   private static func isBelowItself(_ entity: ArchivedObject) -> Bool {
     var seen: Set<Int> = [entity.place]
     var next = entity.object("NSSuperentity")
@@ -294,7 +294,7 @@ struct ArchivedModel {
 /// The settings of an attribute that archives keep as bits. The first is that of the structure in Apple's header
 /// NSAttributeDescription.h; the second is that of archives with preserved attributes.
 ///
-/// Other bits are kept by Apple's framework for itself, and are neither read nor written here.
+/// Apple's framework uses other bits, which are neither read nor written here.
 struct AttributeFlags: OptionSet {
   let rawValue: Int
   /// `allowsExternalBinaryDataStorage`.

@@ -41,8 +41,8 @@ extension ArchivedObject {
 
   /// The predicate of a request under a key; nil if there is none.
   ///
-  /// Without a predicate that cannot be read the request would fetch all objects. A closure takes its place, which no
-  /// object passes, and with which fetches of SQLite files and servers throw 134070.
+  /// A predicate that cannot be read is replaced by a closure that is false for every object; a fetch from an SQL store
+  /// throws 134070 for it. Without any predicate the request would fetch all objects.
   func filter(_ key: String) -> NSPredicate? {
     object(key).map { object in object.predicate ?? NSPredicate { _, _ in false } }
   }

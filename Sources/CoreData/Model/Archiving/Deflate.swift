@@ -2,8 +2,8 @@ import CZlib
 
 /// DEFLATE data without a header (RFC 1951), the form of the model that a SQLite store keeps.
 ///
-/// SQLite stores keep the model so in `Z_MODELCACHE`, as Apple's framework does: raw DEFLATE, without the header and
-/// checksum of zlib's own form. The whole data is in memory at once, since models are small.
+/// `Z_MODELCACHE` holds it as raw DEFLATE, without the header and checksum of zlib's own form, as Apple's framework
+/// writes it. The whole data is in memory at once, since models are small.
 ///
 /// Source: RFC 1951; https://www.zlib.net/manual.html, "Advanced Functions".
 enum Deflate {

@@ -1,4 +1,4 @@
-/// A data model in the form that Xcode's editor archives: a mapping model in source form holds both of its models so.
+/// A data model in the form that Xcode's editor archives. A mapping model in source form holds two of them.
 ///
 /// The archive lists each entity with its properties, and the settings of each as stereotypes: named values. Class
 /// names and keys are those of archives that Xcode wrote. Only what version hashes are made of is read: which class an
@@ -17,15 +17,15 @@
 /// ```
 ///
 /// `MappingDocument` reads it to learn the version hashes of both models of a `.xcmappingmodel`, by which a migration
-/// finds the file. That is why nothing may be guessed: with a setting whose part in the hash is unknown there is no
-/// model, and the mapping is found by names instead.
+/// finds the file. So nothing may be guessed: if a setting has an unknown part in the hash, `read` returns nil, and the
+/// mapping is found by names instead.
 struct EditorModel {
   /// The entities by their place in the archive.
   private var entities: [Int: NSEntityDescription] = [:]
 
   /// The model; nil if the archive is damaged, or has something whose part in a version hash is unknown.
   static func read(_ data: Data) -> NSManagedObjectModel? {
-    // A damaged archive is as good as none: the mappings are found by names then.
+    // Without a readable archive the mappings are found by names.
     guard let archive = try? KeyedArchive(data), let root = archive.root, root.className == "XDPMModel",
       let package = root.object("_xd_rootPackage")
     else { return nil }

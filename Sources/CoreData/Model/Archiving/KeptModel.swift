@@ -8,8 +8,8 @@ package enum KeptModel {
   ///
   /// - Returns: DEFLATE data of a keyed archive: see `Deflate` and `ModelArchive`.
   ///
-  /// - Parameter entities: those of the store's configuration; nil for all. Another program that opens the store by its
-  ///   copy must not look for entities of a store that shares the file.
+  /// - Parameter entities: those of the store's configuration; nil for all. The copy has no others, since a program
+  ///   that opens the store by its copy would look for their tables.
   package static func data(of model: NSManagedObjectModel, _ entities: [NSEntityDescription]? = nil) -> Data {
     let names = entities.map { Set($0.compactMap(\.name)) }
     return Deflate.pack(ModelArchive.data(of: names.map(model.part) ?? model))

@@ -65,13 +65,13 @@ struct KeyedArchive {
 
 /// What reading an archive may cost.
 ///
-/// Objects of an archive may refer to themselves, or each twice to the next, so that following the references takes for
-/// ever. Archives of real models stay far below both limits.
+/// Objects of an archive may refer to themselves, or each twice to the next, so that following the references would not
+/// end. Archives of real models stay far below both limits.
 ///
 /// Not `Sendable`: used by the thread that reads the archive.
 ///
 /// It is one object for all parts of an archive, since the limits are for the whole. Readers may ignore that a value
-/// was left out; whoever began the reading asks `areExceeded` at the end and refuses the archive.
+/// was left out; the caller that began the reading checks `areExceeded` at the end and refuses the archive.
 final class ArchiveLimits {
   /// Levels of objects inside of objects, as in predicates and composite attributes. It keeps the reader from
   /// overflowing the stack.
@@ -106,8 +106,8 @@ final class ArchiveLimits {
 
 /// An object of a keyed archive: a class name and values by key.
 ///
-/// It is a view of the archive: making one costs nothing but a look-up, and equal objects are told by `place`. Each
-/// accessor gives nil, false or nothing for a key that is missing or has a value of another kind.
+/// It is a view of the archive, cheap to make; two views are of the same object if `place` is equal. Each accessor
+/// gives nil, false or nothing for a key that is missing or has a value of another kind.
 struct ArchivedObject {
   fileprivate let archive: KeyedArchive
   /// Its place among the archive's objects: equal for the same object.
@@ -121,7 +121,7 @@ struct ArchivedObject {
 
   var keys: [String] { fields.keys.sorted() }
 
-  /// A text, be it stored as one or as an `NSString` object.
+  /// A text that is stored as one or as an `NSString` object.
   func string(_ key: String) -> String? { Self.string(archive.resolved(fields[key]), archive) }
 
   /// A whole number. Booleans count as 0 and 1, as Apple's decoders read them.

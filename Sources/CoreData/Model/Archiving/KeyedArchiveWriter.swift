@@ -29,7 +29,7 @@ final class KeyedArchiveWriter {
   ///
   /// An `ObjectIdentifier`, or a property together with the entity that has it.
   private var places: [AnyHashable: Int] = [:]
-  /// What is left to archive. A list, since the objects of a model refer to each other over long ways.
+  /// The objects whose fields are still to be made.
   private var pending: [() -> Void] = []
 
   /// The archive of the object that the body adds. A writer is used once.

@@ -1,8 +1,7 @@
 extension InferredMapping {
   /// Writes the warnings to standard error, before the migration starts.
   ///
-  /// Nobody asked for the migration in so many steps, so it goes on; the sentences tell the developer which renaming
-  /// identifier is missing.
+  /// The migration goes on. Each sentence tells the developer which renaming identifier is missing.
   func writeWarnings() {
     for warning in warnings {
       FileHandle.standardError.write(Data("CoreData: the migration changes data: \(warning).\n".utf8))

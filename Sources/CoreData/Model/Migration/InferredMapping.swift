@@ -16,7 +16,7 @@
 /// integer. What cannot, with an error that names the property: another type of attribute, to-many to to-one, an
 /// attribute that became a relationship, another destination that is not its ancestor or descendant.
 ///
-/// Who uses it: SQLite stores rewrite their tables by it or only add to them (`onlyAdds`), stores in files and copies
+/// SQLite stores rewrite their tables by it or only add to them (`onlyAdds`), stores in files and copies
 /// between stores convert their rows (`RowMapping`), servers migrate by it, and `NSMappingModel.inferredMappingModel`
 /// shows it to the program.
 ///
@@ -50,7 +50,7 @@ package struct InferredMapping {
   /// A SQLite store then gets columns and tables by `ALTER TABLE … ADD COLUMN` and `CREATE TABLE`, in time that does
   /// not depend on the number of rows. Everything else makes the tables again and copies the rows.
   let onlyAdds: Bool
-  /// What the migration loses although names stay: a sentence each.
+  /// A sentence for each relationship that keeps its name and loses its members.
   let warnings: [String]
 
   /// The order matters: entities are matched first, because a relationship may keep its values only if its destination
@@ -81,8 +81,8 @@ package struct InferredMapping {
     byDestination = Dictionary(uniqueKeysWithValues: entities.map { ($0.destination.name ?? "", $0) })
   }
 
-  /// The old counterpart of each new thing: the one that its renaming identifier names, else the one of its name. Each
-  /// old one is taken once.
+  /// The old counterpart of each new entity or property: the one that its renaming identifier names, else the one of
+  /// its name. Each old one is taken once.
   ///
   /// A first pass takes identifiers, a second one names. So a new entity "Book" does not take the rows of the old one
   /// if another entity says that it was called so. In the first pass a new identifier may equal the old identifier

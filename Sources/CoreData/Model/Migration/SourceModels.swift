@@ -8,8 +8,8 @@
 /// A model is the right one if the version hashes of its entities are those in the store's metadata: names and
 /// checksums of versions do not matter.
 package enum SourceModels {
-  /// A model, and those of its entities that the store holds: all of them, or those of one configuration. Entities do
-  /// not keep their model, and nobody else may have it any more.
+  /// A model, and those of its entities that the store holds: all of them, or those of one configuration. The model is
+  /// part of it because entities do not keep their model alive.
   package typealias Source = (model: NSManagedObjectModel, entities: [NSEntityDescription])
 
   /// Runs a body with the model of the store, which is kept until the body has ended.
@@ -17,9 +17,8 @@ package enum SourceModels {
   /// - Parameters:
   ///   - metadata: that of the store, with its version hashes.
   ///   - path: the store's place, for the error.
+  ///   - kept: reads the copy that the store keeps; nil for none.
   ///   - body: gets the model and those of its entities that the store has.
-  ///
-  /// - Parameter kept: reads the copy that the store keeps; nil for none.
   /// - Throws: 134130 (`migrationMissingSourceModel`) if no model has the store's version hashes; what the body throws.
   package static func withModel<T>(
     for metadata: [String: Any], path: String, kept: () throws -> NSManagedObjectModel? = { nil },
@@ -53,7 +52,7 @@ package enum SourceModels {
       ?? versions(in: [Bundle.main] + Bundle.allBundles).lazy.compactMap(source).first
   }
 
-  /// A damaged copy is as good as none: the model may be known elsewhere.
+  /// Nil for a damaged copy: the search for the model goes on elsewhere.
   private static func undamaged(_ kept: () throws -> NSManagedObjectModel?) throws -> NSManagedObjectModel? {
     do {
       return try kept()

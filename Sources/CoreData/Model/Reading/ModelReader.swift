@@ -32,14 +32,14 @@ struct ModelReader {
     document = try file.document()
   }
 
-  /// A reader of a document that is there already: the compiled model in a program's code.
+  /// A reader of a parsed document: the compiled model in a program's code.
   init(_ document: ModelDocument) {
     self.document = document
   }
 
   /// Fills an empty model.
   ///
-  /// The order follows from what needs what:
+  /// The order, in which each step needs the one before:
   ///
   /// 1. entities without properties, so that names lead to objects;
   /// 2. the hierarchy;
