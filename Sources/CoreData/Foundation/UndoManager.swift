@@ -279,8 +279,8 @@ open class UndoManager: NSObject {
     undoNestedGroup()
   }
 
-  /// Undoes the last closed group. If a group is open, that is the group which was closed last inside of it; then it
-  /// cannot be redone, and no notification but the checkpoint is posted.
+  /// Undoes the last closed group. If a group is open, that is the group which was closed last inside of it, if it is
+  /// the last step; then it cannot be redone, and no notification but the checkpoint is posted.
   ///
   /// Use it to undo a part of the open group, and `undo()` in all other cases.
   open func undoNestedGroup() {

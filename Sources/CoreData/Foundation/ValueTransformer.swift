@@ -58,10 +58,10 @@ open class ValueTransformer: NSObject {
     return transformers.withLock { $0[name] }?.transformer
   }
 
-  /// The class of transformed values. For documentation only: nothing here reads it.
+  /// The class of transformed values. For documentation only: the framework does not read it.
   open class func transformedValueClass() -> AnyClass { NSObject.self }
 
-  /// Whether `reverseTransformedValue(_:)` works. For documentation only: nothing here reads it.
+  /// Whether `reverseTransformedValue(_:)` works. For documentation only: the framework does not read it.
   open class func allowsReverseTransformation() -> Bool { true }
 
   /// Turns an object into the stored value, usually `Data`. The default returns it unchanged.

@@ -73,9 +73,9 @@ open class NSMigrationManager: NSObject {
     super.init()
   }
 
-  /// Migrates a store into a new file and leaves the source as it was. If there is a store of the destination model at
-  /// the new place already, the new objects are added to it, one by one whatever the mapping model: so several mapping
-  /// models, each for some of the entities, can fill one store.
+  /// Migrates a store into a new file and leaves the source as it was. If the new place has a store of the destination
+  /// model already, the new objects are added to it, object by object even for an inferred mapping model. So several
+  /// mapping models, each for some of the entities, can fill one store.
   ///
   /// It returns when the new store is complete and closed. Neither store may be open in a coordinator of this program
   /// that writes to it.

@@ -172,7 +172,7 @@ open class NSEntityDescription: NSObject, NSCopying, @unchecked Sendable {
 
   /// The model that the entity belongs to. Traps if there is none or it was freed.
   ///
-  /// An entity of an object is safe to ask: its context's coordinator holds the model.
+  /// It does not trap for the entity of an object in a context: the context's coordinator keeps the model alive.
   open var managedObjectModel: NSManagedObjectModel {
     guard let model else {
       fatalError("The entity \(name ?? "without a name") belongs to no model, or its model is gone.")

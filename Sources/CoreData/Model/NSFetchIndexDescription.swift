@@ -1,8 +1,8 @@
 /// An index that the store keeps for faster fetches: see `NSEntityDescription.indexes` for how to add one.
 ///
 /// A fetch that compares the first elements, or sorts by them, searches the index instead of reading the whole table.
-/// SQLite stores leave out elements over expressions, R-Tree elements, and indexes of relationships only, whose columns
-/// have an index anyway.
+/// SQLite stores leave out elements over expressions, R-Tree elements, and an index over a single relationship, whose
+/// column has an index anyway.
 ///
 /// ```text
 /// book.indexes = [byAuthorAndTitle]     CREATE INDEX Z_Book_byAuthorAndTitle ON ZBOOK (ZAUTHOR …, ZTITLE …)
@@ -30,8 +30,8 @@ open class NSFetchIndexDescription: NSObject, NSCopying, @unchecked Sendable {
     didSet { adoptElements() }
   }
 
-  /// Restricts the index to the objects that match; nil for all. A SQLite store applies a predicate that compares
-  /// attributes with nil; with any other predicate it indexes all rows.
+  /// Restricts the index to the objects that match; nil for all. A SQLite store applies only comparisons of
+  /// attributes with nil, alone or joined by AND. It ignores other conditions: the index then has more rows.
   ///
   /// A partial index is smaller and cheaper to keep; it serves only fetches whose predicate implies its own, such as
   /// `deletedAt == nil AND …` for `deletedAt == nil`.

@@ -27,9 +27,8 @@ public struct EmbeddedModel: Sendable {
   /// A new model, which may be changed until a coordinator uses it. Traps if the text is not that of a model, which the
   /// build has checked.
   ///
-  /// Each call makes other entities. Call it once, and pass the model to the container.
-  ///
-  /// Complexity: reads the text at each call, which takes about as long as reading a compiled model from a file.
+  /// Each call makes new entities, in about the time that reading a compiled model from a file takes. Call it once, and
+  /// pass the model to the container.
   public func makeModel() -> NSManagedObjectModel {
     let model = NSManagedObjectModel()
     do {

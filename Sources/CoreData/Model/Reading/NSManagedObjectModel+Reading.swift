@@ -15,8 +15,8 @@ extension NSManagedObjectModel {
   /// Compiled models may be those of this package's model compiler or of Apple's. Of an `.omo` the `.mom` beside it is
   /// read, which holds the same model.
   ///
-  /// It reads and parses the file at each call, and each call makes entities of its own: two models of one file are
-  /// equal, but an object of one cannot be inserted with the other. Keep the result. Any thread may call it.
+  /// Each call reads the file and makes new entities: two models of one file are equal, but an object of one cannot be
+  /// inserted with the other. Keep the result. Any thread may call it.
   ///
   /// - Parameter url: a file URL.
   ///
@@ -44,7 +44,7 @@ extension NSManagedObjectModel {
   /// - Parameter url: a file URL of one of the forms that `init?(contentsOf:)` reads.
   /// - Returns: a model that may be changed until a coordinator uses it.
   ///
-  /// Not part of Apple's API, which gives nil without a reason. It reads files at each call: keep the result.
+  /// Not part of Apple's API, which gives nil without a reason. Each call reads the files: keep the result.
   ///
   /// - Throws: `ManagedObjectModelError` with the file, entity and property.
   public static func load(contentsOf url: URL) throws(ManagedObjectModelError) -> NSManagedObjectModel {
