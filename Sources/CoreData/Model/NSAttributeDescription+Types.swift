@@ -37,7 +37,7 @@ extension NSAttributeDescription {
       self.rawValue = rawValue
     }
 
-    /// No kind: only a transient attribute may have it, and holds any value.
+    /// No kind. Use it for transient attributes only, which then hold any value.
     public static let undefined = AttributeType(rawValue: .undefinedAttributeType)
     /// `Int16`. A save refuses a number that does not fit (1610, 1620).
     ///
@@ -82,7 +82,7 @@ extension NSAttributeDescription {
     /// Any object that the attribute's `ValueTransformer` turns into data and back. Core Data does not notice a change
     /// inside of the object: set the property again. SQL stores compare it with nil only.
     public static let transformable = AttributeType(rawValue: .transformableAttributeType)
-    /// `NSManagedObjectID`: only a transient attribute may have it here.
+    /// `NSManagedObjectID`. Use it for transient attributes only.
     public static let objectID = AttributeType(rawValue: .objectIDAttributeType)
     /// A dictionary of the values of `NSCompositeAttributeDescription.elements`.
     public static let composite = AttributeType(rawValue: .compositeAttributeType)
