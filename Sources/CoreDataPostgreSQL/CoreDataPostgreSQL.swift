@@ -1,8 +1,8 @@
 // A program that imports this module has Core Data, whose coordinators then open stores of `NSPostgreSQLStoreType`.
 @_exported public import CoreData
 
-/// `CoreData` finds this type by its name, so importing the module is enough to open stores at a server. It makes a
-/// class of stores known and runs nothing.
+/// `CoreData` finds this type by its name, so importing the module is enough to open stores at a server. It
+/// registers a class of stores and runs nothing.
 ///
 /// libpq is loaded when the first such store is opened: without the package libpq5, version 14 or later, opening it
 /// throws an error that names the package.
@@ -46,13 +46,13 @@
 /// `application_name` "CoreData", unless the URL, PGAPPNAME or the program names another one: `pg_stat_activity` shows
 /// them by it.
 ///
-/// ## Which guarantees of the server are relied upon
+/// ## On which guarantees of the server the module relies
 ///
 /// Writing transactions run at READ COMMITTED. Each statement sees what was committed before it began, and an UPDATE
 /// that waits for a row evaluates its condition again when the other transaction has committed (page "Transaction
 /// Isolation"). So `WHERE _key = $1 AND _version = $2` finds a conflict although the level is the lowest one: the
-/// loser's UPDATE changes no row. A stricter level would report the same conflict as error 40001, and others that are
-/// none.
+/// loser's UPDATE changes no row. A stricter level would report the same conflict as error 40001, and would end
+/// transactions that do not conflict, too.
 ///
 /// What has to see one state in several statements runs at REPEATABLE READ READ ONLY: contexts that are pinned, the
 /// history, and fetches of dictionaries that are evaluated in memory. Such transactions write nothing, so they never
@@ -65,10 +65,10 @@
 /// | FOR SHARE of a row | a row that `detectConflicts(for:)` names | a writer of the row |
 /// | FOR KEY SHARE of a row | the server itself, for a foreign key | a deletion of the row |
 /// | the row of `_store` | the end of a save with history | the end of another save with history |
-/// | ACCESS EXCLUSIVE of tables | a migration | everybody who uses them |
+/// | ACCESS EXCLUSIVE of tables | a migration | all transactions that use them |
 /// | advisory (0x4344, hash of the schema) | creating a schema, renewing its functions | another program that does so |
-/// | advisory (0x4345, hash of the schema) | `inOneTransaction(at:_:)` | nobody: it fails at once |
-/// | advisory (64 bits) | pools that share a store: `ServerSession` | nobody: it is tried again |
+/// | advisory (0x4345, hash of the schema) | `inOneTransaction(at:_:)` | nothing: it fails at once |
+/// | advisory (64 bits) | pools that share a store: `ServerSession` | nothing: the pool asks again |
 ///
 /// Source: the page "Explicit Locking". Rows are locked in the order of entities and keys, so that two saves do not
 /// wait for each other in a circle in most cases. Where they do, the server ends one with 40P01 after
@@ -90,8 +90,8 @@
 /// | the listener waits | it connects again five times a second and reports a commit, since it may have missed one |
 /// | a pool's session waits | the pool is told that it is cut off: its lock is free for others |
 ///
-/// A loss also makes the keys void that were reserved (`ReservedKeys`) and the numbers of own transactions
-/// (`OwnCommits`): a standby that has taken the server's place may give either again.
+/// A loss also voids the reserved keys (`ReservedKeys`) and the noted numbers of own transactions (`OwnCommits`): a
+/// standby that has taken the server's place may give either again.
 ///
 /// ## Which rights a user needs
 ///

@@ -4,7 +4,7 @@
 ///
 /// | the statement | the way | why |
 /// |---|---|---|
-/// | has no parameters, no limit, and was not seen to give few rows | COPY | the least time for each row |
+/// | has no parameters, no limit up to 1,000, and did not give few rows lately | COPY | the least time for each row |
 /// | has a limit up to 1,000, or its table is below 8 MiB | all rows in one result | prepared; libpq's fastest |
 /// | else | chunks, as they arrive | the rows need not be in memory twice |
 extension ServerStore {
@@ -76,7 +76,8 @@ extension ServerStore {
   // MARK: Ways to the rows
 
   /// Whether a prepared statement is the cheaper way to the rows of a fetch without parameters: for few rows it costs
-  /// less than to plan a COPY. Nobody knows before the first fetch, and the answer is renewed once in a while.
+  /// less than to plan a COPY. The number of rows is that of the last COPY with the same text, for one second; then the
+  /// next fetch is a COPY again.
   private func hasFewRows(_ fetch: RowFetch, _ sql: String) -> Bool {
     if isLimited(fetch) { return true }
     guard let lastCount = rowCounts.withLock({ $0[sql] }) else { return false }
@@ -95,8 +96,8 @@ extension ServerStore {
   private static let fewRows = 500
   private static let mostRowCounts = 500
 
-  /// Whether all rows of a table may be in libpq's memory at once. The size is asked for once in a while: a table does
-  /// not become large within that time.
+  /// Whether all rows of a table may be in libpq's memory at once. The size is asked for once in a second at most: a
+  /// table does not become large within that time.
   ///
   /// ```text
   /// SELECT pg_table_size('"app"."Book"')     in bytes, with TOAST, without indexes

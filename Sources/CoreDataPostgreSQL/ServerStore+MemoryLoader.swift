@@ -3,7 +3,7 @@
 /// predicate.
 ///
 /// Batch requests and fetches of dictionaries come here. Fetches of objects do the same in their context, with objects.
-/// A batch of books whose titles match `(?i)t.` and that nobody reads:
+/// A batch of books whose titles match `(?i)t.` and that have no reader:
 ///
 /// ```text
 /// Client                                                      Server

@@ -26,7 +26,7 @@
 extension ServerOpening {
   /// Migrates the store in one transaction. Rows keep their keys and the store its identifier.
   ///
-  /// Additions are made in place, and programs of the old model go on. For all else nobody else can use the store
+  /// Additions are made in place, and programs of the old model go on. Anything else locks other programs out
   /// meanwhile: the tables of the new model are made in a schema beside the old one and take its place, so that names
   /// and types are those of a new store. The history is deleted then.
   ///

@@ -35,7 +35,7 @@ struct ServerOpening: OpeningSteps {
 
   var place: String { address.description }
 
-  /// Whether the schema has a store. A schema without the table `_store` is none, whatever else it has.
+  /// Whether the schema has a store. A schema without the table `_store` has none, even if it has other tables.
   func exists() throws -> Bool {
     try database.read { connection, _ in try ServerStore.hasStore(address, connection) }
   }
@@ -100,7 +100,7 @@ struct ServerOpening: OpeningSteps {
   /// Reads what the store needs to know of its tables. The first opening with a history sets the flag for all programs.
   func open(_ metadata: [String: Any]) throws -> OpenedSchema {
     if opening.recordsHistory && !isReadOnly {
-      // From now on all programs continue it: unrecorded changes would be lost to everyone who follows it.
+      // From now on all programs continue it: unrecorded changes would be lost to every program that follows it.
       try database.write {
         try $0.run("UPDATE \(address.qualified("_store")) SET keeps_history = true WHERE NOT keeps_history")
       }
@@ -221,8 +221,7 @@ extension ServerStore {
     return (identifier, metadata)
   }
 
-  /// Replaces the metadata, without a look at what another program may have written meanwhile: the last one wins, as in
-  /// a file.
+  /// Replaces the metadata, even if another program has written some meanwhile: the last one wins, as in a file.
   static func writeMetadata(
     _ metadata: [String: Any], _ address: ServerAddress, _ connection: any ServerConnection
   ) throws {

@@ -171,8 +171,8 @@ extension ServerStore {
 
   // MARK: Pinned states
 
-  /// Pins the present state: all reads with the result see this state, whatever is committed meanwhile. Stores of one
-  /// database that are pinned together share the connection, and so the state.
+  /// Pins the present state: all reads with the result see this state, no matter what is committed meanwhile. Stores
+  /// of one database that are pinned together share the connection, and so the state.
   func pin(beside others: [any PinnedStore]) throws -> (any PinnedStore)? {
     try onTables("Pinning \(address.description)") {
       try PinnedServer(database, beside: others) { try database.pinnedConnection() }

@@ -7,8 +7,8 @@ extension ServerStore {
   /// Stores of one database share one scope.
   var writeScope: any WriteScope { database }
 
-  /// Writes the rows in the open transaction. A value that was too long for an index is looked for in the rows of the
-  /// writer that has failed, since the server does not name it: `OversizedIndexRow`.
+  /// Writes the rows in the open transaction. The server does not name a value that is too long for an index, so it is
+  /// looked for in the rows of the writer that has failed: `OversizedIndexRow`.
   func write(_ changes: RowChanges) throws -> SavedRows {
     try onTables("Saving to \(address.description)") {
       var lastWriter: ServerChangeWriter?
@@ -36,8 +36,8 @@ extension ServerStore {
     if derives { rowCache.removeAll() }
   }
 
-  /// Keys for new rows before they are saved (`obtainPermanentIDs(for:)`). On a reader, one key after the other from
-  /// the blocks that are reserved: a block of 64 costs one round trip.
+  /// Keys for new rows before they are saved (`obtainPermanentIDs(for:)`), from reserved blocks: each block of 64 keys
+  /// costs one round trip of a reader.
   func newIDs(for rows: [Snapshot]) throws -> [NSManagedObjectID] {
     try onTables("Reserving keys in \(address.description)") {
       try database.read { connection, _ in
@@ -46,7 +46,7 @@ extension ServerStore {
     }
   }
 
-  /// The largest key that a program may have: the end of the last block that the sequence has given.
+  /// The largest key that may be in use: the end of the last block that the sequence has given.
   ///
   /// ```text
   /// SELECT CASE WHEN is_called THEN last_value + 63 ELSE 0 END FROM "app"."_keys"

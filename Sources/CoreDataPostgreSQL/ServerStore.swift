@@ -46,7 +46,7 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   let keepsHistory: Bool
   /// The number of the table `_store`: another one once a program has migrated the store, or put another in its place.
   private let table: Int64
-  /// Set once and for good: there is no way back to a store whose tables are gone.
+  /// Never reset: the tables that were opened do not come back.
   private let isReplaced = Atomic<Bool>(false)
   /// Whether triggers keep derived attributes. Then a save changes rows that the program has not sent, and `didCommit`
   /// drops what the cache has.
@@ -97,18 +97,17 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
   /// The name of one of the store's own tables in SQL.
   func ownTable(_ table: ServerLayout.OwnTable) -> String { address.qualified(table.rawValue) }
 
-  /// Asks whether anybody else has written, and drops the cached rows if so; also whether the tables are still those
-  /// that were opened. One round trip.
+  /// Asks whether another coordinator or program has written, and drops the cached rows if so; also whether the tables
+  /// are still those that were opened. One round trip.
   ///
   /// ```text
   /// SELECT pg_current_snapshot()::text, to_regclass('"app"."_store"')::oid::int8
   /// ```
   ///
-  /// A context calls it when it begins to read in a block, and the store when a statement has failed. A server that
-  /// cannot be asked counts as one with other rows. Then the read itself throws the error.
+  /// A context calls it when it begins to read in a block, and the store when a statement has failed.
   func validateRowCache() {
     let name = ownTable(.store).quotedText
-    // A server that cannot be asked may have other rows: what is cached counts as unknown.
+    // A server that cannot be asked may have other rows, so the cached rows are dropped. The read that follows throws.
     let state = try? database.read { connection, _ -> (snapshot: String?, table: Int64) in
       let row = try connection.execute("SELECT pg_current_snapshot()::text, to_regclass(\(raw: name))::oid::int8")
       return (row.text(0, 0), row.integer(0, 1))
@@ -133,8 +132,8 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
     }
   }
 
-  /// Throws 134100 once it was noticed that the tables are not those any more that were opened. A context notices it
-  /// when a block begins to read, and when it saves.
+  /// Throws 134100 once the store has noticed that its tables were replaced. A context notices it when a block begins
+  /// to read, and when it saves.
   func checkPlace() throws {
     guard isReplaced.load(ordering: .relaxed) else { return }
     throw CoreDataErrors.error(
@@ -143,8 +142,8 @@ final class ServerStore: NSPersistentStore, SQLStore, @unchecked Sendable {
         + "again, with its present model.")
   }
 
-  /// Runs statements on the tables. The server's errors become Core Data's: 134100 where the tables are not those any
-  /// more that were opened, for which a column may be missing, or a value.
+  /// Runs statements on the tables. The server's errors become Core Data's: 134100 where the tables were replaced since
+  /// the opening, since the statement may name columns that are gone.
   ///
   /// ```text
   /// program 1                                      program 2

@@ -1,5 +1,5 @@
-/// The transaction of a batch request at a server: what `BatchUpdate` and `BatchDeletion`, which SQLite shares, need of
-/// it.
+/// The transaction of a batch request at a server, for `BatchUpdate` and `BatchDeletion`, which the SQLite store uses,
+/// too.
 struct ServerBatchTransaction: BatchTransaction {
   let store: ServerStore
   let connection: any ServerConnection

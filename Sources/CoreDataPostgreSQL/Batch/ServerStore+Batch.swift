@@ -11,8 +11,7 @@
 ///
 /// Afterwards the row cache is empty: which rows were changed is not known here without RETURNING.
 extension ServerStore {
-  /// Inserts rows. Not repeated after a deadlock: the caller's closure, which gives the rows, has given them away
-  /// already.
+  /// Inserts rows. Not repeated after a deadlock: the caller's closure cannot give the rows again.
   func insert(_ rows: BatchRows, by origin: ChangeOrigin) throws -> BatchResult {
     try batch("Inserting rows of", entity: rows.entityName, by: origin) {
       try ServerBatchInsertion(rows, in: $0).run()
@@ -29,7 +28,7 @@ extension ServerStore {
   /// RETURNING is there for a history, or for a request that wants the IDs.
   ///
   /// With a limit and `skipsLockedRows` it is a *claim*: of several sessions each gets other rows, and none waits. The
-  /// pool claims jobs in this way; here two readers take two books each, of which nobody has one yet:
+  /// pool claims jobs in this way; here two sessions take two books each that have no reader yet:
   ///
   /// ```text
   /// session 1                                        session 2
@@ -77,8 +76,8 @@ extension ServerStore {
   /// An entity without relationships does without the table, and with it without the right TEMPORARY in the database.
   func delete(_ fetch: RowFetch, by origin: ChangeOrigin) throws -> BatchResult {
     var hasTable = false
-    // The end of a session that has had a temporary table is a commit. It waits for the standby, and nothing
-    // interrupts that: a server that has lost its standby could not shut down.
+    // A session that has had a temporary table commits when it ends, and that commit waits for a synchronous standby
+    // without an interruption. If it stayed open, a server that has lost its standby could not shut down.
     defer { if hasTable { database.closeWriter() } }
     return try batch("Deleting rows of", entity: fetch.entityName, by: origin, mayRepeat: true) { transaction in
       let deletion = BatchDeletion(transaction)

@@ -19,7 +19,7 @@ final class MeasuredConnection: ServerConnection {
   /// The statements of one round trip that are named and explained.
   private static let mostStatements = 5
 
-  /// Opens a connection, which is measured if anybody wants to hear of slow statements.
+  /// Opens a connection, which is measured if the program reports slow statements.
   static func open(_ connectionString: String) throws -> any ServerConnection {
     let connection = try ServerDriver.open(connectionString)
     let limit = SlowStatements.limit

@@ -1,23 +1,22 @@
 internal import Synchronization
 
-/// Tells whether anybody else has written to the database, by the server's snapshots.
+/// Tells whether another coordinator or program has written to the database, by the server's snapshots.
 ///
-/// The row cache of a store is right as long as nobody else writes. A file has a change counter for that question; a
-/// server has transaction numbers. A snapshot names the transactions that were running when it was taken. Two snapshots
-/// tell which transactions have finished between them. If another program began one of these, it may have written rows,
-/// so the cached rows are dropped. Transactions in other databases of the server count too: then rows are dropped
-/// without need, but outdated rows are never kept.
+/// The row cache of a store is right as long as only this coordinator writes. A file has a change counter for that
+/// question; a server has transaction numbers. A snapshot names the transactions that were running when it was taken.
+/// Two snapshots tell which transactions have finished between them. If this coordinator did not begin one of these, it
+/// may have written rows, so the cached rows are dropped. Transactions in other databases of the server count too: then
+/// rows are dropped without need, but outdated rows are never kept.
 ///
 /// ```text
 ///                                pg_current_snapshot()    finished since the last one
 /// opening                        745:747:745              —
 /// we save as 747                 748:748:                 745 and 747; 745 is foreign: drop all rows
 /// we save as 748                 749:749:                 748, ours: the cache stays
-/// somebody saves as 749          750:750:                 749, foreign: drop all rows
+/// another saves as 749           750:750:                 749, foreign: drop all rows
 /// ```
 ///
-/// `745:747:745` reads: all below 745 have finished, none from 747 on had begun, and 745 is running, so 746 has
-/// finished.
+/// `745:747:745` reads: all below 745 have finished, none from 747 on has, and 745 is running. So 746 has finished.
 ///
 /// `ServerStore.validateRowCache` asks when a context begins to read, at most once in a block of the context, in one
 /// round trip together with the question whether the tables are still those of the opening:
@@ -67,7 +66,8 @@ final class OwnCommits: Sendable {
     state.withLock { _ = $0.transactions.insert(number) }
   }
 
-  /// A number that is the same as long as nobody else has written. `RowCache.validate` compares it with the last one.
+  /// A number that is the same as long as only this coordinator has written. `RowCache.validate` compares it
+  /// with the last one.
   ///
   /// Own numbers below the new snapshot's first one have been accounted for, and are forgotten: the set holds the
   /// transactions of the last moments only.
@@ -93,8 +93,8 @@ final class OwnCommits: Sendable {
     }
   }
 
-  /// Forgets all transactions: a standby that has taken the server's place may use their numbers again. Called when a
-  /// connection is found lost, whatever the reason.
+  /// Forgets all transactions: a standby that has taken the server's place may use their numbers again. Called
+  /// whenever a connection is found lost.
   func forget() { state.withLock { ($0.transactions, $0.last) = ([], nil) } }
 
   /// A number that differs from all before, after an error.

@@ -24,10 +24,10 @@ struct ServerAddress: Hashable, Sendable {
   /// The schema of the store's tables.
   let schema: String
 
-  /// - Throws: 134080 for a URL that is not one of PostgreSQL, and for a schema whose name nobody could type.
+  /// The schema's name has letters, digits and underscores only, since people type it. It has at most 59 bytes: the
+  /// server cuts names after 63, and a migration appends "_new".
   ///
-  /// The name must leave room for a suffix ("_new", while a migration works): 59 bytes at most, where the server cuts
-  /// names after 63.
+  /// - Throws: 134080 for a URL that is not one of PostgreSQL, and for another name.
   init(_ url: URL?, _ options: [AnyHashable: Any]?) throws {
     guard let url, url.isAtServer else {
       throw CoreDataErrors.error(

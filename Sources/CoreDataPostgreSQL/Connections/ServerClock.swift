@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The server's time, continued by a clock of this machine that nobody sets.
+/// The server's time, continued by a clock of this machine that no program can set.
 ///
 /// Times in a store that several hosts share are those of the server: the clocks of hosts may differ, or jump. A job's
 /// times and a pool's deadlines come from here (`NSPersistentStoreCoordinator.serverDate`).
@@ -9,7 +9,7 @@ internal import Synchronization
 /// this machine                                                       server
 /// CLOCK_BOOTTIME = 100.000 s
 /// SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint ─▶
-///                                                                   ◀─ 1795858911.250000
+///                                                                   ◀─ 1795858911250000
 /// CLOCK_BOOTTIME = 100.010 s
 /// it was 1795858911.25 at 100.005 s, so at 130.005 s it is 1795858941.25
 /// ```
@@ -44,15 +44,15 @@ final class ServerClock: Sendable {
     let answer = try connection.execute("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")
     guard answer.rowCount == 1 else { return }
     let after = Self.uptime
-    // The answer is older than its arrival, by about half of the way to and fro.
+    // The server read its clock about half of a round trip before the answer arrived.
     let reading = Reading(time: Double(answer.integer(0, 0)) / 1_000_000, uptime: (before + after) / 2)
     state.withLock { $0 = State(reading: reading, askedAt: after) }
   }
 
   /// The time now; nil if the server was never asked.
   ///
-  /// - Parameter ask: called if the last answer is old; it should call `read(_:)`. If it fails, the old one counts for
-  ///   as long again.
+  /// - Parameter ask: called if the last answer is old; it should call `read(_:)`. If it fails, the old
+  ///   answer counts for another minute.
   func date(asking ask: () throws -> Void) -> Date? {
     let isOld = state.withLock { state in
       let now = Self.uptime

@@ -99,7 +99,7 @@ final class ServerDatabase: @unchecked Sendable {
     }
   }
 
-  /// Closes the connections that nobody uses now.
+  /// Closes the idle readers, and the writer.
   private func dropConnections() {
     pool.closeIdleReaders()
     dropWriter()
@@ -131,7 +131,7 @@ final class ServerDatabase: @unchecked Sendable {
   ///
   /// ```text
   /// extra_float_digits = 3                           floating-point numbers in text form lose no bit
-  /// search_path = pg_catalog                         nobody else's functions and operators are found
+  /// search_path = pg_catalog                         no functions and operators of other schemas are found
   /// timezone = 'UTC'                                 a date without a zone is no other moment on another machine
   /// standard_conforming_strings = on                 a backslash in a constant is one: only quotes are doubled
   /// default_transaction_isolation = read committed   as BEGIN means it
@@ -217,10 +217,9 @@ final class ServerDatabase: @unchecked Sendable {
   /// Runs the body in one transaction, or in the open one of the same thread. Threads wait for each other: a
   /// coordinator has one transaction at a time in each database.
   ///
-  /// An error of the body or of COMMIT rolls back. A body that is called inside of another one's transaction does not:
-  /// the error reaches the outer call, which does. Between, the transaction is in the state "aborted", in which the
-  /// server answers every statement with 25P02 until the ROLLBACK, so an inner caller that catches an error may use
-  /// readers only.
+  /// An error of the body or of COMMIT rolls back. In a nested call the error goes on to the outer call, which rolls
+  /// back. Until then the server answers every statement of the transaction with 25P02, so code that catches the error
+  /// of a nested call may use readers only.
   ///
   /// The connection is kept for the next transaction, unless it was lost or the coordinator has closed the store
   /// meanwhile.
@@ -266,8 +265,8 @@ final class ServerDatabase: @unchecked Sendable {
     }
   }
 
-  /// The writer with a transaction begun, on a new connection if there is none or the present one was lost while nobody
-  /// used it.
+  /// The writer with a transaction begun, on a new connection if there is none or the present one was lost while it was
+  /// idle.
   ///
   /// A new one costs libpq's own messages and six round trips before its first statement: `SELECT pg_backend_pid()`,
   /// the settings, and the questions for the time and the lineage, each prepared first and then run.
@@ -357,8 +356,8 @@ final class ServerDatabase: @unchecked Sendable {
   /// Commits, and finds out how it went where the answer is lost.
   ///
   /// COMMIT is the one statement that must not simply be repeated: the rows may be there. So the number is known before
-  /// it is sent, and `commits` has it before anybody could see the rows. A transaction without a number has written
-  /// nothing, and nothing is lost with it.
+  /// it is sent, and `commits` has it before another session can see the rows. A transaction without a number has
+  /// written nothing, so nothing is lost with it.
   private func commit(_ connection: ServerWriter) throws {
     if transaction == nil {
       transaction = try connection.execute("SELECT pg_current_xact_id_if_assigned()::text").text(0, 0)
@@ -392,8 +391,8 @@ final class ServerDatabase: @unchecked Sendable {
   /// "aborted" makes the save fail with the loss as its error. NULL, for a number so old that the server has forgotten
   /// it, counts as aborted; within a minute that does not happen.
   ///
-  /// Unless a standby has taken its place. Then the number may be that of another transaction, and only the rows tell.
-  /// The error says so.
+  /// Where a standby has taken the server's place, the number may be that of another transaction, and only the rows
+  /// tell. The error says so.
   private func hasCommitted(_ number: String, lost: ServerError) throws -> Bool {
     let deadline = ProcessInfo.processInfo.systemUptime + Self.mostSecondsInDoubt
     while true {
@@ -403,7 +402,7 @@ final class ServerDatabase: @unchecked Sendable {
         guard let lineage, lineage == Self.lineage(of: connection) else { throw StandbyPromoted() }
         let status = try connection.execute("SELECT pg_xact_status(\(bind: .text(number))::xid8)").text(0, 0)
         if status != "in progress" { return status == "committed" }
-        // The session does not know yet that it has lost its client.
+        // The old session has not noticed yet that its client is gone.
         try connection.run("SELECT pg_sleep(0.02)")
       } catch let error as ServerError where error.isConnectionLost {
         // The server may be starting again.
@@ -451,8 +450,8 @@ extension ServerDatabase: WriteScope {
   /// ```
   ///
   /// Saves write their rows in the order of their keys, which avoids this for one table. Triggers, unique values and
-  /// members are written in another order, and other programs in any. The pause is random and grows, so that two who
-  /// have met do not meet again.
+  /// members are written in another order, and other programs in any. The pause is random and grows, so that
+  /// the same two transactions do not meet again.
   ///
   /// Source: the pages "Explicit Locking", "Deadlocks", and "Lock Management".
   func repeating(_ body: () throws -> Void) throws {
@@ -474,7 +473,7 @@ extension ServerDatabase: WriteScope {
     try CoreDataErrors.fromServer("\(doing) to \(address.serverDescription)") { try write { _ in try body() } }
   }
 
-  /// References between rows are checked now and not at the COMMIT, which fails no more for their sake.
+  /// Checks the references between rows now, so that COMMIT does not fail because of them.
   ///
   /// ```text
   /// SET CONSTRAINTS ALL IMMEDIATE     checks all deferred foreign keys: 23503 here instead of at the COMMIT

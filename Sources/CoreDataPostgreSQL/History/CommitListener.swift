@@ -53,8 +53,8 @@ final class CommitListener: @unchecked Sendable {
   /// may be in one: 45 bytes, of at most 63.
   static func channel(of identifier: String) -> String { "coredata_\(identifier)" }
 
-  /// - Parameter body: called after one or more commits of anybody, on the listener's thread; also after the connection
-  ///   was lost and found again, since commits may have been missed.
+  /// - Parameter body: called on the listener's thread after one or more commits of any program, this one included;
+  ///   also after a lost connection was opened again, since commits may have been missed.
   init(
     _ database: ServerDatabase, _ identifier: String, table: String, _ body: @escaping @Sendable () -> Void
   ) throws {
@@ -73,12 +73,12 @@ final class CommitListener: @unchecked Sendable {
     try BackgroundThread.start("remote changes") { [self] in run() }
   }
 
-  /// Ends the listener, and calls the body no more within a fraction of a second. The connection is closed by its
-  /// thread.
+  /// Ends the listener: its thread notices within 200 ms, or when an attempt to connect is over, and closes the
+  /// connection. A last call of the body may come until then.
   func cancel() {
     lock.withLock {
       isCancelled = true
-      // The thread waits in a statement, which ends now.
+      // For a statement that the thread may be running. Most of the time it sleeps in poll(2), which this does not end.
       connection?.cancel()
     }
   }
@@ -105,8 +105,9 @@ final class CommitListener: @unchecked Sendable {
     connection?.close()
   }
 
-  /// Whether a transaction has ended that may have committed without a notice. A while after it began only one that has
-  /// written counts: a dump of the database may read for hours.
+  /// Whether a transaction has ended that may have committed without a notice. From the first look on only one that has
+  /// a number counts: a save gets its number in the statement that reads the flag, and a dump of the database, which
+  /// gets none, may read for hours.
   private func hasSilentEnd(_ connection: any ServerConnection) throws -> Bool {
     if silent.isEmpty { return false }
     let count = silent.count
@@ -145,7 +146,7 @@ final class CommitListener: @unchecked Sendable {
 }
 
 extension ServerStore {
-  /// Lets those who write announce their commits, and listens to them.
+  /// Makes all programs announce their commits to the store, and listens to the announcements.
   ///
   /// ```text
   /// UPDATE "app"."_store" SET announces = true WHERE NOT announces
@@ -160,7 +161,7 @@ extension ServerStore {
         try database.write { try $0.run("UPDATE \(ownTable(.store)) SET announces = true WHERE NOT announces") }
       }
       let listener = try CommitListener(database, identifier, table: ownTable(.store)) { [weak self] in
-        // The notice comes without a number: who wants the history reads it then, and gets the error.
+        // The notice has no number. If it cannot be read, the observer meets the error when it reads the history.
         if let self { body((try? lastTransactionNumber()) ?? nil) }
       }
       return { listener.cancel() }

@@ -14,7 +14,7 @@
 /// `type` is the raw value of `NSPersistentHistoryChangeType`, `entity` the number that `_entities` gives a name to,
 /// and `properties` has names with spaces between. A tombstone is a keyed archive of a dictionary.
 ///
-/// Changes by SQL of other programs are not recorded; changes by triggers of derived attributes neither.
+/// Changes that other programs make by SQL are not recorded, nor are those of triggers of derived attributes.
 final class ServerHistoryNotes: HistoryNotes {
   private let store: ServerStore
   private let origin: ChangeOrigin
@@ -59,7 +59,7 @@ final class ServerHistoryNotes: HistoryNotes {
       else { continue }
       CompositeValue.set(value, at: path[...], in: &tombstone)
     }
-    // A value without an archive is left out of the tombstone: the deletion itself is noted.
+    // If a value cannot be archived, the deletion is noted without a tombstone.
     let archive =
       tombstone.isEmpty
       ? nil : try? NSKeyedArchiver.archivedData(withRootObject: tombstone as NSDictionary, requiringSecureCoding: false)
@@ -111,9 +111,9 @@ final class ServerHistoryNotes: HistoryNotes {
   /// ```
   ///
   /// Without the lock 8 could be committed before 7, and a program that has read up to 8 would never see 7. A sequence
-  /// would be faster, and has just that fault. So the statement comes last: what other saves wait for is one round trip
-  /// and the COMMIT. `clock_timestamp()` is taken under the lock, so later numbers have later times, unless somebody
-  /// sets the server's clock back.
+  /// would be faster, and has this fault. The statement comes last, so that other saves wait for one round trip and the
+  /// COMMIT only. `clock_timestamp()` is taken under the lock, so later numbers have later times, unless the server's
+  /// clock is set back.
   ///
   /// Source: the page "WITH Queries (Common Table Expressions)", "Data-Modifying Statements in WITH".
   var statement: (sql: String, parameters: ServerParameters)? {

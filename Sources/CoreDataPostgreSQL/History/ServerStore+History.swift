@@ -1,6 +1,6 @@
 /// Reading and deleting the store's history, which `ServerHistoryNotes` writes.
 extension ServerStore {
-  /// The number of the last transaction that was ever committed, also of one that was deleted since.
+  /// The number of the last transaction that was ever committed, even if it was deleted since.
   ///
   /// ```text
   /// SELECT last_transaction FROM "app"."_store"
@@ -28,14 +28,15 @@ extension ServerStore {
   /// COMMIT
   /// ```
   ///
-  /// All of it is in memory at once; who has a long history to read asks for it in parts, or deletes it. A token whose
-  /// next transaction was deleted is refused (134301).
+  /// All of it is in memory at once: read a long history in parts. A token whose next transaction was deleted is
+  /// refused (134301).
   func history(_ query: HistoryQuery) throws -> [NSPersistentHistoryTransaction] {
     guard keepsHistory else { return [] }
     return try onTables("Reading the history of \(address.description)") {
       try database.read { connection, _ in
         // In one snapshot, so that the check and the reads see the same state.
         try connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        // If it fails, the connection is lost, and the transaction, which only reads, with it.
         defer { try? connection.run("COMMIT") }
         try query.checkNothingIsMissing(in: identifier) {
           let bounds = try connection.execute(

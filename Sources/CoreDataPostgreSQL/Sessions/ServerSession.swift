@@ -3,9 +3,9 @@ internal import Synchronization
 /// A session with the server of a store, for programs that share the store and have to know of each other, on a
 /// connection and a thread of its own.
 ///
-/// While the session lasts it holds a lock. The server releases the lock when the session ends, in whatever way: those
-/// who wait for it learn at that moment that the program is gone. The session hears of the rows that the store
-/// announces: see `NSPersistentStoreAnnouncedKey`.
+/// While the session lasts it holds a lock. The server releases the lock when the session ends, no matter how, and
+/// programs that wait for the lock learn within 200 ms that this one is gone. The session hears of the rows that the
+/// store announces: see `NSPersistentStoreAnnouncedKey`.
 ///
 /// ```text
 /// pool 4711                                     server                     pool 4712
@@ -34,7 +34,7 @@ internal import Synchronization
 package final class ServerSession: @unchecked Sendable {
   /// What a session reports.
   package enum Event: Sendable {
-    /// Rows of these entities were announced, by anybody.
+    /// Rows of these entities were announced by any program, this one included.
     case announced(Set<String>)
     /// The session has ended: the lock is released. The last event.
     case lost(String)
@@ -45,8 +45,8 @@ package final class ServerSession: @unchecked Sendable {
   private let body: @Sendable (Event) -> Void
   private let isClosed = Atomic<Bool>(false)
 
-  /// Connects, takes the lock without waiting for it, and listens. The lock comes first: who hears of this program's
-  /// rows can ask for its lock.
+  /// Connects, takes the lock without waiting for it, and listens. The lock comes first: a program that hears of this
+  /// one's rows can ask for its lock.
   ///
   /// - Throws: `StoreLockTaken`, or `ServerError`.
   init(
@@ -70,7 +70,7 @@ package final class ServerSession: @unchecked Sendable {
   /// lock in the whole database.
   ///
   /// - Parameter body: called on another thread, once when the lock is held and once more when it was lost by a
-  ///   failure; never after the result's `release()` has returned.
+  ///   failure. A call that is under way when the result is released may end after `release()` has returned.
   package func wait(
     for lock: Int64, _ body: @escaping @Sendable (ServerLockHold.Event) -> Void
   ) -> ServerLockHold {
@@ -80,7 +80,7 @@ package final class ServerSession: @unchecked Sendable {
   /// What tells the store from others of the same database, also from copies of it.
   package var place: String { address.schema }
 
-  /// Ends the session. Nothing is reported any more.
+  /// Ends the session within 200 ms. Only a report that is under way may still arrive.
   package func close() { isClosed.store(true, ordering: .relaxed) }
 
   /// A connection whose end both sides notice soon: after eleven seconds without an answer at most. Settings of the
@@ -148,7 +148,7 @@ package final class ServerSession: @unchecked Sendable {
 /// ```
 ///
 /// The lock belongs to the session, not to a transaction, and ends with the connection: nothing has to be undone,
-/// whatever happens to this process.
+/// no matter how this process ends.
 ///
 /// `@unchecked Sendable`: the variable is used under `lock`.
 ///
@@ -158,8 +158,8 @@ package final class ServerLockHold: @unchecked Sendable {
   package enum Event: Sendable {
     /// The lock is held.
     ///
-    /// - Parameter afterWaiting: whether another session was seen to hold it: that one has ended now. Otherwise nobody
-    ///   held the lock at the first look, since the beginning or since all sessions ended.
+    /// - Parameter afterWaiting: whether another session was seen to hold it: that one has ended now. False if the lock
+    ///   was free at the first look.
     case held(afterWaiting: Bool)
     /// The connection failed; the lock is not held any more.
     case failed(String)
@@ -187,7 +187,8 @@ package final class ServerLockHold: @unchecked Sendable {
     thread.start()
   }
 
-  /// Ends the wait, or releases the lock. Any thread. The hold's own ends within the interval, and its session with it.
+  /// Ends the wait, or releases the lock. Any thread. The thread of the hold ends within the interval, and the session
+  /// with it.
   package func release() { lock.withLock { isReleased = true } }
 
   /// The thread of the hold, from its connection to the release of the lock.
@@ -222,8 +223,8 @@ package final class ServerLockHold: @unchecked Sendable {
 extension ServerStore {
   var serverDate: Date? { database.serverDate }
 
-  /// Which of the locks some session holds: which pools live. A shared lock that is granted, and ends with its
-  /// statement, shows that no session holds the lock.
+  /// Which of the locks are held by any session, and so which pools live. A shared lock that is granted, and ends with
+  /// its statement, shows that no session holds the lock.
   ///
   /// ```text
   /// SELECT number FROM unnest($1) AS locks (number)     $1 = '{4711,4712}'
@@ -248,9 +249,9 @@ extension ServerStore {
     }
   }
 
-  /// Returns when all earlier commits of this program are on the disk. A user, a role or a database may have
-  /// `synchronous_commit = off`; then COMMIT answers before its record of the log is written out, and a crash of the
-  /// server may lose the last commits.
+  /// Returns when all earlier commits of this program are on the disk. The server, a role or a database may
+  /// have `synchronous_commit = off`; then COMMIT answers before its record is in the log on the disk, and a crash of
+  /// the server may lose the last commits.
   ///
   /// ```text
   /// SELECT current_setting('synchronous_commit')                                              off
