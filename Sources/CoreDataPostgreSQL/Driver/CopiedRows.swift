@@ -13,8 +13,8 @@
 /// last message      FF FF                       -1 columns
 /// ```
 ///
-/// Each message is looked through once, and the place and length of each value noted in one buffer that all rows use.
-/// Whatever does not fit this form is an error: the end of the message is checked before each read.
+/// Each message is read once. The places and lengths of its values are noted in one buffer that all rows use.
+/// A message that does not fit this form is an error: the end of the message is checked before each read.
 ///
 /// Source: https://www.postgresql.org/docs/15/sql-copy.html, "Binary Format"; protocol-flow.html, "COPY Operations".
 final class CopiedRows {

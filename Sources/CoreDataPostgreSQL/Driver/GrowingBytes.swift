@@ -1,7 +1,7 @@
 /// Memory for values in the server's format. An append costs a comparison and a copy.
 ///
 /// `[UInt8]` would check with each append whether its memory is shared. This type is not copyable, so the memory has
-/// one owner, who frees it. `clear` keeps it for the next row.
+/// one owner, which frees it. `clear` keeps it for the next row.
 struct GrowingBytes: ~Copyable {
   private var start: UnsafeMutableRawPointer
   private var capacity: Int

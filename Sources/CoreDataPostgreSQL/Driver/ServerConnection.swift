@@ -6,8 +6,8 @@
 /// All methods throw `ServerError`. Statements have parameters `$1`, `$2`, …; they are prepared at their first use and
 /// known by their text. Parameters and results are in the server's binary format.
 ///
-/// Whoever gets an error looks at `isConnectionLost` first: then the session is gone with its transaction, locks and
-/// prepared statements, and another connection is needed. Any other error leaves the session usable; an open
+/// A caller that gets an error looks at `isConnectionLost` first: then the session is gone with its transaction, locks
+/// and prepared statements, and another connection is needed. Any other error leaves the session usable; an open
 /// transaction has failed and needs a ROLLBACK.
 package protocol ServerConnection: AnyObject {
   /// Runs one statement: a SELECT, INSERT, UPDATE or DELETE, or one that gives nothing. All rows are in memory
@@ -102,7 +102,7 @@ package struct ServerNotification: Sendable, Equatable {
 
 /// An error of the server, or of the way to it. `CoreDataErrors.fromServer` makes Core Data's errors of them.
 ///
-/// The codes that are decided by here:
+/// The codes on which decisions depend here:
 ///
 /// ```text
 /// class 08, and no code   the connection, by isConnectionLost

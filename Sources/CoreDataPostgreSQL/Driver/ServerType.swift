@@ -17,8 +17,8 @@
 /// | Composite | a column for each part | as the part | a dictionary |
 /// | to-one relationship | `bigint` | the key of the other row | an object |
 ///
-/// All integers are `bigint`, whatever their width in the model: a model that widens one leaves the column as it is.
-/// The width is checked when an object is validated.
+/// All integers are `bigint`, no matter how wide they are in the model: a model that widens one leaves the column as it
+/// is. The width is checked when an object is validated.
 ///
 /// `smallint`, `integer` and `real` stand here for columns that a person has altered, and for what expressions give;
 /// they are read, and never declared.

@@ -3,7 +3,7 @@ internal import CoreData
 internal import Foundation
 internal import Synchronization
 
-/// Programs between this one and the server that lend its sessions, such as PgBouncer. All connections are opened here.
+/// Programs such as PgBouncer, which stand before the server and lend its sessions. All connections are opened here.
 ///
 /// A store needs a session of its own: locks, LISTEN and prepared statements outlive a transaction. A pooler that gives
 /// each transaction any session that is free would lose them without an error.
@@ -12,7 +12,7 @@ internal import Synchronization
 /// needs the same session                             what a pooler in transaction mode does to it
 /// SET search_path = pg_catalog, …                    the settings are those of another client
 /// PREPARE, by libpq's PQprepare                      26000, or another client's statement of the same name
-/// pg_advisory_lock, LISTEN                           the lock is another client's, and nobody hears the messages
+/// pg_advisory_lock, LISTEN                           the lock is another client's, and the messages are lost
 /// ```
 ///
 /// In session mode a client has one session from its beginning to its end, and all works. Source: the page "Features"
@@ -49,7 +49,7 @@ enum ConnectionPooler {
     }
   }
 
-  /// The places whose pooler was found to keep sessions.
+  /// The URLs whose pooler was found to keep sessions.
   private static let keepsSessions = Mutex<Set<String>>([])
 
   private static func process(_ connection: PostgreSQLConnection) throws -> Int {
@@ -70,8 +70,8 @@ enum ConnectionPooler {
   /// SELECT pg_backend_pid(): 12                                         transaction mode
   /// ```
   ///
-  /// A pooler takes the free session that was used last, or first, or any; hence several rounds. Without a load by
-  /// others a false "session mode" is still possible in theory; such a store would fail later with 26000.
+  /// A pooler takes the free session that was used last, or first, or any; hence several rounds. On a pooler
+  /// without other clients "session mode" may still be wrong in theory; such a store would fail later with 26000.
   private static func check(_ connection: PostgreSQLConnection, _ process: Int, _ connectionString: String) throws {
     let other = try PostgreSQLConnection(connectionString)
     defer { other.close() }
@@ -85,7 +85,8 @@ enum ConnectionPooler {
         throw refusal
       }
       guard let borrowed else {
-        // All sessions are in use, also the first client's, which has no transaction: it is kept for it.
+        // All sessions are in use. So is the first client's, although it has no transaction: the pooler keeps it for
+        // it.
         return
       }
       if Int(borrowed) == process { throw refusal }

@@ -14,12 +14,12 @@ extension PostgreSQLConnection {
   /// ```
   ///
   /// Where the tables have changed since, the server refuses the plan: 0A000, "cached plan must not change result
-  /// type". Outside of a transaction the statement is prepared anew and run once more, and nobody notices. Inside of
-  /// one it has failed together with its transaction, which is what a migration by another program means anyway.
+  /// type". Outside of a transaction the statement is prepared anew and run once more, which the caller does not
+  /// notice. Inside of one it fails with its transaction, as it would after a migration by another program anyway.
   ///
-  /// The server plans a prepared statement for its parameters five times, and then takes a generic plan if that is not
-  /// dearer (page "PREPARE"). Those of one row soon need no planning. Those with arrays keep plans of their own, as
-  /// long as these look cheaper.
+  /// The server plans a prepared statement for its parameters five times, and then takes a generic plan if its cost is
+  /// not higher (page "PREPARE"). So statements about one row soon need no planning; those with arrays are planned each
+  /// time as long as that looks cheaper.
   func execute(_ sql: String, _ parameters: ServerParameters) throws -> any ServerResult {
     try checkOpen()
     do {
@@ -117,7 +117,7 @@ extension PostgreSQLConnection {
 
   // MARK: Results
 
-  /// The result, or its error. A statement that ended in COPY is an error here, since nobody would read its rows.
+  /// The result, or its error. A statement that ended in COPY is an error here: its rows would stay unread.
   func checked(_ result: OpaquePointer?) throws -> PostgreSQLResult {
     guard let result else { throw connectionError() }
     switch pq.PQresultStatus(result) {

@@ -3,7 +3,7 @@ internal import Foundation
 
 /// Statements whose rows, parameters or number are large: pipelines, rows one by one, COPY.
 ///
-/// After each of them the connection must be ready for the next statement, whatever has happened:
+/// After each of them the connection must be ready for the next statement, no matter how it ended:
 ///
 /// ```text
 /// pipeline        all results up to the sync are read, then PQexitPipelineMode; it closes where that fails
@@ -63,7 +63,7 @@ extension PostgreSQLConnection {
     }
     guard isSent, pq.PQpipelineSync(handle) == 1 else {
       let error = connectionError()
-      // What was sent is in no known state.
+      // It is not known which statements the server has got.
       close()
       throw ServerError(message: error.message, isConnectionLost: true)
     }
@@ -142,7 +142,7 @@ extension PostgreSQLConnection {
   private static let chunk: Int32 = 128
 
   /// One attempt. When the body throws, the server is asked to stop, and what it has sent by then is read and
-  /// forgotten: otherwise it would send a table to the end for nobody.
+  /// dropped: otherwise it would send the rest of a table, which nothing needs.
   private func streamOnce(
     _ name: String, _ parameters: ServerParameters, _ body: (any ServerResult) throws -> Void
   ) throws {
@@ -158,7 +158,7 @@ extension PostgreSQLConnection {
     while let result = pq.PQgetResult(handle) {
       do {
         let status = pq.PQresultStatus(result)
-        // Only then it is known whether the session ends with its error.
+        // Whether the session ends with this error is known only when all results are read.
         if status == PGRES_FATAL_ERROR { drain() }
         if let rows, status == PGRES_SINGLE_TUPLE {
           rows.replace(result)
@@ -213,13 +213,13 @@ extension PostgreSQLConnection {
       count = pq.PQgetCopyData(handle, &bytes, 0)
     }
     if count != -1 {
-      // The rest of the rows is in no known state.
+      // It is not known how many rows are still on their way.
       let error = connectionError()
       close()
       throw failure ?? ServerError(message: error.message, isConnectionLost: true)
     }
     let end = pq.PQgetResult(handle)
-    // Only then it is known whether the session ends with its error.
+    // Whether the session ends with an error is known only when all results are read.
     drain()
     if let failure {
       pq.PQclear(end)

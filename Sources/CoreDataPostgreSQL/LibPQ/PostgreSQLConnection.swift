@@ -16,11 +16,11 @@ internal import Synchronization
 /// | `copyRows` | `COPY (SELECT …) TO STDOUT`, `PQgetCopyData` for each row | 1, while the rows arrive |
 /// | `copy` | `COPY … FROM STDIN`, `PQputCopyData` for each 64 KiB | 2 |
 ///
-/// The answers are in the binary format except for `run`, whose results nobody reads. Prepared statements belong to the
+/// The answers are in the binary format except for `run`, whose results are not read. Prepared statements belong to the
 /// session: they outlive a transaction and its ROLLBACK, and go with the connection.
 ///
-/// `isLost` is true after an error that ended the session, whichever method met it. The object is of no use then;
-/// whoever owns it drops it.
+/// `isLost` is true after an error that ended the session, whichever method met it. Its owner drops the object
+/// then.
 ///
 /// Source: https://www.postgresql.org/docs/15/libpq.html
 final class PostgreSQLConnection: ServerConnection {
@@ -63,7 +63,7 @@ final class PostgreSQLConnection: ServerConnection {
   /// Servers before 13 are refused, and databases in another encoding: their texts could not be compared with those in
   /// memory.
   ///
-  /// - Parameter connectionString: a URL or a string of libpq. Its parameters come before the defaults here.
+  /// - Parameter connectionString: a URL or a string of libpq. Its parameters override the defaults above.
   /// - Throws: `ServerError` with `isConnectionLost` where no connection was made, and what to do about it in its
   ///   message; with 0A000 for a server or a database that cannot hold a store.
   init(_ connectionString: String) throws {
@@ -157,7 +157,7 @@ final class PostgreSQLConnection: ServerConnection {
   var descriptor: Int32 { isClosed ? -1 : pq.PQsocket(handle) }
   var isLost: Bool { isClosed || pq.PQstatus(handle) == CONNECTION_BAD }
   /// Whether BEGIN was run and neither COMMIT nor ROLLBACK after it, also in a failed transaction. libpq knows it from
-  /// each ReadyForQuery of the server, so this asks nobody.
+  /// each ReadyForQuery of the server, so this costs no round trip.
   var isInTransaction: Bool {
     if isClosed { return false }
     return switch pq.PQtransactionStatus(handle) {
@@ -220,8 +220,8 @@ final class PostgreSQLConnection: ServerConnection {
 ///    that host and port in the store's URL are its own                                         (no state)
 /// ```
 ///
-/// An error without a code may be over soon; so may 57P03, of a server that is starting. The others are a person's to
-/// mend.
+/// An error without a code may be over soon; so may 57P03, of a server that is starting. For the others a person has to
+/// act.
 enum ConnectionFailure {
   /// The error for libpq's text. Of several hosts, the last one that the server itself refused is told, or else the
   /// last one.

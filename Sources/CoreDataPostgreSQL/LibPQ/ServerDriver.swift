@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// The way to open connections: libpq, unless a test puts itself between.
 ///
-/// A registered closure counts for all connections of the process that are opened afterwards, those of pools' sessions,
-/// too. `ServerDatabase.init(connect:)` is the way for one database only.
+/// A registered closure counts for all connections that the process opens afterwards, also those of pools' sessions.
+/// `ServerDatabase.init(connect:)` is the way for one database only.
 package enum ServerDriver {
   package typealias Connect = @Sendable (_ connectionString: String) throws -> any ServerConnection
 

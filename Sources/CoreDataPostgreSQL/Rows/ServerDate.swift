@@ -18,10 +18,10 @@ enum ServerDate {
   /// The server's last moment is in the year 294276, some 9.22 × 10¹² seconds after 2001.
   private static let latest = 9.2e12
 
-  /// The moment for seconds since 2001, rounded as the server rounds; nil for one that the server has not. NaN and
-  /// infinities have none; the two dates that "infinity" was read as have theirs.
+  /// The microseconds for seconds since 2001, rounded as the server rounds; nil for a date out of the server's range,
+  /// for NaN and for infinities. The two dates that stand for the server's infinities become these again.
   static func microseconds(_ seconds: Double) -> Int64? {
-    // Its first moment is in 4713 BC.
+    // The server's first moment is in 4713 BC.
     guard seconds < latest, seconds > -2.1e11 else {
       return [Int64.min, .max].first { Self.seconds($0) == seconds }
     }
@@ -29,7 +29,7 @@ enum ServerDate {
   }
 
   /// The server's "infinity" and "-infinity", its greatest and least numbers, become dates that are later and earlier
-  /// than all others, and these become the same again.
+  /// than all others.
   static func seconds(_ microseconds: Int64) -> Double {
     Double(max(microseconds, .min + microsecondsUntil2001) - microsecondsUntil2001) / 1e6
   }

@@ -68,7 +68,7 @@ struct ServerFields: ~Copyable, CellWriter {
 
   // MARK: Values
 
-  /// NULL, of whatever type: the type is the array's or the parameter's.
+  /// NULL of any type: the type is the array's or the parameter's.
   @inline(__always)
   mutating func null() {
     memory.append(bigEndian: Int32(-1))

@@ -52,7 +52,7 @@ enum ServerNumeric {
     return bytes
   }
 
-  /// The decimal of bytes, by way of a text in the notation of no particular country.
+  /// The decimal of bytes, by way of a text with a point before the fraction.
   static func decimal(_ bytes: UnsafeRawBufferPointer) -> Decimal {
     let count = Int(bytes.bigEndian(Int16.self))
     let weight = Int(bytes.bigEndian(Int16.self, at: 2))

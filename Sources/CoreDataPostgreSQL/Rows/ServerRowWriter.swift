@@ -176,7 +176,7 @@ extension ServerRowWriter {
   func updateRowSQL(_ changed: StepSet) -> String { texts(changed).row }
 
   /// The statements of a set of steps. With more than 200 sets all are forgotten, as those of a connection are with
-  /// more than 500 texts: a program with so many makes each of them rarely.
+  /// more than 500 texts: a program with more sets uses each of them rarely.
   private func texts(_ changed: StepSet) -> UpdateTexts {
     updates.withLock { textsBySteps in
       if let texts = textsBySteps[changed] { return texts }

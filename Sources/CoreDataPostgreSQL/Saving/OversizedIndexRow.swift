@@ -31,8 +31,7 @@ struct OversizedIndexRow {
     index = error.constraint
   }
 
-  /// The refused value among those of a save; nil where it cannot be told: where rows of several attributes are long
-  /// enough to be the one.
+  /// The refused value among those of a save; nil if several attributes have values that are long enough to be refused.
   func value(in writer: ServerChangeWriter) throws -> RefusedValue? {
     var longestValues: [(attribute: NSAttributeDescription, entity: String, key: Int64)] = []
     var columns: [String: [Set<String>]] = [:]
@@ -104,8 +103,8 @@ struct OversizedIndexRow {
   /// $1 = '"app"."Book"', $2 = 'Book_isbn_idx', or '' for all
   /// ```
   ///
-  /// On a reader, since the writer's transaction has failed. A migration's new tables nobody but that transaction sees;
-  /// they have the indexes of the model.
+  /// On a reader, since the writer's transaction has failed. Only that transaction sees the new tables of a
+  /// migration, which have the indexes of the model.
   private func indexedColumns(_ entity: String) throws -> [Set<String>] {
     if store.database.isRebuilding { return modelColumns(entity) }
     let result = try store.database.read { connection, _ in

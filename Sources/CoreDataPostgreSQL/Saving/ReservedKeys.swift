@@ -13,9 +13,9 @@ internal import Synchronization
 /// $1 = '3'     65, 129, 193                the keys 65 to 256
 /// ```
 ///
-/// Two programs never get one block, no matter how their transactions end: `nextval` waits for nobody and is not rolled
-/// back. So keys have gaps, and their order is not that of the insertions. A person's INSERT without a key gets the
-/// first key of a block by the column's default, and uses up the block.
+/// Two programs never get the same block, no matter how their transactions end: `nextval` waits for no transaction and
+/// is not rolled back. So keys have gaps, and their order is not that of the insertions. A person's INSERT without a
+/// key gets the first key of a block by the column's default, and uses up the block.
 ///
 /// A standby that takes the server's place may not know of a block that was reserved in a lost transaction, and gives
 /// it again. So no key outlives the loss of a connection. The server itself writes 32 blocks ahead to the WAL, so after
@@ -38,8 +38,8 @@ final class ReservedKeys: Sendable {
     self.database = database
   }
 
-  /// As many keys, in ranges. The thread may have lost the race for a block that it has reserved; then it asks again
-  /// for what is missing.
+  /// Takes keys, in ranges. Other threads may take some of the block that this thread has reserved; then it asks again
+  /// for the missing ones.
   func take(_ count: Int, _ connection: any ServerConnection) throws -> [Range<Int64>] {
     let losses = database.lossCount
     reserved.withLock { if $0.losses != losses { $0 = Reserved(losses: losses) } }
@@ -59,7 +59,7 @@ final class ReservedKeys: Sendable {
     return keys
   }
 
-  /// Takes from the first ranges, the last of which may remain in part.
+  /// Takes from the first ranges; a part of the last one may remain.
   private func takeReserved(_ count: Int) -> [Range<Int64>] {
     reserved.withLock { reserved in
       var keys: [Range<Int64>] = []

@@ -105,7 +105,7 @@ struct ServerDerivation {
       case .decimalAttributeType: return source == target ? value : "(\(number))::numeric"
       default:
         if source == target { return number }
-        // Nil for what does not fit, such as an infinity: that is no reason to refuse the row that it comes from.
+        // NULL for a value that does not fit, such as an infinity: an error would refuse the row that it comes from.
         let isInRange = "\(number) >= -9223372036854775808 AND \(number) < 9223372036854775808"
         return "CASE WHEN \(isInRange) THEN trunc(\(number))::bigint END"
       }
@@ -357,8 +357,8 @@ struct ServerDerivation {
 
   // MARK: Step by step
 
-  /// What one row adds to its owner's value; nil for a value that is computed from all members anew. That of owners in
-  /// the members' own table is, since one statement may write both.
+  /// What one row adds to its owner's value; nil for a value that is computed from all members anew. So is that of
+  /// owners in the members' own table, since one statement may write both.
   private func step(_ aggregate: Derivation.Aggregate, _ members: DerivedColumn.Members) -> String? {
     if members.links == table { return nil }
     guard let attribute = members.attribute, aggregate == .sum, members.member == nil else {
@@ -394,10 +394,10 @@ struct ServerDerivation {
   ) -> ServerStatementFunction {
     let added = "SELECT r.\(members.owner) AS owner, \(step) AS step, true AS is_new FROM new_rows r"
     let taken = "SELECT r.\(members.owner) AS owner, \(step) AS step, false AS is_new FROM old_rows r"
-    // A sum may have one number more than its terms: the least number has no opposite.
+    // Old values are subtracted as a sum, and not negated one by one: the least bigint has no opposite.
     func sum(_ condition: String) -> String { "coalesce(sum(c.step) FILTER (WHERE \(condition)), 0)" }
     let difference = "\(sum("c.is_new")) - \(sum("NOT c.is_new"))"
-    // No step leads back from what is no number, nor from nil.
+    // A step cannot lead away from NaN, an infinity or NULL: then the value is computed anew.
     let isNumber = "t.\(column.column) - t.\(column.column) = 0 AND c.step - c.step = 0"
     // Without a change nothing is updated, so that columns that depend on each other come to an end.
     func apply(_ rows: String) -> String {

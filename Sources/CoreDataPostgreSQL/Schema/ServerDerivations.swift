@@ -32,7 +32,7 @@
 /// Without the lock session 2 would have read the members before session 1 had committed: 400, which would then replace
 /// 500. The price: sessions that change books of one author take turns until the COMMIT.
 ///
-/// The triggers raise no `_version`: a derived value that changes is no conflict for who has read the author.
+/// The triggers raise no `_version`: a changed derived value is no conflict for a program that has read the author.
 ///
 /// Source: the pages "CREATE TRIGGER", "Trigger Functions" of PL/pgSQL, and "Explicit Locking".
 struct ServerDerivations {

@@ -207,6 +207,7 @@ extension ServerType {
   }
 
   /// The type in a column's declaration. Texts are ordered by their bytes, as in memory: `COLLATE "C"` also lets an
-  /// index answer `name >= 'J' AND name < 'K'`, whatever locale the database has. Source: the page "Collation Support".
+  /// index answer `name >= 'J' AND name < 'K'`, no matter which locale the database has. Source: the page "Collation
+  /// Support".
   var declaration: String { self == .text ? "text COLLATE \"C\"" : name }
 }

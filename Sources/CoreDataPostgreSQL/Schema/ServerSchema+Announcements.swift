@@ -6,7 +6,7 @@ package let NSPersistentStoreAnnouncedKey = "NSPersistentStoreAnnounced"
 
 /// Triggers that announce new rows to sessions that wait for them: see `NSPersistentStoreAnnouncedKey`.
 ///
-/// A trigger announces every changed row, so it covers workers, apps and people at `psql`. The server sends equal
+/// Triggers see the changes of all programs: of workers, apps and people at `psql`. The server sends equal
 /// announcements of a transaction once (https://www.postgresql.org/docs/15/sql-notify.html).
 ///
 /// For Book with the value "pages = 1 2; title":
@@ -21,8 +21,8 @@ package let NSPersistentStoreAnnouncedKey = "NSPersistentStoreAnnounced"
 /// OR OLD."title" IS NOT NULL AND NEW."title" IS NULL)) EXECUTE FUNCTION "app"."_announce"('Book')
 /// ```
 ///
-/// A message goes out with the COMMIT, and not at all after a ROLLBACK, so whoever hears it finds the rows. The WHEN of
-/// a trigger is checked without a call of the function, so rows without news cost next to nothing.
+/// A message goes out with the COMMIT, and not at all after a ROLLBACK, so a session that hears it finds the rows. The
+/// WHEN of a trigger is checked without a call of the function, so rows without news cost next to nothing.
 extension ServerTables {
   /// The channel of a store's announcements. What is announced is the entity's name.
   static func channel(of identifier: String) -> String { "coredata_rows_\(identifier)" }

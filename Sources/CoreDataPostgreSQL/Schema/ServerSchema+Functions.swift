@@ -79,8 +79,8 @@ extension ServerStore {
   /// Programs that are started together after an update take the advisory lock of the creation one after the other; the
   /// later ones find the functions made.
   ///
-  /// Called without a reader: a batch insertion has the write lock when it waits for one, so with a reader nobody may
-  /// wait for the write lock.
+  /// Called without a reader: a batch insertion has the write lock when it waits for one, so no
+  /// thread that has a reader may wait for the write lock.
   ///
   /// ```text
   /// batch insertion, its store has one reader      opening of another store of the database

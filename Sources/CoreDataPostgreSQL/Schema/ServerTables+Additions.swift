@@ -10,8 +10,8 @@
 /// DROP INDEX …; CREATE INDEX …                                            those that differ from the old model's
 /// ```
 ///
-/// ADD COLUMN waits for all who use the table, and everybody waits for it; then it takes a moment, since no row is
-/// written.
+/// ADD COLUMN waits for all transactions that use the table, and later ones wait for it. Once it has the lock it takes
+/// a moment, since no row is written.
 extension ServerTables {
   /// Adds what is missing, in an open transaction.
   ///
