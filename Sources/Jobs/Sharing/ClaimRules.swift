@@ -1,6 +1,6 @@
 import CoreData
-/// How many jobs of a kind all pools together may have claimed. Pools that share a store should agree on it: each
-/// applies its own rules to what it counts, so the strictest one is not kept by the others.
+/// How many jobs of a kind all pools together may have claimed. Pools that share a store should have the same rules:
+/// each applies its own to the claims of all, so a pool with looser rules exceeds the limits of the others.
 public struct ClaimRules: Sendable {
   /// How many jobs of the kind may be claimed at a time; nil is any number.
   public var limit: Int?

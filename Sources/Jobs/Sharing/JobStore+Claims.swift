@@ -3,7 +3,7 @@ import CoreData
 /// Claims: of the pools that share a store, one may hand out a job.
 ///
 /// A job that is `available` belongs to the pool that it names, or to none if that pool is gone. The claim changes the
-/// row's version, so what workers of an earlier claimant still save fails as a merge conflict.
+/// row's version, so a late save by a worker of an earlier claimant fails as a merge conflict.
 ///
 /// ```text
 /// pool 1                                 server                        pool 2
@@ -22,7 +22,7 @@ extension JobStore {
   /// then oldest first. Saves.
   ///
   /// Where nothing limits the jobs, one statement finds and claims them. It passes over rows that another pool claims
-  /// at the same moment, and waits for nobody. Limits are decided pool after pool: see `claimLimited`.
+  /// at the same moment, and waits for no other pool. Limits are decided pool after pool: see `claimLimited`.
   ///
   /// - Parameters:
   ///   - query: which jobs; claims at most ``ReadyQuery/claims`` new ones.
@@ -80,15 +80,15 @@ extension JobStore {
     return limit - claimsLeft
   }
 
-  /// Jobs that no pool has claimed which lives.
+  /// Jobs that no living pool has claimed.
   static func isFree(besides gone: [Int64]) -> NSPredicate {
     gone.isEmpty
       ? NSPredicate(format: "claimant == nil")
       : NSPredicate(format: "claimant == nil OR claimant IN %@", gone.map { NSNumber(value: $0) })
   }
 
-  /// Whether any ready job of the kind has a limit key. Then all claims of the kind are made in turns, since nobody
-  /// knows before which of its jobs have one.
+  /// Whether any ready job of the kind has a limit key. Then all claims of the kind are made in turns, since it
+  /// is not known before which of its jobs have one.
   private func hasKeyedJobs(of kind: String, in context: NSManagedObjectContext) throws -> Bool {
     let request = PoolJob.fetchRequest()
     request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [
@@ -101,7 +101,8 @@ extension JobStore {
 
   // MARK: Giving back
 
-  /// Gives back what a pool has claimed and nobody has begun. Saves, and so announces the jobs to all pools.
+  /// Gives back the jobs that a pool has claimed and no worker has begun. Saves, and so announces the jobs to all
+  /// pools.
   ///
   /// ```text
   /// UPDATE … SET "claimant" = NULL, … WHERE … "claimant" = $1 … AND NOT … IN (the jobs in workers' hands)
@@ -131,7 +132,7 @@ extension JobStore {
   ///
   /// The condition names nothing that the indexes of ready jobs have in theirs, and bounds the identity on both sides:
   /// without statistics a server takes such a range for few rows, and one bound for a third of them. So it reads the
-  /// index of claims, whatever it knows of the backlog. Jobs that end have no claimant.
+  /// index of claims, with and without statistics. Jobs that end have no claimant.
   static var isClaimed: NSPredicate {
     NSCompoundPredicate(andPredicateWithSubpredicates: [
       NSPredicate(format: "claimant != nil AND claimant >= %lld AND claimant <= %lld", Int64.min, Int64.max),
@@ -139,8 +140,8 @@ extension JobStore {
     ])
   }
 
-  /// What a pool has claimed. Together with a kind the server takes it for one row, and reads the index entry by entry:
-  /// only so it marks the entries of claims that have ended, and passes over them before the next VACUUM.
+  /// What a pool has claimed. Together with a kind the server expects one row, and reads the index entry by entry. Only
+  /// such a scan marks the entries of claims that have ended, so that later ones pass over them before the next VACUUM.
   static func claimed(by member: Int64) -> NSPredicate {
     NSCompoundPredicate(andPredicateWithSubpredicates: [
       isClaimed, NSPredicate(format: "claimant == %lld", member),

@@ -2,9 +2,9 @@ import CoreData
 
 /// Jobs whose pool died while it had claimed them.
 ///
-/// Which of them had begun, no row says: that would cost each job a write. So the row counts the deaths in a row. A job
-/// that was there twice is a *suspect*: a pool claims one suspect at a time, and when that pool dies, too, the job gets
-/// the blame, and all deaths count as crashes. One death of a host has no consequence for its jobs.
+/// No row says which of them had begun: that would cost each job a write. So the row counts the deaths without a normal
+/// end between them. A job with two is a *suspect*: a pool claims one suspect at a time, and when that pool dies, too,
+/// the job gets the blame, and all deaths count as crashes. One death of a host has no consequence for its jobs.
 extension JobStore {
   /// Earlier versions and other programs write a zero where no pool has died.
   static var isNoSuspect: NSPredicate { NSPredicate(format: "hostDeaths == nil OR hostDeaths < 2") }
@@ -41,7 +41,7 @@ extension JobStore {
     ).count
   }
 
-  /// The kinds of the suspects that a pool has claimed: a pool that dies gets them blamed.
+  /// The kinds of the suspects that a pool has claimed, which get the blame if it dies.
   public func kindsOfSuspects(claimedBy member: Int64, in context: NSManagedObjectContext) throws -> Set<String> {
     let request = NSFetchRequest<NSDictionary>(entityName: PoolJob.entityName)
     request.resultType = .dictionaryResultType
@@ -64,7 +64,7 @@ extension JobStore {
   ///
   /// - Parameters:
   ///   - policy: how often a job may crash.
-  ///   - failure: what a suspect gets noted that died with its pool, with the number of its attempt.
+  ///   - failure: the failure that a suspect gets, with the number of its attempt.
   /// - Returns: the keys of the suspects that died with it.
   public func returnClaims(
     ofDead member: Int64, policy: (PoolJob) -> RetryPolicy, failure: (PoolJob) -> AttemptFailure,
@@ -78,8 +78,8 @@ extension JobStore {
       if let key = job.objectID.key { blamed.append(key) }
     }
     if !blamed.isEmpty { try context.save() }
-    // Each job leaves the dead pool's claims with its count: what is cut short here can be done again. Suspects have
-    // left the claims already.
+    // Each job leaves the dead pool's claims in the statement that counts, so after a crash here the rest can be done
+    // again. Suspects have left the claims already.
     for (deaths, condition) in [(1, "hostDeaths == nil OR hostDeaths < 1"), (2, "hostDeaths == 1")] {
       let update = NSBatchUpdateRequest(entityName: PoolJob.entityName)
       update.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [
@@ -92,7 +92,7 @@ extension JobStore {
   }
 
   /// A pool that was cut off is back, under another identity: gives back what it had claimed before. It has not died,
-  /// so its death is not counted, or no longer if another pool has counted it meanwhile. Saves.
+  /// so its death is not counted, and is subtracted if another pool has counted it meanwhile. Saves.
   ///
   /// - Parameter jobs: the keys of the jobs that it had claimed.
   public func takeBack(claimsOf member: Int64, _ jobs: [Int64], in context: NSManagedObjectContext) throws {

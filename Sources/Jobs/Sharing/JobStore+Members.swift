@@ -51,7 +51,7 @@ extension JobStore {
     return try count(update, in: context) > 0
   }
 
-  /// Forgets pools that are gone, after it has taken their names off the jobs that nobody has run since. Saves.
+  /// Forgets pools that are gone, after it has taken their names off the jobs that no pool has run since. Saves.
   public func forgetGoneMembers(in context: NSManagedObjectContext) throws {
     guard isShared else { return }
     try releaseUnknownClaims(in: context)
@@ -72,8 +72,8 @@ extension JobStore {
     try context.save()
   }
 
-  /// Gives back what pools have claimed that were forgotten: a pool that stood still until then, and went on before it
-  /// heard of its end. Saves.
+  /// Gives back jobs whose claimant was forgotten: a pool that stood still for so long, went on, and claimed them
+  /// before it heard that others took it for dead. Saves.
   private func releaseUnknownClaims(in context: NSManagedObjectContext) throws {
     let claims = NSFetchRequest<NSDictionary>(entityName: PoolJob.entityName)
     claims.resultType = .dictionaryResultType

@@ -5,10 +5,10 @@ import CoreData
 /// A row for each recipient, which deletes it when it has read it. The server announces the row, so it arrives within
 /// milliseconds.
 ///
-/// One row that all pools read would need someone who knows when all have read it, and a place for each reader up to
-/// which it has read. A key is no such place: each pool reserves a block of keys at the server, so rows with lower keys
-/// are committed after rows with higher ones, and a reader would skip them. With a row of its own a recipient needs
-/// nothing but the row, and a pool that joins later gets nothing that was meant for others. Pools are few.
+/// With one row for all pools each reader would have to note up to which key it has read, and would skip rows: each
+/// pool reserves a block of keys at the server, so rows with lower keys are committed after rows with higher ones. With
+/// a row of its own a recipient needs nothing but the row, and a pool that joins later gets nothing that was meant for
+/// others. Pools are few.
 public struct PoolNotice: Hashable, Sendable {
   /// The name of the entity.
   public static let entityName = "PoolNotice"

@@ -82,7 +82,7 @@ public final class PoolRate: Sendable {
     }
   }
 
-  /// Forgets the places that jobs should have had which began without one: the kind had no rate then.
+  /// Forgets the places that are missing for jobs that began before the kind had a rate.
   public func forgetDebt() { state.withLock { $0.free = max(0, $0.free) } }
 
   /// Gives up the places for jobs to come: the pool ends. The next turn writes it, so that other pools need not wait
@@ -98,8 +98,8 @@ public final class PoolRate: Sendable {
     }
   }
 
-  /// A turn is saved: `news` is told, `claimed` are claimed and so many `places` taken in it, `ended` were counted as
-  /// begun in it, and `lost` are no longer this pool's.
+  /// A turn is saved: it has written `news`, claimed the jobs `claimed`, taken `places` for jobs to come and counted
+  /// `ended` as begun; the jobs `lost` are no longer this pool's.
   func told(_ news: News, claimed: [JobKey], places: Int, ended: Set<JobKey>, lost: Set<JobKey>) {
     state.withLock { state in
       state.written = []

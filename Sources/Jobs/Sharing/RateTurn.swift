@@ -25,11 +25,11 @@ struct RateTurn {
   private var places = 0
   private var ended: Set<JobKey> = []
   private var lost: Set<JobKey> = []
-  /// Whether the row says something else than what is known now.
+  /// Whether the row differs from what is known now.
   private(set) var hasNews = false
 
-  /// Reads the row and adds the pool's news to it: what has begun, what left no effect, and what has ended without
-  /// word.
+  /// Reads the row and adds the pool's news to it: which jobs have begun, which left no effect, and which have ended
+  /// before the pool heard of their beginning.
   init(
     _ pool: PoolRate, of kind: String, for member: Int64, _ store: JobStore, in context: NSManagedObjectContext
   ) throws {
@@ -75,8 +75,8 @@ struct RateTurn {
     return Set(try context.fetch(request).compactMap(\.key))
   }
 
-  /// Which jobs of a dead pool have begun in its places, nobody knows. In a SQLite file all other pools are dead. All
-  /// of the places count as begun now: the rate may be kept too well for a period, and is never exceeded.
+  /// It is not known which jobs of a dead pool have begun in its places, so all of the places count as begun now: for a
+  /// period fewer jobs may begin than the rate allows, and never more. In a SQLite file all other pools are dead.
   private mutating func dateBeginnings(
     ofGone store: JobStore, now: Double, in context: NSManagedObjectContext
   ) throws {
@@ -95,8 +95,7 @@ struct RateTurn {
   /// Seconds until one more may be taken; nil if jobs that have not begun have all places.
   func wait(now: Double) -> Double? { shared.wait(now: now) }
 
-  /// Writes the row, without saving: each of the jobs takes a place, and jobs to come take the number of places that is
-  /// given.
+  /// Writes the row, without saving: each of `jobs` takes a place, and `places` are taken for jobs to come.
   mutating func write(claiming jobs: [JobKey] = [], taking places: Int = 0) {
     claimed = jobs
     self.places = places
@@ -119,7 +118,7 @@ public struct TakenPlaces: Equatable, Sendable {
 
 extension JobStore {
   /// Takes places for jobs of a kind with a rate that begin soon, and writes which have begun. Saves, if there is
-  /// anything to write: nobody loses the places by a crash.
+  /// anything to write, so that a crash loses no place.
   ///
   /// After too many conflicts no place is taken, and the caller asks again.
   ///

@@ -69,7 +69,7 @@ struct SharedRate {
   /// Sets how many places a pool holds for jobs that have not begun.
   mutating func hold(_ count: Int, for pool: Int64) { held[pool] = count > 0 ? count : nil }
 
-  /// A pool is gone that nobody can ask which of its jobs have begun: all of them count as begun now.
+  /// A pool is gone, so it is not known which of its jobs have begun: all of them count as begun now.
   mutating func beginAll(of pool: Int64, now: Double) {
     if let count = held.removeValue(forKey: pool) { begin(count, at: now) }
   }

@@ -3,16 +3,16 @@ import CoreData
 /// Which jobs stay in the store because unfinished ones wait for them: the one rule for jobs that a person deletes, and
 /// for finished jobs that are old enough to go.
 ///
-/// A row of ``PoolWait`` names one job of those that a job waits for, and a failed one only when no job is unfinished.
-/// A failed job that is deleted would count as done. So the options of waiting jobs count for failed jobs, too. A job
-/// that waits for a batch needs one of the batch's jobs until the pool has looked at it, and again when there was none
-/// then: without any it would wait for the first to come.
+/// A row of ``PoolWait`` names one of the jobs that a job waits for: an unfinished one, and a failed one only when all
+/// others have ended. A failed job that is deleted would count as done, so for failed jobs the options of all waiting
+/// jobs are read, too. A job that waits for a batch needs one of the batch's jobs until the pool has checked it. If the
+/// batch had none then, it needs the first one that comes.
 ///
-/// Who deletes jobs asks first, and again in the save: jobs that wait may have come meanwhile.
+/// A deletion asks first, and again in the save: jobs that wait may have come meanwhile.
 ///
 /// ```text
-/// deletes                   submits
-/// asks: nobody waits for a
+/// deletes a                 submits
+/// asks: no job waits for a
 ///                           saves b, which waits for a
 /// saves: asks again, and fails with a conflict
 /// asks: a stays
@@ -49,8 +49,8 @@ public final class AwaitedJobs: Sendable {
       batch = job.batch
     }
 
-    /// Whether it matters to jobs that come later that the store has it: one that has succeeded counts as done also
-    /// without a row.
+    /// Whether jobs that come later may need its row. A job that has succeeded counts as done without a row, too; one
+    /// of a batch shows that the batch has jobs.
     var mayBeMissed: Bool { !hasSucceeded || batch != nil }
   }
 
@@ -65,8 +65,8 @@ public final class AwaitedJobs: Sendable {
   /// Makes the save that deletes these jobs ask again, and fail with a conflict if one of them has to stay. Call it
   /// when they are deleted from the context, before that is saved.
   ///
-  /// - Complexity: the save reads what ``keys(among:in:)`` reads for the failed jobs and those of batches. Nobody else
-  ///   writes to a SQLite file meanwhile.
+  /// - Complexity: the save reads what ``keys(among:in:)`` reads for the failed jobs and those of batches. No other
+  ///   process can write to a SQLite file meanwhile.
   func keepAwaited(amongDeleted jobs: [PoolJob], in context: NSManagedObjectContext) {
     let subjects = jobs.compactMap(Subject.init).filter(\.mayBeMissed)
     guard !subjects.isEmpty else { return }
@@ -80,7 +80,7 @@ public final class AwaitedJobs: Sendable {
   }
 
   /// The keys of those that stay. A job that has succeeded and is in no batch is only looked for among the blockers:
-  /// its row is needed until the job that waits for it has been looked at again, and not longer.
+  /// its row is needed only until the job that waits for it has been checked again.
   private func keys(among jobs: [Subject], in context: NSManagedObjectContext) throws -> Set<JobKey> {
     var keys = try store.blockers(among: jobs.map(\.key), in: context)
     // Of those that had no job when the pool looked.

@@ -11,9 +11,9 @@ public struct HistoryInterval: Equatable, Sendable {
   public var start: Date
   /// Jobs that ended, by ``outcomes``.
   public var counts: [Int]
-  /// Seconds from arrival to start of jobs that succeeded at their first attempt: by ``shares``. Nil for none.
+  /// Seconds from arrival to start of jobs that succeeded at their first attempt: by ``shares``. Nil without such jobs.
   public var waiting: [Double]?
-  /// Seconds from start to end of jobs that succeeded: by ``shares``. Nil for none.
+  /// Seconds from start to end of jobs that succeeded: by ``shares``. Nil without such jobs.
   public var running: [Double]?
   /// How the pool stood; nil where no pool has said so.
   public var gauges: HistoryGauges?
@@ -79,8 +79,8 @@ public struct HistoryInterval: Equatable, Sendable {
   }
 }
 
-/// How long jobs that succeeded waited and ran. At most 200 jobs of an interval are looked at: enough for a 99 %, and
-/// the same work for a busy minute as for a calm one.
+/// How long jobs that succeeded waited and ran. At most 200 jobs of an interval are looked at: enough for the 99 %,
+/// and no more work in a busy minute than in a calm one.
 struct EndedJobTimes {
   private var waits: [Double] = []
   private var runs: [Double] = []
@@ -120,7 +120,7 @@ public struct HistoryGauges: Equatable, Sendable {
   /// Processors that the workers kept busy.
   public var processors = 0.0
 
-  /// Nothing waits, and nobody is there.
+  /// Nothing waits or runs.
   public init() {}
 
   /// The mean of how the pool stood at several moments; nil for none.

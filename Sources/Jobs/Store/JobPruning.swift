@@ -26,10 +26,9 @@ public struct JobRetention: Hashable, Sendable {
 /// One pass over the finished jobs, which deletes those that need not be kept any longer, some at a time.
 ///
 /// Jobs that others wait for stay. So do failed jobs that others must not ignore, and jobs that still reserve their
-/// unique key. Jobs that finish during the pass are left to the next one, since it is found out once which ones are too
-/// many: two passes at once delete the same jobs. Jobs whose minute is not in the pool's history yet are counted there:
-/// waiting for the minute's end instead would keep jobs that a person wants deleted now. Used on the queue of one
-/// context.
+/// unique key. A pass finds out once which jobs are too many, so jobs that finish meanwhile are left to the next one,
+/// and two passes at once delete the same jobs. Jobs whose minute is not in the pool's history yet are counted there:
+/// to wait for the minute's end would keep jobs that a person wants deleted now. Used on the queue of one context.
 public final class JobPruning {
   private let store: JobStore
   private let retention: JobRetention
@@ -47,7 +46,7 @@ public final class JobPruning {
     var staying = 0
   }
 
-  /// - Parameter now: the time by which jobs are old; nil: the store's.
+  /// - Parameter now: the time at which the age of jobs is measured; nil: the store's.
   ///
   /// Use one value for a pass, from its first call to the one that returns 0: it remembers how far it has come.
   ///
@@ -67,8 +66,8 @@ public final class JobPruning {
   ///
   /// ```text
   /// succeeded, by time     p1 p2 p3 p4 p5 p6 p7 p8
-  /// keep 7 days            ──────▶│                       older than that
-  /// keep the last 5        ────────────▶│                 more than that
+  /// keep 7 days            ────▶│                         older than that
+  /// keep the last 5        ───────▶│                      more than that
   /// go                     p1 p2 p3                       unless a job waits for them, or they reserve a unique key
   /// ```
   ///
@@ -81,7 +80,7 @@ public final class JobPruning {
   ///   entries of all jobs that succeeded or were cancelled. The options of waiting jobs are read only when a failed
   ///   job, or one of a batch, is to go.
   public func deleteNext(limit: Int = 1000, in context: NSManagedObjectContext) throws -> Int {
-    // Those that stay were counted among the deleted ones, which are before them again.
+    // If that save failed, its jobs are there again, before those that stay: the places are those before the last call.
     if let last, try !store.jobs(keys: last.keys, in: context).isEmpty { passages = last.passages }
     let before = passages
     var deleted: [PoolJob] = []

@@ -17,7 +17,7 @@ extension JobStore {
   /// context forgets what it has read and changed, and a pause of random length makes it unlikely that the same
   /// processes meet again. Resets the context at the end.
   ///
-  /// The body must read everything that it decides by itself: what its caller has read may be outdated at the second
+  /// The body itself must read everything on which it decides: what its caller has read may be outdated at the second
   /// try. The pauses of thirty tries take half a second at most.
   ///
   /// - Throws: ``EndlessConflicts`` after ``conflictTries``; other errors of the body at once, and the context keeps
@@ -47,7 +47,7 @@ extension JobStore {
   }
 }
 
-/// The error for work that other processes have kept from being saved in all its tries.
+/// The error for work whose tries all ended in conflicts with other processes.
 package struct EndlessConflicts: Error, CustomStringConvertible {
   package var description: String {
     "other processes wrote the same rows first, \(JobStore.conflictTries) times in a row"

@@ -3,8 +3,8 @@ import CoreData
 /// The pool's history: bounded, in settings of the store, so that it outlives the pool's processes and the jobs. The
 /// web page and `workerpool report` draw their plots from it.
 ///
-/// Minutes are kept for seven hours and half-hours for eight days: fourteen settings of at most thirty lines and nine
-/// of at most forty-eight, about 80 KiB in all. Each minute rewrites one or two of them.
+/// Minutes are kept for at least six and a half hours, half-hours for at least eight days: fourteen settings of at most
+/// thirty lines and nine of at most forty-eight, about 80 KiB in all. Each minute rewrites one or two of them.
 ///
 /// ```text
 /// setting               covers                            lines
@@ -56,7 +56,7 @@ extension JobStore {
   public func noteHistory(_ gauges: HistoryGauges, at now: Date, in context: NSManagedObjectContext) throws -> Bool {
     let end = HistoryStep.minute.start(of: now)
     let start = end - HistoryStep.minute.rawValue
-    // Read before the jobs are counted: who deletes one of them changes this row, so that no job counts twice.
+    // Read before the jobs are counted: a deletion of one of them changes this row, so that no job counts twice.
     let chunk = try HistoryChunk(.minute, with: start, in: context)
     var minute = try Self.finishedJobs(from: start, to: end, in: context)
     if let deleted = chunk.interval, !deleted.isNoted {

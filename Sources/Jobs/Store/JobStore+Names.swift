@@ -17,7 +17,7 @@ extension JobStore {
   /// pause --queue maik      unknownName(.queue, "maik") ─▶ maik; did you mean "mail"?
   /// ```
   ///
-  /// - Parameter known: names that count as known whatever jobs have.
+  /// - Parameter known: names that count as known even if no job has them.
   /// - Complexity: reads one entry of an index for each name, kind and unfinished state. Where no unfinished job has
   ///   the kind or queue, the finished ones are read.
   /// - Throws: what a fetch throws.

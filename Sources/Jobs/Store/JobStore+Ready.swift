@@ -40,7 +40,7 @@ extension JobStore {
     ]
   }
 
-  /// The request for one stretch. Objects of the context that are not saved do not count: nobody else knows them.
+  /// The request for one stretch. Objects of the context that are not saved do not count: no other process knows them.
   ///
   /// - Parameter member: only jobs that this pool has claimed, which are few and have an index; nil for all.
   static func readyRequest(

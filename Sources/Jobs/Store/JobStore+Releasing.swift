@@ -9,7 +9,7 @@ import CoreData
 /// ```text
 /// p9 runs after p1, p2, p3            PoolWait: job 9, blocker 3
 /// p3 ends      release(after: [3])    p1 and p2 are unfinished yet: blocker 2
-/// p1 ends      release(after: [1])    nobody waits for it: nothing is read
+/// p1 ends      release(after: [1])    no row names it: nothing is read
 /// p2 ends      release(after: [2])    all have succeeded: p9 is available, its row is deleted
 /// ```
 ///

@@ -4,7 +4,7 @@ import Glibc
 import LinuxSystem
 
 /// Guards the files that a person names for the output of a job, a pool or a command. A typing error in a path must not
-/// cost a database: whoever is about to write asks first, and prints what comes back behind the path.
+/// cost a database: each writer asks first, and prints the answer after the path.
 ///
 /// ```text
 /// export of Book to app.sqlite-wal      app.sqlite-wal is a file of the store; choose another path
@@ -13,9 +13,8 @@ import LinuxSystem
 package enum OutputPath {
   /// Why no file may be written at a path, to follow its name; nil if one may.
   ///
-  /// A file of the store would be replaced, or any other SQLite database, or a file in the folder of the store's large
-  /// values, whose files are rows' values; without its model no pool starts; in the queue directory the pool would take
-  /// the file for one of its own.
+  /// Refused are the files of the store, the folder of its large values, any other SQLite database, the model, without
+  /// which no pool starts, and the queue directory, where the pool would take the file for one of its own.
   ///
   /// - Parameters:
   ///   - store: the files of the store; ``StoreFiles/none`` for one at a server.

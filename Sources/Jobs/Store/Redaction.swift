@@ -78,7 +78,7 @@ extension PoolJob {
     do {
       return try context.redaction().shown(text, of: field)
     } catch {
-      // Nobody knows then what may be shown.
+      // Without the names it is not known what may be shown.
       return Redaction.mark
     }
   }

@@ -4,11 +4,12 @@ import CoreData
 /// pools run there.
 ///
 /// It is read with the option to ignore the model's version, and with the two entities that all versions have. A pool
-/// that is killed leaves its row; only one whose lock is held at the server lives (`heldLocks(among:)`).
+/// that is killed leaves its row. A pool lives if its lock is held: that of the file (`StoreLock`), or that at the
+/// server (`heldLocks(among:)`).
 ///
 /// ```text
 /// the tables                           this program
-/// older than the oldest it can mend    storeIsTooOld
+/// older than `oldestTablesVersion`     storeIsTooOld
 /// older, and older pools run           olderPoolsRun: they would not understand the tables afterwards
 /// older, and none runs                 brought up to date
 /// the same                             opened
@@ -16,7 +17,7 @@ import CoreData
 /// ```
 struct StoreVersions {
   private let place: String
-  /// The version of the tables; nil if they do not tell.
+  /// The version of the tables; nil if it is not known.
   private var version: Int?
   /// Pools that run and do not understand this version of the tables, as text.
   private var olderPools: [String] = []
@@ -24,7 +25,8 @@ struct StoreVersions {
   /// - Parameter options: those with which the pool's store is opened.
   init(at url: URL, _ options: [AnyHashable: Any]) {
     place = StorePlace(url).description
-    // Reads only what all versions have. A store that cannot be read so does not tell, and opening it tells why.
+    // Reads only what all versions have. For a store that cannot be read no version is known; opening it throws the
+    // reason.
     try? read(url, options)
   }
 
@@ -41,7 +43,7 @@ struct StoreVersions {
     let store = try coordinator.addPersistentStore(
       ofType: StorePlace.storeType(at: url), configurationName: configuration, at: url,
       options: options.merging(readOnly) { $1 })
-    // The coordinator ends with this function, and the store with it: removing it only makes that certain.
+    // The coordinator and its store end with this function in any case.
     defer { try? coordinator.remove(store) }
     let context = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
     context.persistentStoreCoordinator = coordinator
@@ -65,7 +67,8 @@ struct StoreVersions {
     }
   }
 
-  /// The text about a pool that runs, with its version if it told one; nil if it understands this version of the tables.
+  /// The text about a pool that runs, with its version if it told one; nil if it understands this version of the
+  /// tables.
   private func olderPool(_ text: String, _ owner: PoolOwner?) -> String? {
     if let tables = owner?.tables ?? version, tables >= JobModel.tablesVersion { return nil }
     return text + (owner?.version.map { ", workerpool \($0)" } ?? "")
