@@ -3,8 +3,7 @@ import CoreData
 /// The author of the transactions of jobs in the app's persistent history: "workerpool p17/1 p18/1", each job with the
 /// number of its attempt. Jobs that share a transaction are all named.
 ///
-/// By it an app that follows its history knows which changes came from which job, with any version of this framework
-/// and in any language: the name is all that a history has room for.
+/// By it an app that follows its history knows which changes came from which job. A history has no other field for it.
 package enum JobAuthor {
   private static let start = "workerpool"
 

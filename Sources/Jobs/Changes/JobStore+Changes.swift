@@ -33,7 +33,7 @@ extension JobStore {
   package static func saves(of key: JobKey, in context: NSManagedObjectContext) throws -> [JobSave] {
     try context.fetch(settings(prefix(key))).map { row in
       JobSave(text: row.value ?? "")
-        // One that is left out would be undone by halves.
+        // If it were left out, the job would be undone in part.
         ?? JobSave(attempt: 0, date: .distantPast, changes: [], omission: "the setting \(row.name) cannot be read")
     }
   }
@@ -68,7 +68,7 @@ extension JobStore {
   package static func saveNumber(_ row: PoolSetting) -> Int? { row.name.split(separator: "/").last.flatMap { Int($0) } }
 
   /// The number of the next save. Where a person has undone the earlier ones they are deleted first: the job was
-  /// retried since, and what its new attempt changes is another matter.
+  /// retried since, and only the changes of its new attempt can be undone now.
   private static func nextSave(of key: JobKey, in context: NSManagedObjectContext) throws -> Int {
     let rows = try context.fetch(settings(prefix(key)))
     if let mark = try PoolSetting.find("\(undone)\(key)", in: context) {

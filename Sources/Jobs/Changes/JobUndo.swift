@@ -1,6 +1,6 @@
 import CoreData
 
-/// Undoes what a job changed, in one transaction, where nobody has changed it since. `workerpool undo` and the web page
+/// Undoes what a job changed, in one transaction, if it has not been changed since. `workerpool undo` and the web page
 /// call it; the pool need not run.
 ///
 /// It goes back through the saves of the job. Each object must be as the save left it, in the properties that the job
@@ -15,8 +15,7 @@ import CoreData
 /// updated Book/p4: pages      pages changed since       refused, and with it everything
 /// ```
 ///
-/// All or nothing: with a part of the changes the app's objects could be in a state that no version of the app has
-/// made.
+/// All or nothing: with a part of the changes the app's objects could be in a state that no program has made.
 package struct JobUndo {
   /// The author of the undoing transaction in the store's history.
   package static let author = "workerpool undo"
@@ -29,7 +28,7 @@ package struct JobUndo {
   ///
   /// Between the check and the save others may write. Changed objects make the save fail as a merge conflict; a job
   /// that a person has retried meanwhile is found by `checkNothingRuns`, inside of the save's transaction; and of two
-  /// who undo the same job one inserts the mark `undone/KEY`, whose name is unique.
+  /// processes that undo the same job one inserts the mark `undone/KEY`, whose name is unique.
   ///
   /// - Parameter isDryRun: whether only to find out what would be done.
   /// - Returns: what was done, one line for each object, without values.
@@ -43,7 +42,7 @@ package struct JobUndo {
       for save in saves.reversed() { try work.undo(save) }
       guard !isDryRun else { return work.lines }
       JobStore.setUndone(key, at: store.now, in: context)
-      // What the next attempt would go on from is not there any more.
+      // A retried job must not go on from a checkpoint whose changes are undone.
       if let job = try job(key, in: context), job.checkpoint != nil { job.checkpoint = nil }
       context.check(inNextSave: { [self] in try checkNothingRuns(key) })
       do {
@@ -75,7 +74,7 @@ package struct JobUndo {
   }
 
   /// Fails the save where a person has retried the job meanwhile: its new attempt works on what is undone. Called in
-  /// the transaction of the save, when nobody else can write to a file, or has the rows at a server.
+  /// the transaction of the save, in which no other process can write to a file, or change the rows at a server.
   private func checkNothingRuns(_ key: JobKey) throws {
     let reader = store.makeContext(name: "undo")
     try reader.performAndWait {
@@ -115,8 +114,8 @@ package enum UndoError: Error, Hashable, CustomStringConvertible {
   }
 }
 
-/// The changes that are taken back in a context, on its queue. Saves are taken back from the last to the first, so each
-/// finds the objects as it left them, or as a later save of the same job has, and that one is undone already.
+/// The changes that are taken back in a context, on its queue. Saves are taken back from the last to the first: later
+/// saves of the same job are undone already when the objects are compared with what a save left.
 private struct UndoneChanges {
   private let context: NSManagedObjectContext
   /// The objects that have come back, by the URIs that they had.
@@ -205,8 +204,8 @@ private struct UndoneChanges {
     json.arrayValue?.compactMap(\.stringValue) ?? json.stringValue.map { [$0] } ?? []
   }
 
-  /// Objects to which the change leads back, and which are not there any more, and properties that the model has lost
-  /// since. A relationship that would lead to nothing is no undoing.
+  /// Objects that the restored relationships would refer to and that are gone, and properties that the model has lost
+  /// since.
   private func missing(_ change: ObjectChange) -> [String] {
     guard let entity = context.persistentStoreCoordinator?.objectID(forURI: change.object)?.entity else {
       return ["\(change.object) is of an entity that the model lacks"]

@@ -101,7 +101,7 @@ enum KeptValue {
     value.isFinite ? .number("\(value)") : .string("\(value)")
   }
 
-  /// Whether a kept value is not a number. SQLite keeps it as NULL, so it comes back as nothing, and counts as
+  /// Whether a kept value is not a number. SQLite keeps NaN as NULL, so it comes back as null, and counts as
   /// unchanged.
   static func isNaN(_ json: JSONValue, of property: NSPropertyDescription) -> Bool {
     let type = (property as? NSAttributeDescription)?.attributeType

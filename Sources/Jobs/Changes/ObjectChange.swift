@@ -56,7 +56,7 @@ package struct JobSave: Hashable, Sendable {
   package let changes: [ObjectChange]
   /// Other jobs that were saved in the same transaction: the changes are of all of them.
   package var others: [String] = []
-  /// How many changes were too large to be kept, or why they are not; nil where all are there.
+  /// Why changes were not kept, with their number where they were too large; nil if all are kept.
   package var omission: String?
 
   package init(attempt: Int, date: Date, changes: [ObjectChange], omission: String? = nil) {
@@ -91,10 +91,10 @@ extension JobSave {
       ] + (omission.map { [JSONMember("omission", .string($0))] } ?? []))
   }
 
-  /// Reads ``text``; nil for a text that is none, also if one of its changes cannot be read: undoing the others would
-  /// be undoing by halves.
+  /// Reads ``text``; nil for another text, and if one of its changes cannot be read: the others alone must not be
+  /// undone.
   package init?(text: String) {
-    // Nobody but `text` writes them: a text that cannot be read is one of a later version.
+    // Only `text` writes them: a text that cannot be read is one of a later version.
     guard let json = try? JSONParser.parse(text), let attempt = json["attempt"]?.intValue,
       let seconds = json["date"]?.doubleValue, let array = json["changes"]?.arrayValue
     else { return nil }

@@ -1,7 +1,7 @@
 import CoreData
 import Foundation
 
-/// A job that the pool submits when something happens that people want to be told of: `workerpool run --hook`.
+/// A job that the pool submits to report an event, such as the death of a job, to people: `workerpool run --hook`.
 ///
 /// A hook is a job, so it outlives the pool, is tried again, and shows in the lists. A job that fails or dies gets its
 /// hooks in the same transaction, so that no `kill -9` comes between: each dead job is told of at least once.
@@ -45,7 +45,7 @@ public struct JobHook: Hashable, Sendable {
   /// The queue of all hooks. Jobs of this queue have no hooks of their own, or the end of one would be told of by the
   /// next.
   public static let queue = "hooks"
-  /// Attempts that a hook has: the last one is about half a day after the first.
+  /// Attempts that a hook has: the last one is about ten hours after the first.
   public static let maxAttempts = 20
   /// Seconds that one attempt may take.
   public static let timeout = 60.0
@@ -105,7 +105,7 @@ public struct JobHook: Hashable, Sendable {
     let members = (command.map { [JSONMember("command", .string($0))] } ?? []) + [JSONMember("event", event)]
     var request = JobRequest(
       kind: kind, parameters: JSONValue.object(members).text, priority: Self.priority, queue: Self.queue,
-      // The pool looks for jobs whose time has come after each failure.
+      // With a time, since after each failure the pool looks for jobs whose time has come.
       runAt: now + 0.001, uniqueKey: key.map(uniqueKey), maxAttempts: Self.maxAttempts, timeout: Self.timeout)
     request.options.uniqueFor = key == nil ? nil : Self.remembered
     request.options.backoff = 5
@@ -116,10 +116,10 @@ public struct JobHook: Hashable, Sendable {
   /// The unique key of the job by which this hook tells of something.
   func uniqueKey(_ key: String) -> String { "\(key) \(kind) \(command ?? "")" }
 
-  /// Seconds for which it is known what was told of.
+  /// Seconds for which a hook's job reserves its unique key.
   static let remembered = 3600.0
 
-  /// Jobs that people wait for need not wait behind a backlog.
+  /// Hooks come before the backlog: people wait for the news.
   private static let priority: Int16 = 1000
 }
 
@@ -145,18 +145,18 @@ extension JobStore {
     return true
   }
 
-  /// Inserts the jobs that tell of jobs which died in the last hour and are not told of, without saving. A worker in
-  /// another language writes the failure alone, and the pool that would have told of it may have been killed.
+  /// Inserts the hooks of jobs that died in the last hour and have none yet, without saving. A worker in another
+  /// language writes the failure without hooks, and the pool that would have added them may have been killed.
   ///
-  /// What was told of is known by the unique keys of the hooks' jobs, which they reserve for an hour; so a pool that
-  /// starts twice tells once. Called when a pool starts.
+  /// The hooks' jobs reserve their unique keys for an hour, so a pool that starts twice inserts each once. Called when
+  /// a pool starts.
   package func tellOfDeadJobs(at now: Date, in context: NSManagedObjectContext) throws {
     let hooks = try Self.hooks(in: context).filter { $0.events.contains(.dead) }
     guard !hooks.isEmpty else { return }
     let request = PoolJob.fetchRequest()
     request.predicate = NSCompoundPredicate(andPredicateWithSubpredicates: [
       JobState.dead.predicate, NSPredicate(format: "queue != %@", JobHook.queue),
-      // A minute less: what was told of is still known then.
+      // A minute less than the keys are reserved, so none of the keys has just become free.
       NSPredicate(format: "finishedAt > %@", (now - (JobHook.remembered - 60)) as NSDate),
     ])
     request.sortDescriptors = [NSSortDescriptor(key: "objectID", ascending: false)]

@@ -53,8 +53,7 @@ extension JobStore {
     return jobs
   }
 
-  /// Replaces labels by URIs. The job does not wait for requests that were left out: another job with their key is on
-  /// its way.
+  /// Replaces labels by URIs. The job does not wait for requests that were left out because another job has their key.
   private func resolve(
     _ request: JobRequest, of job: PoolJob, _ labels: [String: PoolJob?], in context: NSManagedObjectContext,
     at now: Date

@@ -109,7 +109,7 @@ public struct AttemptFailure: Hashable, Sendable {
 
   /// The failures in a job's row; none for a text that is not JSON.
   static func list(_ text: String?) -> [AttemptFailure] {
-    // Workers in other languages write this column: a text that is no JSON has no failures to show.
+    // Workers in other languages write this column: a text that is not JSON has no failures to show.
     guard let text, let json = try? JSONParser.parse(text) else { return [] }
     return json.arrayValue?.compactMap(AttemptFailure.init) ?? []
   }

@@ -11,8 +11,8 @@ import CoreData
 /// print(merged.entities(forConfigurationName: JobModel.poolConfiguration)?.count ?? 0)
 /// ```
 ///
-/// Which index answers what. All but `failed` and `batch` are small: they hold the unfinished jobs, or those of one
-/// condition.
+/// Which index answers what. `finished`, `failed` and `batch` grow with the jobs that the store keeps; the others hold
+/// unfinished jobs, or those of one condition.
 ///
 /// | index of `PoolJob` | holds | answers |
 /// |---|---|---|
@@ -25,7 +25,7 @@ import CoreData
 /// | batch: batch | jobs of batches | whether a batch has jobs, and its youngest unfinished one |
 /// | claims: claimant, kind | claimed jobs | what a pool has claimed, at a server |
 /// | hostDeaths | jobs whose pool has died | suspects, at a server |
-/// | unique: activeKey | jobs with a key | whether a unique key is taken |
+/// | unique: activeKey | jobs with a key; at a server all jobs | whether a unique key is taken |
 ///
 /// A predicate has to name the index's condition (`finishedAt == nil`), or SQLite cannot use it:
 /// https://www.sqlite.org/partialindex.html. So predicates of states come from `JobState.predicate`.

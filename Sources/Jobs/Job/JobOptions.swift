@@ -130,7 +130,7 @@ public struct JobOptions: Hashable, Sendable {
 
   /// Reads the text of a job's row. Members that do not exist, or are of another type, are passed over.
   init(text: String?) {
-    // Programs without this package write this column, too: a text that is no JSON sets no option.
+    // Programs without this package write this column, too: a text that is not JSON sets no option.
     guard let text, let members = (try? JSONParser.parse(text))?.objectValue else { return }
     for member in members { Self.fieldsByName[member.name]?.read(member.value, &self) }
   }

@@ -1,6 +1,6 @@
 import CoreData
 
-/// Parameters as values of a type of your own. Dates are texts as in RFC 3339, data is base64, as in job files.
+/// Parameters as values of a type of your own.
 extension JobRequest {
   /// A request whose parameters are an encoded value. All other fields are at their defaults.
   ///
@@ -42,7 +42,7 @@ extension PoolJob {
   /// ```
   ///
   /// A worker reads what `JobRequest(kind:objects:parameters:)` wrote with the same type. Give new members of a
-  /// type a default or make them optional: jobs that wait were written by the former program.
+  /// type a default or make them optional: waiting jobs were written by the earlier program.
   ///
   /// - Throws: ``JobParametersError`` that names the member that is missing or wrong. A worker that lets it
   ///   pass ends the job at once, since another attempt finds the same parameters.

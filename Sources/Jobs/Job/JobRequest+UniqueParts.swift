@@ -51,7 +51,7 @@ extension JobRequest {
     if let uniquePeriod {
       let start = (now.timeIntervalSince1970 / uniquePeriod).rounded(.down) * uniquePeriod
       members.append(JSONMember("period", .array([.number(uniquePeriod), .number(start)])))
-      // The period of a key that another period follows may end later: nobody asks for that key any more.
+      // A key of an earlier period may stay reserved a moment longer: requests have the key of their own period.
       request.options.uniqueFor = max(start + uniquePeriod - now.timeIntervalSince1970, 0.001)
     }
     request.uniqueKey = Self.key(of: members)
@@ -110,7 +110,7 @@ extension JSONValue {
     let fraction = mantissa.count > 1 ? mantissa[1] : ""
     var digits = (mantissa[0] + fraction).drop { $0 == "0" }
     if digits.isEmpty { return "0" }
-    // Nobody writes a longer exponent; it stays as it is.
+    // An exponent beyond 32 bits stays as it is.
     guard let written = parts.count > 1 ? Int32(parts[1]) : 0 else { return text }
     var exponent = Int(written) - fraction.count
     while digits.last == "0" {

@@ -55,7 +55,7 @@ public enum JobState: Int16, Sendable, CaseIterable {
     }
   }
 
-  /// The state with this name; nil for other words, also for `running`, which is none of a row.
+  /// The state with this name; nil for other words, also for `running`, which no row has.
   ///
   /// ```swift
   /// let finished = Job.fetchRequest()

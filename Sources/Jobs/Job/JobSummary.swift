@@ -19,7 +19,7 @@ public struct JobSummary: Hashable, Sendable {
   public let limitKey: String?
   /// How many jobs of the same ``limitKey`` run at a time; nil is the kind's own limit.
   public let limit: Int?
-  /// Since when it may run; nil where nobody needs to know.
+  /// Since when it may run; nil if that is not known.
   public let readyAt: Date?
   /// The number of its next attempt, from 1.
   public let attempt: Int

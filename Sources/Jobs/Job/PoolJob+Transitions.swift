@@ -12,7 +12,7 @@ import CoreData
 /// ```
 ///
 /// Two processes may change one job. The later save fails as a merge conflict (133020), since the row has another
-/// version, and whoever wanted to change it looks again:
+/// version, and its process reads the row again:
 ///
 /// ```text
 /// the worker                             the pool

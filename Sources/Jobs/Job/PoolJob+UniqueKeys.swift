@@ -11,8 +11,8 @@ import CoreData
 /// retried                    nightly       nightly again; the save fails if another job has it (133021)
 /// ```
 extension PoolJob {
-  /// The unique keys among these that a job has. A finished job whose period is over loses its key here: nobody needs
-  /// to look for such jobs at other times.
+  /// The unique keys among these that a job has. A finished job whose period is over loses its key here, so no
+  /// other code has to look for such jobs.
   static func takenKeys(
     among keys: [String], in context: NSManagedObjectContext, at now: Date
   ) throws -> Set<ExactText> {

@@ -5,15 +5,15 @@
 /// print((1...4).map { policy.delay(afterFailures: $0) })  // [1.0, 2.0, 4.0, 8.0]
 /// ```
 ///
-/// The defaults are for trouble that people have to find and mend: the last of 20 attempts comes a week after the
+/// The defaults leave people time to find and repair the cause: the last of 20 attempts comes a week after the
 /// first. A job's own values come before those of its kind, and these before the defaults.
 public struct RetryPolicy: Hashable, Sendable {
   /// Attempts that throw before the job is dead. Default 20. 1 or less never tries again.
   public var maxAttempts: Int
   /// Crashes before the job is dead, counted apart from attempts that throw. Default 3. A crash is an attempt whose
-  /// process died: by a signal, by leaving, or for want of memory.
+  /// process died: by a signal, by exit(3), or because memory ran out.
   public var maxCrashes: Int
-  /// The wait after the first attempt, in seconds; it doubles with each further one. Default 15.
+  /// The wait after the first failed attempt, in seconds; it doubles with each further one. Default 15.
   public var base: Double
   /// The wait grows up to this, in seconds. Default one day.
   public var cap: Double

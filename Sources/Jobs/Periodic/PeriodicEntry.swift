@@ -11,8 +11,8 @@ import CoreData
 /// print(entry.next(after: Date())?.description ?? "never")
 /// ```
 ///
-/// The pool notes the last time of each entry in the store, so an entry runs once at each time, whichever pools run,
-/// and how often they are killed. `PeriodicReport` of PoolClient reads the files for a person.
+/// The pool notes the last time of each entry in the store, so an entry runs once at each time, no matter which
+/// pools run, and how often they are killed. `PeriodicReport` of PoolClient reads the files for a person.
 public struct PeriodicEntry: Hashable, Sendable {
   /// What happens with times that passed while no pool ran: see ``PeriodicEntry/due(after:at:)``.
   public enum CatchUp: String, Sendable, CaseIterable {
@@ -104,12 +104,9 @@ public struct PeriodicEntry: Hashable, Sendable {
   ///                                              last   04:00
   ///                                              all    02:00, 03:00, 04:00
   /// ```
-  ///
-  /// After months without a pool only the last of very many times count: they are searched in longer and longer
-  /// periods, so it does not cost a look at each.
   public func due(after last: Date, at now: Date) -> [Date] {
     let most = catchUp == .all ? Self.mostCaughtUp : 1
-    // After a long time only the last of very many times count: they are searched in longer and longer periods.
+    // Only the last times count, so longer and longer stretches before now are searched until they have enough.
     for stretch: Double in [3600, 86_400, 3_456_000, .infinity] {
       let start = max(last, now - stretch)
       let times = Array(

@@ -6,8 +6,8 @@
 /// day(year: 2001, month: 1, day: 1)       730,791, daysTo2001
 /// ```
 ///
-/// `Calendar` and `DateFormatter` would give the same for a price that each job and each line of a log would pay; here
-/// a date takes some divisions.
+/// `Calendar` and `DateFormatter` give the same, but cost more for each job and each line of a log; here a date takes
+/// some divisions.
 enum CivilTime {
   /// 2001-01-01, where Foundation's dates begin.
   static let daysTo2001 = day(year: 2001, month: 1, day: 1)

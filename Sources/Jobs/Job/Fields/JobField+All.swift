@@ -33,11 +33,11 @@ extension JobField {
 
   private static let kindsOwn = "the kind's own"
 
-  /// The fields that producers ask for. A new one is added here, and is then known to job files, `submit`, the
-  /// documentation's table and the lists: no other place has to be changed, but for the row's attribute, if it has one.
+  /// The fields that producers ask for. A field that is added here is known to job files, `submit`, the documentation's
+  /// table and the lists; only an attribute of the row, if it needs one, is added elsewhere.
   static let asked: [JobField] = work + conditions + dependencies
 
-  /// What is to be done, and when.
+  /// The work, and when it is done.
   private static let work: [JobField] = [
     .attribute(
       "kind", .name, get: { $0.kind }, set: { $0.kind = $1 },

@@ -220,7 +220,7 @@ struct NewJobAttribute: Sendable {
   }
 }
 
-/// A value of a new job's row, in the type of its attribute: without a box, which an `Any` would be.
+/// A value of a new job's row, in the type of its attribute. An `Any` would need an allocation for each value.
 enum JobColumn {
   case integer(Int64)
   case double(Double)

@@ -158,8 +158,8 @@ extension JobFieldForm<Int16> {
 }
 
 extension JobFieldForm<Double> {
-  /// A length of time. 0 is none: a timeout of nothing would end each attempt, and a backoff of nothing would try
-  /// without a pause.
+  /// A length of time. 0 is refused: a timeout of 0 would end each attempt at once, and a backoff of 0 would repeat the
+  /// job without a pause.
   static func seconds(atMost maximum: Double) -> JobFieldForm {
     JobFieldForm(
       "a number of seconds above 0 and at most \(Int(maximum))", decode: { $0.doubleValue }, encode: { .number($0) },

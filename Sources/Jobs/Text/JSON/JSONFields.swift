@@ -174,7 +174,7 @@ public struct JSONFields {
     throw JSONFieldError("\"format\" is missing: \(file) does not end in \(endings)")
   }
 
-  /// Refuses members that nobody asked for. Call it when all others are taken.
+  /// Refuses the members that were not taken. Call it last.
   ///
   /// - Throws: ``JSONFieldError`` for a member that no caller asked for.
   public func finish() throws(JSONFieldError) {

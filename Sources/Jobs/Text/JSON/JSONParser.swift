@@ -75,7 +75,7 @@ public struct JSONParser {
   /// while let name = try parser.nextName() { print(name, try parser.value()) }
   /// ```
   ///
-  /// Who steps through an object sees a member that stands twice as two; ``value()`` refuses it.
+  /// Stepping gives a member that stands twice two times; ``value()`` refuses it.
   ///
   /// - Throws: ``JSONError`` if something other than an object comes.
   public mutating func enterObject() throws(JSONError) {
@@ -195,7 +195,7 @@ extension JSONParser {
     position += 1
   }
 
-  /// `true`, `false` or `null`. What follows, such as the `x` of `nullx`, is found by who reads on.
+  /// `true`, `false` or `null`. The caller refuses what follows, such as the `x` of `nullx`.
   private mutating func word(_ text: StaticString, _ value: JSONValue) throws(JSONError) -> JSONValue {
     let end = position + text.utf8CodeUnitCount
     let matches = text.withUTF8Buffer { word in
