@@ -43,8 +43,8 @@
 /// ```
 ///
 /// A coordinator with two stores in one database has one set of sessions for both. All sessions have the
-/// `application_name` "CoreData", unless the URL, PGAPPNAME or the program names another one: `pg_stat_activity` shows
-/// them by it.
+/// `application_name` "CoreData", unless the URL, PGAPPNAME or the program names another one; `pg_stat_activity` shows
+/// it.
 ///
 /// ## On which guarantees of the server the module relies
 ///

@@ -73,7 +73,7 @@ extension ServerStore {
   /// DELETE FROM cd_doomed
   /// ```
   ///
-  /// An entity without relationships does without the table, and with it without the right TEMPORARY in the database.
+  /// An entity without relationships needs neither the table nor the right TEMPORARY in the database.
   func delete(_ fetch: RowFetch, by origin: ChangeOrigin) throws -> BatchResult {
     var hasTable = false
     // A session that has had a temporary table commits when it ends, and that commit waits for a synchronous standby

@@ -57,7 +57,7 @@ final class OwnCommits: Sendable {
   }
 
   private let state = Mutex(State())
-  /// More new transactions than this are not looked at one by one: among so many one is foreign, most likely.
+  /// More new transactions than this are not compared one by one: most likely one of so many is foreign.
   private static let mostCompared: UInt64 = 10_000
 
   /// Notes a transaction of this coordinator, before it commits.

@@ -60,7 +60,7 @@ final class ServerClock: Sendable {
       state.askedAt = now
       return true
     }
-    // The last known difference of the clocks goes on to count.
+    // If it fails, the last known difference of the clocks is used.
     if isOld { try? ask() }
     return state.withLock { state in
       state.reading.map { Date(timeIntervalSince1970: $0.time + Self.uptime - $0.uptime) }

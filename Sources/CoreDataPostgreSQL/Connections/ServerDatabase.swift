@@ -37,7 +37,7 @@ internal import Synchronization
 /// - One more before COMMIT, for a transaction that never called `prepare`: it asks for its own number.
 ///
 /// The order of locks inside the process: `writeLock` first, then a reader of the pool, as a batch insertion takes
-/// them. Who has a reader must not call `write`.
+/// them. A thread that has a reader must not call `write`.
 ///
 /// `@unchecked Sendable`: the writer and everything about its transaction are used under `writeLock`; the pool of
 /// connections, the clock and the commits do their own locking.

@@ -51,8 +51,8 @@ struct ServerDerivations {
     }
   }
 
-  /// The names of all functions begin so: by it a migration and an update find them, and tell them from those of
-  /// others.
+  /// The beginning of the names of all functions. A migration and an update find them by it, and tell them from those
+  /// of others.
   static let prefix = "_derive_"
 
   let functions: [Function]

@@ -119,7 +119,7 @@ struct ServerTextFunctions {
 }
 
 /// What texts become, character by character. Made once, since all stores have the same: some 77,000 characters are
-/// looked through, at the first store that needs new functions.
+/// tried, at the first store that needs new functions.
 struct TextTables: Sendable {
   /// What characters become, as the arguments of `translate` and `replace`.
   struct Mapping: Sendable {
@@ -143,8 +143,8 @@ struct TextTables: Sendable {
       }
     }
 
-    /// Statements of PL/pgSQL that change the variable `t`. The second ones leave what the first ones made. `translate`
-    /// takes characters that have no counterpart out, so those that vanish stand at the end of its list.
+    /// Statements of PL/pgSQL that change the variable `t`. Later ones do not change the results of earlier ones.
+    /// `translate` removes characters that have no counterpart, so those that vanish stand at the end of its list.
     var script: String {
       var script = ""
       if !longer.isEmpty {

@@ -120,7 +120,7 @@ private struct UndoneChanges {
   private let context: NSManagedObjectContext
   /// The objects that have come back, by the URIs that they had.
   private var restored: [String: NSManagedObject] = [:]
-  /// The objects that come back with the save that is looked at.
+  /// The objects that come back with the present save.
   private var returning: Set<String> = []
   private(set) var lines: [String] = []
 

@@ -61,7 +61,7 @@ enum KeptValue {
     }
   }
 
-  /// The value of an attribute, as `json(_:of:)` has written it. Nil for null, and for a text that is none of the type.
+  /// The value of an attribute, as `json(_:of:)` has written it. Nil for null, and for JSON of another type.
   static func value(_ json: JSONValue, of attribute: NSAttributeDescription) -> Any? {
     if json == .null { return nil }
     let text = json.stringValue ?? ""

@@ -4,7 +4,7 @@ import Foundation
 /// A job that the pool submits to report an event, such as the death of a job, to people: `workerpool run --hook`.
 ///
 /// A hook is a job, so it outlives the pool, is tried again, and shows in the lists. A job that fails or dies gets its
-/// hooks in the same transaction, so that no `kill -9` comes between: each dead job is told of at least once.
+/// hooks in the same transaction, so that no `kill -9` comes between: each dead job is reported at least once.
 ///
 /// ```swift
 /// import WorkerPool
@@ -13,7 +13,7 @@ import Foundation
 /// configuration.hooks = [try JobHook("dead,stalled,recovered=exec:tell")]
 /// ```
 ///
-/// | event | when | in whose transaction | told of again |
+/// | event | when | in whose transaction | reported again |
 /// |---|---|---|---|
 /// | failed | an attempt has failed or crashed, and there will be another one | the failure's | for each attempt |
 /// | dead | the last attempt has failed or crashed | the failure's | after a retry by hand |
@@ -21,7 +21,7 @@ import Foundation
 /// | recovered | jobs of a kind that was stalled run again | one of the pool | after stalling |
 ///
 /// A hook's job waits in the queue `hooks`, has a priority of 1000, and is tried 20 times, with waits from five seconds
-/// to an hour. A hook that fails is not told of: it is in the lists like any other job.
+/// to an hour. A hook that fails is not reported: it is in the lists like any other job.
 public struct JobHook: Hashable, Sendable {
   /// What happens.
   public enum Event: String, CaseIterable, Sendable {
@@ -35,15 +35,15 @@ public struct JobHook: Hashable, Sendable {
     case recovered
   }
 
-  /// What it is told of.
+  /// The events that it reports.
   public let events: Set<Event>
   /// The kind of its jobs.
   public let kind: String
   /// For the kind `exec`: the command of `exec.json`, which reads the event from its standard input.
   public let command: String?
 
-  /// The queue of all hooks. Jobs of this queue have no hooks of their own, or the end of one would be told of by the
-  /// next.
+  /// The queue of all hooks. Jobs of this queue have no hooks: otherwise each hook that fails would submit another
+  /// one.
   public static let queue = "hooks"
   /// Attempts that a hook has: the last one is about ten hours after the first.
   public static let maxAttempts = 20
@@ -92,7 +92,7 @@ public struct JobHook: Hashable, Sendable {
     return "\(names)=\(kind)\(command.map { ":\($0)" } ?? "")"
   }
 
-  /// The request for a job that tells of something. Its parameters, of the kind `exec`:
+  /// The request for a job that reports an event. Its parameters, of the kind `exec`:
   ///
   /// ```text
   /// {"command": "tell", "event": {"event": "dead", "time": "2026-01-01T00:00:00Z", "host": "a",
@@ -100,7 +100,7 @@ public struct JobHook: Hashable, Sendable {
   ///  "attempts": 20, "crashes": 0, "nextAttempt": null, "error": {"type": "HTTPError", "message": "503", …}}}
   /// ```
   ///
-  /// - Parameter key: the name of what has happened: one hook tells of it once.
+  /// - Parameter key: the name of the event: each hook reports it once.
   func request(_ event: JSONValue, key: String?, at now: Date) -> JobRequest {
     let members = (command.map { [JSONMember("command", .string($0))] } ?? []) + [JSONMember("event", event)]
     var request = JobRequest(
@@ -113,7 +113,7 @@ public struct JobHook: Hashable, Sendable {
     return request
   }
 
-  /// The unique key of the job by which this hook tells of something.
+  /// The unique key of the job that reports the event of that name.
   func uniqueKey(_ key: String) -> String { "\(key) \(kind) \(command ?? "")" }
 
   /// Seconds for which a hook's job reserves its unique key.
@@ -187,11 +187,11 @@ extension JobStore {
     return lines.compactMap { try? JobHook(String($0)) }
   }
 
-  /// Inserts the jobs that tell of an event, without saving. Returns whether there are any.
+  /// Inserts the jobs that report an event, without saving. Returns whether there are any.
   ///
   /// - Parameters:
   ///   - details: further members of the event.
-  ///   - key: the name of what has happened; nil where it may happen again at once.
+  ///   - key: the name of the event; nil where an equal event may follow at once.
   @discardableResult
   public static func tell(
     _ event: JobHook.Event, _ details: [JSONMember], key: String? = nil, at now: Date,
@@ -210,8 +210,8 @@ extension JobStore {
 }
 
 extension PoolJob {
-  /// Inserts the jobs that tell of the job's last attempt, which has failed, without saving. What was told of in the
-  /// last hour is not told of again.
+  /// Inserts the jobs that report the failure of the job's last attempt, without saving. A failure that was reported in
+  /// the last hour is not reported again.
   package func tellOfFailure(at now: Date) throws {
     guard queue != JobHook.queue, state == .dead || state == .retryable, let key = lastFailureName,
       let context = managedObjectContext
@@ -227,8 +227,8 @@ extension PoolJob {
       ], key: key, at: now, in: context)
   }
 
-  /// The name of the end of the last attempt, which has failed: job, attempt and millisecond, so that the same attempt
-  /// of a job that was retried is another one.
+  /// A name for the failure of the last attempt: job, attempt and millisecond, so that an attempt with the same number
+  /// after a retry by hand has another name.
   fileprivate var lastFailureName: String? {
     // A worker in another language may leave no error, and a date of any size.
     let failure = failures.last

@@ -19,7 +19,7 @@ import CoreData
 /// | ready: state, kind, priority | unfinished jobs | which jobs of a kind run next, in their order |
 /// | queues: state, kind, queue, priority | unfinished jobs | the same by queues; the backlog by queue |
 /// | keys: limitKey, state, kind, priority | unfinished jobs with a key | the same in one limit key |
-/// | finished: state, finishedAt | finished jobs | what a minute has brought; which jobs are old enough to go |
+/// | finished: state, finishedAt | finished jobs | which jobs ended in a minute; which are old enough to be deleted |
 /// | failed: finishedAt | jobs with errors | the groups of failures |
 /// | due: runAt | jobs with a time | whose time has come, and when the next one comes |
 /// | batch: batch | jobs of batches | whether a batch has jobs, and its youngest unfinished one |

@@ -44,7 +44,7 @@ extension PoolJob {
   }
 
   /// Notes an attempt that threw: the job waits for the next one, or is dead after the last. Inserts the jobs of the
-  /// hooks that tell of it; see ``JobHook``.
+  /// hooks that report it; see ``JobHook``.
   ///
   /// ```swift
   /// let job = try Job.insert(JobRequest(kind: "index"), into: context)
@@ -66,7 +66,7 @@ extension PoolJob {
   }
 
   /// Notes that a worker died of the job: it waits for the next attempt, or is dead after a few crashes. Inserts the
-  /// jobs of the hooks that tell of it; see ``JobHook``.
+  /// jobs of the hooks that report it; see ``JobHook``.
   ///
   /// - Throws: ``JobTransitionError`` when the job is not `available`: the worker saved it before it died. Also what a
   ///   fetch throws.

@@ -145,8 +145,8 @@ extension JobStore {
       }
     }
 
-    /// Whether a job waits that was not chosen. The candidates of `choose` show it in most cases. They are none where
-    /// the kind has no room, and lack the jobs of queues that were full before; then one row is read.
+    /// Whether a job waits that was not chosen. The candidates of `choose` show it in most cases. There are
+    /// none where the kind has no room, nor any of queues that were full before; then one row is read.
     private func holdsBack(_ store: JobStore, in context: NSManagedObjectContext) throws -> Bool {
       if hasPassedOver { return true }
       return try !store.candidates(query, condition, besides: gone, chosen, limit: 1, in: context).isEmpty

@@ -25,7 +25,7 @@ public final class AwaitedJobs: Sendable {
   private struct Named {
     var keys: Set<Int64> = []
     var batches: Set<String> = []
-    /// The batches of those that have not been looked at.
+    /// The batches that jobs name which the pool has not checked yet.
     var pendingBatches: Set<String> = []
   }
 
@@ -92,7 +92,7 @@ public final class AwaitedJobs: Sendable {
       let named = try named.get()
       let isNamed =
         job.hasSucceeded
-        // Jobs that have been looked at need the row of a succeeded job no longer, unless it is the first of its batch.
+        // Checked jobs need the row of a succeeded job no longer, unless it is the first of its batch.
         ? job.batch.map { named.pendingBatches.contains($0) || batches.contains(JobStore.blocker(ofBatch: $0)) } == true
         : named.keys.contains(job.key) || job.batch.map(named.batches.contains) == true
       if isNamed { keys.insert(job.key) }
@@ -100,8 +100,8 @@ public final class AwaitedJobs: Sendable {
     return keys
   }
 
-  /// What the options of all waiting jobs name: read once in a call, and only if a failed job, or one of a batch, is to
-  /// go.
+  /// What the options of all waiting jobs name: read once in a call, and only if a failed job, or one of a batch, is
+  /// deleted.
   private func readOptions(in context: NSManagedObjectContext) throws -> Named {
     let request = NSFetchRequest<NSDictionary>(entityName: PoolJob.entityName)
     request.predicate = NSCompoundPredicate(

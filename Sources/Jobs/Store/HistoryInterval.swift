@@ -157,7 +157,7 @@ extension HistoryInterval {
     return fields.joined(separator: " ")
   }
 
-  /// Reads ``line``; nil for a line that is none, such as one of a later version with more fields.
+  /// Reads ``line``; nil for another line, such as one of a later version with more fields.
   init?(line: Substring) {
     let fields = line.split(separator: " ")
     guard fields.count == 15, let start = Double(fields[0]), start.isFinite else { return nil }

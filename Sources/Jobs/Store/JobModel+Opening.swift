@@ -45,7 +45,7 @@ extension JobModel {
 }
 
 extension PoolOwner {
-  /// Forgets who ran on the store, without saving.
+  /// Deletes all owners of the store, without saving.
   package static func forgetAll(in context: NSManagedObjectContext) throws {
     let request = PoolSetting.fetchRequest()
     request.predicate = NSPredicate(format: "name BEGINSWITH %@", settingName(nil))

@@ -95,7 +95,7 @@ package enum OutputPath {
   /// Source: https://www.sqlite.org/fileformat.html, "Magic Header String".
   private static let magic = Array("SQLite format 3\0".utf8)
 
-  /// The first bytes of a file, as many as there are; none of what is no regular file.
+  /// The first bytes of a file, as many as there are; none if it is not a regular file.
   private static func start(of path: String, _ count: Int) -> [UInt8] {
     // A file that cannot be read is no SQLite database that would be lost here: writing it gives the error.
     guard let file = try? GuardedFile(path, path: path) else { return [] }

@@ -68,7 +68,7 @@ package final class StoreLock: Sendable {
   /// moment: processes that ask at the same time do not see each other.
   static func isTakenByAnotherProcess(_ path: String) -> Bool {
     opened.withLock { opened in
-      // A file that this process cannot open for writing cannot be upgraded by it either, which is said later.
+      // A file that this process cannot open for writing cannot be upgraded by it either; the opening says so.
       guard let (file, descriptor) = try? open(path, &opened), opened[file]?.isTaken == false else { return false }
       guard flock(descriptor, LOCK_SH | LOCK_NB) == 0 else { return errno == EWOULDBLOCK }
       flock(descriptor, LOCK_UN)

@@ -185,7 +185,7 @@ extension JobFieldForm<[String]> {
       })
   }
 
-  /// URIs of objects. That there is such an object is not looked at: a job may be submitted before the object is saved.
+  /// URIs of objects. The objects need not exist: a job may be submitted before its object is saved.
   static var objects: JobFieldForm {
     list("an array of object URIs such as \"x-coredata://STORE/Document/p42\"", "none") { ObjectURI($0) != nil }
   }
