@@ -64,7 +64,7 @@ extension ServerOpening {
   /// Finds out what the tables lack for the opening's model.
   ///
   /// - Parameter old: the entities of the old model; nil if that is unknown.
-  /// - Returns: adds it.
+  /// - Returns: a closure that adds it.
   /// - Throws: `StoreSchemaError` if more than additions are needed.
   private func additions(
     from old: [NSEntityDescription]?, _ connection: any ServerConnection

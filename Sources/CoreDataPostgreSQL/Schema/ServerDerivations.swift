@@ -148,7 +148,8 @@ struct ServerStatementFunction {
   }
 
   /// Triggers with such rows are for one event each: the server allows no transition table for a trigger of several
-  /// (page "CREATE TRIGGER"). Their names are as long as a name may be at most.
+  /// (page "CREATE TRIGGER"). Their names fit if the function's does: "_insert" is shorter than the prefix that they
+  /// lack.
   func triggers(named function: String) -> [String] {
     events.map { event in
       let name = "\(function.dropFirst(ServerDerivations.prefix.count))_\(event.rawValue.lowercased())"

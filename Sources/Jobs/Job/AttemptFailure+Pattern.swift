@@ -31,7 +31,8 @@ extension AttemptFailure {
   /// ```text
   /// "…" '…' “…”      what stands in quotes, unless it is an apostrophe in a word    "/users/17"  ─▶ "…"
   /// a UUID           as a whole, in hexadecimal groups with dashes                  ─▶ #
-  /// a word           with hexadecimal digits only, four or more, one of them 0–9    7f3a         ─▶ #
+  /// a word           with hexadecimal digits only, four or more, one of them 0–9    7f3a, 0xab   ─▶ #
+  ///                  or 0x before them
   ///                  else its digits                                                file17       ─▶ file#
   /// numbers          that . , : or - joins are one                                  12:30        ─▶ #
   /// ```
@@ -41,7 +42,7 @@ extension AttemptFailure {
     let line = text.split(whereSeparator: \.isNewline).first ?? ""
     var pattern = ""
     var rest = line.drop(while: \.isWhitespace)
-    // Closing marks that the rest does not have: each is looked for once in a line of a megabyte.
+    // Closing marks that the rest lacks: none is searched for twice in a line of a megabyte.
     var missing: Set<Character> = []
     while let character = rest.first, pattern.count < longestPattern {
       if let end = endOfQuotation(rest, after: pattern.last, &missing) {
@@ -102,8 +103,8 @@ extension AttemptFailure {
     character.isASCII && (character.isLetter || character.isNumber)
   }
 
-  /// The word with its digits masked. A word of hexadecimal digits, four or more, is masked as a whole if one of them
-  /// is a decimal digit.
+  /// The word with its digits masked. Hexadecimal digits, four or more or after 0x, are masked as a whole if the word
+  /// has a decimal digit.
   private static func masked(_ word: Substring) -> String {
     guard word.contains(where: \.isNumber) else { return String(word) }
     let digits = word.hasPrefix("0x") || word.hasPrefix("0X") ? word.dropFirst(2) : word

@@ -21,7 +21,7 @@ extension JobStore {
   /// How many groups without room one claim passes over: the statement names each of them.
   private static let mostFull = 200
 
-  /// Claims jobs for which all limits have room, in a turn. Saves, if it claims any.
+  /// Claims jobs for which all limits have room, in a turn. Saves, if it claims any or has news of the rate.
   ///
   /// - Parameters:
   ///   - limit: the most jobs that are claimed.

@@ -57,8 +57,8 @@ extension JobStore {
     try context.save()
   }
 
-  /// Takes what other pools have told this one, the oldest first. Saves: a notice is read once, also if the pool is
-  /// killed after that.
+  /// Takes what other pools have told this one; notices of one sender come in its order. Saves before it returns, so a
+  /// notice is read once at most: a pool that is killed then has lost it.
   public func takeNotices(for member: Int64, in context: NSManagedObjectContext) throws -> [PoolNotice] {
     let request = PoolNoticeRow.fetchRequest()
     request.predicate = NSPredicate(format: "recipient == %lld", member)

@@ -27,7 +27,8 @@ extension JobStore {
     try jobs(keys: keys, in: context).compactMap { JobSummary($0, limit: nil) }
   }
 
-  /// The key of the job that was submitted last of those that are there; 0 without any. One row is read.
+  /// The highest key of the jobs that are there; 0 without any. In a file it is that of the job that was submitted
+  /// last; at a server each process takes keys from blocks of its own. One row is read.
   public static func newestKey(in context: NSManagedObjectContext) throws -> Int64 {
     let request = NSFetchRequest<NSManagedObjectID>(entityName: PoolJob.entityName)
     request.resultType = .managedObjectIDResultType

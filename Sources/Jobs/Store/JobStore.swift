@@ -122,9 +122,9 @@ public final class JobStore: Sendable {
   /// Returns when the commits of a store at a server are on its disk. Any thread.
   package func synchronizeCommits() throws { try coordinator.synchronizeCommits() }
 
-  /// The time that counts in the store: that of the server's clock, which all hosts share, or of this machine's. All
-  /// times in rows come from here, so a host whose clock is wrong neither starts a job early nor deletes one too soon.
-  /// Costs no round trip, but for one in a minute.
+  /// The time that counts in the store: that of the server's clock, which all hosts share, or of this machine's. The
+  /// times that a pool writes into jobs come from here, so a host whose clock is wrong neither starts a job early nor
+  /// deletes one too soon. Costs at most one round trip in a minute.
   public var now: Date {
     if let clock { return clock() }
     return isShared ? coordinator.serverDate ?? Date() : Date()

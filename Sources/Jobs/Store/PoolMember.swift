@@ -26,7 +26,7 @@ public struct PoolMember: Hashable, Sendable {
   /// When it stopped or was found dead; nil for a pool that lives.
   public var goneAt: Date?
 
-  /// A pool that comes now.
+  /// A pool that starts now, with a random identity.
   public init(host: String, pid: Int32, queue: String) {
     identity = .random(in: 1 ... .max)
     self.host = host

@@ -58,7 +58,7 @@ public struct PoolOwner: Hashable, Sendable {
     try PoolSetting.find(settingName(pool), in: context).flatMap(PoolOwner.init)
   }
 
-  /// The owners of the store: one, or each pool that has ever shared it.
+  /// The owners of the store: one, or each pool that has shared it and is not forgotten yet.
   public static func all(in context: NSManagedObjectContext) throws -> [PoolOwner] {
     let request = PoolSetting.fetchRequest()
     request.predicate = NSPredicate(format: "name BEGINSWITH %@", settingName(nil))

@@ -32,8 +32,8 @@ public enum JobGroup: Hashable, Sendable {
 /// print(jobs.map(\.key))
 /// ```
 ///
-/// The coordinator asks so for the next jobs of its window: of one kind, behind the last one that it has, without the
-/// queues and keys that are full.
+/// With it the coordinator asks for the next jobs of its window: of one kind, behind the last one that it has, without
+/// the queues and keys that are full.
 public struct ReadyQuery: Hashable, Sendable {
   /// Only jobs of this kind.
   public var kind: String
