@@ -69,6 +69,7 @@ extension ServerStore {
         // All statements read one state.
         guard !connection.isInTransaction else { return try MemoryLoader(self, connection).reader(fetch, settings) }
         try connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        // If it fails, the connection is lost, and the transaction, which only reads, with it.
         defer { try? connection.run("COMMIT") }
         return try MemoryLoader(self, connection).reader(fetch, settings)
       }
@@ -76,8 +77,8 @@ extension ServerStore {
   }
 }
 
-/// Reads the rows into memory that a fetch may look at: a part of the database, with the structure of a store in
-/// memory, so that one evaluation of predicates and expressions serves both.
+/// Reads the rows that a fetch needs into memory, in the form of a store in memory, so that one evaluation of predicates
+/// and expressions serves both.
 struct MemoryLoader {
   private let store: ServerStore
   private let connection: any ServerConnection
@@ -97,7 +98,7 @@ struct MemoryLoader {
   /// COPY (SELECT … FROM "app"."Author" t0) TO STDOUT …        all authors: "author" is named
   /// ```
   ///
-  /// So such a request costs memory and time for whole tables, where a relationship is named.
+  /// So a request that names a relationship costs memory and time for whole tables.
   func reader(_ fetch: RowFetch, _ settings: FetchSettings?) throws -> MemoryReader {
     let schema = MemorySchema(store.storedEntities, sharesKeys: true)
     let named = names(fetch, settings)

@@ -74,7 +74,7 @@ extension JobStore {
     if let mark = try PoolSetting.find("\(undone)\(key)", in: context) {
       for row in rows + [mark] { context.delete(row) }
     }
-    // A name that is deleted now is not used again: earlier ones may be missing.
+    // This save cannot insert a name that it deletes. The highest number counts, since earlier ones may be missing.
     return (rows.compactMap(saveNumber).max() ?? 0) + 1
   }
 

@@ -47,7 +47,8 @@ public struct ReadyQuery: Hashable, Sendable {
   public var limit: Int
   /// How many jobs the pool claims at most, in a store that other pools use, too.
   public var claims: Int
-  /// Which answers count: those to queries of an earlier round list jobs that were given back since.
+  /// The round of claims that the query belongs to. Answers to queries of an earlier round do not count: they may list
+  /// jobs that were given back since.
   public var round = 0
 
   /// A query for jobs of a kind, in all groups by default.
