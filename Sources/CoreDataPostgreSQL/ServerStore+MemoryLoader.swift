@@ -77,8 +77,8 @@ extension ServerStore {
   }
 }
 
-/// Reads the rows that a fetch needs into memory, in the form of a store in memory, so that one evaluation of predicates
-/// and expressions serves both.
+/// Reads the rows that a fetch needs into memory, in the form of a store in memory, so that one evaluation of
+/// predicates and expressions serves both.
 struct MemoryLoader {
   private let store: ServerStore
   private let connection: any ServerConnection
