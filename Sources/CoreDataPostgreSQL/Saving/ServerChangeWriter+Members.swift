@@ -1,7 +1,7 @@
 /// The changes of one relationship's members, of all rows of a save. Pairs of all owners stand in one list, so that a
-/// relationship takes at most four statements however many objects have changed.
+/// relationship takes at most four statements, no matter how many objects have changed.
 struct MemberChanges {
-  /// Pairs that go, and pairs that come: rows of a join table. Both are empty for a one-to-many relationship, whose
+  /// Removed and added pairs: rows of a join table. Both are empty for a one-to-many relationship, whose
   /// members tell their owner in a column of their own.
   var removed: [(owner: Int64, member: Int64)] = []
   var added: [(owner: Int64, member: Int64)] = []
@@ -35,7 +35,7 @@ private struct WrittenPairs {
 
   private var pairs: [String: Set<Pair>] = [:]
 
-  /// Adds the pairs of one side, and returns those that the other side has not told.
+  /// Adds the pairs of one side, and returns those that the other side has not reported.
   ///
   /// - Parameter ownerIsFirst: whether the owner's column comes before the member's by its name: the other side has the
   ///   same columns the other way round.
@@ -51,8 +51,8 @@ private struct WrittenPairs {
 
 /// The members of to-many relationships: join rows and positions.
 ///
-/// Both objects of a pair tell their change, mostly in the same save: `WrittenPairs` leaves the second out. A pair that
-/// another save has written already is nothing, by ON CONFLICT DO NOTHING.
+/// Both objects of a pair report the change, mostly in the same save, so `WrittenPairs` leaves the second report out.
+/// ON CONFLICT DO NOTHING passes over a pair that another save has written already.
 ///
 /// ```text
 /// book.tags = [t1, t2], an ordered many-to-many relationship with the inverse tag.books
@@ -139,7 +139,7 @@ extension ServerChangeWriter {
   {
     let source = "FROM unnest($1, $2, $3) AS u (owner, member, position) WHERE \(member)"
     if !changes.placed.isEmpty {
-      // A row that has its position already would be written as a new version all the same.
+      // Without the condition a row that has its position already would be written once more.
       let condition = "AND t.\(orderColumn) IS DISTINCT FROM u.position"
       add("UPDATE \(table) t SET \(orderColumn) = u.position \(source) \(condition)", parameters(changes.placed))
     }
