@@ -4,16 +4,33 @@
 /// (https://www.postgresql.org/docs/15/sql-explain.html), so nothing is written a second time. It is asked for on this
 /// connection, which sees the same tables and waits for no lock of its own transaction:
 ///
-///     in a transaction         SAVEPOINT, EXPLAIN, ROLLBACK TO
-///     outside of one           BEGIN READ ONLY, EXPLAIN, ROLLBACK
-///     in one that has failed   nothing before its end: the server refuses all statements until then
+/// ```text
+/// in a transaction         SAVEPOINT, EXPLAIN, ROLLBACK TO
+/// outside of one           BEGIN READ ONLY, EXPLAIN, ROLLBACK
+/// in one that has failed   nothing before its end: the server refuses all statements until then
+/// ```
+///
+/// What a report says of a fetch that took 0.8 s, with a limit of 0.5:
+///
+/// ```text
+/// sql       SELECT _key, _entity, title FROM "app"."Book" WHERE pages > $1
+/// seconds   0.8
+/// plan      Seq Scan on "Book"  (cost=0.00..25.00 rows=400 width=44)
+///             Filter: (pages > ?)
+/// ```
+///
+/// The time is that of the round trip: sending, waiting for locks, the server's work and receiving all rows. A slow
+/// network counts, too. Sessions that only wait for locks of pools are not measured, since they wait on purpose.
+///
+/// Without a limit no such object exists, and a statement costs what it costs without it.
 final class MeasuredConnection: ServerConnection {
   typealias Statement = (sql: String, parameters: ServerParameters)
 
   private let connection: any ServerConnection
   private let limit: Double
   private let report: (SlowStatement) -> Void
-  /// The last slow statement of a transaction that has failed.
+  /// The last slow statement of a transaction that has failed. It is reported with the first statement after the
+  /// transaction, or when the connection is closed.
   private var failed: (statements: [Statement], seconds: Double)?
 
   /// The statements of one round trip that are named and explained.
@@ -48,6 +65,14 @@ final class MeasuredConnection: ServerConnection {
     }
   }
 
+  /// Decides what happens with statements that have ended.
+  ///
+  /// ```text
+  /// shorter than the limit                        nothing
+  /// longer                                        reported, with a plan
+  /// longer, failed, and in a transaction          kept until the transaction has ended
+  /// longer, failed, and outside of a transaction  reported: the connection takes statements again
+  /// ```
   private func ended(_ statements: () -> [Statement], _ start: ContinuousClock.Instant, hasFailed: Bool) {
     let seconds = start.duration(to: .now) / .seconds(1)
     if let failed, !connection.isInTransaction {
@@ -62,6 +87,7 @@ final class MeasuredConnection: ServerConnection {
     }
   }
 
+  /// Reports statements of one round trip as one: the time of each is not known.
   private func tell(_ statements: [Statement], _ seconds: Double) {
     // Many rows are written by one text in one round trip.
     var different: [Statement] = []
@@ -75,13 +101,15 @@ final class MeasuredConnection: ServerConnection {
 
   // MARK: Plans
 
+  /// What EXPLAIN accepts. It refuses COPY, DDL, and the statements of transactions.
   private static let plannedWords: Set<Substring> = ["SELECT", "WITH", "INSERT", "UPDATE", "DELETE"]
 
   private static func hasPlan(_ sql: String) -> Bool {
     plannedWords.contains(sql.prefix { $0.isLetter || $0 == "_" })
   }
 
-  /// Milliseconds that EXPLAIN waits for another session's lock on a table.
+  /// Milliseconds that EXPLAIN waits for another session's lock on a table. Planning needs the table's lightest lock,
+  /// which only changes of the schema exclude; a report may not wait for them.
   private static let lockTimeout = 100
 
   /// The plans without values; empty where the server gives none.
@@ -147,6 +175,7 @@ final class MeasuredConnection: ServerConnection {
   var isLost: Bool { connection.isLost }
   var version: Int { connection.version }
 
+  /// Reports what is kept, without a plan: the connection is closed by then.
   func close() {
     connection.close()
     if let failed { tell(failed.statements, failed.seconds) }
@@ -160,6 +189,13 @@ final class MeasuredConnection: ServerConnection {
 /// which show no values of objects.
 enum PlanLine {
   /// The line with a question mark in place of each constant. A line with the costs of a step has none.
+  ///
+  /// ```text
+  /// Filter: ((title)::text = 'Emma'::text)        Filter: ((title)::text = ?::text)
+  /// Index Cond: (pages > 250)                     Index Cond: (pages > ?)
+  /// Filter: ("Book2".d_count = $1)                as it is: names and numbers of parameters are no values
+  /// ->  Seq Scan on "Book"  (cost=0.00..25.00 …)  as it is
+  /// ```
   static func withoutValues(_ line: String) -> String {
     if line.contains("(cost=") { return line }
     var result = ""

@@ -23,6 +23,7 @@ struct GrowingBytes: ~Copyable {
   /// Forgets what was appended, and keeps the memory.
   mutating func clear() { count = 0 }
 
+  /// Inlined, and the growth is not: nearly all appends find room, and then cost one comparison.
   @inline(__always)
   private mutating func makeRoom(_ more: Int) {
     if capacity - count < more { grow(more) }
@@ -30,6 +31,7 @@ struct GrowingBytes: ~Copyable {
 
   @inline(never)
   private mutating func grow(_ more: Int) {
+    // Twice as much each time: a value of n bytes is copied a constant number of times.
     let newCapacity = max(capacity * 2, count + more)
     let larger = UnsafeMutableRawPointer.allocate(byteCount: newCapacity, alignment: 16)
     larger.copyMemory(from: start, byteCount: count)
@@ -37,6 +39,7 @@ struct GrowingBytes: ~Copyable {
     (start, capacity) = (larger, newCapacity)
   }
 
+  /// Appends a number in the byte order of the network, which all binary formats of the server have.
   @inline(__always)
   mutating func append<T: FixedWidthInteger & BitwiseCopyable>(bigEndian value: T) {
     makeRoom(MemoryLayout<T>.size)
@@ -44,6 +47,7 @@ struct GrowingBytes: ~Copyable {
     count += MemoryLayout<T>.size
   }
 
+  /// Appends bytes as they are: a text, or data. The caller has written their number before.
   @inline(__always)
   mutating func append(_ bytes: UnsafeRawBufferPointer) {
     guard let base = bytes.baseAddress else { return }

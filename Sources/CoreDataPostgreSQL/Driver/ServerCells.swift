@@ -28,6 +28,10 @@ struct ResultRow {
   fileprivate let cells: ServerCells
   fileprivate let index: Int32
 
+  /// The bytes of a value; nil for NULL. An empty text is not nil: only of values without bytes libpq is asked whether
+  /// they are NULL.
+  ///
+  /// They are libpq's memory, and valid until the result is cleared. Numbers are in the byte order of the network.
   @inline(__always)
   func bytes(_ column: Int32) -> UnsafeRawBufferPointer? {
     let count = cells.length(cells.result, index, column)

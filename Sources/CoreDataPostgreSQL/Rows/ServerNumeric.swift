@@ -42,6 +42,11 @@ enum ServerNumeric {
     return bytes(digits, weight: weight, sign: isNegative ? negative : 0, scale: fraction.count)
   }
 
+  /// The header of four numbers of 16 bits, and the groups behind it.
+  ///
+  /// - Parameters:
+  ///   - weight: the power of 10,000 of the first group.
+  ///   - scale: the number of decimal places that the server prints.
   private static func bytes(_ digits: [UInt16], weight: Int, sign: UInt16, scale: Int) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(bigEndian: Int16(digits.count))
@@ -61,6 +66,7 @@ enum ServerNumeric {
     // Infinities are not numbers here either.
     if sign & notANumber == notANumber { return .nan }
     var text = sign == negative ? "-" : ""
+    // A group that was left out is zero: those before the first and behind the last.
     func digits(_ position: Int) -> String {
       guard position >= 0, position < count else { return "0000" }
       let digits = String(bytes.bigEndian(UInt16.self, at: 8 + position * 2))

@@ -23,6 +23,7 @@ private struct UniqueServerRows: SQLUniqueRows {
 
   func row(_ id: NSManagedObjectID) throws -> Snapshot? { try store.row(id, connection) }
 
+  /// The values of a row's unique columns; nil if one is NULL, since NULLs are never equal in a unique index.
   func values(
     of constraint: TableConstraint, in row: Snapshot, resolving resolve: (RelatedKey) -> RelatedKey?
   ) throws -> [SQLiteValue]? {
