@@ -213,8 +213,8 @@ let package = Package(
   ]
 )
 
-// The tests that kill programs, servers and hosts take as long to compile as all tests of the pool, and run only against
-// optimised programs: WORKERPOOL_END_TO_END=1 adds them.
+// The tests that kill programs, servers and hosts take as long to compile as all tests of the pool, and run only
+// against optimised programs: WORKERPOOL_END_TO_END=1 adds them.
 if Context.environment["WORKERPOOL_END_TO_END"] != nil {
   package.targets += [
     .executableTarget(

@@ -34,8 +34,8 @@ package enum ProcessUsage {
     ProcFile.number("VmHWM:", in: ProcFile.text(pid, "status") ?? "").map { $0 << 10 }
   }
 
-  /// Lets the peak of a process begin anew with what it has now, where the kernel allows that. May block: it takes 4 µs,
-  /// whatever memory the process has, but waits for the lock of its memory map. Of a process that maps and unmaps
+  /// Lets the peak of a process begin anew with what it has now, where the kernel allows that. May block: it takes 4
+  /// µs, whatever memory the process has, but waits for the lock of its memory map. Of a process that maps and unmaps
   /// 512 MiB again and again it took 0.2 s at the median.
   ///
   /// Source: proc_pid_clear_refs(5), the number 5.

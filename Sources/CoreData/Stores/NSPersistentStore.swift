@@ -158,8 +158,8 @@ open class NSPersistentStore: NSObject, @unchecked Sendable {
 
   /// Called before a coordinator removes the store.
   ///
-  /// The place to end what `didAdd(to:)` has begun. It is not called when the coordinator is freed with its stores, as a
-  /// subclass could keep a coordinator that is being freed: remove such stores first, or end the rest in `deinit`.
+  /// The place to end what `didAdd(to:)` has begun. It is not called when the coordinator is freed with its stores, as
+  /// a subclass could keep a coordinator that is being freed: remove such stores first, or end the rest in `deinit`.
   ///
   /// Source: Apple's documentation of `willRemove(from:)`, which speaks of removed stores only.
   open func willRemove(from coordinator: NSPersistentStoreCoordinator?) {}

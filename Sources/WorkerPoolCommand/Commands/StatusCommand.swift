@@ -79,8 +79,8 @@ private final class StoreFigures {
   private var path: String?
   private var activity = GroupActivity(succeededMinutes: GroupActivity.rateMinutes)
 
-  /// Nil while the pool itself waits for its store, or where the store does not answer at once: a status that tells of it
-  /// may not wait for it.
+  /// Nil while the pool itself waits for its store, or where the store does not answer at once: a status that tells of
+  /// it may not wait for it.
   private func reader(of status: PoolStatus) -> StoreReader? {
     guard status.phase != "opening" else { return nil }
     // The status is worth showing without it.

@@ -1,7 +1,8 @@
 import CPostgreSQL
 import Foundation
 
-/// A session of a test's own at a server, by libpq: a process of `psql` for each statement takes 40 ms of the processor.
+/// A session of a test's own at a server, by libpq: a process of `psql` for each statement takes 40 ms of the
+/// processor.
 struct Session {
   /// Loaded once; a test that needs a server finds it installed.
   private static let libpq: libpq_functions = {

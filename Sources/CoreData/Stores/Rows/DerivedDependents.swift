@@ -1,8 +1,8 @@
 /// Which derived attributes depend on a changed row, for each entity of a store.
 ///
 /// Made once for a store, from the key paths of the derivations. A store in memory computes the dependent attributes;
-/// for a file or a server, whose triggers compute them, the row cache drops the rows that have them. The way from a changed row to the rows
-/// that are derived from it is a key path's relationships, inverted and in reverse order:
+/// for a file or a server, whose triggers compute them, the row cache drops the rows that have them. The way from a
+/// changed row to the rows that are derived from it is a key path's relationships, inverted and in reverse order:
 ///
 /// ```text
 /// derived attribute                      a change of   is followed along

@@ -61,8 +61,8 @@ package enum TransformableValue {
 
   /// What is said when a value is archived because its transformer is not registered; nil from the second time on.
   ///
-  /// Apple's framework warns too, and goes on: a program that only reads or copies a store of another program lacks that
-  /// one's transformers.
+  /// Apple's framework warns too, and goes on: a program that only reads or copies a store of another program lacks
+  /// that one's transformers.
   package static func unregisteredWarning(_ name: String) -> String? {
     guard warnedNames.withLock({ $0.insert(name).inserted }) else { return nil }
     return """
