@@ -22,7 +22,9 @@ import Testing
         let isEvaluatedBySQL = kind == .file || kind == .server
         #expect(explanation.statements.count == (isEvaluatedBySQL ? 1 : 0), "\(type)")
         for statement in explanation.statements {
-          #expect(statement.sql.lowercased().contains("book") && !statement.sql.contains("300"), "\(statement.sql)")
+          // As a word: the name of a server's schema has digits and letters by chance.
+          let hasValue = statement.sql.split { !$0.isLetter && !$0.isNumber }.contains("300")
+          #expect(statement.sql.lowercased().contains("book") && !hasValue, "\(statement.sql)")
           #expect(!statement.plan.isEmpty && statement.plan.allSatisfy { !$0.isEmpty })
           #expect(statement.storeURL == subject.coordinator.persistentStores[0].url)
         }
