@@ -8,7 +8,7 @@
 /// Why not an object for each row: each would be an allocation, with 32 bytes more for the object and its header. A
 /// slab of 32 KiB has some 300 books.
 ///
-/// The price: one row that somebody keeps holds its whole slab. Therefore slabs are bounded, the first rows of a read
+/// The price: one row that is kept retains its whole slab. Therefore slabs are bounded, the first rows of a read
 /// lie alone, and so do rows that are looked up one by one.
 @usableFromInline
 final class RowSlab: ManagedBuffer<RowSlab.Header, UInt64> {

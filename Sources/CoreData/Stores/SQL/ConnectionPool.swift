@@ -42,7 +42,7 @@ package protocol PooledConnection: AnyObject {
 /// ```
 ///
 /// Both sides write first and read then, in sequentially consistent order: at least one of them sees the other, and no
-/// reader lies idle while somebody waits.
+/// reader lies idle while a thread waits.
 package final class ConnectionPool<Connection: PooledConnection>: @unchecked Sendable {
   /// The database's place, for errors.
   private let place: String

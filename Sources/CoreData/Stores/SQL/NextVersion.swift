@@ -1,7 +1,7 @@
 extension Int64 {
   /// The version of a row after a change. Only another program writes the largest number; after it the count restarts.
   ///
-  /// A version only has to differ from the one that somebody read. It would take 2⁶³ saves of one row to come back
+  /// A version only has to differ from the one that a context read. It would take 2⁶³ saves of one row to come back
   /// to it.
   package var nextVersion: Int64 { self == .max ? 1 : self + 1 }
 }

@@ -82,7 +82,7 @@ package enum SlowStatements {
   private static let observer = Mutex<Observer?>(nil)
   private static let lowestLimit = Atomic<UInt64>(printLimit.bitPattern)
 
-  /// The seconds from which somebody wants to hear of a statement; infinite if nobody does. Connections that are opened
+  /// The seconds from which a statement is reported; infinite if none is. Connections that are opened
   /// while it is infinite measure nothing.
   package static var limit: Double { Double(bitPattern: lowestLimit.load(ordering: .relaxed)) }
 

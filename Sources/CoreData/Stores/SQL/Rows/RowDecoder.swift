@@ -39,7 +39,7 @@ package struct RowStep: Sendable {
 /// nil.
 ///
 /// It runs for each row of each fetch and allocates nothing but slabs: the steps lie in memory of their own, numbers
-/// are copied, and texts become a `String` only when somebody reads the property.
+/// are copied, and texts become a `String` only when a program reads the property.
 @usableFromInline
 package final class RowDecoder: @unchecked Sendable {
   /// A composite attribute, and the column of each of its elements.

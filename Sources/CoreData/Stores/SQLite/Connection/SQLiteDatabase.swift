@@ -155,7 +155,7 @@ final class SQLiteDatabase: @unchecked Sendable {
   /// Runs the body in a transaction, whose commit is noted as one of this coordinator.
   ///
   /// `totalChanges` tells whether anything was written. A transaction without changes does not move the log's end
-  /// (SQLite writes no frame for it), so the next commit that is seen is somebody else's.
+  /// (SQLite writes no frame for it), so the next commit that is seen is another connection's.
   private func transaction<T>(_ connection: SQLiteConnection, _ body: (SQLiteConnection) throws -> T) throws -> T {
     if configuration.isInMemory {
       let result = try connection.immediateTransaction { try body(connection) }
