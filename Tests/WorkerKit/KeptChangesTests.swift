@@ -1,4 +1,5 @@
 import Foundation
+import TestFiles
 import Testing
 import WorkerKit
 import WorkerProtocol
@@ -6,7 +7,7 @@ import WorkerProtocol
 @testable import Jobs
 
 /// What jobs of kinds whose changes are kept leave beside them, and the way back.
-@Suite struct KeptChangesTests {
+@Suite(.ownThreads) struct KeptChangesTests {
   /// Does what its parameter `do` says, to the authors and books of the store.
   private struct Edit: Worker {
     static let kind = "edit"

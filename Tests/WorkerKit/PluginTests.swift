@@ -1,10 +1,11 @@
 import Foundation
+import TestFiles
 import Testing
 import WorkerProtocol
 import WorkerPool
 
 /// A plugin's executable, called by hand.
-@Suite struct PluginTests {
+@Suite(.ownThreads) struct PluginTests {
   private struct Outcome {
     let code: Int32
     let output: String

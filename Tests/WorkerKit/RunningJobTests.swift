@@ -1,12 +1,13 @@
 import CoreData
 import Foundation
 import Jobs
+import TestFiles
 import Testing
 import WorkerKit
 import WorkerPool
 
 /// What jobs can ask for, with real processes.
-@Suite struct RunningJobTests {
+@Suite(.ownThreads) struct RunningJobTests {
   @Test func aSnoozedJobRunsAgainAndItsFirstTryLeavesNothing() throws {
     let pool = try JobPool()
     let mark = pool.directory.path + "/mark"

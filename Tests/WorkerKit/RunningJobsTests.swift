@@ -2,12 +2,13 @@ import CoreData
 import Foundation
 import Glibc
 import Jobs
+import TestFiles
 import Testing
 import WorkerPool
 import WorkerProtocol
 
 /// Jobs from the store through a real pool and real worker processes, and back into the store.
-@Suite struct RunningJobsTests {
+@Suite(.ownThreads) struct RunningJobsTests {
   @Test func aJobsWorkIsSavedWithItsSuccess() throws {
     let pool = try JobPool()
     let job = try pool.submit("add")

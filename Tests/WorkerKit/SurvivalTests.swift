@@ -7,7 +7,7 @@ import Testing
 import WorkerPool
 
 /// Exactly once, whoever is killed and whenever: the effect is counted in the objects themselves.
-@Suite struct SurvivalTests {
+@Suite(.ownThreads) struct SurvivalTests {
   @Test(arguments: ["add", "add-slowly"]) func everyObjectIsChangedOnceThoughWorkersAreKilledAllTheTime(kind: String)
     throws
   {

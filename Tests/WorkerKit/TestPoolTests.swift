@@ -1,9 +1,10 @@
 import Foundation
+import TestFiles
 import Testing
 import WorkerKitTesting
 
 /// What authors of plugins test with runs jobs as a worker does.
-@Suite struct TestPoolTests {
+@Suite(.ownThreads) struct TestPoolTests {
   /// Adds 1 to each item's value, or does what its parameters say.
   private struct Counting: Worker {
     static let kind = "count"

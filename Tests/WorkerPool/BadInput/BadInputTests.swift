@@ -1,5 +1,6 @@
 import Foundation
 import Jobs
+import TestFiles
 import Testing
 import WorkerProtocol
 
@@ -7,7 +8,7 @@ import WorkerProtocol
 
 /// 100,000 slightly wrong texts: none is accepted that says something else than what was understood, none crashes
 /// anything, each that is rejected has a reason.
-@Suite struct BadInputTests {
+@Suite(.ownThreads) struct BadInputTests {
   private static let jobFiles = [
     #"{"kind": "index", "objects": ["x-coredata://A-1/Document/p42"], "parameters": {"depth": [2, null, 1.5e3]}}"#,
     #"{"kind": "a.b-c", "priority": -5, "queue": "slow", "runAt": "2026-01-01T00:00:00Z", "unique": "k\u00e9y"}"#,

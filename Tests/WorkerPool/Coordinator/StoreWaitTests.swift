@@ -1,11 +1,12 @@
 import Jobs
+import TestFiles
 import Testing
 import WorkerProtocol
 
 @testable import WorkerPool
 
 /// Jobs that wait until the store can be written are not late.
-@Suite struct StoreWaitTests {
+@Suite(.ownThreads) struct StoreWaitTests {
   private let worker = WorkerID(number: 1)
   private let uri = JobURIs(store: "POOL")[1]
 

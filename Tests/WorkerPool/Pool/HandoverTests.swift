@@ -1,13 +1,14 @@
 import Foundation
 import Glibc
 import LinuxSystem
+import TestFiles
 import Testing
 import WorkerProtocol
 
 @testable import WorkerPool
 
 /// What a pool hands over to the program that takes its place.
-@Suite struct HandoverTests {
+@Suite(.ownThreads) struct HandoverTests {
   private let worker = WorkerID(number: 7)
 
   /// A worker that has begun one job of two.

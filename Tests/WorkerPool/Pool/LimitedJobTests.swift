@@ -1,10 +1,11 @@
 import LinuxSystem
+import TestFiles
 import Testing
 
 @testable import WorkerPool
 
 /// What counts as the processor time of a job with a limit.
-@Suite struct LimitedJobTests {
+@Suite(.ownThreads) struct LimitedJobTests {
   /// A job that began at 100, when its worker had used 7 seconds.
   private func job() -> LimitedJob {
     LimitedJob(

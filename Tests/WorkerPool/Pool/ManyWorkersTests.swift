@@ -3,12 +3,13 @@ import Glibc
 import Jobs
 import LinuxSystem
 import PoolClient
+import TestFiles
 import Testing
 
 @testable import WorkerPool
 
 /// Pools with more workers than a machine has processors by far.
-@Suite(.serialized) struct ManyWorkersTests {
+@Suite(.serialized, .ownThreads) struct ManyWorkersTests {
   /// A worker that costs little: a shell.
   private static let script = """
     #!/bin/sh

@@ -1,9 +1,10 @@
 import Foundation
+import TestFiles
 import Testing
 
 @testable import WorkerPool
 
-@Suite struct PoolLifetimeTests {
+@Suite(.ownThreads) struct PoolLifetimeTests {
   /// The parts refer to each other in one direction: no cycle keeps a pool, its sockets and its processes alive.
   @Test func nothingOfAPoolOutlivesIt() throws {
     let parts = try PoolParts()

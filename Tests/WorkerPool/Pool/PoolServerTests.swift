@@ -8,7 +8,7 @@ import WorkerProtocol
 @testable import WorkerPool
 
 /// Real processes and sockets; only the store is missing.
-@Suite struct PoolServerTests {
+@Suite(.ownThreads) struct PoolServerTests {
   @Test func jobsAreRunByRealProcesses() throws {
     let pool = try PoolHarness(workers: 2, jobs: (1...50).map { fakeJob("ok", $0) })
     #expect(pool.effects.wait { $0.count == 50 })
@@ -214,7 +214,7 @@ import WorkerProtocol
 }
 
 /// Plugins that do not start: told apart, given up after a few tries, and no trouble to the others.
-@Suite struct StartFailureTests {
+@Suite(.ownThreads) struct StartFailureTests {
   private func failure(of plugin: String, in pool: PoolHarness) throws -> String? {
     try pool.status().plugins.first { $0.name == plugin }?.failure
   }

@@ -9,7 +9,7 @@ import WorkerProtocol
 @testable import WorkerPool
 
 /// What somebody removes from `run/` under a running pool comes back.
-@Suite struct RuntimeDirectoryWatchTests {
+@Suite(.ownThreads) struct RuntimeDirectoryWatchTests {
   private func loss(_ names: String) -> String { "had lost \(names), which the pool has made again" }
 
   /// Asks until the pool answers, or for a while.

@@ -1,9 +1,10 @@
+import TestFiles
 import Testing
 
 @testable import WorkerPool
 
 /// Which kinds count as stalled, with a clock of the test's own.
-@Suite struct StallTests {
+@Suite(.ownThreads) struct StallTests {
   private func kind(
     _ ready: Int, progress: Int = 0, isRunning: Bool = false, mustWait: Bool = false
   ) -> [String: Stalls.Kind] {

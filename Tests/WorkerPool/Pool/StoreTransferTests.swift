@@ -9,7 +9,7 @@ import Testing
 @testable import WorkerPool
 
 /// Copies of stores, beside what others have in the database.
-@Suite(.serialized, .enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"))
+@Suite(.serialized, .ownThreads, .enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"))
 struct StoreTransferTests {
   /// A SQLite store of five items and two jobs, and a schema at the server in which others have a table.
   private final class Transfer {

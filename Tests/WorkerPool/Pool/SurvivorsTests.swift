@@ -1,10 +1,11 @@
 import Glibc
 import LinuxSystem
+import TestFiles
 import Testing
 
 @testable import WorkerPool
 
-@Suite struct SurvivorsTests {
+@Suite(.ownThreads) struct SurvivorsTests {
   private let pool: PoolParts
   private let survivors: Survivors
 

@@ -8,7 +8,7 @@ import WorkerProtocol
 @testable import WorkerPool
 
 /// How worker processes are started, replaced and found out when they hang.
-@Suite struct WorkerCareTests {
+@Suite(.ownThreads) struct WorkerCareTests {
   @Test func aWorkerGetsLimitsAndAnEnvironmentWithoutSurprises() throws {
     let pool = try PoolHarness(jobs: [fakeJob("describe", 1)]) { $0.limits.openFiles = 200 }
     #expect(pool.effects.wait { $0.count == 1 })
@@ -198,7 +198,7 @@ import WorkerProtocol
   }
 }
 
-@Suite struct RuntimeDirectoryTests {
+@Suite(.ownThreads) struct RuntimeDirectoryTests {
   private func place() throws -> String {
     let queue = temporaryURL("runtime").path
     try FileManager.default.createDirectory(atPath: queue, withIntermediateDirectories: true)

@@ -9,7 +9,7 @@ import WorkerProtocol
 @testable import WorkerPool
 
 /// Clients of the status socket beyond those for whom there is room.
-@Suite struct StatusServerTests {
+@Suite(.ownThreads) struct StatusServerTests {
   /// A status socket with two places. Requests stay in work until the test answers them.
   private final class Place {
     let loop: EventLoop

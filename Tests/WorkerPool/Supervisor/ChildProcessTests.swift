@@ -5,7 +5,7 @@ import Testing
 
 @testable import WorkerPool
 
-@Suite struct ChildProcessTests {
+@Suite(.ownThreads) struct ChildProcessTests {
   /// The process starts another one in a session of its own, which holds the pipes and never stops writing:
   ///
   ///     child                     its child                  pool

@@ -66,7 +66,7 @@ private final class HangsWhenFound: SupervisorDelegate {
   func nothingCanBeStarted() {}
 }
 
-@Suite(.serialized) struct HangingProgramTests {
+@Suite(.serialized, .ownThreads) struct HangingProgramTests {
   private let loop: EventLoop
   private let log = Collected<String>()
   private let program: HangingProgram

@@ -6,7 +6,7 @@ import Testing
 @testable import WorkerPool
 
 /// What files of plugins say of themselves, and that none of them keeps the others.
-@Suite struct PluginDiscoveryTests {
+@Suite(.ownThreads) struct PluginDiscoveryTests {
   @Test func aFileThatCannotBeExecutedIsNamed() throws {
     let directory = temporaryURL("plugins")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -160,7 +160,7 @@ import Testing
 }
 
 /// Plugins that do not describe themselves until a test lets them.
-@Suite struct LatePluginTests {
+@Suite(.ownThreads) struct LatePluginTests {
   private let directory: URL
 
   init() throws {

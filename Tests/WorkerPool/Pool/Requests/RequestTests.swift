@@ -2,13 +2,14 @@ import CSystem
 import Foundation
 import Glibc
 import PoolClient
+import TestFiles
 import Testing
 import WorkerProtocol
 
 @testable import WorkerPool
 
 /// Requests to a running pool that it must refuse, or whose senders are gone.
-@Suite struct RequestTests {
+@Suite(.ownThreads) struct RequestTests {
   /// A client that waits for a submission gives up its place when it disconnects, however long its deadline is.
   @Test func clientsThatAreGoneKeepNoOtherFromAsking() throws {
     let pool = try PoolHarness()
