@@ -43,6 +43,27 @@ import WorkerProtocol
     turn(at: 5) { $0.beginAll(of: 1, now: 5) }
     #expect(room(at: 14.9) == 0 && room(at: 15) == 1)
   }
+
+  /// Eight jobs each 19 ms are 421 in a second, and the rate allows 400. The pauses between them are shorter than a
+  /// step, which is 20 ms.
+  @Test func aSteadyFlowAboveTheRateGetsTheWholeRate() {
+    let limit = JobRate(jobs: 1600, period: 4)
+    var text = ""
+    var starts: [Double] = []
+    for turn in 0..<526 {
+      let now = 1_795_858_900 + Double(turn) * 0.019
+      var rate = SharedRate(limit, text, now: now)
+      let count = min(8, rate.room)
+      if count > 0 { rate.begin(count, at: now) }
+      starts += Array(repeating: now, count: count)
+      text = rate.text
+    }
+    // Ten seconds
+    #expect(starts.count >= 3900, "\(starts.count)")
+    let spans = zip(starts, starts.dropFirst(limit.jobs)).map { $1 - $0 }
+    #expect(spans.allSatisfy { $0 >= limit.period - 1e-6 }, "no period has more than the rate allows")
+    #expect(text.split(separator: "\n").count <= 201)
+  }
 }
 
 /// The same with the pools of one store.

@@ -33,8 +33,9 @@ struct RateTurn {
   init(
     _ pool: PoolRate, of kind: String, for member: Int64, _ store: JobStore, in context: NSManagedObjectContext
   ) throws {
-    let now = store.now.timeIntervalSince1970
+    // In this order: a delay between the two dates beginnings later than they were, and never earlier.
     let uptime = Clock.now
+    let now = store.now.timeIntervalSince1970
     self.pool = pool
     self.member = member
     news = pool.takeNews()

@@ -9,8 +9,9 @@ import WorkerProtocol
 /// held 2972574616412760139 3           this pool has three places
 /// ```
 ///
-/// The times are those of the server's clock, or of this machine's. A period is divided into 200 steps; beginnings
-/// within one step count as of the last of them, so that the rate is kept, and the text has 200 lines at most.
+/// The times are those of the server's clock, or of this machine's. They are divided into steps of a 200th of the
+/// period; beginnings within one step count as of the last of them, so that the rate is kept, and the text has 201
+/// lines of beginnings at most.
 struct SharedRate {
   private var begun: [(time: Double, count: Int)] = []
   /// Whether the text has times that are further ahead than a period: the clock was wrong, and they count as of now.
@@ -51,12 +52,16 @@ struct SharedRate {
   /// Counts jobs that began at that time, or with the last ones before it was known.
   mutating func begin(_ count: Int, at time: Double) {
     let time = max(time, begun.last?.time ?? time)
-    if let last = begun.last, time - last.time < rate.period / Self.resolution {
+    if let last = begun.last, step(of: time) == step(of: last.time) {
       begun[begun.count - 1] = (time, last.count + count)
     } else {
       begun.append((time, count))
     }
   }
+
+  /// The number of the step that a time belongs to. Steps lie at fixed times: if each beginning extended the step of
+  /// the one before it, a steady flow would be one long step, of which no job's place is free before all are.
+  private func step(of time: Double) -> Double { (time / rate.period * Self.resolution).rounded(.down) }
 
   /// No longer counts a job that began at that time and left no effect. After a period there is nothing to take back.
   mutating func takeBack(from time: Double) {
