@@ -37,17 +37,24 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: items.queue + "/run").allSatisfy(ItemPool.mayStay))
   }
 
-  @Test(.timeLimit(.minutes(20)))
-  func itEndsWithACodeOfItsOwnWhenTheLockStays() throws {
+  @Test(.timeLimit(.minutes(20)), arguments: [("2", "within 2 s"), ("0", "at once")])
+  func itEndsWithACodeOfItsOwnWhenTheLockStays(wait: String, text: String) throws {
     let items = try ItemPool()
     let holder = try holder(items)
-    let ending = try StartingPool(items, options: ["--store-wait", "2"]).end()
+    let ending = try StartingPool(items, options: ["--store-wait", wait]).end()
     #expect(ending.code == 5)
     #expect(
       ending.lines.last
-        == "workerpool run: the store \(items.store) could not be opened within 2 s: process \(holder.pid) "
+        == "workerpool run: the store \(items.store) could not be opened \(text): process \(holder.pid) "
         + "(sqlite3) has it locked", "\(ending.lines)")
     try holder.letGo()
+  }
+
+  @Test(.timeLimit(.minutes(20)))
+  func aPoolThatDoesNotWaitStartsOnAStoreThatNobodyHasLocked() throws {
+    let pool = try StartingPool(try ItemPool(), options: ["--store-wait", "0"])
+    try #require(pool.line(with: "running on") != nil)
+    #expect(pool.end(SIGTERM).code == 0)
   }
 
   @Test(.timeLimit(.minutes(20)))

@@ -81,7 +81,7 @@ public enum Pool {
           + "\(limit): raise the limit (`ulimit -n`, LimitNOFILE= of a systemd unit)"
       case .output(let option, let path, let reason): "--\(option) cannot be used: \(path) \(reason)"
       case .storeIsLocked(let path, let seconds, let reason):
-        "the store \(path) could not be opened within \(Clock.text(seconds)): \(reason)"
+        "the store \(path) could not be opened \(seconds > 0 ? "within \(Clock.text(seconds))" : "at once"): \(reason)"
       }
     }
   }

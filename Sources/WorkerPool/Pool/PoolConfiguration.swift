@@ -121,6 +121,9 @@ public struct PoolConfiguration: Sendable {
   /// Seconds that the store may take to open while another process has it locked or its server cannot be reached; then
   /// the pool ends with an error. Nil: no limit. Default 60; the command takes 0 to 86,400. `--store-wait`.
   ///
+  /// With 0 the pool tries once and does not wait: it ends with the error as soon as it finds the store locked or the
+  /// server away. A store that only takes long to open, as one with a long log after a crash, is opened.
+  ///
   /// Raise it where an app migrates the store for minutes when it starts.
   public var storeTimeout: Double? = 60
   /// Seconds that jobs in hand may take to finish when the pool is stopped. Default 30; the command takes 0 to 86,400.

@@ -121,8 +121,8 @@ private let timeOptions = [
   CommandOption(
     name: "store-wait", value: "SECONDS",
     help:
-      "how long the store may take to open when another process has it locked; then the pool ends with code "
-      + "\(ExitCode.storeIsLocked.rawValue)",
+      "how long the store may take to open when another process has it locked or its server is away; then the pool "
+      + "ends with code \(ExitCode.storeIsLocked.rawValue); 0: it does not wait",
     defaultText: wholeText(defaults.storeTimeout)),
   CommandOption(
     name: "deadline", value: "SECONDS", help: "how long running jobs may take to finish when the pool stops",

@@ -16,6 +16,9 @@ final class OpeningPhase {
   static let retryDelay = 0.5
   /// The same where a person has to mend something first. Each try is a failed login for the server.
   static let refusalDelay = 3.0
+  /// Seconds between two looks for a lock where the pool does not wait: a process that both looks find has the store
+  /// for longer than a moment.
+  static let lookDelay = 0.25
 
   private let configuration: PoolConfiguration
   private let open: @Sendable () throws -> any JobSource
@@ -66,7 +69,11 @@ final class OpeningPhase {
       }
     }
     loop.atEndOfTurn { [weak self] in self?.statusServer?.flush() }
-    if let seconds = configuration.storeTimeout { loop.timers.after(seconds) { [weak self] in self?.giveUp(seconds) } }
+    if hasOneTry {
+      lookForLock(seenBefore: [])
+    } else if let seconds = configuration.storeTimeout {
+      loop.timers.after(seconds) { [weak self] in self?.giveUp(seconds) }
+    }
     manager?.watch(loop)
     sayLater(Self.firstNotice)
     tryToOpen()
@@ -119,6 +126,7 @@ final class OpeningPhase {
 
   private func tryLater(_ error: any Error, _ seconds: Double) {
     lastReason = ErrorText.text(error)
+    if hasOneTry { return giveUp(0) }
     loop.timers.after(seconds) { [weak self] in self?.tryToOpen() }
   }
 
@@ -141,6 +149,21 @@ final class OpeningPhase {
     if (error as NSError).isForMissingStore { return true }
     guard let state = StoreWait.serverState(error) else { return false }
     return state.hasPrefix("28") || ["3D000", "42501", "55000"].contains(state)
+  }
+
+  // MARK: Without waiting
+
+  /// Whether the pool opens the store at once or not at all. The one try may take its time, as after a crash, when
+  /// SQLite recovers a long log.
+  private var hasOneTry: Bool { configuration.storeTimeout == 0 }
+
+  /// SQLite waits for a lock inside of the try, so the lock itself is looked for.
+  private func lookForLock(seenBefore: Set<Int32>) {
+    loop.timers.after(Self.lookDelay) { [weak self] in
+      guard let self else { return }
+      let holders = StoreLocks.holders(store: configuration.store)
+      if holders.isDisjoint(with: seenBefore) { lookForLock(seenBefore: holders) } else { giveUp(0) }
+    }
   }
 
   // MARK: Meanwhile
