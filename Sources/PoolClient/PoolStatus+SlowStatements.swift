@@ -40,7 +40,8 @@ extension PoolStatus {
     public var longest: Double
     /// The time of all slow runs in seconds.
     public var total: Double
-    /// The lines of the database's plan, inner ones indented; empty where the database gave none.
+    /// The lines of the database's plan, inner ones indented; empty where the database gave none. A process asks for it
+    /// at the first slow run of a text, and at one of more than twice the time.
     public var plan: [String]
 
     package init(sql: String, kind: String?, count: Int, longest: Double, total: Double, plan: [String]) {

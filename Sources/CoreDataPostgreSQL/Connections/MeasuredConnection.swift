@@ -29,6 +29,7 @@ final class MeasuredConnection: ServerConnection {
   private let connection: any ServerConnection
   private let limit: Double
   private let report: (SlowStatement) -> Void
+  private let wantsPlan: (_ sql: String, _ seconds: Double) -> Bool
   /// The last slow statement of a transaction that has failed. It is reported with the first statement after the
   /// transaction, or when the connection is closed.
   private var failed: (statements: [Statement], seconds: Double)?
@@ -40,13 +41,21 @@ final class MeasuredConnection: ServerConnection {
   static func open(_ connectionString: String) throws -> any ServerConnection {
     let connection = try ServerDriver.open(connectionString)
     let limit = SlowStatements.limit
-    return limit < .infinity ? MeasuredConnection(connection, limit: limit, report: SlowStatements.report) : connection
+    guard limit < .infinity else { return connection }
+    return MeasuredConnection(
+      connection, limit: limit, wantsPlan: SlowStatements.wantsPlan, report: SlowStatements.report)
   }
 
-  /// - Parameter limit: the seconds from which a statement is slow.
-  init(_ connection: any ServerConnection, limit: Double, report: @escaping (SlowStatement) -> Void) {
+  /// - Parameters:
+  ///   - limit: the seconds from which a statement is slow.
+  ///   - wantsPlan: whether a slow statement is explained.
+  init(
+    _ connection: any ServerConnection, limit: Double,
+    wantsPlan: @escaping (_ sql: String, _ seconds: Double) -> Bool, report: @escaping (SlowStatement) -> Void
+  ) {
     self.connection = connection
     self.limit = limit
+    self.wantsPlan = wantsPlan
     self.report = report
   }
 
@@ -69,7 +78,7 @@ final class MeasuredConnection: ServerConnection {
   ///
   /// ```text
   /// shorter than the limit                        nothing
-  /// longer                                        reported, with a plan
+  /// longer                                        reported, with a plan where one is wanted
   /// longer, failed, and in a transaction          kept until the transaction has ended
   /// longer, failed, and outside of a transaction  reported: the connection takes statements again
   /// ```
@@ -93,10 +102,9 @@ final class MeasuredConnection: ServerConnection {
     var different: [Statement] = []
     for statement in statements.prefix(100) where different.last?.sql != statement.sql { different.append(statement) }
     let named = different.prefix(Self.mostStatements)
-    report(
-      SlowStatement(
-        sql: named.map(\.sql).joined(separator: "; "), seconds: seconds,
-        plan: plan(of: named.filter { Self.hasPlan($0.sql) })))
+    let sql = named.map(\.sql).joined(separator: "; ")
+    let plan = wantsPlan(sql, seconds) ? plan(of: named.filter { Self.hasPlan($0.sql) }) : []
+    report(SlowStatement(sql: sql, seconds: seconds, plan: plan))
   }
 
   // MARK: Plans

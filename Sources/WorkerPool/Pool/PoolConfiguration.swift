@@ -215,9 +215,10 @@ public struct PoolConfiguration: Sendable {
   /// longest, with the database's plans and without values. The time of a fetch contains that of the program between
   /// two rows.
   ///
-  /// The database calls a function of the process after each statement, and CoreData asks for the plan of a slow one,
-  /// for a SQLite file on another connection. In a program that contains a pool, the statements of its own stores count
-  /// as the pool's.
+  /// The database calls a function of the process after each statement. CoreData asks for the plan at the first slow
+  /// run of a text, for a SQLite file on another connection, and again at a run of more than twice the time. So a small
+  /// limit, down to 0 for all statements, costs a line for each of them, and not a plan. In a program that contains a
+  /// pool, the statements of its own stores count as the pool's.
   public var slowStatements: Double?
   /// Whether the pool stops, as for TERM, when the process that started it ends. Default `false`. `--with-parent`.
   ///

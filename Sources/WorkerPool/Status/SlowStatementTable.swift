@@ -20,15 +20,15 @@ final class SlowStatementTable: Sendable {
     var count = 0
     var longest = 0.0
     var total = 0.0
-    /// The plan of the longest run.
+    /// The last plan that came with the longest run of its time. Most runs come without one: `PlannedStatements`.
     var plan: [String] = []
   }
 
   fileprivate struct State {
     var count = 0
     var entries: [Key: Entry] = [:]
-    /// The statement whose plan the next lines of a worker belong to.
-    var begun: [WorkerID: Key] = [:]
+    /// The statement whose plan the next lines of a worker belong to, and whether some of them have come.
+    var begun: [WorkerID: (key: Key, hasPlan: Bool)] = [:]
   }
 
   /// Texts that are kept.
@@ -45,7 +45,7 @@ final class SlowStatementTable: Sendable {
 
   func add(_ statement: SlowStatement, kind: String?) {
     state.withLock { state in
-      if let key = state.add(statement, kind) { state.entries[key]?.plan = statement.plan }
+      if let key = state.add(statement, kind), !statement.plan.isEmpty { state.entries[key]?.plan = statement.plan }
     }
   }
 
@@ -60,13 +60,13 @@ final class SlowStatementTable: Sendable {
       case .statement(let statement):
         let key = state.add(statement, kind)
         // The lines of another worker about the same statement may be on their way.
-        if let key { state.begun = state.begun.filter { $0.value != key } }
-        state.begun[worker] = key
+        if let key { state.begun = state.begun.filter { $0.value.key != key } }
+        state.begun[worker] = key.map { ($0, false) }
       case .plan(let line):
-        guard let key = state.begun[worker], let plan = state.entries[key]?.plan,
-          plan.count < SlowStatement.mostPlanLines
-        else { return }
-        state.entries[key]?.plan.append(line)
+        guard let (key, hasPlan) = state.begun[worker] else { return }
+        state.begun[worker]?.hasPlan = true
+        let plan = hasPlan ? state.entries[key]?.plan ?? [] : []
+        if plan.count < SlowStatement.mostPlanLines { state.entries[key]?.plan = plan + [line] }
       }
     }
     return true
@@ -91,8 +91,10 @@ final class SlowStatementTable: Sendable {
 }
 
 extension SlowStatementTable.State {
-  /// Counts a statement. Returns its key if it has taken longer than all before it with its text: then its plan
-  /// replaces theirs.
+  /// Counts a statement. Returns its key if it has taken longer than all before it with its text: then its plan, if it
+  /// has one, replaces theirs.
+  ///
+  /// A process plans a text once for all kinds of jobs, so the first run of a kind begins with the plan of another one.
   fileprivate mutating func add(_ statement: SlowStatement, _ kind: String?) -> SlowStatementTable.Key? {
     count += 1
     let key = SlowStatementTable.Key(sql: statement.sql, kind: kind)
@@ -102,12 +104,17 @@ extension SlowStatementTable.State {
       else { return nil }
       entries[least.key] = nil
     }
-    var entry = entries[key] ?? SlowStatementTable.Entry()
+    var entry = entries[key] ?? SlowStatementTable.Entry(plan: plan(of: key.sql))
     let isLongest = entry.count == 0 || statement.seconds > entry.longest
     entry.count += 1
     entry.total += statement.seconds
-    if isLongest { (entry.longest, entry.plan) = (statement.seconds, []) }
+    if isLongest { entry.longest = statement.seconds }
     entries[key] = entry
     return isLongest ? key : nil
+  }
+
+  /// A plan that a text has in jobs of any kind; empty without one.
+  private func plan(of sql: String) -> [String] {
+    entries.first { $0.key.sql == sql && !$0.value.plan.isEmpty }?.value.plan ?? []
   }
 }

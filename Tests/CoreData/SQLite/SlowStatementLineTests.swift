@@ -4,6 +4,24 @@ import Testing
 
 /// What a program prints of a slow statement, which a pool reads.
 @Suite struct SlowStatementLineTests {
+  @Test func aTextIsPlannedAgainWhenItTakesMoreThanTwiceAsLong() {
+    var planned = PlannedStatements()
+    let taken = [0.5, 0.6, 1, 1.1, 2, 0.5].map { planned.take("SELECT 1", $0) }
+    #expect(taken == [true, false, false, true, false, false])
+    let isOtherTaken = planned.take("SELECT 2", 0.5)
+    #expect(isOtherTaken)
+  }
+
+  @Test func onlyTheSlowestOfManyTextsArePlanned() {
+    var planned = PlannedStatements()
+    let many = PlannedStatements.remembered
+    let first = (1...many).map { planned.take("SELECT \($0)", Double($0)) }
+    #expect(first.allSatisfy(\.self))
+    // The quickest took a second.
+    let taken = [("quick", 1), ("slow", 1.5), ("SELECT 1", 1.2), ("SELECT 2", 3)].map { planned.take($0, $1) }
+    #expect(taken == [false, true, false, false])
+  }
+
   @Test func whatIsPrintedCanBeRead() throws {
     let statement = SlowStatement(sql: "SELECT 1\nFROM t", seconds: 1.25, plan: ["SCAN t", "  SEARCH u"])
     #expect(

@@ -18,6 +18,26 @@ import Testing
     #expect(!lines.contains { $0.contains("EXPLAIN") || $0.contains("CoreData: sql:") }, "\(lines)")
   }
 
+  /// A plan costs more than the statement.
+  @Test func aStatementThatRunsOftenIsPlannedRarely() async {
+    let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
+      setenv("com.apple.CoreData.SlowStatements", "0", 1)
+      let store = try TemporaryStore()
+      try store.save { $0.make("Book", ["title": "One"]) }
+      for _ in 0..<100 {
+        try store.read { context in
+          let books = try context.all("Book", where: "title == 'One'")
+          #expect(books.count == 1)
+        }
+      }
+    }
+    let lines = Self.lines(result)
+    let fetches = lines.indices.filter { lines[$0].contains("ZTITLE = ?") }
+    #expect(fetches.count == 100, "each run is told of")
+    let plans = fetches.count { lines.indices.contains($0 + 1) && lines[$0 + 1].hasPrefix("CoreData: plan: ") }
+    #expect((1..<30).contains(plans), "\(plans)")
+  }
+
   @Test func aQuickStatementIsNot() async {
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
       setenv("com.apple.CoreData.SlowStatements", "3600", 1)

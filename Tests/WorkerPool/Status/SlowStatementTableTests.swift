@@ -31,9 +31,9 @@ import Testing
           limit: 0.5, count: 5,
           statements: [
             .init(sql: "SELECT 2", kind: nil, count: 1, longest: 3, total: 3, plan: ["SCAN v"]),
-            // The plan is that of the longest run.
+            // The plan is that of the longest run, and serves the other kind, which came without one.
             .init(sql: "SELECT 1", kind: "index", count: 3, longest: 2, total: 4.5, plan: ["SEARCH t"]),
-            .init(sql: "SELECT 1", kind: "mail", count: 1, longest: 0.5, total: 0.5, plan: []),
+            .init(sql: "SELECT 1", kind: "mail", count: 1, longest: 0.5, total: 0.5, plan: ["SEARCH t"]),
           ]))
   }
 
@@ -48,6 +48,19 @@ import Testing
       #expect(table.take(line, from: worker, kind: nil))
     }
     #expect(table.status.statements.map(\.plan) == [["SEARCH t"]])
+  }
+
+  /// A process does not plan each run.
+  @Test func aPlanStaysUntilAnotherComes() {
+    take(statement("S", 1, plan: ["SCAN t", "  SCAN u"]), from: one)
+    take(statement("S", 1.5), from: one)
+    #expect(table.status.statements.map(\.plan) == [["SCAN t", "  SCAN u"]])
+    take(statement("S", 4, plan: ["SEARCH t"]), from: one)
+    take(statement("S", 5), from: two)
+    table.add(statement("S", 6), kind: "index")
+    let slow = table.status
+    #expect(slow.count == 5 && slow.statements.map(\.longest) == [6])
+    #expect(slow.statements.map(\.plan) == [["SEARCH t"]])
   }
 
   @Test func otherOutputIsLeftToTheLog() {

@@ -7,7 +7,8 @@ package struct SlowStatement: Sendable, Equatable {
   package let sql: String
   /// How long it ran. The time of a fetch contains that of the program between two rows.
   package let seconds: Double
-  /// The lines of the plan, inner ones indented; empty where the database has given none.
+  /// The lines of the plan, inner ones indented; empty where the database has given none, or was not asked:
+  /// `PlannedStatements`.
   package let plan: [String]
 
   /// The most characters of a text, and of a line of a plan, and the most lines of a plan: a report is bounded.
@@ -25,6 +26,8 @@ package struct SlowStatement: Sendable, Equatable {
   }
 
   private static func line(_ text: String, atMost limit: Int) -> String {
+    // Most texts are so: each character of a Swift string costs more than looking at its bytes.
+    if text.utf8.count <= limit, text.utf8.allSatisfy({ (0x20..<0x80).contains($0) }) { return text }
     // Only so much is looked at: the text of a script may be long.
     let start = text.prefix(limit + 1)
     let line = start.contains(where: \.isNewline) ? String(start.map { $0.isNewline ? " " : $0 }) : String(start)
@@ -67,6 +70,46 @@ extension SlowStatement {
   }
 }
 
+// MARK: - Which get a plan
+
+/// Decides for which slow statements the database is asked for its plan.
+///
+/// A plan costs more than a quick statement: another connection for SQLite, three round trips at a server. So one text
+/// gets a plan with its first slow run, and another one with a run of more than twice the time, which may be that of
+/// another plan:
+///
+/// ```text
+/// SELECT …    0.5 s    plan
+/// SELECT …    0.6 s
+/// SELECT …    1.1 s    plan
+/// UPDATE …    0.5 s    plan
+/// ```
+///
+/// It remembers a bounded number of texts. A new one takes the place of the quickest, and gets no plan if it is quicker
+/// than all of them.
+package struct PlannedStatements: Sendable {
+  /// Texts that are remembered, more than a pool keeps for its status.
+  package static let remembered = 200
+
+  /// The seconds of the run whose plan was asked for last, by the hash of the text, which may be long.
+  private var seconds: [Int: Double] = [:]
+
+  package init() {}
+
+  /// Whether to ask for the plan of a run; if so, it is noted.
+  package mutating func take(_ sql: String, _ duration: Double) -> Bool {
+    let text = sql.hashValue
+    if let planned = seconds[text] {
+      guard duration > 2 * planned else { return false }
+    } else if seconds.count >= Self.remembered {
+      guard let quickest = seconds.min(by: { $0.value < $1.value }), quickest.value < duration else { return false }
+      seconds[quickest.key] = nil
+    }
+    seconds[text] = duration
+    return true
+  }
+}
+
 // MARK: - Who hears of it
 
 /// Who wants to hear of slow statements, and from how many seconds on: people, who set
@@ -80,6 +123,7 @@ package enum SlowStatements {
   /// The seconds from which a statement is printed; infinite if none is.
   private static let printLimit = LaunchArgument.value("SlowStatements").flatMap(Double.init) ?? .infinity
   private static let observer = Mutex<Observer?>(nil)
+  private static let planned = Mutex(PlannedStatements())
   private static let lowestLimit = Atomic<UInt64>(printLimit.bitPattern)
 
   /// The seconds from which a statement is reported; infinite if none is. Connections that are opened
@@ -91,6 +135,11 @@ package enum SlowStatements {
   package static func observe(from seconds: Double, _ report: @escaping @Sendable (SlowStatement) -> Void) {
     observer.withLock { $0 = Observer(limit: seconds, report: report) }
     lowestLimit.store(min(printLimit, seconds).bitPattern, ordering: .relaxed)
+  }
+
+  /// Whether the database should be asked for the plan of a statement that took so long.
+  package static func wantsPlan(of sql: String, _ seconds: Double) -> Bool {
+    planned.withLock { $0.take(sql, seconds) }
   }
 
   /// Tells those who want to hear of it.

@@ -4,7 +4,8 @@ import Testing
 @testable import CoreData
 @testable import CoreDataPostgreSQL
 
-/// Slow statements at a server, and their plans. All statements are slow here.
+/// Slow statements at a server, and their plans. All statements are slow here, and each is explained if nothing else is
+/// said.
 @Suite(.enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"))
 struct MeasuredConnectionTests {
   private final class Reports {
@@ -13,10 +14,13 @@ struct MeasuredConnectionTests {
   }
 
   /// A connection with a table of its own, and what it reports.
-  private func connect() throws -> (MeasuredConnection, Reports) {
+  private func connect(
+    wantsPlan: @escaping (String, Double) -> Bool = { _, _ in true }
+  ) throws -> (MeasuredConnection, Reports) {
     let reports = Reports()
     let connection = MeasuredConnection(
-      try ServerDriver.open(PostgreSQLServer.shared.address()), limit: 0, report: { reports.all.append($0) })
+      try ServerDriver.open(PostgreSQLServer.shared.address()), limit: 0, wantsPlan: wantsPlan,
+      report: { reports.all.append($0) })
     try connection.run("CREATE TEMP TABLE parcel (number int8 PRIMARY KEY, label text)")
     return (connection, reports)
   }
@@ -31,6 +35,14 @@ struct MeasuredConnectionTests {
     #expect(report.plan.first?.hasPrefix("Seq Scan on parcel") == true, "\(report.plan)")
     #expect(report.plan.contains { $0.contains("Filter: (label = ?") }, "\(report.plan)")
     #expect(!connection.isInTransaction)
+  }
+
+  @Test func aStatementWhosePlanIsNotWantedIsReportedWithoutOne() throws {
+    let (connection, reports) = try connect { sql, seconds in seconds >= 0 && !sql.contains("label") }
+    try connection.execute("SELECT label FROM parcel", parameters())
+    #expect(reports.all.last?.sql == "SELECT label FROM parcel" && reports.all.last?.plan == [])
+    try connection.execute("SELECT number FROM parcel", parameters())
+    #expect(reports.all.last?.plan.first?.hasPrefix("Seq Scan on parcel") == true, "\(reports.all)")
   }
 
   @Test(arguments: [false, true])

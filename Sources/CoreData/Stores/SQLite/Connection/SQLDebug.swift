@@ -35,8 +35,8 @@ enum SQLDebug {
     if level > 0 { print(sql, statement, duration) }
     // Not the statements that ask for a plan themselves.
     guard isSlow, !sql.hasPrefix("EXPLAIN ") else { return }
-    SlowStatements.report(
-      SlowStatement(sql: sql, seconds: duration, plan: plan(of: sql, sqlite3_db_handle(statement))))
+    let plan = SlowStatements.wantsPlan(of: sql, duration) ? plan(of: sql, sqlite3_db_handle(statement)) : []
+    SlowStatements.report(SlowStatement(sql: sql, seconds: duration, plan: plan))
   }
 
   private static func print(_ sql: String, _ statement: OpaquePointer, _ duration: Double) {
