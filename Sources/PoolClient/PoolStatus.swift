@@ -202,9 +202,12 @@ public struct PoolStatus: Codable, Equatable, Sendable {
   /// Processes that died and were replaced, those that were replaced on purpose not counted.
   public var restarts: Int
   /// Jobs in the store by state, those that run as `running`; `nil` when they could not be counted, or the store did
-  /// not answer within five seconds. A count that takes long is used again, with the backlog, for ten times as long, at
-  /// most for 30 seconds.
+  /// not answer in time: see ``StatusRequest/deadline``. A count that takes long is used again, with the backlog, for
+  /// ten times as long, at most for 30 seconds.
   public var jobs: [String: Int]?
+  /// Seconds since the store's numbers were read, if the store did not answer within the request's deadline; nil if it
+  /// did, and where there are no numbers. They are `jobs`, `backlog`, `hosts`, the times of jobs and the size of the log.
+  public var storeAge: Double?
   /// The pools that share a store at a server, with this one; nil for a SQLite file.
   public var hosts: [Host]?
   /// Size of the store's write-ahead log in bytes; nil for a store at a server. Up to 16 MiB is usual; more is a reader

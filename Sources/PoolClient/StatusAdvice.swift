@@ -202,10 +202,20 @@ public enum StatusAdvice {
         "jobs wait because the store cannot be read or written; the reason: "
           + "\(.workerpool("workers", "show", failing.shownID))")
     }
-    if status.phase == "running", status.jobs == nil {
-      lines.append("the store did not answer in time: its numbers are missing here")
-    }
-    return lines + log(status)
+    return lines + silence(status) + log(status)
+  }
+
+  /// A store that does not answer: what is missing in the status for that, and what to do.
+  private static func silence(_ status: PoolStatus) -> [Advice] {
+    guard status.phase == "running", status.jobs == nil || status.storeAge != nil else { return [] }
+    let numbers =
+      status.storeAge.map { "the numbers of jobs are those of \(StatusText.duration($0)) ago" }
+      ?? "the numbers of jobs are missing here"
+    guard StorePlace(status.store).isServer else { return ["the store did not answer in time: \(numbers)"] }
+    return [
+      "the store did not answer in time: \(numbers), and other hosts could not be asked; see that the database's "
+        + "server runs and answers"
+    ]
   }
 
   private static func makeRoom(for path: String) -> String {

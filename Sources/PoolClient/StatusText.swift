@@ -269,7 +269,7 @@ public enum StatusText {
       guard let count = status.jobs?[state.name], count > 0 else { continue }
       parts.append("\(count) \(state.name)")
     }
-    return parts.joined(separator: ", ")
+    return parts.joined(separator: ", ") + (status.storeAge.map { " (\(duration($0)) ago)" } ?? "")
   }
 
   /// The worker processes as a table for people.

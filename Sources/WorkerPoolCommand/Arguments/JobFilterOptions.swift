@@ -29,7 +29,9 @@ enum JobFilterOptions {
       return nil
     }
     // The store has the jobs when no pool answers.
-    let status = try? pool.request(StatusRequest(.status, local: arguments.has("local") ? true : nil)).status
+    let request = StatusRequest(
+      .status, deadline: StatusRequest.patience, local: arguments.has("local") ? true : nil)
+    let status = try? pool.request(request).status
     reader.note(reply.obstacles, status)
     return status
   }

@@ -82,7 +82,7 @@ private final class StoreFigures {
   /// Nil while the pool itself waits for its store, or where the store does not answer at once: a status that tells of
   /// it may not wait for it.
   private func reader(of status: PoolStatus) -> StoreReader? {
-    guard status.phase != "opening" else { return nil }
+    guard status.phase != "opening", status.jobs != nil, status.storeAge == nil else { return nil }
     // The status is worth showing without it.
     if path != status.store { reader = try? StoreReader(poolStore: status.store, timeout: 1) }
     path = status.store
@@ -200,7 +200,11 @@ private struct HostWorker: Encodable {
 }
 
 private func currentStatus(_ pool: StatusClient, _ arguments: ParsedArguments) throws -> PoolStatus {
-  let reply = try pool.request(StatusRequest(.status, local: arguments.has("local") ? true : nil))
+  // Programs get numbers of now, or none.
+  let isForPerson = !arguments.has("json") && !arguments.has("prometheus")
+  let reply = try pool.request(
+    StatusRequest(
+      .status, deadline: isForPerson ? StatusRequest.patience : nil, local: arguments.has("local") ? true : nil))
   guard let status = reply.status else { throw StatusClient.Failure.noReply(reply.error ?? "it sent no status") }
   return status
 }

@@ -140,6 +140,30 @@ struct HostServerTests {
     }
   }
 
+  /// A server may take connections whose sessions do not answer, as on a disk that hangs.
+  @Test func aStatusHasTheLastNumbersWhileSessionsHang() throws {
+    try withNew("ROLE", "LOGIN") { role in
+      // Given a pool that has told its numbers once
+      try server.psql("GRANT CREATE ON DATABASE postgres TO \(role)")
+      let hosts = try HostPools(at: server.address(), pools: server.address(user: role))
+      let pool = try hosts.start("a")
+      #expect(try pool.status().jobs != nil)
+      // When its sessions hang
+      let sessions = try server.psql("SELECT pid FROM pg_stat_activity WHERE usename = '\(role)'")
+        .split(separator: "\n").compactMap { pid_t($0) }
+      try #require(!sessions.isEmpty)
+      for session in sessions { kill(session, SIGSTOP) }
+      let status = Result { try pool.command("status") }
+      for session in sessions { kill(session, SIGCONT) }
+      // Then a status says what is known
+      let output = try status.get().output
+      #expect(output.contains("the store did not answer in time: the numbers of jobs are those of "), "\(output)")
+      #expect(output.contains("see that the database's server runs and answers"), "\(output)")
+      try pool.stop()
+      try hosts.drop()
+    }
+  }
+
   /// A service manager ends a unit that gives no sign of life, and what it takes for stopping it does not restart.
   @Test func aServerThatIsAwayForLongIsWaitedForWithSignsOfLife() throws {
     try withNew("ROLE", "LOGIN") { role in

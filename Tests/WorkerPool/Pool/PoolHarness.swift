@@ -63,6 +63,8 @@ final class MemoryJobSource: JobSource {
   private let state: Mutex<State>
   /// As a store that does not answer.
   let isSilent = Atomic<Bool>(false)
+  /// What it answers.
+  let overview = Mutex(StoreOverview())
   let settled = Collected<Settlement>()
   /// The number of settlements that fail, as in a store that cannot be written.
   let failingSettlements = Atomic<Int>(0)
@@ -139,7 +141,7 @@ final class MemoryJobSource: JobSource {
   func prune() {}
   func noteHistory(_ gauges: HistoryGauges) { _ = gauges }
   func readOverview(at ended: [JobKey], running: [JobKey], completion: @escaping @Sendable (StoreOverview) -> Void) {
-    if !isSilent.load(ordering: .relaxed) { completion(StoreOverview()) }
+    if !isSilent.load(ordering: .relaxed) { completion(overview.withLock(\.self)) }
   }
   func setKinds(_ kinds: [PluginDescription.Kind], areAll: Bool) {}
   func takeFiles(_ names: [String]?) {

@@ -44,10 +44,33 @@ import WorkerProtocol
   @Test func aStoreThatDoesNotAnswerDoesNotKeepAStatusBack() throws {
     let pool = try PoolHarness()
     pool.source.isSilent.store(true, ordering: .relaxed)
-    let status = try pool.status()
+    let status = try #require(try pool.request(StatusRequest(.status, deadline: 0.5)).status)
     #expect(status.phase == "running" && status.jobs == nil && status.backlog == nil)
-    #expect(StatusText.lines(status).contains { $0.contains("the store did not answer in time") })
+    #expect(StatusText.lines(status).contains { $0.contains("the store did not answer in time: the numbers of jobs") })
     pool.source.isSilent.store(false, ordering: .relaxed)
+    try pool.end()
+  }
+
+  @Test func aStoreThatDoesNotAnswerIsShownWithItsLastNumbers() throws {
+    // Given a pool that has told the store's numbers once
+    let pool = try PoolHarness()
+    pool.source.overview.withLock { $0.jobs = ["available": 12, "running": 0] }
+    let first = try pool.status()
+    #expect(first.jobs?["available"] == 12 && first.storeAge == nil)
+    // When the store does not answer any more
+    pool.source.isSilent.store(true, ordering: .relaxed)
+    let status = try #require(try pool.request(StatusRequest(.status, deadline: 0.5)).status)
+    // Then the status has these numbers, and says how old they are
+    #expect(status.jobs == first.jobs && status.storeAge.map { $0 > 0 } == true)
+    let lines = StatusText.lines(status)
+    let jobs = lines.first { $0.hasPrefix("jobs ") }
+    #expect(jobs?.wholeMatch(of: /jobs      0 running, 12 available \(\d+ s ago\)/) != nil, "\(lines)")
+    #expect(lines.contains { $0.contains("the store did not answer in time: the numbers of jobs are those of ") })
+    // But a program that sets no deadline gets none
+    #expect(try pool.status().jobs == nil)
+    // And when the store answers again, all have numbers of now
+    pool.source.isSilent.store(false, ordering: .relaxed)
+    #expect(try pool.status().storeAge == nil)
     try pool.end()
   }
 

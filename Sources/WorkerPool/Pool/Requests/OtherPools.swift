@@ -12,6 +12,8 @@ final class OtherPools {
     /// The pools that have not replied.
     var expected: Set<Int64>
     var replies: [StatusReply] = []
+    /// Its number among all notices.
+    let number: Int
     let timeout: TimerQueue.Token
     let completion: ([StatusReply]) -> Void
   }
@@ -32,6 +34,8 @@ final class OtherPools {
   private var untold: [String] = []
   private var untoldBytes = 0
   private var isTelling = false
+  /// How many notices were given to the store, and how many of them it has taken, or refused.
+  private var notices = (sent: 0, written: 0)
   /// Those who wait until the other pools are gone.
   private var whenAlone: [(Int) -> Void] = []
   /// Passes what another pool's worker saved, or which jobs ended there, on to the observers here. Returns whether
@@ -64,19 +68,34 @@ final class OtherPools {
 
   // MARK: Asking
 
+  /// Whether the store had not taken the question that was completed last.
+  private(set) var lastQuestionWasUnwritten = false
+
   /// Asks all other pools, and calls back on the loop with the replies that have come in time.
-  func ask(_ request: StatusRequest, completion: @escaping ([StatusReply]) -> Void) {
+  ///
+  /// - Parameter seconds: if the question is not in the store by then, no reply is waited for. Nil: it is.
+  func ask(
+    _ request: StatusRequest, writtenWithin seconds: Double? = nil, completion: @escaping ([StatusReply]) -> Void
+  ) {
     guard !members.isEmpty else { return completion([]) }
     let ticket = questions.next()
+    let number = notices.sent + 1
+    if let seconds {
+      core.loop.timers.after(seconds) { [weak self] in
+        if let self, notices.written < number { complete(ticket) }
+      }
+    }
     let timeout = core.loop.timers.after(Self.timeout) { [weak self] in self?.complete(ticket) }
     let recipients = members.map(\.identity)
-    questions[ticket] = Question(expected: Set(recipients), timeout: timeout, completion: completion)
+    questions[ticket] = Question(
+      expected: Set(recipients), number: number, timeout: timeout, completion: completion)
     send(request, ticket: Int64(ticket), to: recipients)
   }
 
   private func complete(_ ticket: Int) {
     guard let question = questions.redeem(ticket) else { return }
     core.loop.timers.cancel(question.timeout)
+    lastQuestionWasUnwritten = question.replies.isEmpty && notices.written < question.number
     question.completion(question.replies)
   }
 
@@ -99,6 +118,7 @@ final class OtherPools {
   }
 
   private func send(_ text: String, ticket: Int64, isReply: Bool, to recipients: [Int64]) {
+    notices.sent += 1
     core.source.send(PoolNotice(sender: ownIdentity, ticket: ticket, isReply: isReply, text: text), to: recipients)
   }
 
@@ -169,6 +189,7 @@ final class OtherPools {
 
   /// What was sent before is in the store.
   func sent() {
+    notices.written += 1
     isTelling = false
     flush()
   }

@@ -10,6 +10,7 @@ final class StatusCollector {
   /// What is collected for a status, until the store has answered.
   private struct Collection {
     var status: PoolStatus
+    /// The store has answered, or its time is over.
     var isStoreRead = false
     /// What the kernel says of the processes.
     var sample: ProcessSample?
@@ -38,6 +39,10 @@ final class StatusCollector {
 
   /// Seconds that the store has to answer. After that the status is complete without its part.
   static let storeTimeout = 5.0
+  /// Seconds for which the store's last numbers are shown in place of newer ones.
+  static let mostAge = 60.0
+  /// Seconds that the kernel has for the names of those who have the store locked.
+  private static let nameTimeout = 0.5
   /// Seconds between two checks of who has the store locked: a process that both checks find keeps others waiting.
   static let lockInterval = 0.1
 
@@ -49,6 +54,8 @@ final class StatusCollector {
   private let mailbox: Mailbox<JobSourceEvent>
   private let startedAt = Clock.now
   private var collections = Tickets<Collection>()
+  /// The store's last numbers, and when they came.
+  private var last: (overview: StoreOverview, at: Double)?
   /// How often jobs end, and which ended last.
   var history = PoolHistory(now: Clock.now)
 
@@ -67,10 +74,15 @@ final class StatusCollector {
 
   /// Collects a status and hands it over on the loop.
   ///
-  /// - Parameter others: jobs that other pools of the store run; their rows say that they are available.
-  func collect(alsoRunning others: [JobKey] = [], completion: @escaping (PoolStatus) -> Void) {
+  /// - Parameters:
+  ///   - others: jobs that other pools of the store run; their rows say that they are available.
+  ///   - seconds: the time that the store has.
+  func collect(
+    alsoRunning others: [JobKey] = [], within seconds: Double = storeTimeout,
+    completion: @escaping (PoolStatus) -> Void
+  ) {
     let ticket = collections.next()
-    let timeout = core.loop.timers.after(Self.storeTimeout) { [weak self] in self?.complete(ticket) }
+    let timeout = core.loop.timers.after(seconds) { [weak self] in self?.timeIsOver(ticket) }
     let status = status()
     collections[ticket] = Collection(status: status, timeout: timeout, completion: completion)
     lookAtProcesses(of: status) { [weak self] sample in
@@ -81,6 +93,16 @@ final class StatusCollector {
     core.source.readOverview(at: history.lastEnded, running: running + survivors.jobs + others) { [mailbox] in
       mailbox.post(.overview(ticket: ticket, $0))
     }
+  }
+
+  /// Adds the store's last numbers and their age to a status that has none, unless they are old.
+  func addLastNumbers(to status: inout PoolStatus) {
+    guard status.jobs == nil, let last, Clock.now - last.at <= Self.mostAge else { return }
+    // What the kernel says is of now.
+    let (holders, readers) = (status.lockHolders, status.walReaders)
+    status.take(last.overview)
+    (status.lockHolders, status.walReaders) = (holders, readers)
+    status.storeAge = Clock.now - last.at
   }
 
   /// Collects a status without what the store says, and hands it over on the loop.
@@ -101,8 +123,17 @@ final class StatusCollector {
 
   /// The store has answered.
   func storeAnswered(_ ticket: Int, _ overview: StoreOverview) {
+    if overview.jobs != nil { last = (overview, Clock.now) }
     collections[ticket]?.status.take(overview)
     collections[ticket]?.isStoreRead = true
+    completeIfComplete(ticket)
+  }
+
+  /// The store has not answered in time. What keeps it is told all the same.
+  private func timeIsOver(_ ticket: Int) {
+    guard collections[ticket]?.sample != nil else { return complete(ticket) }
+    collections[ticket]?.isStoreRead = true
+    core.loop.timers.after(Self.nameTimeout) { [weak self] in self?.complete(ticket) }
     completeIfComplete(ticket)
   }
 
