@@ -37,13 +37,18 @@ public final class StoreReader {
 
   /// Opens the app's store. Nothing is created or written.
   ///
-  /// Stores at a server keep no model: name its file, or get ``StoreReaderError/noModel(_:)``.
+  /// Stores at a server keep no model: name its file, or get ``StoreReaderError/noModel(_:)``, unless the server cannot
+  /// be reached or has no such store.
   ///
   /// - Parameter modelPath: the model's file; nil for the copy that the store keeps.
   /// - Throws: ``ModelLoaderError``, or an `NSError` of Core Data.
   public convenience init(store path: String, model modelPath: String?) throws {
     let place = try Self.existing(path)
-    if place.isServer, modelPath == nil { throw StoreReaderError.noModel(path) }
+    if place.isServer, modelPath == nil {
+      // A model does not help where there is no server or no store.
+      _ = try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: place.storeType, at: place.url)
+      throw StoreReaderError.noModel(path)
+    }
     try self.init(place, model: try ModelLoader.load(modelPath ?? path), prefix: nil)
   }
 

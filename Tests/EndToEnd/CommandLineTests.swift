@@ -1,4 +1,5 @@
 import Foundation
+import TestFiles
 import Testing
 import WorkerProtocol
 
@@ -104,6 +105,15 @@ import WorkerProtocol
     #expect(finished.code == 2)
     #expect(finished.errors.contains(message), "\(finished.errors)")
     #expect(finished.output.isEmpty)
+  }
+
+  /// Port 1 of this host has no server, and a model would not help.
+  @Test(.enabled(if: PostgreSQLServer.isInstalled)) func aServerThatIsAwayIsNamedAsTheReason() throws {
+    let status = try workerpool("status", "--store", "postgresql://127.0.0.1:1/shop")
+    #expect(status.code == 1, "\(status)")
+    let parts = ["\"127.0.0.1\", port 1", "Connection refused", "check that the server runs"]
+    for part in parts { #expect(status.errors.contains(part), "\(status.errors)") }
+    #expect(!status.errors.contains("--model"), "\(status.errors)")
   }
 
   @Test func aWrongValueInAFileOfOptionsIsNamedWithItsLine() throws {
