@@ -1,8 +1,9 @@
-// Tells ThreadSanitizer of two locks that it does not know, so that it reports none of what they guard. Preloaded by .ci/sanitize.
+// Tells ThreadSanitizer of two locks that it does not know, so that it reports none of what they guard. Preloaded by
+// .ci/sanitize.
 //
 // - Synchronization.Mutex: when another thread has it, the Swift library waits for it and the kernel hands it over
-//   (futex(2), FUTEX_LOCK_PI). That library is not compiled with ThreadSanitizer, which so does not see the order of the
-//   two threads.
+//   (futex(2), FUTEX_LOCK_PI). That library is not compiled with ThreadSanitizer, which so does not see the order of
+//   the two threads.
 // - The write turn: an open-file-description lock (fcntl(2)), which orders threads of one process like any other lock.
 //
 // In a program without ThreadSanitizer all this does nothing.
@@ -26,8 +27,8 @@ static void release(void *place) {
   if (__tsan_release) __tsan_release(place);
 }
 
-// The slow ways of Synchronization.Mutex, by the names that Swift gives them: `_lockSlow`, `_tryLockSlow` and `_unlockSlow`. The fast ways
-// are compiled into the program, where ThreadSanitizer sees them.
+// The slow ways of Synchronization.Mutex, by the names that Swift gives them: `_lockSlow`, `_tryLockSlow` and
+// `_unlockSlow`. The fast ways are compiled into the program, where ThreadSanitizer sees them.
 #define MUTEX(name) __asm__("$s15Synchronization12_MutexHandleV" name)
 #define SELF __attribute__((swift_context)) void *self
 
@@ -61,8 +62,8 @@ __attribute__((swiftcall)) void unlock_slow(SELF) {
   next(self);
 }
 
-// A place in memory that stands for a part of a file, whatever descriptor it is locked through. Two parts that meet in one place only
-// seem to be ordered.
+// A place in memory that stands for a part of a file, whatever descriptor it is locked through. Two parts that meet in
+// one place only seem to be ordered.
 static void *place_of(int descriptor, const struct flock *lock) {
   static char places[1 << 16];
   struct stat status;

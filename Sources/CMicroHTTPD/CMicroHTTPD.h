@@ -11,8 +11,8 @@ static const enum MHD_ValueKind cmicrohttpd_argument = MHD_GET_ARGUMENT_KIND;
 static const enum MHD_ConnectionNotificationCode cmicrohttpd_started = MHD_CONNECTION_NOTIFY_STARTED;
 static const enum MHD_ResponseMemoryMode cmicrohttpd_copy = MHD_RESPMEM_MUST_COPY;
 
-/// Decodes a part of an address in place. A zero byte, which would end the text for the library and show another page, is
-/// a replacement character instead: it has as many bytes as "%00".
+/// Decodes a part of an address in place. A zero byte, which would end the text for the library and show another page,
+/// is a replacement character instead: it has as many bytes as "%00".
 static inline size_t cmicrohttpd_unescape(void *closure, struct MHD_Connection *connection, char *text) {
   (void)closure;
   (void)connection;

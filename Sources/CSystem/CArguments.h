@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Reads `count` arguments, one letter of `kinds` each: 'i' int, 'd' double, anything else a 64-bit integer or a pointer.
-// All at once, since on arm64 a va_list is passed by value and does not advance for the caller.
+// Reads `count` arguments, one letter of `kinds` each: 'i' int, 'd' double, anything else a 64-bit integer or a
+// pointer. All at once, since on arm64 a va_list is passed by value and does not advance for the caller.
 static inline void csystem_read_arguments(va_list list, const char *kinds, uint64_t *words, size_t count) {
   va_list copy;
   va_copy(copy, list);

@@ -1,8 +1,8 @@
-// What a process may do from now on: Landlock rules for files and networks, and a filter of system calls. Both pass on to all
-// that it starts, and nobody can take them back.
+// What a process may do from now on: Landlock rules for files and networks, and a filter of system calls. Both pass on
+// to all that it starts, and nobody can take them back.
 //
-// Sources: landlock(7), landlock_create_ruleset(2), seccomp(2), Documentation/userspace-api/landlock.rst of Linux. The numbers and
-// structures stand here, since the headers of the C library may be older than the kernel.
+// Sources: landlock(7), landlock_create_ruleset(2), seccomp(2), Documentation/userspace-api/landlock.rst of Linux. The
+// numbers and structures stand here, since the headers of the C library may be older than the kernel.
 #ifndef WORKERPOOL_CCONFINEMENT_H
 #define WORKERPOOL_CCONFINEMENT_H
 
@@ -31,7 +31,8 @@ struct csystem_landlock_path {
   int32_t parent;
 } __attribute__((packed));
 
-// The version of the kernel's interface, or -1: ENOSYS for a kernel without Landlock, EOPNOTSUPP where it was turned off.
+// The version of the kernel's interface, or -1: ENOSYS for a kernel without Landlock, EOPNOTSUPP where it was turned
+// off.
 static inline int csystem_landlock_version(void) { return (int)syscall(444, (void *)0, (size_t)0, 1U); }
 
 // A ruleset that denies all of these but what is allowed later. Close-on-exec.
@@ -47,7 +48,8 @@ static inline int csystem_landlock_allow(int ruleset, int path, uint64_t rights)
   return (int)syscall(445, ruleset, 1, &rule, 0U);
 }
 
-// A descriptor that stands for a path, without opening what is there: O_PATH, which fcntl.h shows under _GNU_SOURCE only.
+// A descriptor that stands for a path, without opening what is there: O_PATH, which fcntl.h shows under _GNU_SOURCE
+// only.
 static inline int csystem_open_path(const char *path) { return open(path, 010000000 | O_CLOEXEC); }
 
 // MARK: System calls
@@ -74,8 +76,8 @@ static const int csystem_denied_calls[] = {
 #ifdef SYS_chmod
     SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat,
 #endif
-    SYS_shmget, SYS_shmat, SYS_shmctl, SYS_semget, SYS_semop, SYS_semtimedop, SYS_semctl, SYS_msgget, SYS_msgsnd, SYS_msgrcv,
-    SYS_msgctl, SYS_mq_open, SYS_mq_unlink,
+    SYS_shmget, SYS_shmat, SYS_shmctl, SYS_semget, SYS_semop, SYS_semtimedop, SYS_semctl, SYS_msgget, SYS_msgsnd,
+    SYS_msgrcv, SYS_msgctl, SYS_mq_open, SYS_mq_unlink,
 };
 
 // Calls that change the mode, the owner, the times or the attributes of an open file, also of one that was opened for
@@ -85,8 +87,8 @@ static const int csystem_calls_on_open_files[] = {
     SYS_fchmod, SYS_fchown, SYS_fsetxattr, SYS_fremovexattr, SYS_utimensat,
 };
 
-// Calls that change a process's limits and its share of the machine, and where they name the process. Landlock does not keep
-// them from other processes of the same user. They may name the caller by 0.
+// Calls that change a process's limits and its share of the machine, and where they name the process. Landlock does not
+// keep them from other processes of the same user. They may name the caller by 0.
 static const struct {
   int call, argument;
 } csystem_calls_on_processes[] = {
@@ -100,7 +102,8 @@ static const struct {
 // Room for all instructions of the filter: two for each call that is denied, five for each that may name a process, and
 // what the other rules take.
 enum {
-  csystem_filter_room = 2 * (int)CSYSTEM_COUNT(csystem_denied_calls) + 2 * (int)CSYSTEM_COUNT(csystem_calls_on_open_files) +
+  csystem_filter_room = 2 * (int)CSYSTEM_COUNT(csystem_denied_calls) +
+                        2 * (int)CSYSTEM_COUNT(csystem_calls_on_open_files) +
                         5 * (int)CSYSTEM_COUNT(csystem_calls_on_processes) + 64
 };
 
@@ -174,7 +177,8 @@ static inline void csystem_answer_unless(struct csystem_filter *filter, uint32_t
   filter->instructions[start].jt = (uint8_t)(filter->count - start - 1);
 }
 
-static inline void csystem_answer_calls(struct csystem_filter *filter, const int *calls, size_t count, uint32_t answer) {
+static inline void csystem_answer_calls(
+  struct csystem_filter *filter, const int *calls, size_t count, uint32_t answer) {
   for (size_t i = 0; i < count; i++) csystem_answer_when(filter, csystem_equals, (uint32_t)calls[i], answer);
 }
 
@@ -264,8 +268,8 @@ static inline void csystem_filter_sockets(struct csystem_filter *filter, int has
 }
 
 // Writes the filter into `instructions`, which has room for csystem_filter_room of them, and returns how many it has.
-// Sockets are denied: those of networks unless `has_network`, and all others. Changes of open files' modes and owners are
-// denied unless `changes_files`.
+// Sockets are denied: those of networks unless `has_network`, and all others. Changes of open files' modes and owners
+// are denied unless `changes_files`.
 static inline int csystem_write_filter(struct sock_filter *instructions, int has_network, int changes_files) {
   struct csystem_filter filter = {instructions, 0};
   csystem_filter_calls(&filter, changes_files);
@@ -278,8 +282,8 @@ static inline int csystem_write_filter(struct sock_filter *instructions, int has
 
 // MARK: Capabilities
 
-// What is left to root: files of all users, who to be, and low ports. Others open what Landlock and the filter close: raw memory,
-// devices, the memory and the environment of every process.
+// What is left to root: files of all users, who to be, and low ports. Others open what Landlock and the filter close:
+// raw memory, devices, the memory and the environment of every process.
 static const uint64_t csystem_kept_capabilities =
     1 << 0 | 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 |  // CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER, FSETID
     1 << 5 | 1 << 6 | 1 << 7 | 1 << 10;           // KILL, SETGID, SETUID, NET_BIND_SERVICE
@@ -287,7 +291,8 @@ static const uint64_t csystem_kept_capabilities =
 // Gives up all others, and never gets them again, by no program either. Returns 0, or -1 with errno.
 static inline int csystem_drop_capabilities(void) {
   for (int i = 0; i < 64; i++) {
-    // EINVAL: the kernel has no more. EPERM: a user who may not has none to lose, and no_new_privs lets nobody gain any.
+    // EINVAL: the kernel has no more. EPERM: a user who may not has none to lose, and no_new_privs lets nobody gain
+    // any.
     if (!(csystem_kept_capabilities >> i & 1) && prctl(PR_CAPBSET_DROP, i, 0, 0, 0) != 0) break;
   }
   struct {

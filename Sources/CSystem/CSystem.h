@@ -2,7 +2,8 @@
 // Each returns what the call returns: a descriptor or a count, or -1 with errno set. Every descriptor made here is
 // close-on-exec and, where that applies, non-blocking.
 //
-// _GNU_SOURCE must not be defined here: Glibc's module, which Dispatch uses, is built without it, and fd_set would differ.
+// _GNU_SOURCE must not be defined here: Glibc's module, which Dispatch uses, is built without it, and fd_set would
+// differ.
 #ifndef WORKERPOOL_CSYSTEM_H
 #define WORKERPOOL_CSYSTEM_H
 
@@ -69,7 +70,8 @@ static inline int csystem_epoll_remove(int epoll, int descriptor) {
   return csystem_epoll_control(epoll, EPOLL_CTL_DEL, descriptor, 0);
 }
 
-// Waits until something is ready or `milliseconds` are over (-1: for ever); fills at most `capacity` (64 or fewer) reports.
+// Waits until something is ready or `milliseconds` are over (-1: for ever); fills at most `capacity` (64 or fewer)
+// reports.
 static inline int csystem_epoll_wait(int epoll, struct csystem_readiness *reports, int capacity, int milliseconds) {
   struct epoll_event events[64];
   int count = epoll_wait(epoll, events, capacity < 64 ? capacity : 64, milliseconds);
@@ -90,8 +92,8 @@ static inline int csystem_timerfd_set(int timer, int64_t nanoseconds) {
   return timerfd_settime(timer, TFD_TIMER_ABSTIME, &at, 0);
 }
 
-// A timer of the system's clock that becomes readable when that clock is set, also by the end of a suspension: reading fails with ECANCELED
-// (TFD_TIMER_CANCEL_ON_SET, timerfd_create(2)). It is set to a time that does not come.
+// A timer of the system's clock that becomes readable when that clock is set, also by the end of a suspension: reading
+// fails with ECANCELED (TFD_TIMER_CANCEL_ON_SET, timerfd_create(2)). It is set to a time that does not come.
 static inline int csystem_clock_watch(void) { return timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK); }
 
 static inline int csystem_clock_watch_arm(int timer) {
@@ -105,7 +107,9 @@ static inline int64_t csystem_monotonic_nanoseconds(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static inline int csystem_signalfd(const sigset_t *signals) { return signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK); }
+static inline int csystem_signalfd(const sigset_t *signals) {
+  return signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
 
 // The number of the next pending signal, or -1 (EAGAIN: none is pending).
 static inline int csystem_signalfd_read(int descriptor) {
@@ -123,8 +127,10 @@ struct csystem_file_event {
   const char *name;
 };
 
-// The next event of what was read from an inotify descriptor into `bytes`; moves `offset`, which begins at 0. Returns 0 at the end.
-static inline int csystem_next_file_event(const void *bytes, long count, long *offset, struct csystem_file_event *found) {
+// The next event of what was read from an inotify descriptor into `bytes`; moves `offset`, which begins at 0. Returns 0
+// at the end.
+static inline int csystem_next_file_event(
+  const void *bytes, long count, long *offset, struct csystem_file_event *found) {
   struct inotify_event event;
   if (*offset + (long)sizeof event > count) return 0;
   const char *place = (const char *)bytes + *offset;
@@ -165,7 +171,9 @@ static inline int csystem_accept(int listener) {
 
 static inline int csystem_unix_socket(void) { return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0); }
 
-static inline int csystem_unix_socketpair(int *pair) { return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair); }
+static inline int csystem_unix_socketpair(int *pair) {
+  return socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair);
+}
 
 static inline int csystem_pipe(int *pair) { return (int)syscall(SYS_pipe2, pair, O_CLOEXEC); }
 
@@ -299,7 +307,8 @@ static inline void csystem_become(const struct csystem_program *program, pid_t p
     rlim_t highest = limit.rlim_max;
     if (program->limits[i].value < limit.rlim_max) limit.rlim_max = program->limits[i].value;
     limit.rlim_cur = limit.rlim_max;
-    // SIGXCPU at the soft limit says what has happened; the SIGKILL that follows at the hard one could be anybody's (setrlimit(2)).
+    // SIGXCPU at the soft limit says what has happened; the SIGKILL that follows at the hard one could be anybody's
+    // (setrlimit(2)).
     if (program->limits[i].resource == RLIMIT_CPU && limit.rlim_max < highest) limit.rlim_max++;
     setrlimit(program->limits[i].resource, &limit);
   }
@@ -324,8 +333,8 @@ static inline void csystem_become(const struct csystem_program *program, pid_t p
   execve(program->path, program->arguments, program->environment);
 }
 
-// Starts a program in a process group of its own, with default signals and no descriptor but the three and the inherited one.
-// Returns 0 and its process ID, or the error number of what failed: then there is no child.
+// Starts a program in a process group of its own, with default signals and no descriptor but the three and the
+// inherited one. Returns 0 and its process ID, or the error number of what failed: then there is no child.
 __attribute__((noinline)) static int csystem_spawn(const struct csystem_program *program, pid_t *pid) {
   sigset_t all, before;
   sigfillset(&all);
@@ -345,8 +354,8 @@ __attribute__((noinline)) static int csystem_spawn(const struct csystem_program 
   return failure;
 }
 
-// Stores a value in memory that outlives this process when it is killed: what was stored before is there before, what is stored after
-// comes after.
+// Stores a value in memory that outlives this process when it is killed: what was stored before is there before, what
+// is stored after comes after.
 static inline void csystem_store_in_order(void *place, uint32_t value) {
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   __atomic_store_n((uint32_t *)place, value, __ATOMIC_RELEASE);

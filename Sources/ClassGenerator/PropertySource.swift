@@ -62,7 +62,9 @@ struct PropertySource {
         public func \(remove)(_ value: \(destination)) { removeObject(value, fromRelationship: \(key)) }
         public func \(add)(_ values: \(collection)) { addObjects(values, toRelationship: \(key)) }
         public func \(remove)(_ values: \(collection)) { removeObjects(values, fromRelationship: \(key)) }
-        public func \(add)(_ values: some Swift.Collection<\(destination)>) { addObjects(values, toRelationship: \(key)) }
+        public func \(add)(_ values: some Swift.Collection<\(destination)>) {
+          addObjects(values, toRelationship: \(key))
+        }
         public func \(remove)(_ values: some Swift.Collection<\(destination)>) {
           removeObjects(values, fromRelationship: \(key))
         }

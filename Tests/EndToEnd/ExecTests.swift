@@ -154,7 +154,8 @@ import WorkerPool
     let pool = try pool(
       place,
       script:
-        "echo begun; echo cause >&2; trap '' TERM; setsid sleep 1000 & echo $! > '\(place.path("pid"))'; head -c 9000000 /dev/zero; sleep 1000"
+        "echo begun; echo cause >&2; trap '' TERM; setsid sleep 1000 & echo $! > '\(place.path("pid"))'; "
+        + "head -c 9000000 /dev/zero; sleep 1000"
     )
     try pool.submit("exec", "--set", "command=script", "--timeout", "0.5", "--max-attempts", "1")
     try pool.wait { $0.jobs?["dead"] == 1 }

@@ -70,7 +70,8 @@ import WorkerPool
     let expected = try sqlite(
       store,
       """
-      SELECT json_object('objectID', 'x-coredata://\(uuid)/\(journal.entity)/p' || Z_PK, \(columns)) FROM \(journal.table)
+      SELECT json_object('objectID', 'x-coredata://\(uuid)/\(journal.entity)/p' || Z_PK, \(columns)) \
+      FROM \(journal.table)
       """)
     let storedRows = try rows(expected)
     let exported = try rows(String(contentsOfFile: file, encoding: .utf8))

@@ -62,7 +62,8 @@ import Testing
       "another model than the store's", code: 7, "does not fit the store",
       options: ["model": ["Other.xcdatamodel"], "store": ["app.sqlite"]],
       scene:
-        "mkdir Other.xcdatamodel; sed 's/\"Item\"/\"Other\"/g' Items.xcdatamodel/contents > Other.xcdatamodel/contents"),
+        "mkdir Other.xcdatamodel; sed 's/\"Item\"/\"Other\"/g' Items.xcdatamodel/contents > "
+        + "Other.xcdatamodel/contents"),
     Refusal(
       "a model to which the store cannot be migrated", code: 1, "cannot be migrated",
       options: ["model": ["Other.xcdatamodel"], "store": ["app.sqlite"], "migrate": []],

@@ -9,7 +9,8 @@ import Testing
   {
     let model = try TemporaryModel(
       """
-      <entity name="A"><attribute name="t" attributeType="String" defaultValueString="a &lt; &quot;b&quot; &amp; c&#10;d&#9;é"/>
+      <entity name="A">
+      <attribute name="t" attributeType="String" defaultValueString="a &lt; &quot;b&quot; &amp; c&#10;d&#9;é"/>
       <userInfo><entry key="k" value="&gt;"/></userInfo></entity><elements><element name="A"/></elements>
       """)
     let momd = model.folder.appendingPathComponent("Model.momd")

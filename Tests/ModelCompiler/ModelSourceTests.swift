@@ -30,7 +30,8 @@ import Testing
     ]
     for (attribute, type) in types {
       let source = try TemporaryModel(
-        #"<entity name="A" representedClassName=".A" codeGenerationType="class"><attribute name="x" \#(attribute)/></entity>"#
+        #"<entity name="A" representedClassName=".A" codeGenerationType="class"><attribute name="x" "#
+          + #"\#(attribute)/></entity>"#
           + #"<composite name="C"><attribute name="part" attributeType="String"/></composite>"#
       ).source()
       #expect(source.contains("public var x: \(type) {"), "\(attribute)")
@@ -76,7 +77,9 @@ import Testing
   func inheritance() throws {
     let source = try TemporaryModel(
       """
-      <entity name="A" representedClassName=".A" codeGenerationType="class"><attribute name="x" attributeType="String"/></entity>
+      <entity name="A" representedClassName=".A" codeGenerationType="class">
+        <attribute name="x" attributeType="String"/>
+      </entity>
       <entity name="B" representedClassName=".B" parentEntity="A" codeGenerationType="class">
         <attribute name="x" attributeType="String"/>
       </entity>

@@ -19,11 +19,13 @@ import Testing
       #"no column "Nmae", which "map" needs; did you mean "Name"?"#
     ),
     (
-      #""key": "code", "map": {"Code": "code"}, "relationships": {"parent": {"key": "code", "value": "{Parnt:before:-}"}}"#,
+      #""key": "code", "map": {"Code": "code"}, "relationships": {"parent": {"key": "code", "value": "#
+        + #""{Parnt:before:-}"}}"#,
       #"no column "Parnt", which the relationship "parent" needs; did you mean "Parent"?"#
     ),
     (
-      #""key": "code", "map": {"Code": "code"}, "relationships": {"parent": {"key": "code", "value": "{Parent}", "prefix": "{zone}"}}"#,
+      #""key": "code", "map": {"Code": "code"}, "relationships": {"parent": {"key": "code", "value": "{Parent}", "#
+        + #""prefix": "{zone}"}}"#,
       #"no column "zone", which the relationship "parent" needs; it has "Code", "Name", "Parent""#
     ),
   ])

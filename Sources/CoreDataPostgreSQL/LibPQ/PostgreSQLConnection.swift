@@ -280,8 +280,8 @@ enum ConnectionFailure {
     case "F0000": "see the parameters of libpq's URLs, and ?schema=NAME of this store"
     case "28P01": "check user and password in the store's URL, PGPASSWORD or ~/.pgpass"
     case "28000":
-      "create the user with createuser, name another in the URL, or let this user and host in by a line in the server's "
-        + "pg_hba.conf"
+      "create the user with createuser, name another in the URL, or let this user and host in by a line in the "
+        + "server's pg_hba.conf"
     case "3D000": "create it with createdb, or name another in the URL"
     case "53300": "raise max_connections at the server, or lower NSPersistentStoreConnectionPoolMaxSizeKey"
     case "57P03": "try again when the server has started"

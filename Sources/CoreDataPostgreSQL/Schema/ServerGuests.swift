@@ -139,7 +139,8 @@ struct ServerGuests {
       FROM pg_namespace n, aclexplode(n.nspacl) a WHERE n.oid = \(raw: old) AND a.grantee <> n.nspowner \
       UNION ALL SELECT format('GRANT %s ON %s %s TO ', a.privilege_type, \
       CASE c.relkind WHEN 'S' THEN 'SEQUENCE' ELSE 'TABLE' END, m.oid::regclass) || \(raw: grantee) \
-      FROM pg_class c JOIN pg_class m ON m.relnamespace = \(raw: new) AND m.relname = c.relname, aclexplode(c.relacl) a \
+      FROM pg_class c JOIN pg_class m ON m.relnamespace = \(raw: new) AND m.relname = c.relname, \
+      aclexplode(c.relacl) a \
       WHERE c.relnamespace = \(raw: old) AND a.grantee <> c.relowner \
       UNION ALL SELECT format('GRANT %s (%I) ON TABLE %s TO ', a.privilege_type, t.attname, m.oid::regclass) \
       || \(raw: grantee) \

@@ -178,7 +178,8 @@ import Testing
         "A.r leads to the entity B, which does not exist"
       ),
       (
-        #"<model><entity name="A"><attribute name="n" attributeType="Integer 16" defaultValueString="x"/></entity></model>"#,
+        #"<model><entity name="A"><attribute name="n" attributeType="Integer 16" "#
+          + #"defaultValueString="x"/></entity></model>"#,
         "A.n has the default value \"x\", which is not a value of its type"
       ),
       ("<model><entity name=", "is not well-formed XML, at line 1"),
@@ -201,12 +202,14 @@ import Testing
       ("URI", "not a uri"),
     ].map { type, text in
       (
-        #"<model><entity name="A"><attribute name="n" attributeType="\#(type)" defaultValueString="\#(text)"/></entity></model>"#,
+        #"<model><entity name="A"><attribute name="n" attributeType="\#(type)" "#
+          + #"defaultValueString="\#(text)"/></entity></model>"#,
         "A.n has the default value \"\(text)\", which is not a value of its type"
       )
     } + [
       (
-        #"<model><entity name="A"><attribute name="n" attributeType="Date" defaultDateTimeInterval="0x10"/></entity></model>"#,
+        #"<model><entity name="A"><attribute name="n" attributeType="Date" "#
+          + #"defaultDateTimeInterval="0x10"/></entity></model>"#,
         "A.n has the default date 0x10, which is not a number of seconds"
       ),
       (
@@ -248,7 +251,8 @@ import Testing
     ]) func leftOverDefaults(type: String, text: String, expected: Int) throws
   {
     let contents =
-      #"<model><entity name="A"><attribute name="n" attributeType="\#(type)" defaultValueString="\#(text)"/></entity></model>"#
+      #"<model><entity name="A"><attribute name="n" attributeType="\#(type)" "#
+      + #"defaultValueString="\#(text)"/></entity></model>"#
     try withModel(contents) { url in
       let model = try NSManagedObjectModel.load(contentsOf: url)
       #expect(model.entitiesByName["A"]?.attributesByName["n"]?.defaultValue as? NSNumber == NSNumber(value: expected))

@@ -68,7 +68,8 @@ final class ObservedBook: NSManagedObject {
     try withBook { _, _, book in
       var calls: [String] = []
       func text<T>(_ change: NSKeyValueObservedChange<T>) -> String {
-        "\(change.isPrior ? "prior" : "after") \(change.oldValue.map { "\($0)" } ?? "-") \(change.newValue.map { "\($0)" } ?? "-")"
+        "\(change.isPrior ? "prior" : "after") \(change.oldValue.map { "\($0)" } ?? "-") "
+          + "\(change.newValue.map { "\($0)" } ?? "-")"
       }
       let observations = [
         book.observe(\.pages) { calls.append(text($1)) },

@@ -138,7 +138,8 @@ import Testing
     let (folder, file) = try ModelFixtures.copyOfStore(store)
     defer { try? FileManager.default.removeItem(at: folder) }
     let questions = [
-      "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT LIKE 'WP%' AND tbl_name NOT LIKE 'WP%' ORDER BY rowid",
+      "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT LIKE 'WP%' AND tbl_name NOT LIKE 'WP%' "
+        + "ORDER BY rowid",
       "SELECT Z_VERSION, Z_UUID, quote(Z_PLIST) FROM Z_METADATA", "SELECT * FROM Z_PRIMARYKEY ORDER BY Z_ENT",
     ]
     let before = try questions.map { try StoreFixtures.rows($0, inFile: file) }

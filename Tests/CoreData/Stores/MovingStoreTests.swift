@@ -17,8 +17,8 @@ import Testing
       let author = book.object("author")
       let count = (author?.value(forKey: "books") as? NSSet)?.count ?? 0
       return
-        "\(book.entity.name ?? "") \(book.text("title") ?? "") \(book.value(forKey: "pages") ?? "") \(author?.text("name") ?? "") "
-        + "\(count) \(tags.joined(separator: ","))"
+        "\(book.entity.name ?? "") \(book.text("title") ?? "") \(book.value(forKey: "pages") ?? "") "
+        + "\(author?.text("name") ?? "") \(count) \(tags.joined(separator: ","))"
     }
     return tags + books
   }

@@ -179,7 +179,8 @@ final class HostPools {
     let pause = try psql(
       """
       SELECT extract(epoch FROM max(pause)) FROM (SELECT e.at, e.at - lag(e.at) OVER (ORDER BY e.at) AS pause \
-      FROM \(table("ended")) e JOIN \(table("PoolMember")) m ON m.identity = e.claimant WHERE m.queue LIKE '%/\(host)') p \
+      FROM \(table("ended")) e JOIN \(table("PoolMember")) m ON m.identity = e.claimant \
+      WHERE m.queue LIKE '%/\(host)') p \
       WHERE at > to_timestamp(\(moment.timeIntervalSince1970))
       """)
     return Double(pause) ?? 0

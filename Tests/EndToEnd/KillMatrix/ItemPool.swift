@@ -20,7 +20,8 @@ final class ItemPool {
     <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
     <model type="com.apple.IDECoreDataModeler.DataModel" documentVersion="1.0" sourceLanguage="Swift">
       <entity name="Item" representedClassName="Item" syncable="YES">
-        <attribute name="value" optional="YES" attributeType="Integer 64" defaultValueString="0" usesScalarValueType="YES"/>
+        <attribute name="value" optional="YES" attributeType="Integer 64" defaultValueString="0"
+          usesScalarValueType="YES"/>
       </entity>
     </model>
     """

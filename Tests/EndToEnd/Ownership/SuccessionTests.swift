@@ -23,7 +23,8 @@ import Testing
     for round in 1...rounds {
       try items.drop(
         [
-          #"{"kind": "misbehave", "objects": ["\#(items.items[0])"], "parameters": {"how": "wait", "stop": "\#(stop.path)"}}"#
+          #"{"kind": "misbehave", "objects": ["\#(items.items[0])"], "parameters": "#
+            + #"{"how": "wait", "stop": "\#(stop.path)"}}"#
         ], as: "job\(round).json")
       let orphan = try stop.waitForArrival()
       pool.signal(SIGKILL)
@@ -80,7 +81,8 @@ import Testing
     let items = try ItemPool()
     try items.drop(
       [
-        #"{"kind": "wait", "parameters": {"until": "\#(items.place.path("never"))"}, "backoff": 0.01, "maxBackoff": 0.01}"#
+        #"{"kind": "wait", "parameters": {"until": "\#(items.place.path("never"))"}, "backoff": 0.01, "#
+          + #""maxBackoff": 0.01}"#
       ],
       as: "poison.json")
     for _ in 1...3 {

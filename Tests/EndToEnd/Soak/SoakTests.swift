@@ -41,8 +41,9 @@ private final class Soak {
     var seconds = 0.0
 
     var summary: String {
-      "soak: \(jobs) jobs in, \(effects) effects, lost \(lost), doubled \(doubled); \(kills) kills in \(Int(seconds)) s, "
-        + "\(supervisorKills) of them of the supervisor; \(retried) times a job was brought back that had been in hand too often"
+      "soak: \(jobs) jobs in, \(effects) effects, lost \(lost), doubled \(doubled); \(kills) kills in "
+        + "\(Int(seconds)) s, \(supervisorKills) of them of the supervisor; \(retried) times a job was brought back "
+        + "that had been in hand too often"
     }
   }
 

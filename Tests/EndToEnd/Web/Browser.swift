@@ -145,7 +145,8 @@ final class Browser {
       _ = try value(
         """
         window.isMissed = true;
-        addEventListener("click", e => { if (e.target.closest(\(Self.quoted(selector)))) window.isMissed = false }, true)
+        addEventListener(
+          "click", e => { if (e.target.closest(\(Self.quoted(selector)))) window.isMissed = false }, true)
         """)
       try click(selector)
     } while try isMissed()

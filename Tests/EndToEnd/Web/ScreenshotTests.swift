@@ -127,7 +127,8 @@ struct ScreenshotTests {
   /// The page without the path of the test's directory.
   private static func picture(_ browser: Browser, atMost height: Int) throws -> Data {
     _ = try browser.value(
-      "{ const e = document.getElementById('pool-line'); e.textContent = e.textContent.replace(/ on [^,]*,/, ' on queue/,') }"
+      "{ const e = document.getElementById('pool-line'); "
+        + "e.textContent = e.textContent.replace(/ on [^,]*,/, ' on queue/,') }"
     )
     return try browser.screenshot(atMost: height)
   }

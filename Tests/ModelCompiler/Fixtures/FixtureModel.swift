@@ -82,6 +82,7 @@ struct FixtureModel {
       sample(property, number: number).map { (property.name, $0) }
     }
     let toManys = document.line(of: entity).flatMap(\.properties).compactMap(emptyAdd)
+    let isSame = samples.map { "$0.\($0) == \($1)" }.joined(separator: " && ").nonEmpty ?? "$0.isFault"
     return """
           do {
             let object = \(name)(context: context)
@@ -93,7 +94,7 @@ struct FixtureModel {
             let all = try context.fetch(request)
             expect(!all.isEmpty && type(of: all[0]) == \(name).self, "\(module).\(name)")
             expect(\(name).entity().name == "\(entity.name)", "\(module).\(name).entity()")
-            let same = all.filter { \(samples.map { "$0.\($0) == \($1)" }.joined(separator: " && ").nonEmpty ?? "$0.isFault") }
+            let same = all.filter { \(isSame) }
             expect(!same.isEmpty, "\(module).\(name) came back otherwise")
           }
 

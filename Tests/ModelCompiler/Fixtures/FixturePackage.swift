@@ -90,7 +90,8 @@ struct FixturePackage {
         guard let context = managedObjectContext, depth < 8 else { return }
         fill(number: depth + 100)
         for (name, relationship) in entity.relationshipsByName where !relationship.isOptional {
-          guard objectIDs(forRelationshipNamed: name).isEmpty, let destination = relationship.destinationEntity else { continue }
+          guard objectIDs(forRelationshipNamed: name).isEmpty, let destination = relationship.destinationEntity
+          else { continue }
           let entity = destination.isAbstract ? destination.subentities[0] : destination
           for _ in 0..<max(1, relationship.minCount) {
             let object = NSEntityDescription.insertNewObject(forEntityName: entity.name!, into: context)

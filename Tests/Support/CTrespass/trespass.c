@@ -30,8 +30,8 @@
 #include <termios.h>
 #include <unistd.h>
 
-// Ways out of a confinement, in C since the C library hides some system calls from Swift. None of them harms a pool that lets
-// it: each asks for a right without using it, or puts in place what is there already.
+// Ways out of a confinement, in C since the C library hides some system calls from Swift. None of them harms a pool
+// that lets it: each asks for a right without using it, or puts in place what is there already.
 
 typedef const struct trespass_place *place_t;
 
@@ -470,8 +470,8 @@ static int steer_pool(place_t p) {
   int directory = open(join(p->queue, "run"), O_PATH | O_DIRECTORY);
   snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/status.sock", directory);
   int error;
-  // The attempt before this one moves the socket away and back. The pool makes it again meanwhile, so that for a moment nobody may
-  // listen at the one that came back.
+  // The attempt before this one moves the socket away and back. The pool makes it again meanwhile, so that for a moment
+  // nobody may listen at the one that came back.
   do error = said(connect(descriptor, (struct sockaddr *)&address, sizeof address));
   while (error == ECONNREFUSED);
   static const char request[] = "{\"command\":\"resume\"}\n";

@@ -232,7 +232,8 @@ final class Party: @unchecked Sendable {
         }
         for item in items where file[item.objectID.uriRepresentation()] != ItemState(item) {
           throw Wrong(
-            "\(self.name) shows \(ItemState(item)), the file has \(String(describing: file[item.objectID.uriRepresentation()]))"
+            "\(self.name) shows \(ItemState(item)), the file has "
+              + "\(String(describing: file[item.objectID.uriRepresentation()]))"
           )
         }
         // An object that the program held when its deletion was merged stays deleted until the next save.

@@ -1,6 +1,6 @@
-// Loaded before the C library (LD_PRELOAD) this ends a program at the worst moment: it has started a process, and that process is about
-// to ask for the signal of its parent's death. The process tells its ID to the named pipe DYING_PARENT.arrived, kills its parent, and goes
-// on when there is something in DYING_PARENT.go.
+// Loaded before the C library (LD_PRELOAD) this ends a program at the worst moment: it has started a process, and that
+// process is about to ask for the signal of its parent's death. The process tells its ID to the named pipe
+// DYING_PARENT.arrived, kills its parent, and goes on when there is something in DYING_PARENT.go.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -10,11 +10,12 @@
 // place (P_ALL and WNOWAIT). While a child of somebody else has ended and is not reaped, the call returns at once, each
 // time with that child: the thread takes a processor, and hears of no exit test.
 //
-// So that thread gets children of the tests' process group only. Exit tests run in it. Foundation's Process and the pool
-// start their children in groups of their own.
+// So that thread gets children of the tests' process group only. Exit tests run in it. Foundation's Process and the
+// pool start their children in groups of their own.
 //
-// The same happens with an exit test that has ended before its task has a thread and is known: with all threads busy, that
-// takes seconds, in which the thread would take 8 % of all processor time. So it pauses before it hears of a child again.
+// The same happens with an exit test that has ended before its task has a thread and is known: with all threads busy,
+// that takes seconds, in which the thread would take 8 % of all processor time. So it pauses before it hears of a child
+// again.
 //
 // The test program exports this function, so that the toolchain's libraries call it instead of the C library's.
 int waitid(idtype_t type, id_t id, siginfo_t *info, int options) {

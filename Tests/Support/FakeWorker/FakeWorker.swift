@@ -18,7 +18,8 @@ import WorkerProtocol
     if CommandLine.arguments.dropFirst().first == "describe" {
       let versions = name == "future" ? [99] : [ProtocolVersion.current]
       print(
-        #"{"name": "\#(name)", "version": "1.0", "protocolVersions": \#(versions), "kinds": [{"kind": "\#(name)", "backoff": 0.5}], "heartbeat": \#(!hesitates)}"#
+        #"{"name": "\#(name)", "version": "1.0", "protocolVersions": \#(versions), "kinds": [{"kind": "\#(name)", "#
+          + #""backoff": 0.5}], "heartbeat": \#(!hesitates)}"#
       )
       return
     }

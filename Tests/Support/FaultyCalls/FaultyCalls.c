@@ -1,12 +1,13 @@
-// Loaded before the C library (LD_PRELOAD) this numbers the system calls of a program that can fail, and lets them fail as its
-// environment says: FAULT_GROUP and FAULT_AT, the first call of that group with this number or a higher one, since runs differ a little;
-// FAULT_MODE, `once`, `ever` (then all later calls of the group fail, too) or `kill` (then the program is killed before the call);
-// FAULT_ERRNO. FAULT_LOG is a file that gets a line for each call: its number, group, function and file. FAULT_PROGRAM is the name of the
-// program that this is about; in others, and where it is called to describe itself, nothing is counted. FAULT_MARK is a file that is made
-// when a call fails `once`: after that none fails in any process.
+// Loaded before the C library (LD_PRELOAD) this numbers the system calls of a program that can fail, and lets them fail
+// as its environment says: FAULT_GROUP and FAULT_AT, the first call of that group with this number or a higher one,
+// since runs differ a little; FAULT_MODE, `once`, `ever` (then all later calls of the group fail, too) or `kill` (then
+// the program is killed before the call); FAULT_ERRNO. FAULT_LOG is a file that gets a line for each call: its number,
+// group, function and file. FAULT_PROGRAM is the name of the program that this is about; in others, and where it is
+// called to describe itself, nothing is counted. FAULT_MARK is a file that is made when a call fails `once`: after that
+// none fails in any process.
 //
-// SQLite calls the C library by the same names, so its calls are among them: a pwrite that fails is its SQLITE_FULL or SQLITE_IOERR, a lock
-// that fails its SQLITE_BUSY.
+// SQLite calls the C library by the same names, so its calls are among them: a pwrite that fails is its SQLITE_FULL or
+// SQLITE_IOERR, a lock that fails its SQLITE_BUSY.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -90,7 +91,8 @@ static int fails(const char *group, const char *function, int descriptor, const 
       path = target;
     }
     const char *name = path ? strrchr(path, '/') : 0;
-    int length = snprintf(line, sizeof line, "%d %s %s %s\n", number, group, function, name ? name + 1 : path ? path : "");
+    const char *file = name ? name + 1 : path ? path : "";
+    int length = snprintf(line, sizeof line, "%d %s %s %s\n", number, group, function, file);
     if (length > 0) real_write(log_descriptor, line, (size_t)length);
   }
   if (number < fault_at || !fault_group || strcmp(fault_group, group) != 0) return 0;
@@ -233,7 +235,8 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
   return fails("thread", "pthread_create", -1, path) ? fault_errno : real(thread, attributes, body, argument);
 }
 
-// This function could not return twice into memory that both share, so the child gets a copy; the parent waits as for vfork(2).
+// This function could not return twice into memory that both share, so the child gets a copy; the parent waits as for
+// vfork(2).
 pid_t vfork(void) {
   if (fails("spawn", "vfork", -1, 0)) return -1;
   return (pid_t)real_syscall(SYS_clone, CLONE_VFORK | SIGCHLD, 0, 0, 0, 0, 0);
@@ -245,7 +248,9 @@ long syscall(long number, ...) {
   long a = va_arg(arguments, long), b = va_arg(arguments, long), c = va_arg(arguments, long);
   long d = va_arg(arguments, long), e = va_arg(arguments, long), f = va_arg(arguments, long);
   va_end(arguments);
-  const char *name = number == SYS_accept4 ? "accept4" : number == SYS_pipe2 ? "pipe2" : number == 434 ? "pidfd_open" : 0;
+  const char *name = number == SYS_accept4 ? "accept4" : 0;
+  if (number == SYS_pipe2) name = "pipe2";
+  if (number == 434) name = "pidfd_open";
   if (name && fails(number == SYS_accept4 ? "accept" : "spawn", name, -1, 0)) return -1;
   return real_syscall(number, a, b, c, d, e, f);
 }

@@ -32,7 +32,8 @@ import Testing
     #expect(reasons.keys.sorted() == ["everybody", "group", "other"])
     #expect(
       reasons["group"]
-        == "belongs to user 65534; a job file must belong to the pool's user or to root, unless the pool runs with --allow-group"
+        == "belongs to user 65534; a job file must belong to the pool's user or to root, unless the pool runs with "
+        + "--allow-group"
     )
   }
 

@@ -116,8 +116,8 @@ import WorkerProtocol
     #expect(advice { _ in } == "")
     #expect(
       advice { $0.walReaders = [.init(pid: 4711, command: "sqlite3", age: 90)] }
-        == "the write-ahead log has 100 MiB, because process 4711 (sqlite3) has been reading an older state for 1 min 30 s: "
-        + "let it end its transaction, or end it")
+        == "the write-ahead log has 100 MiB, because process 4711 (sqlite3) has been reading an older state for "
+        + "1 min 30 s: let it end its transaction, or end it")
     #expect(advice { $0.walIsHeldByOthers = true }.contains("because programs outside the pool write to the store"))
   }
 

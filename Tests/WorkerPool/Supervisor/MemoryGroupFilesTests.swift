@@ -143,8 +143,8 @@ import Testing
     unlink(place.own + "/cgroup.subtree_control")
     #expect(
       obstacle(place, from: place.own)
-        == "the control group is not delegated to the pool (Delegate=memory of a unit): \(place.own)/cgroup.subtree_control: "
-        + "No such file or directory")
+        == "the control group is not delegated to the pool (Delegate=memory of a unit): "
+        + "\(place.own)/cgroup.subtree_control: No such file or directory")
     #expect(try place.groups.isEmpty)
   }
 

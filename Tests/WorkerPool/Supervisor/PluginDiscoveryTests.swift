@@ -43,7 +43,8 @@ import Testing
 
   @Test func aMistypedKeyIsNamedAndThePluginIsUsed() throws {
     let json =
-      #"{"name":"a","version":"1","protocolVersions":[2],"kinds":[{"kind":"a","timout":3,"rate":{"jobs":1,"period":2,"x":1}}],"need":{}}"#
+      #"{"name":"a","version":"1","protocolVersions":[2],"#
+      + #""kinds":[{"kind":"a","timout":3,"rate":{"jobs":1,"period":2,"x":1}}],"need":{}}"#
     let plugins = try discover(script: "echo '\(json)'", name: "a").plugins
     #expect(plugins.map(\.unknownKeys) == [["need", "kinds.0.timout", "kinds.0.rate.x"]])
   }

@@ -89,8 +89,8 @@ extension CustomStore {
     if opening.migration != .none, !StoreMetadata.isCurrent(metadata, opening.entities) {
       throw CoreDataErrors.error(
         .persistentStoreIncompatibleVersionHash,
-        "The store at \(opening.place) was made with another model, and stores of the class \(self) are not migrated when they are "
-          + "opened: migrate it with NSMigrationManager first.", ["metadata": metadata])
+        "The store at \(opening.place) was made with another model, and stores of the class \(self) are not migrated "
+          + "when they are opened: migrate it with NSMigrationManager first.", ["metadata": metadata])
     }
     try StoreMetadata.checkVersion(of: metadata, for: opening.entities, options: opening.options, place: opening.place)
     return identifier

@@ -96,7 +96,8 @@ package final class EntityLayout: @unchecked Sendable {
     require(
       MemoryLayout<String?>.size <= MemoryLayout<SnapshotSlot>.size
         && MemoryLayout<Data?>.size <= MemoryLayout<SnapshotSlot>.size,
-      "A String or Data does not fit into a slot of a row: this version of CoreData does not know Swift's layout of them."
+      "A String or Data does not fit into a slot of a row: this version of CoreData does not know Swift's layout "
+        + "of them."
     )
     self.toManys = toManys
     self.fetchedProperties = places.fetched

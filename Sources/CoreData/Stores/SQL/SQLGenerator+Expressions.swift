@@ -262,7 +262,8 @@ extension SQLGenerator {
     let name = SQLFunctions.Name.call.rawValue
     return .scalar(
       """
-      \(raw: name)('\(raw: function.rawValue)', \(raw: String(decimals))\(arguments.map { ", \($0)" as SQL }.joined("")))
+      \(raw: name)('\(raw: function.rawValue)', \(raw: String(decimals))\
+      \(arguments.map { ", \($0)" as SQL }.joined("")))
       """, try resultType(of: function, operands))
   }
 

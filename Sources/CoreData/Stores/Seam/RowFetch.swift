@@ -80,8 +80,8 @@ package struct HistoryQuery {
     guard number < last, oldest == 0 || number + 1 < oldest else { return }
     throw CoreDataErrors.error(
       .persistentHistoryTokenExpired,
-      "The history of the store \(store) was deleted up to transaction \(oldest == 0 ? last : oldest - 1); the token is of "
-        + "transaction \(number).")
+      "The history of the store \(store) was deleted up to transaction \(oldest == 0 ? last : oldest - 1); the token "
+        + "is of transaction \(number).")
   }
 }
 

@@ -56,7 +56,9 @@ import Testing
         override func save() throws { try super.save() }
       }
       class OwnCoordinator: NSPersistentStoreCoordinator, @unchecked Sendable {}
-      func make(_ kind: NSPersistentStoreCoordinator.Type, _ model: NSManagedObjectModel) -> NSPersistentStoreCoordinator {
+      func make(
+        _ kind: NSPersistentStoreCoordinator.Type, _ model: NSManagedObjectModel
+      ) -> NSPersistentStoreCoordinator {
         kind.init(managedObjectModel: model)
       }
       func mock() -> [NSManagedObject] { [NSManagedObject(), Book()] }

@@ -10,7 +10,9 @@ import Testing
       final class Book: NSManagedObject {}
       actor Shelf { func put(_ books: [Book]) {} }
       func good(_ container: NSPersistentContainer) async throws -> [NSManagedObjectID] {
-        for try await ids in container.viewContext.values(for: NSFetchRequest<Book>(), { $0.objectID }) { return ids.values }
+        for try await ids in container.viewContext.values(for: NSFetchRequest<Book>(), { $0.objectID }) {
+          return ids.values
+        }
         return try await container.read { context in try context.fetch(NSFetchRequest<Book>()).map(\\.objectID) }
       }
       @MainActor func shown(_ context: NSManagedObjectContext) async throws {

@@ -19,9 +19,8 @@ import Testing
   private func changes(_ transaction: NSPersistentHistoryTransaction) -> [String] {
     (transaction.changes ?? []).map { change in
       let properties = (change.updatedProperties ?? []).map(\.name).sorted().joined(separator: ",")
-      return
-        "\(change.changeType) \(change.changedObjectID.uriString.split(separator: "/").suffix(2).joined(separator: "/"))"
-        + (properties.isEmpty ? "" : " \(properties)")
+      let object = change.changedObjectID.uriString.split(separator: "/").suffix(2).joined(separator: "/")
+      return "\(change.changeType) \(object)" + (properties.isEmpty ? "" : " \(properties)")
     }
   }
 

@@ -222,8 +222,8 @@ struct ServerStoreTests {
     var generator = SeededGenerator(seed: 7)
     let long = String(decoding: (0..<length).map { _ in UInt8.random(in: 33...126, using: &generator) }, as: UTF8.self)
     let expected =
-      "the value of label of Tag is too long for an index of the server, which takes some 2,700 bytes of a row: shorten "
-      + "it, or remove the index or the uniqueness constraint"
+      "the value of label of Tag is too long for an index of the server, which takes some 2,700 bytes of a row: "
+      + "shorten it, or remove the index or the uniqueness constraint"
     try stack.perform { context in
       context.make("Tag", ["label": "short"])
       try context.save()

@@ -256,7 +256,10 @@ struct StoreMigration {
       value = "CASE WHEN \(raw: column) IS NULL THEN NULL ELSE CAST(x'01' || \(raw: column) AS BLOB) END"
     } else if was.allowsExternalBinaryDataStorage && !description.allowsExternalBinaryDataStorage {
       value =
-        "CASE substr(\(raw: column), 1, 1) WHEN x'01' THEN substr(\(raw: column), 2) WHEN x'02' THEN \(raw: Self.contentsOfFile)(\(raw: column)) ELSE \(raw: column) END"
+        """
+        CASE substr(\(raw: column), 1, 1) WHEN x'01' THEN substr(\(raw: column), 2) \
+        WHEN x'02' THEN \(raw: Self.contentsOfFile)(\(raw: column)) ELSE \(raw: column) END
+        """
     }
     return description.isOptional ? value : "coalesce(\(value), \(bind: defaultValue))"
   }
