@@ -10,7 +10,7 @@
   let index;
   let selected = -1;
 
-  // Fetched when somebody searches, once.
+  // Fetched with the first search.
   const load = () => (index ??= fetch(`${base}/search.json`).then((answer) => answer.json()));
 
   function rank(entry, words) {

@@ -1,6 +1,7 @@
 // Counts allocations. An executable that links this file has its own malloc, which calls glibc's. Every library in the
 // process uses it, because ld.so(8) searches the executable first. A count costs a few nanoseconds, and more where
-// threads count at once, so it begins when somebody asks: the test program links this file too, and asks for nothing.
+// threads count at once, so it begins with the first call of `ccounters_allocations`: the test
+// program links this file too, and does not call it.
 
 #include "CCounters.h"
 

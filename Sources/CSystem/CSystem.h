@@ -307,8 +307,8 @@ static inline void csystem_become(const struct csystem_program *program, pid_t p
     rlim_t highest = limit.rlim_max;
     if (program->limits[i].value < limit.rlim_max) limit.rlim_max = program->limits[i].value;
     limit.rlim_cur = limit.rlim_max;
-    // SIGXCPU at the soft limit says what has happened; the SIGKILL that follows at the hard one could be anybody's
-    // (setrlimit(2)).
+    // SIGXCPU at the soft limit says what has happened; the SIGKILL that follows at the hard one could come from
+    // any process (setrlimit(2)).
     if (program->limits[i].resource == RLIMIT_CPU && limit.rlim_max < highest) limit.rlim_max++;
     setrlimit(program->limits[i].resource, &limit);
   }

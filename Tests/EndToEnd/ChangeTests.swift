@@ -31,7 +31,7 @@ import WorkerPool
 
   @Test(.timeLimit(.minutes(20)), arguments: ["n", "y"])
   func aPersonAtATerminalIsAsked(answer: String) throws {
-    // Given a dead job, and somebody at a terminal
+    // Given a dead job, and a person at a terminal
     let items = try ItemPool()
     let pool = try items.start()
     try items.submit("fail-for-good")

@@ -25,7 +25,7 @@ import Testing
       }
     }
     try #require(listens)
-    // And an abstract socket at which somebody else listens
+    // And an abstract socket at which another process listens
     let name = "trespass-\(UUID().uuidString)"
     let stranger = try AbstractListener(name)
     defer { stranger.close() }

@@ -37,7 +37,7 @@ import Testing
 
   @Test(.timeLimit(.minutes(20)))
   func whoFollowsTheLogSeesThePoolsToCome() throws {
-    // Given somebody who follows the log of a pool that has ended
+    // Given a command that follows the log of a pool that has ended
     let items = try ItemPool()
     try items.start().stop()
     let following = Process()

@@ -92,7 +92,7 @@ import Testing
     let pool = try RunningPool(
       items.place, store: items.store, model: model, plugins: items.plugins, workers: 1,
       options: ["--migrate"])
-    // A store on which a pool runs is not migrated by somebody else.
+    // A store on which a pool runs is not migrated by another process.
     let other = try workerpool("migrate", "--store", items.store, "--model", model)
     #expect(other.code == 1 && other.errors.contains("runs on the store"), "\(other)")
     try pool.stop()

@@ -44,7 +44,7 @@ final class StartingPool {
   /// The descriptor from which the log is read.
   var logDescriptor: Int32 { errors.fileDescriptor }
 
-  /// Whether the kernel takes nothing more for the log until somebody reads.
+  /// Whether the kernel takes nothing more for the log until a process reads.
   var isLogFull: Bool {
     // The pipe's other end, which the pool holds (proc(5)).
     let end = open("/proc/self/fd/\(logDescriptor)", O_WRONLY | O_NONBLOCK | O_CLOEXEC)

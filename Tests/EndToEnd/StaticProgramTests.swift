@@ -4,7 +4,7 @@ import Testing
 
 /// Programs that bring Swift and Foundation along (`--static-swift-stdlib`), as packages do.
 @Suite struct StaticProgramTests {
-  /// A static link takes from Foundation's archive only what somebody names, and this is easily too little.
+  /// A static link takes from Foundation's archive only what the program names, and this is easily too little.
   @Test(.timeLimit(.minutes(20))) func aStaticProgramOpensStores() throws {
     // Given a program, linked statically with the modules that the build has made
     let place = try TestPlace()

@@ -204,7 +204,7 @@ import WorkerPool
 
   @Test(.timeLimit(.minutes(20)))
   func waitingSurvivesTheDeathOfThePool() throws {
-    // Given somebody who waits for a job that runs
+    // Given a command that waits for a job that runs
     let items = try ItemPool()
     var pool = try items.start()
     let waiting = Process()

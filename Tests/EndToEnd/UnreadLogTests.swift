@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import WorkerPool
 
-/// Whoever started the pool reads its log for a while, and then does not, as a `less` that somebody leaves open.
+/// The process that started the pool reads its log for a while, and then does not, as a `less` that is left open.
 @Suite(.serialized) struct UnreadLogTests {
   @Test(.timeLimit(.minutes(20)))
   func aPipeThatIsFullStopsNothingAndNothingIsLost() throws {

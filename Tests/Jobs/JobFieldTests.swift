@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test func everyPropertyOfARequestIsAField() throws {
-    // Given: a request of which each property is set, which a new property is not until somebody adds it above.
+    // Given: a request of which each property is set, which a new property is not before it is added above.
     let full = Self.fullRequest()
     for (full, plain) in [
       (Self.properties(full), Self.properties(JobRequest(kind: ""))),

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StoreTools
 
-/// The write-ahead log is copied into the file and stays short, whoever writes and reads.
+/// The write-ahead log is copied into the file and stays short, no matter which processes write and read.
 @Suite struct WALCheckpointerTests {
   /// A store whose writers take turns and leave checkpoints to others.
   private struct Place {

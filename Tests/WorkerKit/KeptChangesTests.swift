@@ -257,7 +257,7 @@ import WorkerProtocol
       try context.save()
       return tags.map(\.objectID)
     }
-    // The job replaces one tag by another, and somebody adds a third.
+    // The job replaces one tag by another, and another context adds a third.
     let job = try run("link", [books[0], tags[1]])
     try perform { context in
       let book = try context.existingObject(with: books[0])

@@ -6,7 +6,7 @@ import TestFiles
 import Testing
 import WorkerPool
 
-/// Exactly once, whoever is killed and whenever: the effect is counted in the objects themselves.
+/// Exactly once, no matter which process is killed, and when: the effect is counted in the objects themselves.
 @Suite(.ownThreads) struct SurvivalTests {
   @Test(arguments: ["add", "add-slowly"]) func everyObjectIsChangedOnceThoughWorkersAreKilledAllTheTime(kind: String)
     throws
@@ -63,7 +63,7 @@ import WorkerPool
 
   /// With any merge policy of the plugin.
   @Test(arguments: 0..<5) func whatAnotherProcessFinishesMeanwhileIsNotDoneTwice(mergePolicy: Int) throws {
-    // Worker                          Somebody else
+    // Worker                          Another context
     // reads the job
     //                                 adds ten, marks the job succeeded, saves
     // adds one, saves: conflict, rolls back
@@ -73,7 +73,7 @@ import WorkerPool
     let job = try pool.submit("wait", parameters: #"{"until": "\#(file)", "mergePolicy": \#(mergePolicy)}"#)
     try pool.waitForProgress(of: job)
 
-    let context = pool.store.makeContext(name: "somebody else")
+    let context = pool.store.makeContext(name: "another context")
     try context.performAndWait {
       let id = try #require(pool.store.coordinator.objectID(forURI: job))
       let row = try #require(try context.existingObject(with: id) as? Job)

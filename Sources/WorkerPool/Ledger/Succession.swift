@@ -28,7 +28,7 @@ struct Succession: Equatable, Sendable {
     isAlive: (ProcessIdentity) -> Bool
   ) {
     unlisted = dying.filter(isAlive)
-    // Somebody was told so, and that holds after a boot, too.
+    // The user who cancelled them was told so, and that holds after a boot, too.
     let entries: [LedgerEntry] = ledger?.entries ?? []
     let cancelled: Set<Int64> = Set(entries.filter { $0.state == .cancelled }.map(\.job))
     self.cancelled = cancelled

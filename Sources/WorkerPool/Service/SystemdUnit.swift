@@ -50,7 +50,7 @@ public enum SystemdUnit {
       ExecStart=\(command)
       ExecReload=/bin/kill -HUP $MAINPID
       WatchdogSec=30
-      # Somebody may repair the store, its model or the plugins while the pool is down, so systemd keeps trying.
+      # A person may repair the store, its model or the plugins while the pool is down, so systemd keeps trying.
       Restart=on-failure
       RestartSec=10
       # A restart cannot correct wrong arguments (2). When the store was replaced (6), a person must choose one.

@@ -91,7 +91,8 @@ struct Access: Sendable {
       return .answer(Probes.plain(405, "GET and HEAD are answered here"))
     }
     guard probe == .metrics else { return .probe(probe) }
-    // A browser sends the cookie by itself, whoever leads it here. It never sends a token, which no other page knows.
+    // A browser sends the cookie by itself, also from a link of another site. It never sends a token, which no other
+    // page knows.
     guard let header = request.headers["authorization"] else { return nil }
     if let seconds = programTries.wait {
       return .answer(late(seconds, Probes.plain(429, "too many wrong tokens; try again in \(seconds) s")))

@@ -35,7 +35,7 @@ final class Probes: Sendable {
   /// The program answers, which is all that is asked.
   static let alive = plain(200, "alive")
 
-  /// Says nothing private, not even why: anybody may ask.
+  /// Says nothing private, not even why: every program may ask.
   static func readiness(_ observation: PoolMonitor.Observation?) -> HTTPResponse {
     guard let observation, observation.isRunning, let status = observation.status else {
       return plain(503, "not ready: no pool answers")

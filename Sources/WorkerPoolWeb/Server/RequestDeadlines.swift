@@ -5,7 +5,7 @@ import Synchronization
 /// Closes connections that have not sent a whole request in time, so that slow clients do not use up all connections.
 ///
 /// libmicrohttpd closes a connection that is silent. One that sends a byte now and then would stay open, and
-/// anybody on the machine can open one: the token is known only when a request is whole.
+/// every user of the machine can open one: the token is known only when a request is whole.
 final class RequestDeadlines: Sendable {
   private struct Connection {
     var socket: Int32

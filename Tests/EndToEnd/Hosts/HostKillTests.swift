@@ -100,7 +100,7 @@ private final class HostKillMatrix {
       }
       return note(victim, "\(host) runs jobs again \(text(moment + cut)) after the end of a cut of \(Int(cut)) s")
     case .power:
-      // Nothing that dies can tell anybody.
+      // Nothing that dies can tell the server.
       try network.cut(host)
       for process in [pool.pid] + processes { Glibc.kill(process, SIGKILL) }
     }

@@ -28,7 +28,7 @@ import WorkerPool
     let web = try RunningWeb(queue: pool.queue)
     let page = try web.client().get("/jobs/p2").body
     #expect(page.contains("updated \(items.items[0]): value"), "\(page)")
-    // When the second is undone, somebody else's change stands in the way
+    // When the second is undone, another program's change stands in the way
     #expect(try value(items) == "2")
     let refused = try pool.command("undo", "p2")
     #expect(refused.code == 1 && refused.errors.contains("\(items.items[0]) was changed since: value"), "\(refused)")

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// Whoever is killed, and at whatever moment of a job: the job takes effect exactly once, and nothing is left behind.
+/// No matter which process is killed, and at which moment of a job: the job takes effect exactly once, and nothing is
+/// left behind.
 @Suite(.serialized) struct KillMatrixTests {
   enum Victim: String, CaseIterable, Sendable {
     case worker, supervisor, both

@@ -138,7 +138,7 @@ struct BrowserTests {
     try pool.stop()
   }
 
-  /// Whoever can submit a job chooses its parameters and its errors, and runs no script in the operator's browser.
+  /// A user who can submit a job chooses its parameters and its errors, and runs no script in the operator's browser.
   @Test(.timeLimit(.minutes(20)))
   func markupInJobsIsText() throws {
     let markup = "</td><script>window.isTaken = 1</script><img src=x onerror='window.isTaken = 2'><b>bold</b>"

@@ -35,7 +35,7 @@ import Testing
     try pool.stop()
   }
 
-  /// Anybody on the machine can connect. Connections that send a line now and then are closed, and keep nobody out.
+  /// Every user of the machine can connect. Connections that send a line now and then are closed, and keep nobody out.
   @Test(.timeLimit(.minutes(20)))
   func slowConnectionsKeepNobodyOut() throws {
     let items = try ItemPool()

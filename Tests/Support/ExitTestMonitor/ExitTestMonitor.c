@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 // Swift Testing's thread that waits for exit tests asks for any child that has ended, and leaves the child's status in
-// place (P_ALL and WNOWAIT). While a child of somebody else has ended and is not reaped, the call returns at once, each
-// time with that child: the thread takes a processor, and hears of no exit test.
+// place (P_ALL and WNOWAIT). While a child that no exit test started has ended and is not reaped, the call returns at
+// once, each time with that child: the thread takes a processor, and hears of no exit test.
 //
 // So that thread gets children of the tests' process group only. Exit tests run in it. Foundation's Process and the
 // pool start their children in groups of their own.

@@ -15,7 +15,7 @@ struct Snooze: TestKind {
   }
 }
 
-/// Fetches that would take longer than anybody waits, and never asks whether it should stop.
+/// Fetches that would take longer than a test waits, and never asks whether it should stop.
 struct LongFetch: TestKind {
   static let kind = "long-fetch"
   static let maxAttempts: Int? = 1

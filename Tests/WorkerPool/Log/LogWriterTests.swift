@@ -5,7 +5,7 @@ import Testing
 
 @testable import WorkerPool
 
-/// Whoever reads the log may stop reading: nobody who writes waits for him, and what is missing is counted.
+/// The reader of the log may stop reading: no writer waits for it, and what is missing is counted.
 @Suite struct LogWriterTests {
   /// A pipe as small as the kernel makes it.
   private struct SmallPipe {

@@ -257,7 +257,7 @@ import WorkerProtocol
     try pool.end()
   }
 
-  /// Somebody kills them, or the kernel for want of memory: that may pass.
+  /// A user kills them, or the kernel for want of memory: that may pass.
   @Test func aPluginWhoseProcessesAreKilledBeforeHelloIsNotGivenUp() throws {
     let pool = try PoolHarness(plugins: ["fake", "victim"], workers: 2)
     #expect(pool.effects.wait { $0.count > RestartPolicy.mostFailures })

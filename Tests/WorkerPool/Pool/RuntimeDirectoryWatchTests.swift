@@ -8,7 +8,7 @@ import WorkerProtocol
 
 @testable import WorkerPool
 
-/// What somebody removes from `run/` under a running pool comes back.
+/// What a user removes from `run/` under a running pool comes back.
 @Suite(.ownThreads) struct RuntimeDirectoryWatchTests {
   private func loss(_ names: String) -> String { "had lost \(names), which the pool has made again" }
 

@@ -231,7 +231,7 @@ import WorkerProtocol
   @Test func theLockOfADeadProcessIsWaitedFor() throws {
     let queue = try place()
     defer { try? FileManager.default.removeItem(atPath: queue) }
-    // Given: the lock of a pool that is gone, which somebody still has.
+    // Given: the lock of a pool that is gone, which a child still has.
     let child = Process()
     child.executableURL = URL(fileURLWithPath: "/bin/true")
     try child.run()

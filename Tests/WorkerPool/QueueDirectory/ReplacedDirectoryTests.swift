@@ -36,7 +36,7 @@ import Testing
     #expect(second.failures.count == 1 && second.postponed == 1)
     #expect(second.failures.first?.contains("incoming is missing: make the directory again") == true)
     #expect(await place.take(nil, intake).failures.isEmpty)
-    // Announced by somebody who watched the old directory.
+    // Announced by a process that watched the old directory.
     #expect(await place.take(["old.json"], intake).files == 0)
     #expect(try place.kinds(store).isEmpty)
     try move(place.layout.root + "/old", to: place.layout.incoming)

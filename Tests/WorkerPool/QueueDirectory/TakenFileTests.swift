@@ -103,7 +103,7 @@ import Testing
     #expect(one != names.next(for: name))
     #expect(one.utf8.count <= 255)
     #expect(TakenFileNames.original(one) == name)
-    // Somebody put it there by hand.
+    // A user put it there by hand.
     #expect(TakenFileNames.original("jobs.json") == "jobs.json")
   }
 

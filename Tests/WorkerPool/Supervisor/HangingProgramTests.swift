@@ -7,9 +7,9 @@ import WorkerProtocol
 
 @testable import WorkerPool
 
-/// A program whose file cannot be opened for now, as on a server that does not answer: somebody has a lease on it, and
-/// who opens it waits, in execve(2), too, until that is given back or /proc/sys/fs/lease-break-time is over (fcntl(2),
-/// F_SETLEASE).
+/// A program whose file cannot be opened for now, as on a server that does not answer: a process has a lease on it, and
+/// one that opens it waits, in execve(2), too, until that is given back or /proc/sys/fs/lease-break-time is over
+/// (fcntl(2), F_SETLEASE).
 private final class HangingProgram {
   let path: String
   let directory: String
@@ -24,7 +24,7 @@ private final class HangingProgram {
     path = directory + "/" + name
     try FileManager.default.copyItem(atPath: PoolHarness.fakeWorker, toPath: path)
     descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    // The kernel tells the holder that somebody waits; this one does not give way.
+    // The kernel tells the holder that a process waits; this one does not give way.
     signal(SIGIO, SIG_IGN)
   }
 

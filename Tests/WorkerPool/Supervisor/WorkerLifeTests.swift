@@ -179,7 +179,7 @@ private func effects(of events: Event...) -> [Effect] {
     ([.started, .hello, .terminate], .signalled(SIGTERM), .stopped, .wanted),
     ([.started, .hello, .terminate, .deadline], .signalled(SIGKILL), .stopped, .wanted),
     ([.drain, .started], .signalled(SIGTERM), .stopped, .wanted),
-    // Somebody kills it, or the kernel for want of memory.
+    // A user kills it, or the kernel for want of memory.
     ([.started], .signalled(SIGKILL), .itself, .died(mayBlamePlugin: true)),
     ([.started, .hello], .signalled(SIGKILL), .itself, .died(mayBlamePlugin: true)),
     // The pool kills it.

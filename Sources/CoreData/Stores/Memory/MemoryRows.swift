@@ -116,7 +116,7 @@ package final class MemoryRows: @unchecked Sendable {
 
   // MARK: Filling
 
-  /// Fills the empty memory, before anybody else sees it.
+  /// Fills the empty memory, before other threads see it.
   ///
   /// No turn and no transaction: the store is not open yet, and an error throws the whole memory away.
   package func load(_ body: (MemoryRows) throws -> Void) rethrows {

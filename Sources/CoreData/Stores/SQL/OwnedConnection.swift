@@ -1,8 +1,8 @@
 /// A connection of a pool with one owner, such as the state in which contexts are pinned: used by one thread at a time,
 /// interrupted with the others, and closed with its owner.
 ///
-/// `@unchecked Sendable`: the connection is used under `lock`, also by the body that prepares it, before anybody else
-/// has the owner.
+/// `@unchecked Sendable`: the connection is used under `lock`, also by the body that prepares it, before another
+/// thread has the owner.
 ///
 /// It is interrupted with the pool's other connections, and does not count among its readers: a pinned context takes no
 /// reader away from fetches.

@@ -15,8 +15,8 @@ package struct SlowStatement: Sendable, Equatable {
   package static let longestText = 2000
   package static let longestPlanLine = 300
   package static let mostPlanLines = 20
-  /// The most seconds that a printed line may tell, some thirty years. Anybody may print such lines, and sums of larger
-  /// numbers become infinite, which JSON cannot say.
+  /// The most seconds that a printed line may tell, some thirty years. Every program may print such lines, and sums of
+  /// larger numbers become infinite, which JSON cannot say.
   private static let longestRun = 1e9
 
   package init(sql: String, seconds: Double, plan: [String]) {

@@ -51,7 +51,7 @@ extension SQLiteChangeWriter {
     return isWide ? Array(groups.updates.prefix(1)) : groups.updates
   }
 
-  /// The INSERT of a group runs BEFORE INSERT triggers for rows that are only updated. Somebody's own trigger of that
+  /// The INSERT of a group runs BEFORE INSERT triggers for rows that are only updated. An app's own trigger of that
   /// kind is found in the file's schema; the framework's are all AFTER triggers. Asked once for each entity.
   private func updatesGroups(of writer: RowWriter) throws -> Bool {
     if let updatesGroups = writer.updatesGroups { return updatesGroups }

@@ -14,7 +14,7 @@
 /// INSERT INTO ATRANSACTION …, INSERT INTO ACHANGE … for each row                    finish
 /// ```
 ///
-/// An update finds its row only with the version that was read (`AND Z_OPT = 1`). If it changes no row, somebody else
+/// An update finds its row only with the version that was read (`AND Z_OPT = 1`). If it changes no row, another context
 /// has saved it meanwhile, or deleted it: a conflict, which the merge policy decides about.
 final class SQLiteChangeWriter: ChangeWriter {
   let store: SQLiteStore

@@ -189,7 +189,7 @@ extension SQLiteStore {
       do {
         let store = try SQLiteStore(database, opening)
         if mayHaveUnusedFiles, store.hasExternalData, let url = opening.url {
-          // Whoever is in the way now does not keep the store from opening; the next opening tries again.
+          // A process that has the files locked now does not keep the store from opening; the next opening tries again.
           _ = try? UnusedFiles(of: url).remove(waiting: 0)
         }
         return store
@@ -254,7 +254,7 @@ extension SQLiteStore {
   /// Runs the body and tells which file its errors are about. What it reads was written together with the store, so the
   /// file is damaged or was changed by hand.
   ///
-  /// Reached when the hashes fit the model and the tables do not: somebody has dropped a column, or
+  /// Reached when the hashes fit the model and the tables do not: a program has dropped a column, or
   /// `NSIgnorePersistentStoreVersioningOption` skipped the comparison.
   static func naming<T>(_ path: String, _ body: () throws -> T) throws -> T {
     do {

@@ -14,7 +14,7 @@ package protocol HistoryStore: ObjectStore {
   /// Returns the number of deleted transactions.
   func deleteHistory(before place: NSPersistentHistoryChangeRequest.Place) throws -> Int
 
-  /// Calls the body after commits to the store, by anybody: once or more often for each, or once for several.
+  /// Calls the body after commits to the store, of any process: once or more often for each, or once for several.
   ///
   /// - Parameter body: gets the number of the last transaction; nil without a history. Called on any thread.
   /// - Returns: what ends the calls.

@@ -36,7 +36,7 @@ package protocol ObjectStore: NSPersistentStore {
   /// whole objects. In other stores one end tells the other. Default: false.
   var needsBothEnds: Bool { get }
 
-  /// Drops the cached rows if anybody else wrote to the store since the last call.
+  /// Drops the cached rows if another coordinator or process wrote to the store since the last call.
   func validateRowCache()
 
   // MARK: Reading

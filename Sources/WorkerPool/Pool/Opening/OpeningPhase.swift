@@ -135,7 +135,7 @@ final class OpeningPhase {
     loop.stop()
   }
 
-  /// Whether what was in the way may be gone later without anybody's doing: another process's lock, another pool that
+  /// Whether what was in the way may be gone later by itself: another process's lock, another pool that
   /// opened the store at the same moment, a server that cannot be reached, starts, or has no room for a connection.
   private static func mayPass(_ error: any Error) -> Bool {
     if JobStore.isConflict(error as NSError) { return true }

@@ -3,8 +3,8 @@ import LinuxSystem
 import PoolMetrics
 import WorkerProtocol
 
-/// The files that a pool is told to write besides its own: metrics and a record of what is said. They replace nothing
-/// that somebody needs.
+/// The files that a pool is told to write besides its own: metrics and a record of what is said. They replace no
+/// file of another kind.
 enum OutputFiles {
   /// Throws ``Pool/StartError/output(option:path:reason:)``, and ``Pool/StartError/store(path:reason:)`` for a store
   /// that lies where the pool takes, moves and removes files.

@@ -2,13 +2,13 @@
 
 // What a hostile plugin knows of its surroundings.
 struct trespass_place {
-  // A directory of somebody else, with a file `secret`.
+  // A directory of another user, with a file `secret`.
   const char *outside;
   // A directory of the worker's own.
   const char *own;
   // The queue directory.
   const char *queue;
-  // The name of an abstract socket at which somebody else listens.
+  // The name of an abstract socket at which another process listens.
   const char *abstract_socket;
 };
 

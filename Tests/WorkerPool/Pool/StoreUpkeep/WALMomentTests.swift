@@ -5,7 +5,7 @@ import Testing
 
 @testable import WorkerPool
 
-/// The state of a store's log, by which an idle pool sees whether anybody may have written to the store.
+/// The state of a store's log, by which an idle pool sees whether a process may have written to the store.
 @Suite struct WALMomentTests {
   private let store = temporaryURL("app.sqlite").path
   private var log: String { store + "-wal" }

@@ -135,7 +135,7 @@ final class SQLiteDatabase: @unchecked Sendable {
   /// ```text
   /// 1. writeLock              threads of this process, this coordinator
   /// 2. writeTurn              processes, if the option names a file; in the order in which they ask
-  /// 3. BEGIN IMMEDIATE        all writers of the file, with or without the option; whoever comes first
+  /// 3. BEGIN IMMEDIATE        all writers of the file, with or without the option; the first to try
   /// ```
   ///
   /// A body inside of another one's transaction joins it: a save obtains keys, or a merge policy reads, without a lock
@@ -206,7 +206,7 @@ final class SQLiteDatabase: @unchecked Sendable {
     for observer in commitObservers.values { observer(connection) }
   }
 
-  /// Calls the body after commits, by anybody: on the watcher's thread, or for a database in memory on the one that
+  /// Calls the body after commits of any process: on the watcher's thread, or for a database in memory on the one that
   /// commits.
   ///
   /// In memory the body runs on the thread that saves, after the commit and still under the write lock.

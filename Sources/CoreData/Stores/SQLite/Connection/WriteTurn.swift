@@ -9,7 +9,7 @@ package import LinuxSystem
 /// ```text
 /// Process A           Process B            Process C             without turns
 /// ------------------  -------------------  --------------------  --------------------------------------
-/// takes the turn      asks, waits at door  asks, waits behind B  all poll SQLite's lock; whoever
+/// takes the turn      asks, waits at door  asks, waits behind B  all poll SQLite's lock; the one that
 /// writes, commits                                                happens to try at the right moment
 /// releases            takes the turn                             has it, and A, which is awake,
 /// asks again,         writes, commits                            tries first

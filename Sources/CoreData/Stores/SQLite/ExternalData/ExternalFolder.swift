@@ -18,8 +18,8 @@ package struct ExternalFile: Hashable, Sendable {
 /// The folder beside a store's file with the files of its external data, `.NAME_SUPPORT/_EXTERNAL_DATA`.
 ///
 /// A file never changes. Saves bring files there in their writing transaction, before the rows that name them are
-/// committed. Copies of whole stores bring them while they hold the folder's shared lock. Whoever removes files holds
-/// its exclusive lock, and removes only what it looked at before: flock(2), which ends with its process.
+/// committed. Copies of whole stores bring them while they hold the folder's shared lock. A process that removes files
+/// holds its exclusive lock, and removes only what it looked at before: flock(2), which ends with its process.
 package struct ExternalFolder: Sendable {
   package let path: String
   private let support: String

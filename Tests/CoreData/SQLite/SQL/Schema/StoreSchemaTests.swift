@@ -190,7 +190,7 @@ import Testing
     return Build.model(book, page)
   }
 
-  @Test("Counts follow inserts, moves and deletes, whoever writes") func counts() throws {
+  @Test("Counts follow inserts, moves and deletes of every program") func counts() throws {
     let file = temporaryURL("derived")
     defer { try? FileManager.default.removeItem(at: file) }
     let connection = try SQLiteConnection(path: file.path, access: .create)
