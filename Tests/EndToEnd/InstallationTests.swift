@@ -43,18 +43,15 @@ import Testing
     #expect(try completions("jobs", "--waits-for", "pa") == ["paused"])
     #expect(try completions("jobs", "--sort", "ol") == ["oldest"])
     // Names and jobs come from the pool of the queue directory.
-    let items = try ItemPool()
-    let pool = try items.start()
-    try items.submit("add")
-    try pool.waitForJobs(1)
-    #expect(try pool.command("pause", "nightly").code == 0)
-    let queue = ["--queue", items.queue]
-    #expect(try completions("jobs", queue[0], queue[1], "--kind", "ad") == ["add", "add-slowly"])
-    #expect(try completions("resume", queue[0], queue[1], "ni") == ["nightly"])
-    #expect(try completions("retry", queue[0], queue[1], "p") == ["p1"])
-    try pool.stop()
+    var former = ""
+    try withPool { queue throws in
+      #expect(try completions("jobs", "--queue", queue, "--kind", "ad") == ["add", "add-slowly"])
+      #expect(try completions("resume", "--queue", queue, "ni") == ["nightly"])
+      #expect(try completions("retry", "--queue", queue, "p") == ["p1"])
+      former = queue
+    }
     // Without a pool nothing is offered, and nothing is printed into the line.
-    #expect(try completions("retry", queue[0], queue[1], "p").filter { !$0.isEmpty }.isEmpty)
+    #expect(try completions("retry", "--queue", former, "p").filter { !$0.isEmpty }.isEmpty)
   }
 
   @Test func bashCompletesAPathWithASpaceAsOneWord() throws {
@@ -65,9 +62,12 @@ import Testing
 
   /// The shell itself completes: a script that it accepts could still offer nothing.
   @Test(.enabled(if: access("/usr/bin/fish", X_OK) == 0, "fish is not installed"))
-  func fishCompletesCommandsOptionsAndPaths() throws {
+  func fishCompletesCommandsOptionsPathsAndValues() throws {
     func completions(_ line: String) throws -> Set<String> {
-      let script = "$argv[1] completion fish | source; complete --do-complete $argv[2]"
+      // The script asks the `workerpool` that it finds for values.
+      let script = """
+        set -x PATH (dirname $argv[1]) $PATH; workerpool completion fish | source; complete --do-complete $argv[2]
+        """
       let finished = try run("/usr/bin/fish", ["--no-config", "-c", script, Built.path("workerpool"), line])
       #expect(finished.code == 0 && finished.errors.isEmpty, "\(finished)")
       return Set(finished.lines.map { String($0.prefix { $0 != "\t" }) })
@@ -77,16 +77,34 @@ import Testing
     #expect(try completions("workerpool run --store /etc/pass").contains("/etc/passwd"))
     #expect(try completions("workerpool migrate --").contains("--dry-run"))
     #expect(try !completions("workerpool run --").contains("--dry-run"))
+    #expect(try completions("workerpool jobs --state de") == ["dead"])
+    try withPool { queue throws in
+      #expect(try completions("workerpool jobs --queue \(queue) --kind ad") == ["add", "add-slowly"])
+      #expect(try completions("workerpool resume --queue \(queue) ni") == ["nightly"])
+      #expect(try completions("workerpool retry --queue \(queue) p").contains("p1"))
+    }
+  }
+
+  /// Calls the body with the queue directory of a pool that has a job, and a queue that is paused.
+  private func withPool(_ body: (_ queue: String) throws -> Void) throws {
+    let items = try ItemPool()
+    let pool = try items.start()
+    try items.submit("add")
+    try pool.waitForJobs(1)
+    #expect(try pool.command("pause", "nightly").code == 0)
+    try body(items.queue)
+    try pool.stop()
   }
 
   /// zsh completes only at a terminal, so it gets one of its own (zpty of zshmodules(1)).
   @Test(.timeLimit(.minutes(20)), .enabled(if: access("/usr/bin/zsh", X_OK) == 0, "zsh is not installed"))
-  func zshCompletesCommandsOptionsAndPaths() throws {
+  func zshCompletesCommandsOptionsPathsAndValues() throws {
     let place = try TestPlace()
     try place.write(try workerpool("completion", "zsh").output, to: "functions/_workerpool")
     try place.write(Self.zshScript, to: "complete.zsh")
     func completions(_ line: String) throws -> String {
-      let finished = try run("/usr/bin/zsh", ["-f", place.path("complete.zsh"), place.path("functions"), line])
+      let words = [place.path("complete.zsh"), place.path("functions"), line, Built.directory]
+      let finished = try run("/usr/bin/zsh", ["-f"] + words)
       #expect(finished.code == 0, "\(finished)")
       return finished.output
     }
@@ -96,13 +114,20 @@ import Testing
     #expect(
       options.contains("--store") && options.contains("--store-wait") && !options.contains("--dry-run"), "\(options)")
     #expect(try completions("workerpool run --store /etc/pass").contains("/etc/passwd"))
+    #expect(try completions("workerpool jobs --state de").contains("dead"))
+    try withPool { queue throws in
+      let kinds = try completions("workerpool jobs --queue \(queue) --kind ad")
+      #expect(kinds.contains("add-slowly"), "\(kinds)")
+      #expect(try completions("workerpool resume --queue \(queue) ni").contains("nightly"))
+      #expect(try completions("workerpool retry --queue \(queue) p").contains("p1"))
+    }
   }
 
   /// Types a line and Tab twice, takes the line away, and prints all that the shell wrote meanwhile.
   private static let zshScript = #"""
     zmodload zsh/zpty
     zpty shell zsh -f -i
-    zpty -w shell "PS1='line>'; fpath=($1 \$fpath); autoload -Uz compinit; compinit -u -D; stty columns 150 rows 200"
+    zpty -w shell "PS1='line>'; path=($3 \$path); fpath=($1 \$fpath); autoload -Uz compinit; compinit -u -D; stty columns 150 rows 200"
     zpty -w shell "setopt auto_list no_list_ambiguous no_auto_menu no_beep; LISTMAX=1000; print READ''Y"
     # Before it shows the prompt, the shell does not take single keys.
     zpty -r shell all '*READY*line>*'
