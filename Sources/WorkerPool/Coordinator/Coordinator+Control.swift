@@ -12,7 +12,8 @@ extension Coordinator {
       pauses.kinds.insert(kind)
       refresh(kind)
     }
-    for (id, worker) in hands.workers where worker.notBegun > 0 && !worker.isDraining {
+    for id in hands.workers.busy {
+      guard let worker = hands.workers[id], worker.notBegun > 0, !worker.isDraining else { continue }
       let notBegun = worker.held.subtracting(worker.begun)
       if notBegun.contains(where: isPaused) { recall(worker.notBegun, from: id) }
     }

@@ -64,9 +64,6 @@ extension Coordinator {
     return windows.contains { $0.parkedCount > 0 } && windows.allSatisfy(\.runnable.isEmpty)
   }
 
-  /// Whether a worker gets jobs now.
-  func mayTake(_ worker: WorkerHand) -> Bool { worker.freeCredit > 0 && !worker.isSlow(now: now) }
-
   /// What keeps a ready job from being handed out; nil when nothing does, and it is handed out as soon as it is known.
   mutating func obstacle(to job: WindowJob) -> Obstacle? {
     if let entry = hands.jobs[job.key] { return .inHand(entry.worker) }
@@ -76,7 +73,7 @@ extension Coordinator {
     if claims?.heldBack.contains(job.kind) == true, windows[window(of: job)]?.contains(job.key) != true {
       return .sharedLimit
     }
-    return hands.workers.values.contains { $0.kinds.contains(job.kind) && mayTake($0) } ? nil : .workersBusy
+    return hands.idlest(for: job.kind, now: now) == nil ? .workersBusy : nil
   }
 
   /// The jobs in hand that hold the place of a job, those that were handed out first at the beginning.

@@ -43,15 +43,15 @@ extension Coordinator {
 
   /// Asks for places where workers could begin jobs.
   ///
-  /// - Parameter credit: how many more jobs of a kind the workers want.
-  mutating func askForPlaces(credit: (_ kind: String) -> Int) {
+  /// - Parameter reserved: the workers that get no jobs of a kind, since a suspect of that kind waits for them.
+  mutating func askForPlaces(besides reserved: [WorkerID: String]) {
     for (kind, places) in ratePlaces where !places.isAsked && places.retryAt.map({ $0 <= now }) ?? true {
       guard kinds.active.contains(kind), let rate = kinds[kind]?.rules.rate, isOpen(kind),
         let free = freePlaces(of: kind), let state = kinds[kind]
       else { continue }
-      let room = kinds.room(kind, now: now)
-      let neededPlaces = min(
-        state.runnable + state.suspects.count, room, max(credit(kind), rate.jobs / Self.partsAhead))
+      let room = min(state.runnable + state.suspects.count, kinds.room(kind, now: now))
+      let credit = hands.credit(for: kind, upTo: room, now: now) { reserved[$0] != kind }
+      let neededPlaces = min(room, max(credit, rate.jobs / Self.partsAhead))
       guard 2 * free < neededPlaces else { continue }
       ratePlaces[kind]?.isAsked = true
       effects.append(.takePlaces(neededPlaces - free, of: kind, rate))

@@ -5,18 +5,23 @@ import WorkerProtocol
 extension Coordinator {
   /// Recalls half of the jobs that a worker has not begun, when another worker of this kind has nothing to do.
   mutating func recallForIdleWorkers() {
-    // First those that could give something back: mostly none, however many workers are idle.
-    var hoarders = hands.workers.filter {
-      $0.value.notBegun > 0 && !$0.value.begun.isEmpty && !$0.value.isRecalling && !$0.value.isDraining
+    // First those that could give something back: mostly none.
+    var hoarders: [WorkerID: WorkerHand] = [:]
+    for id in hands.workers.busy {
+      guard let worker = hands.workers[id], worker.notBegun > 0, !worker.begun.isEmpty, !worker.isRecalling,
+        !worker.isDraining
+      else { continue }
+      hoarders[id] = worker
     }
-    guard !hoarders.isEmpty else { return }
-    for idle in hands.workers.values where idle.held.isEmpty && idle.freeCredit > 0 {
-      let hoarder = hoarders.filter { !$0.value.kinds.isDisjoint(with: idle.kinds) }
-        .max { $0.value.notBegun < $1.value.notBegun }
-      guard let hoarder else { continue }
-      recall((hoarder.value.notBegun + 1) / 2, from: hoarder.key)
-      hoarders[hoarder.key] = nil
-      if hoarders.isEmpty { return }
+    if hoarders.isEmpty { return }
+    for group in hands.workers.groups {
+      for _ in group.takers.prefix(hoarders.count).prefix(while: { $0.held == 0 }) {
+        let hoarder = hoarders.filter { !$0.value.kinds.isDisjoint(with: group.kinds) }
+          .max { $0.value.notBegun < $1.value.notBegun }
+        guard let hoarder else { break }
+        recall((hoarder.value.notBegun + 1) / 2, from: hoarder.key)
+        hoarders[hoarder.key] = nil
+      }
     }
   }
 
@@ -24,8 +29,10 @@ extension Coordinator {
   /// hand come back as soon as a better one is ready, or another worker could run them.
   mutating func recallFromSlowWorkers() {
     guard hands.takeSlowCheck(now: now) else { return watchHands() }
-    for (id, worker) in hands.workers where worker.notBegun > 0 && worker.isSlow(now: now) && !worker.isDraining {
-      guard !worker.isRecalling, isBetterJobReady(for: worker) || canOthersRun(worker, id) else { continue }
+    for id in hands.workers.busy {
+      guard let worker = hands.workers[id], worker.notBegun > 0, worker.isSlow(now: now), !worker.isDraining,
+        !worker.isRecalling, isBetterJobReady(for: worker) || canOthersRun(worker)
+      else { continue }
       recall(worker.notBegun, from: id)
     }
     watchHands()
@@ -45,13 +52,10 @@ extension Coordinator {
     return max(best, windows.heads.best(isWanted: worker.kinds.contains)?.priority ?? best) > worst
   }
 
-  private func canOthersRun(_ worker: WorkerHand, _ id: WorkerID) -> Bool {
+  /// Whether another worker could run jobs of a slow one, which takes none itself.
+  private func canOthersRun(_ worker: WorkerHand) -> Bool {
     // So could a worker of another host.
-    if claims != nil { return true }
-    return hands.workers.contains { other in
-      other.key != id && other.value.freeCredit > 0 && !other.value.isSlow(now: now)
-        && !other.value.kinds.isDisjoint(with: worker.kinds)
-    }
+    claims != nil || worker.kinds.contains { hands.idlest(for: $0, now: now) != nil }
   }
 
   /// A worker that has begun or ended all of its jobs has nothing to give back, and does not answer `RECALL`.

@@ -160,7 +160,7 @@ struct Coordinator {
   }
 
   private mutating func saved(_ change: SavedChange, _ objects: [ObjectURI], by id: WorkerID) {
-    for other in hands.workers.keys.sorted(by: { $0.number < $1.number }) where other != id {
+    for other in hands.workers.all.keys.sorted(by: { $0.number < $1.number }) where other != id {
       effects.append(.send(.saved(change, objects), to: other))
     }
     effects.append(.saved(change, objects))

@@ -179,7 +179,7 @@ private struct SimulatedPool: CustomStringConvertible {
       if coordinator.now + seconds >= next { seconds += stall.seconds }
     }
     happen(after: seconds, .ends(uri, id))
-    if running.count == coordinator.hands.workers.count { busySince = coordinator.now }
+    if running.count == coordinator.hands.workers.all.count { busySince = coordinator.now }
   }
 
   private mutating func answer(_ query: ReadyQuery) {

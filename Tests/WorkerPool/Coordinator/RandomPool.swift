@@ -211,6 +211,21 @@ struct RandomPool {
     }
   }
 
+  /// The index of the hands is what a pass over all of them finds.
+  func checkIndex() {
+    let table = coordinator.hands.workers
+    check(table.busy == Set(table.all.filter { !$0.value.held.isEmpty }.keys), "the busy workers are others")
+    check(table.resting == Set(table.all.filter { $0.value.restsUntil != nil }.keys), "the resting workers are others")
+    for group in table.groups {
+      let takers = table.all.filter { $0.value.kinds == group.kinds && $0.value.freeCredit > 0 }
+        .map { HandTable.Taker(held: $0.value.held.count, id: $0.key) }
+      check(group.takers == takers.sorted(), "the workers that take jobs are others, or in another order")
+    }
+    check(table.all.values.allSatisfy { hand in table.groups.count { $0.kinds == hand.kinds } == 1 }, "wrong groups")
+    let deadlines = table.all.values.flatMap { [$0.deadline, $0.restsUntil] }.compactMap(\.self)
+    check(deadlines.allSatisfy { $0 >= coordinator.hands.nextTime }, "a worker's deadline is passed over")
+  }
+
   // MARK: The end
 
   /// All jobs have ended: by a worker, or cancelled. Nothing of them is left in the coordinator's counts.

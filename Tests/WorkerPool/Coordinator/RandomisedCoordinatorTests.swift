@@ -11,7 +11,11 @@ import Testing
   @Test(arguments: 1...Self.seeds, [false, true])
   func everyJobEndsAndIsInOneHandAtATime(seed: UInt64, isShared: Bool) {
     var pool = RandomPool(seed: seed, isShared: isShared)
-    for step in 0..<40_000 where !pool.isDone { pool.step(isCalm: step > 4000) }
+    for step in 0..<40_000 where !pool.isDone {
+      pool.step(isCalm: step > 4000)
+      if step % 8 == 0 { pool.checkIndex() }
+    }
+    pool.checkIndex()
     pool.checkEnd()
   }
 }

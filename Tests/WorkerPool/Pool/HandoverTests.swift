@@ -71,7 +71,7 @@ import WorkerProtocol
     #expect(adopted.nextTime == hands.nextTime)
     var without = Hands()
     without.adopt(read.hands, [:])
-    #expect(without.workers.isEmpty && without.jobs.isEmpty)
+    #expect(without.workers.all.isEmpty && without.jobs.isEmpty)
   }
 
   @Test func anotherEditionIsRefusedByItsNumber() throws {

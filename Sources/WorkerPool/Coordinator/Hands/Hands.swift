@@ -6,7 +6,7 @@ import WorkerProtocol
 /// A job has an entry here exactly while its worker's hand lists it, and a worker's deadline is the first of its
 /// running jobs. A worker that has died is removed first, and its jobs are released after that.
 struct Hands: Codable {
-  private(set) var workers: [WorkerID: WorkerHand] = [:]
+  private(set) var workers = HandTable()
   private(set) var jobs: [JobKey: HeldJob] = [:]
   /// Jobs that have left a hand, and of which the pool writes how they ended; each takes its worker's credit until
   /// then.
@@ -27,7 +27,9 @@ struct Hands: Codable {
   private enum CodingKeys: CodingKey { case workers, jobs, run, slowCheck, beginCheck }
 
   /// How many workers run a job that takes long.
-  func slowWorkers(now: Double) -> Int { workers.values.count { $0.isSlow(now: now) } }
+  func slowWorkers(now: Double) -> Int { workers.busy.count { isSlow($0, now: now) } }
+
+  private func isSlow(_ id: WorkerID, now: Double) -> Bool { workers[id]?.isSlow(now: now) == true }
 
   // MARK: Workers
 
@@ -38,7 +40,7 @@ struct Hands: Codable {
   /// - Parameter indices: those of the jobs' entries in the ledger, for each worker that goes on; the others, and their
   ///   jobs, are left out.
   mutating func adopt(_ former: Hands, _ indices: [WorkerID: [JobKey: Int]]) {
-    workers = former.workers.filter { indices[$0.key] != nil }
+    workers = HandTable(former.workers.all.filter { indices[$0.key] != nil })
     jobs = former.jobs.filter { indices[$0.value.worker] != nil }
     for (key, held) in jobs {
       var index = indices[held.worker]?[key]
@@ -52,26 +54,56 @@ struct Hands: Codable {
     (run, slowCheck, beginCheck) = (former.run, former.slowCheck, former.beginCheck)
   }
 
-  mutating func add(_ id: WorkerID, kinds: [String]) { workers[id] = WorkerHand(kinds: Set(kinds)) }
+  mutating func add(_ id: WorkerID, kinds: [String]) { workers.add(id, WorkerHand(kinds: Set(kinds))) }
 
   /// The worker's process has ended. Its jobs stay until ``release(_:now:)``.
-  mutating func remove(_ id: WorkerID) -> WorkerHand? { workers.removeValue(forKey: id) }
+  mutating func remove(_ id: WorkerID) -> WorkerHand? { workers.remove(id) }
 
   /// Sets how many jobs a worker may hold; returns how many it should give back.
-  mutating func setCredit(_ count: Int, of id: WorkerID) -> Int { workers[id]?.setCredit(count) ?? 0 }
+  mutating func setCredit(_ count: Int, of id: WorkerID) -> Int {
+    workers.change(id) { $0.setCredit(count) } ?? 0
+  }
 
-  mutating func drain(_ id: WorkerID) { workers[id]?.drain() }
-  mutating func recall(_ id: WorkerID) { workers[id]?.recall() }
-  mutating func endRecall(_ id: WorkerID) { workers[id]?.endRecall() }
-  mutating func noteWork(by id: WorkerID) { workers[id]?.noteWork() }
-  mutating func noteRefusal(by id: WorkerID, now: Double) { workers[id]?.noteRefusal(now: now) }
+  mutating func drain(_ id: WorkerID) { workers.change(id) { $0.drain() } }
+  mutating func recall(_ id: WorkerID) { workers.change(id) { $0.recall() } }
+  mutating func endRecall(_ id: WorkerID) { workers.change(id) { $0.endRecall() } }
+  mutating func noteWork(by id: WorkerID) { workers.change(id) { $0.noteWork() } }
+  mutating func noteRefusal(by id: WorkerID, now: Double) { workers.change(id) { $0.noteRefusal(now: now) } }
 
   /// Ends a recall to which the worker will not answer: it has begun or ended all of its jobs. Returns whether there
   /// was one.
   mutating func endUnansweredRecall(_ id: WorkerID) -> Bool {
     guard let worker = workers[id], worker.isRecalling, worker.notBegun == 0 else { return false }
-    workers[id]?.endRecall()
+    endRecall(id)
     return true
+  }
+
+  // MARK: Workers that take jobs
+
+  /// The worker that gets the next job of a kind: the one that holds least of those that take further ones. A slow one
+  /// takes none.
+  ///
+  /// - Parameter isWanted: false for workers that do not get it for another reason.
+  /// - Complexity: the number of plugins, and of slow workers that have credit.
+  func idlest(for kind: String, now: Double, where isWanted: (WorkerID) -> Bool = { _ in true }) -> HandTable.Taker? {
+    var idlest: HandTable.Taker?
+    for group in workers.groups where !group.takers.isEmpty && group.kinds.contains(kind) {
+      guard let first = group.takers.first(where: { !isSlow($0.id, now: now) && isWanted($0.id) }) else { continue }
+      if idlest.map({ first < $0 }) ?? true { idlest = first }
+    }
+    return idlest
+  }
+
+  /// How many further jobs of a kind workers take, counted up to a limit.
+  func credit(for kind: String, upTo limit: Int, now: Double, where isWanted: (WorkerID) -> Bool) -> Int {
+    var credit = 0
+    for group in workers.groups where !group.takers.isEmpty && group.kinds.contains(kind) {
+      for taker in group.takers where !isSlow(taker.id, now: now) && isWanted(taker.id) {
+        credit += workers[taker.id]?.freeCredit ?? 0
+        if credit >= limit { return limit }
+      }
+    }
+    return credit
   }
 
   // MARK: Jobs
@@ -87,7 +119,7 @@ struct Hands: Codable {
     let index = ledger?.handOut(job.key, attempt: job.attempt, to: id.number)
     run = run == ProtocolLimit.counter ? 1 : run + 1
     jobs[job.key] = HeldJob(job, worker: id, run: run, pickedAmong: lanes, ledgerIndex: index, now: now)
-    workers[id]?.take(job.key, alone: alone)
+    workers.change(id) { $0.take(job.key, alone: alone) }
     watchBeginning(id, now: now)
   }
 
@@ -100,12 +132,11 @@ struct Hands: Codable {
     var indices: [Int] = []
     for job in beginning {
       jobs[job]?.begin(withOthers: withOthers, now: now)
-      workers[id]?.begin(job)
       if let index = jobs[job]?.ledgerIndex { indices.append(index) }
     }
     ledger?.begin(indices)
+    workers.change(id) { $0.begin(beginning, now: now) }
     setDeadline(id)
-    workers[id]?.noteBegin(now: now)
   }
 
   /// A job in hand has used more processor time than it may.
@@ -118,7 +149,7 @@ struct Hands: Codable {
   /// A store wait uses up none of a job's time. A cancelled job still has to end in time.
   mutating func wait(_ waiting: [JobKey], _ reason: StoreWait, by id: WorkerID, now: Double) {
     for job in waiting { jobs[job]?.storeWait = reason == .over ? nil : reason }
-    workers[id]?.setHesitation(since: now)
+    workers.change(id) { $0.setHesitation(since: now) }
     guard !waiting.contains(where: { jobs[$0]?.isCancelled == true }) else { return }
     for job in waiting {
       if reason == .over { jobs[job]?.resumeClock(now: now) } else { jobs[job]?.holdClock(now: now) }
@@ -148,7 +179,7 @@ struct Hands: Codable {
   mutating func release(_ job: JobKey, now: Double) -> HeldJob? {
     guard let entry = jobs.removeValue(forKey: job) else { return nil }
     if let index = entry.ledgerIndex { ledger?.end(index) }
-    workers[entry.worker]?.release(job, hasBegun: entry.begunAt != nil, now: now)
+    workers.change(entry.worker) { $0.release(job, hasBegun: entry.begunAt != nil, now: now) }
     return entry
   }
 
@@ -164,7 +195,7 @@ struct Hands: Codable {
   /// that cannot write would let all jobs have their effects, and the next pool would run them again.
   mutating func awaitSettlement(of job: JobKey, by id: WorkerID) {
     unsettled[job] = id
-    workers[id]?.addUnsettled(1)
+    workers.change(id) { $0.addUnsettled(1) }
   }
 
   /// The rows of these jobs are written. Returns whether a worker may get other jobs for one of them.
@@ -173,7 +204,7 @@ struct Hands: Codable {
     var isAny = false
     for job in settled {
       guard let id = unsettled.removeValue(forKey: job) else { continue }
-      workers[id]?.addUnsettled(-1)
+      workers.change(id) { $0.addUnsettled(-1) }
       isAny = true
     }
     return isAny
@@ -186,29 +217,29 @@ struct Hands: Codable {
   var nextTime: Double {
     var next = slowCheck ?? .infinity
     if !jobs.isEmpty { next = min(next, beginCheck ?? .infinity) }
-    for worker in workers.values {
-      if let deadline = worker.deadline { next = min(next, deadline) }
-      if let end = worker.restsUntil { next = min(next, end) }
-    }
+    for id in workers.busy { next = min(next, workers[id]?.deadline ?? .infinity) }
+    for id in workers.resting { next = min(next, workers[id]?.restsUntil ?? .infinity) }
     return next
   }
 
   /// The workers whose jobs are out of time, each told once.
-  mutating func takeOutOfTime(now: Double) -> [WorkerID] {
-    let late = workers.compactMap { id, worker in worker.deadline.map { $0 <= now } ?? false ? id : nil }
-    for id in late { workers[id]?.deadline = nil }
+  mutating func takeOutOfTime(now: Double) -> Set<WorkerID> {
+    let late = workers.busy.filter { workers[$0]?.deadline.map { $0 <= now } ?? false }
+    for id in late { workers.change(id) { $0.deadline = nil } }
     return late
   }
 
   mutating func endRests(now: Double) {
-    for (id, worker) in workers where worker.restsUntil.map({ $0 <= now }) == true { workers[id]?.endRest() }
+    for id in workers.resting where workers[id]?.restsUntil.map({ $0 <= now }) == true {
+      workers.change(id) { $0.endRest() }
+    }
   }
 
   /// Notes when the first of a worker's running jobs must have ended.
   private mutating func setDeadline(_ id: WorkerID) {
     guard let begun = workers[id]?.begun else { return }
     let first = begun.compactMap { jobs[$0]?.deadline }.min()
-    workers[id]?.deadline = first
+    workers.change(id) { $0.deadline = first }
   }
 
   /// Sets the time of the next check of slow workers' hands, if any worker could give jobs back. It stays until it
@@ -217,7 +248,10 @@ struct Hands: Codable {
   /// - Parameter hasClaims: whether claimed jobs wait, which the pool could give back.
   mutating func watchSlow(now: Double, hasClaims: Bool) {
     guard slowCheck == nil else { return }
-    let isAny = workers.values.contains { ($0.notBegun > 0 || hasClaims) && !$0.begun.isEmpty && !$0.isDraining }
+    let isAny = workers.busy.contains { id in
+      guard let worker = workers[id] else { return false }
+      return (worker.notBegun > 0 || hasClaims) && !worker.begun.isEmpty && !worker.isDraining
+    }
     if isAny { slowCheck = now + WorkerHand.slowAfter }
   }
 
@@ -235,7 +269,7 @@ struct Hands: Codable {
 
   /// A check that is set stays until its time comes: short jobs set no timer each.
   private mutating func watchBeginning(_ id: WorkerID, now: Double) {
-    guard workers[id]?.watchBeginning(now: now) == true else { return }
+    guard workers.change(id, { $0.watchBeginning(now: now) }) == true else { return }
     if beginCheck == nil { beginCheck = now + beginTimeout }
   }
 
@@ -245,16 +279,16 @@ struct Hands: Codable {
     guard let time = beginCheck, time <= now else { return [] }
     beginCheck = nil
     var hesitant: [(WorkerID, Int, Bool)] = []
-    for (id, worker) in workers {
-      guard var since = worker.hesitatesSince else { continue }
+    for id in workers.busy {
+      guard let worker = workers[id], var since = worker.hesitatesSince else { continue }
       // The store keeps it from beginning, and will not always do so.
       if worker.held.contains(where: { jobs[$0]?.storeWait != nil }) { since = now }
       if since + beginTimeout <= now {
         hesitant.append((id, worker.held.count, worker.isGivenUp))
-        workers[id]?.giveUp()
+        workers.change(id) { $0.giveUp() }
         since = now
       }
-      workers[id]?.setHesitation(since: since)
+      workers.change(id) { $0.setHesitation(since: since) }
       beginCheck = min(beginCheck ?? .infinity, since + beginTimeout)
     }
     return hesitant

@@ -61,10 +61,9 @@ struct WorkerHand: Codable {
     if alone { isAlone = true }
   }
 
-  mutating func begin(_ job: JobKey) { begun.insert(job) }
-
   /// It has said what it begins.
-  mutating func noteBegin(now: Double) {
+  mutating func begin(_ jobs: [JobKey], now: Double) {
+    begun.formUnion(jobs)
     if begun.isEmpty { return }
     begunAt = now
     hesitatesSince = nil

@@ -81,7 +81,7 @@ final class JobExplanations {
   }
 
   private func hasWorker(for kind: String) -> Bool {
-    core.coordinator.hands.workers.values.contains { $0.kinds.contains(kind) }
+    core.coordinator.hands.workers.all.values.contains { $0.kinds.contains(kind) }
   }
 }
 

@@ -45,7 +45,8 @@ final class WALCheckpoints {
       return
     }
     // A running job may write at any time, and reports that only at its end.
-    let mayBeWritten = !inPause || core.coordinator.hands.workers.values.contains { !$0.begun.isEmpty }
+    let hands = core.coordinator.hands.workers
+    let mayBeWritten = !inPause || hands.busy.contains { hands[$0]?.begun.isEmpty == false }
     core.source.checkpoint(mayBeWritten ? .whileWriting : .inPause, ticket: nil)
     if mayBeWritten { checkpoint(after: Self.pause, inPause: true) }
   }

@@ -45,9 +45,8 @@ final class HeartbeatTimer {
 
   private func checkWorkers() {
     timer = nil
-    let busy = supervisor.workers.values.filter { worker in
-      worker.plugin.description.heartbeat == true && core.coordinator.hands.workers[worker.id]?.held.isEmpty == false
-        && (worker.life.phase == .up || worker.life.phase == .draining)
+    let busy = core.coordinator.hands.workers.busy.compactMap { supervisor.workers[$0] }.filter { worker in
+      worker.plugin.description.heartbeat == true && (worker.life.phase == .up || worker.life.phase == .draining)
     }
     let check = heartbeat.check(
       busy.sorted { $0.id.number < $1.id.number }.map { ($0.id, sockets.hasSpoken($0.id)) })
