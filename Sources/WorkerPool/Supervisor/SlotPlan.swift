@@ -31,7 +31,7 @@ enum SlotPlan {
     var busy = 0
     /// Processes that there are.
     var current = 0
-    /// Seconds since the oldest of them came up.
+    /// Seconds since its process came up, where it has only one: the last process of a plugin has a turn.
     var age = 0.0
     /// Seconds since it had a job in hand, and since it had a process.
     var idle = Double.infinity

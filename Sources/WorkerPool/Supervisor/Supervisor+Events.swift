@@ -52,7 +52,7 @@ extension Supervisor {
   /// Carries out the effects of an event. When the process is gone, its slot is free for another one.
   func apply(_ event: WorkerLife.Event, to worker: WorkerProcess) {
     let wasThere = worker.life.state != .gone
-    for effect in worker.life.handle(event) { perform(effect, worker) }
+    for effect in worker.handle(event, in: &workers) { perform(effect, worker) }
     guard wasThere, worker.life.state == .gone else { return }
     rebalance()
     finishStopIfEmpty()
@@ -126,7 +126,7 @@ extension Supervisor {
   /// Forgets a worker that has no process. If one comes into being, it is killed.
   private func forget(_ worker: WorkerProcess) {
     loop.timers.cancel(worker.deadline)
-    workers[worker.id] = nil
+    workers.remove(worker)
     worker.process = nil
     leaveMemoryGroup(of: worker)
   }
@@ -137,7 +137,7 @@ extension Supervisor {
   private func bury(_ worker: WorkerProcess, _ death: Death, _ ending: WorkerLife.Ending) {
     loop.timers.cancel(worker.deadline)
     tellOmittedLines(of: worker)
-    workers[worker.id] = nil
+    workers.remove(worker)
     tryShortPlugins()
     orphans?.end()
     leaveMemoryGroup(of: worker)

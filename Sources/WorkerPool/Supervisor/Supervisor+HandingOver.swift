@@ -25,7 +25,7 @@ extension Supervisor {
       if !worker.life.canBeHandedOver || worker.breach != nil || worker.process?.handed == nil {
         return "\(worker.name) is \(worker.life.phase.rawValue)"
       }
-      if worker.life.state == .draining, delegate?.isBusy(worker.id) != true {
+      if worker.life.state == .draining, delegate?.busyWorkers.contains(worker.id) != true {
         return "\(worker.name) is about to exit"
       }
     }
@@ -41,7 +41,7 @@ extension Supervisor {
     let worker = WorkerProcess(handed, plugin, helloTimeout: configuration.helloTimeout)
     worker.process = try ChildProcess(
       handed.child, loop: loop, starter: starter, onLine: lineListener(of: worker), onDeath: deathListener(of: worker))
-    workers[worker.id] = worker
+    workers.add(worker)
     lastNumber = max(lastNumber, worker.id.number)
   }
 }

@@ -32,7 +32,7 @@ extension Supervisor {
   /// Plugins whose jobs can be run: those that can be started, and those that still have a process.
   var usablePlugins: [Plugin] {
     plugins.filter { plugin in
-      failures[plugin.name] == nil || !workers.staying(of: plugin.name).isEmpty
+      failures[plugin.name] == nil || workers.stayingCount(of: plugin.name) > 0
     }
   }
 
@@ -106,7 +106,7 @@ extension Supervisor {
     for worker in workers.values {
       guard let plugin = news.plugins.first(where: { $0.name == worker.plugin.name }) else { continue }
       // Its processes stay, unless the plugin has changed since the program before this one found it.
-      if !adoptedPlugins.contains(plugin.name) || worker.plugin != plugin { worker.isOutdated = true }
+      if !adoptedPlugins.contains(plugin.name) || worker.plugin != plugin { worker.becameOutdated(in: &workers) }
     }
     adoptedPlugins.subtract(news.plugins.map(\.name))
     drainForgotten()

@@ -18,9 +18,9 @@ extension Supervisor {
   /// Drains retiring processes that have a replacement, and retires the next outdated one: one at a time, so that jobs
   /// go on being done, and nothing is lost when the new executable does not start.
   func retireOutdated(_ plugin: Plugin, target: Int) {
-    guard workers.values.contains(where: { $0.life.hasGivenSlotAway || $0.isOutdated }) else { return }
+    guard workers.mustReplace(of: plugin.name) else { return }
     var retiring = workers.retiring(of: plugin.name)
-    let fresh = workers.staying(of: plugin.name).count { $0.life.state == .up }
+    let fresh = workers.upCount(of: plugin.name)
     while !retiring.isEmpty, fresh + retiring.count > target { apply(.drain, to: retiring.removeFirst()) }
     let staying = workers.staying(of: plugin.name)
     guard retiring.isEmpty, !staying.contains(where: { $0.life.state != .up && !$0.isOutdated }) else { return }

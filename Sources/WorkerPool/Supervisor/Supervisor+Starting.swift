@@ -22,7 +22,7 @@ extension Supervisor {
       { @Sendable [path = plugin.path, needs = plugin.description.needs] in confinement.bounds(of: path, needs: needs) }
     }
     do throws(SystemCallError) {
-      try OpenFileLimit.requireRoomForStart(others: workers.count(in: [.spawning]))
+      try OpenFileLimit.requireRoomForStart(others: workers.spawningCount)
       let ends = try UnixSocket.pair()
       worker.connection = ends.near
       worker.process = try ChildProcess(
@@ -36,7 +36,7 @@ extension Supervisor {
       leaveMemoryGroup(of: worker)
       return couldNotSpawn(plugin, error)
     }
-    workers[id] = worker
+    workers.add(worker)
     setDeadline(of: worker, .hello)
   }
 
@@ -95,7 +95,7 @@ extension Supervisor {
   /// plugin has all its processes again, and one process is tried now and then for all that are missing.
   func isShort(_ name: String, _ failure: StartFailure) {
     if shortages[name]?.failure != failure {
-      let count = workers.staying(of: name).count
+      let count = workers.stayingCount(of: name)
       let consequence = "the pool goes on with \(count == 0 ? "none" : "\(count)") of its processes, and tries again"
       log(.trouble, "plugin \(name) cannot be started now: \(failure); \(consequence)", .plugin(name))
     }
@@ -122,10 +122,10 @@ extension Supervisor {
   /// The plugin may have all its processes again.
   func endShortage(of name: String, target: Int) {
     guard shortages[name]?.isPausing == false else { return }
-    let staying = workers.staying(of: name)
-    guard staying.count >= target, staying.allSatisfy({ $0.life.state == .up }) else { return }
+    let count = workers.stayingCount(of: name)
+    guard count >= target, count == workers.upCount(of: name) else { return }
     shortages[name] = nil
-    log(.note, "plugin \(name) has all its processes again (\(staying.count))", .plugin(name))
+    log(.note, "plugin \(name) has all its processes again (\(count))", .plugin(name))
   }
 
   /// Whether slots of the plugin stay empty for a while.

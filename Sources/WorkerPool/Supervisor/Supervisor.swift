@@ -7,8 +7,8 @@ import WorkerProtocol
 protocol SupervisorDelegate: AnyObject {
   /// Jobs that would begin now if there were a process for each, for each plugin's name.
   func demand() -> [String: Int]
-  /// Whether the worker holds jobs.
-  func isBusy(_ id: WorkerID) -> Bool
+  /// The workers that hold jobs.
+  var busyWorkers: Set<WorkerID> { get }
   /// The worker's job, for the log beside its output; `nil` when it does nothing.
   func work(of id: WorkerID) -> String?
   /// Takes a line of the worker's standard error that is neither logged nor kept for its obituary; false for others.
@@ -129,11 +129,15 @@ final class Supervisor {
   func rebalance() {
     guard !stopping, !isHeld, let delegate else { return }
     let demands = delegate.demand()
-    let states = plugins.filter { failures[$0.name] == nil || !workers.staying(of: $0.name).isEmpty }
-      .map { state(of: $0, demand: demands[$0.name] ?? 0) }
+    // This runs for each job: idle processes are counted by the table, and not visited.
+    var busy: [String: Int] = [:]
+    for worker in delegate.busyWorkers.lazy.compactMap({ self.workers[$0] }) where workers.holdsSlot(worker) {
+      busy[worker.plugin.name, default: 0] += 1
+    }
+    let states = plugins.filter { failures[$0.name] == nil || workers.stayingCount(of: $0.name) > 0 }
+      .map { state(of: $0, demand: demands[$0.name] ?? 0, busy: busy[$0.name] ?? 0) }
     // A process that finishes because there are too many takes no slot from those that stay.
-    let stay = workers.values.count { $0.life.isStaying }
-    let total = min(configuration.workers, max(configuration.workers - finishingForLong, stay))
+    let total = min(configuration.workers, max(configuration.workers - finishingForLong, workers.stayingCount))
     let plan = SlotPlan.targets(total: total, plugins: states)
     if rebalanceTimer == nil, SlotPlan.changesWithTime(total: configuration.workers, states) {
       rebalanceTimer = loop.timers.after(Self.rebalanceInterval) { [weak self] in
@@ -155,32 +159,27 @@ final class Supervisor {
   }
 
   /// Whether a process of the plugin takes jobs.
-  func hasProcessUp(of plugin: String) -> Bool { workers.staying(of: plugin).contains { $0.life.state == .up } }
+  func hasProcessUp(of plugin: String) -> Bool { workers.upCount(of: plugin) > 0 }
 
   /// Ends processes of a plugin: idle ones first, then those that have not come up yet.
   private func leave(_ workers: [WorkerProcess], _ count: Int) {
+    let busy = delegate?.busyWorkers ?? []
     func need(_ worker: WorkerProcess) -> Int {
-      delegate?.isBusy(worker.id) == true ? 2 : worker.life.phase == .starting ? 1 : 0
+      busy.contains(worker.id) ? 2 : worker.life.phase == .starting ? 1 : 0
     }
     for worker in workers.sorted(by: { need($0) < need($1) }).prefix(count) { apply(.drain, to: worker) }
   }
 
   /// A plugin as the plan sees it.
-  private func state(of plugin: Plugin, demand: Int) -> SlotPlan.Plugin {
+  ///
+  /// - Parameter busy: how many of the processes that hold its slots hold jobs.
+  private func state(of plugin: Plugin, demand: Int, busy: Int) -> SlotPlan.Plugin {
     let now = Clock.now
-    var (staying, current, busy, age) = (0, 0, 0, 0.0)
-    // One pass: this runs for each job, over a thousand workers.
-    for worker in workers.values where worker.plugin.name == plugin.name {
-      if worker.life.isStaying {
-        staying += 1
-      } else if worker.life.state != .retiring || workers.successor(of: worker) != nil {
-        // A retiring process holds its slot until its successor has it.
-        continue
-      }
-      current += 1
-      if delegate?.isBusy(worker.id) == true { busy += 1 }
-      if let upSince = worker.upSince { age = max(age, now - upSince) }
-    }
+    let staying = workers.stayingCount(of: plugin.name)
+    let retiring = workers.retiring(of: plugin.name).filter(workers.holdsSlot)
+    let current = staying + retiring.count
+    let only = current == 1 ? retiring.first ?? workers.staying(of: plugin.name).first : nil
+    let age = only?.upSince.map { now - $0 } ?? 0
     let seen = SlotPlan.Plugin(
       name: plugin.name, fixed: configuration.fixedWorkers[plugin.name], demand: demand, busy: busy, current: current,
       age: age, canStart: failures[plugin.name] == nil, isDelayed: isDelayed(plugin.name) && staying == 0)
@@ -190,7 +189,7 @@ final class Supervisor {
   /// Processes that have had a turn's time to finish what they have in hand: their slots are not free soon. The slot of
   /// one that was replaced belongs to its successor.
   private var finishingForLong: Int {
-    workers.values.count { worker in
+    workers.leaving.count { worker in
       configuration.fixedWorkers[worker.plugin.name] == nil && !worker.life.hasGivenSlotAway
         && worker.drainingSince.map { Clock.now - $0 >= SlotPlan.turn } == true
     }
@@ -203,17 +202,16 @@ final class Supervisor {
     let neededStarts = missing - (delayedStarts[plugin.name] ?? 0)
     guard neededStarts > 0 else { return }
     let fixed = configuration.fixedWorkers[plugin.name]
-    let occupied = workers.occupied { worker in
-      fixed == nil ? configuration.fixedWorkers[worker.plugin.name] == nil : worker.plugin.name == plugin.name
+    let occupied = workers.occupied { name in
+      fixed == nil ? configuration.fixedWorkers[name] == nil : name == plugin.name
     }
     // Plugins that cannot start reserve no slots.
     let reserved = plugins.reduce(0) { sum, plugin in
       sum + (failures[plugin.name] == nil ? configuration.fixedWorkers[plugin.name] ?? 0 : 0)
     }
     let limit = fixed ?? max(0, configuration.workers - reserved)
-    let staying = workers.staying(of: plugin.name)
-    let arrived = staying.count { $0.life.state == .up }
-    let room = StartPace.room(arriving: staying.count - arrived, arrived: arrived)
+    let arrived = workers.upCount(of: plugin.name)
+    let room = StartPace.room(arriving: workers.stayingCount(of: plugin.name) - arrived, arrived: arrived)
     for _ in 0..<max(0, min(neededStarts, limit - occupied, room)) where shortages[plugin.name]?.isPausing != true {
       start(plugin)
     }

@@ -38,6 +38,15 @@ struct WorkerLife: Equatable, Sendable {
     case killed
     /// There is no process any more.
     case gone
+
+    /// Whether a process counts for its plugin's slots. One that was killed for its silence does: the next process is
+    /// started when it is known how this one ended.
+    var isStaying: Bool {
+      switch self {
+      case .spawning, .greeting, .silent, .up: true
+      default: false
+      }
+    }
   }
 
   /// Seconds that a process has to say hello.
@@ -63,14 +72,8 @@ struct WorkerLife: Equatable, Sendable {
   /// pass within seconds.
   var canBeHandedOver: Bool { [.up, .retiring, .draining].contains(state) }
 
-  /// Whether it counts for its plugin's slots. One that was killed for its silence does: the next process is started
-  /// when it is known how this one ended.
-  var isStaying: Bool {
-    switch state {
-    case .spawning, .greeting, .silent, .up: true
-    default: false
-    }
-  }
+  /// Whether it counts for its plugin's slots.
+  var isStaying: Bool { state.isStaying }
 
   /// What a status shows of it.
   var phase: Phase {

@@ -10,8 +10,9 @@ final class WorkerProcess {
   let id: WorkerID
   let plugin: Plugin
   let startedAt: Double
-  /// How far it has come.
-  var life: WorkerLife
+  /// How far it has come, and whether it was started before plugins were reloaded: ``WorkerTable`` sorts by both.
+  private(set) var life: WorkerLife
+  private(set) var isOutdated = false
   /// When it said hello, and when it was told to finish; monotonic seconds, as `startedAt`.
   var upSince: Double?
   var drainingSince: Double?
@@ -24,8 +25,6 @@ final class WorkerProcess {
   var memoryCheckedAt = 0.0
   /// The retiring process whose slot it takes over.
   var replaces: WorkerID?
-  /// It was started before plugins were reloaded.
-  var isOutdated = false
   /// How much of its output is logged.
   var outputAllowance = OutputAllowance()
   var lastLines: [String] = []
@@ -69,6 +68,14 @@ final class WorkerProcess {
       startedAt: startedAt, upSince: upSince, drainingSince: drainingSince, hasWorked: hasWorked, jobsDone: jobsDone,
       jobLimit: jobLimit, replaces: replaces, isOutdated: isOutdated, lastLines: lastLines, memoryGroup: memoryGroup)
   }
+
+  /// Goes on to the next state; returns what the supervisor does about it.
+  func handle(_ event: WorkerLife.Event, in table: inout WorkerTable) -> [WorkerLife.Effect] {
+    table.change(self) { life.handle(event) }
+  }
+
+  /// Its plugin was reloaded.
+  func becameOutdated(in table: inout WorkerTable) { table.change(self) { isOutdated = true } }
 
   var pid: Int32 { process?.pid ?? 0 }
 

@@ -328,7 +328,7 @@ import WorkerProtocol
 /// A delegate without jobs.
 private final class NobodyWaits: SupervisorDelegate {
   func demand() -> [String: Int] { [:] }
-  func isBusy(_ id: WorkerID) -> Bool { false }
+  var busyWorkers: Set<WorkerID> { [] }
   func work(of id: WorkerID) -> String? { nil }
   func takes(_ line: String, of id: WorkerID) -> Bool { false }
   func nothingCanBeStarted() {}

@@ -57,7 +57,7 @@ private final class HangsWhenFound: SupervisorDelegate {
 
   func supervisorStopped() { isStopped = true }
   func demand() -> [String: Int] { [:] }
-  func isBusy(_ id: WorkerID) -> Bool { false }
+  var busyWorkers: Set<WorkerID> { [] }
   func work(of id: WorkerID) -> String? { nil }
   func takes(_ line: String, of id: WorkerID) -> Bool { false }
   func connect(_ id: WorkerID, _ connection: Connection) {}

@@ -111,7 +111,7 @@ extension WorkerService: SupervisorDelegate {
     return up.isEmpty ? names : up
   }
 
-  func isBusy(_ id: WorkerID) -> Bool { core.coordinator.hands.workers[id]?.held.isEmpty == false }
+  var busyWorkers: Set<WorkerID> { core.coordinator.hands.workers.busy }
 
   func work(of id: WorkerID) -> String? {
     guard let begun = core.coordinator.hands.workers[id]?.begun, let first = begun.first else { return nil }
