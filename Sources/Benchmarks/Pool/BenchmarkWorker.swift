@@ -40,6 +40,34 @@ struct NoOperation: BenchmarkKind {
   }
 }
 
+/// The pipe into which jobs of ``NoOperation`` write the times of their starts.
+final class StartPipe {
+  let path: String
+  private let descriptor: Int32
+
+  /// Makes the pipe in a directory.
+  init(in directory: String) {
+    path = directory + "/pipe"
+    mkfifo(path, 0o600)
+    descriptor = open(path, O_RDWR | O_CLOEXEC)
+  }
+
+  deinit { close(descriptor) }
+
+  /// The time at which the next job started, in seconds since boot.
+  func next() -> Double {
+    var time = 0.0
+    _ = read(descriptor, &time, MemoryLayout<Double>.size)
+    return time
+  }
+
+  /// Whether ``next()`` has an answer within this time.
+  func wait(milliseconds: Int32) -> Bool {
+    var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&ready, 1, milliseconds) == 1
+  }
+}
+
 /// Changes one attribute of each of its objects.
 struct ChangingPerson: BenchmarkKind {
   static let kind = "change"

@@ -82,7 +82,7 @@ final class BenchmarkPool {
   let directory: URL
   let store: JobStore
   let client: StatusClient
-  private let pipe: Int32
+  private let pipe: StartPipe
   private let ended = DispatchSemaphore(value: 0)
 
   /// - Parameter people: the file of the app's store, which stays; nil for an empty one.
@@ -97,9 +97,7 @@ final class BenchmarkPool {
     guard let loaded = NSManagedObjectModel(contentsOf: model) else { fatalError("The model above is good.") }
     store = try JobStore(url: url, model: loaded, options: [NSSQLitePragmasOption: ["wal_autocheckpoint": "0"]])
 
-    let pipePath = directory.path + "/pipe"
-    mkfifo(pipePath, 0o600)
-    pipe = open(pipePath, O_RDWR | O_CLOEXEC)
+    pipe = StartPipe(in: directory.path)
     var configuration = PoolConfiguration(
       store: url.path, model: model.path, queue: directory.path + "/queue", workers: workers,
       pluginDirectories: [directory.path + "/plugins"])
@@ -107,7 +105,7 @@ final class BenchmarkPool {
     // All finished jobs stay in the store, because they are counted.
     configuration.retention.count = nil
     configuration.log = .silent
-    configuration.extraEnvironment = [NoOperation.pipeVariable: pipePath]
+    configuration.extraEnvironment = [NoOperation.pipeVariable: pipe.path]
     let ended = ended
     let thread = Thread { [configuration] in
       do {
@@ -144,7 +142,6 @@ final class BenchmarkPool {
   }
 
   deinit {
-    close(pipe)
     // A directory that stays is a temporary one.
     try? FileManager.default.removeItem(at: directory)
   }
@@ -182,17 +179,10 @@ final class BenchmarkPool {
   }
 
   /// The time at which the next ``mark`` starts, in seconds since boot.
-  func nextMark() -> Double {
-    var time = 0.0
-    _ = read(pipe, &time, MemoryLayout<Double>.size)
-    return time
-  }
+  func nextMark() -> Double { pipe.next() }
 
   /// Whether ``nextMark()`` has an answer within this time.
-  func waitForMark(milliseconds: Int32) -> Bool {
-    var ready = pollfd(fd: pipe, events: Int16(POLLIN), revents: 0)
-    return poll(&ready, 1, milliseconds) == 1
-  }
+  func waitForMark(milliseconds: Int32) -> Bool { pipe.wait(milliseconds: milliseconds) }
 
   /// The number of jobs of the kind that succeeded at their first attempt.
   func succeeded(kind: String = NoOperation.kind) throws -> Int {

@@ -13,6 +13,7 @@ final class PoolProcess {
   /// The process IDs of the workers.
   let workers: [Int32]
   let client: StatusClient
+  let starts: StartPipe
   private let directory: URL
   private let process = Process()
 
@@ -29,11 +30,13 @@ final class PoolProcess {
     try Data(text.utf8).write(to: model.appendingPathComponent("contents"))
     try FileManager.default.createSymbolicLink(
       atPath: directory.path + "/plugins/worker-bench", withDestinationPath: PoolConfiguration.executablePath)
+    starts = StartPipe(in: directory.path)
     queue = directory.path + "/queue"
     store = directory.path + "/app.sqlite"
     process.executableURL = URL(fileURLWithPath: PoolConfiguration.executablePath)
     process.environment = ProcessInfo.processInfo.environment.merging(
-      [Self.variable: "\(count) \(directory.path)"], uniquingKeysWith: { $1 })
+      [Self.variable: "\(count) \(directory.path)", NoOperation.pipeVariable: starts.path],
+      uniquingKeysWith: { $1 })
     process.standardError = FileHandle.nullDevice
     try process.run()
     (client, workers) = Self.connect(queue, workers: count)
@@ -50,6 +53,7 @@ final class PoolProcess {
       store: directory + "/app.sqlite", model: directory + "/Empty.xcdatamodel", queue: directory + "/queue",
       workers: workers, pluginDirectories: [directory + "/plugins"])
     configuration.log = .silent
+    configuration.extraEnvironment = ProcessInfo.processInfo.environment.filter { $0.key == NoOperation.pipeVariable }
     exit(try Pool.run(configuration))
   }
 
