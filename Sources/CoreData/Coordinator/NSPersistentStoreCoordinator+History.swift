@@ -71,9 +71,9 @@ extension NSPersistentStoreCoordinator {
         "A history request fetches transactions or changes, not \(name): begin with "
           + "NSPersistentHistoryTransaction.fetchRequest or NSPersistentHistoryChange.fetchRequest.")
     }
+    let returnsChanges = request.resultType != .transactionsOnly && request.resultType != .statusOnly
     let query = HistoryQuery(
-      place: request.place,
-      includesChanges: request.resultType != .transactionsOnly && request.resultType != .statusOnly || asksForChanges,
+      place: request.place, includesChanges: returnsChanges || asksForChanges || request.fetchRequest.readsChanges,
       changesAreAlone: request.resultType == .changesOnly)
     var transactions = try stores.flatMap { try $0.history(query) }
     if stores.count > 1 { transactions.sort { $0.timestamp < $1.timestamp } }
@@ -96,7 +96,11 @@ extension NSPersistentStoreCoordinator {
     case .statusOnly: return true
     case .objectIDs: return Array(changes.map(\.changedObjectID))
     case .count: return changes.count
-    case .transactionsOnly, .transactionsAndChanges: return transactions
+    case .transactionsAndChanges: return transactions
+    case .transactionsOnly:
+      // A fetch request may have needed them to choose the transactions.
+      for transaction in transactions { transaction.changes = nil }
+      return transactions
     case .changesOnly:
       let allChanges = Array(changes)
       // Each change holds its transaction now, so the transaction must not hold its changes.
@@ -118,6 +122,17 @@ extension NSPersistentStoreCoordinator {
       count += try store.deleteHistory(before: request.place)
     }
     return NSPersistentHistoryResult(request.resultType == .count ? count : true, request.resultType)
+  }
+}
+
+extension NSFetchRequest<any NSFetchRequestResult>? {
+  /// Whether the predicate or the order of a request about transactions needs their changes: `ANY changes.changeType`.
+  fileprivate var readsChanges: Bool {
+    guard let fetch = self else { return false }
+    var keys = NamedKeys()
+    if let predicate = fetch.predicate { keys.add(predicate) }
+    for descriptor in fetch.sortDescriptors ?? [] { keys.add(path: descriptor.key ?? "") }
+    return keys.names.contains("changes")
   }
 }
 

@@ -288,7 +288,8 @@ public enum NSPersistentHistoryResultType: Int, Sendable {
   case count = 2
   /// `[NSPersistentHistoryTransaction]` whose `changes` are nil.
   ///
-  /// One query of one table: who saved, and when.
+  /// One query of one table: who saved, and when. A fetch request about changes, or one whose predicate names them,
+  /// chooses among the transactions; then the changes are read too.
   case transactionsOnly = 3
   /// `[NSPersistentHistoryChange]`.
   ///

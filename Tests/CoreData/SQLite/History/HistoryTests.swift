@@ -293,6 +293,27 @@ import Testing
     expectError(134070) { try fetch(store, wrong) }
   }
 
+  @Test func transactionsChosenByTheirChangesComeWithoutThem() throws {
+    let store = try TemporaryStore(options: Self.tracked)
+    try store.save { $0.make("Tag", ["label": "a"]) }
+    try store.save { $0.make("Author", ["name": "Ada"]) }
+    try store.save { context in for tag in try context.all("Tag") { context.delete(tag) } }
+    let deletion = NSPersistentHistoryChangeType.delete.rawValue
+    let ofDeletions = try #require(NSPersistentHistoryChange.fetchRequest)
+    ofDeletions.predicate = NSPredicate(format: "changeType == %d", deletion)
+    let withDeletions = try #require(NSPersistentHistoryTransaction.fetchRequest)
+    withDeletions.predicate = NSPredicate(format: "ANY changes.changeType == %d", deletion)
+    for fetchRequest in [ofDeletions, withDeletions] {
+      let request = NSPersistentHistoryChangeRequest.fetchHistory(withFetch: fetchRequest)
+      request.resultType = .transactionsOnly
+      let transactions = try #require(try fetch(store, request) as? [NSPersistentHistoryTransaction])
+      #expect(transactions.map(\.transactionNumber) == [3] && transactions.allSatisfy { $0.changes == nil })
+      request.resultType = .transactionsAndChanges
+      let whole = try #require(try fetch(store, request) as? [NSPersistentHistoryTransaction])
+      #expect(whole.map { $0.changes?.map(\.changeType) } == [[.delete]])
+    }
+  }
+
   /// A name is that of an entity of the model, and none of those is in the history.
   @Test func aFetchRequestOfAnEntityByNameIsRefused() throws {
     let store = try TemporaryStore(options: Self.tracked)
