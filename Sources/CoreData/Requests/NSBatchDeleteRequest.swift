@@ -37,8 +37,8 @@
 open class NSBatchDeleteRequest: NSPersistentStoreRequest {
   final let settings: FetchSettings
 
-  /// The fetch that finds the rows, as a copy. Its entity, predicate, sort descriptors, limit, offset and
-  /// `includesSubentities` count.
+  /// The fetch that finds the rows, as a copy. Its entity, predicate, sort descriptors, limit, offset,
+  /// `includesSubentities` and `affectedStores` count.
   ///
   /// Changing the copy has no effect on the deletion.
   ///
@@ -69,9 +69,9 @@ open class NSBatchDeleteRequest: NSPersistentStoreRequest {
   /// Deletes what a fetch request finds. It is generic because without Objective-C a request of one result type cannot
   /// be cast to another.
   ///
-  /// Its settings are copied at once. `resultType`, batches, prefetching and `affectedStores` of the fetch have no
-  /// effect: set the `affectedStores` of this request, or the rows of all stores are deleted. The limit holds for each
-  /// store.
+  /// Its settings are copied at once. `resultType`, batches and prefetching of the fetch have no effect. Rows are
+  /// deleted in the stores that both the fetch's `affectedStores` and those of this request name; nil names all. The
+  /// limit holds for each store.
   ///
   /// - Parameter fetch: which rows to delete. Without a predicate all rows of the entity and its subentities.
   ///

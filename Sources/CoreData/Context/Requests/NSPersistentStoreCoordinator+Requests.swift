@@ -89,7 +89,9 @@ extension NSPersistentStoreCoordinator {
     let entity = try entity(settings.entity, settings.entityName ?? "")
     let fetch = RowFetch(settings, of: entity)
     var rows = BatchResult()
-    for store in try stores(for: request, entity) { rows += try store.delete(fetch, by: ChangeOrigin(context)) }
+    for store in try stores(for: request, entity, fetchedFrom: settings.affectedStores) {
+      rows += try store.delete(fetch, by: ChangeOrigin(context))
+    }
     return NSBatchDeleteResult(rows, request.resultType)
   }
 
@@ -103,10 +105,15 @@ extension NSPersistentStoreCoordinator {
   ///
   /// A store that cannot take the request makes it fail, instead of being left out: a deletion that misses a store
   /// would be taken for done.
+  ///
+  /// - Parameter fetched: the `affectedStores` of the fetch that finds the rows: no other store has rows that it finds.
   private func stores(
-    for request: NSPersistentStoreRequest, _ entity: NSEntityDescription
+    for request: NSPersistentStoreRequest, _ entity: NSEntityDescription,
+    fetchedFrom fetched: [NSPersistentStore]? = nil
   ) throws -> [any BatchStore] {
-    let holding = objectStores(among: request.affectedStores).filter { $0.holds(entity) }
+    let holding = objectStores(among: request.affectedStores).filter { store in
+      store.holds(entity) && fetched?.contains { $0 === store } ?? true
+    }
     let stores = try holding.map { store in
       if let store = store as? any BatchStore { return store }
       throw CoreDataErrors.error(

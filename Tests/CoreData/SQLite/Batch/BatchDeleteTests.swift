@@ -48,6 +48,61 @@ import Testing
     try #expect(titles(store) == ["1", "2", "3", "6"])
   }
 
+  @Test func onlyRowsOfTheStoresOfFetchAndRequestAreDeleted() throws {
+    // Given two files with two books each, and a store that takes no batch requests.
+    let store = try books(2)
+    let coordinator = store.coordinator
+    let first = coordinator.persistentStores[0]
+    let second = try coordinator.addPersistentStore(
+      type: .sqlite, at: store.folder.appendingPathComponent("second.sqlite"))
+    try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil)
+    try store.save { context in
+      for title in ["3", "4"] { context.assign(context.make("Book", ["title": title]), to: second) }
+    }
+    func deleted(_ ofFetch: [NSPersistentStore]?, _ ofRequest: [NSPersistentStore]?) throws -> [String?] {
+      let fetch = NSFetchRequest<NSManagedObject>(entityName: "Book")
+      fetch.affectedStores = ofFetch
+      fetch.sortDescriptors = [NSSortDescriptor(key: "title", ascending: true)]
+      fetch.fetchLimit = 1
+      let titles = try store.read { context in
+        try Dictionary(uniqueKeysWithValues: context.all("Book").map { ($0.objectID, $0.text("title")) })
+      }
+      let request = NSBatchDeleteRequest(fetchRequest: fetch)
+      request.affectedStores = ofRequest
+      request.resultType = .resultTypeObjectIDs
+      let ids = try #require(try execute(request, store) as? [NSManagedObjectID])
+      return ids.compactMap { titles[$0] }
+    }
+    // Then one is deleted in each store that both name.
+    try #expect(deleted([second], nil) == ["3"])
+    try #expect(deleted(nil, [first]) == ["1"])
+    try #expect(deleted([first], [second]) == [])
+    try #expect(deleted([second], [first, second]) == ["4"])
+    try #expect(titles(store) == ["2"])
+    // And a store that takes none makes the request fail only if it is asked.
+    expectError(NSPersistentStoreUnsupportedRequestTypeError) { try deleted(nil, nil) }
+    try #expect(titles(store) == ["2"])
+  }
+
+  @Test func insertionsAndUpdatesAreMadeInTheStoresOfTheirRequests() throws {
+    let store = try books(1)
+    let second = try store.coordinator.addPersistentStore(
+      type: .sqlite, at: store.folder.appendingPathComponent("second.sqlite"))
+    try store.read { context in
+      let insertion = NSBatchInsertRequest(entityName: "Book", objects: [["title": "2"]])
+      insertion.affectedStores = [second]
+      try context.execute(insertion)
+      let update = NSBatchUpdateRequest(entityName: "Book")
+      update.propertiesToUpdate = ["pages": 9]
+      update.affectedStores = [second]
+      update.resultType = .updatedObjectsCountResultType
+      try #expect((context.execute(update) as? NSBatchUpdateResult)?.result as? Int == 1)
+      let books = try context.all("Book", sort: "title")
+      #expect(books.map { $0.value(forKey: "pages") as? Int } == [1, 9])
+      #expect(books.map(\.objectID.persistentStore) == [store.coordinator.persistentStores[0], second])
+    }
+  }
+
   @Test func theIDsOfTheResultFeedAMerge() throws {
     let store = try books(3)
     let context = store.context()
