@@ -18,8 +18,9 @@ extension NSPersistentStoreCoordinator {
   /// name is forgotten.
   ///
   /// It waits for a running writer of a SQLite file, and throws 134090 after `NSPersistentStoreTimeoutOption`. If there
-  /// is no file, it creates an empty one for a SQLite store, and does nothing else. Stores in the same file under
-  /// another `NSPersistentStoreTablePrefixOption` are destroyed too. History and metadata go with the rows.
+  /// is no file any more, the store is removed from this coordinator all the same, what a SQLite store had beside the
+  /// file goes, and an empty file takes its place. Stores in the same file under another
+  /// `NSPersistentStoreTablePrefixOption` are destroyed too. History and metadata go with the rows.
   ///
   /// What happens otherwise: if `FileManager` removes the file of an open SQLite store, the processes that have it open
   /// go on writing to a file without a name, and SQLite may apply the old log to a new file of that name.

@@ -107,6 +107,22 @@ import Testing
     #expect(stack.store.identifier != identifier && stack.store.metadata["app"] == nil)
   }
 
+  @Test(arguments: StoreKind.filed)
+  func anOpenStoreWhoseFileIsGoneIsDestroyedAsOneWhoseFileIsThere(kind: StoreKind) throws {
+    let stack = try StoreStack(kind)
+    try stack.perform { try fill($0) }
+    let old = stack.store
+    try FileManager.default.removeItem(at: stack.url)
+    try stack.coordinator.destroyPersistentStore(at: stack.url, ofType: kind.type)
+    #expect(stack.coordinator.persistentStores.isEmpty && old.persistentStoreCoordinator == nil)
+    // The log of the removed file is gone too.
+    let files = try FileManager.default.contentsOfDirectory(atPath: stack.folder.path)
+    #expect(files == (kind == .file ? ["store"] : []))
+    try stack.coordinator.addPersistentStore(ofType: kind.type, configurationName: nil, at: stack.url)
+    #expect(stack.store.identifier != old.identifier)
+    try stack.perform { try #expect($0.all("Book").isEmpty) }
+  }
+
   @Test(arguments: StoreKind.copying)
   func aStoreIsReplacedByAnotherOfItsClass(kind: StoreKind) throws {
     let stack = try StoreStack(kind)

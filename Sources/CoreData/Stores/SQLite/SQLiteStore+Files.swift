@@ -34,9 +34,12 @@ extension SQLiteStore {
       return try closing()
     }
     guard FileManager.default.fileExists(atPath: url.path) else {
+      // Connections that have the removed file open write to its log, which would be taken for the new file's.
+      try closing()
+      for end in ["-wal", "-shm", "-journal"] { unlink(url.realPath + end) }
       // A file of no bytes is an empty database. Programs remove it next, and an error would stop them.
       _ = FileManager.default.createFile(atPath: url.path, contents: nil)
-      return
+      return UnusedFiles(of: url).removeIfPossible()
     }
     try CoreDataErrors.translating("Destroying \(url.path)") {
       let connection = try SQLiteConnection(
