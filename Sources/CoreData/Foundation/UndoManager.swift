@@ -43,6 +43,8 @@ open class UndoManager: NSObject {
     var steps: [Step] = []
     var name = ""
     var isDiscardable = false
+    /// Whether an undo makes the group: it goes onto the stack for redo, even if other groups are open.
+    var redoes = false
   }
 
   /// Outermost first. More than one is open only between calls of `beginUndoGrouping()`.
@@ -111,7 +113,8 @@ open class UndoManager: NSObject {
 
   /// How many groups are open, one inside of the other; 0 for none.
   ///
-  /// In a handler that `undo()` runs it is 1: the group that redoes is open.
+  /// In a handler that `undo()` runs it is 1: the group that redoes is open. In one that `undoNestedGroup()` runs the
+  /// groups around it count too.
   open var groupingLevel: Int { openGroups.count }
 
   /// Whether `undo()` has something to undo.
@@ -167,11 +170,11 @@ open class UndoManager: NSObject {
     let group = openGroups.removeLast()
     if openGroups.isEmpty { isOpenedByEvent = false }
     if !group.steps.isEmpty {
-      if let outer = openGroups.last {
+      if group.redoes {
+        redoStack.append(group)
+      } else if let outer = openGroups.last {
         outer.steps.append(.group(group))
         if outer.name.isEmpty { outer.name = group.name }
-      } else if isUndoing {
-        redoStack.append(group)
       } else {
         undoStack.append(group)
         trim()
@@ -279,24 +282,49 @@ open class UndoManager: NSObject {
     undoNestedGroup()
   }
 
-  /// Undoes the last closed group. If a group is open, that is the group which was closed last inside of it, if it is
-  /// the last step; then it cannot be redone, and no notification but the checkpoint is posted.
+  /// Undoes the last closed group, which may be one inside of an open group. `redo()` redoes it as a group.
   ///
-  /// Use it to undo a part of the open group, and `undo()` in all other cases.
+  /// ```swift
+  /// let manager = UndoManager()
+  /// context.undoManager = manager
+  /// manager.beginUndoGrouping()
+  /// book.title = "Emma"
+  /// manager.beginUndoGrouping()
+  /// book.pages = 474
+  /// manager.endUndoGrouping()
+  /// manager.undoNestedGroup()  // the former number of pages; the title stays
+  /// manager.endUndoGrouping()
+  /// ```
+  ///
+  /// Use it to undo a part of the open group, and `undo()` in all other cases. Without a closed group nothing happens.
+  /// Traps if something was registered in an open group after the last closed one, and inside of an undo or redo.
+  ///
+  /// Source: Apple's documentation of `undoNestedGroup()`.
   open func undoNestedGroup() {
     post(.NSUndoManagerCheckpoint)
     require(!isUndoing && !isRedoing, "undo() was called by what an undo or redo does.")
-    if let outer = openGroups.last {
-      guard case .group(let group)? = outer.steps.last else { return }
-      outer.steps.removeLast()
-      return group.runBackwards()
-    }
-    guard let group = undoStack.popLast() else { return }
+    guard let group = takeLastClosedGroup() else { return }
     post(.NSUndoManagerWillUndoChange)
     isUndoing = true
     reverse(group)
     isUndoing = false
     post(.NSUndoManagerDidUndoChange)
+  }
+
+  /// Takes the group that was closed last from where it is. Open groups without steps do not count.
+  ///
+  /// ```text
+  /// open: [edit A [edit B]]            edit B leaves the open group
+  /// open: [edit A [edit B] change]     traps: the change came after edit B
+  /// open: [ ], undoStack: [edit A]     edit A leaves the stack
+  /// ```
+  private func takeLastClosedGroup() -> Group? {
+    guard let holder = openGroups.last(where: { !$0.steps.isEmpty }) else { return undoStack.popLast() }
+    guard case .group(let group)? = holder.steps.last else {
+      fatalError("undoNestedGroup() was called after a registration in an open group: close the group first.")
+    }
+    holder.steps.removeLast()
+    return group
   }
 
   /// Redoes the last undone group.
@@ -316,9 +344,11 @@ open class UndoManager: NSObject {
   /// Runs a group's steps backwards. The registrations made meanwhile form a group of the same name that does the
   /// opposite.
   ///
-  /// The new group goes onto `redoStack` during an undo, and onto `undoStack` during a redo: see `endUndoGrouping()`.
+  /// The new group goes onto `redoStack` during an undo. During a redo it becomes a step of the open group or, if none
+  /// is open, goes onto `undoStack`: see `endUndoGrouping()`.
   private func reverse(_ group: Group) {
     open()
+    openGroups.last?.redoes = isUndoing
     openGroups.last?.name = group.name
     openGroups.last?.isDiscardable = group.isDiscardable
     group.runBackwards()

@@ -3,7 +3,9 @@ import Testing
 
 /// A number whose changes can be undone.
 private final class Counter {
-  var value = 0
+  var value = 0 { didSet { observe(value) } }
+  /// Called with each new value.
+  var observe: (Int) -> Void = { _ in }
   let manager: UndoManager
 
   init(_ manager: UndoManager) { self.manager = manager }
@@ -61,6 +63,95 @@ private final class Counter {
     manager.undo()
     #expect(counter.value == 0)
     #expect(!manager.canUndo)
+  }
+
+  @Test func anUndoneNestedGroupIsRedoneInsideOfItsOuterOne() {
+    // Given a group inside of an open one.
+    let counter = counter()
+    let manager = counter.manager
+    manager.beginUndoGrouping()
+    counter.set(1)
+    group(counter, 2, 3)
+    let log = NameLog(of: manager)
+    // When it is undone, and redone.
+    manager.undoNestedGroup()
+    let names = log.take().filter { !$0.hasSuffix("Group") }
+    #expect(names == ["Checkpoint", "WillUndoChange", "Checkpoint", "DidUndoChange"])
+    #expect(counter.value == 1 && manager.redoCount == 1 && manager.groupingLevel == 1)
+    manager.redo()
+    #expect(counter.value == 3 && manager.redoCount == 0 && manager.groupingLevel == 1)
+    // Then it is a part of the outer one again.
+    manager.endUndoGrouping()
+    #expect(manager.undoCount == 1)
+    manager.undo()
+    #expect(counter.value == 0 && !manager.canUndo)
+    manager.redo()
+    #expect(counter.value == 3)
+  }
+
+  @Test func aGroupThatWasClosedInsideIsUndoneOnceOnly() {
+    let counter = counter()
+    let manager = counter.manager
+    manager.beginUndoGrouping()
+    counter.set(1)
+    group(counter, 2)
+    manager.undoNestedGroup()
+    manager.endUndoGrouping()
+    // The nested group's undoing is no step of the outer one: it would lead over 2.
+    var values: [Int] = []
+    counter.observe = { values.append($0) }
+    manager.undo()
+    #expect(values == [0])
+    // Redone in the order of their making.
+    manager.redo()
+    manager.redo()
+    #expect(values == [0, 1, 2])
+  }
+
+  @Test func undoNestedGroupUndoesATopLevelGroupIfNothingIsInTheOpenOne() {
+    let counter = counter()
+    let manager = counter.manager
+    group(counter, 1)
+    manager.beginUndoGrouping()
+    manager.beginUndoGrouping()
+    manager.undoNestedGroup()
+    #expect(counter.value == 0 && manager.groupingLevel == 2 && manager.redoCount == 1)
+    manager.undoNestedGroup()
+    #expect(counter.value == 0)
+    manager.endUndoGrouping()
+    manager.endUndoGrouping()
+    manager.redo()
+    #expect(counter.value == 1 && manager.undoCount == 1)
+  }
+
+  @Test func undoInAnOpenGroupClosesItIfItIsTheOnlyOne() {
+    let counter = counter()
+    let manager = counter.manager
+    manager.beginUndoGrouping()
+    counter.set(1)
+    group(counter, 2)
+    counter.set(3)
+    manager.undo()
+    #expect(counter.value == 0 && manager.groupingLevel == 0)
+    manager.redo()
+    #expect(counter.value == 3)
+  }
+
+  @Test func undoingTrapsWhereItsGroupIsNotClear() async {
+    var result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let manager = UndoManager()
+      manager.beginUndoGrouping()
+      manager.beginUndoGrouping()
+      manager.undo()
+    }
+    expectSentence(result, "while 2 groups are open")
+    result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let manager = UndoManager()
+      manager.beginUndoGrouping()
+      manager.registerUndo(withTarget: manager) { _ in }
+      manager.undoNestedGroup()
+    }
+    expectSentence(result, "after a registration in an open group")
   }
 
   @Test func aNewChangeForgetsWhatCouldBeRedone() {

@@ -97,6 +97,27 @@ import Testing
     }
   }
 
+  @Test func aNestedGroupIsUndoneAndRedoneWithoutItsOuterOne() throws {
+    try withLibrary { _, context, library in
+      func values() -> [AnyHashable?] { [library.one.text("title"), library.one.value(forKey: "pages") as? Int] }
+      let manager = try #require(context.undoManager)
+      manager.beginUndoGrouping()
+      library.one.setValue("A", forKey: "title")
+      manager.beginUndoGrouping()
+      library.one.setValue(9, forKey: "pages")
+      manager.endUndoGrouping()
+      manager.undoNestedGroup()
+      #expect(values() == ["A", 7] && manager.canRedo)
+      context.redo()
+      #expect(values() == ["A", 9])
+      manager.endUndoGrouping()
+      context.undo()
+      #expect(values() == ["One", 7])
+      context.redo()
+      #expect(values() == ["A", 9])
+    }
+  }
+
   @Test func anInsertionIsUndoneAndRedoneWithItsValuesAndRelationships() throws {
     try withLibrary { store, context, library in
       let book = context.make("Book", ["title": "Three", "author": library.author])
