@@ -329,8 +329,8 @@ open class NSManagedObjectContext: NSObject, @unchecked Sendable {
   final let turns = QueueTurns()
   /// The only thread that may use a confinement context; nil for contexts with a queue.
   final let confinementThread: Thread?
-  /// Whether the end of an event is being posted: an observer that calls `processPendingChanges()` must not post again
-  /// in the middle.
+  /// Whether an event is ending, or its delete rules are being applied: an observer or an override that calls
+  /// `processPendingChanges()` must not end it in the middle.
   final var isProcessing = false
   /// Whether the end of this turn of the main queue will end the event already.
   final var isEndOfEventScheduled = false

@@ -19,6 +19,49 @@ import Testing
     }
   }
 
+  @Test(arguments: [NSSQLiteStoreType, NSInMemoryStoreType])
+  func aFetchFindsNothingThatFollowsADeletedObject(type: String) throws {
+    let context = try libraryContext(type)
+    try context.performAndWait {
+      let authors = ["Ada", "Bob"].map { context.make("Author", ["name": $0]) }
+      for (title, author) in zip(["One", "Two"], authors) { context.make("Book", ["title": title, "author": author]) }
+      let passport = context.make("Passport", ["number": "7", "holder": authors[0]])
+      try context.save()
+      let log = NotificationLog(context)
+      // When an author is deleted, then a fetch in the same event finds what a count does.
+      context.delete(authors[0])
+      try #expect(context.fetch(books).map { $0.text("title") } == ["Two"])
+      try #expect(context.all("Passport", where: "holder == nil") == [passport])
+      let number = NSFetchRequest<NSNumber>(entityName: "Book")
+      number.resultType = .countResultType
+      try #expect(context.fetch(number) == [1])
+      // The event has not ended by it.
+      #expect(log.names.isEmpty)
+      try #expect(context.count(for: books) == 1)
+      #expect(log.objects(.NSManagedObjectContextObjectsDidChange, NSDeletedObjectsKey).count == 2)
+      // A child sees its parent so.
+      let child = NSManagedObjectContext(concurrencyType: .privateQueueConcurrencyType)
+      child.parent = context
+      context.delete(authors[1])
+      try child.performAndWait { try #expect(child.fetch(books).isEmpty && child.count(for: books) == 0) }
+      #expect(context.deletedObjects.count == 4)
+    }
+  }
+
+  @Test func aFetchLeavesTheRulesThatWaitForTheSave() throws {
+    let context = try libraryContext(NSSQLiteStoreType)
+    try context.performAndWait {
+      context.propagatesDeletesAtEndOfEvent = false
+      let author = context.make("Author", ["name": "Ada"])
+      context.make("Book", ["title": "One", "author": author])
+      try context.save()
+      context.delete(author)
+      try #expect(context.fetch(books).count == 1 && context.count(for: books) == 1)
+      try context.save()
+      try #expect(context.fetch(books).isEmpty)
+    }
+  }
+
   @Test func aSecondDeletionPreparesTheObjectAgain() throws {
     let store = try TemporaryStore(LibraryModel.makeWithClasses())
     try store.read { context in

@@ -1,5 +1,16 @@
 /// Applies delete rules: the effects of a deletion on related objects.
 extension NSManagedObjectContext {
+  /// Applies the delete rules of what was deleted in the event so far, for a fetch: it finds no book of a deleted
+  /// author, as after the event. The event goes on, and observers hear of all of it at its end.
+  ///
+  /// Nothing happens while an event ends, and in a context whose rules wait for the save.
+  final func propagateDeletesOfEvent() {
+    guard propagatesDeletesAtEndOfEvent, !isProcessing else { return }
+    isProcessing = true
+    defer { isProcessing = false }
+    propagateDeletes()
+  }
+
   /// Applies the delete rules of deleted objects until no more objects follow.
   ///
   ///     delete(author)           author

@@ -10,10 +10,11 @@ extension NSManagedObjectContext {
   /// ```
   ///
   /// The stores find the rows; unsaved changes of this context then add and remove results, unless
-  /// `includesPendingChanges` is false. Without sort descriptors the order is undefined. The objects are faults whose
-  /// values the same query has read, so using them costs no further query; an object that the context had before keeps
-  /// the values that it had. Relationships are read at their first use, one query for each object: name them in
-  /// `relationshipKeyPathsForPrefetching` where all will be used.
+  /// `includesPendingChanges` is false. Delete rules of objects that were deleted in this event are applied before
+  /// that, so an object that follows a deleted one is no result. Without sort descriptors the order is undefined. The
+  /// objects are faults whose values the same query has read, so using them costs no further query; an object that the
+  /// context had before keeps the values that it had. Relationships are read at their first use, one query for each
+  /// object: name them in `relationshipKeyPathsForPrefetching` where all will be used.
   ///
   /// It blocks the context's queue while the store reads. `NSAsynchronousFetchRequest` reads on another thread, and a
   /// second context has a queue of its own. A fetch from a SQLite file in WAL mode does not wait for a writer
@@ -290,7 +291,8 @@ extension NSManagedObjectContext {
     return Array(fetch.limit > 0 ? window.prefix(fetch.limit) : window)
   }
 
-  /// Removes results that no longer match, adds those that do now, and sorts again if anything changed.
+  /// Removes results that no longer match, adds those that do now, and sorts again if anything changed. Delete rules of
+  /// the event are applied first.
   ///
   ///     results of the store   unsaved here             corrected
   ///     Emma                   Emma is deleted          Persuasion, if it matches
@@ -299,6 +301,7 @@ extension NSManagedObjectContext {
   private func correct(
     _ results: [NSManagedObject], _ settings: FetchSettings, _ entity: NSEntityDescription
   ) -> [NSManagedObject] {
+    propagateDeletesOfEvent()
     func isOfKind(_ object: NSManagedObject) -> Bool {
       settings.includesSubentities ? object.entity.isKindOf(entity: entity) : object.entity === entity
     }
