@@ -66,11 +66,7 @@ final class MappedMigration {
     let from = NSPersistentStoreCoordinator(managedObjectModel: manager.sourceModel.withoutClasses)
     let to = NSPersistentStoreCoordinator(managedObjectModel: manager.destinationModel.withoutClasses)
     let old = try source.openForMigration(sourceType, from)
-    let isAppending = destination.exists
-    let new =
-      try isAppending
-      ? destination.openToAppend(destinationType, to) : destination.createForMigration(destinationType, to)
-    do {
+    func fill(_ new: any ObjectStore) throws {
       let metadata = NSPersistentStore.programEntries(of: old.metadata ?? [:])
       new.metadata = NSPersistentStore.merging(metadata, into: new.metadata ?? [:])
       let run = MappedMigration(manager, from: from, to: to, cancellation: cancellation)
@@ -80,16 +76,14 @@ final class MappedMigration {
         try run.destinationContext.performAndWait { try run.passes() }
         run.sources = []
       }
-    } catch  where !isAppending {
-      // The migration's error is reported. No program uses the new file yet, so a failure to remove it is ignored.
-      try? to.destroyPersistentStore(at: destination.url, ofType: destinationType, options: destination.options)
-      try? FileManager.default.removeItem(at: destination.url)
-      throw error
+      try to.remove(new)
     }
-    let kind = try NSPersistentStoreCoordinator.storeClass(destinationType, at: destination.url)
-    try to.remove(new)
-    if isAppending { return }
-    try kind.setModel(manager.destinationModel, identifier: old.identifier, at: destination.url, destination.options)
+    if destination.exists { return try fill(destination.openToAppend(destinationType, to)) }
+    try destination.createForMigration(destinationType, to) { new in
+      try fill(new)
+      try NSPersistentStoreCoordinator.storeClass(destinationType, at: destination.url).setModel(
+        manager.destinationModel, identifier: old.identifier, at: destination.url, destination.options)
+    }
   }
 
   /// The three passes and the save. All policies are made before the first one begins, so that a class that is missing

@@ -93,7 +93,7 @@ open class NSMigrationManager: NSObject {
   ///   model, 134110 for stores in memory, 134150 if the source cannot be opened, 134160 if the destination cannot be
   ///   written, 134190 if no mapping can be inferred, 134111 if a new uniqueness constraint does not hold, 134170 if
   ///   the program lacks the class of a policy, and the errors of policies, validation and
-  ///   `cancelMigrationWithError(_:)`. A migration object by object then removes the new file; a store that was there
+  ///   `cancelMigrationWithError(_:)`. The new file is then removed, with the files beside it; a store that was there
   ///   before is unchanged.
   open func migrateStore(
     from sourceURL: URL, sourceType: String, options: [AnyHashable: Any]? = nil, with mappings: NSMappingModel?,
@@ -138,10 +138,11 @@ open class NSMigrationManager: NSObject {
     let from = NSPersistentStoreCoordinator(managedObjectModel: sourceModel)
     let to = NSPersistentStoreCoordinator(managedObjectModel: destinationModel)
     let old = try source.openForMigration(type, from)
-    let new = try destination.createForMigration(newType, to)
-    var copy = StoreCopy(old, to: new, mapping: mapping)
     try withExtendedLifetime((from, to)) {
-      try CoreDataErrors.reportingNewConstraints { try copy.run() }
+      try destination.createForMigration(newType, to) { new in
+        var copy = StoreCopy(old, to: new, mapping: mapping)
+        try CoreDataErrors.reportingNewConstraints { try copy.run() }
+      }
     }
   }
 
@@ -232,11 +233,29 @@ extension StoreFile {
     }
   }
 
-  /// Makes an empty store in place of what is there.
-  func createForMigration(_ type: String, _ coordinator: NSPersistentStoreCoordinator) throws -> any ObjectStore {
-    try reporting(.migrationManagerDestinationStore) {
-      try coordinator.destroyPersistentStore(at: url, ofType: type, options: options)
-      return try coordinator.openStore(type, at: url, options)
+  /// Makes an empty store in place of what is there, and has the body fill it. After an error nothing of it is left.
+  func createForMigration(
+    _ type: String, _ coordinator: NSPersistentStoreCoordinator, filling body: (any ObjectStore) throws -> Void
+  ) throws {
+    let kind = try NSPersistentStoreCoordinator.storeClass(type, at: url)
+    try reporting(.migrationManagerDestinationStore) { try kind.destroy(at: url, options) {} }
+    do {
+      try body(reporting(.migrationManagerDestinationStore) { try coordinator.openStore(type, at: url, options) })
+    } catch {
+      // A context that the program keeps must not keep the file open.
+      for store in coordinator.persistentStores { try coordinator.remove(store) }
+      discard(kind)
+      throw error
+    }
+  }
+
+  /// Removes the store that a failed migration has made, with the files beside it.
+  func discard(_ kind: any PlacedStore.Type) {
+    do {
+      try kind.destroy(at: url, options) {}
+      if url.isFileURL { try FileManager.default.removeItem(at: url) }
+    } catch {
+      // The caller throws the migration's error. A file that somebody else uses by now stays.
     }
   }
 }

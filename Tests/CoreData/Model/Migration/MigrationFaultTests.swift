@@ -77,6 +77,49 @@ import Testing
     #expect(throws: FaultyPolicy.Fault(step: step)) { try setup.migrate(manager) }
   }
 
+  @Test("A new store that cannot be opened is removed", arguments: [NSSQLiteStoreType, NSXMLStoreType])
+  func notOpened(type: String) throws {
+    let setup = try Setup()
+    FaultyPolicy.plan.withLock { $0 = .none }
+    expectError(NSMigrationManagerDestinationStoreError) {
+      try setup.manager().migrateStore(
+        from: setup.store.url, sourceType: NSSQLiteStoreType, with: setup.mapping, toDestinationURL: setup.url,
+        destinationType: type, destinationOptions: [NSReadOnlyPersistentStoreOption: true])
+    }
+    try setup.expectNothingDone()
+  }
+
+  @Test(
+    "A migration in the file, and one row by row, leave nothing of a store that fails its constraints",
+    arguments: [NSSQLiteStoreType, NSXMLStoreType])
+  func constraints(type: String) throws {
+    // Given two books of one title, with large values beside the file.
+    func model() throws -> NSManagedObjectModel {
+      let model = LibraryModel.make()
+      try #require(model.entitiesByName["Book"]?.attributesByName["cover"]).allowsExternalBinaryDataStorage = true
+      return model
+    }
+    let (old, new) = try (model(), model())
+    new.entitiesByName["Book"]?.uniquenessConstraints = [["title"]]
+    let store = try TemporaryStore(old)
+    try store.save { context in
+      for byte in [1, 2] as [UInt8] {
+        context.make("Book", ["title": "A", "cover": Data(repeating: byte, count: 1 << 20)])
+      }
+    }
+    // When they are migrated to a model that allows one, then nothing is left of the new store.
+    let manager = NSMigrationManager(sourceModel: old, destinationModel: new)
+    let mapping = try NSMappingModel.inferredMappingModel(forSourceModel: old, destinationModel: new)
+    expectError(NSMigrationConstraintViolationError) {
+      try manager.migrateStore(
+        from: store.url, sourceType: NSSQLiteStoreType, with: mapping,
+        toDestinationURL: store.folder.appendingPathComponent("new.sqlite"), destinationType: type)
+    }
+    let files = try FileManager.default.contentsOfDirectory(atPath: store.folder.path)
+    #expect(files.filter { $0.contains("new") } == [])
+    try store.read { try #expect($0.all("Book").count == 2) }
+  }
+
   @Test("Objects go into a store of the new model that is there; a failing migration leaves it unchanged")
   func appending() throws {
     let setup = try Setup()

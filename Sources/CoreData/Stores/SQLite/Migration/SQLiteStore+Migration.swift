@@ -97,15 +97,20 @@ extension SQLiteStore {
     let to = try destination.reporting(.migrationManagerDestinationStore) {
       try SQLiteConnection(path: destination.url.path, access: .create)
     }
-    defer { to.close() }
-    try destination.reporting(.migrationManagerDestinationStore) {
-      try copyFiles(of: source.url, from, to: destination.url) { try to.copy(from: from) }
-    }
-    try CoreDataErrors.translating("Migrating \(source.url.path) to \(destination.url.path)") {
-      try to.immediateTransaction {
-        try StoreMigration(from: old.entities, to: new.entities, prefix: prefix, to).run()
-        try finishMigration(of: try readMetadata(prefix, to).1, to: new, new.entities, prefix, to)
+    do {
+      defer { to.close() }
+      try destination.reporting(.migrationManagerDestinationStore) {
+        try copyFiles(of: source.url, from, to: destination.url) { try to.copy(from: from) }
       }
+      try CoreDataErrors.translating("Migrating \(source.url.path) to \(destination.url.path)") {
+        try to.immediateTransaction {
+          try StoreMigration(from: old.entities, to: new.entities, prefix: prefix, to).run()
+          try finishMigration(of: try readMetadata(prefix, to).1, to: new, new.entities, prefix, to)
+        }
+      }
+    } catch {
+      destination.discard(self)
+      throw error
     }
     return true
   }
