@@ -50,7 +50,7 @@ final class MappedMigration {
   /// Migrates a store into a new file, or adds its objects to a store that exists.
   ///
   /// 1. Both stores are opened by coordinators of their own, with copies of the models whose entities name no classes.
-  /// 2. The program's own entries of the metadata are copied.
+  /// 2. The program's own entries of the metadata are copied, except those that a store which exists has already.
   /// 3. The passes run and the new objects are saved.
   /// 4. The new store gets the old one's UUID and the copy of the program's own model, with its classes.
   ///
@@ -67,8 +67,9 @@ final class MappedMigration {
     let to = NSPersistentStoreCoordinator(managedObjectModel: manager.destinationModel.withoutClasses)
     let old = try source.openForMigration(sourceType, from)
     func fill(_ new: any ObjectStore) throws {
-      let metadata = NSPersistentStore.programEntries(of: old.metadata ?? [:])
-      new.metadata = NSPersistentStore.merging(metadata, into: new.metadata ?? [:])
+      // A store to which objects are added keeps its own entries.
+      let (entries, newEntries) = (old.metadata ?? [:], new.metadata ?? [:])
+      new.metadata = NSPersistentStore.programEntries(of: entries).merging(newEntries) { $1 }
       let run = MappedMigration(manager, from: from, to: to, cancellation: cancellation)
       manager.run = run
       defer { manager.run = nil }

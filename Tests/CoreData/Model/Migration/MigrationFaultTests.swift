@@ -140,6 +140,24 @@ import Testing
     #expect(before == after)
   }
 
+  @Test("A store to which objects are added keeps its metadata, and gets the entries that it lacks")
+  func appendedMetadata() throws {
+    let setup = try Setup()
+    FaultyPolicy.plan.withLock { $0 = .none }
+    try setup.migrate(setup.manager())
+    typealias Stores = NSPersistentStoreCoordinator
+    func metadata() throws -> [String: Any] { try Stores.metadataForPersistentStore(type: .sqlite, at: setup.url) }
+    let identifier = try metadata()[NSStoreUUIDKey] as? String
+    try Stores.setMetadata(["owner": "new", "kept": 1], forPersistentStoreOfType: NSSQLiteStoreType, at: setup.url)
+    let old = ["owner": "old", "added": "old"]
+    try Stores.setMetadata(old, forPersistentStoreOfType: NSSQLiteStoreType, at: setup.store.url)
+    try setup.migrate(setup.manager())
+    let merged = try metadata()
+    #expect(merged["owner"] as? String == "new" && merged["kept"] as? Int == 1 && merged["added"] as? String == "old")
+    #expect(merged[NSStoreUUIDKey] as? String == identifier)
+    #expect(setup.model.isConfiguration(withName: nil, compatibleWithStoreMetadata: merged))
+  }
+
   @Test("A file that is no store of the new model is an error, and stays as it is")
   func otherFiles() throws {
     let setup = try Setup()
