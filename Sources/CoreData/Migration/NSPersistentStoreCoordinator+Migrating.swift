@@ -1,3 +1,5 @@
+internal import LinuxSystem
+
 /// Migrations that need more than the store's file: by stages, or by a mapping model.
 ///
 /// `addPersistentStore` calls `migrateBeforeOpening` before a store class sees the file. What it does not handle,
@@ -43,8 +45,19 @@ extension NSPersistentStoreCoordinator {
 
   /// Migrates into a new file beside the old one, then replaces the old one's content.
   ///
-  /// The new file has a name of its own that begins with a dot, in the same folder, so that the last step needs no copy
-  /// across file systems.
+  /// The new file is in a directory of its own, `.NAME.migration.UUID.tmp`, in the folder of the old one, with all that
+  /// belongs to it: `-wal`, `-shm`, the folder of external data. So nothing is copied across file systems, and one
+  /// removal takes away all of it. The directory is locked while this process migrates. What a killed process has left
+  /// is removed by the next migration of the store:
+  ///
+  /// ```text
+  /// process A                                     process B
+  /// locks the store, makes and locks directory 1
+  /// is killed
+  ///                                               locks the store; nobody has directory 1 locked: removes it
+  ///                                               makes and locks directory 2, replaces the store's content
+  ///                                               removes directory 2
+  /// ```
   ///
   /// Other programs may have the store open. From the reading to the replacement they cannot write to a SQLite file:
   /// see `SQLiteStore+Replacing.swift`. A binary or XML file that was changed meanwhile is an error, 134110.
@@ -54,16 +67,17 @@ extension NSPersistentStoreCoordinator {
     at url: URL, ofType type: String, _ options: [AnyHashable: Any], _ metadata: [String: Any],
     from source: NSManagedObjectModel, by mapping: NSMappingModel
   ) throws {
-    let folder = url.deletingLastPathComponent()
-    var newFiles: [URL] = []
-    defer { newFiles.forEach(Self.removeFiles) }
+    // A directory for each round, with its content removed when it is freed.
+    var directories: [LockedDirectory] = []
+    defer { directories = [] }
     try Self.storeClass(type, at: url).replace(StoreFile(url: url, options: options)) {
+      let directory = try Self.makeMigrationDirectory(for: url)
+      directories.append(directory)
       // Another process may have migrated it first.
       let latest = try Self.metadataForPersistentStore(ofType: type, at: url, options: options)
       let hashes = [latest, metadata].map { $0[NSStoreModelVersionHashesKey] as? [String: Data] }
       guard hashes[0] == hashes[1] else { return nil }
-      let new = folder.appendingPathComponent(".\(UUID().uuidString).migration")
-      newFiles.append(new)
+      let new = URL(fileURLWithPath: directory.path).appendingPathComponent("store")
       let manager = NSMigrationManager(sourceModel: source, destinationModel: managedObjectModel)
       try manager.migrateStore(
         from: url, sourceType: type, options: options, with: mapping, toDestinationURL: new, destinationType: type,
@@ -72,14 +86,19 @@ extension NSPersistentStoreCoordinator {
     }
   }
 
-  /// Removes the new file with its companions (`-wal`, `-shm`, the folder of external data), whether the migration
-  /// succeeded or not.
-  private static func removeFiles(of url: URL) {
-    let folder = url.deletingLastPathComponent()
-    let name = url.deletingPathExtension().lastPathComponent
-    // Only this migration uses files of this name, so one that cannot be removed harms no store.
-    for file in (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [] where file.contains(name) {
-      try? FileManager.default.removeItem(at: folder.appendingPathComponent(file))
+  /// Makes the directory for a migration of a store, and removes those that killed migrations of it have left.
+  ///
+  /// Named after the file to which links lead, so that all who migrate the file look in one place. Only this user may
+  /// look into it, whatever the rights of the store's file.
+  private static func makeMigrationDirectory(for url: URL) throws -> LockedDirectory {
+    let file = URL(fileURLWithPath: url.realPath)
+    let (folder, prefix) = (file.deletingLastPathComponent().path, ".\(file.lastPathComponent).migration.")
+    LockedDirectory.removeAbandoned(in: folder) { name in
+      guard name.hasPrefix(prefix), name.hasSuffix(".tmp") else { return false }
+      return UUID(uuidString: String(name.dropFirst(prefix.count).dropLast(".tmp".count))) != nil
+    }
+    return try CoreDataErrors.translatingFiles(.migration) {
+      try LockedDirectory(mode: 0o700) { "\(folder)/\(prefix)\(UUID().uuidString).tmp" }
     }
   }
 }

@@ -59,18 +59,15 @@ let tryCommand = CommandDescription(
 
 /// A temporary directory with a copy of a store and a queue directory.
 private struct TrialPlace {
-  private let directory: URL
-  /// Locked while this process lives.
-  private let lock: Descriptor
+  private let directory: LockedDirectory
   private let original: StorePlace
   private var configuration: PoolConfiguration
 
   init(copying place: StorePlace, model: String?, _ arguments: ParsedArguments) throws {
     original = place
-    Self.removeAbandoned()
-    (directory, lock) = try Self.makeDirectory()
-    let store = directory.appendingPathComponent("store.sqlite")
-    let queue = directory.appendingPathComponent("queue").path
+    directory = try Self.makeDirectory()
+    let store = URL(fileURLWithPath: directory.path).appendingPathComponent("store.sqlite")
+    let queue = directory.path + "/queue"
     configuration = PoolConfiguration(store: store.path, model: model ?? store.path, queue: queue, workers: 1)
     configuration.pluginDirectories = arguments.strings("plugins") + configuration.pluginDirectories
     configuration.passedVariables = Set(arguments.strings("env"))
@@ -92,35 +89,17 @@ private struct TrialPlace {
 
   private static let namePrefix = "workerpool-try-"
 
-  /// A new directory, which is locked as a ``LockedFile`` is.
-  private static func makeDirectory() throws -> (URL, Descriptor) {
-    while true {
-      let directory = FileManager.default.temporaryDirectory
-        .appendingPathComponent(namePrefix + UUID().uuidString.prefix(8).lowercased())
-      try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-      // Another process may take it for abandoned before it is locked.
-      let number = open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-      if number < 0, errno == ENOENT { continue }
-      let lock = try Descriptor(number, "open", path: directory.path)
-      if flock(lock.number, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK, FileID(path: directory.path) != nil {
-        return (directory, lock)
-      }
+  /// A new directory. Those that killed processes of this user have left are removed first.
+  private static func makeDirectory() throws -> LockedDirectory {
+    let place = FileManager.default.temporaryDirectory
+    try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+    LockedDirectory.removeAbandoned(in: place.path) { $0.hasPrefix(namePrefix) }
+    return try LockedDirectory(mode: 0o700) {
+      place.appendingPathComponent(namePrefix + UUID().uuidString.prefix(8).lowercased()).path
     }
   }
 
-  /// Removes what killed processes of this user have left.
-  private static func removeAbandoned() {
-    let place = FileManager.default.temporaryDirectory.path
-    LockedFile.removeAbandoned(in: place, where: { $0.hasPrefix(namePrefix) }) { path in
-      var status = stat()
-      guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid() else { return }
-      // What cannot be removed stays.
-      try? FileManager.default.removeItem(atPath: path)
-    }
-  }
-
-  // What cannot be removed stays in the system's temporary directory.
-  func remove() { try? FileManager.default.removeItem(at: directory) }
+  func remove() { directory.remove() }
 
   func run(_ arguments: ParsedArguments) throws -> ExitCode {
     let store = try JobStore(

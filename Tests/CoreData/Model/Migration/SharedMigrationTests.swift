@@ -1,4 +1,5 @@
 import Synchronization
+import TestFiles
 import Testing
 
 @testable import CoreData
@@ -26,12 +27,7 @@ import Testing
   func savesOfOthers() throws {
     let store = try TemporaryStore(options: options)
     try store.save { $0.make("Tag", ["label": "before"]) }
-    let new = try #require(store.model.copy() as? NSManagedObjectModel)
-    new.entitiesByName["Tag"]?.properties.append(LibraryModel.attribute("colour", .stringAttributeType))
-    let mapping = try NSMappingModel.inferredMappingModel(forSourceModel: store.model, destinationModel: new)
-    for entity in mapping.entityMappings where entity.destinationEntityName == "Tag" {
-      entity.entityMigrationPolicyClassName = NSStringFromClass(ProbingPolicy.self)
-    }
+    let migration = try TagMigration(store.url, NSSQLiteStoreType, options)
     let probes = Atomic(0)
     ProbingPolicy.probe.withLock {
       $0 = {
@@ -40,20 +36,14 @@ import Testing
       }
     }
     defer { ProbingPolicy.probe.withLock { $0 = nil } }
-    let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(type: .sqlite, at: store.url)
-    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: new)
-    func migrate() throws {
-      try coordinator.migrate(
-        at: store.url, ofType: NSSQLiteStoreType, options, metadata, from: store.model, by: mapping)
-    }
-    try migrate()
+    try migration.run()
     expectError(NSPersistentStoreIncompatibleVersionHashError) {
       try store.save { $0.make("Tag", ["label": "after"]) }
     }
     // A second process that wanted to migrate it finds it migrated.
-    try migrate()
+    try migration.run()
     #expect(probes.load(ordering: .relaxed) == 1)
-    try #expect(labels(store, new) == ["before"])
+    try #expect(labels(store, TagMigration.model()) == ["before"])
   }
 
   @Test("A store is locked before it is replaced, and what is thrown then leaves it as it was")
@@ -70,6 +60,112 @@ import Testing
       }
     }
     try #expect(labels(store, store.model) == ["kept"])
+  }
+
+  // MARK: Unfinished files
+
+  /// A folder with a library of one tag in a file of a type.
+  private func library(_ type: String) throws -> (folder: URL, file: URL) {
+    let folder = temporaryURL("migration")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let file = folder.appendingPathComponent("library")
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: LibraryModel.make())
+    let store = try coordinator.addPersistentStore(ofType: type, configurationName: nil, at: file)
+    let context = NSManagedObjectContext(.privateQueue)
+    context.persistentStoreCoordinator = coordinator
+    try context.performAndWait {
+      context.make("Tag", ["label": "kept"])
+      try context.save()
+    }
+    try coordinator.remove(store)
+    return (folder, file)
+  }
+
+  /// The hidden files in the folder.
+  private func unfinished(_ folder: URL) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasPrefix(".") }
+  }
+
+  @Test(
+    "What a killed migration has left goes with the next migration of the store", .timeLimit(.minutes(20)),
+    arguments: [NSSQLiteStoreType, NSXMLStoreType])
+  func killedMigration(type: String) async throws {
+    // Given a process that was killed while it migrated.
+    let (folder, file) = try library(type)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    await #expect(processExitsWith: .signal(SIGKILL)) { [path = file.path as String, type = type as String] in
+      ProbingPolicy.probe.withLock { $0 = { kill(getpid(), SIGKILL) } }
+      try TagMigration(URL(fileURLWithPath: path), type).run()
+    }
+    try #expect(unfinished(folder).count == 1)
+    // A migration of another store leaves it alone.
+    let other = folder.appendingPathComponent("other")
+    try FileManager.default.copyItem(at: file, to: other)
+    try TagMigration(other, type).run()
+    try FileManager.default.removeItem(at: other)
+    try #expect(unfinished(folder).count == 1)
+    // When the store is migrated, then nothing is left.
+    try TagMigration(file, type).run()
+    try #expect(unfinished(folder).isEmpty)
+    let metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: type, at: file)
+    #expect(TagMigration.model().isConfiguration(withName: nil, compatibleWithStoreMetadata: metadata))
+  }
+
+  /// Nobody locks an XML file.
+  ///
+  /// one process                    | another one
+  /// -------------------------------+--------------------------------------
+  /// makes the new file             |
+  ///                                | migrates the store
+  /// finds the store changed: 134110|
+  @Test("A migration leaves the unfinished file of a process that lives", .timeLimit(.minutes(20)))
+  func runningMigration() throws {
+    let (folder, file) = try library(NSXMLStoreType)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let left = Mutex<[String]>([])
+    ProbingPolicy.probe.withLock {
+      $0 = {
+        ProbingPolicy.probe.withLock { $0 = nil }
+        #expect(throws: Never.self) {
+          try TagMigration(file, NSXMLStoreType).run()
+          let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+          left.withLock { $0 = names.filter { $0.hasPrefix(".") } }
+        }
+      }
+    }
+    expectError(NSMigrationError) { try TagMigration(file, NSXMLStoreType).run() }
+    #expect(left.withLock(\.count) == 1)
+    try #expect(unfinished(folder).isEmpty)
+  }
+}
+
+/// A migration of a library's file to a model whose tags have a colour too, by `ProbingPolicy`.
+struct TagMigration {
+  private let file: URL
+  private let type: String
+  private let options: [AnyHashable: Any]
+  /// Those of the store when this process decided to migrate it.
+  private let metadata: [String: Any]
+
+  init(_ file: URL, _ type: String, _ options: [AnyHashable: Any] = [:]) throws {
+    (self.file, self.type, self.options) = (file, type, options)
+    metadata = try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: type, at: file, options: options)
+  }
+
+  static func model() -> NSManagedObjectModel {
+    let model = LibraryModel.make()
+    model.entitiesByName["Tag"]?.properties.append(LibraryModel.attribute("colour", .stringAttributeType))
+    return model
+  }
+
+  func run() throws {
+    let (old, new) = (LibraryModel.make(), Self.model())
+    let mapping = try NSMappingModel.inferredMappingModel(forSourceModel: old, destinationModel: new)
+    for entity in mapping.entityMappings where entity.destinationEntityName == "Tag" {
+      entity.entityMigrationPolicyClassName = NSStringFromClass(ProbingPolicy.self)
+    }
+    try NSPersistentStoreCoordinator(managedObjectModel: new).migrate(
+      at: file, ofType: type, options, metadata, from: old, by: mapping)
   }
 }
 
