@@ -56,11 +56,13 @@ final class MappedMigration {
   ///
   /// If a step throws, a new file is removed; a store that was there before has lost nothing, as nothing was saved.
   ///
-  /// - Parameter cancellation: asked before each object, so a cancellation takes effect soon.
+  /// - Parameters:
+  ///   - isAppending: whether the objects are added to the store that is there.
+  ///   - cancellation: asked before each object, so a cancellation takes effect soon.
   /// - Throws: the codes of `NSMigrationManager.migrateStore`, and what policies and validation throw.
   static func run(
     _ manager: NSMigrationManager, from source: StoreFile, ofType sourceType: String, to destination: StoreFile,
-    ofType destinationType: String, cancellation: MigrationCancellation
+    ofType destinationType: String, isAppending: Bool, cancellation: MigrationCancellation
   ) throws {
     // Coordinators close their stores when they are freed.
     let from = NSPersistentStoreCoordinator(managedObjectModel: manager.sourceModel.withoutClasses)
@@ -79,7 +81,7 @@ final class MappedMigration {
       }
       try to.remove(new)
     }
-    if destination.exists { return try fill(destination.openToAppend(destinationType, to)) }
+    if isAppending { return try fill(destination.openToAppend(destinationType, to)) }
     try destination.createForMigration(destinationType, to) { new in
       try fill(new)
       try NSPersistentStoreCoordinator.storeClass(destinationType, at: destination.url).setModel(

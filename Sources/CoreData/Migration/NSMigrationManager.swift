@@ -116,14 +116,16 @@ open class NSMigrationManager: NSObject {
     let source = StoreFile(url: sourceURL, options: options)
     let destination = StoreFile(url: destinationURL, options: destinationOptions)
     try destination.checkDifference(from: source)
-    if mappings.isLightweight && usesStoreSpecificMigrationManager && !destination.exists {
+    let isAppending = try destination.exists(as: destinationType)
+    if mappings.isLightweight && usesStoreSpecificMigrationManager && !isAppending {
       if try kind != newKind || !kind.migrate(source, sourceModel, to: destination, destinationModel) {
         try copyRows(of: source, sourceType, to: destination, destinationType)
       }
     } else {
       mappings.resolve(sourceModel, destinationModel)
       try MappedMigration.run(
-        self, from: source, ofType: sourceType, to: destination, ofType: destinationType, cancellation: cancellation)
+        self, from: source, ofType: sourceType, to: destination, ofType: destinationType, isAppending: isAppending,
+        cancellation: cancellation)
     }
     setProgress(1)
   }
@@ -209,10 +211,20 @@ extension StoreFile {
     }
   }
 
-  /// Whether there is a file that is not empty.
-  var exists: Bool {
-    let size = (try? FileManager.default.attributesOfItem(atPath: url.path))?[.size] as? Int
-    return (size ?? 0) > 0
+  /// Whether a migration adds its objects to what is there: a file that is not empty, or a store at a server.
+  func exists(as type: String) throws -> Bool {
+    guard url.isAtServer else {
+      let size = (try? FileManager.default.attributesOfItem(atPath: url.path))?[.size] as? Int
+      return (size ?? 0) > 0
+    }
+    return try reporting(.migrationManagerDestinationStore) {
+      do {
+        _ = try NSPersistentStoreCoordinator.metadataForPersistentStore(ofType: type, at: url, options: options)
+        return true
+      } catch let error as NSError where error.isForMissingStore {
+        return false
+      }
+    }
   }
 
   /// Throws 134160 if this is the file of the source.

@@ -285,6 +285,26 @@ import Testing
     }
   }
 
+  @Test(arguments: [StoreKind.file] + migrating)
+  func aMigrationAddsItsObjectsToTheStoreThatIsThere(kind: StoreKind) throws {
+    let stack = try library(.file)
+    let model = stack.coordinator.managedObjectModel
+    let mapping = try NSMappingModel.inferredMappingModel(forSourceModel: model, destinationModel: model)
+    let url = kind.place(stack.folder.appendingPathComponent("new"))
+    for count in 1...2 {
+      try NSMigrationManager(sourceModel: model, destinationModel: model).migrateStore(
+        from: stack.url, sourceType: stack.kind.type, with: mapping, toDestinationURL: url, destinationType: kind.type)
+      let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+      let store = try coordinator.addPersistentStore(ofType: kind.type, configurationName: nil, at: url)
+      let context = stack.context(coordinator)
+      try context.performAndWait {
+        try #expect(context.all("Author").count == count)
+        try #expect(context.all("Book", where: "author != nil").count == 2 * count)
+      }
+      try coordinator.remove(store)
+    }
+  }
+
   @Test func aMigrationManagerSaysWhyItCannotMigrate() throws {
     let stack = try library(.xml)
     let model = stack.coordinator.managedObjectModel
