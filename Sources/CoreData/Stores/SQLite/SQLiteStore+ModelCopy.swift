@@ -49,7 +49,8 @@ extension SQLiteStore {
     }
   }
 
-  /// For copies that a tool makes: a file gets the UUID of another store, and the model that goes with it.
+  /// For the new store of a migration object by object: the file gets the UUID of the old store, whose objects had
+  /// other keys, and the model that goes with it.
   static func setModel(
     _ model: NSManagedObjectModel, identifier: String, at url: URL, _ options: [AnyHashable: Any]?
   ) throws {
@@ -59,6 +60,7 @@ extension SQLiteStore {
       defer { connection.close() }
       try connection.immediateTransaction {
         try connection.run("UPDATE \(raw: prefix)_METADATA SET Z_UUID = \(bind: .text(identifier))")
+        try nameContent(prefix, connection)
         try keepModel(model, prefix, connection)
       }
     }

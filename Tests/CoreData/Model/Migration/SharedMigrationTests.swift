@@ -62,6 +62,30 @@ import Testing
     try #expect(labels(store, store.model) == ["kept"])
   }
 
+  /// A program may replace the store itself, as was usual before automatic migration.
+  @Test("A store that was replaced by its migrated copy refuses saves with the old keys", arguments: [true, false])
+  func replacedByHand(keepsKeys: Bool) throws {
+    let store = try TemporaryStore(options: options)
+    try store.save { $0.make("Tag", ["label": "before"]) }
+    let new = TagMigration.model()
+    let manager = NSMigrationManager(sourceModel: store.model, destinationModel: new)
+    manager.usesStoreSpecificMigrationManager = keepsKeys
+    let copy = store.folder.appendingPathComponent("new.sqlite")
+    try manager.migrateStore(
+      from: store.url, type: .sqlite,
+      mapping: NSMappingModel.inferredMappingModel(forSourceModel: store.model, destinationModel: new), to: copy,
+      type: .sqlite)
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: new)
+    try coordinator.replacePersistentStore(at: store.url, withPersistentStoreFrom: copy, type: .sqlite)
+    func saveAfter() throws { try store.save { $0.make("Tag", ["label": "after"]) } }
+    if keepsKeys {
+      try saveAfter()
+    } else {
+      expectError(NSPersistentStoreIncompatibleVersionHashError) { try saveAfter() }
+    }
+    try #expect(labels(store, new) == (keepsKeys ? ["before", "after"] : ["before"]))
+  }
+
   // MARK: Unfinished files
 
   /// A folder with a library of one tag in a file of a type.

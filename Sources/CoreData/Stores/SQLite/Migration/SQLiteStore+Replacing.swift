@@ -19,9 +19,16 @@
 /// connection is in a transaction; `sqlite3_backup_step` with 0 pages takes the lock, and keeps it until
 /// `sqlite3_backup_finish`. Tried with SQLite 3.40, with a log and with a rollback journal.
 extension SQLiteStore {
-  /// The entry of the metadata that names a content whose keys were given anew. Each mapped migration sets another
-  /// value; without one there is none.
+  /// The entry of the metadata that names a content whose keys were given anew. Each migration object by object sets
+  /// another value, also where the program itself replaces the store by the new one; without one there is none. A
+  /// migration in the file keeps the keys, and the value.
   private static let contentKey = "_NSContentIdentifier"
+
+  /// Names the content of a store that has other keys than the store whose UUID it has. In the caller's transaction.
+  static func nameContent(_ prefix: String, _ connection: SQLiteConnection) throws {
+    let metadata = try readMetadata(prefix, connection).1.merging([contentKey: UUID().uuidString]) { $1 }
+    try writeMetadata(metadata, prefix: prefix, connection)
+  }
 
   /// Another program has written to the store between its lock's two parts.
   private struct WrittenMeanwhile: Error {}
@@ -40,8 +47,6 @@ extension SQLiteStore {
         try lock.execute("BEGIN IMMEDIATE")
         try commits.follow(lock)
         guard let new = try make() else { return }
-        let content = try metadata(at: new.url, new.options).merging([contentKey: UUID().uuidString]) { $1 }
-        try setMetadata(content, at: new.url, new.options)
         let version = try commits.version(of: lock)
         do {
           return try replace(store, with: new) { lockForCopy in
