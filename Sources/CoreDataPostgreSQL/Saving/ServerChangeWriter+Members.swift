@@ -26,29 +26,6 @@ struct MemberChanges {
   }
 }
 
-/// The pairs of join tables that a save writes, by table.
-private struct WrittenPairs {
-  private struct Pair: Hashable {
-    let first: Int64
-    let second: Int64
-  }
-
-  private var pairs: [String: Set<Pair>] = [:]
-
-  /// Adds the pairs of one side, and returns those that the other side has not reported.
-  ///
-  /// - Parameter ownerIsFirst: whether the owner's column comes before the member's by its name: the other side has the
-  ///   same columns the other way round.
-  mutating func add(
-    _ members: [(owner: Int64, member: Int64)], to table: String, ownerIsFirst: Bool
-  ) -> [(owner: Int64, member: Int64)] {
-    members.filter { pair in
-      let (first, second) = ownerIsFirst ? (pair.owner, pair.member) : (pair.member, pair.owner)
-      return pairs[table, default: []].insert(Pair(first: first, second: second)).inserted
-    }
-  }
-}
-
 /// The members of to-many relationships: join rows and positions.
 ///
 /// Both objects of a pair report the change, mostly in the same save, so `WrittenPairs` leaves the second report out.

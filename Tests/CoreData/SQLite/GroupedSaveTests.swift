@@ -62,6 +62,38 @@ import Testing
     try #expect(store.sql("SELECT count(*) FROM ZTAG") == [["0"]])
   }
 
+  /// Both ends of a many-to-many relationship report a change: a book's and each tag's.
+  @Test func aPairOfAJoinTableIsWrittenOnce() throws {
+    let store = try TemporaryStore()
+    let context = store.context()
+    try context.performAndWait {
+      let tags = (0..<64).map { context.make("Tag", ["label": "tag \($0)"]) }
+      let book = context.make("Book", ["title": "a"])
+      try context.save()
+      func cost(of change: () -> Void) throws -> Int {
+        change()
+        let before = store.statementRuns
+        try context.save()
+        return store.statementRuns - before
+      }
+      // When 64 tags join the book and leave it, then beside their pairs only groups of changed rows are written.
+      try #expect(cost { book.setValue(Set(tags), forKey: "tags") } < 64 + 30)
+      try #expect(store.sql("SELECT Z_OPT FROM ZBOOK") == [["2"]])
+      try #expect(store.sql("SELECT DISTINCT Z_OPT FROM ZTAG") == [["2"]])
+      try store.read { context in try #expect(context.all("Book")[0].members("tags").count == 64) }
+      try #expect(cost { book.setValue(NSSet(), forKey: "tags") } < 64 + 30)
+      try store.read { context in try #expect(context.all("Book")[0].members("tags").isEmpty) }
+      // A relationship of one entity with itself, which is ordered at one end: both ends of it are in one table.
+      try #expect(cost { tags[0].setValue(NSOrderedSet(array: tags), forKey: "ordered") } < 128 + 40)
+      try store.read { context in
+        let first = context.object(with: tags[0].objectID)
+        let ordered = (first.value(forKey: "ordered") as? NSOrderedSet)?.compactMap { $0 as? NSManagedObject } ?? []
+        #expect(ordered.map { $0.text("label") } == (0..<64).map { "tag \($0)" })
+        #expect(first.members("orderedBy").map(\.objectID) == [tags[0].objectID])
+      }
+    }
+  }
+
   /// Context and rival, which writes one row of the group:
   ///
   ///     context                   | rival

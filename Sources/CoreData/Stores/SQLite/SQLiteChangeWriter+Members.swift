@@ -10,8 +10,8 @@ extension SQLiteChangeWriter {
   ///   ordered        UPDATE ZBOOK SET Z_FOK_AUTHOR = ? WHERE Z_PK = ?
   /// ```
   ///
-  /// Both ends of a many-to-many relationship report the change, so the same pair comes twice; OR IGNORE makes the
-  /// second do nothing.
+  /// Both ends of a many-to-many relationship report the change, so the same pair comes twice: ``WrittenPairs`` leaves
+  /// the second report out. OR IGNORE passes over a pair that another save has written already.
   func write(_ change: MemberChange, of owner: Int64, _ storedEntity: StoredEntity) throws {
     switch store.writer(storedEntity.number).mapping.toManys[change.relationship.name] {
     case .foreignKey(_, let table, let inverse):
@@ -23,10 +23,15 @@ extension SQLiteChangeWriter {
       let update = "UPDATE \(table) SET \(orderColumn) = ? WHERE Z_PK = ?"
       try writeOrder(change, stored) { try run(update, .integer($0), .integer($1)) }
     case .join(_, let table, let ownerColumn, let destinationColumn, let orderColumn):
+      let isFirst = ownerColumn < destinationColumn
       let delete = "DELETE FROM \(table) WHERE \(ownerColumn) = ? AND \(destinationColumn) = ?"
-      for member in change.removed { try run(delete, .integer(owner), .integer(member)) }
+      for pair in removedPairs.add(change.removed.map { (owner, $0) }, to: table, ownerIsFirst: isFirst) {
+        try run(delete, .integer(pair.owner), .integer(pair.member))
+      }
       let insert = "INSERT OR IGNORE INTO \(table) (\(ownerColumn), \(destinationColumn)) VALUES (?, ?)"
-      for member in change.added { try run(insert, .integer(owner), .integer(member)) }
+      for pair in addedPairs.add(change.added.map { (owner, $0) }, to: table, ownerIsFirst: isFirst) {
+        try run(insert, .integer(pair.owner), .integer(pair.member))
+      }
       guard let orderColumn else { return }
       let stored: SQL = """
         SELECT \(raw: destinationColumn), \(raw: orderColumn) FROM \(raw: table) \

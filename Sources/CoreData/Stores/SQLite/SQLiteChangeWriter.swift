@@ -23,6 +23,9 @@ final class SQLiteChangeWriter: ChangeWriter {
   let groups: WriteGroups
   private let recorder: HistoryRecorder?
   var progress = SaveProgress()
+  /// The pairs of join tables that are written already.
+  var removedPairs = WrittenPairs()
+  var addedPairs = WrittenPairs()
   /// The statements of the rows before, the last one first.
   private var recent: [(sql: String, statement: SQLiteStatement)] = []
 
