@@ -57,6 +57,8 @@ struct ServerDerivation {
   /// books.pages.@sum      (SELECT CASE WHEN coalesce(sum(m."pages"), 0) >= -9223372036854775808
   ///                       AND coalesce(sum(m."pages"), 0) < 9223372036854775808
   ///                       THEN trunc(coalesce(sum(m."pages"), 0))::bigint END FROM "app"."Book" m WHERE …)
+  /// books.pages.@avg      (SELECT coalesce(sum(m."pages")::float8 / nullif(count(*), 0), 0) FROM "app"."Book" m
+  ///                       WHERE …)
   /// tags.@count           (SELECT count(*) FROM "app"."Book_tags" l WHERE l."Book" = NEW._key)
   /// ```
   ///
@@ -71,13 +73,17 @@ struct ServerDerivation {
     var (result, resultType, end) = ("count(*)", NSAttributeType.integer64AttributeType, "")
     switch aggregate {
     case .count: break
-    case .sum, .average:
+    case .sum:
       guard isNumeric else { return nil }
       resultType = SQLType(type) == .number ? .doubleAttributeType : .decimalAttributeType
       result = "coalesce(sum(\(number)), 0)"
-      if aggregate == .average {
-        (result, resultType) = ("sum(\(number))::float8 / nullif(count(\(value)), 0)", .doubleAttributeType)
-      }
+    case .average, .averageOfPath:
+      guard isNumeric else { return nil }
+      resultType = .doubleAttributeType
+      result =
+        aggregate == .average
+        ? "sum(\(number))::float8 / nullif(count(\(value)), 0)"
+        : "coalesce(sum(\(number))::float8 / nullif(count(*), 0), 0)"
     case .min, .max:
       // Not all types have a least and a greatest value.
       (result, resultType) = (value, type)

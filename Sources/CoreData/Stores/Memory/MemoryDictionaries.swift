@@ -65,7 +65,7 @@ package struct MemoryDictionaries {
     var whole = fetch
     (whole.limit, whole.offset) = (0, 0)
     // A descriptor that names a column instead of a property sorts the results.
-    let sortsRows = groupNames.isEmpty && !isAggregate && fetch.sortDescriptors.allSatisfy { !namesExpression($0) }
+    let sortsRows = groupNames.isEmpty && !hasAggregate && fetch.sortDescriptors.allSatisfy { !namesExpression($0) }
     if !sortsRows { whole.sortDescriptors = [] }
     guard source.schema.understands(whole) else {
       throw Self.failure(
@@ -156,14 +156,14 @@ package struct MemoryDictionaries {
 
   private typealias Result = (dictionary: NSDictionary, rows: [MemoryRow])
 
-  private var isAggregate: Bool {
-    columns.contains { if case .expression(let expression) = $0.source { Self.isAggregate(expression) } else { false } }
+  private var hasAggregate: Bool {
+    columns.contains { if case .expression(let expression) = $0.source { isAggregate(expression) } else { false } }
   }
 
   /// Without grouping, an aggregate makes one group of all rows, and one dictionary even of no rows: `count:(SELF)` of
   /// an empty table is 0. Otherwise each row is a group by itself. Groups come in the order of their first rows.
   private func groups(of rows: [MemoryRow]) throws -> [[MemoryRow]] {
-    guard !groupNames.isEmpty else { return isAggregate ? [rows] : rows.map { [$0] } }
+    guard !groupNames.isEmpty else { return hasAggregate ? [rows] : rows.map { [$0] } }
     var order: [[PredicateValue]] = []
     var groups: [[PredicateValue]: [MemoryRow]] = [:]
     for row in rows {
@@ -192,7 +192,7 @@ package struct MemoryDictionaries {
     let value: Any? =
       switch column.source {
       case .path(let keys): rows.first.flatMap { KeyValueReading.value(at: keys, of: $0) }
-      case .expression(let expression): Self.value(of: expression, rows)
+      case .expression(let expression): self.value(of: expression, rows)
       }
     guard let value else { return nil }
     if let row = value as? MemoryRow { return row.objectID }
@@ -211,29 +211,44 @@ package struct MemoryDictionaries {
   /// sum:(pages)               true: over the rows of the group
   /// sum:(pages) / 2           true: a part of it is
   /// sum:({pages, 10})         false: the list is of one row
+  /// sum:(books.pages)         false: the books are those of one author
   /// title                     false
   /// ```
-  private static func isAggregate(_ expression: NSExpression) -> Bool {
+  private func isAggregate(_ expression: NSExpression) -> Bool {
     guard case .function(let name, let operand, let arguments) = expression.node else { return false }
-    if aggregates.contains(name), operand == nil, arguments.count == 1, !isCollection(arguments[0]) { return true }
+    if Self.aggregates.contains(name), operand == nil, arguments.count == 1, !isCollection(arguments[0]) { return true }
     return (operand.map(isAggregate) ?? false) || arguments.contains(where: isAggregate)
   }
 
   /// Whether an expression has many values for one row.
-  private static func isCollection(_ expression: NSExpression) -> Bool {
+  private func isCollection(_ expression: NSExpression) -> Bool {
     switch expression.node {
     case .aggregate, .subquery, .set: true
+    case .keyPath(nil, let path): leadsToMany(path.keys)
     default: false
     }
   }
 
+  /// Whether a path from a row leads through a to-many relationship, and no operator makes one value of the members.
+  private func leadsToMany(_ keys: [String]) -> Bool {
+    let reducing: [CollectionOperator] = [.count, .sum, .average, .minimum, .maximum]
+    if keys.contains(where: { CollectionOperator(rawValue: $0).map(reducing.contains) ?? false }) { return false }
+    var entity: NSEntityDescription? = storedEntity.entity
+    for key in keys {
+      guard let relationship = entity?.relationshipsByName[key] else { return false }
+      if relationship.isToMany { return true }
+      entity = relationship.destinationEntity
+    }
+    return false
+  }
+
   /// `sum:(pages) / count:(pages)`: each aggregate is replaced by its value in the group, and the rest evaluated on one
   /// row.
-  private static func value(of expression: NSExpression, _ rows: [MemoryRow]) -> Any? {
+  private func value(of expression: NSExpression, _ rows: [MemoryRow]) -> Any? {
     guard isAggregate(expression), case .function(let name, let operand, let arguments) = expression.node else {
       return rows.first.flatMap { expression.value(in: EvaluationContext(object: $0, variables: [:])) }
     }
-    if aggregates.contains(name), !arguments.contains(where: isAggregate),
+    if Self.aggregates.contains(name), !arguments.contains(where: isAggregate),
       let function = PredicateFunction(rawValue: name)
     {
       let values = rows.compactMap { arguments[0].value(in: EvaluationContext(object: $0, variables: [:])) }
@@ -276,7 +291,7 @@ package struct MemoryDictionaries {
       NSExpression(forConstantValue: dictionary[name])
     case .keyPath(nil, let path) where columns.contains(where: { $0.name == path.text }):
       NSExpression(forConstantValue: dictionary[path.text])
-    case .function where Self.isAggregate(expression): NSExpression(forConstantValue: Self.value(of: expression, rows))
+    case .function where isAggregate(expression): NSExpression(forConstantValue: value(of: expression, rows))
     default: expression
     }
   }

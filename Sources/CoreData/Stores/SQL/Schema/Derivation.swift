@@ -22,10 +22,22 @@ package enum Derivation {
   case aggregate(Aggregate, relationship: String, attribute: String?)
 
   /// Raw values are the names of the functions of expressions, without the colon: `sum:` is `sum`.
+  ///
+  /// ```text
+  /// pages 100, 200, nil    average:(books.pages)   150     of no books nil
+  ///                        books.@avg.pages        100     of no books 0
+  /// ```
   package enum Aggregate: String {
-    case count, sum, min, max, average
+    case count, sum, min, max
+    /// Divides by the number of members with a value.
+    case average
+    /// `@avg` in a key path: divides by the number of all members.
+    case averageOfPath = "@avg"
 
     /// The value in SQL of a column of members; of nothing, a count and a sum are 0.
+    ///
+    /// `TOTAL` is a sum as a floating-point number, which does not overflow as `SUM` of integers does
+    /// (https://www.sqlite.org/lang_aggfunc.html).
     func sql(_ column: String?) -> String {
       switch self {
       case .count: "COUNT(*)"
@@ -33,6 +45,7 @@ package enum Derivation {
       case .min: "MIN(\(column ?? "NULL"))"
       case .max: "MAX(\(column ?? "NULL"))"
       case .average: "AVG(\(column ?? "NULL"))"
+      case .averageOfPath: "IFNULL(TOTAL(\(column ?? "NULL")) / COUNT(*), 0.0)"
       }
     }
   }
@@ -73,7 +86,7 @@ package enum Derivation {
       self = .copy(relationship: names.count == 2 ? names[0] : nil, attribute: names[names.count - 1], functions: [])
       return
     }
-    let name = sign == "@avg" ? "average" : String(sign.dropFirst())
+    let name = sign == Aggregate.averageOfPath.rawValue ? sign : String(sign.dropFirst())
     guard let aggregate = Aggregate(rawValue: name), path.count == names.count + 1, (1...2).contains(names.count),
       (names.count == 2) == (aggregate != .count)
     else { return nil }
