@@ -152,6 +152,21 @@ import Testing
 
   // MARK: Saves
 
+  /// An object that is made later may have the address of one that was forgotten.
+  @Test func aForgottenObjectIsAssignedToNoStore() throws {
+    let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+    try coordinator.addPersistentStore(ofType: NSInMemoryStoreType, configurationName: nil, at: nil)
+    let (forgotten, other) = (try object(), try object())
+    for object in [forgotten, other] {
+      changes.insert(object)
+      changes.assign(object, to: try #require(coordinator.objectStores.first))
+    }
+    changes.forget(forgotten)
+    #expect(changes.assignedStore(of: forgotten) == nil && changes.assignedStore(of: other) != nil)
+    changes.forget(other)
+    #expect(!changes.hasAssignedStores)
+  }
+
   @Test func anObjectIsCheckedOnceUntilItsCheckEnds() throws {
     let object = try stored()
     changes.check(object)

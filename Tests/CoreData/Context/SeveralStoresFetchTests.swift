@@ -174,6 +174,27 @@ import Testing
       #expect(controller.fetchedObjects == [books[1]] && controller.delegate === delegate)
     }
   }
+
+  /// The assignment ends when a new object leaves the context, and comes back with what undo brings back.
+  @Test func anAssignmentGoesWithTheObjectAndComesBackWithUndo() throws {
+    try context.performAndWait {
+      let (forgotten, restored) = (make("a", in: 1), make("b", in: 1))
+      context.processPendingChanges()
+      context.delete(forgotten)
+      context.processPendingChanges()
+      context.insert(forgotten)
+      context.undoManager = UndoManager()
+      context.delete(restored)
+      context.undo()
+      context.redo()
+      #expect(context.insertedObjects == [forgotten])
+      context.undo()
+      #expect(context.insertedObjects == [forgotten, restored])
+      try context.save()
+      #expect(forgotten.objectID.persistentStore === stores[0])
+      #expect(restored.objectID.persistentStore === stores[1])
+    }
+  }
 }
 
 /// A delegate, without which a controller follows nothing.

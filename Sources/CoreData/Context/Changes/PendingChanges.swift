@@ -203,11 +203,13 @@ final class PendingChanges {
     object.state.insert(.updated)
   }
 
-  /// Drops everything about an object that is about to leave the context.
+  /// Drops everything about an object that is about to leave the context, also the store to which it was assigned: a
+  /// later object may have its address.
   ///
   /// The event forgets it too, so observers hear nothing more of it: see `noteDeletion(ofForgotten:)`.
   func forget(_ object: NSManagedObject) {
     inserted.remove(object)
+    if hasAssignedStores { assignedStores[ObjectIdentifier(object)] = nil }
     unlist(object)
     object.state.subtract([.inserted, .isNoted])
   }
@@ -289,7 +291,7 @@ final class PendingChanges {
   // MARK: Saves
 
   /// Assigns a new object to a store. The object's address is the key: new objects stay in the context until the save
-  /// or the reset, which clears the table.
+  /// or the reset, which clears the table, or until `forget`.
   func assign(_ object: NSManagedObject, to store: any ObjectStore) { assignedStores[ObjectIdentifier(object)] = store }
 
   /// The store to which a new object was assigned; nil for none.

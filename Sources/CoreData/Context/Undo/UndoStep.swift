@@ -28,6 +28,8 @@ struct UndoStep {
   private(set) var inserted: [NSManagedObject]
   /// The deleted objects: undoing revives them.
   private(set) var deleted: [NSManagedObject]
+  /// The stores to which deleted objects were assigned that have no row.
+  private(set) var assignedStores: [(object: NSManagedObject, store: any ObjectStore)]
   private(set) var values: [Values] = []
   private(set) var members: [Members] = []
 
@@ -40,6 +42,10 @@ struct UndoStep {
     // Merged changes are in the event too, but have none of these states.
     inserted = (event.inserted.items + event.revived.items).filter { $0.isInserted || event.revived.contains($0) }
     deleted = event.deleted.items.filter { $0.isDeleted && !$0.state.contains(.gone) }
+    // The context forgets a new object, and with it the store, when the event has ended.
+    assignedStores = deleted.compactMap { object in
+      context.changes.assignedStore(of: object).map { (object, $0) }
+    }
     for object in event.updated.items where object.hasChanges { add(object, event.start(of: object), context) }
     for object in deleted { add(object, event.start(of: object), context) }
   }

@@ -109,6 +109,7 @@ extension NSManagedObjectContext {
     undoTracking.isApplying = true
     // Objects must exist before others refer to them, and must have no references when they go.
     for object in step.deleted { revive(object) }
+    for (object, store) in step.assignedStores where object.isInserted { changes.assign(object, to: store) }
     for change in step.values where isUsable(change.object) { apply(change) }
     for change in step.members where isUsable(change.object) { apply(change) }
     for object in step.inserted where isUsable(object) {
