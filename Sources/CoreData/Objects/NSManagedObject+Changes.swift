@@ -105,9 +105,10 @@ extension NSManagedObject {
   /// Source: Apple's documentation of `hasPersistentChangedValues`.
   public final var hasPersistentChangedValues: Bool {
     checkQueue()
-    guard hasChanges, let snapshot else { return toManys.contains { $0?.hasChanges ?? false } }
+    // A deleted object may be a fault, which has no values to compare.
     if isInserted || isDeleted { return true }
-    return hasChangedSlots(snapshot) || toManys.contains { $0?.hasChanges ?? false }
+    if hasChanges, let snapshot, hasChangedSlots(snapshot) { return true }
+    return toManys.contains { $0?.hasChanges ?? false }
   }
 
   /// For an object of which only the row counts, such as one that a merge policy looks at.

@@ -70,6 +70,21 @@ import Testing
     try #expect(store.sql("SELECT Z_OPT FROM ZBOOK") == [["1"]])
   }
 
+  @Test func aDeletedFaultIsWorthSavingAndStaysAFault() throws {
+    let (store, id) = try storeWithBook()
+    try store.read { context in
+      let book = context.object(with: id)
+      context.delete(book)
+      #expect(book.isFault && book.isDeleted && book.hasPersistentChangedValues)
+      #expect(book.isFault, "the question has fired the fault")
+      context.rollback()
+      #expect(!book.hasPersistentChangedValues)
+      context.delete(book)
+      try context.save()
+      #expect(!book.hasPersistentChangedValues)
+    }
+  }
+
   @Test func keyValueCodingGivesNumbersAndSetsAndNeverNSNull() throws {
     let types: [(String, NSAttributeType)] = [
       ("short", .integer16AttributeType), ("middle", .integer32AttributeType), ("long", .integer64AttributeType),
