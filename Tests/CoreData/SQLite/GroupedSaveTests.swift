@@ -257,7 +257,7 @@ extension TemporaryStore {
   }
 
   /// How often the writer's statements have run.
-  fileprivate var statementRuns: Int {
+  var statementRuns: Int {
     let runs = try? sqliteStore?.database.withWriter { connection in
       var runs = 0
       var statement = sqlite3_next_stmt(connection.handle, nil)

@@ -101,6 +101,32 @@ import Testing
     try #expect(values(store) == ["a": large(wins ? 2 : 1), "b": large(3)])
   }
 
+  @Test("An insertion looks at the files of the rows that it replaces only, and those go")
+  func replacing() throws {
+    let store = try TemporaryStore(model())
+    let data = Data(repeating: 1, count: 110_000)
+    let names = (0..<40).map { "photo \($0)" }
+    try store.save { context in for name in names { context.make("Photo", ["name": name, "data": data]) } }
+    let before = files(store)
+    let context = store.context()
+    try context.performAndWait {
+      context.mergePolicy = NSMergePolicy.mergeByPropertyObjectTrump
+      let runs = store.statementRuns
+      // The first row comes twice, and the last one keeps its data.
+      let rows: [[String: Any]] = [
+        ["name": names[0], "data": data], ["name": names[0], "data": data], ["name": "new", "data": data],
+        ["name": names[39], "plain": Data([1])],
+      ]
+      _ = try context.execute(NSBatchInsertRequest(entityName: "Photo", objects: rows))
+      #expect(store.statementRuns - runs < 40)
+    }
+    let used = try named(store)
+    #expect(used.count == 41 && used.intersection(before).count == 39)
+    // What waited for readers goes when the store is closed.
+    try store.coordinator.remove(store.coordinator.persistentStores[0])
+    #expect(files(store) == used)
+  }
+
   @Test("An update gives each row a file of its own, and removes those of the old values")
   func updating() throws {
     let store = try TemporaryStore(model())

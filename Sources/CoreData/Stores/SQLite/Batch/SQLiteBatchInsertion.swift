@@ -27,6 +27,8 @@ final class SQLiteBatchInsertion {
   private let onDuplicate: BatchRows.OnDuplicate
   /// The columns of each constraint that the file's indexes keep.
   private let constraints: [[String]]
+  /// Nil if no row replaces files.
+  private let replacedFiles: ReplacedFiles?
   /// The rows of the next statement, and the one under construction.
   private let rows: [Snapshot]
   /// The number of complete rows.
@@ -41,6 +43,8 @@ final class SQLiteBatchInsertion {
     constraints =
       source.onDuplicate == .fail ? [] : try store.uniqueColumns(of: batch.mapping, transaction.connection)
     onDuplicate = constraints.isEmpty ? .fail : source.onDuplicate
+    replacedFiles =
+      onDuplicate == .update && store.externalFiles != nil ? ReplacedFiles(batch.writer, constraints) : nil
     let size = onDuplicate == .fail ? store.writeGroups.inserts.first ?? 1 : 1
     rows = (0..<size).map { _ in batch.newRow() }
   }
@@ -57,11 +61,6 @@ final class SQLiteBatchInsertion {
         "\(table) has no row for the entity number \(mapping.rootNumber).")
     }
     nextKey = last + 1
-    if onDuplicate == .update {
-      for column in writer.externalColumns {
-        store.externalFiles?.replaced += try writer.files(in: column, where: "", connection)
-      }
-    }
     defer { latest = nil }
     while try fill(rows[filled]) {
       filled += 1
@@ -97,6 +96,9 @@ final class SQLiteBatchInsertion {
   /// `OR FAIL` keeps what was inserted before the refused row, and SQLite needs no copy of pages to undo the statement.
   /// That is right here only because the whole transaction is rolled back then.
   private func insert(_ group: ArraySlice<Snapshot>) throws {
+    if let replacedFiles {
+      for row in group { store.externalFiles?.replaced += try replacedFiles.find(for: row, batch.named, connection) }
+    }
     let shape = onDuplicate == .fail ? writer.insertShape(of: group) : writer.wholeInsert
     let statement = try statement(shape, rows: group.count)
     statement.texts = connection.boundTexts
