@@ -11,8 +11,7 @@
 /// COPY (SELECT t0._key::bigint, … FROM "app"."Book" t0
 ///       WHERE ((t0."reader" IS NULL))) TO STDOUT …       ───▶ the part that it understands
 ///                                                        ◀─── rows; MATCHES is tested here
-/// SELECT t0._key, t0._entity FROM "app"."Book" t0
-/// WHERE (t0._key IN ($1)) ORDER BY 1
+/// SELECT t0._key, t0._entity FROM unnest($1) …
 /// FOR NO KEY UPDATE OF t0 SKIP LOCKED                    ───▶
 ///                                                        ◀─── the rows that are locked now
 /// SELECT t0._key::bigint, … FROM "app"."Book" t0
@@ -26,26 +25,69 @@ extension ServerStore {
   /// locked them.
   ///
   /// Between the first look and the lock another transaction may change a row. An UPDATE of the server evaluates its
-  /// condition again when it has waited for a row; the second look does the same here.
+  /// condition again when it has waited for a row; the second look does the same here. A limit counts the rows that are
+  /// locked and still match, as in a SELECT with LIMIT and SKIP LOCKED (page "SELECT", "The Locking Clause"): so rows
+  /// are locked in the order of the fetch, until there are enough.
+  ///
+  /// ```text
+  /// limit 2, rows in order: 1, 2, 3, 4, 5      others
+  ///                                            have locked 1 and 2
+  /// SKIP LOCKED, LIMIT 2: locks 3, 4           have changed 3 before that
+  /// looks again: only 4 matches
+  /// SKIP LOCKED, LIMIT 1: locks 5
+  /// updates 4, 5
+  /// ```
   ///
   /// - Parameter skipsLocked: leaves out rows that another transaction has locked, instead of waiting for it.
   func evaluated(
     _ fetch: RowFetch, _ connection: any ServerConnection, skipsLocked: Bool = false
   ) throws -> RowFetch {
     if try understands(fetch) { return fetch }
-    let matchingRows = try MemoryLoader(self, connection).reader(fetch, nil).find(fetch)
-    // Another transaction may have changed a row since. What it is now counts, as in an UPDATE of the server.
-    let candidates = keyed(fetch, matchingRows.map { NSManagedObjectID(storedEntity: $0.storedEntity, key: $0.key) })
-    let names = mapping(fetch.entityName).names
-    let rows = try select("t0.\(names.key), t0.\(names.entity)", candidates, isOrdered: false)
-    let skipping = skipsLocked ? " SKIP LOCKED" : ""
-    let lock: SQL = "\(rows) ORDER BY 1 FOR NO KEY UPDATE OF t0\(raw: skipping)"
-    var locked = keyed(
-      fetch, try connection.integers(lock).compactMap { objectID(number: Int($0[1]), key: $0[0]) })
-    locked.predicate = NSCompoundPredicate(
-      andPredicateWithSubpredicates: [fetch.predicate, locked.predicate].compactMap(\.self))
-    let still = try MemoryLoader(self, connection).reader(locked, nil).find(locked)
-    return keyed(fetch, still.map { NSManagedObjectID(storedEntity: $0.storedEntity, key: $0.key) })
+    var unlimited = fetch
+    unlimited.limit = 0
+    var candidates = try MemoryLoader(self, connection).reader(unlimited, nil).find(unlimited).map(\.key)
+    var ids: [NSManagedObjectID] = []
+    repeat {
+      let missingCount = fetch.limit > 0 ? fetch.limit - ids.count : 0
+      let locked = try lock(candidates, of: fetch, atMost: missingCount, connection, skipsLocked: skipsLocked)
+      guard let last = locked.last else { break }
+      // Another transaction may have changed a row since. What it is now counts, as in an UPDATE of the server.
+      var current = keyed(fetch, locked)
+      current.predicate = NSCompoundPredicate(
+        andPredicateWithSubpredicates: [fetch.predicate, current.predicate].compactMap(\.self))
+      let matching = Set(try MemoryLoader(self, connection).reader(current, nil).find(current).map(\.key))
+      ids += locked.filter { matching.contains($0.key) }
+      candidates.removeSubrange(...(candidates.firstIndex(of: last.key) ?? candidates.endIndex - 1))
+    } while ids.count < fetch.limit && !candidates.isEmpty
+    return keyed(fetch, ids)
+  }
+
+  /// Locks rows in the order of the keys given, and gives those that are there.
+  ///
+  /// ```text
+  /// SELECT t0._key, t0._entity FROM unnest($1) WITH ORDINALITY AS c (key, place)
+  /// JOIN "app"."Book" t0 ON t0._key = c.key ORDER BY c.place LIMIT $2 FOR NO KEY UPDATE OF t0 SKIP LOCKED
+  ///     $1 = '{1,2,3,4,5}', $2 = 2
+  /// ```
+  ///
+  /// Without a limit the order is that of the keys, in which saves lock rows, too.
+  ///
+  /// - Parameter limit: the number of rows; 0 for all.
+  private func lock(
+    _ keys: [Int64], of fetch: RowFetch, atMost limit: Int, _ connection: any ServerConnection, skipsLocked: Bool
+  ) throws -> [NSManagedObjectID] {
+    let mapping = mapping(fetch.entityName)
+    let (key, entity) = (mapping.names.key, mapping.names.entity)
+    var parameters = ServerParameters()
+    parameters.add(ServerArray(limit > 0 ? keys : keys.sorted()))
+    if limit > 0 { parameters.add(Int64(limit)) }
+    let rows = try connection.execute(
+      """
+      SELECT t0.\(key), t0.\(entity) FROM unnest($1) WITH ORDINALITY AS c (key, place) \
+      JOIN \(mapping.table) t0 ON t0.\(key) = c.key ORDER BY c.place\(limit > 0 ? " LIMIT $2" : "") \
+      FOR NO KEY UPDATE OF t0\(skipsLocked ? " SKIP LOCKED" : "")
+      """, parameters)
+    return (0..<rows.rowCount).compactMap { objectID(number: Int(rows.integer($0, 1)), key: rows.integer($0, 0)) }
   }
 
   /// A fetch of the same entity for these rows.

@@ -109,8 +109,8 @@ open class NSBatchUpdateRequest: NSPersistentStoreRequest {
   /// Empty leaves open which rows are the first.
   package final var order: [NSSortDescriptor] = []
 
-  /// Whether rows that other transactions have locked are passed over, instead of waiting for them. A SQLite file has
-  /// one writer at a time and no locked rows.
+  /// Whether rows that other transactions have locked are passed over, instead of waiting for them; only with a limit,
+  /// which counts the rows that are taken. A SQLite file has one writer at a time and no locked rows.
   package final var skipsLockedRows = false
 
   init(entity: NSEntityDescription?, name: String) {

@@ -198,16 +198,7 @@ struct PredicatesOnServerTests {
     }
     let other = try ServerDriver.open(PostgreSQLServer.shared.address())
     try other.run("BEGIN; UPDATE \(place.qualified("Book")) SET title = 'other' WHERE pages = 1")
-    nonisolated(unsafe) let observer = try ServerDriver.open(PostgreSQLServer.shared.address())
-    nonisolated(unsafe) let holder = other
-    let waits: SQL = """
-      SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%\(raw: place.schema)%'
-      """
-    let thread = Thread {
-      while (try? observer.execute(waits).rowCount) == 0 {}
-      try? holder.run("COMMIT")
-    }
-    thread.start()
+    try commit(other, whenWaitedForIn: place)
     let count = try stack.perform { context -> Int? in
       let update = NSBatchUpdateRequest(entityName: "Book")
       update.predicate = NSPredicate(format: "title MATCHES 'x\\\\d'")
@@ -216,5 +207,89 @@ struct PredicatesOnServerTests {
       return (try context.execute(update) as? NSBatchUpdateResult)?.result as? Int
     }
     #expect(count == 1)
+  }
+
+  /// A limited update takes the first rows that are free and match, whoever evaluates the predicate.
+  ///
+  ///     another transaction         | this request, with the limit 2
+  ///     ----------------------------+----------------------------------
+  ///     has locked rows 1 and 2     |
+  ///                                 | passes over them, takes 3 and 4
+  ///     rolls back                  |
+  @Test(arguments: ["title BEGINSWITH 'x'", "title MATCHES '(?i)X\\\\d'"])
+  func aLimitCountsTheRowsThatOthersHaveNotLocked(format: String) throws {
+    let stack = try StoreStack(.server)
+    let place = try ServerAddress(stack.url, nil)
+    // The keys are in another order than the pages.
+    try stack.perform { context in
+      for number in (1...6).reversed() { context.make("Book", ["title": "x\(number)", "pages": number]) }
+      try context.save()
+    }
+    let other = try ServerDriver.open(PostgreSQLServer.shared.address())
+    try other.run("BEGIN; UPDATE \(place.qualified("Book")) SET rating = 7 WHERE pages IN (1, 2)")
+    func take(_ limit: Int) throws -> [Int] {
+      try stack.perform { context in
+        let update = NSBatchUpdateRequest(entityName: "Book")
+        update.predicate = NSPredicate(format: "rating == nil AND \(format)")
+        update.propertiesToUpdate = ["rating": 1]
+        (update.limit, update.skipsLockedRows) = (limit, true)
+        update.order = [NSSortDescriptor(key: "pages", ascending: true)]
+        update.resultType = .updatedObjectIDsResultType
+        let result = try context.execute(update) as? NSBatchUpdateResult
+        let ids = result?.result as? [NSManagedObjectID] ?? []
+        return ids.compactMap { context.object(with: $0).value(forKey: "pages") as? Int }.sorted()
+      }
+    }
+    try #expect(take(2) == [3, 4])
+    try other.run("ROLLBACK")
+    other.close()
+    try #expect(take(3) == [1, 2, 5])
+    try #expect(take(3) == [6])
+  }
+
+  @Test func aLimitCountsTheRowsThatStillMatchAfterWaiting() throws {
+    //   this request, with the limit 2     | another transaction
+    //   -----------------------------------+-----------------------------
+    //                                      | gives row 1 another title
+    //   finds rows 1, 2 and 3 by MATCHES   |
+    //   waits for row 1                    |
+    //                                      | commits
+    //   looks at 1 and 2 again: only 2 fits|
+    //   takes 3 as well                    |
+    let stack = try StoreStack(.server)
+    let place = try ServerAddress(stack.url, nil)
+    try stack.perform { context in
+      for number in 1...3 { context.make("Book", ["title": "x\(number)", "pages": number]) }
+      try context.save()
+    }
+    let other = try ServerDriver.open(PostgreSQLServer.shared.address())
+    try other.run("BEGIN; UPDATE \(place.qualified("Book")) SET title = 'other' WHERE pages = 1")
+    try commit(other, whenWaitedForIn: place)
+    let pages = try stack.perform { context -> [Int] in
+      let update = NSBatchUpdateRequest(entityName: "Book")
+      update.predicate = NSPredicate(format: "title MATCHES '(?i)x\\\\d'")
+      update.propertiesToUpdate = ["rating": 1]
+      update.limit = 2
+      update.order = [NSSortDescriptor(key: "pages", ascending: true)]
+      try context.execute(update)
+      return try context.all("Book", where: "rating == 1", sort: "pages").compactMap {
+        $0.value(forKey: "pages") as? Int
+      }
+    }
+    #expect(pages == [2, 3])
+  }
+
+  /// Commits a transaction on a thread of its own, as soon as a statement on the schema waits for a lock.
+  private func commit(_ connection: any ServerConnection, whenWaitedForIn place: ServerAddress) throws {
+    nonisolated(unsafe) let observer = try ServerDriver.open(PostgreSQLServer.shared.address())
+    nonisolated(unsafe) let holder = connection
+    let waits: SQL = """
+      SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%\(raw: place.schema)%'
+      """
+    Thread {
+      // An error ends the wait, and the test with it.
+      while (try? observer.execute(waits).rowCount) == 0 {}
+      try? holder.run("COMMIT")
+    }.start()
   }
 }
