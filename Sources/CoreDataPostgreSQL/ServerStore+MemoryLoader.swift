@@ -2,7 +2,8 @@
 /// functions, and calculations with decimals. Their rows are found in memory, among those that fulfil the rest of the
 /// predicate.
 ///
-/// Batch requests and fetches of dictionaries come here. Fetches of objects do the same in their context, with objects.
+/// Batch requests and fetches of dictionaries come here, and fetches of objects in a context with changes. Without
+/// changes a context does the same with objects.
 /// A batch of books whose titles match `(?i)t.` and that have no reader:
 ///
 /// ```text
@@ -100,9 +101,9 @@ extension ServerStore {
     return keyed
   }
 
-  /// The rows that dictionaries are made from, all of one state: REPEATABLE READ, since several tables are read one
+  /// The rows among which a fetch finds its own, all of one state: REPEATABLE READ, since several tables are read one
   /// after the other. A pinned state, and a migration's transaction, have a transaction open already.
-  func reader(_ fetch: RowFetch, _ settings: FetchSettings) throws -> MemoryReader {
+  func reader(_ fetch: RowFetch, _ settings: FetchSettings?) throws -> MemoryReader {
     try onTables("Fetching \(fetch.entityName)") {
       if let pinned = fetch.generation?.pinned(self) as? PinnedServer {
         return try pinned.connection.use { try MemoryLoader(self, $0.connection).reader(fetch, settings) }
@@ -115,6 +116,16 @@ extension ServerStore {
         defer { try? connection.run("COMMIT") }
         return try MemoryLoader(self, connection).reader(fetch, settings)
       }
+    }
+  }
+}
+
+extension ServerStore: FilteringStore {
+  /// The rows of a fetch of objects. Their related rows are read as well, in the same state.
+  func filter(_ fetch: RowFetch, _ body: (StoredEntity, Int64, __owned Snapshot?) -> Void) throws {
+    for match in try reader(fetch, nil).find(fetch) {
+      fetch.control?.countRow()
+      body(match.storedEntity, match.key, fetch.includesValues ? match.values : nil)
     }
   }
 }

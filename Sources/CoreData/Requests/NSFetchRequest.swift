@@ -365,6 +365,10 @@ open class NSFetchRequest<ResultType>: NSPersistentStoreRequest {
   /// With unsaved changes it costs a test of each changed object, and the store cannot apply limit and offset. It has
   /// no effect on dictionaries, which always come from the stores.
   ///
+  /// Only objects of the fetched entity that changed themselves are tested again. `author.name == "Austen"` finds books
+  /// by the stored names, also while a new name of an author is unsaved; a book with changes is tested with the name
+  /// that its author has in the context.
+  ///
   /// In a child context, unsaved changes of the parents take part too: the parent fetches with the same setting.
   ///
   /// Source: Apple's documentation of `includesPendingChanges`.

@@ -246,7 +246,11 @@ extension NSManagedObjectContext {
   /// The objects of a store's rows: registered ones as they are, others made with their rows. It is the loop that each
   /// fetched row runs through.
   private func storedObjects(_ fetch: RowFetch, _ store: any ObjectStore) throws -> FoundObjects {
-    if try !store.understands(fetch) { return FoundObjects(try filteredInMemory(fetch, store)) }
+    if try !store.understands(fetch) {
+      // Unsaved values of other objects do not count in conditions that the store evaluates, and so in none.
+      if hasChanges, let store = store as? any FilteringStore { return FoundObjects(try filtered(fetch, by: store)) }
+      return FoundObjects(try filteredInMemory(fetch, store))
+    }
     if fetch.properties != nil { return FoundObjects(try partialFaults(fetch, store)) }
     var foundObjects = FoundObjects([])
     // A fetch returns each row once, so in an empty context all objects are new.
@@ -280,10 +284,24 @@ extension NSManagedObjectContext {
     return objects
   }
 
+  /// The objects of the rows that a store filters itself.
+  private func filtered(_ fetch: RowFetch, by store: any FilteringStore) throws -> [NSManagedObject] {
+    var objects: [NSManagedObject] = []
+    try store.filter(fetch) { storedEntity, key, snapshot in
+      guard let existingObject = graph.reuse(key, storedEntity.table) else {
+        return objects.append(graph.make(storedEntity, key, snapshot: snapshot))
+      }
+      if let snapshot { existingObject.supply(snapshot) }
+      objects.append(existingObject)
+    }
+    return objects
+  }
+
   /// Tests conditions in memory that the store cannot evaluate. A store in memory cannot evaluate blocks and transient
   /// properties, which a SQL store refuses (134070); a server patterns of `MATCHES` with options, for example.
   ///
-  /// The store gives the rows that fulfil the rest of the predicate, and each becomes an object.
+  /// The store gives the rows that fulfil the rest of the predicate, and each becomes an object. Conditions are tested
+  /// on what the objects have, so a server filters rows itself where the context has changes.
   private func filteredInMemory(_ fetch: RowFetch, _ store: any ObjectStore) throws -> [NSManagedObject] {
     let objects = try storedObjects(store.understoodPart(of: fetch), [store], true).objects
     let matches = objects.filter { fetch.predicate?.evaluate(with: $0) ?? true }.sorted(by: fetch.sortDescriptors)

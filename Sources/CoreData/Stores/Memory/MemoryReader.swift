@@ -17,7 +17,7 @@ package final class MemoryReader: @unchecked Sendable {
   package struct Match {
     package let storedEntity: StoredEntity
     package let key: Int64
-    let values: Snapshot
+    package let values: Snapshot
   }
 
   // MARK: By key
