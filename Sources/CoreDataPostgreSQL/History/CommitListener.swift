@@ -54,7 +54,8 @@ final class CommitListener: @unchecked Sendable {
   static func channel(of identifier: String) -> String { "coredata_\(identifier)" }
 
   /// - Parameter body: called on the listener's thread after one or more commits of any program, this one included;
-  ///   also after a lost connection was opened again, since commits may have been missed.
+  ///   also after a lost connection was opened again, since commits may have been missed. No call begins after
+  ///   `cancel()`.
   init(
     _ database: ServerDatabase, _ identifier: String, table: String, _ body: @escaping @Sendable () -> Void
   ) throws {
@@ -74,7 +75,7 @@ final class CommitListener: @unchecked Sendable {
   }
 
   /// Ends the listener: its thread notices within 200 ms, or when an attempt to connect is over, and closes the
-  /// connection. A last call of the body may come until then.
+  /// connection. A call of the body that is under way may end after this has returned.
   func cancel() {
     lock.withLock {
       isCancelled = true
@@ -97,13 +98,15 @@ final class CommitListener: @unchecked Sendable {
       do {
         // A cancelled listener ends within this time.
         let isTold = try !connection.notifications(within: 200).isEmpty
-        if try hasSilentEnd(connection) || isTold { body() }
+        if try hasSilentEnd(connection) || isTold { report() }
       } catch {
         reconnect()
       }
     }
     connection?.close()
   }
+
+  private func report() { if lock.withLock({ !isCancelled }) { body() } }
 
   /// Whether a transaction has ended that may have committed without a notice. From the first look on only one that has
   /// a number counts: a save gets its number in the statement that reads the flag, and a dump of the database, which
@@ -131,14 +134,15 @@ final class CommitListener: @unchecked Sendable {
   }
 
   /// Connects again, as often as it takes. Then it reports a commit whether there was one or not: what was announced
-  /// meanwhile is lost, and the observer finds it in the history.
+  /// meanwhile is lost, and the observer finds it in the history. A listener that is cancelled while it connects, which
+  /// may take as long as the server is away, reports nothing any more: its store is closed.
   private func reconnect() {
     connection?.close()
     while lock.withLock({ !isCancelled }) {
       // A server that is away is tried again in a moment.
       if let made = try? listen() {
         lock.withLock { connection = made }
-        return body()
+        return report()
       }
       Thread.sleep(forTimeInterval: 0.2)
     }
