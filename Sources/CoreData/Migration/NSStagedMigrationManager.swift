@@ -73,8 +73,9 @@ public final class NSStagedMigrationManager: NSObject {
   func migrate(
     _ type: String, at url: URL, _ options: [AnyHashable: Any], to model: NSManagedObjectModel
   ) throws {
-    // Stores that keep no model are migrated from models in use.
-    var inUse = [NSPersistentStoreCoordinator(managedObjectModel: model)]
+    // Stores that keep no model are migrated from models in use: those of all stages are, until the last migration.
+    var inUse: [NSPersistentStoreCoordinator] = []
+    defer { withExtendedLifetime(inUse) {} }
     var isStarted = false
     for stage in stages {
       let current = try checksum(type, url, options)
@@ -84,14 +85,14 @@ public final class NSStagedMigrationManager: NSObject {
         guard isStarted || stage.versionChecksums.contains(current) else { continue }
         isStarted = true
         guard let last = stage.versionChecksums.last, last != current else { continue }
-        try lightweight(type, url, options, to: try self.model(last, or: model))
+        inUse.append(try lightweight(type, url, options, to: try self.model(last, or: model)))
       case let stage as NSCustomMigrationStage:
         guard stage.currentModel.versionChecksum == current else { continue }
         isStarted = true
         let (before, after) = try (stage.currentModel.resolve(), stage.nextModel.resolve())
         inUse.append(NSPersistentStoreCoordinator(managedObjectModel: before))
         try handle(stage.willMigrateHandler, of: stage, model: before, type: type, at: url, options: options)
-        try lightweight(type, url, options, to: after)
+        inUse.append(try lightweight(type, url, options, to: after))
         try handle(stage.didMigrateHandler, of: stage, model: after, type: type, at: url, options: options)
       default: continue
       }
@@ -100,8 +101,9 @@ public final class NSStagedMigrationManager: NSObject {
       throw CoreDataErrors.error(
         .stagedMigrationBackwardMigration, "No stage of the migration begins at the version of \(url.path).")
     }
-    withExtendedLifetime(inUse) {}
-    if try checksum(type, url, options) != model.versionChecksum { try lightweight(type, url, options, to: model) }
+    if try checksum(type, url, options) != model.versionChecksum {
+      inUse.append(try lightweight(type, url, options, to: model))
+    }
   }
 
   /// The version of the store, read anew before each stage.
@@ -123,9 +125,11 @@ public final class NSStagedMigrationManager: NSObject {
   }
 
   /// Opens and closes the store with a model, which migrates it by inference.
+  ///
+  /// - Returns: the coordinator, with which the store's new model stays in use.
   private func lightweight(
     _ type: String, _ url: URL, _ options: [AnyHashable: Any], to model: NSManagedObjectModel
-  ) throws {
+  ) throws -> NSPersistentStoreCoordinator {
     let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
     let store = try coordinator.addPersistentStore(
       ofType: type, configurationName: nil, at: url,
@@ -133,6 +137,7 @@ public final class NSStagedMigrationManager: NSObject {
         NSMigratePersistentStoresAutomaticallyOption: true, NSInferMappingModelAutomaticallyOption: true,
       ]) { $1 })
     try coordinator.remove(store)
+    return coordinator
   }
 
   /// Opens the store in a container, runs a handler, and closes it. Without a handler nothing is opened.

@@ -1,3 +1,4 @@
+import TestFiles
 import Testing
 
 @testable import CoreData
@@ -72,5 +73,43 @@ import Testing
     expectError(NSManagedObjectModelReferenceNotFoundError) {
       try open([NSCustomMigrationStage(migratingFrom: wrong, to: other)])
     }
+  }
+
+  @Test("Models that are in files only are kept until the last migration of a store without a copy of its model")
+  func modelsInFiles() throws {
+    let folder = temporaryURL("stages")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    // No other test has an entity of this name: its model would be found in use.
+    let name = "Page\(UInt32.random(in: 0 ... .max))"
+    func model(_ attributes: [String]) -> NSManagedObjectModel {
+      Build.model(LibraryModel.entity(name, attributes.map { Build.attribute($0) }))
+    }
+    let references = try [["a"], ["a", "b"]].map { attributes in
+      let model = model(attributes)
+      let file = folder.appendingPathComponent("\(attributes.joined()).mom")
+      try ModelArchive.data(of: model).write(to: file)
+      return NSManagedObjectModelReference(fileURL: file, versionChecksum: model.versionChecksum)
+    }
+    let url = folder.appendingPathComponent("pages.xml")
+    func open(_ model: NSManagedObjectModel, _ options: [AnyHashable: Any]? = nil) throws -> NSManagedObjectContext {
+      let coordinator = NSPersistentStoreCoordinator(managedObjectModel: model)
+      try coordinator.addPersistentStore(ofType: NSXMLStoreType, configurationName: nil, at: url, options: options)
+      let context = NSManagedObjectContext(.privateQueue)
+      context.persistentStoreCoordinator = coordinator
+      return context
+    }
+    do {
+      let context = try open(references[0].resolve())
+      try context.performAndWait {
+        context.make(name, ["a": "first"])
+        try context.save()
+      }
+    }
+    // When a stage between two files is followed by a migration to the coordinator's model.
+    let stage = NSCustomMigrationStage(migratingFrom: references[0], to: references[1])
+    let context = try open(
+      model(["a", "b", "c"]), [NSPersistentStoreStagedMigrationManagerOptionKey: NSStagedMigrationManager([stage])])
+    try context.performAndWait { try #expect(context.all(name).map { $0.text("a") } == ["first"]) }
   }
 }
