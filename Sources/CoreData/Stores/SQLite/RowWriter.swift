@@ -36,7 +36,7 @@ final class RowWriter: EncodedRowWriter, @unchecked Sendable {
   private enum Statement: Hashable {
     case update(StepSet)
     case updateGroup(StepSet, rows: Int)
-    case delete(table: String, KeyShape)
+    case delete(table: String, KeyShape, ofVersion: Bool)
     case versions(KeyShape)
     case versionCount(KeyShape)
   }
@@ -113,8 +113,13 @@ final class RowWriter: EncodedRowWriter, @unchecked Sendable {
   private func changedColumns(_ changed: StepSet) -> [String] { changed.positions.flatMap { columns[$0] } }
 
   /// The DELETE of a group's rows, or of their join rows.
-  func deleteSQL(from table: String, where column: String, _ shape: KeyShape) -> String {
-    text(.delete(table: "\(table).\(column)", shape)) { "DELETE FROM \(table) WHERE \(shape.condition(on: column))" }
+  ///
+  /// - Parameter ofVersion: whether only rows are deleted that have the version of the last parameter.
+  func deleteSQL(from table: String, where column: String, _ shape: KeyShape, ofVersion: Bool = false) -> String {
+    text(.delete(table: "\(table).\(column)", shape, ofVersion: ofVersion)) {
+      let version = ofVersion ? " AND Z_OPT = ?\(shape.parameterCount + 1)" : ""
+      return "DELETE FROM \(table) WHERE \(shape.condition(on: column))\(version)"
+    }
   }
 
   /// The keys and versions of a group's rows.
