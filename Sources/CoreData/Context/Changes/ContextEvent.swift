@@ -50,7 +50,7 @@ struct ContextEvent {
   mutating func keepStart(of object: NSManagedObject) {
     guard starts[ObjectIdentifier(object)] == nil else { return }
     let ownsSnapshot = object.state.contains(.ownsSnapshot)
-    guard object.committed != nil || object.isInserted || ownsSnapshot, let snapshot = object.snapshot else { return }
+    guard object.hasCommitted || object.isInserted || ownsSnapshot, let snapshot = object.snapshot else { return }
     // The object changes a snapshot that it owns in place.
     starts[ObjectIdentifier(object)] = ownsSnapshot ? snapshot.copy() : snapshot
   }

@@ -21,7 +21,7 @@ extension NSManagedObjectContext {
   /// the call. An object without a context passes.
   final func requireNoOtherContext(of object: NSManagedObject, _ action: StaticString) {
     require(
-      object.managedObjectContext == nil || graph.owns(object),
+      graph.owns(object) || object.managedObjectContext == nil,
       "\(object.objectID) belongs to another context and cannot be \(action) \(label).")
   }
 

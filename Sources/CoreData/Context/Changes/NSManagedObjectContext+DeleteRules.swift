@@ -31,8 +31,8 @@ extension NSManagedObjectContext {
     defer { changes.didPropagate(object) }
     guard object.layout.hasRelationships else { return }
     for slot in object.layout.toOneSlots {
-      guard let relationship = object.layout.slots[slot].relationship, let other = object.related(slot),
-        !other.isDeleted
+      guard let other = object.related(slot), !other.isDeleted,
+        let relationship = object.layout.slots[slot].relationship
       else { continue }
       apply(relationship, from: object, to: other)
     }

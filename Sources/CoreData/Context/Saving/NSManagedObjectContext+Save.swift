@@ -240,8 +240,8 @@ extension NSManagedObjectContext {
     }
     try add(current.inserted) { $0.insert($1) }
     try add(current.updated) { $0.update($1) }
-    // A row that is gone need not be deleted, not even from a store that may not be written.
-    try add(current.deleted.filter { !$0.state.contains(.gone) }) { $0.delete($1) }
+    // A row that is gone need not be deleted, not even from a store that may not be written. Others never had one.
+    try add(current.deleted.filter { $0.key > 0 && !$0.state.contains(.gone) }) { $0.delete($1) }
     func check(_ objects: some Sequence<NSManagedObject>, mayHaveChanged: Bool) {
       // An object whose row was gone when it was read is a deleted one, whose row no save deletes.
       for object in objects where (!object.hasChanges || object.state.contains(.gone)) && graph.owns(object) {

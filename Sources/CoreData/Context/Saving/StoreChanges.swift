@@ -24,7 +24,7 @@ final class StoreChanges {
 
   /// Adds new objects. Their values are shared with the row, not copied: they do not change before the save has ended.
   func insert(_ objects: ArraySlice<NSManagedObject>) {
-    inserted.append(contentsOf: objects)
+    StoreChanges.add(objects, to: &inserted)
     rows.inserted.append(
       contentsOf: objects.lazy.map { object in
         RowChanges.Insertion(key: object.key, values: object.access(), members: StoreChanges.memberChanges(of: object))
@@ -38,7 +38,7 @@ final class StoreChanges {
   ///
   /// A row that has another version by then is not found, which is a conflict.
   func update(_ objects: ArraySlice<NSManagedObject>) {
-    updated.append(contentsOf: objects)
+    StoreChanges.add(objects, to: &updated)
     rows.updated.append(
       contentsOf: objects.lazy.map { object in
         RowChanges.Update(
@@ -47,17 +47,20 @@ final class StoreChanges {
       })
   }
 
-  /// Adds deleted objects. Those that never had a row, or whose row is gone, need no statement.
+  /// Adds deleted objects, which have a row.
   func delete(_ objects: ArraySlice<NSManagedObject>) {
-    // The others have no row.
-    let stored = objects.filter { $0.key > 0 && !$0.state.contains(.gone) }
-    deleted.append(contentsOf: stored)
+    StoreChanges.add(objects, to: &deleted)
     rows.deleted.append(
-      contentsOf: stored.lazy.map { object in
+      contentsOf: objects.lazy.map { object in
         RowChanges.Deletion(
           storedEntity: object.storedEntity, key: object.key,
           version: object.committed?.version ?? StoreChanges.versionRead(of: object))
       })
+  }
+
+  /// Adds the objects at the end of a list. The first ones are mostly all of the save, whose array is shared then.
+  private static func add(_ objects: ArraySlice<NSManagedObject>, to list: inout [NSManagedObject]) {
+    if list.isEmpty { list = Array(objects) } else { list += objects }
   }
 
   /// Makes the save fail if the object's row is not as it was read, or not there.
@@ -113,6 +116,9 @@ final class StoreChanges {
   func apply(_ saved: SavedRows) {
     var cached: [CachedRow] = []
     cached.reserveCapacity(inserted.count + updated.count)
+    // The cache may have an older version of these rows.
+    var unknown: [(key: Int64, table: Int32)] = []
+    unknown.reserveCapacity(rows.deleted.count)
     let (inserted, updated) = (inserted, updated)
     let (keys, versions, insertedVersions) = (saved.keys, saved.versions, saved.insertedVersions)
     var last: StoredEntity?
@@ -124,18 +130,19 @@ final class StoreChanges {
         if let last { object.become(keys[index], of: last) }
       }
       let version = insertedVersions.isEmpty ? 1 : insertedVersions[index]
-      if let row = settle(object, version: version, saved) { cached.append(row) }
+      if let row = settle(object, version: version, saved) {
+        cached.append(row)
+      } else {
+        unknown.append((object.key, object.storedEntity.table))
+      }
     }
     for index in updated.indices {
-      if let row = settle(updated[index], version: versions[index], saved) { cached.append(row) }
-    }
-    // The cache may have an older version of a row that was written without being read, and it lacks the values that
-    // the store computed for derived attributes.
-    var unknown: [(key: Int64, table: Int32)] = []
-    unknown.reserveCapacity(rows.deleted.count)
-    for object in inserted where object.layout.hasDerived { unknown.append((object.key, object.storedEntity.table)) }
-    for object in updated where object.snapshot == nil || object.layout.hasDerived {
-      unknown.append((object.key, object.storedEntity.table))
+      let object = updated[index]
+      if let row = settle(object, version: versions[index], saved) {
+        cached.append(row)
+      } else {
+        unknown.append((object.key, object.storedEntity.table))
+      }
     }
     for row in rows.deleted { unknown.append((row.key, row.storedEntity.table)) }
     let derived = derivedRows
@@ -144,10 +151,10 @@ final class StoreChanges {
 
   private typealias CachedRow = (key: Int64, table: Int32, snapshot: Snapshot)
 
-  /// Makes a saved object clean. Returns its row for the cache; nil if the row is not known.
+  /// Makes a saved object clean. Returns its row for the cache; nil if the row is not known: it was written without
+  /// being read, or it has derived attributes, whose values the store has computed.
   ///
-  /// Keys of new objects in the slots become those that the store has assigned. A row with derived attributes is not
-  /// cached: the store has computed their values, and the context has not read them.
+  /// Keys of new objects in the slots become those that the store has assigned.
   @inline(__always)
   private func settle(_ object: NSManagedObject, version: Int64, _ saved: SavedRows) -> CachedRow? {
     if !object.toManys.isEmpty {
