@@ -114,8 +114,7 @@ package final class RowCache: @unchecked Sendable {
   /// Adds rows of a statement that began at the epoch; none if rows have changed since.
   package func add(_ rows: [(key: Int64, table: Int32, snapshot: Snapshot)], since epoch: Int) {
     lock.withLock { _ in
-      guard self.epoch == epoch else { return }
-      for row in rows { insert(row.snapshot, row.key, row.table) }
+      if self.epoch == epoch { insert(rows) }
     }
   }
 
@@ -138,15 +137,13 @@ package final class RowCache: @unchecked Sendable {
       if !removedTables.isEmpty {
         for rows in [state.young, state.old] + state.superseded { rows.removeAll(of: removedTables) }
       }
-      for row in removed {
-        state.young.remove(row.key, row.table)
-        state.old.remove(row.key, row.table)
-        forgetSuperseded(row.key, row.table)
+      for rows in [state.young, state.old] + state.superseded {
+        for row in removed { rows.remove(row.key, row.table) }
       }
-      for index in saved.indices { insert(saved[index].snapshot, saved[index].key, saved[index].table) }
-      if !state.superseded.isEmpty {
-        for index in saved.indices { forgetSuperseded(saved[index].key, saved[index].table) }
+      for rows in state.superseded {
+        for index in saved.indices { rows.remove(saved[index].key, saved[index].table) }
       }
+      insert(saved)
     }
   }
 
@@ -157,9 +154,7 @@ package final class RowCache: @unchecked Sendable {
   func forget(_ id: NSManagedObjectID) {
     lock.withLock { _ in
       changes.add(1, ordering: .releasing)
-      state.young.remove(id.key, id.storedEntity.table)
-      state.old.remove(id.key, id.storedEntity.table)
-      forgetSuperseded(id.key, id.storedEntity.table)
+      for rows in [state.young, state.old] + state.superseded { rows.remove(id.key, id.storedEntity.table) }
     }
   }
 
@@ -200,10 +195,6 @@ package final class RowCache: @unchecked Sendable {
     }
   }
 
-  private func forgetSuperseded(_ key: Int64, _ table: Int32) {
-    for rows in state.superseded { rows.remove(key, table) }
-  }
-
   /// Drops everything if another connection may have written since the last call, or since the store was opened.
   package func validate(_ foreignVersion: Int64) {
     lock.withLock { _ in
@@ -223,13 +214,24 @@ package final class RowCache: @unchecked Sendable {
     changes.add(1, ordering: .releasing)
   }
 
-  private func insert(_ snapshot: Snapshot, _ key: Int64, _ table: Int32) {
+  /// Puts rows into the younger generation.
+  @inline(__always)
+  private func insert(_ rows: some RandomAccessCollection<(key: Int64, table: Int32, snapshot: Snapshot)>) {
     if generationSize == 0 { return }
-    if state.young.count >= generationSize {
-      state.rotate()
+    // A variable: reading the property would retain and release the table for each row.
+    var young = state.young
+    for index in rows.indices {
+      if young.count >= generationSize {
+        state.rotate()
+        young = state.young
+      }
+      young.set(rows[index].snapshot.slab, rows[index].key, rows[index].table, place: rows[index].snapshot.place)
+      if state.youngAges != nil { state.youngAges?[Row(key: rows[index].key, table: rows[index].table)] = now() }
     }
-    state.young.set(snapshot.slab, key, table, place: snapshot.place)
-    if state.youngAges != nil { state.youngAges?[Row(key: key, table: table)] = now() }
+  }
+
+  private func insert(_ snapshot: Snapshot, _ key: Int64, _ table: Int32) {
+    insert(CollectionOfOne((key: key, table: table, snapshot: snapshot)))
   }
 }
 

@@ -20,9 +20,14 @@ extension ChangeWriter {
     var versions = [Int64](repeating: 0, count: updated.count)
     var groups = UpdateGroups(size: updateGroupSize)
     var refused: [(row: Int, kind: UpdateKind)] = []
+    // Rows of one entity mostly follow each other.
+    var storedEntity = updated[0].storedEntity
+    var properties = properties(storedEntity)
     for index in updated.indices {
-      let storedEntity = updated[index].storedEntity
-      let properties = properties(storedEntity)
+      if updated[index].storedEntity !== storedEntity {
+        storedEntity = updated[index].storedEntity
+        properties = self.properties(storedEntity)
+      }
       var (changed, isRead) = (StepSet(), false)
       if let base = updated[index].base, let values = updated[index].values {
         changed = properties.changed(base, values)
@@ -58,34 +63,33 @@ extension ChangeWriter {
 
 /// Updated rows that wait for more of the same kind.
 private struct UpdateGroups {
-  private typealias Group = (kind: UpdateKind, rows: [Int])
-
   private let size: Int
-  private var groups: [Group] = []
-  private var places: [UpdateKind: Int] = [:]
   /// The group of the row before, which mostly is that of the next one, too.
-  private var last = -1
+  private var kind: UpdateKind?
+  private var rows: [Int] = []
+  /// The other groups.
+  private var others: [UpdateKind: [Int]] = [:]
 
   package init(size: Int) { self.size = size }
 
   /// Adds a row. Returns the rows of its group if that is full, and begins a new one.
   package mutating func add(_ row: Int, to kind: UpdateKind) -> [Int]? {
-    if last < 0 || groups[last].kind != kind {
-      last = places[kind] ?? groups.count
-      if last == groups.count {
-        places[kind] = last
-        groups.append((kind, []))
-      }
+    if self.kind != kind {
+      if let former = self.kind { others[former] = rows }
+      rows = others.removeValue(forKey: kind) ?? []
+      self.kind = kind
     }
-    groups[last].rows.append(row)
-    guard groups[last].rows.count == size else { return nil }
-    defer { groups[last].rows.removeAll(keepingCapacity: true) }
-    return groups[last].rows
+    rows.append(row)
+    guard rows.count == size else { return nil }
+    defer { rows = [] }
+    return rows
   }
 
   /// The groups that are not full, in the order of the entities' numbers.
   package var partial: [(kind: UpdateKind, rows: [Int])] {
-    groups.filter { !$0.rows.isEmpty }.sorted { one, other in
+    var groups = others.map { (kind: $0.key, rows: $0.value) }
+    if let kind { groups.append((kind, rows)) }
+    return groups.filter { !$0.rows.isEmpty }.sorted { one, other in
       (one.kind.storedEntity.number, one.rows[0]) < (other.kind.storedEntity.number, other.rows[0])
     }
   }

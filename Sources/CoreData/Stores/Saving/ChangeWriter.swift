@@ -153,7 +153,7 @@ extension ChangeWriter {
   private func writeChecks() throws {
     let checked = changes.checked
     if checked.isEmpty { return }
-    for (storedEntity, rows) in Self.byEntity(checked.indices, { checked[$0].storedEntity }, { checked[$0].key }) {
+    for (storedEntity, rows) in Self.byEntity(checked) {
       try check(rows, of: storedEntity)
     }
   }
@@ -163,8 +163,7 @@ extension ChangeWriter {
   private func writeDeletes() throws {
     let deleted = changes.deleted
     if deleted.isEmpty { return }
-    let groups = Self.byEntity(deleted.indices, { deleted[$0].storedEntity }, { deleted[$0].key })
-    for (storedEntity, rows) in groups {
+    for (storedEntity, rows) in Self.byEntity(deleted) {
       let read = rows.filter { deleted[$0].version != nil }
       if !read.isEmpty { try delete(read, of: storedEntity, areRead: true) }
       if read.count == rows.count { continue }
@@ -174,21 +173,22 @@ extension ChangeWriter {
 
   /// The rows by entity, in the order of the entities' numbers and of their keys: saves lock the rows of several tables
   /// in one order.
-  private static func byEntity(
-    _ rows: Range<Int>, _ storedEntity: (Int) -> StoredEntity, _ key: (Int) -> Int64
-  ) -> [(storedEntity: StoredEntity, rows: [Int])] {
+  private static func byEntity(_ rows: [some KeyedRow]) -> [(storedEntity: StoredEntity, rows: [Int])] {
     var groups: [(storedEntity: StoredEntity, rows: [Int])] = []
-    var last = 0
-    for row in rows {
-      let storedEntity = storedEntity(row)
-      if last >= groups.count || groups[last].storedEntity !== storedEntity {
-        last = groups.firstIndex { $0.storedEntity === storedEntity } ?? groups.count
-        if last == groups.count { groups.append((storedEntity, [])) }
+    var start = 0
+    while start < rows.count {
+      let storedEntity = rows[start].storedEntity
+      // Rows of one entity mostly follow each other.
+      let end = rows[start...].firstIndex { $0.storedEntity !== storedEntity } ?? rows.count
+      if let group = groups.firstIndex(where: { $0.storedEntity === storedEntity }) {
+        groups[group].rows += start..<end
+      } else {
+        groups.append((storedEntity, Array(start..<end)))
       }
-      groups[last].rows.append(row)
+      start = end
     }
     if groups.count > 1 { groups = groups.sorted(on: { $0.storedEntity.number }) }
-    return groups.map { ($0.storedEntity, $0.rows.inOrder(of: key)) }
+    return groups.map { ($0.storedEntity, $0.rows.inOrder { rows[$0].key }) }
   }
 
   // MARK: Refusals

@@ -41,14 +41,14 @@ package struct RowChanges {
     package let members: [MemberChange]
   }
 
-  package struct Deletion {
+  package struct Deletion: KeyedRow {
     package let storedEntity: StoredEntity
     package let key: Int64
     /// Nil if the row was never read.
     package let version: Int64?
   }
 
-  package struct Check {
+  package struct Check: KeyedRow {
     package let storedEntity: StoredEntity
     package let key: Int64
     package let version: Int64?
@@ -70,6 +70,12 @@ package struct RowChanges {
     case deleted(Int)
     case checked(Int)
   }
+}
+
+/// A row of which only the key is known to the save: one that is deleted or checked.
+package protocol KeyedRow {
+  var storedEntity: StoredEntity { get }
+  var key: Int64 { get }
 }
 
 extension RowChanges.Place: Comparable {

@@ -27,7 +27,8 @@ final class SQLiteStatement {
   /// The first value since the last run that could not be bound, with SQLite's code if that has refused it. The next
   /// step throws it: the parameter is NULL, which no row and no condition may have instead.
   private var refusedValue: (value: RefusedValue, code: Int32?)?
-  private(set) var hasRefusedValue = false
+  /// Asked for each bound value. No access overlaps another one: each reads or sets a flag.
+  @exclusivity(unchecked) private(set) var hasRefusedValue = false
   /// Of a row's values; see `SQLiteRow`.
   let valueStride = SQLiteRow.valueStride
 
