@@ -140,7 +140,8 @@ struct AllowedCommands {
     }
     guard file.isOwn, file.status.st_mode & 0o022 == 0 else {
       throw ExecError(
-        "\(path) could have been written by others: it must belong to the pool's user, with mode 0644 or less")
+        "\(path) could have been written by others: it must belong to the pool's user, with mode 0644 or less "
+          + "(chmod go-w)")
     }
     return bytes
   }

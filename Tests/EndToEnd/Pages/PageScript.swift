@@ -12,8 +12,10 @@ struct PageScript {
   static let standIns = DocumentationPage.package.appendingPathComponent("Tests/Support/PageCommands").path
 
   init(_ page: DocumentationPage) {
+    // Where new files can be written by the group, as on Ubuntu.
     text = """
       set -eE -o pipefail
+      umask 002
       export PATH="$PAGE_COMMANDS:$PAGE_PROGRAMS:$PATH"
       running=()
       finish() {
