@@ -48,13 +48,12 @@ struct PageScript {
 
   private static func writing(_ block: DocumentationPage.Block, to path: String) -> String {
     let delimiter = "END-OF-BLOCK-\(block.line)"
-    let program = block.text.hasPrefix("#!") ? "chmod +x '\(path)'\n" : ""
     return """
       line=\(block.line)
       mkdir -p "$(dirname '\(path)')"
       cat >'\(path)' <<'\(delimiter)'
       \(block.text)\(delimiter)
-      \(program)
+
       """
   }
 

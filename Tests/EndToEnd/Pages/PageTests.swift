@@ -111,6 +111,19 @@ import Testing
     }
   }
 
+  /// Readers do not see the comment that names a block's file: a sentence before the block has to.
+  @Test(arguments: DocumentationPage.all.filter { $0.blocks.contains { $0.file != nil } })
+  func aPageNamesItsFiles(page: DocumentationPage) throws {
+    let file = DocumentationPage.package.appendingPathComponent(page.path)
+    let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false)
+    for block in page.blocks {
+      guard let path = block.file else { continue }
+      let before = lines[..<(block.line - 1)]
+      let prose = before[((before.lastIndex { $0.hasPrefix("```") } ?? -1) + 1)...]
+      #expect(prose.contains { $0.contains("\(path)`") }, "\(page.path):\(block.line): name \(path) before it")
+    }
+  }
+
   /// SQLite explains each statement on a store as a pool makes it.
   @Test(arguments: DocumentationPage.all.filter { $0.blocks.contains { $0.language == "sql" } })
   func theSQLOfAPageFitsAStore(page: DocumentationPage) throws {
