@@ -33,6 +33,11 @@ import Testing
         source.count - start >= lines.count && Array(source[start..<start + lines.count]) == lines
       }
       #expect(isThere, "\(page.name): \(block.joined(separator: "\n"))")
+      let text = block.joined()
+      for (opening, closing) in [("{", "}"), ("(", ")"), ("[", "]")] as [(Character, Character)] {
+        let isWhole = text.count(where: { $0 == opening }) == text.count(where: { $0 == closing })
+        #expect(isWhole, "\(page.name): the code is cut: \(block.joined(separator: "\n"))")
+      }
     }
     #expect(!page.code.isEmpty)
   }
