@@ -16,7 +16,7 @@ import Testing
     var planned = PlannedStatements()
     let many = PlannedStatements.remembered
     let first = (1...many).map { planned.take("SELECT \($0)", Double($0)) }
-    #expect(first.allSatisfy(\.self))
+    #expect(first.allSatisfy { $0 })
     // The quickest took a second.
     let taken = [("quick", 1), ("slow", 1.5), ("SELECT 1", 1.2), ("SELECT 2", 3)].map { planned.take($0, $1) }
     #expect(taken == [false, true, false, false])
