@@ -93,8 +93,14 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   /// after a save   snapshot ──▶ the same copy, now shared   committed = nil
   /// ```
   final var snapshot: Snapshot? {
-    didSet { if !state.isDisjoint(with: .hasReadTexts) { forgetTexts() } }
+    get { row }
+    set {
+      row = newValue
+      if !state.isDisjoint(with: .hasReadTexts) { forgetTexts() }
+    }
   }
+  /// Where `snapshot` is kept. Set directly only where no text can have been read.
+  private final var row: Snapshot?
   /// The last fetched or saved values, while `snapshot` has changes.
   ///
   /// Nil for a clean object, whose `snapshot` is the last fetched row itself, and for a new one, which has no row.
@@ -348,9 +354,10 @@ open class NSManagedObject: NSObject, NSFetchRequestResult {
   ) {
     self.storedEntity = storedEntity
     self.key = key
-    snapshot = consume row
-    // The class's initialiser may have set values.
+    // The class's initialiser may have set values, and read them.
     if hasCommitted { committed = nil }
+    if !self.state.isDisjoint(with: .hasReadTexts) { forgetTexts() }
+    self.row = consume row
     self.reference = reference
     self.state = state
   }

@@ -262,7 +262,7 @@ extension NSManagedObjectContext {
         if let snapshot { existingObject.supply(snapshot) }
         foundObjects.add(registered: existingObject)
       } else {
-        foundObjects.add(graph.make(storedEntity, key, snapshot: snapshot), of: storedEntity)
+        foundObjects.add(graph.make(storedEntity, key, snapshot: consume snapshot), of: storedEntity)
       }
     }
     return foundObjects

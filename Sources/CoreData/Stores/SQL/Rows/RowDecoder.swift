@@ -71,7 +71,8 @@ package final class RowDecoder: @unchecked Sendable {
   package func decode(_ cells: some RowCells, _ packer: RowPacker) throws -> Snapshot {
     var row = packer.begin(layout)
     let slots = row.slots
-    for step in steps {
+    for index in steps.indices {
+      let step = steps[index]
       let slot = slots + step.slot
       switch step.kind {
       case .integer: if let value = cells.integer(step.column) { Int64.initialize(slot, to: value) }
@@ -86,7 +87,8 @@ package final class RowDecoder: @unchecked Sendable {
         RelatedKey.initialize(slot, to: RelatedKey(key: key, number: number == 0 ? step.destination : number))
       case .data, .boxed:
         do {
-          if try decodeReference(step, cells, into: slot) { row.holdsReferences = true }
+          // By its place: the compiler would copy a step that it passes on, whatever its kind.
+          if try decodeReference(at: index, cells, into: slot) { row.holdsReferences = true }
         } catch {
           packer.abandon(row, layout)
           throw error
@@ -108,8 +110,9 @@ package final class RowDecoder: @unchecked Sendable {
   @inlinable
   @inline(never)
   func decodeReference(
-    _ step: RowStep, _ cells: some RowCells, into slot: UnsafeMutablePointer<SnapshotSlot>
+    at index: Int, _ cells: some RowCells, into slot: UnsafeMutablePointer<SnapshotSlot>
   ) throws -> Bool {
+    let step = steps[index]
     if case .data = step.kind {
       guard let data = try cells.data(step.column, isExternal: step.isExternal, in: storedEntity) else { return false }
       Data.initialize(slot, to: data)
