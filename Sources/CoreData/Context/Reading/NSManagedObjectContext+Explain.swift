@@ -13,7 +13,8 @@ extension NSManagedObjectContext {
   ///
   /// `SCAN` in SQLite's plan means that a whole table or index is read, `SEARCH` that an index leads to the rows, and
   /// `USE TEMP B-TREE` that rows are sorted: a fetch index of the model on the compared or sorted attribute changes
-  /// that. The switch `com.apple.CoreData.SlowStatements` prints the plans of slow statements as they run.
+  /// that. `SORT IN MEMORY` is no step of SQLite: CoreData sorts the rows after it has read them, and the statement has
+  /// no ORDER BY. The switch `com.apple.CoreData.SlowStatements` prints the plans of slow statements as they run.
   ///
   /// The time is that of one fetch after the plan was asked for: objects that the context has already, rows in the
   /// caches and the statement's preparation make it shorter than a first fetch. The statements of prefetched

@@ -70,7 +70,7 @@ package final class MemoryReader: @unchecked Sendable {
       matches.append(Match(storedEntity: storedEntity, key: key, values: row))
       return matches.count < limit
     }
-    matches = matches.sorted(by: fetch.sortDescriptors.map(MemoryReader.keyed), key: sortKey(of:_:))
+    matches = try sorted(matches, fetch)
     if fetch.offset > 0 { matches = Array(matches.dropFirst(fetch.offset)) }
     return fetch.limit > 0 ? Array(matches.prefix(fetch.limit)) : matches
   }
@@ -130,6 +130,14 @@ package final class MemoryReader: @unchecked Sendable {
   }
 
   // MARK: Sorting
+
+  private func sorted(_ matches: [Match], _ fetch: RowFetch) throws -> [Match] {
+    let layout = try schema.entity(named: fetch.entityName).storedEntity.layout
+    if let order = SlotOrder(fetch.sortDescriptors, of: layout, ordersByKeys: false) {
+      return order.places(of: matches.count) { (matches[$0].key, matches[$0].values.slots) }.map { matches[$0] }
+    }
+    return matches.sorted(by: fetch.sortDescriptors.map(MemoryReader.keyed), key: sortKey(of:_:))
+  }
 
   /// A descriptor with the name of its Swift key path.
   static func keyed(_ descriptor: NSSortDescriptor) -> NSSortDescriptor {

@@ -47,6 +47,8 @@ package final class EntityLayout: @unchecked Sendable {
   /// Whether a transient attribute has a default value.
   let hasTransientDefaults: Bool
   let hasDerived: Bool
+  /// The properties that are in an index of the entity, as the model says.
+  let indexedNames: Set<String>
   let objectClass: NSManagedObject.Type
   /// The slots that validation checks: mandatory ones and those with predicates.
   let validatedSlots: [ValidatedSlot]
@@ -108,6 +110,7 @@ package final class EntityLayout: @unchecked Sendable {
       $0.isTransient && $0.attribute?.initialValue != nil
     }
     self.hasDerived = slots.contains(where: \.isDerived)
+    self.indexedNames = entity.indexedNames
     self.toOneSlots = slots.indices.filter { slots[$0].kind == .toOne }
     self.hasRelationships = !toOneSlots.isEmpty || !toManys.isEmpty
     self.validatedSlots = slots.indices.compactMap { ValidatedSlot(slot: $0, slots[$0]) }

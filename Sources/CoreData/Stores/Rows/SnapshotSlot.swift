@@ -247,9 +247,17 @@ extension String: ReferenceSlotValue {
   private static func withASCII<T>(
     _ slot: UnsafeMutablePointer<SnapshotSlot>, _ body: (UnsafeBufferPointer<UInt8>) -> T
   ) -> T? {
-    func checked(_ bytes: UnsafeBufferPointer<UInt8>) -> T? { bytes.reduce(0, |) < 0x80 ? body(bytes) : nil }
-    if slot.pointee.second == PackedText.mark { return checked(PackedText.bytes(slot)) }
-    return memory(slot).pointee?.utf8.withContiguousStorageIfAvailable(checked) ?? nil
+    withBytes(slot) { $0.reduce(0, |) < 0x80 ? body($0) : nil } ?? nil
+  }
+
+  /// Gives the body the bytes of a text; nil for none.
+  @inline(__always)
+  static func withBytes<T>(
+    _ slot: UnsafeMutablePointer<SnapshotSlot>, _ body: (UnsafeBufferPointer<UInt8>) -> T
+  ) -> T? {
+    if slot.pointee.second == PackedText.mark { return body(PackedText.bytes(slot)) }
+    guard var text = memory(slot).pointee else { return nil }
+    return text.withUTF8(body)
   }
 }
 
